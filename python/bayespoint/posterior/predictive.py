@@ -34,6 +34,7 @@ from bayespoint.base import validation
 from bayespoint.base.io import deep_copy
 from bayespoint.base.validation import Floats, Labels
 from bayespoint.results import BilliardResult
+from bayespoint.results.billiard import without_state_arrays
 from bayespoint.results.weighted import WeightedResult
 
 _BLOCK = 2**17
@@ -191,7 +192,7 @@ class BinaryPosterior:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled and saved: all but the arrays that continue the run."""
-        return vars(self) | {"result": self.result.without_state_arrays()}
+        return vars(self) | {"result": without_state_arrays(self.result)}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> BinaryPosterior:
         copied: BinaryPosterior = deep_copy(self, memo)

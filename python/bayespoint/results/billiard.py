@@ -176,17 +176,6 @@ class BilliardResult(Result):
         given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
         return cls(center=run[f"{centers.get(average, 'running')}_center"], **given)
 
-    def without_state_arrays(self) -> Self:
-        """Return the same without the arrays of `state`, if its seed is enough to repeat the run.
-
-        It is not if trajectories began at a given point, or something else than the limits in
-        ``state["runs"]`` ended a run.
-        """
-        if self.state is None or "given" in self.start or None in self.state["runs"]:
-            return self
-        kept = {name: self.state[name] for name in ("settings", "problem", "runs")}
-        return replace(self, state=kept)
-
     @cached_property
     def ess(self) -> float:
         """The smallest bulk effective sample size of the draws.
@@ -346,3 +335,15 @@ class BilliardResult(Result):
             f"{int(self.bounces.sum())} bounces, center_error={self.center_error:.2g} rad, "
             f"stop_reason={self.stop_reason!r}>"
         )
+
+
+def without_state_arrays(result: BilliardResult) -> BilliardResult:
+    """Return a result without the arrays of its state, if its seed is enough to repeat the run.
+
+    It is not if trajectories began at a given point, or something else than the limits in
+    ``state["runs"]`` ended a run.
+    """
+    state = result.state
+    if state is None or "given" in result.start or None in state["runs"]:
+        return result
+    return replace(result, state={name: state[name] for name in ("settings", "problem", "runs")})
