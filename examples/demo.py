@@ -86,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         picture = _draw_plane(options.out, options.seed)
     except ImportError as error:
-        print(f"no picture: {error} (pip install 'bayespoint[plot]')", file=sys.stderr)
+        print(f"no picture: {error} (pip install matplotlib)", file=sys.stderr)
         return 1
     print(f"picture of a two-dimensional decision function: {picture}")
     print(f"seconds for everything: {time.perf_counter() - began:.1f}")

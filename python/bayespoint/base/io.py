@@ -7,6 +7,7 @@ of skops. Every file is written under a temporary name and then renamed.
 from __future__ import annotations
 
 import contextlib
+import copy
 import importlib.metadata
 import json
 import os
@@ -63,6 +64,14 @@ class Savable:
                 write(path, _RESULT, _VERSION, arrays, meta)
                 return
         _write_model(path, self)
+
+
+def deep_copy(original: Any, memo: dict[int, Any]) -> Any:
+    """Return a deep copy of all attributes, for classes that leave some out of their files."""
+    copied = object.__new__(type(original))
+    memo[id(original)] = copied
+    vars(copied).update(copy.deepcopy(vars(original), memo))
+    return copied
 
 
 def load(path: StrPath) -> Any:

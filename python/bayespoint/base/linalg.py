@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from threadpoolctl import ThreadpoolController
 
 from bayespoint.base import memory, validation
 from bayespoint.base.validation import Floats
+
+Report: TypeAlias = "Callable[[float], object]"
+"""Called with the share of the work that is done, in (0, 1]."""
 
 ONE_THREAD_ROWS = 1500
 """Largest number of examples for which BLAS gets one thread. Idle ones spin for some hundredths of
@@ -77,22 +81,24 @@ class Factor:
         )
         return solved
 
-    def inverse_diagonal(self) -> Floats:
+    def inverse_diagonal(self, report: Report | None = None) -> Floats:
         """Return the (m,) diagonal of ``A^-1`` of an invertible matrix.
 
         Takes m^3 / 3 operations, and memory for ``L^-1`` up to 2048 examples, beyond that for 256
-        of its columns.
+        of its columns, and then calls `report` for each block.
         """
         m = self.rank
         if m <= _INVERT_AT_ONCE:
             whole, _ = linalg.lapack.dtrtri(self.lower, lower=1)
             return np.asarray(np.einsum("ij,ij->j", whole, whole))
         parts = list(validation.blocks(m, _BLOCK))
-        corners = [
-            linalg.lapack.dtrtri(np.asfortranarray(self.lower[rows, rows]), lower=1)[0]
-            for rows in parts
-        ]
-        diagonal = np.empty(m)
+        with one_thread(beside_numpy=True):  # idle threads of SciPy's would disturb NumPy's
+            corners = [
+                linalg.lapack.dtrtri(np.asfortranarray(self.lower[rows, rows]), lower=1)[0]
+                for rows in parts
+            ]
+        diagonal, done_work = np.empty(m), 0
+        all_work = _BLOCK * math.comb(len(parts) + 1, 3)
         for k, columns in enumerate(parts):
             start = columns.start
             inverse = np.zeros((m - start, columns.stop - start), order="F")
@@ -101,6 +107,9 @@ class Factor:
                 done = slice(0, rows.start - start)
                 right = self.lower[rows, start : rows.start] @ inverse[done]
                 inverse[rows.start - start : rows.stop - start] = -(corner @ right)
+                done_work += rows.start - start
+                if report is not None:
+                    report(done_work / all_work)
             diagonal[columns] = np.einsum("ij,ij->j", inverse, inverse)
         return diagonal
 
@@ -119,12 +128,12 @@ def interruptible_step(work: float) -> int:
     return max(1, int(_STEP_WORK / work)) if work > 0 else 1
 
 
-def cholesky(matrix: Floats) -> int:
+def cholesky(matrix: Floats, report: Report | None = None) -> int:
     """Overwrite the lower triangle of a symmetric matrix in Fortran order by its Cholesky factor.
 
     Returns 0, or the number of the first leading minor that is not positive; the lower triangle is
     then undefined. Matrices of more than 3000 rows are factored in blocks of columns (LAPACK's
-    left-looking algorithm), so that Ctrl-C can interrupt it.
+    left-looking algorithm), so that Ctrl-C can interrupt it. After each block it calls `report`.
     """
     m = len(matrix)
     if m <= _FACTOR_AT_ONCE:
@@ -143,10 +152,19 @@ def cholesky(matrix: Floats) -> int:
             below -= done[end - begin :]
             if end < m:
                 below[:] = linalg.blas.dtrsm(1.0, corner, below, side=1, lower=1, trans_a=1)
+            if report is not None:
+                report((end / m) ** 2 * (3 - 2 * end / m))
     return 0
 
 
-def factorize(gram: Any, offset: float, softness: Floats, *, overwrite: bool = False) -> Factor:
+def factorize(
+    gram: Any,
+    offset: float,
+    softness: Floats,
+    *,
+    overwrite: bool = False,
+    report: Report | None = None,
+) -> Factor:
     """Return the factor of ``gram + offset + diag(softness)``.
 
     `gram` is an (m, m) symmetric matrix in C order, `softness` has shape (m,). With `overwrite` the
@@ -164,7 +182,7 @@ def factorize(gram: Any, offset: float, softness: Floats, *, overwrite: bool = F
     gram.flat[:: m + 1] += softness
     diagonal = gram.diagonal().copy()
     matrix = gram.T  # the same symmetric matrix, in Fortran order for LAPACK
-    info = cholesky(matrix)
+    info = cholesky(matrix, report)
     least = _CERTAIN_PIVOT * m * np.finfo(float).eps
     certain = info == 0 and bool((matrix.diagonal() ** 2 > least * diagonal).all())
     if certain or (info == 0 and softness.min() > 0):

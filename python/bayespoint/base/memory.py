@@ -13,14 +13,18 @@ _MIN_CHECKED_BYTES = 2 * 2**20
 """Smaller allocations are not checked: the check takes as long as a small problem."""
 
 
-def require(n_bytes: float, what: str) -> None:
-    """Raise MemoryError if less than `n_bytes` are available; `what` says what needs them."""
+def require(n_bytes: float, what: str, advice: str = "") -> None:
+    """Raise MemoryError if less than `n_bytes` are available.
+
+    `what` says what needs them, and `advice` what to do instead.
+    """
     if n_bytes <= _MIN_CHECKED_BYTES:
         return
     free = available()
     if n_bytes > free:
         raise MemoryError(
             f"{what} needs {readable(n_bytes)}, but only {readable(free)} of memory is available"
+            + (f". {advice}" if advice else "")
         )
 
 

@@ -179,7 +179,7 @@ def _frame(data: Any, target: Any, columns: list[str]) -> Any:
     except ImportError as error:
         raise ImportError(
             "as_frame=True needs pandas, which is not installed: run "
-            "`pip install 'bayespoint[frame]'`, or use as_frame=False for NumPy arrays"
+            "`pip install pandas`, or use as_frame=False for NumPy arrays"
         ) from error
     frame = pd.DataFrame(data, columns=columns[:-1])
     frame[columns[-1]] = target

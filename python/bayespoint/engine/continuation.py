@@ -139,6 +139,26 @@ def _state(result: object) -> State:
     return result.state
 
 
+def require_same(problem: Problem, result: BilliardResult) -> None:
+    """Raise ValueError unless `result` is of this problem, up to values off the diagonal."""
+    theirs = _state(result)["problem"]
+    for what, digest in digests(problem).items():
+        if theirs.get(what) != digest:
+            raise ValueError(
+                f"continue_from must be a result of this version space: its {what} differ"
+            )
+
+
+def state_runs(result: BilliardResult) -> list[Any]:
+    """Return the limits of the runs that led to a result; None for one that no limit ended."""
+    return list(_state(result)["runs"])
+
+
+def has_arrays(result: BilliardResult) -> bool:
+    """Return whether a result's state has its arrays; otherwise its runs are to be repeated."""
+    return "bytes" in _state(result)
+
+
 def complete(result: BilliardResult) -> dict[str, NDArray[Any]]:
     """Return the state of a result, with the draws that only the result holds.
 
@@ -273,22 +293,18 @@ def begin(
 ) -> Origin:
     """Return the origin of a run; `VersionSpace.sample` has the parameters."""
     own, about = settings.plain(), digests(problem)
-    state = None
+    state, before = None, []
     if continue_from is None:
         number = validation.seed(seed)
     else:
         number = _resumed_seed(continue_from, seed)
-        theirs = _state(continue_from)["problem"]
-        for what, digest in about.items():
-            if theirs.get(what) != digest:
-                raise ValueError(
-                    f"continue_from must be a result of this version space: its {what} differ"
-                )
+        require_same(problem, continue_from)
         state = complete(continue_from)
+        before = state_runs(continue_from)
     if checkpoint is None:
         if every != EVERY:
             raise ValueError(f"every is for runs with a checkpoint; got {every!r} without one")
-        return Origin(own, about, number, state, None)
+        return Origin(own, about, before, number, state, None)
     whole = own | settings.limits()
     whole["weight_tol"] = getattr(settings.motion, "weight_tol", None)
     # Seeds drawn from a generator are not compared: it has moved on since the first call.
@@ -297,7 +313,7 @@ def begin(
     whole["continue_from"] = None if state is None else _digest(state["bytes"])
     kept = Checkpoint(checkpoint, every, problem, whole, number)
     state = state if kept.state is None else kept.state
-    return Origin(own, about, kept.meta["seed"], state, kept)
+    return Origin(own, about, before, kept.meta["seed"], state, kept)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -309,6 +325,9 @@ class Origin:
 
     problem: dict[str, str]
     """Digests of the problem."""
+
+    before: list[Any]
+    """Limits of the earlier runs, as `BilliardResult.state` has them."""
 
     seed: int
     state: Mapping[str, NDArray[Any]] | None

@@ -19,7 +19,7 @@ from bayespoint.base.warnings import warn
 from bayespoint.engine import continuation, distributed
 from bayespoint.engine.dynamics import Scattered
 from bayespoint.engine.problem import Callback, Problem
-from bayespoint.engine.settings import SampleSettings
+from bayespoint.engine.settings import LIMITS, SampleSettings
 from bayespoint.kernels import rows_on_demand
 from bayespoint.results.billiard import BilliardResult
 
@@ -46,6 +46,8 @@ def sample(
             raise ValueError("start must be None with continue_from")
         settings = continuation.resumed_settings(continue_from, settings)
     problem, settings = prepare(problem, settings)
+    if continue_from is not None and not continuation.has_arrays(continue_from):
+        continue_from = _repeated(problem, settings, continue_from, callback, n_jobs)
     first = None if start is None else _checked_start(problem, start, opaque=settings.opaque)
     origin = continuation.begin(
         problem,
@@ -59,6 +61,34 @@ def sample(
     with distributed.sender(problem, settings, n_jobs, callback) as executor:
         run = run_engine(problem, settings, origin, threads, first, callback, executor)
     return to_result(problem, settings, origin, run)
+
+
+def _repeated(
+    problem: Problem,
+    settings: SampleSettings,
+    result: BilliardResult,
+    callback: Callback,
+    n_jobs: int | None,
+) -> BilliardResult:
+    """Return a result with the arrays of its state, by repeating its runs from their seed."""
+    continuation.require_same(problem, result)
+    again = result
+    for k, limits in enumerate(continuation.state_runs(result)):
+        own = replace(settings, **limits)
+        origin = continuation.begin(
+            problem,
+            own,
+            result.seed,
+            None,
+            continue_from=again if k else None,
+            checkpoint=None,
+            every=continuation.EVERY,
+        )
+        with distributed.sender(problem, own, n_jobs, callback) as executor:
+            threads = validation.threads(n_jobs)
+            run = run_engine(problem, own, origin, threads, None, callback, executor)
+        again = _result(problem, own, origin, run)
+    return again
 
 
 def prepare(problem: Problem, settings: SampleSettings) -> tuple[Problem, SampleSettings]:
@@ -101,18 +131,8 @@ def to_result(
     run: Mapping[str, Any],
 ) -> BilliardResult:
     """Return the result of a run, write its checkpoint, and issue convergence warnings."""
-    state = run["state"]
-    if state is not None:
-        state = {**state, "settings": origin.settings, "problem": origin.problem}
-    known = {
-        "y": problem.y,
-        "softness": problem.softness,
-        "offset": problem.offset,
-        "seed": origin.seed,
-        "state": state,
-    }
-    result = BilliardResult.from_run({**run, **known}, settings.average)
-    if origin.checkpoint is not None and state is not None:
+    result = _result(problem, settings, origin, run)
+    if origin.checkpoint is not None and result.state is not None:
         origin.checkpoint.write(continuation.complete(result))
     messages = result.convergence_messages(settings.limits()["tol"], settings.n_draws)
     if run["loses_softness"]:
@@ -124,6 +144,31 @@ def to_result(
     for message in messages:
         warn(message, ConvergenceWarning)
     return result
+
+
+def _result(
+    problem: Problem,
+    settings: SampleSettings,
+    origin: continuation.Origin,
+    run: Mapping[str, Any],
+) -> BilliardResult:
+    state = run["state"]
+    if state is not None:
+        limits = settings.limits() if run["stop_reason"] in LIMITS else None
+        state = {
+            **state,
+            "settings": origin.settings,
+            "problem": origin.problem,
+            "runs": [*origin.before, limits],
+        }
+    known = {
+        "y": problem.y,
+        "softness": problem.softness,
+        "offset": problem.offset,
+        "seed": origin.seed,
+        "state": state,
+    }
+    return BilliardResult.from_run({**run, **known}, settings.average)
 
 
 def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats] | None:

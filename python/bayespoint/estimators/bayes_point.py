@@ -16,14 +16,14 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from bayespoint import kernels
 from bayespoint.base import linalg, memory, validation
 from bayespoint.base.io import Savable
-from bayespoint.base.linalg import Factor, factorize
+from bayespoint.base.linalg import factorize
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.bounds.result import RiskBounds
 from bayespoint.bounds.risk_bounds import risk_bounds
 from bayespoint.engine.evidence import evidence
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
-from bayespoint.estimators import binary, transduction
+from bayespoint.estimators import advice, binary, transduction
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators.binary import BinaryProblem
 from bayespoint.estimators.progress import CallbackSupportMixin, Progress, with_callbacks
@@ -39,7 +39,7 @@ from bayespoint.estimators.settings import (
 from bayespoint.posterior import Posterior
 from bayespoint.posterior.calibration import LeaveOneOutPredictions
 from bayespoint.posterior.class_weight import normalized
-from bayespoint.results import Estimate, Evidence
+from bayespoint.results import BilliardResult, Estimate, Evidence
 from bayespoint.results.search import rates
 from bayespoint.tuning import search
 
@@ -104,8 +104,9 @@ class BayesPointClassifier(
     random_state : None, int, Generator or RandomState, default=None
         Seed. None draws one from NumPy's global generator.
     verbose : int, default=0
-        1: print a line to standard error after the search and after each billiard. 2: also show
-        progress bars. 3: also print a line for each setting of the search.
+        1: print a line to standard error after each part of a fit: the search, the kernel matrix
+        and its factor, and each billiard. 2: also show progress bars. 3: also print a line for
+        each setting of the search.
     warm_start : bool, default=False
         Use the previous fit, if its examples are the first of the new ones. With the same examples
         and settings, except `tol` and `random_state`, the billiard continues. Otherwise chains that
@@ -406,6 +407,7 @@ class BayesPointClassifier(
             8.0 * 2 * m * m + 8.0 * m * (len(self.classes_) + 1) * kept,
             f"fitting {m:.15g} examples (the {m:.15g} x {m:.15g} kernel matrix, its factor, and "
             f"{kept} draws)",
+            advice.TOO_MANY,
         )
 
     def _resolve_hyperparameters(
@@ -418,15 +420,17 @@ class BayesPointClassifier(
     ) -> tuple[Floats, bool] | None:
         """Set kernel, softness and label noise; return the argument `gram` of `_fit_fixed`."""
         with progress.task("search by evidence") as advance:
-            best, n = -math.inf, 0
+            best, n, examples = -math.inf, 0, 0
 
             def report(setting: Mapping[str, float]) -> None:
-                nonlocal best, n
+                nonlocal best, n, examples
+                if setting["n_examples"] != examples:  # first a part of them: another evidence
+                    best, examples = -math.inf, int(setting["n_examples"])
                 best, n = max(best, setting["log_evidence"]), n + 1
                 if settings.verbose > 2:
                     progress.tell(", ".join(f"{k}={value:.4g}" for k, value in setting.items()))
                 if advance is not None:
-                    advance(n, f"log_evidence {best:.2f}")
+                    advance(n, f"on {examples} of {len(index)} examples, log_evidence {best:.2f}")
 
             self.kernel_, self.softness_, self.label_noise_, self.tuning_, gram = (
                 search.resolve_hyperparameters(
@@ -472,19 +476,16 @@ class BayesPointClassifier(
         with linalg.threads_for(len(index)):
             softness = validation.softness(self.softness_ / share, len(index))
             problems = self._problems(index, softness, settings.offset)
-            matrix, own = gram or kernels.training_gram(
-                self.kernel_, inputs, settings.offset, softness
-            )
+            with progress.part("kernel matrix"):
+                matrix, own = gram or kernels.training_gram(
+                    self.kernel_, inputs, settings.offset, softness
+                )
             self.X_fit_ = None if isinstance(self.kernel_, str) else inputs.copy()
             self._index, self._share = index, share
             self.seed_ = settings.seed % 2**32
             self.prior_from_examples_ = self._prior_from_examples()
             constant_diagonal = _constant(matrix.diagonal())
-            factor: Factor | None
-            factor = factorize(matrix, settings.offset, softness)
-            inverse = (factor, factor.inverse_diagonal()) if factor.invertible else None
-            if inverse is None:  # recomputed after the runs, in the memory of the matrix
-                factor = None
+            factor, inverse = binary.factored(matrix, settings.offset, softness, progress)
             results = binary.sample_each(
                 problems,
                 [problem.over(matrix, inverse=inverse) for problem in problems],
@@ -516,7 +517,10 @@ class BayesPointClassifier(
                 if calibrate and softness.min() > 0
             ]
             if factor is None:
-                factor = factorize(matrix, settings.offset, softness, overwrite=own)
+                with progress.part("factor of the matrix") as report:
+                    factor = factorize(
+                        matrix, settings.offset, softness, overwrite=own, report=report
+                    )
             self.calibration_ = np.ones(len(problems))
             # With a singular matrix an example can be determined by the others: no calibration.
             if predictions and factor.pivots is None:
@@ -543,7 +547,13 @@ class BayesPointClassifier(
         )
         self.dual_coef_, self.intercept_ = self.posterior_.dual_coef, self.posterior_.intercept
         self.support_ = np.flatnonzero(np.any([result.hits > 0 for result in results], axis=0))
-        self.billiard_ = results[0] if len(results) == 1 else results
+
+    @property
+    def billiard_(self) -> BilliardResult | list[BilliardResult]:
+        """The billiard; a list with one for each class if there are more than two."""
+        check_is_fitted(self)
+        results = [problem.result for problem in self.problems_]
+        return results[0] if len(results) == 1 else results
 
     def _problems(
         self, index: NDArray[np.intp], softness: Floats, offset: float

@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data as _validate_data
 from bayespoint import kernels
 from bayespoint.base.validation import Labels, dense, named, refuse_masked
 from bayespoint.base.validation import labels as label_array
+from bayespoint.estimators import advice
 from bayespoint.kernels.products import sequence
 
 
@@ -25,6 +26,9 @@ def validate_data(estimator: Any, *arrays: Any, **options: Any) -> Any:
         with np.errstate(over="ignore", invalid="ignore"):
             return _validate_data(estimator, *arrays, **options)
     except (TypeError, ValueError) as error:
+        told = None if str(error).startswith("Input y") else advice.of_columns(estimator, arrays[0])
+        if told is not None:
+            raise named(error, f"{told}\nIn scikit-learn's words") from error
         if isinstance(error, ValueError) and "array element" not in str(error):
             raise
         # NumPy's message about input that is not an array of numbers.
@@ -183,9 +187,9 @@ def _sparse_format(kernel: object, X: Any) -> str | bool:
     if sparse.issparse(X):
         name = "the default kernel" if kernel is None else f"kernel={kernel!r}"
         raise TypeError(
-            f"X must be a dense array for {name}; got a sparse {type(X).__name__}: convert it with "
-            ".toarray(), or use a kernel that accepts sparse rows: Linear, Polynomial, RBF and "
-            "their sums, products, multiples and normalized forms"
+            f"X must be a dense array for {name}; got a sparse {type(X).__name__}: use "
+            'kernel="rbf" or kernel="linear", which accept sparse rows as do RBF, Linear, '
+            "Polynomial and kernels made of these, or convert X with .toarray()"
         )
     return False
 

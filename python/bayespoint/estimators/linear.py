@@ -17,7 +17,7 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.bounds.result import RiskBounds
 from bayespoint.bounds.risk_bounds import risk_bounds
 from bayespoint.engine.problem import Problem
-from bayespoint.estimators import binary
+from bayespoint.estimators import advice, binary
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators.binary import BinaryProblem
 from bayespoint.estimators.settings import require_kernel_object
@@ -254,7 +254,7 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
         fixed = not kernels.parameters(resolved, inputs) or self.kernel_ == resolved
         self.prior_from_examples_ = "" if fixed else "length scale"
         if not isinstance(self.kernel_, str):
-            memory.require(8.0 * m * m, f"the kernel matrix of {m} examples")
+            memory.require(8.0 * m * m, f"the kernel matrix of {m} examples", advice.TOO_MANY)
         if normalize:
             self.kernel_ = kernels.normalize(self.kernel_)
         soft = validation.softness(softness, m)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from bayespoint.base import validation
 from bayespoint.engine import interior
+from bayespoint.estimators.advice import infeasible_advice
 from bayespoint.estimators.linear import LinearClassifier
 from bayespoint.estimators.rollback import roll_back_on_error
 
@@ -161,12 +162,13 @@ class MaxMarginClassifier(LinearClassifier):
             offset = float(validation.boolean("fit_intercept", self.fit_intercept))
         softness = validation.real("softness", self.softness, low=0.0)
         problems = self._problems(X, y, offset, softness)
-        found = [
-            interior.max_margin(
-                problem, C=self.C, free_bias=free, tol=self.tol, max_iter=self.max_iter
-            )
-            for problem in problems
-        ]
+        with infeasible_advice("Use a finite C, or softness > 0"):
+            found = [
+                interior.max_margin(
+                    problem, C=self.C, free_bias=free, tol=self.tol, max_iter=self.max_iter
+                )
+                for problem in problems
+            ]
         labels = np.stack([problem.y for problem in problems])
         dual_coef = np.stack([one.multipliers for one in found]) * labels + 0.0  # no -0.0
         bias = np.array([one.bias for one in found])

@@ -29,7 +29,10 @@ except ImportError:  # scikit-learn < 1.9
         return method
 
 
-__all__ = ["Advance", "Bar", "CallbackSupportMixin", "Progress", "with_callbacks"]
+__all__ = ["PERCENT", "Advance", "Bar", "CallbackSupportMixin", "Progress", "with_callbacks"]
+
+PERCENT = 100
+"""Number of steps of a task whose end is known."""
 
 Advance = Callable[[int, str], None]
 """Called with the number of steps done and a text with the current figures."""
@@ -56,9 +59,19 @@ class Progress:
             self._root.call_on_fit_task_begin(estimator=estimator, **data)
 
     @contextmanager
-    def task(self, name: str, total: int | None = None) -> Iterator[Advance | None]:
-        """Run a task; yields the function that reports its steps, or None if nothing shows them."""
-        called = self._root is not None and bool(getattr(self._estimator, "_skl_callbacks", ()))
+    def task(
+        self, name: str, total: int | None = None, *, called: bool = True
+    ) -> Iterator[Advance | None]:
+        """Run a task; yields the function that reports its steps, or None if nothing shows them.
+
+        Without a `total` the steps are settings of the search. With called=False the task is on the
+        bar alone, and not one of the callbacks' tasks.
+        """
+        called = (
+            called
+            and self._root is not None
+            and bool(getattr(self._estimator, "_skl_callbacks", ()))
+        )
         task = self._subtask(self._root, task_name=name, max_subtasks=total) if called else None
         form = "{desc}: {percentage:3.0f}%|{bar}| " if total else "{desc}: {n_fmt} settings, "
         with Bar(
@@ -67,6 +80,7 @@ class Progress:
             bar_format=form + "{elapsed}{postfix}",
             leave=False,
             dynamic_ncols=True,
+            miniters=0,  # the figures change also where the percentage does not
             disable=self.verbose < 2,
         ) as bar:
             done = 0
@@ -83,6 +97,12 @@ class Progress:
             yield advance if called or self.verbose > 1 else None
         if task is not None:
             self._end(task)
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[Callable[[float], None] | None]:
+        """Run a part of the work on a matrix; yields the function that reports the share done."""
+        with self.task(name, PERCENT, called=False) as advance:
+            yield None if advance is None else lambda share: advance(int(PERCENT * share), "")
 
     def tell(self, line: str) -> None:
         """Print a line to standard error, above the bars."""

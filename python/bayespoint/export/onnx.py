@@ -3,7 +3,7 @@
 A fitted classifier computes kernel values between a point and the training examples, and from
 these by matrix products a mean, a variance and a decision value. The graph does this with standard
 operators of ONNX in double precision. It contains the training inputs, the draws, and the inverse
-of a Cholesky factor. Writing it needs the package `onnx`: ``pip install 'bayespoint[onnx]'``.
+of a Cholesky factor. Writing it needs the package `onnx`: ``pip install onnx``.
 """
 
 from __future__ import annotations
@@ -90,8 +90,7 @@ def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
         import onnx
     except ImportError as error:
         raise ImportError(
-            "to_onnx needs the package onnx, which is not installed: run "
-            "`pip install 'bayespoint[onnx]'`"
+            "to_onnx needs the package onnx, which is not installed: run `pip install onnx`"
         ) from error
     probabilities = boolean("probabilities", probabilities)
     if not isinstance(classifier, (BayesPointClassifier, LinearClassifier)):

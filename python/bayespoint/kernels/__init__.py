@@ -37,6 +37,7 @@ from bayespoint.kernels.functions import (
     derivatives as derivatives,
     diagonal as diagonal,
     evaluate as evaluate,
+    is_reproducible as is_reproducible,
     parameters as parameters,
     replace as replace,
     requires_vectors as requires_vectors,

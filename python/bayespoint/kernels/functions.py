@@ -64,6 +64,11 @@ def is_semidefinite(kernel: object) -> bool:
     return isinstance(kernel, KernelObject) and kernel.semidefinite
 
 
+def is_reproducible(kernel: object) -> bool:
+    """Return whether a second evaluation surely gives the same values: not for callables."""
+    return is_semidefinite(kernel) or gaussian_process.is_gp(kernel)
+
+
 def evaluate(kernel: Callable[..., Any], X: Inputs, Y: Inputs | None = None) -> Floats:
     """Return ``kernel(X, Y)`` checked for shape and finite values; ``Y=None`` stands for `X`.
 

@@ -47,6 +47,11 @@ def resolve(kernel: object) -> Callable[..., Any] | str:
         # For ours a shallow copy is enough, since nested kernels are only ever replaced.
         copied: Callable[..., Any] = copy(kernel) if isinstance(kernel, Base) else clone(kernel)
         return copied
+    if isinstance(kernel, type):
+        name = kernel.__name__
+        raise ValueError(  # noqa: TRY004 - as for other values
+            f"kernel must be a kernel object; {name} is a class: write {name}()"
+        )
     names = ", ".join(map(repr, (*_NAMED, "precomputed")))
     raise ValueError(
         f"kernel must be one of {names}, a kernel object or a callable k(X, Y); got {kernel!r}"

@@ -22,13 +22,12 @@ _FEW_DECADES = 150.0  # ratio of the ends of an axis below which 2 and 5 are lab
 
 
 def import_matplotlib(module: str) -> Any:
-    """Import a module of matplotlib; the error names the optional extra."""
+    """Import a module of matplotlib; the error names the package to install."""
     try:
         return import_module(f"matplotlib.{module}")
     except ImportError as error:
         raise ImportError(
-            "plotting needs matplotlib, which is not installed: run "
-            "`pip install 'bayespoint[plot]'`"
+            "plotting needs matplotlib, which is not installed: run `pip install matplotlib`"
         ) from error
 
 

@@ -69,7 +69,7 @@ class LeaveOneOutPredictions:
         chosen = np.arange(m)
         if m > LARGEST:
             chosen = np.sort(np.random.default_rng(seed).permutation(m)[:LARGEST])
-        draws = result.draws.reshape(-1, m)
+        draws = result.draws.astype(np.float64, copy=False).reshape(-1, m)
         heights = np.empty((len(draws), len(chosen)))
         for part in validation.blocks(len(chosen), _COLUMNS):
             heights[:, part] = draws @ gram[:, chosen[part]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,9 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse, special
 
 from bayespoint import kernels
-from bayespoint.base import validation
-from bayespoint.base.io import Savable
-from bayespoint.base.linalg import Factor, cholesky, clear_above, interruptible_step
+from bayespoint.base import memory, validation
+from bayespoint.base.io import Savable, deep_copy
+from bayespoint.base.linalg import (
+    Factor,
+    cholesky,
+    clear_above,
+    factorize,
+    interruptible_step,
+    threads_for,
+)
 from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.kernels.products import count
@@ -36,6 +45,19 @@ BLOCK_BYTES = 64 * 2**20
 
 _RIDGE = 1e-8
 """Ridge in `Posterior.bayes_point`, relative to the mean eigenvalue."""
+
+_lock = threading.Lock()
+"""Held while a factor is computed after loading, so that several threads compute it once."""
+
+
+def _replace_lock() -> None:
+    """Replace the lock, which another thread may have held when the process was forked."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_replace_lock)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,7 +95,9 @@ class Posterior(Savable):
     """Probability of a wrong label for examples of the first and of the second class."""
 
     factor: Factor
-    """Cholesky factor of the training Gram matrix, offset and softness included."""
+    """Cholesky factor of the training Gram matrix, offset and softness included. Files leave it
+    out, and it is computed again at its first use, unless the kernel is "precomputed" or a
+    callable."""
 
     constant_diagonal: float | None
     """k(x, x) if it is the same for all training examples, otherwise None."""
@@ -81,6 +105,36 @@ class Posterior(Savable):
     class_weight: Floats | None = None
     """(n_classes,) weights of the classes in the population of the predictions, in (0, 1]; the
     largest is 1. None if all are equal."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled and saved: without the factor if it can be computed again."""
+        state = vars(self).copy()
+        if self.inputs is not None and kernels.is_reproducible(self.kernel):
+            state.pop("factor", None)
+        return state
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Posterior:
+        copied: Posterior = deep_copy(self, memo)
+        return copied
+
+    def __getattr__(self, name: str) -> Any:
+        """Compute the factor at its first use after loading."""
+        if name != "factor" or "example_softness" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        with _lock:
+            if "factor" not in vars(self):
+                vars(self)["factor"] = self._factor_again()
+            return vars(self)["factor"]
+
+    def _factor_again(self) -> Factor:
+        """Return the factor of the fit, by the same operations and so with the same bits."""
+        m = len(self.example_softness)
+        memory.require(8.0 * m * m, f"the factor of the Gram matrix ({m} x {m} doubles)")
+        with threads_for(m):
+            gram, own = kernels.training_gram(
+                self.kernel, self.inputs, self.offset, self.example_softness
+            )
+            return factorize(gram, self.offset, self.example_softness, overwrite=own)
 
     def __repr__(self) -> str:
         n_draws, m = self.binary[0].draws.shape

@@ -24,14 +24,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from bayespoint.base import validation
+from bayespoint.base.io import deep_copy
 from bayespoint.base.validation import Floats, Labels
 from bayespoint.results import BilliardResult
+from bayespoint.results.billiard import without_state_arrays
 from bayespoint.results.weighted import WeightedResult
 
 _BLOCK = 2**17
@@ -187,10 +190,19 @@ class BinaryPosterior:
     weighted: WeightedResult | None = None
     """The weighted draws and their center, for a density other than the one sampled."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled and saved: all but the arrays that continue the run."""
+        return vars(self) | {"result": without_state_arrays(self.result)}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> BinaryPosterior:
+        copied: BinaryPosterior = deep_copy(self, memo)
+        return copied
+
     @property
     def draws(self) -> Floats:
         """(n_draws, m) dual coefficients of the draws of all trajectories."""
-        return self.result.draws.reshape(-1, self.result.draws.shape[-1])
+        draws = self.result.draws.astype(np.float64, copy=False)
+        return draws.reshape(-1, draws.shape[-1])
 
     @property
     def weights(self) -> Floats | None:

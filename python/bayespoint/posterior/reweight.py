@@ -45,7 +45,7 @@ def reweight(
     if not callable(weight):
         raise TypeError(f"weight must be a callable; got {weight!r}")
     log = validation.boolean("log", log)
-    draws = result.draws.reshape(-1, m)
+    draws = result.draws.astype(np.float64, copy=False).reshape(-1, m)
     values = validation.weights("weight", weight(margins(draws)), len(draws), log=log)
     if not log:
         with np.errstate(divide="ignore"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -75,8 +75,9 @@ class BilliardResult(Result):
     zero for planes never hit. NaN for "chord" and "flipper", whose launches do not conserve
     momentum."""
 
-    draws: NDArray[np.float64]
-    """(n_trajectories, n_draws, m) Unit weight vectors at equal spacing along the path."""
+    draws: NDArray[np.floating]
+    """(n_trajectories, n_draws, m) Unit weight vectors at equal spacing along the path: doubles,
+    in a classifier with softness singles."""
 
     functionals: NDArray[np.float64]
     """(n_trajectories, n_draws, 16 or m) Coordinates ``<w, phi_i> / |phi_i|`` of the draws at the
@@ -165,7 +166,8 @@ class BilliardResult(Result):
     state: Mapping[str, Any] | None = None
     """The state from which ``continue_from`` of :meth:`VersionSpace.sample` continues: arrays with
     some dozens of numbers for each example and trajectory, and with older draws that are still
-    needed; the settings, and digests of the problem."""
+    needed; the settings, digests of the problem, and the limits of each run so far. In a
+    classifier that was loaded from a file the arrays are missing, and the runs are repeated."""
 
     @classmethod
     def from_run(cls, run: Mapping[str, Any], average: str) -> Self:
@@ -333,3 +335,15 @@ class BilliardResult(Result):
             f"{int(self.bounces.sum())} bounces, center_error={self.center_error:.2g} rad, "
             f"stop_reason={self.stop_reason!r}>"
         )
+
+
+def without_state_arrays(result: BilliardResult) -> BilliardResult:
+    """Return a result without the arrays of its state, if its seed is enough to repeat the run.
+
+    It is not if trajectories began at a given point, or something else than the limits in
+    ``state["runs"]`` ended a run.
+    """
+    state = result.state
+    if state is None or "given" in result.start or None in state["runs"]:
+        return result
+    return replace(result, state={name: state[name] for name in ("settings", "problem", "runs")})

@@ -54,7 +54,7 @@ def to_datatree(run: Mapping[str, Any]) -> xr.DataTree:
     except (ImportError, AttributeError) as error:
         raise ImportError(
             "to_datatree needs xarray 2024.10 or newer, which is not installed: run "
-            "`pip install 'bayespoint[arviz]'`"
+            "`pip install xarray`"
         ) from error
     n_trajectories, n_draws, m = run["draws"].shape
     unit = {"units": "1"}

@@ -415,8 +415,7 @@ class OnionTable(Result):
             import pandas as pd
         except ImportError as error:
             raise ImportError(
-                "to_frame needs pandas, which is not installed: run "
-                "`pip install 'bayespoint[frame]'`"
+                "to_frame needs pandas, which is not installed: run `pip install pandas`"
             ) from error
         columns = {
             "path_length": self.path_length,

@@ -73,7 +73,7 @@ def test_as_frames(load):
 
 def test_a_frame_without_pandas_says_what_to_do(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"as_frame=True needs pandas.*'bayespoint\[frame\]'"):
+    with pytest.raises(ImportError, match=r"as_frame=True needs pandas.*pip install pandas"):
         load_sonar(as_frame=True)
 
 

@@ -1,5 +1,6 @@
 """Ctrl-C and raising callbacks in every long call: it ends soon, and later calls still work."""
 
+import contextlib
 import gc
 import os
 import signal
@@ -21,6 +22,7 @@ from bayespoint import (
     kernels,
 )
 from bayespoint.dynamics import Scattered
+from bayespoint.estimators.progress import Progress
 from bayespoint.papers import elongated, openness, planar, soft_boundary
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
@@ -63,7 +65,7 @@ def linear():
 
 
 def given(**settings):
-    return BayesPointClassifier(RBF, **{"softness": 0.1, "random_state": 0} | settings)
+    return BayesPointClassifier(**{"kernel": RBF, "softness": 0.1, "random_state": 0} | settings)
 
 
 SQUARE = planar.Polygon([[0, 0], [1, 0], [1, 1], [0, 1]])
@@ -205,6 +207,43 @@ def test_ctrl_c_ends_every_long_call(name, listening, capsys):
     np.testing.assert_array_equal(
         soft().sample(length=5.0, random_state=SEED).draws, expected.draws
     )
+
+
+@pytest.mark.long
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "part", ["kernel matrix", "factor of the matrix", "inverse of the matrix", "billiard"]
+)
+def test_ctrl_c_ends_every_part_of_a_large_fit(part, listening, capsys, monkeypatch):
+    """A fit of 4000 examples, which spends tenths of a second or more in each part."""
+    inputs = np.random.default_rng(SEED).standard_normal((4000, 20))
+    begun, sent, task = threading.Event(), [], Progress.task
+
+    @contextlib.contextmanager
+    def noticed(self, name, *args, **settings):
+        with task(self, name, *args, **settings) as advance:
+            if name == part:
+                begun.set()
+            yield advance
+
+    def interrupt():
+        assert begun.wait(60)
+        time.sleep(0.1)
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Progress, "task", noticed)
+    presser = threading.Thread(target=interrupt)
+    presser.start()
+    model = given(kernel=kernels.Matern(4.0, nu=2.5), tol=1e-9)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(inputs, inputs[:, 0] > 0)
+    waited = time.monotonic() - sent[0]
+    presser.join()
+    with capsys.disabled():
+        print(f" [{part}: back after {waited:.3f} s]", end="")
+    assert waited < SLACK
+    assert not hasattr(model, "posterior_")
 
 
 @pytest.mark.long

@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bayespoint
 from bayespoint import BayesPointClassifier, BilliardResult, InfeasibleError, kernels
+from bayespoint.base import linalg
 from bayespoint.estimators import progress
 from helpers import seed
 
@@ -415,12 +416,13 @@ def test_verbose(capsys):
     BayesPointClassifier(random_state=seed(0), verbose=1).fit(x, y)
     output = capsys.readouterr()
     assert output.out == ""
-    search, billiard = output.err.splitlines()
+    search, matrix, billiard = output.err.splitlines()
     assert re.fullmatch(
         r"search by evidence: \d+ settings on 120 examples, [\d.e-]+ s: [\d.]+ \* Matern\(.*\), "
         r"softness [\d.]+, log evidence -[\d.]+",
         search,
     )
+    assert re.fullmatch(r"kernel matrix and factor of 120 examples: [\d.e-]+ s", matrix)
     assert re.fullmatch(
         r"billiard: \d+ bounces, [\d.e-]+ s: center_error 0.0\d+ rad \(tol 0.03\), "
         r"the walls of \d+ of 120 examples were hit",
@@ -431,29 +433,71 @@ def test_verbose(capsys):
     noisy = BayesPointClassifier("linear", random_state=seed(0), verbose=1, label_noise=None)
     noisy.fit(IRIS[0], IRIS[1])
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 4
-    assert lines[2].startswith("billiard of class 1: ")
+    assert len(lines) == 5
+    assert lines[3].startswith("billiard of class 1: ")
     BayesPointClassifier(kernels.RBF(1.5), softness=0.1, verbose=1).fit(x, y)
-    assert capsys.readouterr().err.startswith("billiard: ")
+    assert [line.split()[0] for line in capsys.readouterr().err.splitlines()] == [
+        "kernel",
+        "billiard:",
+    ]
+
+
+def every_step(bar):
+    """Return an __init__ of bars that are drawn at every step, also in a short fit."""
+    whole = bar.__init__
+
+    def init(self, *args, **settings):
+        whole(self, *args, **{**settings, "mininterval": 0, "miniters": 1})
+
+    return init
 
 
 def test_progress_bars(capsys, monkeypatch):
     x, y, _ = blobs()
 
-    class EveryStep(progress.Bar):
-        """A bar that is drawn at every step, also in a short fit."""
-
-        def __init__(self, *args, **settings):
-            super().__init__(*args, **{**settings, "mininterval": 0, "miniters": 1})
-
-    monkeypatch.setattr(progress, "Bar", EveryStep)
+    monkeypatch.setattr(progress.Bar, "__init__", every_step(progress.Bar))
     BayesPointClassifier(random_state=seed(0), verbose=2, tol=0.0015).fit(x, y)
     err = capsys.readouterr().err
-    assert re.search(r"search by evidence: \d+ settings, [\d:]+, log_evidence -[\d.]+", err)
+    assert re.search(
+        r"search by evidence: \d+ settings, [\d:]+, on 120 of 120 examples, log_ev", err
+    )
     assert re.search(r"billiard: +\d+%.*, \d+ bounces, center_error [\d.]+ rad \(tol 0.0015\)", err)
     assert "softness=" not in err
+    assert "nan" not in err
+    order = [
+        "search by evidence",
+        "kernel matrix:",
+        "factor of the matrix:",
+        "inverse of the matrix:",
+        "billiard",
+    ]
+    assert sorted(order, key=err.index) == order
     BayesPointClassifier(random_state=seed(0), verbose=3).fit(x, y)
     assert re.search(r"kernel.sigma=[\d.]+, softness=.*log_evidence=-", capsys.readouterr().err)
+
+
+def test_the_bar_of_a_search_says_on_how_many_examples_it_is(capsys, monkeypatch):
+    """It begins on a part; the evidence of all is another one, smaller than the best before."""
+    x = np.random.default_rng(seed(0)).standard_normal((600, 2))
+    monkeypatch.setattr(progress.Bar, "__init__", every_step(progress.Bar))
+    model = BayesPointClassifier(random_state=seed(0), verbose=2, tol=0.3)
+    model.fit(x, x[:, 0] + 0.5 * x[:, 1] ** 2 > 0.3)
+    found = re.findall(r"on (\d+) of 600 examples, log_evidence (-[\d.]+)", capsys.readouterr().err)
+    assert list(dict.fromkeys(n for n, _ in found)) == ["250", "500"]
+    assert float(found[-1][1]) == round(model.tuning_.log_evidence, 2)
+
+
+def test_the_bar_of_a_matrix_moves():
+    """The shares of a blocked factor and inverse rise to one."""
+    matrix = np.eye(3100)
+    shares, inverses = [], []
+    factor = linalg.factorize(matrix, 0.0, np.full(3100, 0.1), report=shares.append)
+    factor.inverse_diagonal(inverses.append)
+    for given in (shares, inverses):
+        assert len(given) > 5
+        assert given == sorted(given)
+        assert 0 < given[0] < 0.3
+        assert given[-1] == pytest.approx(1.0)
 
 
 def test_the_package():

@@ -185,5 +185,5 @@ def test_other_objects_are_refused():
 
 def test_without_onnx_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ImportError, match=r"`pip install 'bayespoint\[onnx\]'`"):
+    with pytest.raises(ImportError, match=r"`pip install onnx`"):
         to_onnx(BayesPointClassifier())

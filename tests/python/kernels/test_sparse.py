@@ -173,7 +173,7 @@ def test_duplicate_entries_are_summed_and_the_matrix_is_unchanged():
     "kernel", DENSE_ONLY, ids=lambda kernel: getattr(kernel, "__name__", None) or str(kernel)
 )
 def test_kernels_without_sparse_support(kernel):
-    message = r"X must be a dense array for .*; got a sparse csr_array: convert it with .toarray"
+    message = r"X must be a dense array for .*; got a sparse csr_array: use kernel=\"rbf\""
     model = BayesPointClassifier(kernel, softness=1.0, random_state=seed(0))
     assert not model.__sklearn_tags__().input_tags.sparse
     with pytest.raises(TypeError, match=message):

@@ -139,7 +139,7 @@ def test_without_matplotlib_the_table_stands_and_the_extra_is_named(monkeypatch,
 
     captured = capsys.readouterr()
     assert "test error, Bayes point" in captured.out
-    assert "bayespoint[plot]" in captured.err
+    assert "pip install matplotlib" in captured.err
 
 
 @pytest.mark.parametrize(

@@ -426,7 +426,7 @@ def test_new_figures_are_legible_in_any_style(style, moons, teacher, cone, table
         assert seen == set(plotting.__all__) - {"Panels"}
 
 
-def test_without_matplotlib_every_error_names_the_extra(monkeypatch, moons, teacher, cone, table):
+def test_without_matplotlib_every_error_names_the_package(monkeypatch, moons, teacher, cone, table):
     for module in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
@@ -440,5 +440,5 @@ def test_without_matplotlib_every_error_names_the_extra(monkeypatch, moons, teac
         lambda: plotting.RejectionDisplay.from_estimator(model, X, y),
         lambda: plotting.ConvergenceDisplay.from_result(run, space),
     ):
-        with pytest.raises(ImportError, match=r"pip install 'bayespoint\[plot\]'"):
+        with pytest.raises(ImportError, match=r"pip install matplotlib"):
             draw()

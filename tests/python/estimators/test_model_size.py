@@ -1,0 +1,236 @@
+"""Files of models leave out what can be computed again: the factor and the state of the run."""
+
+import copy
+import io
+import pickle
+import threading
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+import skops.io
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import kernels as gp
+
+import bayespoint
+from bayespoint import BayesPointClassifier, kernels
+from bayespoint.base.linalg import Factor
+from bayespoint.estimators import binary
+from helpers import seed
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+RNG = np.random.default_rng(seed(3))
+X = RNG.standard_normal((120, 3))
+NEW = RNG.standard_normal((40, 3))
+NOISY = np.where(X[:, 0] + 0.5 * RNG.standard_normal(120) > 0, "yes", "no")
+THREE = np.digitize(X[:, 0] + 0.3 * RNG.standard_normal(120), [-0.5, 0.5])
+SETS = np.fromiter((frozenset(np.flatnonzero(row > 0)) for row in X), dtype=object, count=120)
+
+
+def own_rbf(A, B):
+    return kernels.RBF(1.5)(A, B)
+
+
+def model(**settings):
+    return BayesPointClassifier(**{"tol": 0.2, "n_draws": 20, "random_state": seed(0)} | settings)
+
+
+FITTED = {
+    "default": model().fit(X, NOISY),
+    "three classes": model().fit(X, THREE),
+    "Gaussian process": model(kernel=gp.RBF(1.5)).fit(X, NOISY),
+    "sparse": model(kernel="rbf").fit(sparse.csr_array(X * (X > 0)), NOISY),
+    "hard": model(kernel=kernels.RBF(0.2), softness=0.0).fit(X, NOISY),
+    "singular": model(kernel="linear", softness=0.0).fit(X, X[:, 0] > 0),
+    "noisy": model(kernel=kernels.RBF(1.0), softness=0.1, label_noise=0.1).fit(X, NOISY),
+}
+
+
+def by_skops(fitted):
+    others = ["sklearn.gaussian_process.kernels.RBF", "scipy.sparse._csr.csr_array"]
+    trusted = [*bayespoint.TRUSTED_TYPES, *others]
+    return skops.io.loads(skops.io.dumps(fitted), trusted=trusted)
+
+
+def by_joblib(fitted):
+    stream = io.BytesIO()
+    joblib.dump(fitted, stream)
+    stream.seek(0)
+    return joblib.load(stream)
+
+
+def by_file(fitted, folder):
+    fitted.save(folder / "model")
+    return bayespoint.load(folder / "model")
+
+
+def by_pickle(fitted):
+    return pickle.loads(pickle.dumps(fitted))
+
+
+def same(one, other, points=NEW):
+    """Assert that all predictions of two models have the same bits."""
+    calls = {
+        "predict": {},
+        "predict_proba": {},
+        "decision_function": {},
+        "sample_functions": {"random_state": 1},
+    }
+    for name, given in calls.items():
+        expected = getattr(other, name)(points, **given)
+        np.testing.assert_array_equal(getattr(one, name)(points, **given), expected)
+    expected = other.predict_proba(points, method="mixture")
+    np.testing.assert_array_equal(one.predict_proba(points, method="mixture"), expected)
+    expected = other.bayes_point(points)
+    np.testing.assert_array_equal(one.bayes_point(points), expected)
+
+
+@pytest.mark.parametrize("name", list(FITTED))
+def test_predictions_after_loading_have_the_same_bits(name, tmp_path):
+    fitted = FITTED[name]
+    points = sparse.csr_array(NEW) if name == "sparse" else NEW
+    for again in (
+        by_pickle(fitted),
+        by_joblib(fitted),
+        by_skops(fitted),
+        by_file(fitted, tmp_path),
+        copy.deepcopy(fitted),
+    ):
+        same(again, fitted, points)
+
+
+def test_kernels_of_sets_are_computed_again():
+    fitted = model(kernel=kernels.SetIntersection(), softness=1.0).fit(SETS, NOISY)
+    again = by_pickle(fitted)
+    assert "factor" not in vars(again.posterior_)
+    np.testing.assert_array_equal(again.predict_proba(SETS), fitted.predict_proba(SETS))
+
+
+@pytest.mark.parametrize("name", ["default", "three classes", "hard", "noisy"])
+@pytest.mark.parametrize("more", [{"tol": 0.1}, {"more_length": 7.0}], ids=["tol", "length"])
+def test_a_loaded_model_continues_with_the_same_bits(name, more):
+    fitted = copy.deepcopy(FITTED[name]).refine(3.0)
+    again = by_skops(fitted).refine(**more)
+    same(again, copy.deepcopy(fitted).refine(**more))
+    same(by_pickle(again).refine(2.0), again.refine(2.0))
+
+
+def test_a_loaded_model_takes_more_examples_and_continues():
+    fitted, labels = FITTED["default"], np.where(NEW[:, 0] > 0, "yes", "no")
+    again = by_pickle(fitted).add_examples(NEW, labels)
+    whole = copy.deepcopy(fitted).add_examples(NEW, labels)
+    same(again, whole)
+    same(by_pickle(again).refine(3.0), whole.refine(3.0))
+
+
+def test_a_run_from_a_given_start_is_saved_with_its_state():
+    """Its seed does not repeat it."""
+    fitted = model(kernel="linear", softness=0.0).fit(X, X[:, 0] > 0)
+    fitted.add_examples(NEW[:1] + np.array([9.0, 0.0, 0.0]), [True])
+    assert "given" in fitted.billiard_.start
+    again = by_pickle(fitted)
+    assert "bytes" in again.billiard_.state
+    same(again.refine(3.0), fitted.refine(3.0))
+
+
+def test_what_is_left_out():
+    fitted = FITTED["default"]
+    again = by_pickle(fitted)
+    assert set(again.billiard_.state) == {"settings", "problem", "runs"}
+    assert "factor" not in vars(again.posterior_)
+    again.predict(NEW)  # two classes need no factor
+    assert "factor" not in vars(again.posterior_)
+    again.predict_proba(NEW)
+    assert isinstance(vars(again.posterior_)["factor"], Factor)
+    # Copies in memory keep both.
+    copied = copy.deepcopy(fitted)
+    assert "factor" in vars(copied.posterior_)
+    assert "bytes" in copied.billiard_.state
+    copied.posterior_.factor.lower[:] = 0.0
+    assert fitted.posterior_.factor.lower.any()
+    assert not hasattr(clone(fitted), "posterior_")
+    with pytest.raises(AttributeError, match="no attribute 'fator'"):
+        _ = again.posterior_.fator
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", own_rbf], ids=["precomputed", "callable"])
+def test_the_factor_stays_if_the_kernel_cannot_be_trusted_to_give_it_again(kernel):
+    precomputed = kernel == "precomputed"
+    gram, cross = kernels.RBF(1.5)(X), kernels.RBF(1.5)(NEW, X)
+    fitted = model(kernel=kernel, softness=0.1)
+    fitted.fit(gram if precomputed else X, NOISY)
+    again = by_pickle(fitted)
+    assert "factor" in vars(again.posterior_)
+    points = cross if precomputed else NEW
+    np.testing.assert_array_equal(again.predict_proba(points), fitted.predict_proba(points))
+
+
+def test_several_threads_compute_the_factor_once(monkeypatch):
+    again, calls = by_pickle(FITTED["default"]), []
+    barrier = threading.Barrier(4)
+    from bayespoint.posterior import posterior
+
+    whole = posterior.factorize
+
+    def counted(*args, **kwargs):
+        calls.append(threading.get_ident())
+        return whole(*args, **kwargs)
+
+    monkeypatch.setattr(posterior, "factorize", counted)
+
+    def predict(_):
+        barrier.wait()
+        return again.predict_proba(NEW)
+
+    found = joblib.Parallel(n_jobs=4, backend="threading")(
+        joblib.delayed(predict)(k) for k in range(4)
+    )
+    assert len(calls) == 1
+    for one in found:
+        np.testing.assert_array_equal(one, FITTED["default"].predict_proba(NEW))
+
+
+def test_repeating_a_run_issues_no_warning_of_its_own():
+    fitted = copy.deepcopy(FITTED["default"])
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        fitted.refine(3.0)
+        expected = [str(w.message) for w in seen if w.category is ConvergenceWarning]
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        by_pickle(FITTED["default"]).refine(3.0)
+        assert [str(w.message) for w in seen if w.category is ConvergenceWarning] == expected
+
+
+def test_draws_are_singles_if_there_is_enough_softness():
+    assert FITTED["default"].billiard_.draws.dtype == np.float32
+    assert FITTED["hard"].billiard_.draws.dtype == np.float64
+    little = model(kernel=kernels.RBF(1.0), softness=1e-8).fit(X, X[:, 0] > 0)
+    assert little.billiard_.draws.dtype == np.float64
+
+
+def test_singles_change_predictions_less_than_sampling_does(monkeypatch):
+    X, y = np.linspace(-2, 2, 300)[:, None], np.tile([0, 0, 1], 100)
+    settings = {"kernel": kernels.RBF(1.0), "softness": 1e-4, "label_noise": 0.2}
+    single = model(**settings).fit(X, y)
+    assert single.billiard_.draws.dtype == np.float32
+    monkeypatch.setattr(binary, "_SINGLE_SOFTNESS", np.inf)
+    double = model(**settings).fit(X, y)
+    np.testing.assert_array_equal(single.billiard_.draws, double.billiard_.draws.astype(np.float32))
+    for method in ("moments", "mixture"):
+        one, other = (m.predict_proba(X, method=method)[:, 1] for m in (single, double))
+        assert np.abs(one - other).max() < 1e-3
+
+
+def test_a_tenth_of_the_size():
+    """Per example 1.8 kB, of which 1.6 kB are draws: at 2000 examples a tenth of 22 kB."""
+    m = 700
+    X = np.random.default_rng(seed(4)).standard_normal((m, 5))
+    fitted = BayesPointClassifier(kernels.RBF(1.0), softness=0.1, random_state=0, tol=0.2)
+    fitted.fit(X, X[:, 0] > 0)
+    assert len(pickle.dumps(fitted)) < 4 * 400 * m + 300 * m
+    assert len(skops.io.dumps(fitted)) < 4 * 400 * m + 300 * m + 150_000
