@@ -176,7 +176,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         if length > 0.0 {
             let integral = self.trajectory.ball_mut().take_arc_integral();
             let densities = self.densities.as_mut().map(|d| d.take(length));
-            self.batches.push(Batch { integral, length, densities, plain: None, field: None });
+            self.batches.push(Batch { integral, length, densities, field: None });
         }
         (self.lap.from, self.lap.step) = (path, 0.0);
     }

@@ -3,13 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::{Result, State, encode, ensure, ensure_finite, memory};
-use crate::ensemble::center::Batch;
 use crate::ensemble::chain::{Chain, ChainState, Snapshot, totals};
 use crate::ensemble::context::Context;
 use crate::ensemble::outcome::StopReason;
 use crate::ensemble::settings::Settings;
 use crate::ensemble::step::{self, Step};
-use crate::ensemble::{center, merge};
+use crate::ensemble::{center, merge, mixing};
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::{Dynamics, Motion, RunningCenter};
 use crate::trajectory::{Goal, Recorder, RefreshState, Until};
@@ -17,10 +16,6 @@ use crate::trajectory::{Goal, Recorder, RefreshState, Until};
 /// First piece of path of a run without a given length, in radians and, for small version spaces, in arrivals.
 const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
 const PIECE_ARRIVALS: f64 = 1_000.0;
-/// Effective sample size, per draw to keep, that a path needs before a run with `tol` may end: an eighth for the first
-/// `FEW_DRAWS` draws, which are enough for decision values, and one for each further draw.
-const SHARE_OF_DRAWS: f64 = 0.125;
-const FEW_DRAWS: usize = 400;
 /// Evaluations of the densities at the walls in the first piece.
 const EVALUATIONS: f64 = 2.0;
 
@@ -165,11 +160,10 @@ impl Measurement {
     ) -> Result<Option<StopReason>> {
         if let Some(tol) = run.settings.tol {
             let center = merge::center(run, chains, self.burn_in_length)?;
-            let enough = suffices_for_draws(run, chains);
             run.control.report(totals(chains).0 / chains.len() as f64, center.error);
             // A flipper restarts at its own running center, so its halves never agree.
             let flips = matches!(run.settings.motion, Motion::Flipper { .. });
-            if center.error <= tol && (center.mixed || flips) && enough {
+            if center.error <= tol && (center.mixed || flips) && suffices(run, chains) {
                 return Ok(Some(StopReason::Tol));
             }
         }
@@ -249,15 +243,9 @@ impl RunState {
     }
 }
 
-/// Returns whether the effective sample size of the path suffices for the draws. A center of conditional means can reach its
-/// tolerance earlier.
-fn suffices_for_draws<D: Dynamics>(run: &Context<'_, '_>, chains: &[Chain<'_, D>]) -> bool {
-    if run.smoother.is_none() {
-        return true;
-    }
-    let lists: Vec<&[Batch]> = chains.iter().map(|chain| &*chain.batches).collect();
-    let draws = run.settings.n_trajectories * run.settings.n_draws;
-    let few = draws.min(FEW_DRAWS);
-    center::effective_size(run.space.gram(), &lists)
-        >= SHARE_OF_DRAWS * few as f64 + (draws - few) as f64
+/// Returns whether the draws agree and are worth enough independent ones. A center can reach its tolerance earlier.
+fn suffices<D: Dynamics>(run: &Context<'_, '_>, chains: &[Chain<'_, D>]) -> bool {
+    let records: Vec<&Recorder> =
+        chains.iter().filter_map(|chain| chain.trajectory.recorder()).collect();
+    mixing::suffices(&records, run.settings.n_draws)
 }
