@@ -124,9 +124,10 @@ pub(crate) struct Center {
 
 impl Center {
     /// Returns the center after a burn-in of `burn_in_length` radians of each trajectory. The error is infinite if the distance
-    /// of a trajectory from the mean exceeds the length of its whole path, burn-in included.
+    /// of a trajectory from the mean exceeds the length of its whole path, burn-in included, or there is a single piece.
     pub(crate) fn after(self, burn_in_length: f64) -> Self {
-        let error = if self.missing > burn_in_length { f64::INFINITY } else { self.error };
+        let unknown = self.missing > burn_in_length || self.error.is_nan();
+        let error = if unknown { f64::INFINITY } else { self.error };
         Self { error, ..self }
     }
 }

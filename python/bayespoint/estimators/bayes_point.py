@@ -99,7 +99,15 @@ class BayesPointClassifier(
     tol : float or "auto", default="auto"
         Estimated angular error of the Bayes point, in radians, at which to stop. Positive. The
         time of a fit is proportional to 1 / tol^2. "auto": 0.03 for up to 500 examples, then
-        proportional to the square root of their number, at most 0.1.
+        proportional to the square root of their number, at most 0.1. The billiard also goes on
+        until the draws suffice: see :meth:`VersionSpace.sample`.
+    max_iter : int, default=None
+        Largest number of settings that the search tries, and of bounces of each chain. None: no
+        limit of the search, and 10 000 000 bounces.
+    max_time : float, default=None
+        Seconds for a fit, positive: at most half of them for the search, the rest shared by the
+        billiards. What is running is not cut short: an evaluation of the search, the kernel matrix
+        and its factor. The result then depends on the machine.
     dynamics : {"geodesic", "chord", "flipper"}, default="geodesic"
         How a chain moves, or an object of :mod:`bayespoint.dynamics`: see
         :meth:`VersionSpace.sample`. "chord" and "flipper", those of the papers, are biased, and
@@ -163,8 +171,8 @@ class BayesPointClassifier(
     Warns
     -----
     ConvergenceWarning
-        If the billiard did not reach `tol` or its plane coordinates drifted, or if with softness=0
-        no setting of the search had an evidence.
+        If `max_iter` or `max_time` ended the search, if the billiard did not reach `tol` or its
+        plane coordinates drifted, or if with softness=0 no setting of the search had an evidence.
 
     See Also
     --------
@@ -227,6 +235,8 @@ class BayesPointClassifier(
         n_trajectories: int = 4,
         n_draws: int = 100,
         tol: float | str = "auto",
+        max_iter: int | None = None,
+        max_time: float | None = None,
         dynamics: str = "geodesic",
         refresh: str | None = "auto",
         n_jobs: int | None = None,
@@ -244,6 +254,8 @@ class BayesPointClassifier(
         self.n_trajectories = n_trajectories
         self.n_draws = n_draws
         self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
         self.dynamics = dynamics
         self.refresh = refresh
         self.n_jobs = n_jobs
@@ -287,6 +299,8 @@ class BayesPointClassifier(
             `softness` helps.
         MemoryError
             If the kernel matrix does not fit into the available memory.
+        TimeoutError
+            If without softness `max_time` was over before a starting point was found.
         TypeError
             If `X` is sparse and the kernel takes dense inputs only.
         ValueError
@@ -372,6 +386,8 @@ class BayesPointClassifier(
                     seed=settings.seed % 2**32,
                     report=None if advance is None else report,
                     n_jobs=self.n_jobs,
+                    max_iter=settings.max_iter,
+                    max_time=settings.search_time,
                 )
             )
         found = self.tuning_
@@ -422,6 +438,7 @@ class BayesPointClassifier(
                     n_trajectories=self.n_trajectories,
                     n_draws=self.n_draws,
                     tol=tolerance(self.tol, len(matrix)),
+                    max_bounces=settings.max_iter,
                     dynamics=self.dynamics,
                     transparency=problems[0].transparency,
                     refresh=self.refresh,
@@ -430,6 +447,7 @@ class BayesPointClassifier(
                 n_jobs=self.n_jobs,
                 continuation=continuation,
                 progress=progress,
+                deadline=settings.deadline,
             )
             calibrate = settings.calibrate
             if calibrate is None:
@@ -1045,8 +1063,8 @@ class BayesPointClassifier(
     ) -> Self:
         """Continue the billiard where it ended, for a more accurate center.
 
-        The model does not change. New values of `n_jobs`, `verbose` and `calibration` take effect;
-        those of other settings of the billiard are ignored until the next fit. `fit_intercept` and
+        The model does not change. New values of `n_jobs`, `verbose`, `calibration` and
+        `max_time` take effect; those of other settings of the billiard are ignored until the next fit. `fit_intercept` and
         `class_weight` must be those of the fit.
 
         Parameters

@@ -180,7 +180,7 @@ def test_files_that_are_damaged_or_none(tmp_path):
         assert path.read_bytes() == content
 
     (tmp_path / "good").write_bytes(data)
-    arrays, meta = io.read(tmp_path / "good", continuation.FORMAT, 2)
+    arrays, meta = io.read(tmp_path / "good", continuation.FORMAT, continuation.VERSION)
     inside = data.index(arrays["bytes"].tobytes())
     for k in np.random.default_rng(SEED).integers(len(data), size=20):
         at = inside + k % arrays["bytes"].nbytes
