@@ -1064,8 +1064,8 @@ class BayesPointClassifier(
         """Continue the billiard where it ended, for a more accurate center.
 
         The model does not change. New values of `n_jobs`, `verbose`, `calibration` and
-        `max_time` take effect; those of other settings of the billiard are ignored until the next fit. `fit_intercept` and
-        `class_weight` must be those of the fit.
+        `max_time` take effect; those of other settings of the billiard are ignored until the next
+        fit. `fit_intercept` and `class_weight` must be those of the fit.
 
         Parameters
         ----------

@@ -224,13 +224,13 @@ class _Objective:
             self.report(dict(zip(self.names, row, strict=True)))
 
     def _keep(self, point: _Point, examples: _Examples) -> None:
-        """Keep the best point on the most examples; raise _Over if a limit is reached."""
+        """Keep the best point on the most examples; raise _LimitError if a limit is reached."""
         n = examples.labels.shape[1]
         if (n, point.value) > (self.best[0], self.best[1].value):
             self.best = n, point
         enough = self.max_iter is not None and len(self.tried) >= self.max_iter
         if enough or time.monotonic() >= self.deadline:
-            raise _Over
+            raise _LimitError
 
     def _evaluate(
         self,
@@ -302,7 +302,7 @@ class _Objective:
         return value, np.array(gradient)
 
 
-class _Over(Exception):
+class _LimitError(Exception):
     """A limit of the search is reached."""
 
 
@@ -413,7 +413,7 @@ def tune(
     with linalg.one_thread():
         try:
             best = _search(objective, examples, coarse)
-        except _Over:
+        except _LimitError:
             n, best = objective.best
             limit = "max_time" if time.monotonic() >= objective.deadline else "max_iter"
             warn(

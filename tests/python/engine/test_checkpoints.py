@@ -192,7 +192,7 @@ def test_files_that_are_damaged_or_none(tmp_path):
     refused(path.read_bytes(), "another format")
     io.write(path, continuation.FORMAT, 7, arrays, meta)
     refused(path.read_bytes(), "in version 7 of the format; this bayespoint reads version 3")
-    io.write(path, continuation.FORMAT, 2, {"bytes": arrays["bytes"]}, meta)
+    io.write(path, continuation.FORMAT, continuation.VERSION, {"bytes": arrays["bytes"]}, meta)
     refused(path.read_bytes(), "'draws' of a state must be")
     io.write(path, continuation.FORMAT, 2, arrays, {})
     refused(path.read_bytes(), "another problem: the labels differs")

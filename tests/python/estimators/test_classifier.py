@@ -508,7 +508,9 @@ def test_max_time_ends_search_and_billiards(n_classes):
     # One evaluation, and a moment for each billiard.
     with pytest.warns(ConvergenceWarning) as caught:
         short = BayesPointClassifier(max_time=1e-6, random_state=0).fit(X, y)
-    assert "max_time ended the search for hyperparameters after 1 settings" in str(caught[0].message)
+    assert "max_time ended the search for hyperparameters after 1 settings" in str(
+        caught[0].message
+    )
     assert np.isfinite(short.predict_proba(X)).all()
     assert len(short.tuning_.tried) == 1
 
