@@ -6,8 +6,9 @@
 use crate::simd::special::normal_quantile;
 use crate::trajectory::Recorder;
 
-/// Draws of each trajectory without which nothing can be said.
+/// Draws of each trajectory without which nothing can be said, and of all below which the estimates are too noisy to decide.
 const LEAST_DRAWS: usize = 4;
+const LEAST_IN_ALL: usize = 80;
 /// Largest number of draws of each trajectory from which R-hat is computed.
 const R_HAT_DRAWS: usize = 1_000;
 /// Largest R-hat of trajectories that agree.
@@ -22,7 +23,7 @@ const RARE: f64 = 4.3;
 /// recorded, and in the square of each that changes its sign. Too few draws to tell are enough.
 pub(super) fn suffices(records: &[&Recorder], n: usize) -> bool {
     let n = records.iter().map(|record| record.kept()).min().unwrap_or(0).min(n);
-    if n < LEAST_DRAWS {
+    if n < LEAST_DRAWS || n * records.len() < LEAST_IN_ALL {
         return true;
     }
     let (t, all) = (records.len(), (records.len() * n) as f64);

@@ -54,7 +54,7 @@ class SampleSettings:
         Estimated angular error of the center at which to stop, in radians, positive. The run also
         goes on until the trajectories agree (R-hat at most 1.05) and the draws are worth 100
         independent ones, or half of them if there are fewer than 200, or a quarter if there are
-        more than 400. 0.1 if no limit of the run is given.
+        more than 400 (below 80 nothing can be told). 0.1 if no limit of the run is given.
     max_bounces : int, default=None
         Number of arrivals at walls, reflected or not, of one trajectory at which to stop.
         10 000 000 in a run with `tol` and without `length`. The run stops at the first limit that

@@ -194,7 +194,7 @@ def test_files_that_are_damaged_or_none(tmp_path):
     refused(path.read_bytes(), "in version 7 of the format; this bayespoint reads version 3")
     io.write(path, continuation.FORMAT, continuation.VERSION, {"bytes": arrays["bytes"]}, meta)
     refused(path.read_bytes(), "'draws' of a state must be")
-    io.write(path, continuation.FORMAT, 2, arrays, {})
+    io.write(path, continuation.FORMAT, continuation.VERSION, arrays, {})
     refused(path.read_bytes(), "another problem: the labels differs")
     io.write(path, continuation.FORMAT, 2, arrays | {"bytes": arrays["bytes"][:100]}, meta)
     refused(path.read_bytes(), "cut short or altered")

@@ -114,7 +114,7 @@ def test_no_starting_point_in_time():
 @pytest.mark.parametrize("average", ["auto", "arc"])
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"n_draws": 12}, {"n_draws": 400}, {"n_trajectories": 1}, {"n_trajectories": 2}],
+    [{}, {"n_draws": 20}, {"n_draws": 400}, {"n_trajectories": 1}, {"n_trajectories": 2}],
 )
 def test_a_run_with_a_tolerance_ends_with_draws_that_suffice(average, settings):
     """The engine's R-hat and effective sample size are those of the result."""
