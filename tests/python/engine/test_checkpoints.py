@@ -196,7 +196,8 @@ def test_files_that_are_damaged_or_none(tmp_path):
     refused(path.read_bytes(), "'draws' of a state must be")
     io.write(path, continuation.FORMAT, continuation.VERSION, arrays, {})
     refused(path.read_bytes(), "another problem: the labels differs")
-    io.write(path, continuation.FORMAT, 2, arrays | {"bytes": arrays["bytes"][:100]}, meta)
+    broken = arrays | {"bytes": arrays["bytes"][:100]}
+    io.write(path, continuation.FORMAT, continuation.VERSION, broken, meta)
     refused(path.read_bytes(), "cut short or altered")
 
 
