@@ -318,8 +318,8 @@ class VersionSpace:
             opaque. None searches for one.
         continue_from : BilliardResult, default=None
             A run on this version space to continue. `length`, `tol` and `max_bounces` are limits of
-            the whole run; all other settings must be left out. With a smaller `tol` the result has
-            the same bits as a single run.
+            the whole run, `max_time` is that of this call; all other settings must be left out.
+            With a smaller `tol` the result has the same bits as a single run.
         checkpoint : str or path-like, default=None
             A file for the state of the run. If it exists, it must be of the same problem and
             settings: the run continues from it, with the same bits as without an interruption.
@@ -351,21 +351,23 @@ class VersionSpace:
             settings, or if the file is damaged (it is then not overwritten).
         OSError
             If no file can be written in the folder of the `checkpoint`, or it cannot be read.
+        TimeoutError
+            If `max_time` was over before a starting point was found.
 
         Warns
         -----
         RuntimeWarning
             If the `checkpoint` could not be written, as on a full disk; the run continues.
         ConvergenceWarning
-            If `tol` was not reached, or in a run without `tol` if R-hat is high or the effective
-            sample size small; if rounding has moved the walls, or a trajectory repeats a short
-            cycle. See the user guide on diagnostics.
+            If another limit ended the run before `tol`, R-hat or the effective sample size were
+            reached; if rounding has moved the walls, or a trajectory repeats a short cycle. See
+            the user guide on diagnostics.
 
         Notes
         -----
         With average="conditional" the plane coordinate of each example is replaced by its mean
         given all others, that of a normal variable truncated at the wall. On kernel matrices with
-        softness this takes at most a tenth of the bounces for the same tolerance.
+        softness the center needs at most a tenth of the bounces for the same error.
 
         Examples
         --------

@@ -1,13 +1,20 @@
 //! Stop flag and progress, shared between the caller and the workers.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use crate::base::checkpoint::State;
 use crate::base::error::{Error, Result};
 
-/// A stop flag that the workers read, and the counters of progress that they write.
+/// Origin of all deadlines.
+static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// A stop flag and a deadline that the workers read, and the counters of progress that they write.
 ///
 /// Any thread may raise the flag. Every long loop of the engine reads it at least every few dozen O(m) steps and then returns
 /// [`Error::Interrupted`].
@@ -18,6 +25,10 @@ pub struct Control {
     keeper: Option<Box<dyn Fn(State) + Send + Sync>>,
     stop: Arc<AtomicBool>,
     pause: AtomicBool,
+    /// End of the time of the run, in nanoseconds after [`ORIGIN`]; 0 for none.
+    deadline: AtomicU64,
+    /// Whether work cannot end early with what there is.
+    must_finish: AtomicBool,
     bounces: AtomicU64,
     length: AtomicU64,
     center_error: AtomicU64,
@@ -35,7 +46,6 @@ struct Listener {
 impl Listener {
     /// Returns whether a call is due and returns true.
     fn asks_to_stop(&self) -> bool {
-        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let now = self.began.elapsed();
         if nanos(now) < self.next.load(Ordering::Relaxed) {
             return false;
@@ -56,7 +66,7 @@ impl Control {
     /// Returns a flag that is raised when `asks` returns true. The checks call it on their own thread, at most once in the time
     /// `every`. For work on the calling thread, where no other thread looks for signals.
     pub fn listening(every: Duration, asks: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        let next = AtomicU64::new(u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
+        let next = AtomicU64::new(nanos(every));
         let listener = Listener { asks: Box::new(asks), every, began: Instant::now(), next };
         Self { listener: Some(listener), ..Self::new() }
     }
@@ -76,10 +86,37 @@ impl Control {
         }
     }
 
-    /// Returns whether the workers are to pause for a state.
+    /// Returns whether a state is requested.
+    #[inline]
+    pub(crate) fn is_asked_for_state(&self) -> bool {
+        self.pause.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the workers are to pause, for a state or because the time is over.
     #[inline]
     pub(crate) fn is_to_pause(&self) -> bool {
-        self.pause.load(Ordering::Relaxed)
+        self.is_asked_for_state() || self.is_out_of_time()
+    }
+
+    /// Sets the time of the run in seconds from now on, or removes the limit.
+    pub(crate) fn limit_time(&self, seconds: Option<f64>) {
+        let deadline = seconds.map_or(0, |seconds| {
+            let given = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+            nanos(ORIGIN.elapsed()).saturating_add(nanos(given)).max(1)
+        });
+        self.deadline.store(deadline, Ordering::Relaxed);
+    }
+
+    /// Returns whether the time of the run is over.
+    #[inline]
+    pub(crate) fn is_out_of_time(&self) -> bool {
+        let deadline = self.deadline.load(Ordering::Relaxed);
+        deadline > 0 && nanos(ORIGIN.elapsed()) >= deadline
+    }
+
+    /// Says whether the work that follows cannot end early with what there is, so that the checks fail when the time is over.
+    pub(crate) fn require_all(&self, must_finish: bool) {
+        self.must_finish.store(must_finish, Ordering::Relaxed);
     }
 
     /// Answers a request for a state with the result of `state`.
@@ -103,11 +140,14 @@ impl Control {
 
     /// # Errors
     ///
-    /// [`Error::Interrupted`] once the flag is raised.
+    /// [`Error::Interrupted`] once the flag is raised; [`Error::Time`] once the time is over in work that cannot end early.
     #[inline]
     pub fn check(&self) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
+        }
+        if self.must_finish.load(Ordering::Relaxed) && self.is_out_of_time() {
+            return Err(Error::Time);
         }
         if self.listener.as_ref().is_some_and(Listener::asks_to_stop) {
             self.interrupt();

@@ -52,6 +52,12 @@ pub enum Error {
         /// Size of the allocation.
         bytes: usize,
     },
+    /// The time of the run is over and there is nothing to return.
+    #[error(
+        "max_time must be long enough to find a point in version space, where a run starts; none was found in time. \
+         Use a longer max_time, or softness > 0"
+    )]
+    Time,
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,

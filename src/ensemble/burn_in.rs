@@ -91,6 +91,10 @@ pub(super) fn with_scatterer(
         // A requested pause waits until the measurement begins.
         while !chain.has(1) {
             chain.extend(1, BURN_IN_PATH, limit, control)?;
+            if control.is_out_of_time() {
+                chain.close();
+                break;
+            }
         }
         Ok(())
     })?;

@@ -16,9 +16,6 @@ pub(crate) struct Batch {
     pub length: f64,
     /// Integral of the densities at the walls, shape (m,), until the integral is one of conditional means.
     pub densities: Option<Vec<f64>>,
-    /// The integral before it was replaced by conditional means: its dual coefficients, and the change of its plane
-    /// coordinates.
-    pub plain: Option<[Vec<f64>; 2]>,
     /// Plane coordinates of the integral, shape (m,), once they have been computed.
     pub field: Option<Vec<f64>>,
 }
@@ -31,7 +28,7 @@ impl Batch {
             format!("one with a piece of {length} radians")
         })?;
         ensure_vectors(m, &[&self.integral])?;
-        let parts = self.densities.iter().chain(self.plain.iter().flatten()).chain(&self.field);
+        let parts = self.densities.iter().chain(&self.field);
         parts.into_iter().try_for_each(|part| ensure_vectors(m, &[part]))
     }
 
@@ -47,9 +44,6 @@ impl Batch {
         if let (Some(a), Some(b)) = (&mut self.densities, &other.densities) {
             add(a, b);
         }
-        if let (Some(a), Some(b)) = (&mut self.plain, &other.plain) {
-            a.iter_mut().zip(b).for_each(|(a, b)| add(a, b));
-        }
         self.field = match (self.field, &other.field) {
             (Some(mut a), Some(b)) => {
                 add(&mut a, b);
@@ -58,14 +52,6 @@ impl Batch {
             _ => None,
         };
         self
-    }
-
-    /// Returns the piece before conditional means replaced its integral.
-    fn without_means(&self) -> Option<Self> {
-        let [integral, change] = self.plain.as_ref()?;
-        let field = self.field.as_ref()?.iter().zip(change).map(|(f, step)| f - step).collect();
-        let (integral, field) = (integral.clone(), Some(field));
-        Some(Self { integral, length: self.length, densities: None, plain: None, field })
     }
 }
 
@@ -88,32 +74,16 @@ pub(crate) fn smooth(
     control: &Control,
 ) -> Result<()> {
     let rough: Vec<&mut Batch> = batches.iter_mut().filter(|b| b.densities.is_some()).collect();
-    let (steps, mut moves): (Vec<_>, Vec<_>) = rough
+    let mut moves: Vec<Vec<f64>> = rough
         .iter()
-        .map(|batch| {
-            let densities = batch.densities.as_deref().unwrap_or_default();
-            let step = smoother.step(&batch.integral, densities);
-            (step.clone(), step)
-        })
-        .unzip();
+        .map(|batch| smoother.step(&batch.integral, batch.densities.as_deref().unwrap_or_default()))
+        .collect();
     smoother.inverse.solve(&mut moves, control)?;
-    for ((batch, step), change) in rough.into_iter().zip(steps).zip(&moves) {
+    for (batch, change) in rough.into_iter().zip(&moves) {
         batch.densities = None;
-        batch.plain = Some([batch.integral.clone(), step]);
         batch.integral.iter_mut().zip(change).for_each(|(c, x)| *c += x);
     }
     Ok(())
-}
-
-/// Returns the effective sample size of the path in unit vectors, from the standard error of its plain mean orthogonal to the
-/// mean. Infinite without conditional means.
-pub(crate) fn effective_size(gram: &Gram<'_>, trajectories: &[&[Batch]]) -> f64 {
-    let plain: Option<Vec<Vec<Batch>>> =
-        trajectories.iter().map(|list| list.iter().map(Batch::without_means).collect()).collect();
-    plain.map_or(f64::INFINITY, |plain| {
-        let Center { norm, error, .. } = center(gram, &plain);
-        ((norm * norm).recip() - 1.0) / (error * error)
-    })
 }
 
 /// Computes the plane coordinates of all batches that lack them, in one sweep through the matrix.
@@ -154,9 +124,10 @@ pub(crate) struct Center {
 
 impl Center {
     /// Returns the center after a burn-in of `burn_in_length` radians of each trajectory. The error is infinite if the distance
-    /// of a trajectory from the mean exceeds the length of its whole path, burn-in included.
+    /// of a trajectory from the mean exceeds the length of its whole path, burn-in included, or there is a single piece.
     pub(crate) fn after(self, burn_in_length: f64) -> Self {
-        let error = if self.missing > burn_in_length { f64::INFINITY } else { self.error };
+        let unknown = self.missing > burn_in_length || self.error.is_nan();
+        let error = if unknown { f64::INFINITY } else { self.error };
         Self { error, ..self }
     }
 }
@@ -280,7 +251,7 @@ mod tests {
 
     /// Returns a piece of path between orthogonal planes.
     fn piece(integral: Vec<f64>, length: f64) -> Batch {
-        Batch { field: Some(integral.clone()), integral, length, densities: None, plain: None }
+        Batch { field: Some(integral.clone()), integral, length, densities: None }
     }
 
     /// Pieces of four paths across a fixed direction; on a path each step keeps `memory` of the last one and adds a drift.

@@ -101,6 +101,15 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         self.before_cut.is_some()
     }
 
+    /// Runs to a goal, or until the time is over.
+    pub(super) fn run(&mut self, goal: Goal, control: &Control) -> Result<()> {
+        // A requested state waits until there are pieces of path.
+        while self.trajectory.run_pausing(goal, control)? == Ended::Paused
+            && !control.is_out_of_time()
+        {}
+        Ok(())
+    }
+
     /// Extends the path by pieces of `unit` radians until there are `stage` of them, the limit is reached, or a pause is
     /// requested.
     pub(super) fn extend(
@@ -170,13 +179,23 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         Ok(Ended::AtGoal)
     }
 
+    /// Ends the present piece where the trajectory is.
+    pub(super) fn close(&mut self) {
+        if self.trajectory.tally().path > self.lap.from {
+            if let Some(densities) = &mut self.densities {
+                densities.add(self.trajectory.ball(), self.trajectory.space());
+            }
+            self.end_piece();
+        }
+    }
+
     fn end_piece(&mut self) {
         let path = self.trajectory.tally().path;
         let length = path - self.lap.from;
         if length > 0.0 {
             let integral = self.trajectory.ball_mut().take_arc_integral();
             let densities = self.densities.as_mut().map(|d| d.take(length));
-            self.batches.push(Batch { integral, length, densities, plain: None, field: None });
+            self.batches.push(Batch { integral, length, densities, field: None });
         }
         (self.lap.from, self.lap.step) = (path, 0.0);
     }

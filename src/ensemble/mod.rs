@@ -7,6 +7,7 @@ mod conditional_means;
 mod context;
 mod cycle;
 mod merge;
+mod mixing;
 mod outcome;
 mod pool;
 mod run;

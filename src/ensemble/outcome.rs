@@ -15,18 +15,21 @@ pub enum StopReason {
     WeightTol,
     /// A trajectory reached the number of arrivals at walls.
     MaxBounces,
-    /// The estimated error of the center fell to the tolerance.
+    /// The estimated error of the center fell to the tolerance, and the draws agree and suffice.
     Tol,
+    /// The time was over.
+    MaxTime,
 }
 
 impl StopReason {
-    /// "length", "`weight_tol`", "`max_bounces`" or "tol".
+    /// "length", "`weight_tol`", "`max_bounces`", "tol" or "`max_time`".
     pub fn name(self) -> &'static str {
         match self {
             Self::Length => "length",
             Self::WeightTol => "weight_tol",
             Self::MaxBounces => "max_bounces",
             Self::Tol => "tol",
+            Self::MaxTime => "max_time",
         }
     }
 }

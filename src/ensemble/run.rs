@@ -30,7 +30,7 @@ use crate::trajectory::{Refresh, RefreshChoice};
 ///
 /// [`Error::Invalid`] for settings out of range or a start that violates a hard wall, [`Error::Infeasible`] where version
 /// space seems empty, [`Error::Breakdown`] where the arithmetic fails, [`Error::Memory`] where there is no room,
-/// [`Error::Interrupted`].
+/// [`Error::Time`] where [`Settings::max_time`] is over before a starting point is found, [`Error::Interrupted`].
 pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> Result<Outcome> {
     run_with(space, settings, None, control)
 }
@@ -104,6 +104,7 @@ fn sample(
     control: &Control,
 ) -> Result<Outcome> {
     settings.check()?;
+    control.limit_time(settings.max_time);
     one_dimensional::refuse(space.gram())?;
     if let Some(inverse) = inverse {
         space.gram().check_in_memory()?;
@@ -258,7 +259,7 @@ fn straight(run: &Context<'_, '_>, state: Option<&State>, dynamics: &Straight) -
     });
     let mut chains = launched.collect::<Result<Vec<_>>>()?;
     let goal = burn_in_goal(settings);
-    run.pool.each(&mut chains, |_, chain| chain.trajectory.run(goal, control))?;
+    run.pool.each(&mut chains, |_, chain| chain.run(goal, control))?;
     let burn_in_length = totals(&chains).0 / chains.len() as f64;
     let measurement = Measurement::begin(run, &mut chains, burn_in_length)?;
     finish(run, measurement, &mut chains)

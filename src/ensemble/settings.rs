@@ -49,6 +49,8 @@ pub struct Settings {
     pub max_bounces: Option<u64>,
     /// Standard error of the center, radians.
     pub tol: Option<f64>,
+    /// Time from the beginning of the run, seconds, which ends the run with what there is.
+    pub max_time: Option<f64>,
     /// The requested estimate of the center.
     pub average: Average,
     /// Path per trajectory, radians, for which pieces, draws and burn-in are planned; by default `length`. Beyond it a run
@@ -82,6 +84,7 @@ impl Default for Settings {
             length: None,
             max_bounces: None,
             tol: Some(0.1),
+            max_time: None,
             average: Average::Auto,
             first_length: None,
             burn_in: None,
@@ -114,6 +117,7 @@ impl Settings {
             return Err(Error::invalid("length", format!("{length:?}"), "in [1e-6, inf)"));
         }
         self.tol.map_or(Ok(()), |tol| check_positive("tol", tol))?;
+        self.max_time.map_or(Ok(()), |time| check_positive("max_time", time))?;
         if let Some(first) = self.first_length
             && !(first >= SHORTEST_LENGTH && self.length.is_some_and(|length| first <= length))
         {
@@ -133,10 +137,10 @@ impl Settings {
         }
         self.mirror.check()?;
         self.check_motion()?;
-        let ends = [self.length, self.tol, self.weight_tol()];
+        let ends = [self.length, self.tol, self.max_time, self.weight_tol()];
         if self.max_bounces.is_none() && ends.iter().all(Option::is_none) {
             return Err(Error::invalid(
-                "length, max_bounces and tol",
+                "length, max_bounces, tol and max_time",
                 "none of them",
                 "given at least in part: a run needs an end",
             ));

@@ -3,13 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::{Result, State, encode, ensure, ensure_finite, memory};
-use crate::ensemble::center::Batch;
 use crate::ensemble::chain::{Chain, ChainState, Snapshot, totals};
 use crate::ensemble::context::Context;
 use crate::ensemble::outcome::StopReason;
 use crate::ensemble::settings::Settings;
 use crate::ensemble::step::{self, Step};
-use crate::ensemble::{center, merge};
+use crate::ensemble::{center, merge, mixing};
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::{Dynamics, Motion, RunningCenter};
 use crate::trajectory::{Goal, Recorder, RefreshState, Until};
@@ -17,10 +16,6 @@ use crate::trajectory::{Goal, Recorder, RefreshState, Until};
 /// First piece of path of a run without a given length, in radians and, for small version spaces, in arrivals.
 const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
 const PIECE_ARRIVALS: f64 = 1_000.0;
-/// Effective sample size, per draw to keep, that a path needs before a run with `tol` may end: an eighth for the first
-/// `FEW_DRAWS` draws, which are enough for decision values, and one for each further draw.
-const SHARE_OF_DRAWS: f64 = 0.125;
-const FEW_DRAWS: usize = 400;
 /// Evaluations of the densities at the walls in the first piece.
 const EVALUATIONS: f64 = 2.0;
 
@@ -95,9 +90,22 @@ impl Measurement {
         loop {
             let mut state = None;
             if self.is_open {
-                self.fly(run, chains, limit)?;
+                if !self.fly(run, chains, limit)? {
+                    // The state is that before the last pieces are cut short.
+                    let state = self.save(run, chains);
+                    chains.iter_mut().for_each(Chain::close);
+                    return Ok((StopReason::MaxTime, state));
+                }
                 // The state is that before the last piece was cut short, so that a longer run has the same bits.
                 self.is_open = chains.iter().any(Chain::is_cut);
+                if !self.is_open && chains[0].batches.len() >= pieces(chains.len()) {
+                    // Before the decision: the draws are then those of the whole path.
+                    for recorder in chains.iter_mut().filter_map(|c| c.trajectory.recorder_mut()) {
+                        if recorder.kept() >= 2 * settings.n_draws {
+                            recorder.coarsen();
+                        }
+                    }
+                }
                 state = self.is_open.then(|| self.save(run, chains));
             }
             if let Some(reason) = self.reason_to_end(run, chains, limit)? {
@@ -108,11 +116,6 @@ impl Measurement {
                 self.unit *= 2.0;
                 for chain in chains.iter_mut() {
                     center::join_pairs(&mut chain.batches);
-                    if let Some(recorder) = chain.trajectory.recorder_mut()
-                        && recorder.kept() >= 2 * settings.n_draws
-                    {
-                        recorder.coarsen();
-                    }
                 }
             }
             self.stage = next_stage(settings, chains[0].batches.len());
@@ -121,23 +124,34 @@ impl Measurement {
         }
     }
 
-    /// Runs the pieces of a stage and passes on states on request.
+    /// Runs the pieces of a stage and passes on states on request. Returns false if the time is over before.
     fn fly<D: Dynamics>(
         &self,
         run: &Context<'_, '_>,
         chains: &mut [Chain<'_, D>],
         limit: Goal,
-    ) -> Result<()> {
-        let prepare = run.settings.tol.is_some();
-        let step = Step::Extend { stage: self.stage, unit: self.unit, limit, prepare };
+    ) -> Result<bool> {
+        let Context { settings, executor, control, .. } = *run;
+        let done = chains.iter().map(|chain| chain.batches.len()).min().unwrap_or(0);
+        // With a limit of time the trajectories go on piece by piece: none is then far behind when it ends.
+        let by_piece = settings.max_time.is_some() && executor.is_none() && done < self.stage;
+        let mut stage = if by_piece { done + 1 } else { self.stage };
         loop {
-            step::take(run, chains, step)?;
-            let is_done = chains.iter().all(|chain| chain.has(self.stage));
-            // Workers in other processes do not pause. A requested state is the one between two steps.
-            if is_done && (run.executor.is_none() || !run.control.is_to_pause()) {
-                return Ok(());
+            if control.is_out_of_time() && chains.iter().all(|chain| !chain.batches.is_empty()) {
+                return Ok(false);
             }
-            run.control.keep(|| {
+            let prepare = settings.tol.is_some() && stage == self.stage;
+            step::take(run, chains, Step::Extend { stage, unit: self.unit, limit, prepare })?;
+            let is_done = chains.iter().all(|chain| chain.has(stage));
+            // Workers in other processes do not pause. A requested state is the one between two steps.
+            if is_done && (executor.is_none() || !control.is_asked_for_state()) {
+                if stage == self.stage {
+                    return Ok(true);
+                }
+                stage += 1;
+                continue;
+            }
+            control.keep(|| {
                 let mut state = self.save(run, chains);
                 for (chain, &kept) in chains.iter().zip(&state.kept) {
                     if let Some(recorder) = chain.trajectory.recorder() {
@@ -151,7 +165,10 @@ impl Measurement {
                 state
             });
             if is_done {
-                return Ok(());
+                return Ok(true);
+            }
+            if control.is_out_of_time() {
+                return Ok(false);
             }
         }
     }
@@ -165,11 +182,10 @@ impl Measurement {
     ) -> Result<Option<StopReason>> {
         if let Some(tol) = run.settings.tol {
             let center = merge::center(run, chains, self.burn_in_length)?;
-            let enough = suffices_for_draws(run, chains);
             run.control.report(totals(chains).0 / chains.len() as f64, center.error);
-            // A flipper restarts at its own running center, so its halves never agree.
+            // A flipper restarts at its own running center, so its halves and its draws never agree.
             let flips = matches!(run.settings.motion, Motion::Flipper { .. });
-            if center.error <= tol && (center.mixed || flips) && enough {
+            if center.error <= tol && (flips || (center.mixed && suffices(run, chains))) {
                 return Ok(Some(StopReason::Tol));
             }
         }
@@ -249,15 +265,9 @@ impl RunState {
     }
 }
 
-/// Returns whether the effective sample size of the path suffices for the draws. A center of conditional means can reach its
-/// tolerance earlier.
-fn suffices_for_draws<D: Dynamics>(run: &Context<'_, '_>, chains: &[Chain<'_, D>]) -> bool {
-    if run.smoother.is_none() {
-        return true;
-    }
-    let lists: Vec<&[Batch]> = chains.iter().map(|chain| &*chain.batches).collect();
-    let draws = run.settings.n_trajectories * run.settings.n_draws;
-    let few = draws.min(FEW_DRAWS);
-    center::effective_size(run.space.gram(), &lists)
-        >= SHARE_OF_DRAWS * few as f64 + (draws - few) as f64
+/// Returns whether the draws agree and are worth enough independent ones. A center can reach its tolerance earlier.
+fn suffices<D: Dynamics>(run: &Context<'_, '_>, chains: &[Chain<'_, D>]) -> bool {
+    let records: Vec<&Recorder> =
+        chains.iter().filter_map(|chain| chain.trajectory.recorder()).collect();
+    mixing::suffices(&records, run.settings.n_draws)
 }

@@ -24,6 +24,8 @@ pub(super) fn start<'s>(run: &Context<'s, '_>) -> Result<Vec<Chain<'s>>> {
         }
         _ => None,
     };
+    // A search may take any time, a point near the middle takes little.
+    control.require_all(settings.start.is_none() && middle.is_none());
     let tried = pool.each(&mut vec![(); settings.n_trajectories], |i, ()| {
         let mut rng = random::stream(settings.seed, i);
         if let Some(position) = &settings.start {
@@ -59,7 +61,9 @@ pub(super) fn start<'s>(run: &Context<'s, '_>) -> Result<Vec<Chain<'s>>> {
         trajectory.set_mirror(mirror);
         Ok(Chain::new(trajectory, start))
     });
-    started.collect()
+    let started = started.collect();
+    control.require_all(false);
+    started
 }
 
 /// Returns a trajectory that starts at a point.

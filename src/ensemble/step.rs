@@ -98,7 +98,7 @@ pub(super) fn take<D: Dynamics>(
 impl<D: Dynamics> Chain<'_, D> {
     fn take(&mut self, step: Step, control: &Control) -> Result<()> {
         match step {
-            Step::Run(goal) => self.trajectory.run(goal, control),
+            Step::Run(goal) => self.run(goal, control),
             Step::Extend { stage, unit, limit, prepare } => {
                 self.extend(stage, unit, limit, control)?;
                 // A longer run replaces the piece that a limit cut short.

@@ -44,7 +44,6 @@ impl Pieces {
                     integral: found.integral,
                     length: found.path,
                     densities: None,
-                    plain: None,
                     field: None,
                 });
             }

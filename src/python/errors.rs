@@ -1,7 +1,9 @@
 //! Errors of the engine as Python exceptions.
 
 use numpy::IntoPyArray;
-use pyo3::exceptions::{PyFloatingPointError, PyKeyboardInterrupt, PyMemoryError, PyValueError};
+use pyo3::exceptions::{
+    PyFloatingPointError, PyKeyboardInterrupt, PyMemoryError, PyTimeoutError, PyValueError,
+};
 use pyo3::prelude::*;
 
 use crate::base::Error;
@@ -24,6 +26,7 @@ impl From<Error> for PyErr {
             Error::Invalid { .. } => PyValueError::new_err(text),
             Error::Breakdown { .. } => PyFloatingPointError::new_err(text),
             Error::Memory { .. } => PyMemoryError::new_err(text),
+            Error::Time => PyTimeoutError::new_err(text),
             // A signal or a callback raised the flag. Both have an exception of their own, which replaces this one.
             Error::Interrupted => PyKeyboardInterrupt::new_err(text),
             Error::Infeasible { violations, margin_bound, certificate, .. } => {

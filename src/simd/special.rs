@@ -64,10 +64,38 @@ pub(crate) fn hazard_plain(z: f64) -> f64 {
     (1..80).rev().fold(-z, |tail, k| -z + f64::from(k) / tail)
 }
 
+/// Returns the z with Φ(z) = p, for p in (0, 1).
+pub(crate) fn normal_quantile(p: f64) -> f64 {
+    if p > 0.5 {
+        return -normal_quantile(1.0 - p);
+    }
+    // ln Φ is concave, with the derivative h: Newton's method converges from the left.
+    let mut z = 0.0;
+    for _ in 0..60 {
+        let hazard = hazard_plain(z);
+        let log_normal = -0.5 * (z * z + std::f64::consts::TAU.ln());
+        let step = ((p * hazard).ln() - log_normal) / hazard;
+        z += step;
+        if step.abs() < 1e-14 * (1.0 - z) {
+            break;
+        }
+    }
+    z
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use approx::assert_relative_eq;
+
+    #[test]
+    fn quantiles_are_those_of_the_distribution() {
+        for z in [-8.0, -3.5, -3.0, -1.2, -1e-3, 0.0, 0.7, 2.5, 5.0] {
+            let p = normal(z) / hazard_plain(z);
+            assert_relative_eq!(normal_quantile(p), z, max_relative = 1e-9, epsilon = 1e-15);
+        }
+        assert_relative_eq!(normal_quantile(0.975), 1.959_963_984_540_054, max_relative = 1e-12);
+    }
 
     #[test]
     fn hazards_agree_with_known_tails() {

@@ -8,6 +8,7 @@ use bayespoint::{
     StopReason, VersionSpace, run_with,
 };
 
+use crate::common::states::complete;
 use crate::common::{
     Problem, assert_invalid, assert_same, dot, draws, each, inverse, mean_and_error,
     noisily_taught, normals, rbf, rng, run, seed, size, space, taught, uniform,
@@ -234,7 +235,7 @@ fn bad_input_is_an_error_that_names_the_argument() {
         ("average", Settings { average: Average::Conditional, motion: BOTH, ..default() }),
         ("scatterer", Settings { motion: specular(None), ..default() }),
         ("scatterer", Settings { motion: specular(Some(Radius::Given(1e-7))), ..default() }),
-        ("length, max_bounces and tol", Settings { tol: None, ..default() }),
+        ("length, max_bounces, tol and max_time", Settings { tol: None, ..default() }),
         ("start", Settings { start: Some(vec![-1.0, 1.0]), ..default() }),
         ("dual", Settings { start: Some(vec![1.0]), ..default() }),
     ];
@@ -317,4 +318,90 @@ fn an_interrupt_stops_all_workers_soon() {
     // Later calls are interrupted too.
     let again = bayespoint::feasible_point(&space, 1, &control);
     assert!(matches!(again, Err(Error::Interrupted)));
+}
+
+/// A run that the time ends anywhere, also in burn-in, returns what there is; continued, it has the bits of a whole run.
+#[test]
+fn time_ends_a_run_with_what_there_is() {
+    let (gram, labels) = rbf(150, 2.0, 12);
+    let (columns, diagonal) = inverse(&gram, 0.3);
+    let inverse = Inverse::new(&columns, &diagonal).expect("an inverse");
+    let soft = space(&gram, &labels, 0.3);
+    let hard = taught(40, 6, 13);
+    let control = Control::new();
+    for (space, inverse, motion) in [
+        (&soft, Some(inverse), Motion::Geodesic),
+        (&soft, None, Motion::Geodesic),
+        (&hard.space(), None, BOTH),
+        (&hard.space(), None, Motion::Chord { tau_max: f64::INFINITY, weight_tol: None }),
+    ] {
+        for (seconds, n_threads) in [(1e-9, 1), (1e-9, 2), (0.03, 1), (0.3, 2)] {
+            let start = bayespoint::max_margin(space, &MarginSettings::default(), &control);
+            let start = start.ok().filter(|_| inverse.is_none()).map(|point| point.dual);
+            let endless = Settings {
+                tol: Some(1e-12),
+                max_time: Some(seconds),
+                motion,
+                start,
+                n_threads,
+                seed: seed(3),
+                ..Settings::default()
+            };
+            let began = Instant::now();
+            let short = run_with(space, &endless, inverse, &control).expect("a result");
+            assert!(began.elapsed() < Duration::from_secs(20));
+            assert_eq!(short.stop_reason, StopReason::MaxTime);
+            assert!(!short.center.error.is_nan() && short.center.error > 1e-12);
+            assert!(short.center.dual.iter().all(|c| c.is_finite()));
+            assert!(short.draws.values.dim().1 > 0 && short.length() > 0.0);
+            for dual in draws(&short) {
+                // A path that is too short for a draw gives its end, which may be on a wall.
+                let margins = space.margins(dual).expect("shapes fit");
+                assert!(margins.iter().all(|margin| *margin > -1e-9));
+            }
+            if seconds > 0.1 {
+                // No trajectory is far behind.
+                let paths = each(&short, |tally| tally.path);
+                let longest = paths.iter().copied().fold(0.0, f64::max);
+                assert!(paths.iter().all(|path| *path > 0.7 * longest), "{paths:?}");
+            }
+            let bounces = 2 * each(&short, |tally| tally.arrivals()).into_iter().max().unwrap_or(0);
+            let whole = Settings { max_time: None, max_bounces: Some(bounces), ..endless };
+            // An end in burn-in makes the burn-in shorter.
+            if seconds > 0.01 {
+                let resumed =
+                    bayespoint::resume(space, &whole, inverse, &complete(&short), &control);
+                let once = run_with(space, &whole, inverse, &control).expect("a good run");
+                assert_same(&once, &resumed.expect("a state that fits"), "continued");
+            }
+        }
+    }
+}
+
+#[test]
+fn time_without_a_starting_point_is_an_error() {
+    let (gram, labels) = rbf(300, 2.0, 14);
+    let space = space(&gram, &labels, 0.0);
+    let settings = Settings { max_time: Some(1e-6), n_threads: 2, ..Settings::default() };
+    let control = Control::new();
+    let error = bayespoint::run(&space, &settings, &control).expect_err("no time");
+    assert_eq!(error, Error::Time);
+    // The limit is that of one run.
+    let settings = Settings { max_time: None, max_bounces: Some(2_000), ..settings };
+    assert!(bayespoint::run(&space, &settings, &control).is_ok());
+}
+
+/// Wherever a run with a tolerance ends, its draws suffice; of many draws a quarter are worth independent ones.
+#[test]
+fn a_tolerance_also_asks_for_draws() {
+    let problem = taught(60, 10, 15);
+    let space = problem.space();
+    let length = |tol, n_draws| {
+        let outcome = run(&space, &Settings { tol: Some(tol), n_draws, ..Settings::default() });
+        assert_eq!(outcome.stop_reason, StopReason::Tol);
+        outcome.length()
+    };
+    // So large a tolerance is met at once.
+    assert!(length(1.0, 1) < length(1.0, 100));
+    assert!(length(1.0, 100) < 0.5 * length(1.0, 2_000));
 }

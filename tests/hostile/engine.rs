@@ -69,7 +69,7 @@ fn documented(error: &Error, space: Option<&VersionSpace<'_>>) {
             let slack = 1e-7 + (rounding.sqrt() / longest).max(1e-6 * margin_bound.abs());
             assert!(bound <= margin_bound + slack, "{bound} and {error}");
         }
-        Error::Interrupted => panic!("it takes too long"),
+        Error::Interrupted | Error::Time => panic!("it takes too long"),
         Error::Memory { .. } => panic!("small problems have room"),
     }
 }

@@ -27,7 +27,7 @@ from bayespoint.results.billiard import BilliardResult
 State = Mapping[str, Any]
 
 FORMAT = "bayespoint checkpoint"
-VERSION = 2
+VERSION = 3
 EVERY = 60.0
 """Default of the seconds between two writes of a checkpoint."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -23,6 +24,9 @@ from bayespoint.engine.settings import LIMITS, SampleSettings
 from bayespoint.kernels import rows_on_demand
 from bayespoint.results.billiard import BilliardResult
 
+LEAST_TIME = 1e-3
+"""Seconds that a run has at least, also if its preparation took all of its time."""
+
 _MAX_SINGLES = 2000
 """Number of examples up to which a matrix of singles is factorized in doubles by default."""
 
@@ -40,7 +44,7 @@ def sample(
     n_jobs: int | None = None,
 ) -> BilliardResult:
     """Run the billiard; `VersionSpace.sample` has the parameters."""
-    threads = validation.threads(n_jobs)
+    began, threads = time.monotonic(), validation.threads(n_jobs)
     if continue_from is not None:
         if start is not None:
             raise ValueError("start must be None with continue_from")
@@ -58,6 +62,9 @@ def sample(
         checkpoint=checkpoint,
         every=every,
     )
+    if settings.max_time is not None:
+        left = settings.max_time - (time.monotonic() - began)
+        settings = replace(settings, max_time=max(left, LEAST_TIME))
     with distributed.sender(problem, settings, n_jobs, callback) as executor:
         run = run_engine(problem, settings, origin, threads, first, callback, executor)
     return to_result(problem, settings, origin, run)

@@ -14,7 +14,7 @@ from bayespoint.base.validation import boolean, choice, integer, number, pair, s
 from bayespoint.engine import dynamics as engine_dynamics
 from bayespoint.engine.dynamics import Dynamics, Geodesic
 
-LIMITS = ("length", "tol", "max_bounces")
+LIMITS = ("length", "tol", "max_bounces", "max_time")
 """Settings that end a run. The `weight_tol` of `Chord` is another limit."""
 
 _MAX_BOUNCES = 10_000_000
@@ -51,12 +51,17 @@ class SampleSettings:
     length : float, default=None
         Path length at which to stop, in radians per trajectory, at least 1e-6.
     tol : float, default=None
-        Estimated angular error of the center at which to stop, in radians, provided that the
-        first and second halves of the trajectories agree within their errors. 0.1 if none of
-        `length`, `tol` and `max_bounces` is given.
+        Estimated angular error of the center at which to stop, in radians, positive. The run also
+        goes on until the trajectories agree (R-hat at most 1.05) and the draws are worth 100
+        independent ones, or half of them if there are fewer than 200, or a quarter if there are
+        more than 400 (below 80 nothing can be told). 0.1 if no limit of the run is given.
     max_bounces : int, default=None
         Number of arrivals at walls, reflected or not, of one trajectory at which to stop.
-        10 000 000 if only `tol` is given. The run stops at the first limit that is reached.
+        10 000 000 in a run with `tol` and without `length`. The run stops at the first limit that
+        is reached.
+    max_time : float, default=None
+        Seconds after which to stop with what there is, positive. The result then depends on the
+        machine and its load. A run that it ended can be continued.
     dynamics : str or object of :mod:`bayespoint.dynamics`, default="geodesic"
         ``Geodesic()``: great circles with exact reflections. ``Scattered(...)``: with
         scattering at the walls or by a sphere. ``Chord(...)`` and ``Flipper(...)``: the
@@ -93,6 +98,7 @@ class SampleSettings:
     length: float | None = None
     tol: float | None = None
     max_bounces: int | None = None
+    max_time: float | None = None
     dynamics: Dynamics | str = "geodesic"
     transparency: float | tuple[float, float] = 0.0
     refresh: str | None = "auto"
@@ -109,6 +115,7 @@ class SampleSettings:
             length=_optional(number),
             tol=_optional(number),
             max_bounces=_optional(integer),
+            max_time=_optional(number),
             transparency=partial(pair, check=number),
         )
         motion = engine_dynamics.resolve(self.dynamics)
@@ -157,12 +164,13 @@ class SampleSettings:
     def limits(self) -> dict[str, Any]:
         """Return the limits of the run, defaults included."""
         length, tol, bounces = self.length, self.tol, self.max_bounces
-        others = (length, bounces, getattr(self.motion, "weight_tol", None))
-        if tol is None and others == (None, None, None):
+        others = (length, bounces, self.max_time, getattr(self.motion, "weight_tol", None))
+        if tol is None and not any(others):
             tol = 0.1
-        if length is None and bounces is None:
+        only_time = tol is None and self.max_time is not None
+        if length is None and bounces is None and not only_time:
             bounces = _MAX_BOUNCES
-        return {"length": length, "tol": tol, "max_bounces": bounces}
+        return {"length": length, "tol": tol, "max_bounces": bounces, "max_time": self.max_time}
 
     def resolved(self, *, conditional: bool) -> SampleSettings:
         """Return the settings with `average` resolved, to conditional means or the default."""

@@ -98,7 +98,15 @@ class BayesPointClassifier(
     tol : float or "auto", default="auto"
         Estimated angular error of the Bayes point, in radians, at which to stop. Positive. The
         time of a fit is proportional to 1 / tol^2. "auto": 0.03 for up to 500 examples, then
-        proportional to the square root of their number, at most 0.1.
+        proportional to the square root of their number, at most 0.1. The billiard also goes on
+        until the draws suffice: see :meth:`VersionSpace.sample`.
+    max_iter : int, default=None
+        Largest number of settings that the search tries, and of bounces of each chain. None: no
+        limit of the search, and 10 000 000 bounces.
+    max_time : float, default=None
+        Seconds for a fit, positive: at most half of them for the search, the rest shared by the
+        billiards. What is running is not cut short: an evaluation of the search, the kernel matrix
+        and its factor. The result then depends on the machine.
     n_jobs : int, default=None
         Number of threads, as in joblib. The result does not depend on it.
     random_state : None, int, Generator or RandomState, default=None
@@ -161,8 +169,8 @@ class BayesPointClassifier(
     Warns
     -----
     ConvergenceWarning
-        If the billiard did not reach `tol` or its plane coordinates drifted, or if with softness=0
-        no setting of the search had an evidence.
+        If `max_iter` or `max_time` ended the search, if the billiard did not reach `tol` or its
+        plane coordinates drifted, or if with softness=0 no setting of the search had an evidence.
 
     See Also
     --------
@@ -223,6 +231,8 @@ class BayesPointClassifier(
         n_trajectories: int = 4,
         n_draws: int = 100,
         tol: float | str = "auto",
+        max_iter: int | None = None,
+        max_time: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -237,6 +247,8 @@ class BayesPointClassifier(
         self.n_trajectories = n_trajectories
         self.n_draws = n_draws
         self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -301,6 +313,8 @@ class BayesPointClassifier(
             `softness` helps.
         MemoryError
             If the kernel matrix does not fit into the available memory.
+        TimeoutError
+            If without softness `max_time` was over before a starting point was found.
         TypeError
             If `X` is sparse and the kernel takes dense inputs only.
         ValueError
@@ -445,6 +459,8 @@ class BayesPointClassifier(
                     seed=settings.seed % 2**32,
                     report=None if advance is None else report,
                     n_jobs=self.n_jobs,
+                    max_iter=settings.max_iter,
+                    max_time=settings.search_time,
                 )
             )
         found = self.tuning_
@@ -493,12 +509,14 @@ class BayesPointClassifier(
                     n_trajectories=self.n_trajectories,
                     n_draws=self.n_draws,
                     tol=tolerance(self.tol, len(matrix)),
+                    max_bounces=settings.max_iter,
                     transparency=problems[0].transparency,
                 ).resolved(conditional=inverse is not None),
                 seed=settings.seed,
                 n_jobs=self.n_jobs,
                 continuation=continuation,
                 progress=progress,
+                deadline=settings.deadline,
             )
             calibrate = settings.calibrate
             if calibrate is None:
@@ -1132,8 +1150,8 @@ class BayesPointClassifier(
         """Continue the billiard where it ended, for a more accurate center.
 
         The model does not change. New values of `n_jobs`, `verbose`, `calibration` and
-        `class_weight` take effect; those of other settings of the billiard are ignored until the
-        next fit. `fit_intercept` must be that of the fit.
+        `class_weight` and `max_time` take effect; those of other settings of the billiard are
+        ignored until the next fit. `fit_intercept` must be that of the fit.
 
         Parameters
         ----------

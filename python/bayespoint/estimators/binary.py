@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -103,24 +104,37 @@ def sample_each(
     n_jobs: int | None,
     continuation: Continuation | None,
     progress: Progress,
+    deadline: float | None = None,
 ) -> list[BilliardResult]:
-    """Return the billiard of each problem; `over` are the problems with their kernel matrix."""
+    """Return the billiard of each problem; `over` are the problems with their kernel matrix.
+
+    They share the time until `deadline`, of the clock of :func:`time.monotonic`.
+    """
     tol = settings.tol or 0.0
+
+    def with_share(n: int) -> SampleSettings:
+        """Return the settings with the time of one of `n` runs that are left."""
+        if deadline is None:
+            return settings
+        left = (deadline - time.monotonic()) / n
+        return replace(settings, max_time=max(left, sampling.LEAST_TIME))
+
     seeds = np.random.SeedSequence(seed).generate_state(len(problems), np.uint64).tolist()
     remote = None
     # Continued runs are distributed by trajectories, not by problems.
     if len(over) > 1 and continuation is None and distributed.active():
         with infeasible_advice(_ADVICE):
-            remote = tasks.samples(over, settings, seeds, n_jobs)
+            remote = tasks.samples(over, with_share(len(over)), seeds, n_jobs)
     results = []
     for k, problem in enumerate(problems):
         with progress.task(problem.name, PERCENT) as advance:
             if remote is not None:
                 result = next(remote)
             else:
-                run = {"settings": settings, "seed": seeds[k]}
+                share = with_share(len(over) - k)
+                run = {"settings": share, "seed": seeds[k]}
                 if continuation is not None:
-                    run |= continuation(k, over[k], settings)
+                    run |= continuation(k, over[k], share)
                 callback = None if advance is None else _percents(advance, tol)
                 with infeasible_advice(_ADVICE):
                     result = sampling.sample(over[k], **run, callback=callback, n_jobs=n_jobs)

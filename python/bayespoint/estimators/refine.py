@@ -46,7 +46,9 @@ class PreviousFit:
         def run(k: int, problem: Problem, new: SampleSettings) -> Mapping[str, Any]:
             old = self.results[k]
             if same and continuation.can_continue(old, problem, new):
-                settings = SampleSettings(tol=new.tol)
+                settings = SampleSettings(
+                    tol=new.tol, max_bounces=new.max_bounces, max_time=new.max_time
+                )
                 return {"settings": settings, "continue_from": old, "seed": None}
             return at_center(problem, new, old.center)
 
@@ -60,7 +62,7 @@ def longer(
 
     def run(k: int, problem: Problem, new: SampleSettings) -> Mapping[str, Any]:
         length = None if more_length is None else results[k].length + more_length
-        settings = SampleSettings(length=length, tol=tol)
+        settings = SampleSettings(length=length, tol=tol, max_time=new.max_time)
         return {"settings": settings, "continue_from": results[k], "seed": None}
 
     return run

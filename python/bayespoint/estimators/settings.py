@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from bayespoint.base.validation import (
     choice,
     integer,
     number,
+    positive,
     real,
     seed,
 )
@@ -35,10 +37,25 @@ class FitSettings:
     """None: if anything is searched."""
     seed: int
     verbose: int
+    max_iter: int | None
+    max_time: float | None
+    began: float
+    """Time of :func:`time.monotonic` at which the fit began."""
+
+    @property
+    def search_time(self) -> float | None:
+        """Seconds that the search has: half of all."""
+        return None if self.max_time is None else 0.5 * self.max_time
+
+    @property
+    def deadline(self) -> float | None:
+        """Time of :func:`time.monotonic` at which the fit is to end."""
+        return None if self.max_time is None else self.began + self.max_time
 
 
 def fit_settings(model: Any, random_state: RandomState) -> FitSettings:
     """Return the checked settings of a classifier, with the seed of the given state."""
+    began = time.monotonic()
     softness, label_noise, verbose = model.softness, model.label_noise, model.verbose
     calibration = model.calibration
     rates = 1 if label_noise is None else 0
@@ -66,6 +83,9 @@ def fit_settings(model: Any, random_state: RandomState) -> FitSettings:
         calibrate=None if calibration == "auto" else calibration is not None,
         seed=seed(random_state),
         verbose=integer("verbose", verbose, low=0),
+        max_iter=None if model.max_iter is None else integer("max_iter", model.max_iter, low=1),
+        max_time=None if model.max_time is None else positive("max_time", model.max_time),
+        began=began,
     )
 
 

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
@@ -282,7 +283,7 @@ class BilliardDisplay(Display):
 
     @classmethod
     def _projected(cls, run: BilliardResult, space: VersionSpace) -> BilliardDisplay:
-        def unit_values(vectors: Floats) -> Floats:
+        def unit_values(vectors: NDArray[np.floating]) -> Floats:
             values = space.margins(vectors) * space.y - space.softness * vectors
             return np.asarray(values / np.linalg.norm(values, axis=-1, keepdims=True))
 

@@ -26,6 +26,9 @@ MAX_DRIFT = 1e-6
 MAX_R_HAT = 1.01
 """Largest R-hat without a warning (Vehtari et al., 2021), if there are many draws."""
 
+MAX_R_HAT_TOL = 1.05
+"""Largest R-hat at which a run with a tolerance ends, if there are many draws."""
+
 MIN_ESS = 100.0
 """Smallest effective sample size without a warning, or half of the draws if that is less."""
 
@@ -117,7 +120,7 @@ class BilliardResult(Result):
     never hit: near 0 if all trajectories reach the same planes."""
 
     stop_reason: str
-    """The limit that ended the run: ``"length"``, ``"max_bounces"``, ``"tol"`` or
+    """The limit that ended the run: ``"length"``, ``"max_bounces"``, ``"tol"``, ``"max_time"`` or
     ``"weight_tol"``."""
 
     escapes: NDArray[np.uint64]
@@ -205,18 +208,25 @@ class BilliardResult(Result):
     def convergence_messages(self, tol: float | None, n_draws: int = LEAST_DRAWS) -> list[str]:
         """Return the texts of convergence warnings for a run with these settings.
 
-        They concern a tolerance that was not met; without one, R-hat and effective sample size; and
-        drift of the walls by rounding, and short cycles, which these do not show.
+        They concern a tolerance that was not met; R-hat and effective sample size, unless a
+        tolerance ended the run, which then includes them; and drift of the walls by rounding, and
+        short cycles, which these do not show.
         """
         messages = []
         if math.isinf(self.center_error) or (tol is not None and not self.center_error <= tol):
             asked = "" if tol is None else f" (tol={tol:g} was asked for)"
             messages.append(
                 f"the estimated center_error is {self.center_error:.3g} radians{asked} after "
-                f"{self.length:.4g} radians per trajectory: a longer run or a softness helps"
+                f"{self.length:.4g} radians per trajectory{self._ended_by()}: a longer run or a "
+                "softness helps"
             )
         if self.stop_reason != "tol" and not math.isinf(self.center_error):
-            messages += self._messages_of_draws(n_draws)
+            messages += self._messages_of_draws(tol, n_draws)
+        if self.stop_reason == "max_time" and tol is not None and not messages:
+            messages.append(
+                f"the run had not mixed after {self.length:.4g} radians per trajectory"
+                f"{self._ended_by()}: a longer run helps"
+            )
         if self.drift > MAX_DRIFT:
             messages.append(
                 f"the plane coordinates drifted by {self.drift:.2g}: the Gram matrix is too "
@@ -229,10 +239,17 @@ class BilliardResult(Result):
             )
         return [f"{message} (see the guide on diagnostics)" for message in messages]
 
-    def _messages_of_draws(self, wanted: int) -> list[str]:
+    def _ended_by(self) -> str:
+        """Return which limit ended the run early, for a message."""
+        early = self.stop_reason in ("max_time", "max_bounces")
+        return f", when {self.stop_reason} ended the run" if early else ""
+
+    def _messages_of_draws(self, tol: float | None, wanted: int) -> list[str]:
         """Return the text of the warning about the draws, if there is one."""
         n_trajectories, n_draws = self.draws.shape[:2]
-        longer = f"after {self.length:.4g} radians per trajectory: a longer run helps"
+        longer = (
+            f"after {self.length:.4g} radians per trajectory{self._ended_by()}: a longer run helps"
+        )
         if n_draws < LEAST_DRAWS:
             few = f"{n_draws} of {wanted} draws are too few to tell whether trajectories agree"
             return [f"{few} {longer}"] if n_draws < wanted else []
@@ -240,7 +257,10 @@ class BilliardResult(Result):
         # Trajectories that disagree have a small effective sample size, which must not raise the
         # limit of R-hat.
         most = n_trajectories * min(n_draws, R_HAT_DRAWS)
-        allowed = allowed_r_hat(n_trajectories, min(max(self.ess, least), most))
+        if tol is None:
+            allowed = allowed_r_hat(n_trajectories, min(max(self.ess, least), most))
+        else:
+            allowed = max(MAX_R_HAT_TOL, allowed_r_hat(n_trajectories, most))
         if self.r_hat > allowed:
             high = f"R-hat is {self.r_hat:.3f} (above {allowed:.3f})"
             return [f"the trajectories disagree: {high} {longer}"]

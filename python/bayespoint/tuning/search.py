@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import InitVar, dataclass
@@ -123,6 +124,10 @@ class _Objective:
     rates: int
     report: Report | None
     n_jobs: int | None
+    max_iter: int | None = None
+    deadline: float = math.inf
+    best: tuple[int, _Point] = (0, _Point(np.empty(0), False, -math.inf, np.empty(0)))
+    """The largest number of examples evaluated, and the best point on so many."""
 
     def __post_init__(self, examples: _Examples) -> None:
         self.parameters = kernels.parameters(self.kernel, examples.X)
@@ -261,12 +266,14 @@ class _Objective:
         if len(starts) < 2 or not (is_semidefinite(self.kernel) and distributed.active()):
             return [self.minimize(examples, start, noisy=noisy) for start in starts]
         worker = copy(self)
-        worker.report = None
+        worker.report, worker.max_iter, worker.deadline = None, None, math.inf
         with distributed.Workers((worker, examples), self.n_jobs) as workers:
             found = workers.each(_minimize_in_process, [(start, noisy) for start in starts])
         for _, tried in found:
             for row in tried:
                 self._record(row)
+        for point, _ in found:
+            self._keep(point, examples)
         return [point for point, _ in found]
 
     def _record(self, row: list[float]) -> None:
@@ -274,6 +281,15 @@ class _Objective:
         self.tried.append(row)
         if self.report is not None:
             self.report(dict(zip(self.names, row, strict=True)))
+
+    def _keep(self, point: _Point, examples: _Examples) -> None:
+        """Keep the best point on the most examples; raise _LimitError if a limit is reached."""
+        n = examples.labels.shape[1]
+        if (n, point.value) > (self.best[0], self.best[1].value):
+            self.best = n, point
+        enough = self.max_iter is not None and len(self.tried) >= self.max_iter
+        if enough or time.monotonic() >= self.deadline:
+            raise _LimitError
 
     def _evaluate(
         self,
@@ -344,7 +360,13 @@ class _Objective:
             value,
         ]
         self._record([float(x) for x in row])
-        return value, np.array(gradient)
+        slope = np.array(gradient)
+        self._keep(_Point(theta.copy(), noisy, value, slope), examples)
+        return value, slope
+
+
+class _LimitError(Exception):
+    """A limit of the search is reached."""
 
 
 def _minimize_in_process(
@@ -371,6 +393,8 @@ def tune(
     seed: int = 0,
     report: Report | None = None,
     n_jobs: int | None = None,
+    max_iter: int | None = None,
+    max_time: float | None = None,
 ) -> Search:
     """Search the hyperparameters of the largest evidence.
 
@@ -402,11 +426,21 @@ def tune(
     n_jobs : int, default=None
         Number of starts to search from at a time, if joblib's active backend runs tasks on other
         machines. The result does not depend on it.
+    max_iter : int, default=None
+        Largest number of settings to try, at least 1.
+    max_time : float, default=None
+        Seconds after which to stop, at the end of an evaluation. On other machines a whole round
+        of searches ends first.
 
     Returns
     -------
     Search
         The best setting, and all settings tried.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` or `max_time` ended the search.
 
     Raises
     ------
@@ -432,7 +466,7 @@ def tune(
     three starts, or from five for two rates. It stays 0 if the gain is less than a hundredth of a
     nat, and so does a rate that ends at its lower bound of 1e-4.
     """
-    m = labels.shape[1]
+    began, m = time.monotonic(), labels.shape[1]
     weights = np.ones(m) if weights is None else weights
     everything = _Examples(X, labels.astype(np.float64), weights)
     examples = everything.part(subset(everything.labels, LARGEST, seed))
@@ -441,10 +475,21 @@ def tune(
         examples.part(subset(examples.labels, COARSE, seed)) if 2 * n > 3 * COARSE else examples
     )
     objective = _Objective(kernel, examples, offset, softness, label_noise, rates, report, n_jobs)
+    objective.max_iter = max_iter
+    objective.deadline = math.inf if max_time is None else began + max_time
     # With one thread of BLAS the rounding does not depend on the number of threads. For such small
     # matrices more threads are not faster.
     with linalg.one_thread():
-        best = _search(objective, examples, coarse)
+        try:
+            best = _search(objective, examples, coarse)
+        except _LimitError:
+            n, best = objective.best
+            limit = "max_time" if time.monotonic() >= objective.deadline else "max_iter"
+            warn(
+                f"{limit} ended the search for hyperparameters after {len(objective.tried)} "
+                f"settings: the best has the log evidence {best.value:.2f} on {n} of {m} examples",
+                ConvergenceWarning,
+            )
     if best.value == -math.inf:
         raise ValueError(
             "kernel must be positive semidefinite and make the labels possible; "
@@ -556,6 +601,8 @@ def resolve_hyperparameters(
     seed: int,
     report: Report | None = None,
     n_jobs: int | None = None,
+    max_iter: int | None = None,
+    max_time: float | None = None,
 ) -> tuple[Any, float, tuple[float, float], Search | None, tuple[Floats, bool] | None]:
     """Return the hyperparameters of a classifier, those given and those searched.
 
@@ -565,7 +612,7 @@ def resolve_hyperparameters(
         The parameter `kernel` of the classifier.
     inputs : ndarray of shape (m, d), or (m, m) for "precomputed"
         Training inputs.
-    labels, offset, softness, label_noise, rates, weights, seed, report, n_jobs
+    labels, offset, softness, label_noise, rates, weights, seed, report, n_jobs, max_iter, max_time
         As for `tune`.
 
     Returns
@@ -608,6 +655,8 @@ def resolve_hyperparameters(
             seed=seed,
             report=report,
             n_jobs=n_jobs,
+            max_iter=max_iter,
+            max_time=max_time,
         )
     except ValueError as error:
         hard, start = softness == 0 and not rates, kernels.at_start(resolved, inputs)

@@ -180,7 +180,7 @@ def test_files_that_are_damaged_or_none(tmp_path):
         assert path.read_bytes() == content
 
     (tmp_path / "good").write_bytes(data)
-    arrays, meta = io.read(tmp_path / "good", continuation.FORMAT, 2)
+    arrays, meta = io.read(tmp_path / "good", continuation.FORMAT, continuation.VERSION)
     inside = data.index(arrays["bytes"].tobytes())
     for k in np.random.default_rng(SEED).integers(len(data), size=20):
         at = inside + k % arrays["bytes"].nbytes
@@ -191,12 +191,13 @@ def test_files_that_are_damaged_or_none(tmp_path):
     io.write(path, "another format", 1, {}, {})
     refused(path.read_bytes(), "another format")
     io.write(path, continuation.FORMAT, 7, arrays, meta)
-    refused(path.read_bytes(), "in version 7 of the format; this bayespoint reads version 2")
-    io.write(path, continuation.FORMAT, 2, {"bytes": arrays["bytes"]}, meta)
+    refused(path.read_bytes(), "in version 7 of the format; this bayespoint reads version 3")
+    io.write(path, continuation.FORMAT, continuation.VERSION, {"bytes": arrays["bytes"]}, meta)
     refused(path.read_bytes(), "'draws' of a state must be")
-    io.write(path, continuation.FORMAT, 2, arrays, {})
+    io.write(path, continuation.FORMAT, continuation.VERSION, arrays, {})
     refused(path.read_bytes(), "another problem: the labels differs")
-    io.write(path, continuation.FORMAT, 2, arrays | {"bytes": arrays["bytes"][:100]}, meta)
+    broken = arrays | {"bytes": arrays["bytes"][:100]}
+    io.write(path, continuation.FORMAT, continuation.VERSION, broken, meta)
     refused(path.read_bytes(), "cut short or altered")
 
 

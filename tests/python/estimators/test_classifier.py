@@ -3,12 +3,14 @@
 import io
 import pickle
 import re
+import time
+import warnings
 
 import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris, make_blobs
+from sklearn.datasets import load_breast_cancer, load_iris, make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import log_loss
@@ -506,3 +508,61 @@ def test_the_package():
     assert bayespoint.datasets.__name__ == "bayespoint.datasets"
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = bayespoint.nothing
+
+
+# --- budgets ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_max_time_ends_search_and_billiards(n_classes):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 5))
+    y = (X[:, 0] + X[:, 1] ** 2 + 0.5 * rng.standard_normal(300) > 0.5).astype(int)
+    y += (n_classes == 3) * (X[:, 2] > 1)
+    began = time.monotonic()
+    with pytest.warns(ConvergenceWarning) as caught:
+        model = BayesPointClassifier(tol=1e-9, max_time=1.0, random_state=0).fit(X, y)
+    assert time.monotonic() - began < 15.0
+    text = " ".join(str(one.message) for one in caught)
+    assert "when max_time ended the run" in text
+    results = model.billiard_ if n_classes == 3 else [model.billiard_]
+    assert [one.stop_reason for one in results] == ["max_time"] * len(results)
+    assert model.score(X, y) > 0.6
+    assert np.isfinite(model.predict_proba(X)).all()
+    # One evaluation, and a moment for each billiard.
+    with pytest.warns(ConvergenceWarning) as caught:
+        short = BayesPointClassifier(max_time=1e-6, random_state=0).fit(X, y)
+    assert "max_time ended the search for hyperparameters after 1 settings" in str(
+        caught[0].message
+    )
+    assert np.isfinite(short.predict_proba(X)).all()
+    assert len(short.tuning_.tried) == 1
+
+
+def test_max_iter_limits_search_and_bounces():
+    X, y = make_moons(400, noise=0.3, random_state=0)
+    with pytest.warns(ConvergenceWarning) as caught:
+        model = BayesPointClassifier(max_iter=7, random_state=0).fit(X, y)
+    texts = [str(one.message) for one in caught]
+    assert any("max_iter ended the search for hyperparameters after 7 settings" in t for t in texts)
+    assert any("when max_bounces ended the run" in text for text in texts)
+    tried = model.tuning_.tried
+    assert len(tried) == 7
+    assert model.tuning_.log_evidence == tried[:, -1].max()
+    assert model.softness_ == tried[tried[:, -1].argmax(), -5]
+    assert model.billiard_.stop_reason == "max_bounces"
+    assert model.billiard_.bounces.max() <= 7
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        free = BayesPointClassifier(random_state=0).fit(X, y)
+        ample = BayesPointClassifier(random_state=0, max_iter=10**7, max_time=1e6).fit(X, y)
+    np.testing.assert_array_equal(free.dual_coef_, ample.dual_coef_)
+
+
+@pytest.mark.parametrize(
+    ("setting", "error"),
+    [({"max_iter": 0}, ValueError), ({"max_iter": 1.5}, TypeError), ({"max_time": 0}, ValueError)],
+)
+def test_budgets_out_of_range(setting, error):
+    with pytest.raises(error, match=f"{next(iter(setting))} must be"):
+        BayesPointClassifier(**setting).fit(*make_moons(20, random_state=0))

@@ -144,7 +144,12 @@ def test_a_longer_run_warns_of_few_draws():
     fitted = model(tol=0.3)
     assert messages(lambda: fitted.fit(X, y)) == []
     assert messages(lambda: copy.deepcopy(fitted).refine(tol=0.2)) == []
-    [text] = messages(lambda: fitted.refine(1.0))
+    assert messages(lambda: fitted.refine(1.0)) == []
+    short = model(tol=0.3, max_iter=60)
+    assert any(
+        "when max_bounces ended the run" in text for text in messages(lambda: short.fit(X, y))
+    )
+    [text] = messages(lambda: short.refine(1.0))
     assert "R-hat" in text or "independent ones" in text
 
 

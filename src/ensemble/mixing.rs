@@ -1,0 +1,221 @@
+//! Whether the draws of several trajectories agree with one another and are worth enough independent ones.
+//!
+//! R-hat and the bulk effective sample size in their rank-normalized forms (Vehtari et al., "Rank-normalization, folding, and
+//! localization", 2021), as `bayespoint.results.diagnostics` computes them for the results.
+
+use crate::simd::special::normal_quantile;
+use crate::trajectory::Recorder;
+
+/// Draws of each trajectory without which nothing can be said, and of all below which the estimates are too noisy to decide.
+const LEAST_DRAWS: usize = 4;
+const LEAST_IN_ALL: usize = 80;
+/// Largest number of draws of each trajectory from which R-hat is computed.
+const R_HAT_DRAWS: usize = 1_000;
+/// Largest R-hat of trajectories that agree.
+const MAX_R_HAT: f64 = 1.05;
+/// Independent draws that the draws must be worth: this many or half of them, and this share of many of them.
+const MIN_SIZE: f64 = 100.0;
+const MIN_SHARE: f64 = 0.25;
+/// Normal quantile of the chance that R-hat of independent draws exceeds its limit, about 1e-5.
+const RARE: f64 = 4.3;
+
+/// Returns whether the last `n` draws of every trajectory agree, and are worth enough independent ones, in every coordinate
+/// recorded, and in the square of each that changes its sign. Too few draws to tell are enough.
+pub(super) fn suffices(records: &[&Recorder], n: usize) -> bool {
+    let n = records.iter().map(|record| record.kept()).min().unwrap_or(0).min(n);
+    if n < LEAST_DRAWS || n * records.len() < LEAST_IN_ALL {
+        return true;
+    }
+    let (t, all) = (records.len(), (records.len() * n) as f64);
+    let least = MIN_SIZE.min(0.5 * all).max(MIN_SHARE * all);
+    let step = n.div_ceil(R_HAT_DRAWS);
+    let most = r_hat_limit(t, t * n.div_ceil(step));
+    let functionals: Vec<&[f64]> = records.iter().map(|record| record.last(n).1).collect();
+    let q = functionals[0].len() / n;
+    (0..q).all(|k| {
+        let values = Draws::new(&functionals, q, k);
+        let (low, high) = values.range();
+        let square = (low < 0.0 && high > 0.0).then(|| values.map(|x| x * x));
+        [Some(values), square].into_iter().flatten().all(|draws| {
+            let (low, high) = draws.range();
+            // Nothing can be said about a constant.
+            low == high || (draws.thinned(step).r_hat() <= most && draws.ess() >= least)
+        })
+    })
+}
+
+/// Returns the limit of R-hat for n draws of t trajectories in all: [`MAX_R_HAT`], or what independent draws exceed by chance
+/// alone. The ratio of the variance between half trajectories to that within them is approximately chi-square over its degrees
+/// of freedom, whose quantile is that of Wilson and Hilferty.
+fn r_hat_limit(t: usize, n: usize) -> f64 {
+    let halves = (2 * t) as f64;
+    let spread = 2.0 / (9.0 * (halves - 1.0));
+    let ratio = (1.0 - spread + RARE * spread.sqrt()).powi(3);
+    MAX_R_HAT.max((1.0 + (ratio - 1.0) * halves / n as f64).sqrt())
+}
+
+/// Draws of one quantity, a list for each trajectory or half of one.
+#[derive(Clone, Debug)]
+struct Draws(Vec<Vec<f64>>);
+
+impl Draws {
+    /// Collects quantity k of q from row-major records.
+    fn new(records: &[&[f64]], q: usize, k: usize) -> Self {
+        Self(
+            records
+                .iter()
+                .map(|record| record.iter().skip(k).step_by(q).copied().collect())
+                .collect(),
+        )
+    }
+
+    fn map(&self, change: impl Fn(f64) -> f64) -> Self {
+        Self(self.0.iter().map(|chain| chain.iter().map(|&x| change(x)).collect()).collect())
+    }
+
+    fn thinned(&self, step: usize) -> Self {
+        Self(self.0.iter().map(|chain| chain.iter().step_by(step).copied().collect()).collect())
+    }
+
+    fn all(&self) -> impl Iterator<Item = f64> {
+        self.0.iter().flatten().copied()
+    }
+
+    fn range(&self) -> (f64, f64) {
+        self.all().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)))
+    }
+
+    /// Returns the halves of all trajectories; a middle draw is left out.
+    fn halves(&self) -> Self {
+        let half = self.0[0].len() / 2;
+        let parts = self.0.iter().flat_map(|chain| [&chain[..half], &chain[chain.len() - half..]]);
+        Self(parts.map(<[f64]>::to_vec).collect())
+    }
+
+    fn median(&self) -> f64 {
+        let mut sorted: Vec<f64> = self.all().collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let n = sorted.len();
+        f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2])
+    }
+
+    /// Replaces all values by the normal scores of their ranks, equal ones by that of their mean rank.
+    fn scores(&self) -> Self {
+        let width = self.0[0].len();
+        let values: Vec<f64> = self.all().collect();
+        let n = values.len();
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_unstable_by(|&i, &j| values[i].total_cmp(&values[j]));
+        let mut scores = vec![0.0; n];
+        let mut first = 0;
+        while first < n {
+            let same = order[first..].iter().take_while(|&&i| values[i] == values[order[first]]);
+            let end = first + same.count().max(1);
+            let rank = 0.5 * (first + end + 1) as f64;
+            let score = normal_quantile((rank - 0.375) / (n as f64 + 0.25));
+            order[first..end].iter().for_each(|&i| scores[i] = score);
+            first = end;
+        }
+        Self(scores.chunks(width).map(<[f64]>::to_vec).collect())
+    }
+
+    /// Returns the rank-normalized split R-hat, also of the distances from the median.
+    fn r_hat(&self) -> f64 {
+        let halves = self.halves();
+        let median = halves.median();
+        halves.scores().plain_r_hat().max(halves.map(|x| (x - median).abs()).scores().plain_r_hat())
+    }
+
+    fn plain_r_hat(&self) -> f64 {
+        let n = self.0[0].len() as f64;
+        let means: Vec<f64> = self.0.iter().map(|chain| mean(chain)).collect();
+        let within: Vec<f64> = self.0.iter().map(|chain| variance(chain)).collect();
+        ((n * variance(&means) / mean(&within) + n - 1.0) / n).sqrt()
+    }
+
+    /// Returns the bulk effective sample size, by the initial monotone sequence (Geyer, 1992) of the autocovariances.
+    fn ess(&self) -> f64 {
+        let mut chains = self.halves().scores().0;
+        let n = chains[0].len();
+        let means: Vec<f64> = chains.iter().map(|chain| mean(chain)).collect();
+        for (chain, mean) in chains.iter_mut().zip(&means) {
+            chain.iter_mut().for_each(|x| *x -= mean);
+        }
+        let total = (chains.len() * n) as f64;
+        let covariance = |lag: usize| {
+            let products = |chain: &Vec<f64>| -> f64 {
+                chain.iter().zip(&chain[lag..]).map(|(a, b)| a * b).sum()
+            };
+            chains.iter().map(products).sum::<f64>() / total
+        };
+        let zero = covariance(0);
+        let within = zero * n as f64 / (n as f64 - 1.0);
+        let all = zero + variance(&means);
+        let rho = |lag| if lag == 0 { 1.0 } else { 1.0 - (within - covariance(lag)) / all };
+        let n_pairs = ((n - 1) / 2).max(1);
+        let (mut k, mut smallest, mut sum) = (0, f64::INFINITY, 0.0);
+        let last = loop {
+            let even = rho(2 * k);
+            let pair = even + rho(2 * k + 1);
+            if pair <= 0.0 || k + 1 == n_pairs {
+                break if pair >= 0.0 { even } else { even.max(0.0) };
+            }
+            smallest = pair.min(smallest);
+            sum += smallest;
+            k += 1;
+        };
+        let time = 2.0 * sum + last - 1.0;
+        total / time.max(total.log10().recip())
+    }
+}
+
+fn mean(x: &[f64]) -> f64 {
+    x.iter().sum::<f64>() / x.len() as f64
+}
+
+/// Returns the unbiased variance.
+fn variance(x: &[f64]) -> f64 {
+    let center = mean(x);
+    x.iter().map(|x| (x - center) * (x - center)).sum::<f64>() / (x.len() as f64 - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    /// Three trajectories of 61 draws, with a slow wave or without.
+    fn waves(slow: f64) -> Draws {
+        let wave = |c: u32| {
+            (0..61).map(f64::from).map(move |t| {
+                (1.7 * t * t + f64::from(c)).sin() + slow * (0.11 * t * f64::from(c + 1)).sin()
+            })
+        };
+        Draws((0..3).map(|c| wave(c).collect()).collect())
+    }
+
+    /// The values are those of `bayespoint.results.diagnostics`, which agree with ArviZ.
+    #[test]
+    fn diagnostics_are_those_of_the_results() {
+        for (draws, r_hat, ess) in [
+            (waves(0.0), 1.0088092346862698, 190.0732313702346),
+            (waves(0.8), 1.0932978288276043, 37.28916353641437),
+            (waves(0.8).map(|x| (2.0 * x).round()), 1.0820923890068541, 47.23024226777057),
+        ] {
+            assert_relative_eq!(draws.r_hat(), r_hat, max_relative = 1e-9);
+            assert_relative_eq!(draws.ess(), ess, max_relative = 1e-9);
+        }
+    }
+
+    #[test]
+    fn limits_of_r_hat_rise_where_draws_are_few() {
+        assert_relative_eq!(r_hat_limit(4, 400), MAX_R_HAT);
+        assert_relative_eq!(r_hat_limit(4, 100_000), MAX_R_HAT);
+        // The quantiles of chi-square for a chance of 1e-6 are 23.9, 30.7 and 40.5; those for 1e-5 are a fifth smaller.
+        for (t, quantile) in [(1, 23.9), (2, 30.7 / 3.0), (4, 40.5 / 7.0)] {
+            let limit = r_hat_limit(t, 4 * t);
+            let ratio = (limit * limit - 1.0) * 2.0 + 1.0;
+            assert!((0.7..1.0).contains(&(ratio / quantile)), "{t}: {ratio}");
+        }
+    }
+}

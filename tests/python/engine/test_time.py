@@ -1,0 +1,137 @@
+"""Runs that `max_time` ends, and draws that a tolerance asks for."""
+
+import math
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from bayespoint import ConvergenceWarning, VersionSpace
+from bayespoint.engine.settings import SampleSettings
+from bayespoint.results import billiard
+from helpers import cone, seed, space_of
+
+# Long enough for a busy machine.
+SLOW = 20.0
+
+
+def soft_space(m=200, softness=0.5):
+    rng = np.random.default_rng(seed(0))
+    x = rng.standard_normal((m, 5))
+    square = (x**2).sum(axis=1)
+    gram = np.exp(-0.1 * (square[:, None] + square - 2 * x @ x.T))
+    y = np.where(x[:, 0] + rng.standard_normal(m) > 0, 1, -1)
+    return VersionSpace(gram, y, softness=softness)
+
+
+@pytest.mark.parametrize("max_time", [1e-9, 0.2])
+@pytest.mark.parametrize(
+    "settings", [{}, {"n_jobs": 2}, {"n_trajectories": 1}, {"dynamics": "flipper"}, {"n_draws": 3}]
+)
+def test_time_ends_a_run_with_what_there_is(max_time, settings):
+    space = soft_space() if "dynamics" not in settings else space_of(*cone())
+    began = time.monotonic()
+    with pytest.warns(ConvergenceWarning, match="when max_time ended the run"):
+        result = space.sample(tol=1e-9, max_time=max_time, random_state=seed(0), **settings)
+    assert time.monotonic() - began < SLOW
+    assert result.stop_reason == "max_time"
+    assert "max_time" in result.summary()
+    assert np.isfinite(result.center).all()
+    assert np.isfinite(result.draws).all()
+    assert result.draws.shape[1] >= 1
+    # A path that is too short for a draw gives its end, which may be on a wall.
+    assert (space.margins(result.draws) > -1e-9).all()
+    assert result.center_error > 1e-9  # and not NaN
+    assert result.length > 0
+
+
+def test_an_error_that_cannot_be_estimated_is_infinite():
+    """One trajectory with a single piece of path."""
+    space = VersionSpace(np.eye(30), np.ones(30))
+    with pytest.warns(ConvergenceWarning, match="center_error is inf"):
+        result = space.sample(max_bounces=1, n_trajectories=1, random_state=seed(0))
+    assert result.center_error == math.inf
+
+
+def test_a_run_ended_by_time_can_be_continued():
+    space = soft_space()
+    with pytest.warns(ConvergenceWarning):
+        short = space.sample(tol=1e-9, max_time=0.3, random_state=seed(0))
+    most = 2 * int((short.bounces + short.crossings).max())
+    with pytest.warns(ConvergenceWarning):
+        longer = space.sample(continue_from=short, tol=1e-9, max_bounces=most)
+    with pytest.warns(ConvergenceWarning):
+        once = space.sample(tol=1e-9, max_bounces=most, random_state=seed(0))
+    np.testing.assert_array_equal(longer.center, once.center)
+    np.testing.assert_array_equal(longer.draws, once.draws)
+    with pytest.warns(ConvergenceWarning):
+        again = space.sample(continue_from=short, tol=1e-9, max_time=0.2)
+    assert again.stop_reason == "max_time"
+    assert again.length > short.length
+
+
+def test_time_with_a_checkpoint_and_a_callback(tmp_path):
+    space, seen = soft_space(), []
+    settings = {"tol": 1e-9, "max_time": 0.5, "random_state": seed(0), "every": 0.05}
+    lengths = []
+    for _ in range(2):
+        with pytest.warns(ConvergenceWarning):
+            run = space.sample(
+                checkpoint=tmp_path / "run.npz", callback=seen.append, n_jobs=2, **settings
+            )
+        assert run.stop_reason == "max_time"
+        lengths.append(run.length)
+    assert seen
+    assert lengths[1] > lengths[0]  # the second call goes on where the first ended
+
+
+def test_time_alone_is_a_limit():
+    limits = SampleSettings(max_time=1.0).limits()
+    assert limits == {"length": None, "tol": None, "max_bounces": None, "max_time": 1.0}
+    assert SampleSettings(max_time=1.0, tol=0.1).limits()["max_bounces"] == 10_000_000
+    result = soft_space().sample(max_time=0.5, n_draws=5, random_state=seed(0))
+    assert result.stop_reason == "max_time"
+    assert result.length > 1.0
+    long = space_of(*cone()).sample(length=5.0, max_time=1e6, n_draws=3, random_state=seed(0))
+    assert long.stop_reason == "length"
+
+
+@pytest.mark.parametrize("value", [0, -1.0, math.nan, math.inf])
+def test_refused(value):
+    with pytest.raises(ValueError, match="max_time must be"):
+        soft_space(10).sample(max_time=value)
+
+
+def test_no_starting_point_in_time():
+    rng = np.random.default_rng(seed(0))
+    x = rng.standard_normal((400, 300))
+    space = VersionSpace(x @ x.T, np.sign(rng.standard_normal(400) + 10 * x[:, 0]))
+    with pytest.raises(TimeoutError, match="max_time must be long enough to find a point"):
+        space.sample(max_time=1e-9, random_state=seed(0))
+
+
+@pytest.mark.parametrize("average", ["auto", "arc"])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"n_draws": 20}, {"n_draws": 400}, {"n_trajectories": 1}, {"n_trajectories": 2}],
+)
+def test_a_run_with_a_tolerance_ends_with_draws_that_suffice(average, settings):
+    """The engine's R-hat and effective sample size are those of the result."""
+    for index in range(3):
+        space = soft_space(100, 1.0) if index else soft_space(40, 0.3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result = space.sample(tol=0.5, average=average, random_state=seed(index), **settings)
+        assert result.stop_reason == "tol"
+        t, n = result.draws.shape[:2]
+        assert result.ess >= max(min(100.0, t * n / 2), t * n / 4)
+        limit = max(billiard.MAX_R_HAT_TOL, billiard.allowed_r_hat(t, t * n))
+        assert result.r_hat <= limit
+
+
+def test_another_limit_that_ends_a_run_before_its_draws_suffice_is_told():
+    with pytest.warns(ConvergenceWarning, match="when max_bounces ended the run"):
+        result = soft_space().sample(tol=0.5, max_bounces=200, random_state=seed(0))
+    assert result.stop_reason == "max_bounces"
+    assert result.center_error < 0.5
