@@ -63,7 +63,8 @@ def differences(one, other):
 
 def same(one, other):
     if isinstance(one, dict):
-        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+        keys = set(one) - {"runs"}  # equal bits in fewer or more runs
+        return list(one) == list(other) and all(same(one[key], other[key]) for key in keys)
     return np.asarray(one).tobytes() == np.asarray(other).tobytes()
 
 
