@@ -161,7 +161,9 @@ def _result(
 ) -> BilliardResult:
     state = run["state"]
     if state is not None:
-        limits = settings.limits() if run["stop_reason"] in LIMITS else None
+        # A run that the clock ended cannot be repeated.
+        repeats = run["stop_reason"] in LIMITS and run["stop_reason"] != "max_time"
+        limits = settings.limits() if repeats else None
         state = {
             **state,
             "settings": origin.settings,
