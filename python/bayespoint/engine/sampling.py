@@ -163,7 +163,7 @@ def _result(
     if state is not None:
         # A run that the clock ended cannot be repeated.
         repeats = run["stop_reason"] in LIMITS and run["stop_reason"] != "max_time"
-        limits = settings.limits() if repeats else None
+        limits = settings.limits() | {"max_time": None} if repeats else None
         state = {
             **state,
             "settings": origin.settings,
