@@ -40,6 +40,10 @@ _REFUSALS = {
         "The length scale was computed from the inputs of these examples: give a kernel with a "
         "length scale fixed beforehand, such as kernel=RBF(1.0)."
     ),
+    "scale of the features": (
+        "The features were standardized by the inputs of these examples: scale them by numbers "
+        "fixed beforehand, and set standardize=False."
+    ),
     "class weights": (
         "The class weights, and so the softness, were computed from these labels: give them as a "
         "dictionary fixed beforehand."

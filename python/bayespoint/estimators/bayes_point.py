@@ -37,6 +37,7 @@ from bayespoint.estimators.settings import (
 )
 from bayespoint.posterior import Posterior
 from bayespoint.posterior.calibration import LeaveOneOutPredictions
+from bayespoint.posterior.posterior import scaled
 from bayespoint.results import Estimate, Evidence
 from bayespoint.results.search import rates
 from bayespoint.tuning import search
@@ -70,6 +71,10 @@ class BayesPointClassifier(
         - "linear", "rbf", "poly": ``Linear()``, ``RBF()``, ``Polynomial()``.
         - "precomputed": `X` holds kernel values.
         - a callable ``k(X, Y)`` that returns the (n, n') matrix of kernel values.
+    standardize : bool, default=True
+        Scale each feature to variance 1 and, if `X` is dense, center it, before the kernel is
+        evaluated: length scales are in units of standard deviations. Has no effect with
+        kernel="precomputed" and on inputs that are not vectors.
     softness : float or None, default=None
         Variance of Gaussian noise on the latent function, at least 0, in units of the kernel's
         values: added to the diagonal of the training kernel matrix. With 0 the training examples
@@ -119,7 +124,10 @@ class BayesPointClassifier(
     support_ : ndarray of shape (n_support,)
         Indices of the examples whose walls were hit in any binary problem.
     X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), CSR matrix, or None
-        Training inputs; None for kernel="precomputed".
+        Training inputs as the kernel gets them, standardized by `scaler_`; None for
+        kernel="precomputed".
+    scaler_ : StandardScaler or None
+        What standardizes inputs; None if they are used as they are.
     kernel_ : kernel object, callable or "precomputed"
         The kernel with its parameters.
     softness_ : float
@@ -138,7 +146,8 @@ class BayesPointClassifier(
     problems_ : tuple of BinaryProblem
         The binary problems with their results: one for two classes, otherwise one for each class.
     prior_from_examples_ : str
-        What the prior took from the training examples: "evidence", "length scale", "class
+        What the prior took from the training examples: "evidence", "length scale", "scale of the
+        features", "class
         weights", or "" for nothing. Risk bounds hold only in the last case.
     seed_ : int
         Seed of the choice of examples for the search.
@@ -204,6 +213,7 @@ class BayesPointClassifier(
         self,
         kernel: str | Callable[..., Any] | None = None,
         *,
+        standardize: bool = True,
         softness: float | None = None,
         label_noise: float | tuple[float, float] | tuple[None, None] | None = 0.0,
         class_weight: Mapping[Any, float] | str | None = None,
@@ -218,6 +228,7 @@ class BayesPointClassifier(
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
+        self.standardize = standardize
         self.softness = softness
         self.label_noise = label_noise
         self.class_weight = class_weight
@@ -296,6 +307,10 @@ class BayesPointClassifier(
         settings = fit_settings(self, self.random_state)
         previous = self._previous() if validation.boolean("warm_start", self.warm_start) else None
         inputs, y = estimators_inputs.training(self, self.kernel, X, y)
+        self.scaler_ = None
+        if validation.boolean("standardize", self.standardize):
+            self.scaler_ = estimators_inputs.standardizer(self.kernel, inputs)
+        raw, inputs = inputs, scaled(self.scaler_, inputs)
         self.classes_, index = estimators_inputs.encode(y)
         if len(self.classes_) > 2 and np.ndim(self.label_noise):  # type: ignore[arg-type]
             raise ValueError(
@@ -309,7 +324,7 @@ class BayesPointClassifier(
         gram = self._resolve_hyperparameters(inputs, index, weights, settings, progress)
         continuation = None
         if previous is not None:
-            continuation = previous.continuation(self.classes_, index, inputs, self.kernel_)
+            continuation = previous.continuation(self.classes_, index, raw, self.kernel_)
         self._fit_fixed(inputs, index, weights, settings, continuation, progress, gram)
         progress.done()
         return self
@@ -319,7 +334,9 @@ class BayesPointClassifier(
         if not hasattr(self, "problems_"):
             return None
         results = [problem.result for problem in self.problems_]
-        return PreviousFit(self.classes_, self._index, self.X_fit_, self.kernel_, results)
+        return PreviousFit(
+            self.classes_, self._index, self.X_fit_, self.scaler_, self.kernel_, results
+        )
 
     def _weights(self, y: Any) -> Floats:
         weights: Floats = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
@@ -460,6 +477,7 @@ class BayesPointClassifier(
             binary=tuple(one.posterior for one in self.problems_ if one.posterior is not None),
             kernel=self.kernel_,
             inputs=self.X_fit_,
+            scaler=self.scaler_,
             offset=settings.offset,
             softness=self.softness_,
             example_softness=softness,
@@ -488,6 +506,8 @@ class BayesPointClassifier(
         kernel = kernels.resolve(self.kernel)
         if self.X_fit_ is not None and kernels.parameters(kernel, self.X_fit_):
             return "length scale"
+        if self.scaler_ is not None:
+            return "scale of the features"
         if isinstance(self.class_weight, str) and softness.any():
             return "class weights"
         return ""
@@ -1164,7 +1184,7 @@ class BayesPointClassifier(
                 f"{labels[~known][0]!r}"
             )
         index = np.concatenate([self._index, np.searchsorted(self.classes_, labels)])
-        inputs = estimators_inputs.joined(self.X_fit_, new)
+        inputs = estimators_inputs.joined(self.X_fit_, scaled(self.scaler_, new))
         self._require_memory(len(index))
         weights = self._weights(self.classes_[index])[index]
         settings, progress = fit_settings(self, self.seed_), Progress(self, self.verbose, 0)

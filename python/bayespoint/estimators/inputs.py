@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data as _validate_data
 
@@ -56,6 +57,26 @@ def training(
     )
     vars(estimator).pop("n_features_in_", None)  # of an earlier fit on an array
     return checked  # type: ignore[no-any-return]
+
+
+def standardizer(kernel: object, inputs: Any) -> StandardScaler | None:
+    """Return the fitted scaler of training inputs, or None if they are not vectors.
+
+    Sparse inputs are scaled but not centered.
+    """
+    if inputs.ndim != 2 or (isinstance(kernel, str) and kernel == "precomputed"):
+        return None
+    scaler = StandardScaler(with_mean=not sparse.issparse(inputs))
+    scaler.set_output(transform="default")  # also where scikit-learn's configuration says frames
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaler.fit(inputs)
+    if not np.isfinite(scaler.var_).all():
+        column = int(np.argmin(np.isfinite(scaler.var_)))
+        raise ValueError(
+            f"X must not be so large that the variance of a feature overflows; feature {column} is "
+            "(with standardize=False the features are used as they are)"
+        )
+    return scaler
 
 
 def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:

@@ -14,6 +14,7 @@ from bayespoint.base.validation import Floats
 from bayespoint.engine import continuation
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
+from bayespoint.posterior.posterior import scaled
 from bayespoint.results import BilliardResult
 
 Continuation = Callable[[int, Problem, SampleSettings], Mapping[str, Any]]
@@ -28,7 +29,8 @@ class PreviousFit:
     classes: NDArray[Any]
     index: NDArray[np.intp]
     inputs: Any
-    """None with kernel="precomputed"."""
+    """As the kernel got them; None with kernel="precomputed"."""
+    scaler: Any
     kernel: Any
     results: Sequence[BilliardResult]
 
@@ -39,7 +41,7 @@ class PreviousFit:
         m = len(self.index)
         if not np.array_equal(self.classes, classes) or not np.array_equal(self.index, index[:m]):
             return None
-        if self.inputs is not None and not _equal(self.inputs, inputs[:m]):
+        if self.inputs is not None and not _equal(self.inputs, scaled(self.scaler, inputs[:m])):
             return None
         same = self.inputs is not None and len(index) == m and self.kernel == kernel
 
