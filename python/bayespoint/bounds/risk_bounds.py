@@ -40,6 +40,10 @@ _REFUSALS = {
         "The length scale was computed from the inputs of these examples: give a kernel with a "
         "length scale fixed beforehand, such as kernel=RBF(1.0)."
     ),
+    "scale of the features": (
+        "The features were standardized by the inputs of these examples: scale them by numbers "
+        "fixed beforehand, and set standardize=False."
+    ),
 }
 """Why no bound holds for a classifier, by its `prior_from_examples_`."""
 

@@ -39,6 +39,7 @@ from bayespoint.estimators.settings import (
 from bayespoint.posterior import Posterior
 from bayespoint.posterior.calibration import LeaveOneOutPredictions
 from bayespoint.posterior.class_weight import normalized
+from bayespoint.posterior.posterior import scaled
 from bayespoint.results import BilliardResult, Estimate, Evidence
 from bayespoint.results.search import rates
 from bayespoint.tuning import search
@@ -72,6 +73,10 @@ class BayesPointClassifier(
         - "linear", "rbf", "poly": ``Linear()``, ``RBF()``, ``Polynomial()``.
         - "precomputed": `X` holds kernel values.
         - a callable ``k(X, Y)`` that returns the (n, n') matrix of kernel values.
+    standardize : bool, default=True
+        Scale each feature to variance 1 and, if `X` is dense, center it, before the kernel is
+        evaluated: length scales are in units of standard deviations. Has no effect with
+        kernel="precomputed" and on inputs that are not vectors.
     softness : float or None, default=None
         Variance of Gaussian noise on the latent function, at least 0, in units of the kernel's
         values: added to the diagonal of the training kernel matrix. With 0 the training examples
@@ -138,7 +143,10 @@ class BayesPointClassifier(
     support_ : ndarray of shape (n_support,)
         Indices of the examples whose walls were hit in any binary problem.
     X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), CSR matrix, or None
-        Training inputs; None for kernel="precomputed".
+        Training inputs as the kernel gets them, standardized by `scaler_`; None for
+        kernel="precomputed".
+    scaler_ : StandardScaler or None
+        What standardizes inputs; None if they are used as they are.
     kernel_ : kernel object, callable or "precomputed"
         The kernel with its parameters.
     softness_ : float
@@ -157,8 +165,8 @@ class BayesPointClassifier(
     problems_ : tuple of BinaryProblem
         The binary problems with their results: one for two classes, otherwise one for each class.
     prior_from_examples_ : str
-        What the prior took from the training examples: "evidence", "length scale", or "" for
-        nothing. Risk bounds hold only in the last case.
+        What the prior took from the training examples: "evidence", "length scale", "scale of the
+        features", or "" for nothing. Risk bounds hold only in the last case.
     seed_ : int
         Seed of the choice of examples for the search.
     n_features_in_ : int
@@ -223,6 +231,7 @@ class BayesPointClassifier(
         self,
         kernel: str | Callable[..., Any] | None = None,
         *,
+        standardize: bool = True,
         softness: float | None = None,
         label_noise: float | tuple[float, float] | tuple[None, None] | None = 0.0,
         class_weight: Mapping[Any, float] | str | None = None,
@@ -239,6 +248,7 @@ class BayesPointClassifier(
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
+        self.standardize = standardize
         self.softness = softness
         self.label_noise = label_noise
         self.class_weight = class_weight
@@ -347,14 +357,18 @@ class BayesPointClassifier(
             )
         repetition = Repetition.of(sample_weight, len(index))
         self._require_memory(float(repetition.counts.sum()))
-        inputs, index, share = self._observations(repetition, inputs, index, settings)
+        raw, index, share = self._observations(repetition, inputs, index, settings)
+        self.scaler_ = None
+        if validation.boolean("standardize", self.standardize):
+            self.scaler_ = estimators_inputs.standardizer(self.kernel, raw, share)
+        inputs = scaled(self.scaler_, raw)
         self.class_weight_ = self._class_weight(index, share)
         n_problems = 1 if len(self.classes_) == 2 else len(self.classes_)
         progress = Progress(self, settings.verbose, 1 + n_problems, X=X, y=y)
         gram = self._resolve_hyperparameters(inputs, index, share, settings, progress)
         continuation = None
         if previous is not None:
-            continuation = previous.continuation(self.classes_, index, inputs, self.kernel_)
+            continuation = previous.continuation(self.classes_, index, raw, inputs, self.kernel_)
         self._fit_fixed(inputs, index, share, settings, continuation, progress, gram)
         progress.done()
         return self
@@ -364,7 +378,9 @@ class BayesPointClassifier(
         if not hasattr(self, "problems_"):
             return None
         results = [problem.result for problem in self.problems_]
-        return PreviousFit(self.classes_, self._index, self.X_fit_, self.kernel_, results)
+        return PreviousFit(
+            self.classes_, self._index, self.X_fit_, self.scaler_, self.kernel_, results
+        )
 
     def _observations(
         self,
@@ -555,6 +571,7 @@ class BayesPointClassifier(
             binary=tuple(one.posterior for one in self.problems_ if one.posterior is not None),
             kernel=self.kernel_,
             inputs=self.X_fit_,
+            scaler=self.scaler_,
             offset=settings.offset,
             softness=self.softness_,
             example_softness=softness,
@@ -590,6 +607,8 @@ class BayesPointClassifier(
         kernel = kernels.resolve(self.kernel)
         if self.X_fit_ is not None and kernels.parameters(kernel, self.X_fit_):
             return "length scale"
+        if self.scaler_ is not None:
+            return "scale of the features"
         return ""
 
     def _checked(self, X: ArrayLike) -> NDArray[Any]:
@@ -1275,7 +1294,7 @@ class BayesPointClassifier(
                 f"{labels[~known][0]!r}"
             )
         index = np.concatenate([self._index, np.searchsorted(self.classes_, labels)])
-        inputs = estimators_inputs.joined(self.X_fit_, new)
+        inputs = estimators_inputs.joined(self.X_fit_, scaled(self.scaler_, new))
         self._require_memory(len(index))
         n_new = len(labels)
         share = np.concatenate([self._share, np.ones(n_new)])

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data as _validate_data
 
 from bayespoint import kernels
-from bayespoint.base.validation import Labels, dense, named, refuse_masked
+from bayespoint.base.validation import Floats, Labels, dense, named, refuse_masked
 from bayespoint.base.validation import labels as label_array
 from bayespoint.estimators import advice
 from bayespoint.kernels.products import sequence
@@ -60,6 +61,26 @@ def training(
     )
     vars(estimator).pop("n_features_in_", None)  # of an earlier fit on an array
     return checked  # type: ignore[no-any-return]
+
+
+def standardizer(kernel: object, inputs: Any, share: Floats) -> StandardScaler | None:
+    """Return the fitted scaler of m observations, or None if they are not vectors.
+
+    `share` are the (m,) weights of the observations. Sparse inputs are scaled but not centered.
+    """
+    if inputs.ndim != 2 or (isinstance(kernel, str) and kernel == "precomputed"):
+        return None
+    scaler = StandardScaler(with_mean=not sparse.issparse(inputs))
+    scaler.set_output(transform="default")  # also where scikit-learn's configuration says frames
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaler.fit(inputs, sample_weight=None if (share == 1).all() else share)
+    if not np.isfinite(scaler.var_).all():
+        column = int(np.argmin(np.isfinite(scaler.var_)))
+        raise ValueError(
+            f"X must not be so large that the variance of a feature overflows; feature {column} is "
+            "(with standardize=False the features are used as they are)"
+        )
+    return scaler
 
 
 def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:

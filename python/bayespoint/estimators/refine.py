@@ -14,6 +14,7 @@ from bayespoint.base.validation import Floats
 from bayespoint.engine import continuation
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
+from bayespoint.posterior.posterior import scaled
 from bayespoint.results import BilliardResult
 
 Continuation = Callable[[int, Problem, SampleSettings], Mapping[str, Any]]
@@ -28,20 +29,34 @@ class PreviousFit:
     classes: NDArray[Any]
     index: NDArray[np.intp]
     inputs: Any
-    """None with kernel="precomputed"."""
+    """As the kernel got them; None with kernel="precomputed"."""
+    scaler: Any
     kernel: Any
     results: Sequence[BilliardResult]
 
     def continuation(
-        self, classes: NDArray[Any], index: NDArray[np.intp], inputs: Any, kernel: Any
+        self,
+        classes: NDArray[Any],
+        index: NDArray[np.intp],
+        raw: Any,
+        inputs: Any,
+        kernel: Any,
     ) -> Continuation | None:
-        """Return how a fit continues whose first examples are the previous ones, otherwise None."""
+        """Return how a fit continues whose first examples are the previous ones, otherwise None.
+
+        `raw` are the inputs of the new fit, `inputs` the same as its kernel gets them.
+        """
         m = len(self.index)
         if not np.array_equal(self.classes, classes) or not np.array_equal(self.index, index[:m]):
             return None
-        if self.inputs is not None and not _equal(self.inputs, inputs[:m]):
+        if self.inputs is not None and not _equal(self.inputs, scaled(self.scaler, raw[:m])):
             return None
-        same = self.inputs is not None and len(index) == m and self.kernel == kernel
+        same = (
+            self.inputs is not None
+            and len(index) == m
+            and self.kernel == kernel
+            and _equal(self.inputs, inputs)
+        )
 
         def run(k: int, problem: Problem, new: SampleSettings) -> Mapping[str, Any]:
             old = self.results[k]

@@ -14,6 +14,7 @@ from bayespoint.base.validation import RandomState
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.kernels.products import count
 from bayespoint.posterior import Posterior
+from bayespoint.posterior.posterior import scaled
 from bayespoint.results import Estimate, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace
 
@@ -51,7 +52,7 @@ def log_labeling_probability(
     n = count(inputs)
     signs = 2 * estimators_inputs.known_labels(posterior.classes, y, n) - 1
     tol = validation.positive("tol", tol)
-    everything = estimators_inputs.joined(posterior.inputs, inputs)
+    everything = estimators_inputs.joined(posterior.inputs, scaled(posterior.scaler, inputs))
     gram = kernels.evaluate(posterior.kernel, everything)
     softness = np.concatenate([posterior.example_softness, np.full(n, posterior.softness)])
     labels = np.concatenate([posterior.binary[0].y, signs])

@@ -130,6 +130,9 @@ def _bayes_point(graph: _Graph, classifier: BayesPointClassifier, probabilities:
             "class_weight=None, which gives the same posterior, and multiply the probabilities by "
             "the weights"
         )
+    if posterior.scaler is not None:
+        centered = graph.op("Sub", "X", posterior.scaler.mean_)
+        graph.x = graph.op("Div", centered, posterior.scaler.scale_)
     n = posterior.factor.rank
     k_star = _kernel(graph, classifier)
     if posterior.offset:
@@ -228,7 +231,7 @@ def _values(graph: _Graph, kernel: Any, inputs: Floats) -> str:
     """Return the values of a kernel between the graph's input and `inputs`."""
     kind = type(kernel)
     if kind is kernels.Constant:
-        zeros = graph.op("MatMul", "X", np.zeros(inputs.T.shape))
+        zeros = graph.op("MatMul", graph.x, np.zeros(inputs.T.shape))
         return graph.op("Add", zeros, float(kernel.value))
     if kind is kernels.Scaled:
         # One factor for each example: the optimizer of onnxruntime would round a scalar factor of
@@ -243,11 +246,11 @@ def _values(graph: _Graph, kernel: Any, inputs: Floats) -> str:
         own = graph.op("Sqrt", _diagonal(graph, kernel.kernel))
         return graph.op("Div", graph.op("Div", values, length), own)
     if kind in (kernels.Linear, kernels.Polynomial):
-        values = graph.op("MatMul", "X", np.ascontiguousarray(inputs.T))
+        values = graph.op("MatMul", graph.x, np.ascontiguousarray(inputs.T))
         return values if kind is kernels.Linear else _power(graph, kernel, values)
     if kind is kernels.Laplacian:
         units = units_of(kernel.sigma, inputs)
-        left = graph.op("Unsqueeze", graph.op("Div", "X", units), np.array([1]))
+        left = graph.op("Unsqueeze", graph.op("Div", graph.x, units), np.array([1]))
         steps = graph.op("Abs", graph.op("Sub", left, (inputs / units)[None]))
         total = graph.op("ReduceSum", steps, np.array([2]), keepdims=0)
         return graph.op("Exp", graph.op("Neg", total))
@@ -288,7 +291,7 @@ def _power(graph: _Graph, kernel: Any, values: str) -> str:
 def _squared_distances(graph: _Graph, kernel: Any, inputs: Floats) -> str:
     """Return the squared distances in units of the length scales."""
     units, origin = units_of(kernel.sigma, inputs), inputs.mean(axis=0)
-    centered = graph.op("Sub", "X", origin)
+    centered = graph.op("Sub", graph.x, origin)
     right = (inputs - origin) / units
     # Not the product of scaled inputs: see the comment on factors in `_values`.
     inner = graph.op("MatMul", centered, np.ascontiguousarray((-2.0 * right / units).T))
@@ -305,7 +308,7 @@ def _diagonal(graph: _Graph, kernel: Any) -> str:
         return graph.op("Mul", _diagonal(graph, kernel.kernel), float(kernel.factor))
     if kind in (kernels.Sum, kernels.Product):
         return _joined(graph, kind, [_diagonal(graph, part) for part in kernel.parts])
-    square = graph.sum(graph.op("Mul", "X", "X"))
+    square = graph.sum(graph.op("Mul", graph.x, graph.x))
     if kind is kernels.Linear:
         return square
     if kind is kernels.Polynomial:
@@ -326,6 +329,8 @@ class _Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.label_type = 0
+        self.x = "X"
+        """The input as the kernel gets it."""
 
     def op(self, kind: str, *inputs: Any, output: str | None = None, **attributes: Any) -> str:
         """Add a node and return the name of its output. Numbers and arrays become constants."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse, special
+from sklearn.preprocessing import StandardScaler
 
 from bayespoint import kernels
 from bayespoint.base import memory, validation
@@ -80,7 +81,10 @@ class Posterior(Savable):
     """The kernel, or "precomputed"."""
 
     inputs: Any
-    """Training inputs; None for "precomputed"."""
+    """Training inputs as the kernel gets them; None for "precomputed"."""
+
+    scaler: StandardScaler | None
+    """Standardizes new inputs for the kernel; None if they are used as they are."""
 
     offset: float
     """Constant that is added to all kernel values."""
@@ -539,7 +543,7 @@ class Posterior(Savable):
             X = np.asarray(validation.dense("X", X), dtype=np.float64, order="C")
         if X.ndim != 2 or X.shape[1] != width:
             raise ValueError(f"X must have shape (n, {width}), {width} features; got {X.shape}")
-        return X
+        return scaled(self.scaler, X)
 
     def _between(self, X: Any, gram: ArrayLike | None) -> Floats:
         """Return the kernel values between points."""
@@ -622,6 +626,11 @@ class Posterior(Savable):
                 "diag must hold the (n_samples,) values k(x, x); got None"
             )
         return None
+
+
+def scaled(scaler: StandardScaler | None, X: Any) -> Any:
+    """Return inputs as the kernel gets them."""
+    return X if scaler is None else scaler.transform(X)
 
 
 def _root(covariance: Floats) -> Floats:
