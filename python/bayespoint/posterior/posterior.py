@@ -256,20 +256,20 @@ class Posterior(Savable):
             Labels from `classes`.
         """
         method = validation.choice("method", method, ("center", "vote", "gibbs"))
-        points = self._points(X)
         if method == "vote":
-            values = self.votes(points)
+            values = self.votes(X)
             if self.class_weight is not None:
                 chosen: NDArray[Any] = self.classes[elected(values, self.class_weight)]
                 return chosen
         elif method == "gibbs":
-            values = self.gibbs(points, diag=diag, random_state=random_state)
+            values = self.gibbs(X, diag=diag, random_state=random_state)
         elif self._is_binary and self.class_weight is None:
+            points = self._points(X)
             values = np.empty((count(points), 1))
             for rows, k_star in self._blocks(points):
                 values[rows, 0] = self.binary[0].is_positive(k_star)
         else:
-            values = self._weighted_values(points, diag, strict=False)
+            values = self._weighted_values(self._points(X), diag, strict=False)
         index = (values[:, 0] > 0).astype(np.intp) if self._is_binary else values.argmax(axis=1)
         predicted: NDArray[Any] = self.classes[index]
         return predicted
@@ -287,12 +287,7 @@ class Posterior(Savable):
         ndarray of shape (n, n_problems)
             In [-1, 1].
         """
-        points = self._points(X)
-        votes = np.empty((count(points), len(self.binary)))
-        for rows, k_star in self._blocks(points):
-            for column, one in enumerate(self.binary):
-                votes[rows, column] = one.votes(k_star)
-        return votes
+        return self._votes(self._points(X))
 
     def gibbs(
         self, X: ArrayLike, *, diag: ArrayLike | None = None, random_state: RandomState = None
@@ -375,7 +370,7 @@ class Posterior(Savable):
         n = validation.integer("n", n, low=1)
         if n > (most := count(points)):
             raise ValueError(f"n must be at most the number of points in X, {most}; got {n}")
-        votes = self.votes(points)
+        votes = self._votes(points)
         if self._is_binary:
             lead = np.abs(votes[:, 0])
         else:
@@ -452,7 +447,7 @@ class Posterior(Savable):
         points = np.empty((rank, n), order="F")
         for rows, k_star in self._blocks(X):
             points[:, rows] = self.factor.whitened(k_star)
-        votes = self.votes(X)
+        votes = self._votes(X)
         # Only the largest matters: squares that underflow are negligible.
         require_square(np.maximum(points.max(), -points.min()))
         products = points @ points.T if rank <= n else points.T @ points
@@ -572,6 +567,14 @@ class Posterior(Savable):
             else:
                 k_star = kernels.evaluate(self.kernel, X[rows], self.inputs)
             yield rows, k_star + self.offset
+
+    def _votes(self, points: Any) -> Floats:
+        """Return the mean sign of the draws at points as the kernel gets them."""
+        votes = np.empty((count(points), len(self.binary)))
+        for rows, k_star in self._blocks(points):
+            for column, one in enumerate(self.binary):
+                votes[rows, column] = one.votes(k_star)
+        return votes
 
     def _values(
         self, X: Any, diag: ArrayLike | None, *, strict: bool = True, mixture: bool = False

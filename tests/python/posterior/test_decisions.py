@@ -1,5 +1,6 @@
 """Votes, random functions, abstention, labelings: the classifier against brute force."""
 
+import dataclasses
 import itertools
 import math
 import os
@@ -378,6 +379,34 @@ def test_labelings_that_cannot_be_judged():
     other = BayesPointClassifier(kernel="precomputed", random_state=seed(0)).fit(gram, two)
     with pytest.raises(ValueError, match="needs a kernel that can be evaluated"):
         other.log_labeling_probability(gram[:1], [0])
+
+
+# --- inputs that are standardized ---
+
+
+@pytest.mark.parametrize("target", [IRIS[1], IRIS[1] == 1], ids=["three classes", "two classes"])
+def test_each_decision_standardizes_its_inputs_once(target):
+    X = IRIS[0] * [100.0, 1.0, 0.01, 1.0]
+    model = BayesPointClassifier(random_state=seed(0)).fit(X[::2], target[::2])
+    own = model.posterior_
+    bare = dataclasses.replace(own, scaler=None)
+    Z = own.scaler.transform(X)
+
+    for decide in (
+        lambda one, inputs: one.predict(inputs),
+        lambda one, inputs: one.predict(inputs, method="vote"),
+        lambda one, inputs: one.predict(inputs, method="gibbs", random_state=1),
+        lambda one, inputs: one.decision_function(inputs),
+        lambda one, inputs: one.predict_proba(inputs),
+        lambda one, inputs: one.predict_proba(inputs, method="mixture"),
+        lambda one, inputs: one.reject(inputs, cost=0.1)[1],
+        lambda one, inputs: one.votes(inputs),
+        lambda one, inputs: one.gibbs(inputs, random_state=1),
+        lambda one, inputs: one.suggest_query(inputs, 10),
+        lambda one, inputs: one.sample_functions(inputs, random_state=1),
+        lambda one, inputs: one.bayes_point(inputs),
+    ):
+        np.testing.assert_array_equal(decide(own, X), decide(bare, Z))
 
 
 # --- queries ---
