@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.dummy import DummyClassifier
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedShuffleSplit
 
@@ -123,6 +124,23 @@ def test_kernels_are_ordered_by_evidence_and_the_default_is_the_classifier(run, 
     own = rows["Matérn, nu = 5/2 (default)"]
     assert own[0] == f"{np.mean([fit.tuning_.log_evidence for fit in fits]):.1f}"
     assert [own[1], own[2]] == [table(run[0], 1)[demo.OURS][column] for column in (0, 2)]
+
+
+def test_count_of_the_splits_with_the_lowest_loss(capsys, monkeypatch):
+    for ours, theirs, count in (("prior", "uniform", 2), ("uniform", "prior", 0)):
+        rivals = {demo.OURS: ours, "rival": theirs}
+        monkeypatch.setattr(
+            demo,
+            "CLASSIFIERS",
+            {
+                name: lambda X, y, seed, strategy=strategy: DummyClassifier(
+                    strategy=strategy, random_state=seed
+                ).fit(X, y)
+                for name, strategy in rivals.items()
+            },
+        )
+        demo.compare_classifiers(0, 2)
+        assert f"lowest log loss on {count} of 2 splits" in capsys.readouterr().out
 
 
 def test_scores_of_hand_made_probabilities():
