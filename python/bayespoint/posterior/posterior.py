@@ -6,12 +6,11 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse, special
-from sklearn.preprocessing import StandardScaler
 
 from bayespoint import kernels
 from bayespoint.base import memory, validation
@@ -38,6 +37,9 @@ from bayespoint.posterior.predictive import (
 )
 from bayespoint.posterior.reweight import reweight
 from bayespoint.results.weighted import WeightedResult
+
+if TYPE_CHECKING:
+    from sklearn.preprocessing import StandardScaler
 
 __all__ = ["Posterior"]
 
@@ -629,8 +631,10 @@ class Posterior(Savable):
 
 
 def scaled(scaler: StandardScaler | None, X: Any) -> Any:
-    """Return inputs as the kernel gets them."""
-    return X if scaler is None else scaler.transform(X)
+    """Return inputs as the kernel gets them: dense if they are centered."""
+    if scaler is None:
+        return X
+    return scaler.transform(X.toarray() if scaler.with_mean and sparse.issparse(X) else X)
 
 
 def _root(covariance: Floats) -> Floats:

@@ -154,7 +154,7 @@ def test_precomputed_needs_the_diagonal_as_for_decision_values():
     kernel = kernels.Polynomial(3, 1.0)
     given = {"softness": 0.3, "class_weight": "balanced"}
     given |= {"random_state": seed(0)}
-    model = BayesPointClassifier(kernel, **given).fit(X, y)
+    model = BayesPointClassifier(kernel, **given, standardize=False).fit(X, y)
     matrix = BayesPointClassifier("precomputed", **given).fit(kernel(X), y)
     points = X + 0.3
     between, diag = kernel(points, X), kernel.diag(points)

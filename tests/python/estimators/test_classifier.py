@@ -73,8 +73,11 @@ def test_attributes():
     assert (plain.kernel_, plain.softness_, plain.tuning_) == (kernels.RBF(2.0), 0.1, None)
     assert isinstance(model.billiard_, BilliardResult)
     np.testing.assert_array_equal(model.support_, model.billiard_.support)
-    np.testing.assert_array_equal(model.X_fit_, x)
-    assert not np.shares_memory(model.X_fit_, x)
+    np.testing.assert_array_equal(model.X_fit_, StandardScaler().fit_transform(x))
+    raw = BayesPointClassifier(standardize=False, random_state=seed(0)).fit(x, y)
+    np.testing.assert_array_equal(raw.X_fit_, x)
+    assert not np.shares_memory(raw.X_fit_, x)
+    assert raw.scaler_ is None
     assert not BayesPointClassifier(fit_intercept=False).fit(x, y).intercept_.any()
 
 
@@ -94,12 +97,14 @@ def test_multiclass_attributes():
 def test_the_sign_of_z_is_that_of_the_bayes_point():
     """`predict` agrees with it; a tie goes to the first class."""
     x, y, points = blobs()
-    model = BayesPointClassifier(random_state=seed(0)).fit(x, y)
+    model = BayesPointClassifier(random_state=seed(0), standardize=False).fit(x, y)
     z = model.decision_function(points)
     expansion = model.kernel_(points, x) @ model.dual_coef_[0] + model.intercept_[0]
     np.testing.assert_array_equal(z > 0, expansion > 0)
     np.testing.assert_array_equal(model.predict(points), (z > 0).astype(int))
-    homogeneous = BayesPointClassifier(kernels.RBF(1.0), fit_intercept=False, random_state=seed(0))
+    homogeneous = BayesPointClassifier(
+        kernels.RBF(1.0), fit_intercept=False, random_state=seed(0), standardize=False
+    )
     homogeneous.fit(x, y + 5)
     far = np.array([[1e3, 1e3]])
     assert homogeneous.decision_function(far).tolist() == [0.0]
@@ -160,7 +165,7 @@ def test_precomputed_equals_rbf(classes):
     x, y = IRIS[0], np.minimum(IRIS[1], classes - 1)
     points = x[::3] + 0.1
     given = {"softness": 0.1, "random_state": seed(0)}
-    model = BayesPointClassifier(kernel=kernels.RBF(1.5), **given).fit(x, y)
+    model = BayesPointClassifier(kernel=kernels.RBF(1.5), **given, standardize=False).fit(x, y)
     gram = kernels.RBF(1.5)(x)
     before = gram.copy()
     other = BayesPointClassifier(kernel="precomputed", **given).fit(gram, y)
@@ -259,23 +264,25 @@ def test_hard_boundary_needs_separable_examples():
     # A fixed seed: the outcome of the search below depends on the rounding of a singular matrix.
     x, y = make_blobs(120, centers=[[0, 0], [2, 2]], random_state=0)
     with pytest.raises(InfeasibleError, match=r"softness"):
-        BayesPointClassifier(kernel="linear", softness=0.0).fit(x, y)
+        BayesPointClassifier(kernel="linear", softness=0.0, standardize=False).fit(x, y)
     twice = np.vstack([x[:20], x[:20]])
     labels = np.append(y[:20], 1 - y[:20])
     with pytest.raises(InfeasibleError, match="because of examples 0 and 20 alone"):
-        BayesPointClassifier(softness=0.0).fit(twice, labels)
+        BayesPointClassifier(softness=0.0, standardize=False).fit(twice, labels)
     with pytest.raises(InfeasibleError, match="because of examples 0 and 20 alone"):
-        BayesPointClassifier("rbf", softness=0.0).fit(twice, labels)
+        BayesPointClassifier("rbf", softness=0.0, standardize=False).fit(twice, labels)
     # Either kind of noise explains them. A third label at each point determines the center, since
     # two opposite labels cancel.
     thrice, labels = np.vstack([twice, x[:20]]), np.append(labels, y[:20])
     for settings in ({"softness": 0.1}, {"softness": 0.0, "label_noise": 0.2}):
-        model = BayesPointClassifier(kernels.RBF(0.3), random_state=seed(0), **settings)
+        model = BayesPointClassifier(
+            kernels.RBF(0.3), random_state=seed(0), **settings, standardize=False
+        )
         model.fit(thrice, labels)
     # With conflicting labels at one place and no softness no setting has an evidence.
     settings = {"softness": 0.0, "label_noise": 0.2, "random_state": seed(0)}
     with pytest.warns(ConvergenceWarning, match="the search for hyperparameters found no"):
-        model = BayesPointClassifier("rbf", **settings).fit(thrice, labels)
+        model = BayesPointClassifier("rbf", **settings, standardize=False).fit(thrice, labels)
     assert model.kernel_ == kernels.at_start(kernels.RBF(), thrice)
     assert model.prior_from_examples_ == "length scale"
 
@@ -393,8 +400,8 @@ def test_a_kernel_keeps_the_matrix_it_returned():
         key = a.tobytes() + b.tobytes()
         return cache.setdefault(key, rbf_kernel(a, b))
 
-    one = BayesPointClassifier(kernel=caching, random_state=seed(0)).fit(x, y)
-    two = BayesPointClassifier(kernel=caching, random_state=seed(0)).fit(x, y)
+    one = BayesPointClassifier(kernel=caching, random_state=seed(0), standardize=False).fit(x, y)
+    two = BayesPointClassifier(kernel=caching, random_state=seed(0), standardize=False).fit(x, y)
     np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
     np.testing.assert_array_equal(cache[x.tobytes() + x.tobytes()], rbf_kernel(x, x))
 

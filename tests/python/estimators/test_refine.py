@@ -43,7 +43,7 @@ PLANE = {"kernel": kernels.Linear(), "softness": 0.0, "tol": 0.3}
 
 def model(**settings):
     given = {"kernel": kernels.RBF(1.5), "softness": 0.1, "random_state": SEED}
-    return BayesPointClassifier(**given | settings)
+    return BayesPointClassifier(**given | settings, standardize=False)
 
 
 def results(fitted):
