@@ -260,12 +260,12 @@ class Posterior(Savable):
         method = validation.choice("method", method, ("center", "vote", "gibbs"))
         points = self._points(X)
         if method == "vote":
-            values = self.votes(points)
+            values = self._votes(points)
             if self.class_weight is not None:
                 chosen: NDArray[Any] = self.classes[elected(values, self.class_weight)]
                 return chosen
         elif method == "gibbs":
-            values = self.gibbs(points, diag=diag, random_state=random_state)
+            values = self._one_draw(points, diag, random_state)
         elif self._is_binary and self.class_weight is None:
             values = np.empty((count(points), 1))
             for rows, k_star in self._blocks(points):
@@ -289,7 +289,10 @@ class Posterior(Savable):
         ndarray of shape (n, n_problems)
             In [-1, 1].
         """
-        points = self._points(X)
+        return self._votes(self._points(X))
+
+    def _votes(self, points: Any) -> Floats:
+        """Return the votes at inputs as the kernel gets them."""
         votes = np.empty((count(points), len(self.binary)))
         for rows, k_star in self._blocks(points):
             for column, one in enumerate(self.binary):
@@ -314,7 +317,10 @@ class Posterior(Savable):
             For two classes without class weights ``<w, phi(x)>``, of which only the sign matters.
             Otherwise the decision values given the draw, with class weights.
         """
-        points = self._points(X)
+        return self._one_draw(self._points(X), diag, random_state)
+
+    def _one_draw(self, points: Any, diag: ArrayLike | None, random_state: RandomState) -> Floats:
+        """Return the values of one draw at inputs as the kernel gets them."""
         signs = self._is_binary and self.class_weight is None
         own = None if signs else self._own_variance(points, diag, strict=False)
         rng = np.random.default_rng(validation.seed(random_state))
@@ -377,7 +383,7 @@ class Posterior(Savable):
         n = validation.integer("n", n, low=1)
         if n > (most := count(points)):
             raise ValueError(f"n must be at most the number of points in X, {most}; got {n}")
-        votes = self.votes(points)
+        votes = self._votes(points)
         if self._is_binary:
             lead = np.abs(votes[:, 0])
         else:
@@ -454,7 +460,7 @@ class Posterior(Savable):
         points = np.empty((rank, n), order="F")
         for rows, k_star in self._blocks(X):
             points[:, rows] = self.factor.whitened(k_star)
-        votes = self.votes(X)
+        votes = self._votes(X)
         # Only the largest matters: squares that underflow are negligible.
         require_square(np.maximum(points.max(), -points.min()))
         products = points @ points.T if rank <= n else points.T @ points
