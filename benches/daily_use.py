@@ -178,7 +178,7 @@ def grid():
 
 
 def progress():
-    """Print the longest time without a word on the progress bars, and seconds until Ctrl-C ends a fit."""
+    """Print the longest silence of the progress bars, and the seconds until Ctrl-C ends a fit."""
 
     class Log(io.TextIOBase):
         encoding = "utf-8"
