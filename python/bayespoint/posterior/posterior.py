@@ -6,12 +6,11 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse, special
-from sklearn.preprocessing import StandardScaler
 
 from bayespoint import kernels
 from bayespoint.base import memory, validation
@@ -38,6 +37,9 @@ from bayespoint.posterior.predictive import (
 )
 from bayespoint.posterior.reweight import reweight
 from bayespoint.results.weighted import WeightedResult
+
+if TYPE_CHECKING:
+    from sklearn.preprocessing import StandardScaler
 
 __all__ = ["Posterior"]
 
@@ -256,20 +258,20 @@ class Posterior(Savable):
             Labels from `classes`.
         """
         method = validation.choice("method", method, ("center", "vote", "gibbs"))
+        points = self._points(X)
         if method == "vote":
-            values = self.votes(X)
+            values = self._votes(points)
             if self.class_weight is not None:
                 chosen: NDArray[Any] = self.classes[elected(values, self.class_weight)]
                 return chosen
         elif method == "gibbs":
-            values = self.gibbs(X, diag=diag, random_state=random_state)
+            values = self._one_draw(points, diag, random_state)
         elif self._is_binary and self.class_weight is None:
-            points = self._points(X)
             values = np.empty((count(points), 1))
             for rows, k_star in self._blocks(points):
                 values[rows, 0] = self.binary[0].is_positive(k_star)
         else:
-            values = self._weighted_values(self._points(X), diag, strict=False)
+            values = self._weighted_values(points, diag, strict=False)
         index = (values[:, 0] > 0).astype(np.intp) if self._is_binary else values.argmax(axis=1)
         predicted: NDArray[Any] = self.classes[index]
         return predicted
@@ -289,6 +291,14 @@ class Posterior(Savable):
         """
         return self._votes(self._points(X))
 
+    def _votes(self, points: Any) -> Floats:
+        """Return the votes at inputs as the kernel gets them."""
+        votes = np.empty((count(points), len(self.binary)))
+        for rows, k_star in self._blocks(points):
+            for column, one in enumerate(self.binary):
+                votes[rows, column] = one.votes(k_star)
+        return votes
+
     def gibbs(
         self, X: ArrayLike, *, diag: ArrayLike | None = None, random_state: RandomState = None
     ) -> Floats:
@@ -307,7 +317,10 @@ class Posterior(Savable):
             For two classes without class weights ``<w, phi(x)>``, of which only the sign matters.
             Otherwise the decision values given the draw, with class weights.
         """
-        points = self._points(X)
+        return self._one_draw(self._points(X), diag, random_state)
+
+    def _one_draw(self, points: Any, diag: ArrayLike | None, random_state: RandomState) -> Floats:
+        """Return the values of one draw at inputs as the kernel gets them."""
         signs = self._is_binary and self.class_weight is None
         own = None if signs else self._own_variance(points, diag, strict=False)
         rng = np.random.default_rng(validation.seed(random_state))
@@ -568,14 +581,6 @@ class Posterior(Savable):
                 k_star = kernels.evaluate(self.kernel, X[rows], self.inputs)
             yield rows, k_star + self.offset
 
-    def _votes(self, points: Any) -> Floats:
-        """Return the mean sign of the draws at points as the kernel gets them."""
-        votes = np.empty((count(points), len(self.binary)))
-        for rows, k_star in self._blocks(points):
-            for column, one in enumerate(self.binary):
-                votes[rows, column] = one.votes(k_star)
-        return votes
-
     def _values(
         self, X: Any, diag: ArrayLike | None, *, strict: bool = True, mixture: bool = False
     ) -> Floats:
@@ -632,8 +637,10 @@ class Posterior(Savable):
 
 
 def scaled(scaler: StandardScaler | None, X: Any) -> Any:
-    """Return inputs as the kernel gets them."""
-    return X if scaler is None else scaler.transform(X)
+    """Return inputs as the kernel gets them: dense if they are centered."""
+    if scaler is None:
+        return X
+    return scaler.transform(X.toarray() if scaler.with_mean and sparse.issparse(X) else X)
 
 
 def _root(covariance: Floats) -> Floats:
