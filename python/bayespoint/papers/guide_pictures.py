@@ -207,7 +207,7 @@ FILES = {
 _HEAD = """# Plots
 
 A line draws a fitted classifier, of two classes or of several. Nothing is sampled or searched anew
-unless the text says so. The pictures need matplotlib: `pip install 'bayespoint[plot]'`. They are
+unless the text says so. The pictures need matplotlib: `pip install matplotlib`. They are
 made by the lines below them, after these:
 
 ```python
