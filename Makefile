@@ -122,7 +122,7 @@ test-rust-all: | check-cargo ## the engine's tests with those that take long (CA
 
 # A process for each processor, at most eight. Tests of one group share what takes long to make.
 PARALLEL ?= -n logical --maxprocesses 8 --dist loadgroup
-TESTS    := tests/python README.md docs/guide --pyargs bayespoint
+TESTS    := tests/python README.md docs/index.md docs/guide --pyargs bayespoint
 
 test-python: install ## package: pytest and doctests against the installed wheel, but for those marked `long`
 	$(VENV_PYTHON) -m pytest $(TESTS) $(PARALLEL) -m "not long" $(PYTEST_ARGS)
