@@ -3,8 +3,8 @@
     BAYESPOINT_DATA=... python benches/peers/tables.py --splits 5
 
 It reads ``tabular/*.csv`` in the folder BAYESPOINT_DATA: a header, rows, the class in the last
-column. Categories become indicators. At most 500 rows are for training, at most 2000 others for the test.
-It runs with any version of the package, so that two versions can be compared.
+column. Categories become indicators. At most 500 rows are for training, at most 2000 others for
+the test. It runs with any version of the package, so that two can be compared.
 """
 
 import argparse
