@@ -48,8 +48,8 @@ PROGRAM = """
         "rows": lambda: of_features(X, kernels.RBF(2.0), softness=0.1, cache_size=1).sample(
             n_jobs=2, length=5.0, random_state=0
         ),
-        "bridge": lambda: space().log_volume(**roughly),
-        "integration": lambda: space().log_volume(method="integration", **roughly),
+        "bridge": lambda: space().evidence(**roughly),
+        "integration": lambda: space().evidence(method="integration", **roughly),
         "onion": lambda: space().onion(
             max_errors=(3, 3), tol=0.5, max_length=100.0, random_state=0, n_jobs=2
         ),

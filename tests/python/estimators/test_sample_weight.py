@@ -311,17 +311,6 @@ def test_fits_that_continue():
     same(model.refine(tol=0.1), fine, X)
     restored = pickle.loads(pickle.dumps(model))
     same(restored, fine, X)
-    new = np.random.default_rng(seed(6)).standard_normal((3, 2))
-    model.set_params(class_weight="balanced").add_examples(new, [0, 1, 1])
-    whole = BayesPointClassifier(class_weight="balanced", **given).fit(
-        np.concatenate([X, new]), np.r_[y, 0, 1, 1], np.r_[weights, 1, 1, 1]
-    )
-    np.testing.assert_array_equal(model.sample_indices_, whole.sample_indices_)
-    np.testing.assert_array_equal(model.X_fit_, whole.X_fit_)
-    np.testing.assert_array_equal(
-        model.posterior_.example_softness, whole.posterior_.example_softness
-    )
-    np.testing.assert_array_equal(model.class_weight_, whole.class_weight_)
     warm = BayesPointClassifier(warm_start=True, **given).fit(X, y)
     plain = warm.dual_coef_
     warm.fit(X, y, weights)
