@@ -45,23 +45,11 @@ class _RareSettings:
     """Fields and defaults that `SampleOptions` and `SampleSettings` share."""
 
     max_bounces: int | None = None
-    """Number of arrivals at walls, reflected or not, of one trajectory at which to stop.
-    10 000 000 in a run with `tol` and without `length`."""
-
     transparency: float | tuple[float, float] = 0.0
-    """Probability that a wall lets the ball through to its violated side."""
-
     dynamics: Dynamics | str = "geodesic"
-    """How the ball moves: an object of :mod:`bayespoint.dynamics`, or the name of one."""
-
     refresh: str | None = "auto"
-    """Random changes of direction: "auto", "pair", "full" or None."""
-
     refresh_rate: float | str = "auto"
-    """Refreshes per radian, or "auto"."""
-
     average: str = "auto"
-    """Estimator of the center."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,16 +247,9 @@ class SampleOptions(_RareSettings):
     """
 
     start: ArrayLike | None = None
-    """Dual coefficients of the start."""
-
     continue_from: BilliardResult | None = None
-    """A run to continue."""
-
     checkpoint: str | os.PathLike[str] | None = None
-    """A file for the state of the run."""
-
     every: float = EVERY
-    """Seconds between two writes of the `checkpoint`."""
 
     def __post_init__(self) -> None:
         sample_settings(self)

@@ -164,6 +164,9 @@ class BayesPointClassifier(
         The posterior, which computes the predictions.
     problems_ : tuple of BinaryProblem
         The binary problems with their results: one for two classes, otherwise one for each class.
+    n_iter_ : ndarray of shape (1,) or (n_classes,)
+        Bounces of the longest chain of each binary problem. ``len(tuning_.tried)`` is the number of
+        settings that the search tried.
     prior_from_examples_ : str
         What the prior took from the training examples: "evidence", "length scale", "scale of the
         features", or "" for nothing. Risk bounds hold only in the last case.
@@ -582,6 +585,7 @@ class BayesPointClassifier(
         )
         self.dual_coef_, self.intercept_ = self.posterior_.dual_coef, self.posterior_.intercept
         self.support_ = np.flatnonzero(np.any([result.hits > 0 for result in results], axis=0))
+        self.n_iter_ = np.array([result.bounces.max() for result in results])
 
     @property
     def billiard_(self) -> BilliardResult | list[BilliardResult]:

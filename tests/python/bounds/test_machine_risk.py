@@ -14,7 +14,7 @@ from bayespoint.papers.perceptron import KernelPerceptron
 from helpers import seed
 
 ZERO_ERROR = (
-    "bayes_point",
+    "point_mirror",
     "pac_bayes_kl",
     "volume_bayes",
     "linear_svm",

@@ -121,7 +121,8 @@ def test_a_loaded_model_continues_with_the_same_bits(name, more):
 
 def test_a_run_from_a_given_start_is_saved_with_its_state():
     """Its seed does not repeat it."""
-    fitted = model(kernel="linear", softness=0.0, warm_start=True).fit(X, X[:, 0] > 0)
+    fitted = model(kernel="linear", softness=0.0, standardize=False, warm_start=True)
+    fitted.fit(X, X[:, 0] > 0)
     more = np.vstack([X, NEW[:1] + np.array([9.0, 0.0, 0.0])])
     fitted.fit(more, more[:, 0] > 0)
     assert "given" in fitted.billiard_.start
