@@ -234,16 +234,17 @@ class SampleOptions(_RareSettings):
     >>> import numpy as np
     >>> from bayespoint import SampleOptions, VersionSpace
     >>> space = VersionSpace(np.eye(3), [1, 1, -1])
-    >>> result = space.sample(length=20.0, random_state=0)
-    >>> longer = space.sample(length=60.0, options=SampleOptions(continue_from=result))
+    >>> result = space.sample(length=200.0, random_state=0)
+    >>> longer = space.sample(length=600.0, options=SampleOptions(continue_from=result))
     >>> float(longer.length)
-    60.0
+    600.0
 
-    Half-transparent walls, met 1000 times by each trajectory:
+    Half-transparent walls, met 10 000 times by each trajectory:
 
-    >>> options = SampleOptions(transparency=0.5, max_bounces=1000)
-    >>> space.sample(options=options, random_state=0).bounces
-    array([1000, 1000, 1000, 1000])
+    >>> options = SampleOptions(transparency=0.5, max_bounces=10_000)
+    >>> run = space.sample(options=options, random_state=0)
+    >>> (run.bounces + run.crossings).tolist()
+    [10000, 10000, 10000, 10000]
     """
 
     start: ArrayLike | None = None

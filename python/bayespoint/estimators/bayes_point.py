@@ -191,7 +191,7 @@ class BayesPointClassifier(
     -----
     A fit needs 16 m^2 bytes for m examples: the kernel matrix, and its Cholesky factor, which is
     kept. The factor gives the center as an average of conditional means, which has far less noise
-    than the integral along the path: see `average` in :meth:`VersionSpace.sample`. The integral is
+    than the integral along the path: see `average` in :class:`SampleOptions`. The integral is
     used for nearly singular matrices, as without softness.
 
     `n_jobs` threads run the billiard. BLAS has its own number of threads (see

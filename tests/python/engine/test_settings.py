@@ -171,7 +171,7 @@ def test_options_are_those_of_the_run():
     run = space.sample(options=options, n_trajectories=2, random_state=0)
     assert run.start == ("given", "given")
     assert run.stop_reason == "max_bounces"
-    assert run.bounces.tolist() == [2000, 2000]
+    assert (run.bounces + run.crossings).tolist() == [2000, 2000]
     assert run.mean_violations > 0
     np.testing.assert_array_equal(run.center, run.impulse_center)
     assert options.start is start
