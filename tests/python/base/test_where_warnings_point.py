@@ -26,7 +26,7 @@ CALLS = {
     "sample": lambda: SPACE.sample(
         options=SampleOptions(max_bounces=200), tol=1e-4, random_state=SEED
     ),
-    "log_volume": lambda: SPACE.evidence(tol=1e-3, max_length=1.0, random_state=SEED),
+    "VersionSpace.evidence": lambda: SPACE.evidence(tol=1e-3, max_length=1.0, random_state=SEED),
     "evidence": lambda: MODEL.evidence(tol=1e-3, max_length=1.0, random_state=SEED),
 }
 

@@ -283,7 +283,7 @@ class Enough(Exception):  # noqa: N818
 WITH_CALLBACK = {
     "sample": lambda stop: soft().sample(callback=stop, **FOR_EVER),
     "sample, two threads": lambda stop: soft().sample(callback=stop, n_jobs=2, **FOR_EVER),
-    "log_volume": lambda stop: soft().evidence(max_length=1e15, callback=stop, **LONG),
+    "evidence, bridge": lambda stop: soft().evidence(max_length=1e15, callback=stop, **LONG),
     "evidence": lambda stop: soft().evidence(0.1, max_length=1e15, callback=stop, **LONG),
     "onion": lambda stop: soft().onion(max_length=1e15, callback=stop, **LONG),
     "correlation_length": lambda stop: correlation_length(
