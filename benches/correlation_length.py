@@ -19,8 +19,9 @@ import warnings
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import ConvergenceWarning, VersionSpace
+from bayespoint import VersionSpace
 from bayespoint.dynamics import Scattered
 from bayespoint.papers.correlation import correlation_length
 

@@ -17,9 +17,10 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy import stats
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from bayespoint import BilliardResult, ConvergenceWarning, VersionSpace
+from bayespoint import BilliardResult, SampleOptions, VersionSpace
 from bayespoint.datasets import make_teacher
 from bayespoint.kernels import RBF
 
@@ -48,9 +49,18 @@ def near_walls(m: int, seed: int) -> VersionSpace:
 def seconds_each(space: VersionSpace, seed: int, effective: float) -> float:
     """Return the seconds of an effective sample: those of a radian by those in a radian."""
 
-    def run(draws: int, **until: float) -> tuple[float, BilliardResult]:
+    def run(
+        draws: int, length: float | None = None, max_bounces: int | None = None
+    ) -> tuple[float, BilliardResult]:
         began = time.perf_counter()
-        result = space.sample(**until, n_draws=draws, n_trajectories=1, n_jobs=1, random_state=seed)
+        result = space.sample(
+            length=length,
+            n_draws=draws,
+            n_trajectories=1,
+            n_jobs=1,
+            random_state=seed,
+            options=SampleOptions(max_bounces=max_bounces),
+        )
         return time.perf_counter() - began, result
 
     draws = round(5 * effective)

@@ -32,7 +32,7 @@ from scipy import linalg
 from scipy.spatial.distance import pdist
 from threadpoolctl import threadpool_limits
 
-from bayespoint import VersionSpace
+from bayespoint import SampleOptions, VersionSpace
 from bayespoint.kernels import RBF, gram_matrix
 from bayespoint.results import BilliardResult
 
@@ -101,12 +101,14 @@ def sampled(
         trace = Trace()
         with timed(f"{options.trajectories} trajectories of {bounces} bounces"):
             result = space.sample(
-                start=start,
+                options=SampleOptions(
+                    start=start,
+                    max_bounces=bounces,
+                    refresh="auto" if rate == "auto" else "pair",
+                    refresh_rate=rate,
+                ),
                 n_trajectories=options.trajectories,
                 n_draws=100,
-                max_bounces=bounces,
-                refresh="auto" if rate == "auto" else "pair",
-                refresh_rate=rate,
                 n_jobs=options.jobs,
                 random_state=options.seed,
                 callback=trace,

@@ -15,7 +15,7 @@ HEAD = """
 import resource, sys, warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from bayespoint import BayesPointClassifier, VersionSpace, kernels
+from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
 warnings.simplefilter("ignore", ConvergenceWarning)
 m = int(sys.argv[1])
 X = np.random.default_rng(0).normal(size=(m, 10))
@@ -29,9 +29,8 @@ SAMPLE = """
 gram = np.zeros((m, m), dtype=sys.argv[2])
 for k in range(0, m, 500):
     gram[k : k + 500] = np.exp(-0.5 * ((X[k : k + 500, None, :1] - X[None, :, :1])[..., 0] ** 2))
-VersionSpace(gram, y, softness=0.1).sample(
-    max_bounces=2000, refresh=sys.argv[3], random_state=0
-)
+options = SampleOptions(max_bounces=2000, refresh=sys.argv[3])
+VersionSpace(gram, y, softness=0.1).sample(random_state=0, options=options)
 """
 
 FIT = """

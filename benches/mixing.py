@@ -15,8 +15,9 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import ConvergenceWarning, VersionSpace
+from bayespoint import SampleOptions, VersionSpace
 from bayespoint.datasets import make_teacher
 from bayespoint.dynamics import Scattered
 from bayespoint.kernels import RBF
@@ -38,15 +39,16 @@ def centers(m: int, r: int, problems: int, bounces: int) -> list[str]:
     for seed in range(problems):
         X, y = make_teacher(m, r, random_state=seed)
         space = VersionSpace(X @ X.T, y)
-        long = space.sample(max_bounces=20 * bounces, n_draws=1, random_state=seed)
+        long = space.sample(
+            options=SampleOptions(max_bounces=20 * bounces), n_draws=1, random_state=seed
+        )
         exact = long.center @ X / np.linalg.norm(long.center @ X)
         for way, options in WAYS.items():
             run = space.sample(
-                max_bounces=bounces,
                 n_trajectories=1,
                 n_draws=1,
                 random_state=1000 + seed,
-                **options,
+                options=SampleOptions(max_bounces=bounces, **options),
             )
             center = run.center @ X / np.linalg.norm(run.center @ X)
             errors[way].append(float(np.linalg.norm(center - exact)))

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from bayespoint import VersionSpace
+from bayespoint import SampleOptions, VersionSpace
 from bayespoint.kernels import RBF, gram_matrix
 from bayespoint.results import BilliardResult
 
@@ -45,12 +45,11 @@ def main() -> None:
         begin = time.process_time()
         # With a matrix in memory "auto" takes what rows on demand have no factor for.
         result = space.sample(
-            start=start,
+            options=SampleOptions(
+                start=start, max_bounces=options.bounces, refresh="pair", average="arc"
+            ),
             n_trajectories=1,
             n_draws=10,
-            max_bounces=options.bounces,
-            refresh="pair",
-            average="arc",
             random_state=0,
         )
         return result, time.process_time() - begin

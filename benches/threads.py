@@ -12,7 +12,7 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from bayespoint import VersionSpace
+from bayespoint import SampleOptions, VersionSpace
 from bayespoint.kernels import RBF
 
 
@@ -33,7 +33,10 @@ def main() -> None:
             for n_jobs, own in seconds.items():
                 began = time.perf_counter()
                 space.sample(
-                    max_bounces=bounces // 8, n_trajectories=8, n_jobs=n_jobs, random_state=0
+                    options=SampleOptions(max_bounces=bounces // 8),
+                    n_trajectories=8,
+                    n_jobs=n_jobs,
+                    random_state=0,
                 )
                 own.append(time.perf_counter() - began)
         one, two = (float(np.median(own)) for own in seconds.values())

@@ -77,7 +77,6 @@ numpydoc_validation_exclude = {
     r"^bayespoint\.kernels\.Kernel$",
     # Their fields and properties have a text each.
     r"^bayespoint\.posterior\.Posterior\.(dual_coef|intercept|weighted)$",
-    r"^bayespoint\.ConvergenceWarning$",
 }
 nitpicky = True
 # Names of other packages: their inventories are on the net, which the build must not need.

@@ -25,7 +25,7 @@ from sklearn.metrics import log_loss
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from bayespoint import BayesPointClassifier, VersionSpace, kernels
+from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
 
 TEST = 2000
 """Points to test on."""
@@ -69,7 +69,9 @@ def searching(m: int, options: argparse.Namespace) -> str:
 def true_error(model: BayesPointClassifier, X: Any, y: Any, threads: int) -> tuple[float, float]:
     """Return the angle of the center to that of a long run, and the latter's own error."""
     space = VersionSpace(model.kernel_(X), y, offset=1.0)
-    long = space.sample(tol=0.02, average="conditional", n_jobs=threads, random_state=99)
+    long = space.sample(
+        tol=0.02, options=SampleOptions(average="conditional"), n_jobs=threads, random_state=99
+    )
     own, other = model.dual_coef_[0], long.center
     cosine = float(own @ (space.gram @ other) + own.sum() * other.sum())
     return math.acos(min(1.0, cosine)), long.center_error

@@ -11,41 +11,32 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from sklearn.exceptions import ConvergenceWarning
-
-from bayespoint import bounds, dynamics, kernels
-from bayespoint.base.io import load, trusted_types
+from bayespoint import bounds, kernels
+from bayespoint.base.io import load
 from bayespoint.engine import InfeasibleError, __version__
+from bayespoint.engine.settings import SampleOptions
 from bayespoint.estimators.bayes_point import BayesPointClassifier
 from bayespoint.estimators.max_margin import MaxMarginClassifier
-from bayespoint.estimators.perceptron import KernelPerceptron
-from bayespoint.results import BilliardResult, Evidence
+from bayespoint.results import BilliardResult, Evidence, MaxMargin
 from bayespoint.results.onion import LayerChoice, OnionTable
 from bayespoint.results.weighted import WeightedResult
 from bayespoint.version_space import VersionSpace
 
-TRUSTED_TYPES = trusted_types()
-"""Names of this package's classes in fitted estimators, for the argument ``trusted`` of
-``skops.io.load``. Add the names of kernels of other packages, those of scikit-learn's Gaussian
-processes too."""
-
 __all__ = [
-    "TRUSTED_TYPES",
     "BayesPointClassifier",
     "BilliardResult",
-    "ConvergenceWarning",
     "Evidence",
     "InfeasibleError",
-    "KernelPerceptron",
     "LayerChoice",
+    "MaxMargin",
     "MaxMarginClassifier",
     "OnionTable",
+    "SampleOptions",
     "VersionSpace",
     "WeightedResult",
     "__version__",
     "bounds",
     "datasets",
-    "dynamics",
     "kernels",
     "load",
     "papers",
@@ -53,7 +44,7 @@ __all__ = [
 ]
 
 
-_LATER = ("datasets", "export", "papers", "plotting", "posterior", "results", "tuning")
+_LATER = ("datasets", "dynamics", "export", "papers", "plotting", "posterior", "results", "tuning")
 
 
 def __getattr__(name: str) -> Any:
@@ -64,4 +55,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_LATER})
+    """Return the public names, and those that Python gives every module."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -1,4 +1,4 @@
-"""Dynamics of the ball, for the parameter ``dynamics`` of `VersionSpace.sample`."""
+"""Dynamics of the ball, for the parameter ``dynamics`` of `SampleOptions`."""
 
 from bayespoint.engine.dynamics import Chord, Flipper, Geodesic, Scattered
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +13,8 @@ from bayespoint.base import validation
 from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.engine import InfeasibleError, evidence, interior, onion, sampling
-from bayespoint.engine.continuation import EVERY
 from bayespoint.engine.problem import Callback, Problem
-from bayespoint.engine.settings import OnionSettings, SampleSettings, with_settings
+from bayespoint.engine.settings import OnionSettings, SampleOptions, sample_settings
 from bayespoint.kernels import rows_on_demand
 from bayespoint.posterior.reweight import reweight
 from bayespoint.results.billiard import BilliardResult
@@ -196,7 +194,7 @@ class VersionSpace:
         A bounce that reads a cached row costs the same as with a matrix, any other O(m n_features).
         With the linear kernel, at least 1000 examples and at least 8 for each feature, a neighbor
         list of walls avoids most reads. What needs a factor of the matrix is refused:
-        refresh="full", `Scattered` dynamics, `log_volume`, `evidence`, and the exact `onion`.
+        refresh="full", `Scattered` dynamics, `evidence`, and the exact `onion`.
 
         Examples
         --------
@@ -292,18 +290,18 @@ class VersionSpace:
         c = validation.dual_coef("dual_coef", dual_coef, len(self.y))
         return bool((self.problem.margins(c) > 0).all())
 
-    @with_settings
     def sample(
         self,
         *,
-        start: ArrayLike | None = None,
-        continue_from: BilliardResult | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        every: float = EVERY,
+        tol: float | None = None,
+        length: float | None = None,
+        max_time: float | None = None,
+        n_trajectories: int = 4,
+        n_draws: int = 100,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         callback: Callback = None,
-        **settings: Any,
+        options: SampleOptions | None = None,
     ) -> BilliardResult:
         r"""Run the billiard in version space.
 
@@ -313,28 +311,33 @@ class VersionSpace:
 
         Parameters
         ----------
-        start : array-like of shape (m,), default=None
-            Dual coefficients of the start of all trajectories, in version space if the walls are
-            opaque. None searches for one.
-        continue_from : BilliardResult, default=None
-            A run on this version space to continue. `length`, `tol` and `max_bounces` are limits of
-            the whole run, `max_time` is that of this call; all other settings must be left out.
-            With a smaller `tol` the result has the same bits as a single run.
-        checkpoint : str or path-like, default=None
-            A file for the state of the run. If it exists, it must be of the same problem and
-            settings: the run continues from it, with the same bits as without an interruption.
-            Only one run may write to it.
-        every : float, default=60.0
-            Seconds between two writes of the `checkpoint`, at least 0.
+        tol : float, default=None
+            Estimated angular error of the center at which to stop, in radians, positive. The run
+            also goes on until the trajectories agree (R-hat at most 1.05) and the draws are worth
+            100 independent ones, or half of them if there are fewer than 200, or a quarter if
+            there are more than 400 (below 80 nothing can be told). 0.1 if no limit of the run is
+            given.
+        length : float, default=None
+            Path length at which to stop, in radians per trajectory, at least 1e-6.
+        max_time : float, default=None
+            Seconds after which to stop with what there is, positive. The result then depends on the
+            machine and its load. A run that it ended can be continued.
+        n_trajectories : int, default=4
+            Number of independent trajectories.
+        n_draws : int, default=100
+            Number of draws to keep of each trajectory.
         n_jobs : int, default=None
             Number of threads, as in joblib: None is 1, -1 all processors. On one machine the same
             seed gives the same bits for any number.
         random_state : None, int, Generator or RandomState, default=None
-            Seed. None draws one from NumPy's global generator. It must be left out with
-            `continue_from`.
+            Seed. None draws one from NumPy's global generator. It must be left out in a run that
+            continues another.
         callback : callable, default=None
             Called about ten times a second, in the calling thread, with a mapping of the current
             ``length``, ``bounces`` and ``center_error``. An exception from it ends the run.
+        options : SampleOptions, default=None
+            Other settings: the start, a run to continue, a checkpoint, the largest number of
+            bounces, the transparency of the walls, and how the ball moves. None: their defaults.
 
         Returns
         -------
@@ -346,28 +349,22 @@ class VersionSpace:
         InfeasibleError, FloatingPointError, MemoryError
             See the notes of the class.
         ValueError
-            If a setting is out of range or not supported by the `dynamics`, if `start` is outside
-            version space, if `continue_from` or the `checkpoint` is of another problem or other
-            settings, or if the file is damaged (it is then not overwritten).
+            If a setting is out of range, if the start is outside version space, if the run to
+            continue or the checkpoint is of another problem or other settings, or if the file is
+            damaged (it is then not overwritten).
         OSError
-            If no file can be written in the folder of the `checkpoint`, or it cannot be read.
+            If no file can be written in the folder of the checkpoint, or it cannot be read.
         TimeoutError
             If `max_time` was over before a starting point was found.
 
         Warns
         -----
         RuntimeWarning
-            If the `checkpoint` could not be written, as on a full disk; the run continues.
+            If the checkpoint could not be written, as on a full disk; the run continues.
         ConvergenceWarning
             If another limit ended the run before `tol`, R-hat or the effective sample size were
             reached; if rounding has moved the walls, or a trajectory repeats a short cycle. See
             the user guide on diagnostics.
-
-        Notes
-        -----
-        With average="conditional" the plane coordinate of each example is replaced by its mean
-        given all others, that of a normal variable truncated at the wall. On kernel matrices with
-        softness the center needs at most a tenth of the bounces for the same error.
 
         Examples
         --------
@@ -378,15 +375,27 @@ class VersionSpace:
         >>> bool((space.margins(result.draws) > 0).all())
         True
         """
+        if options is None:
+            options = SampleOptions()
+        elif not isinstance(options, SampleOptions):
+            raise TypeError(f"options must be a SampleOptions or None; got {options!r}")
+        settings = sample_settings(
+            options,
+            tol=tol,
+            length=length,
+            max_time=max_time,
+            n_trajectories=n_trajectories,
+            n_draws=n_draws,
+        )
         return sampling.sample(
             self.problem,
-            SampleSettings(**settings),
+            settings,
             seed=random_state,
-            start=start,
+            start=options.start,
             callback=callback,
-            continue_from=continue_from,
-            checkpoint=checkpoint,
-            every=every,
+            continue_from=options.continue_from,
+            checkpoint=options.checkpoint,
+            every=options.every,
             n_jobs=n_jobs,
         )
 
@@ -558,8 +567,9 @@ class VersionSpace:
             self.problem, C=C, free_bias=free_bias, tol=tol, max_iter=max_iter, callback=callback
         )
 
-    def log_volume(
+    def evidence(
         self,
+        label_noise: float | tuple[float, float] | Sequence[float] | Floats = 0.0,
         *,
         method: str = "auto",
         tol: float = 0.1,
@@ -569,21 +579,28 @@ class VersionSpace:
         random_state: RandomState = None,
         callback: Callback = None,
     ) -> Evidence:
-        r"""Return the logarithm of the volume of version space, as a fraction of the sphere's.
+        r"""Return the log evidence: the log probability of the labels under the prior.
 
-        With `softness` this is the log marginal likelihood of Gaussian-process classification
-        with probit noise. The only error is the reported sampling error.
+        Without label noise it is the logarithm of the volume of version space, as a fraction of the
+        sphere's. With `softness` it is the log marginal likelihood of Gaussian-process
+        classification with probit noise. The only error is the reported sampling error.
 
         Parameters
         ----------
+        label_noise : float, tuple of two floats, or array-like of shape (n,), default=0.0
+            Probability in [0, 0.5) that a label was flipped. A tuple of two holds the rates of
+            examples that truly are negative and of those that truly are positive. A list or array
+            holds several rates, each for both classes. They share one ladder.
         method : {"auto", "bridge", "integration"}, default="auto"
-            "bridge" (and "auto"): billiards inside version space on a ladder of Gaussian
-            distributions, from one fitted to version space to the isotropic one. They are combined
-            by MBAR (Shirts and Chodera).
+            "bridge": billiards inside version space on a ladder of Gaussian distributions, from one
+            fitted to version space to the isotropic one. They are combined by MBAR (Shirts and
+            Chodera). Only without label noise.
             "integration": billiards on a ladder of transparencies from 1 to 0. It often needs a
             much longer path, but also estimates the mean violations on each rung.
+            "auto": "bridge" with rate 0. "integration" for a positive rate, whose posterior may
+            have modes that a bridge does not find, and for several rates.
         tol : float, default=0.1
-            Standard error at which to stop, in nats, positive.
+            Standard error at which to stop, in nats, positive, for each of the rates.
         max_length : float, default=1e5
             Path in radians per trajectory at which to stop in any case, after a complete first
             round, positive.
@@ -595,13 +612,18 @@ class VersionSpace:
         Returns
         -------
         Evidence
-            The value in nats, at most 0, with its standard error.
+            The value in nats, at most 0, with its standard error: floats, or arrays of shape (n,)
+            for n rates.
 
         Raises
         ------
         InfeasibleError
-            If no point of version space was found. ``violations`` is the smallest number of
-            violated examples seen.
+            If all values are minus infinity, which is possible only with a rate of 0: no point of
+            version space was found. ``violations`` is the smallest number of violated examples
+            seen. Among other rates such a value is returned with an infinite error, or with error 0
+            if two examples are in conflict.
+        ValueError
+            If a rate or a setting is out of range, or the method does not support the rates.
         FloatingPointError, MemoryError
             See the notes of the class. "bridge" needs about :math:`1.5 \sqrt m` times the memory of
             the Gram matrix, "integration" twice.
@@ -619,6 +641,13 @@ class VersionSpace:
         distributions lead from a Gaussian one with a large share in version space to the isotropic
         one (Cousins and Vempala).
 
+        For a rate :math:`\epsilon` of either class the value is
+        :math:`m \ln(1 - \epsilon) + \ln Z(\epsilon / (1 - \epsilon))`. For :math:`\epsilon_-` and
+        :math:`\epsilon_+` it is :math:`n_-
+        \ln(1 - \epsilon_-) + n_+ \ln(1 - \epsilon_+) + \ln Z(\kappa_-, \kappa_+)`. Here
+        :math:`n_\pm` examples are labeled :math:`\pm`, :math:`\kappa_- = \epsilon_+ / (1 -
+        \epsilon_-)` and :math:`\kappa_+ = \epsilon_- / (1 - \epsilon_+)`.
+
         References
         ----------
         B. Cousins and S. Vempala, "Bypassing KLS: Gaussian cooling and an O*(n^3) volume
@@ -629,87 +658,15 @@ class VersionSpace:
 
         Examples
         --------
-        Ten orthogonal planes cut the sphere into 1024 equal pieces.
+        Ten orthogonal planes cut the sphere into 1024 equal pieces. All labelings are equally
+        probable, at any rate of label noise.
 
-        >>> found = VersionSpace(np.eye(10), np.ones(10)).log_volume(random_state=0)
+        >>> space = VersionSpace(np.eye(10), np.ones(10))
+        >>> found = space.evidence(random_state=0)
         >>> bool(abs(found.value + 10 * np.log(2)) < 4 * found.error < 0.4)
         True
-        """
-        return evidence.evidence(
-            self.problem,
-            method=method,
-            tol=tol,
-            max_length=max_length,
-            n_trajectories=n_trajectories,
-            n_jobs=n_jobs,
-            seed=random_state,
-            callback=callback,
-        )
-
-    def evidence(
-        self,
-        label_noise: float | tuple[float, float] | Sequence[float] | Floats = 0.0,
-        *,
-        method: str = "auto",
-        tol: float = 0.1,
-        max_length: float = 1e5,
-        n_trajectories: int = 4,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        callback: Callback = None,
-    ) -> Evidence:
-        r"""Return the log probability of the labels, given a rate of label noise.
-
-        Parameters
-        ----------
-        label_noise : float, tuple of two floats, or array-like of shape (n,), default=0.0
-            Probability in [0, 0.5) that a label was flipped. A tuple of two holds the rates of
-            examples that truly are negative and of those that truly are positive. A list or array
-            holds several rates, each for both classes. They share one ladder.
-        method : {"auto", "bridge", "integration"}, default="auto"
-            As for `log_volume` with rate 0. For a positive rate or an array of rates "auto" is
-            "integration": the posterior may have modes that a bridge does not find.
-        tol, max_length, n_trajectories, n_jobs, random_state, callback
-            As for `log_volume`. The tolerance holds for each of the rates.
-
-        Returns
-        -------
-        Evidence
-            The value in nats with its standard error: floats, or arrays of shape (n,) for n
-            rates.
-
-        Raises
-        ------
-        InfeasibleError
-            If all values are minus infinity, which is possible only with a rate of 0. Among other
-            rates such a value is returned with an infinite error, or with error 0 if two examples
-            are in conflict.
-        ValueError
-            If a rate or a setting is out of range, or the method does not support the rates.
-        FloatingPointError, MemoryError
-            As for `log_volume`.
-
-        Warns
-        -----
-        ConvergenceWarning
-            As for `log_volume`.
-
-        Notes
-        -----
-        For a rate :math:`\epsilon` of either class the value is
-        :math:`m \ln(1 - \epsilon) + \ln Z(\epsilon / (1 - \epsilon))`, with Z as in
-        `log_volume`. For :math:`\epsilon_-` and :math:`\epsilon_+` it is :math:`n_-
-        \ln(1 - \epsilon_-) + n_+ \ln(1 - \epsilon_+) + \ln Z(\kappa_-, \kappa_+)`. Here
-        :math:`n_\pm` examples are labeled :math:`\pm`, :math:`\kappa_- = \epsilon_+ / (1 -
-        \epsilon_-)` and :math:`\kappa_+ = \epsilon_- / (1 - \epsilon_+)`.
-
-        Examples
-        --------
-        With orthogonal planes all labelings are equally probable at any rate.
-
-        >>> space = VersionSpace(np.eye(6), [1, -1, 1, 1, -1, 1])
-        >>> found = space.evidence([0.0, 0.1, 0.3], random_state=0)
-        >>> bool((abs(found.value + 6 * np.log(2)) < 4 * found.error).all())
+        >>> noisy = space.evidence([0.1, 0.3], random_state=0)
+        >>> bool((abs(noisy.value + 10 * np.log(2)) < 4 * noisy.error).all())
         True
         """
         return evidence.evidence(
@@ -758,9 +715,9 @@ class VersionSpace:
             Standard error, in nats, of the log volume of every layer seen at which to stop,
             positive. None: no condition. Only with "exact".
         max_length : float, default=2e4
-            As for `log_volume`.
+            As for `evidence`.
         n_trajectories : int, default=4
-            As for `log_volume`.
+            As for `evidence`.
         n_jobs, random_state, callback
             As for `sample`; ``center_error`` is the largest of all layers.
 

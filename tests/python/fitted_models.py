@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bayespoint import BayesPointClassifier, VersionSpace, kernels
+from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
 from bayespoint.posterior import Posterior
 
 
@@ -48,7 +48,7 @@ def space(softness=0.3):
 
 @functools.cache
 def result():
-    return space().sample(max_bounces=50, random_state=0)
+    return space().sample(options=SampleOptions(max_bounces=50), random_state=0)
 
 
 @functools.cache

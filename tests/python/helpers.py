@@ -1,17 +1,27 @@
-"""Seeds, examples labeled by a teacher, exact centers in three dimensions."""
+"""Seeds, runs, examples labeled by a teacher, exact centers in three dimensions."""
 
+import dataclasses
 import math
 import os
 
 import numpy as np
 
-from bayespoint import VersionSpace
+from bayespoint import SampleOptions, VersionSpace
 
 SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
 
 def seed(index):
     return index + 7919 * SHIFT
+
+
+OPTIONS = {field.name for field in dataclasses.fields(SampleOptions)}
+
+
+def sample(space, **settings):
+    """Run the billiard with settings of which some may be those of `SampleOptions`."""
+    options = {name: settings.pop(name) for name in OPTIONS & settings.keys()}
+    return space.sample(**settings, options=SampleOptions(**options))
 
 
 def teacher_space(m, r, index, *, softness=0.0, offset=0.0):

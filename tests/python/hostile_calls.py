@@ -6,7 +6,6 @@ import numpy as np
 
 from bayespoint import (
     BayesPointClassifier,
-    KernelPerceptron,
     MaxMarginClassifier,
     VersionSpace,
     bounds,
@@ -14,6 +13,7 @@ from bayespoint import (
 )
 from bayespoint.dynamics import Chord, Flipper, Scattered
 from bayespoint.papers import learning_curves, openness
+from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.posterior import rejection
 from fitted_models import (
     GRAM,
@@ -46,12 +46,19 @@ from fitted_models import (
     table,
     weighted,
 )
+from helpers import sample
 
-ESTIMATORS = ("BayesPointClassifier", "MaxMarginClassifier", "KernelPerceptron")
+ESTIMATORS = {
+    BayesPointClassifier: "BayesPointClassifier",
+    MaxMarginClassifier: "MaxMarginClassifier",
+    KernelPerceptron: "papers.perceptron.KernelPerceptron",
+}
+"""Their public names."""
+
 ELSEWHERE = {
     "load",
     "papers.elongated.CenterErrors.closest",
-    *(f"{k}.set_params" for k in ESTIMATORS),
+    *(f"{name}.set_params" for name in ESTIMATORS.values()),
 }
 """Tested with files (test_io.py), takes nothing, keeps any value."""
 
@@ -72,7 +79,7 @@ def _calls():
 
     def of_model(name, check=None, kind=BayesPointClassifier, kernel=RBF, **arguments):
         return one(
-            f"{kind.__name__}.{name}",
+            f"{ESTIMATORS[kind]}.{name}",
             method(lambda: fitted(kind, kernel), name),
             check,
             **arguments,
@@ -97,8 +104,8 @@ def _calls():
         offset=1.0,
         cache_size=1.0,
     )
-    yield of_space(
-        "sample",
+    run = functools.partial(one, "VersionSpace.sample", lambda **more: sample(space(), **more))
+    yield run(
         run_is_right,
         **RUN,
         length=5.0,
@@ -109,13 +116,13 @@ def _calls():
         average="arc",
     )
     for motion in (Chord(1e3), Flipper(1e3)):
-        yield of_space("sample", **RUN, dynamics=motion, average="midpoints")
-    yield of_space("sample", run_is_right, **RUN, dynamics=Scattered("cosine", 0.01))
+        yield run(**RUN, dynamics=motion, average="midpoints")
+    yield run(run_is_right, **RUN, dynamics=Scattered("cosine", 0.01))
     yield of_space("margins", finite, dual_coef=np.arange(12.0))
     yield of_space("contains", dual_coef=np.arange(12.0))
     yield of_space("feasible_point", finite, method="max_margin", random_state=1)
     yield of_space("max_margin", free_bias=False, tol=1e-6, max_iter=1000)
-    yield of_space("log_volume", None, **SHORT, method="integration")
+    yield of_space("evidence", **SHORT, method="integration")
     yield of_space("evidence", **SHORT, label_noise=np.array([0.1, 0.2]), method="integration")
     yield of_space("onion", **SHORT, max_errors=(1, 1), method="exact", volume_tol=0.5)
     yield of_space("choose_layer", **SHORT, max_errors=(1, 0), k=3, n_repeats=1, method="exact")
@@ -132,7 +139,7 @@ def _calls():
         (MaxMarginClassifier, {"C": 1.0, "softness": 0.1, "tol": 1e-6, "max_iter": 1000}),
         (KernelPerceptron, {"softness": 0.1, "learning_rate": 0.5, "max_epochs": 5}),
     ):
-        own = kind.__name__
+        own = ESTIMATORS[kind]
         yield one((f"{own}.fit", own), fit_of(kind), classifies, X=X, y=Y, **extra)
         yield of_model("decision_function", finite, kind, X=NEW)
         yield of_model("predict", None, kind, X=NEW)
@@ -163,14 +170,6 @@ def _calls():
         "BayesPointClassifier.refine",
         lambda **more: BayesPointClassifier(kernels.RBF(1.5), **QUICK).fit(X, Y).refine(**more),
         more_length=2.0,
-    )
-    yield one(
-        "BayesPointClassifier.add_examples",
-        lambda **more: (
-            BayesPointClassifier(kernels.RBF(1.5), **QUICK).fit(X, Y).add_examples(**more)
-        ),
-        X=NEW,
-        y=np.array([1, -1, 1, 1]),
     )
     own = "posterior.Posterior"
     for name, check in (
@@ -254,7 +253,7 @@ def _calls():
     yield on_space("normalized_margins", finite, dual_coef=center)
     yield on_space("margin_histogram", None, dual_coef=center, bins=4)
     yield on_space("mirrored_space", None, dual_coef=center)
-    yield on_space("bayes_point", None, dual_coef=center, delta=0.1, **SHORT)
+    yield on_space("point_mirror", None, dual_coef=center, delta=0.1, **SHORT)
     yield one(
         "bounds.table",
         bounds.table,

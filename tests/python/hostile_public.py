@@ -14,6 +14,7 @@ MODULES = (
     "papers.elongated",
     "papers.learning_curves",
     "papers.openness",
+    "papers.perceptron",
     "papers.planar",
     "papers.soft_boundary",
 )
@@ -24,12 +25,12 @@ OF_THE_PACKAGE = {
     "InfeasibleError",
     "BayesPointClassifier.kept_problems",
     "BayesPointClassifier.problems_over",
-    "KernelPerceptron.problems_over",
     "MaxMarginClassifier.problems_over",
     "VersionSpace.over",
     "kernels.Kernel",
     "kernels.Kernel.diag",
     "kernels.Parameter",
+    "papers.perceptron.KernelPerceptron.problems_over",
     "posterior.Posterior.training_matrix",
 }
 """What other parts of the package call with what they have checked."""

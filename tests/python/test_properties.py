@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from bayespoint import BayesPointClassifier, InfeasibleError, VersionSpace, kernels
 from bayespoint.dynamics import Chord, Flipper, Geodesic
+from helpers import sample
 from hostile import FORMS, SEED, blames, budget, outcome, same, spoiled
 from hostile_calls import ELSEWHERE, calls
 from hostile_public import documented, public
@@ -233,9 +234,9 @@ def test_the_scale_of_the_matrix_does_not_matter(problem, power):
     if not ((gram.diagonal() * scale > 1e-150) & (gram.diagonal() * scale < 1e150)).all():
         return
     gram_scale = gram * scale
-    one, error = outcome(lambda: VersionSpace(gram, y).sample(**SETTINGS), {}, names=FEW)
+    one, error = outcome(lambda: sample(VersionSpace(gram, y), **SETTINGS), {}, names=FEW)
     other, error_too = outcome(
-        lambda: VersionSpace(gram_scale, y).sample(**SETTINGS), {}, names=FEW
+        lambda: sample(VersionSpace(gram_scale, y), **SETTINGS), {}, names=FEW
     )
     assert (error is None) == (error_too is None)
     if error is None:
@@ -256,8 +257,8 @@ def test_order_and_copies_of_examples_do_not_matter(problem, random):
     for take in (np.arange(len(y)), order):
         rows = x[take]
         found, error = outcome(
-            lambda rows=rows, take=take: VersionSpace(rows @ rows.T, y[take], softness=0).sample(
-                **BOTH
+            lambda rows=rows, take=take: sample(
+                VersionSpace(rows @ rows.T, y[take], softness=0), **BOTH
             ),
             {},
             names=FEW,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from problem import KEPT, main, seen
 
-from bayespoint import VersionSpace
+from bayespoint import SampleOptions, VersionSpace
 from bayespoint.results.diagnostics import ess_bulk
 
 PILOT = 400.0
@@ -40,7 +40,7 @@ def billiard(normals: Any, _: Any, seed: int, seconds: float) -> tuple[Any, floa
         found = space.sample(
             length=n * spacing,
             n_draws=n,
-            start=start,
+            options=SampleOptions(start=start),
             random_state=seed + 1 + len(values),
             **common,
         )

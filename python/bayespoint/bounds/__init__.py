@@ -16,7 +16,7 @@ that do not fit.
 `volume_bayes`      the vote of a part of version space
 `linear_svm`        a hyperplane with a large margin, by the volume of a ball
 `pac_bayes_kl`      a tighter form of the three above, also with training errors
-`bayes_point`       a single weight vector, by the part of version space symmetric about it
+`point_mirror`      a single weight vector, by the part of version space symmetric about it
 `cap_log_fraction`  ln of the share of the sphere in a cap
 `hoeffding_samples` number of independent draws for a center of mass
 `table`             all bounds for a given weight vector
@@ -41,10 +41,10 @@ from __future__ import annotations
 from bayespoint.bounds.compression import margin, mistakes, sparsity
 from bayespoint.bounds.margins import luckiness, pac_margin
 from bayespoint.bounds.mirror import (
-    bayes_point,
     margin_histogram,
     mirrored_space,
     normalized_margins,
+    point_mirror,
 )
 from bayespoint.bounds.result import RiskBound, RiskBounds
 from bayespoint.bounds.risk_bounds import risk_bounds
@@ -61,7 +61,6 @@ from bayespoint.bounds.volume import (
 __all__ = [
     "RiskBound",
     "RiskBounds",
-    "bayes_point",
     "cap_log_fraction",
     "hoeffding_samples",
     "linear_svm",
@@ -73,6 +72,7 @@ __all__ = [
     "normalized_margins",
     "pac_bayes_kl",
     "pac_margin",
+    "point_mirror",
     "risk_bounds",
     "sparsity",
     "table",

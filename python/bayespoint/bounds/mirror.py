@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from bayespoint.engine.problem import Callback
 
 __all__ = [
-    "bayes_point",
     "margin_histogram",
     "mirrored_space",
     "normalized_margins",
+    "point_mirror",
 ]
 
 SYMMETRIC = "symmetric part"
@@ -82,7 +82,7 @@ def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
     >>> quarter = VersionSpace(np.eye(2), [1, 1])
     >>> for degrees in 45, 30:
     ...     w = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
-    ...     found = mirrored_space(quarter, w).log_volume(random_state=0)
+    ...     found = mirrored_space(quarter, w).evidence(random_state=0)
     ...     print(bool(abs(found.value - np.log(2 * degrees / 360)) < 4 * found.error))
     True
     True
@@ -102,7 +102,7 @@ def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
     return VersionSpace.over(Problem(both.T @ both, labels, np.zeros(2 * m), 0.0))
 
 
-def bayes_point(
+def point_mirror(
     space: VersionSpace,
     dual_coef: ArrayLike,
     delta: float = 0.05,
@@ -126,7 +126,7 @@ def bayes_point(
         Standard error of ln of the volume at which to stop, in nats. Positive. That of the bound
         is smaller by the factor 2 / m.
     max_length, n_trajectories, n_jobs, random_state, callback
-        As for :meth:`VersionSpace.log_volume`.
+        As for :meth:`VersionSpace.evidence`.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def bayes_point(
     >>> X = np.random.default_rng(0).normal(size=(200, 3))
     >>> space = VersionSpace(X @ X.T, np.where(X[:, 0] > 0, 1, -1))
     >>> center = space.sample(random_state=0).center
-    >>> found = bayes_point(space, center, random_state=0)
+    >>> found = point_mirror(space, center, random_state=0)
     >>> 0.0 < found.value < 0.3
     True
     """
@@ -193,7 +193,7 @@ def symmetric_volume(space: VersionSpace, dual_coef: ArrayLike, **settings: Any)
     """Return ln of the volume of the part that is symmetric about a weight vector."""
     region = mirrored_space(space, dual_coef)
     try:
-        return estimated(region.log_volume, **settings)
+        return estimated(region.evidence, **settings)
     except InfeasibleError as error:  # although the weight vector is in the region
         raise FloatingPointError(
             "No point was found in the region about the weight vector, which seems too thin for "
@@ -242,9 +242,9 @@ def _too_inaccurate(error: float) -> FloatingPointError:
 def from_volume(
     m: int, delta: float, volume: Estimate, *, of: str = "weight vector", condition: str = ""
 ) -> RiskBound:
-    """Return the bound of `bayes_point` for a known volume."""
+    """Return the bound of `point_mirror` for a known volume."""
     return RiskBound(
-        name="bayes_point",
+        name="point_mirror",
         of=of,
         value=volume_bayes(m, volume.value, delta),
         standard_error=2 * volume.error / m,

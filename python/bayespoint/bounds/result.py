@@ -126,7 +126,7 @@ class RiskBounds:
         Parameters
         ----------
         name : str
-            `RiskBound.name`, such as ``"bayes_point"`` or ``"pac_bayes_kl"``.
+            `RiskBound.name`, such as ``"point_mirror"`` or ``"pac_bayes_kl"``.
         of : str, default=None
             `RiskBound.of`, such as ``"center"``; None for any.
         region : str, default=None

@@ -88,7 +88,7 @@ class Learned:
 
 @dataclass
 class Rows:
-    """Computes the rows of a table; `settings` are those of `VersionSpace.log_volume`."""
+    """Computes the rows of a table; `settings` are those of `VersionSpace.evidence`."""
 
     space: VersionSpace
     learned: Learned
@@ -127,7 +127,7 @@ class Rows:
     def _version_space(self) -> list[RiskBound]:
         """Return the rows for one draw and for the vote of version space."""
         try:
-            volume = estimated(self.space.log_volume, **self.settings)
+            volume = estimated(self.space.evidence, **self.settings)
         except _UNFOUND as error:
             return self._refused_posterior(str(error), WHOLE)
         known = {"log_volume": volume.value, "log_volume_error": volume.error}
@@ -287,7 +287,7 @@ class Rows:
     def _refused_symmetric(self, reason: str) -> list[RiskBound]:
         return [
             self._refused(name, reason, self.of, SYMMETRIC)
-            for name in ("bayes_point", "pac_bayes_kl")
+            for name in ("point_mirror", "pac_bayes_kl")
         ]
 
     def _refused_posterior(self, reason: str, region: str) -> list[RiskBound]:

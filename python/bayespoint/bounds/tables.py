@@ -62,7 +62,7 @@ def table(
         Length, at least 1, of the list of settings, fixed beforehand, from which these were
         selected by means of the examples. `delta` is divided by it.
     tol, max_length, n_jobs, random_state
-        As for :meth:`VersionSpace.log_volume`, for each volume.
+        As for :meth:`VersionSpace.evidence`, for each volume.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def table(
     See Also
     --------
     BayesPointClassifier.risk_bounds, MaxMarginClassifier.risk_bounds,
-    KernelPerceptron.risk_bounds : The same for a fitted classifier.
+    MaxMarginClassifier.risk_bounds : The same for a fitted classifier.
 
     Notes
     -----

@@ -28,7 +28,7 @@ def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
         Number of examples and probability of failure, as for `sparsity`.
     log_volume : array-like of float
         ln of the part's share of the sphere, at most 0; for all of version space the value of
-        :meth:`VersionSpace.log_volume`.
+        :meth:`VersionSpace.evidence`.
 
     Returns
     -------
@@ -85,8 +85,8 @@ def volume_bayes(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
     Herbrich et al. (1999), Theorem 3, Eq. 17 and Corollary 1: where the majority errs, at least
     half of the weight vectors err. The vote of a part that is symmetric about a point w is the
     decision of w, so the same expression bounds the maximal margin (`linear_svm`) and the Bayes
-    point (`bayes_point`). Vacuous for volumes below about :math:`e^{-m/2}`, such as :math:`2^{-m}`,
-    the volume for random labels.
+    point (`point_mirror`). Vacuous for volumes below about :math:`e^{-m/2}`, such as
+    :math:`2^{-m}`, the volume for random labels.
 
     Examples
     --------

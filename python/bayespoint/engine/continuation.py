@@ -20,7 +20,7 @@ from bayespoint.base import io, validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine.problem import Problem
-from bayespoint.engine.settings import LIMITS, SampleSettings
+from bayespoint.engine.settings import EVERY, LIMITS, SampleSettings
 from bayespoint.kernels.rows_on_demand import Gram, KernelRows
 from bayespoint.results.billiard import BilliardResult
 
@@ -28,9 +28,6 @@ State = Mapping[str, Any]
 
 FORMAT = "bayespoint checkpoint"
 VERSION = 3
-EVERY = 60.0
-"""Default of the seconds between two writes of a checkpoint."""
-
 _ARRAYS = {
     "bytes": (np.uint8, 1),
     "draws": (np.float64, 2),
@@ -291,7 +288,7 @@ def begin(
     checkpoint: io.StrPath | None,
     every: object,
 ) -> Origin:
-    """Return the origin of a run; `VersionSpace.sample` has the parameters."""
+    """Return the origin of a run; `SampleOptions` has the parameters."""
     own, about = settings.plain(), digests(problem)
     state, before = None, []
     if continue_from is None:

@@ -20,7 +20,7 @@ from bayespoint.base.warnings import warn
 from bayespoint.engine import continuation, distributed
 from bayespoint.engine.dynamics import Scattered
 from bayespoint.engine.problem import Callback, Problem
-from bayespoint.engine.settings import LIMITS, SampleSettings
+from bayespoint.engine.settings import EVERY, LIMITS, SampleSettings
 from bayespoint.kernels import rows_on_demand
 from bayespoint.results.billiard import BilliardResult
 
@@ -40,10 +40,10 @@ def sample(
     callback: Callback = None,
     continue_from: BilliardResult | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    every: float = continuation.EVERY,
+    every: float = EVERY,
     n_jobs: int | None = None,
 ) -> BilliardResult:
-    """Run the billiard; `VersionSpace.sample` has the parameters."""
+    """Run the billiard; `VersionSpace.sample` and `SampleOptions` have the parameters."""
     began, threads = time.monotonic(), validation.threads(n_jobs)
     if continue_from is not None:
         if start is not None:
@@ -89,7 +89,7 @@ def _repeated(
             None,
             continue_from=again if k else None,
             checkpoint=None,
-            every=continuation.EVERY,
+            every=EVERY,
         )
         with distributed.sender(problem, own, n_jobs, callback) as executor:
             threads = validation.threads(n_jobs)

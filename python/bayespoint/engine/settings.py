@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
+import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
+
+from numpy.typing import ArrayLike
 
 from bayespoint import _core
 from bayespoint.base.validation import boolean, choice, integer, number, pair, set_fields
 from bayespoint.engine import dynamics as engine_dynamics
 from bayespoint.engine.dynamics import Dynamics, Geodesic
+from bayespoint.results.billiard import BilliardResult
+
+EVERY = 60.0
+"""Default of the seconds between two writes of a checkpoint."""
 
 LIMITS = ("length", "tol", "max_bounces", "max_time")
 """Settings that end a run. The `weight_tol` of `Chord` is another limit."""
@@ -21,10 +27,6 @@ _MAX_BOUNCES = 10_000_000
 """Default of `max_bounces` in a run without `length`."""
 
 _AVERAGES = ("auto", "arc", "impulse", "conditional", "midpoints", "bounces")
-
-_PARAMETERS = "\nParameters\n----------\n"
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _convert(settings: object, **checks: Callable[[str, Any], object]) -> None:
@@ -38,72 +40,30 @@ def _optional(check: Callable[[str, Any], object]) -> Callable[[str, Any], objec
     return lambda name, value: None if value is None else check(name, value)
 
 
-@dataclass(frozen=True)
-class SampleSettings:
-    r"""Settings of a run. Its result depends on these, the problem, the start and the seed.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _RareSettings:
+    """Fields and defaults that `SampleOptions` and `SampleSettings` share."""
 
-    Parameters
-    ----------
-    n_trajectories : int, default=4
-        Number of independent trajectories.
-    n_draws : int, default=100
-        Number of draws to keep of each trajectory.
-    length : float, default=None
-        Path length at which to stop, in radians per trajectory, at least 1e-6.
-    tol : float, default=None
-        Estimated angular error of the center at which to stop, in radians, positive. The run also
-        goes on until the trajectories agree (R-hat at most 1.05) and the draws are worth 100
-        independent ones, or half of them if there are fewer than 200, or a quarter if there are
-        more than 400 (below 80 nothing can be told). 0.1 if no limit of the run is given.
-    max_bounces : int, default=None
-        Number of arrivals at walls, reflected or not, of one trajectory at which to stop.
-        10 000 000 in a run with `tol` and without `length`. The run stops at the first limit that
-        is reached.
-    max_time : float, default=None
-        Seconds after which to stop with what there is, positive. The result then depends on the
-        machine and its load. A run that it ended can be continued.
-    dynamics : str or object of :mod:`bayespoint.dynamics`, default="geodesic"
-        ``Geodesic()``: great circles with exact reflections. ``Scattered(...)``: with
-        scattering at the walls or by a sphere. ``Chord(...)`` and ``Flipper(...)``: the
-        biased straight flights of the papers. A name stands for the object with its defaults.
-    transparency : float or pair of floats, default=0.0
-        Probability in [0, 1] that a wall lets the ball through to its violated side; a pair
-        is for examples labeled -1 and +1. The density that is sampled is then proportional to
-        the product of the transparencies of all violated walls. For label noise of rate
-        :math:`\epsilon` the posterior has :math:`\epsilon / (1 - \epsilon)`.
-    refresh : {"auto", "pair", "full", None}, default="auto"
-        Random changes of direction between bounces, without which a billiard can be confined to
-        a part of version space. "full": an independent direction, which needs a factor of the
-        Gram matrix. "pair": a reflection in the plane of two examples, which mixes slowly along
-        directions in which the feature vectors have little variance. "auto": "full" if the factor
-        takes at most half a second (up to 2400 examples in any dimension), else "pair".
-    refresh_rate : float or "auto", default="auto"
-        Refreshes per radian, positive, at most 1e9. "auto" is 0.1 to 0.3 with "full"; with
-        "pair" a twentieth of the rate of bounces, or 1.5 times that rate with softness or
-        nearly orthogonal planes.
-    average : {"auto", "arc", "impulse", "conditional", "midpoints", "bounces"}, default="auto"
-        Estimator of `center`. "arc": the integral along the path. "impulse": the sum of the
-        impulses at the walls, less accurate, and zero for examples that do not bound version
-        space. "conditional": the integral of conditional means, which has far less noise (see
-        Notes), but needs a factor of a Gram matrix far from singular. "midpoints" (the default
-        of "chord" and "flipper") and "bounces" ("flipper" only) are those of the papers.
+    max_bounces: int | None = None
+    transparency: float | tuple[float, float] = 0.0
+    dynamics: Dynamics | str = "geodesic"
+    refresh: str | None = "auto"
+    refresh_rate: float | str = "auto"
+    average: str = "auto"
 
-        "auto" is "conditional" if the softness of all examples is positive, the matrix is one of
-        doubles (or of up to 2000 examples in singles) and far from singular, and `refresh` is
-        "auto" or "full"; else "arc".
+
+@dataclass(frozen=True, kw_only=True)
+class SampleSettings(_RareSettings):
+    """Settings of a run. Its result depends on these, the problem, the start and the seed.
+
+    `VersionSpace.sample` and `SampleOptions` have their texts.
     """
 
     n_trajectories: int = 4
     n_draws: int = 100
     length: float | None = None
     tol: float | None = None
-    max_bounces: int | None = None
     max_time: float | None = None
-    dynamics: Dynamics | str = "geodesic"
-    transparency: float | tuple[float, float] = 0.0
-    refresh: str | None = "auto"
-    refresh_rate: float | str = "auto"
-    average: str = "auto"
 
     def __post_init__(self) -> None:
         choice("refresh", self.refresh, ("auto", "pair", "full", None))
@@ -196,21 +156,110 @@ class SampleSettings:
         return cls(**{**values, "dynamics": motion})
 
 
-def with_settings(method: F) -> F:
-    """Add the fields of `SampleSettings` to the signature and docstring of a method."""
-    signature = inspect.signature(method)
-    own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    first = [p for p in own if p.kind is not p.KEYWORD_ONLY]
-    fields = inspect.signature(SampleSettings).parameters.values()
-    settings = [p.replace(kind=p.KEYWORD_ONLY) for p in fields]
-    rest = [p for p in own if p.kind is p.KEYWORD_ONLY]
-    method.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*first, *settings, *rest]
-    )
-    before, heading, after = (inspect.getdoc(method) or "").partition(_PARAMETERS)
-    described = (inspect.getdoc(SampleSettings) or "").partition(_PARAMETERS)[2]
-    method.__doc__ = f"{before}{heading}{described}\n{after}"
-    return method
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SampleOptions(_RareSettings):
+    r"""Settings of :meth:`VersionSpace.sample` that few runs need.
+
+    Types and ranges are checked when the object is created.
+
+    Parameters
+    ----------
+    start : array-like of shape (m,), default=None
+        Dual coefficients of the start of all trajectories, in version space if the walls are
+        opaque. None searches for one. It must be None with `continue_from`.
+    continue_from : BilliardResult, default=None
+        A run on the same version space to continue. `length`, `tol` and `max_bounces` are limits of
+        the whole run, `max_time` is that of the new call. All other settings must be left out, or
+        be those of the earlier run. With a smaller `tol` the result has the same bits as a single
+        run.
+    checkpoint : str or path-like, default=None
+        A file for the state of the run. If it exists, it must be of the same problem and
+        settings: the run continues from it, with the same bits as without an interruption.
+        Only one run may write to it.
+    every : float, default=60.0
+        Seconds between two writes of the `checkpoint`, at least 0.
+    max_bounces : int, default=None
+        Number of arrivals at walls, reflected or not, of one trajectory at which to stop.
+        10 000 000 in a run with `tol` and without `length`. The run stops at the first limit that
+        is reached.
+    transparency : float or pair of floats, default=0.0
+        Probability in [0, 1] that a wall lets the ball through to its violated side; a pair
+        is for examples labeled -1 and +1. The density that is sampled is then proportional to
+        the product of the transparencies of all violated walls. For label noise of rate
+        :math:`\epsilon` the posterior has :math:`\epsilon / (1 - \epsilon)`.
+    dynamics : str or object of :mod:`bayespoint.dynamics`, default="geodesic"
+        ``Geodesic()``: great circles with exact reflections. ``Scattered(...)``: with
+        scattering at the walls or by a sphere. ``Chord(...)`` and ``Flipper(...)``: the
+        biased straight flights of the papers. A name stands for the object with its defaults.
+    refresh : {"auto", "pair", "full", None}, default="auto"
+        Random changes of direction between bounces, without which a billiard can be confined to
+        a part of version space. "full": an independent direction, which needs a factor of the
+        Gram matrix. "pair": a reflection in the plane of two examples, which mixes slowly along
+        directions in which the feature vectors have little variance. "auto": "full" if the factor
+        takes at most half a second (up to 2400 examples in any dimension), else "pair".
+    refresh_rate : float or "auto", default="auto"
+        Refreshes per radian, positive, at most 1e9. "auto" is 0.1 to 0.3 with "full"; with
+        "pair" a twentieth of the rate of bounces, or 1.5 times that rate with softness or
+        nearly orthogonal planes.
+    average : {"auto", "arc", "impulse", "conditional", "midpoints", "bounces"}, default="auto"
+        Estimator of `center`. "arc": the integral along the path. "impulse": the sum of the
+        impulses at the walls, less accurate, and zero for examples that do not bound version
+        space. "conditional": the integral of conditional means, which has far less noise (see
+        Notes), but needs a factor of a Gram matrix far from singular. "midpoints" (the default
+        of "chord" and "flipper") and "bounces" ("flipper" only) are those of the papers.
+
+        "auto" is "conditional" if the softness of all examples is positive, the matrix is one of
+        doubles (or of up to 2000 examples in singles) and far from singular, and `refresh` is
+        "auto" or "full"; else "arc".
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a setting is out of range or of a wrong type, or not supported by the `dynamics`.
+
+    See Also
+    --------
+    VersionSpace.sample : The run.
+
+    Notes
+    -----
+    With average="conditional" the plane coordinate of each example is replaced by its mean
+    given all others, that of a normal variable truncated at the wall. On kernel matrices with
+    softness the center needs at most a tenth of the bounces for the same error.
+
+    Examples
+    --------
+    A run continues an earlier one, here to three times its length:
+
+    >>> import numpy as np
+    >>> from bayespoint import SampleOptions, VersionSpace
+    >>> space = VersionSpace(np.eye(3), [1, 1, -1])
+    >>> result = space.sample(length=200.0, random_state=0)
+    >>> longer = space.sample(length=600.0, options=SampleOptions(continue_from=result))
+    >>> float(longer.length)
+    600.0
+
+    Half-transparent walls, met 10 000 times by each trajectory:
+
+    >>> options = SampleOptions(transparency=0.5, max_bounces=10_000)
+    >>> run = space.sample(options=options, random_state=0)
+    >>> (run.bounces + run.crossings).tolist()
+    [10000, 10000, 10000, 10000]
+    """
+
+    start: ArrayLike | None = None
+    continue_from: BilliardResult | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    every: float = EVERY
+
+    def __post_init__(self) -> None:
+        sample_settings(self)
+
+
+def sample_settings(options: SampleOptions, **run: Any) -> SampleSettings:
+    """Return the settings of a run, of which `run` are those that are not in the options."""
+    shared = {field.name: getattr(options, field.name) for field in fields(_RareSettings)}
+    return SampleSettings(**shared, **run)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import kernels
 from bayespoint.base import linalg, memory, validation
@@ -27,7 +27,7 @@ from bayespoint.estimators import advice, binary, transduction
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators.binary import BinaryProblem
 from bayespoint.estimators.progress import CallbackSupportMixin, Progress, with_callbacks
-from bayespoint.estimators.refine import Continuation, PreviousFit, longer, with_more_examples
+from bayespoint.estimators.refine import Continuation, PreviousFit, longer
 from bayespoint.estimators.rollback import roll_back_on_error, rolled_back_on_error
 from bayespoint.estimators.sample_weight import Repetition, balanced
 from bayespoint.estimators.settings import (
@@ -124,7 +124,7 @@ class BayesPointClassifier(
         Use the previous fit, if its examples are the first of the new ones. With the same examples
         and settings, except `tol` and `random_state`, the billiard continues. Otherwise chains that
         need a start in version space begin at the old center, if it is feasible. The sampled
-        distribution is that of the new examples and settings. See also `refine` and `add_examples`.
+        distribution is that of the new examples and settings.
 
     Attributes
     ----------
@@ -133,17 +133,15 @@ class BayesPointClassifier(
     class_weight_ : ndarray of shape (n_classes,)
         Weights of the classes; 1 for class_weight=None.
     sample_indices_ : ndarray of shape (n_observations,)
-        Row of `X` in `fit` of each observation, 0, 1, 2, ... without sample weights. Rows of
-        `add_examples` are numbered on. With sample weights `X_fit_`, `dual_coef_`, `support_`,
-        `billiard_`, `problems_` and `posterior_` refer to observations: n_samples is their number.
+        Row of `X` in `fit` of each observation, 0, 1, 2, ... without sample weights. With sample
+        weights `X_fit_`, `dual_coef_`, `support_`, `billiard_`, `problems_` and `posterior_` refer
+        to observations: n_samples is their number.
     dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
         Signed dual coefficients of the unit Bayes point of each binary problem.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts; 0 without `fit_intercept`.
     support_ : ndarray of shape (n_support,)
         Indices of the examples whose walls were hit in any binary problem.
-    n_iter_ : int
-        Largest number of bounces of a chain, to be compared with `max_iter`.
     X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), CSR matrix, or None
         Training inputs as the kernel gets them, standardized by `scaler_`; None for
         kernel="precomputed".
@@ -166,6 +164,9 @@ class BayesPointClassifier(
         The posterior, which computes the predictions.
     problems_ : tuple of BinaryProblem
         The binary problems with their results: one for two classes, otherwise one for each class.
+    n_iter_ : ndarray of shape (1,) or (n_classes,)
+        Bounces of the longest chain of each binary problem. ``len(tuning_.tried)`` is the number of
+        settings that the search tried.
     prior_from_examples_ : str
         What the prior took from the training examples: "evidence", "length scale", "scale of the
         features", or "" for nothing. Risk bounds hold only in the last case.
@@ -190,7 +191,7 @@ class BayesPointClassifier(
     -----
     A fit needs 16 m^2 bytes for m examples: the kernel matrix, and its Cholesky factor, which is
     kept. The factor gives the center as an average of conditional means, which has far less noise
-    than the integral along the path: see `average` in :meth:`VersionSpace.sample`. The integral is
+    than the integral along the path: see `average` in :class:`SampleOptions`. The integral is
     used for nearly singular matrices, as without softness.
 
     `n_jobs` threads run the billiard. BLAS has its own number of threads (see
@@ -584,7 +585,7 @@ class BayesPointClassifier(
         )
         self.dual_coef_, self.intercept_ = self.posterior_.dual_coef, self.posterior_.intercept
         self.support_ = np.flatnonzero(np.any([result.hits > 0 for result in results], axis=0))
-        self.n_iter_ = max(int(result.bounces.max()) for result in results)
+        self.n_iter_ = np.array([result.bounces.max() for result in results])
 
     @property
     def billiard_(self) -> BilliardResult | list[BilliardResult]:
@@ -1000,7 +1001,7 @@ class BayesPointClassifier(
             If a setting is out of range, or with kernel="precomputed" if the matrix with softness
             is singular, since it is not kept: use :meth:`VersionSpace.evidence`.
         FloatingPointError
-            If double precision is not sufficient, as in :meth:`VersionSpace.log_volume`.
+            If double precision is not sufficient, as in :meth:`VersionSpace.evidence`.
 
         Warns
         -----
@@ -1058,7 +1059,7 @@ class BayesPointClassifier(
             With more than two classes, with class weights, with kernel="precomputed", for unknown
             labels, or if a setting is out of range.
         FloatingPointError
-            If double precision is not sufficient, as in :meth:`VersionSpace.log_volume`.
+            If double precision is not sufficient, as in :meth:`VersionSpace.evidence`.
 
         Warns
         -----
@@ -1244,72 +1245,6 @@ class BayesPointClassifier(
                 f"fit_intercept must be {bool(fitted.offset)}, as in the fit that refine "
                 f"continues; got {self.fit_intercept!r}"
             )
-
-    def add_examples(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit to more examples, with the same kernel, softness and label noise.
-
-        The result is that of a fit to all examples, with its own burn-in and averages. Chains
-        start at the old center if it also labels the new examples correctly. New examples have the
-        sample weight 1, and balanced class weights are computed again.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_features)
-            Inputs, as for `fit`.
-        y : array-like of shape (n_new,)
-            Labels, of the classes seen in `fit`.
-
-        Returns
-        -------
-        BayesPointClassifier
-            The estimator itself. In `X_fit_` the new examples follow the old ones.
-
-        Raises
-        ------
-        InfeasibleError
-            If `softness` and `label_noise` are 0 and the examples are no longer separable.
-        ValueError
-            With kernel="precomputed" (fit to the larger matrix, with ``warm_start=True``), for
-            labels of classes not seen in `fit`, and for inputs that `fit` refuses.
-        FloatingPointError
-            As in `fit`.
-
-        Notes
-        -----
-        After an exception, such as Ctrl-C, the estimator is unchanged. To search kernel and
-        softness again, fit to all examples.
-        """
-        check_is_fitted(self)
-        if self.X_fit_ is None:
-            raise ValueError(
-                "add_examples needs inputs, which kernel='precomputed' does not have: fit to the "
-                "larger matrix, with warm_start=True"
-            )
-        new = self._checked(X)
-        labels = validation.labels("y", y)
-        if labels.ndim != 1:
-            raise ValueError(f"y must have shape (n_new,); got shape {labels.shape}")
-        check_consistent_length(new, labels)
-        known = np.isin(labels, self.classes_)
-        if not known.all():
-            raise ValueError(
-                f"y must be of the classes seen in fit, {self.classes_.tolist()}; got "
-                f"{labels[~known][0]!r}"
-            )
-        index = np.concatenate([self._index, np.searchsorted(self.classes_, labels)])
-        inputs = estimators_inputs.joined(self.X_fit_, scaled(self.scaler_, new))
-        self._require_memory(len(index))
-        n_new = len(labels)
-        share = np.concatenate([self._share, np.ones(n_new)])
-        settings, progress = fit_settings(self, self.seed_), Progress(self, self.verbose, 0)
-        run = with_more_examples([one.result for one in self.problems_])
-        with rolled_back_on_error(self):
-            self.class_weight_ = self._class_weight(index, share)
-            rows = np.arange(self._n_examples, self._n_examples + n_new)
-            self.sample_indices_ = np.concatenate([self.sample_indices_, rows])
-            self._n_examples += n_new
-            self._fit_fixed(inputs, index, share, settings, run, progress)
-        return self
 
 
 def _constant(diagonal: Floats) -> float | None:

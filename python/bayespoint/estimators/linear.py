@@ -213,7 +213,7 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
         >>> found = model.risk_bounds(random_state=0)
         >>> print(f"{found.find('sparsity').value:.3f}")
         0.063
-        >>> found.find("bayes_point").value < 0.3
+        >>> found.find("point_mirror").value < 0.3
         True
         """
         return risk_bounds(

@@ -83,11 +83,6 @@ def longer(
     return run
 
 
-def with_more_examples(results: Sequence[BilliardResult]) -> Continuation:
-    """Return the continuation of runs whose examples are the first of the new ones."""
-    return lambda k, problem, new: at_center(problem, new, results[k].center)
-
-
 def at_center(problem: Problem, new: SampleSettings, center: Floats) -> Mapping[str, Any]:
     """Return a start at the center of a run on the first examples, if it is feasible.
 

@@ -9,7 +9,7 @@ from typing import Any
 from bayespoint.base.validation import Labels
 from bayespoint.engine import continuation, distributed, sampling
 from bayespoint.engine.problem import Problem
-from bayespoint.engine.settings import SampleSettings
+from bayespoint.engine.settings import EVERY, SampleSettings
 from bayespoint.results import BilliardResult
 
 
@@ -33,7 +33,7 @@ def samples(
             None,
             continue_from=None,
             checkpoint=None,
-            every=continuation.EVERY,
+            every=EVERY,
         )
         for problem, seed in zip(problems, seeds, strict=True)
     ]

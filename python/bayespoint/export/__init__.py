@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from bayespoint.base.io import trusted_types
 from bayespoint.export.onnx import to_onnx
 
-__all__ = ["to_onnx"]
+TRUSTED_TYPES = trusted_types()
+"""Names of this package's classes in fitted estimators, for the argument ``trusted`` of
+``skops.io.load``. Add the names of kernels of other packages, those of scikit-learn's Gaussian
+processes too."""
+
+__all__ = ["TRUSTED_TYPES", "to_onnx"]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayespoint import SampleOptions
 from bayespoint.base import validation
 from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, RandomState
@@ -99,7 +100,7 @@ def escape_fractions(
 
     See Also
     --------
-    VersionSpace.sample : Returns all results of a run with ``dynamics="flipper"``.
+    VersionSpace.sample : Returns all results of a run with ``SampleOptions(dynamics="flipper")``.
 
     Examples
     --------
@@ -129,10 +130,9 @@ def escape_fractions(
                 raise validation.named(error, f"grams[{len(values)}]") from error
             raise
         run = space.sample(
-            dynamics="flipper",
+            options=SampleOptions(dynamics="flipper", max_bounces=max_bounces),
             n_trajectories=n_trajectories,
             n_draws=1,
-            max_bounces=max_bounces,
             n_jobs=n_jobs,
             random_state=seed,
         )

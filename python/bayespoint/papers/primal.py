@@ -16,8 +16,8 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.estimators.inputs import encode, one_vs_rest, validate_data
 from bayespoint.estimators.linear import finite, histogram, own_values
-from bayespoint.estimators.perceptron import divided, presentation, warn_of_mistakes
 from bayespoint.estimators.rollback import roll_back_on_error
+from bayespoint.papers.perceptron import divided, presentation, warn_of_mistakes
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -189,7 +189,7 @@ class ConvergenceDisplay(Display):
             Dual coefficients of the exact center or an approximation. None is the center of a run
             ten times as long as the longest, with another seed.
         random_state, **settings
-            Settings of :meth:`VersionSpace.sample`, such as `dynamics`, `refresh` or `average`.
+            Settings of :meth:`VersionSpace.sample`, such as `n_trajectories` or `options`.
             There are no warnings about short runs.
         ax : matplotlib.axes.Axes, default=None
             Axes to draw on. None makes a new figure.

@@ -51,7 +51,7 @@ class EvidenceDisplay(Display):
     >>> from bayespoint import VersionSpace
     >>> from bayespoint.plotting import EvidenceDisplay
     >>> space = VersionSpace(np.eye(5), [1, 1, -1, 1, -1])
-    >>> found = space.log_volume(method="integration", tol=0.1, random_state=0)
+    >>> found = space.evidence(method="integration", tol=0.1, random_state=0)
     >>> display = EvidenceDisplay.from_result(found, ax=Figure().add_subplot())
     >>> f"{display.mean_violations[0]:.1f}"
     '2.5'

@@ -167,7 +167,7 @@ class BilliardResult(Result):
     """The `random_state` that reproduces the run."""
 
     state: Mapping[str, Any] | None = None
-    """The state from which ``continue_from`` of :meth:`VersionSpace.sample` continues: arrays with
+    """The state from which ``continue_from`` of `bayespoint.SampleOptions` continues: arrays with
     some dozens of numbers for each example and trajectory, and with older draws that are still
     needed; the settings, digests of the problem, and the limits of each run so far. In a
     classifier that was loaded from a file the arrays are missing, and the runs are repeated."""

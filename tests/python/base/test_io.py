@@ -21,16 +21,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bayespoint
-from bayespoint import (
-    BayesPointClassifier,
-    KernelPerceptron,
-    MaxMarginClassifier,
-    VersionSpace,
-    kernels,
-)
+from bayespoint import BayesPointClassifier, MaxMarginClassifier, VersionSpace, kernels
 from bayespoint.base import io
+from bayespoint.export import TRUSTED_TYPES
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
+from bayespoint.papers.perceptron import KernelPerceptron
 from helpers import seed
 
 RNG = np.random.default_rng(seed(0))
@@ -140,7 +136,7 @@ def test_results_come_back(path):
     results = [
         space.sample(length=50.0, random_state=seed(0)),
         onion,
-        space.log_volume(tol=0.5, random_state=seed(0)),
+        space.evidence(tol=0.5, random_state=seed(0)),
         space.max_margin(),
         light_trap(space, random_state=seed(0)),
         correlation_length(
@@ -159,7 +155,7 @@ def test_results_come_back(path):
 
 def test_a_weighted_posterior_comes_back(path):
     model = BayesPointClassifier(**QUICK).fit(X, TWO)
-    with pytest.warns(bayespoint.ConvergenceWarning, match="worth"):
+    with pytest.warns(ConvergenceWarning, match="worth"):
         weighted = model.reweight(lambda margins: margins[:, 0] ** 40)
     weighted.save(path)
     again = bayespoint.load(path)
@@ -245,13 +241,26 @@ def test_a_new_process_predicts_the_same_bits(path, tmp_path):
     assert same(values, model.predict_proba(NEW))
 
 
+def test_a_model_of_the_papers_needs_its_module_in_a_new_process(path):
+    model = KernelPerceptron().fit(X, TWO)
+    model.save(path)
+    program = "import bayespoint, sys\n{}print(bayespoint.load(sys.argv[1]).support_.tolist())"
+    for extra in ("", "import bayespoint.papers.perceptron\n"):
+        command = [sys.executable, "-c", program.format(extra), str(path)]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        if extra:
+            assert run.stdout.strip() == str(model.support_.tolist())
+        else:
+            assert "bayespoint.papers.perceptron.KernelPerceptron" in run.stderr
+
+
 def test_a_pipeline_through_skops_in_a_new_process(tmp_path):
     model = make_pipeline(StandardScaler(), BayesPointClassifier(random_state=seed(0), tol=0.3))
     model.fit(X, TWO.astype(str))
     file = tmp_path / "pipeline.skops"
     skops.io.dump(model, file)
-    assert set(skops.io.get_untrusted_types(file=file)) <= set(bayespoint.TRUSTED_TYPES)
-    imports = "import skops.io\nfrom bayespoint import TRUSTED_TYPES"
+    assert set(skops.io.get_untrusted_types(file=file)) <= set(TRUSTED_TYPES)
+    imports = "import skops.io\nfrom bayespoint.export import TRUSTED_TYPES"
     load = "skops.io.load(sys.argv[1], trusted=TRUSTED_TYPES)"
     predicted, values = in_new_process(tmp_path, imports, load, file)
     assert (predicted == model.predict(NEW)).all()
@@ -268,8 +277,10 @@ def test_only_our_classes_need_trust_in_skops(estimator):
         for name in skops.io.get_untrusted_types(data=data)
         if not name.startswith("sklearn.gaussian_process.kernels.")
     }
-    assert type(model).__module__ + "." + type(model).__name__ in external
-    assert external <= set(bayespoint.TRUSTED_TYPES)
+    own = type(model).__module__ + "." + type(model).__name__
+    assert own in external
+    of_papers = {own} if own.startswith("bayespoint.papers.") else set()
+    assert external <= {*TRUSTED_TYPES, *of_papers}
     trusted = skops.io.get_untrusted_types(data=data)
     assert same(answers(skops.io.loads(data, trusted=trusted), NEW), answers(model, NEW))
 

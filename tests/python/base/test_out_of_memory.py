@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux enfo
 PROGRAM = """
     import resource, sys, warnings
     import numpy as np, psutil
-    from bayespoint import BayesPointClassifier, VersionSpace, kernels
+    from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
     from bayespoint.papers.correlation import correlation_length
 
     warnings.simplefilter("ignore")
@@ -36,20 +36,22 @@ PROGRAM = """
         return VersionSpace.from_features(X, np.where(X[:, 0] > 0, 1, -1), kernel, **settings)
 
     fly = dict(length=20.0, random_state=0)
+    pair, chord = SampleOptions(refresh="pair"), SampleOptions(dynamics="chord")
+    full = SampleOptions(refresh="full", average="arc")
     roughly = dict(tol=1.0, random_state=0)
     calls = {
         "draws": lambda: space().sample(n_jobs=2, n_draws=2000, **fly),
-        "pair": lambda: space().sample(refresh="pair", **fly),
-        "full": lambda: space().sample(n_jobs=4, refresh="full", average="arc", **fly),
-        "chord": lambda: VersionSpace(K, y).sample(dynamics="chord", **fly),
+        "pair": lambda: space().sample(options=pair, **fly),
+        "full": lambda: space().sample(n_jobs=4, options=full, **fly),
+        "chord": lambda: VersionSpace(K, y).sample(options=chord, **fly),
         "near": lambda: of_features(many, "linear", offset=1.0, cache_size=2).sample(
             length=0.01, n_jobs=2, n_draws=10, random_state=0
         ),
         "rows": lambda: of_features(X, kernels.RBF(2.0), softness=0.1, cache_size=1).sample(
             n_jobs=2, length=5.0, random_state=0
         ),
-        "bridge": lambda: space().log_volume(**roughly),
-        "integration": lambda: space().log_volume(method="integration", **roughly),
+        "bridge": lambda: space().evidence(**roughly),
+        "integration": lambda: space().evidence(method="integration", **roughly),
         "onion": lambda: space().onion(
             max_errors=(3, 3), tol=0.5, max_length=100.0, random_state=0, n_jobs=2
         ),
@@ -134,8 +136,8 @@ def test_no_limit_ends_the_process(name, enough):
     [
         ("sample", {"n_draws": 2**40}),
         ("sample", {"n_trajectories": 2**40}),
-        ("log_volume", {"n_trajectories": 2**31}),
-        ("log_volume", {"n_trajectories": 2**40, "method": "integration"}),
+        ("evidence", {"n_trajectories": 2**31}),
+        ("evidence", {"n_trajectories": 2**40, "method": "integration"}),
         ("evidence", {"label_noise": 0.1, "n_trajectories": 2**40}),
         ("onion", {"n_trajectories": 2**40}),
     ],

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bayespoint import BayesPointClassifier, VersionSpace
+from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace
 from bayespoint.base import validation
-from helpers import seed
+from helpers import sample, seed
 
 LABELS = [1, -1, 1, -1]
 
@@ -233,7 +233,9 @@ def test_the_scale_of_the_matrix_does_not_matter(scale):
     labels = np.resize([1, -1, -1], 5)
     for refresh in ("pair", "full", "auto"):
         space = VersionSpace(scale * np.eye(5), labels)
-        result = space.sample(length=3000.0, refresh=refresh, random_state=seed(0))
+        result = space.sample(
+            length=3000.0, options=SampleOptions(refresh=refresh), random_state=seed(0)
+        )
         exact = labels / np.sqrt(5 * scale)
         np.testing.assert_allclose(result.center / exact, 1.0, atol=6 * result.center_error)
         assert result.center_norm == pytest.approx(0.8385, abs=0.01)
@@ -260,7 +262,9 @@ def test_long_and_short_feature_vectors():
     lengths, labels = np.array([1e-30, 1e-9, 1.0, 1e9, 1e30]), np.resize([1, -1, -1], 5)
     for refresh in ("pair", "full", "auto"):
         space = VersionSpace(np.diag(lengths**2), labels)
-        result = space.sample(length=3000.0, refresh=refresh, random_state=seed(0))
+        result = space.sample(
+            length=3000.0, options=SampleOptions(refresh=refresh), random_state=seed(0)
+        )
         exact = labels / (lengths * np.sqrt(5))
         np.testing.assert_allclose(result.center / exact, 1.0, atol=6 * result.center_error)
 
@@ -315,7 +319,7 @@ def test_a_path_too_short_to_integrate_is_refused():
 )
 def test_bad_settings_of_a_run(setting, value, error):
     with pytest.raises(error, match=rf"^{setting}\b.* must .*") as caught:
-        VersionSpace(np.eye(4), LABELS).sample(**{setting: value})
+        sample(VersionSpace(np.eye(4), LABELS), **{setting: value})
     if setting not in ("start", "transparency"):
         assert repr(value).lower() in str(caught.value).lower(), "the message has the value"
 
@@ -338,7 +342,7 @@ def test_bad_settings_of_a_space(settings, error, text):
 
 def test_choices_are_listed():
     with pytest.raises(ValueError, match=r"one of 'geodesic', 'chord', .*; got 'pinball'"):
-        VersionSpace(np.eye(4), LABELS).sample(dynamics="pinball")
+        VersionSpace(np.eye(4), LABELS).sample(options=SampleOptions(dynamics="pinball"))
     with pytest.raises(
         ValueError, match=r"'light_trap', 'one_way', 'perceptron', 'max_margin'; got 'svm'"
     ):

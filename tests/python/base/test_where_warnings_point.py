@@ -4,16 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bayespoint import (
-    BayesPointClassifier,
-    ConvergenceWarning,
-    KernelPerceptron,
-    MaxMarginClassifier,
-    VersionSpace,
-)
+from bayespoint import BayesPointClassifier, MaxMarginClassifier, SampleOptions, VersionSpace
+from bayespoint.papers.perceptron import KernelPerceptron
 from helpers import SHIFT as SEED
 
 RNG = np.random.default_rng(SEED)
@@ -27,8 +23,10 @@ CALLS = {
     "KernelPerceptron": lambda: KernelPerceptron("linear", max_epochs=2).fit(X, Y),
     "MaxMarginClassifier": lambda: MaxMarginClassifier("linear", C=10.0, max_iter=1).fit(X, Y),
     "in a pipeline": lambda: PIPELINE.fit(X, Y),
-    "sample": lambda: SPACE.sample(max_bounces=200, tol=1e-4, random_state=SEED),
-    "log_volume": lambda: SPACE.log_volume(tol=1e-3, max_length=1.0, random_state=SEED),
+    "sample": lambda: SPACE.sample(
+        options=SampleOptions(max_bounces=200), tol=1e-4, random_state=SEED
+    ),
+    "VersionSpace.evidence": lambda: SPACE.evidence(tol=1e-3, max_length=1.0, random_state=SEED),
     "evidence": lambda: MODEL.evidence(tol=1e-3, max_length=1.0, random_state=SEED),
 }
 

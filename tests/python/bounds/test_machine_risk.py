@@ -6,20 +6,15 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, make_moons
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from bayespoint import (
-    ConvergenceWarning,
-    KernelPerceptron,
-    MaxMarginClassifier,
-    VersionSpace,
-    bounds,
-)
+from bayespoint import MaxMarginClassifier, VersionSpace, bounds
 from bayespoint.kernels import RBF, Polynomial, normalize
+from bayespoint.papers.perceptron import KernelPerceptron
 from helpers import seed
 
 ZERO_ERROR = (
-    "bayes_point",
+    "point_mirror",
     "pac_bayes_kl",
     "volume_bayes",
     "linear_svm",
@@ -148,7 +143,7 @@ def test_several_classes():
         for k, table in enumerate(found):
             d = np.count_nonzero(model.dual_coef_[k])
             assert table.find("sparsity").quantities["d"] == d
-        assert found[0].find("bayes_point").value < found[1].find("bayes_point").value
+        assert found[0].find("point_mirror").value < found[1].find("point_mirror").value
 
 
 def test_precomputed_kernel():
@@ -290,18 +285,18 @@ def test_weight_vectors_close_to_a_wall():
     thin = {}
     for distance in (1e-2, 1e-4):
         c = inside + steps.min() * (1 - distance) * outside
-        thin[distance] = bounds.bayes_point(space, c, random_state=0).quantities["log_volume"]
+        thin[distance] = bounds.point_mirror(space, c, random_state=0).quantities["log_volume"]
     # At the same distance from the wall in one direction, a hundredth as wide.
     assert thin[1e-2] - thin[1e-4] == pytest.approx(math.log(100.0), abs=1.0)
     c = inside + steps.min() * (1 - 1e-6) * outside
     assert (space.margins(c) > 0).all()
     assert bounds.normalized_margins(space, c).min() < 1e-7
     found = bounds.table(space.gram, y, c, rule="max_margin", random_state=0)
-    for name in ("bayes_point", "pac_bayes_kl"):
+    for name in ("point_mirror", "pac_bayes_kl"):
         assert "too thin for double precision" in found.find(name).reason
     assert not found.find("linear_svm").refused
     with pytest.raises(FloatingPointError, match="too thin for double precision"):
-        bounds.bayes_point(space, c, random_state=0)
+        bounds.point_mirror(space, c, random_state=0)
 
 
 def test_callbacks_are_called():
@@ -313,13 +308,13 @@ def test_callbacks_are_called():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt), warnings.catch_warnings():
-        bounds.bayes_point(space, space.max_margin().dual_coef, tol=1e-4, callback=stop)
+        bounds.point_mirror(space, space.max_margin().dual_coef, tol=1e-4, callback=stop)
 
     def divide(state):
         raise FloatingPointError("of the callback")
 
     with pytest.raises(FloatingPointError, match=r"^of the callback$"):
-        bounds.bayes_point(space, space.max_margin().dual_coef, tol=1e-4, callback=divide)
+        bounds.point_mirror(space, space.max_margin().dual_coef, tol=1e-4, callback=divide)
 
 
 @pytest.mark.parametrize("model", [MaxMarginClassifier("linear"), KernelPerceptron("linear")])

@@ -53,8 +53,8 @@ def test_volume_of_the_mirrored_space_is_the_share_of_draws_whose_image_is_insid
         share = inside.mean()
         # Trajectories are independent of one another: their spread estimates the error.
         error = inside.mean(axis=1).std(ddof=1) / math.sqrt(len(inside))
-        whole = space.log_volume(tol=0.05, random_state=seed(index))
-        part = bounds.mirrored_space(space, c).log_volume(tol=0.05, random_state=seed(index + 9))
+        whole = space.evidence(tol=0.05, random_state=seed(index))
+        part = bounds.mirrored_space(space, c).evidence(tol=0.05, random_state=seed(index + 9))
         spread = math.hypot(whole.error, part.error, error / share)
         assert 0.02 < share < 1
         # Four trajectories determine their spread to a factor of about two.
@@ -67,7 +67,7 @@ def test_a_symmetric_version_space_is_its_own_mirror_image():
     normals = np.array([[math.sin(angle), -math.cos(angle)], [0.0, 1.0]])
     space = VersionSpace(normals @ normals.T, [1, 1])
     middle = np.linalg.solve(normals.T, [math.cos(angle / 2), math.sin(angle / 2)])
-    found = bounds.bayes_point(space, middle, 0.1, tol=0.05, random_state=seed(6))
+    found = bounds.point_mirror(space, middle, 0.1, tol=0.05, random_state=seed(6))
     exact = math.log(angle / (2 * math.pi))
     known = found.quantities
     assert known["m"] == 2
@@ -77,14 +77,14 @@ def test_a_symmetric_version_space_is_its_own_mirror_image():
     assert found.standard_error == pytest.approx(known["log_volume_error"])  # 2 / m = 1
     assert found.vacuous
     assert not found.refused
-    assert "bayes_point: risk of weight vector <=" in found.summary()
+    assert "point_mirror: risk of weight vector <=" in found.summary()
     assert "vacuous" in repr(found)
 
 
 def test_bad_points_are_refused():
     _, space = teacher_space(20, 3, 30)
     inside = space.feasible_point(random_state=0)
-    for call in (bounds.mirrored_space, bounds.bayes_point):
+    for call in (bounds.mirrored_space, bounds.point_mirror):
         with pytest.raises(ValueError, match="in version space; got one that violates 20 of 20"):
             call(space, -inside)
         with pytest.raises(ValueError, match="dual_coef must not be all zero"):
@@ -92,9 +92,9 @@ def test_bad_points_are_refused():
         with pytest.raises(ValueError, match=r"dual_coef must have shape \(20,\)"):
             call(space, inside[:3])
     with pytest.raises(ValueError, match="delta must be"):
-        bounds.bayes_point(space, inside, 0.0)
+        bounds.point_mirror(space, inside, 0.0)
     with pytest.raises(ValueError, match="tol must be"):
-        bounds.bayes_point(space, inside, tol=0.0)
+        bounds.point_mirror(space, inside, tol=0.0)
     with pytest.raises(ValueError, match="other than zero"):
         bounds.normalized_margins(space, np.zeros(20))
     with pytest.raises(ValueError, match="bins must be an integer of at least 1"):
@@ -123,10 +123,10 @@ def test_a_ball_is_a_part_of_what_is_symmetric_and_that_of_version_space():
         _, space = teacher_space(40, 5, 200 + k)
         center = space.sample(tol=0.05, random_state=seed(k)).center
         widest = space.max_margin(tol=1e-3).dual_coef
-        whole = space.log_volume(random_state=seed(k))
+        whole = space.evidence(random_state=seed(k))
         values = []
         for c in (center, widest):
-            found = bounds.bayes_point(space, c, tol=0.1, random_state=seed(k)).quantities
+            found = bounds.point_mirror(space, c, tol=0.1, random_state=seed(k)).quantities
             margin = bounds.normalized_margins(space, c).min()
             ball = bounds.cap_log_fraction(5, math.asin(margin))
             assert ball <= found["log_volume"] + 5 * found["log_volume_error"]

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.datasets import load_iris, make_moons
+from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import BayesPointClassifier, ConvergenceWarning, VersionSpace, bounds
+from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, bounds
 from bayespoint.kernels import RBF, Linear, Polynomial
 
 SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 
-ZERO_ERROR = ("bayes_point", "linear_svm", "luckiness", "pac_margin")
+ZERO_ERROR = ("point_mirror", "linear_svm", "luckiness", "pac_margin")
 
 
 def seed(index):
@@ -57,7 +58,7 @@ def test_rows_are_the_functions(example):
     found = bounds.table(space.gram, y, 5 * result.center, delta=0.02, random_state=0)
     m = len(y)
     whole = found.find("volume_gibbs")
-    part = found.find("bayes_point")
+    part = found.find("point_mirror")
     log_volume = whole.quantities["log_volume"]
     assert whole.value == bounds.volume_gibbs(m, log_volume, 0.02)
     assert found.find("volume_bayes", of="vote").value == bounds.volume_bayes(m, log_volume, 0.02)
@@ -119,7 +120,7 @@ def test_candidates_cost_the_logarithm_of_their_number(example):
     _, y, space, result = example
     one = bounds.table(space.gram, y, result.center, tol=1.0, random_state=1)
     many = bounds.table(space.gram, y, result.center, tol=1.0, random_state=1, candidates=50)
-    for name, factor in (("volume_gibbs", 1), ("bayes_point", 2), ("linear_svm", 2)):
+    for name, factor in (("volume_gibbs", 1), ("point_mirror", 2), ("linear_svm", 2)):
         difference = many.find(name).value - one.find(name).value
         assert difference == pytest.approx(factor * math.log(50) / len(y), rel=1e-9)
     assert many.delta == 0.05
@@ -150,7 +151,7 @@ def test_table_as_text(example):
     ):
         found.find("mistakes")
     with pytest.raises(KeyError):
-        found.find("bayes_point", of="vote")
+        found.find("point_mirror", of="vote")
 
 
 # --- refusals ---
@@ -209,7 +210,12 @@ def test_label_noise_is_bounded_by_relative_entropy():
         entropy = flipped * np.log(flipped) + (1 - flipped) * np.log(1 - flipped)
         exact = float((math.log(2) + entropy).sum())
         kappa = tuple(float(odds[y == sign][0]) for sign in (-1, 1))
-        result = space.sample(length=2000.0, n_draws=500, transparency=kappa, random_state=seed(2))
+        result = space.sample(
+            length=2000.0,
+            n_draws=500,
+            options=SampleOptions(transparency=kappa),
+            random_state=seed(2),
+        )
         found = bounds.table(
             np.eye(m),
             y,
@@ -332,7 +338,7 @@ def test_several_classes():
     model = BayesPointClassifier(RBF(1.0), **GIVEN, standardize=False).fit(X, y)
     found = model.risk_bounds(tol=1.0, random_state=0)
     assert len(found) == 3
-    setosa, versicolor, _ = (table.find("bayes_point").value for table in found)
+    setosa, versicolor, _ = (table.find("point_mirror").value for table in found)
     assert setosa < versicolor  # the class that stands apart
 
 

@@ -10,10 +10,11 @@ import time
 import numpy as np
 import pytest
 
-from bayespoint import VersionSpace, kernels
+from bayespoint import SampleOptions, VersionSpace, kernels
 from bayespoint.base import io
 from bayespoint.engine import continuation
 from continuation_helpers import SEED, every_kind, same, space
+from helpers import sample
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -36,7 +37,7 @@ def broken_off(one, path, *, after=2, **settings):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(continuation.Checkpoint, "write", write_and_stop)
         with pytest.raises(Enough):
-            one.sample(checkpoint=path, every=0.0, **settings)
+            sample(one, checkpoint=path, every=0.0, **settings)
 
 
 @every_kind
@@ -44,12 +45,12 @@ def test_broken_off_and_taken_up(tmp_path, settings):
     """Every kind of run, from intermediate states."""
     one, path = space(), tmp_path / "run.npz"
     settings = settings | {"max_bounces": 15_000 if "dynamics" in settings else 60_000}
-    whole = one.sample(**settings)
-    same(whole, one.sample(checkpoint=tmp_path / "other.npz", every=0.0, n_jobs=2, **settings))
+    whole = sample(one, **settings)
+    same(whole, sample(one, checkpoint=tmp_path / "other.npz", every=0.0, n_jobs=2, **settings))
     broken_off(one, path, **settings)
     broken_off(one, path, after=1, n_jobs=3, **settings)
     assert sorted(os.listdir(tmp_path)) == ["other.npz", "run.npz"]
-    same(whole, one.sample(checkpoint=path, n_jobs=2, **settings))
+    same(whole, sample(one, checkpoint=path, n_jobs=2, **settings))
 
 
 def test_a_callback_that_raises_leaves_a_file_to_go_on_from(tmp_path):
@@ -64,7 +65,7 @@ def test_a_callback_that_raises_leaves_a_file_to_go_on_from(tmp_path):
                 raise Enough
 
         with pytest.raises(Enough):
-            one.sample(n_jobs=n_jobs, callback=callback, **settings)
+            sample(one, n_jobs=n_jobs, callback=callback, **settings)
     assert threading.active_count() == threads
     assert os.listdir(tmp_path) == ["run.npz"]
     assert io.read(path, continuation.FORMAT, continuation.VERSION)[1]["settings"]["length"] == 1e9
@@ -73,21 +74,29 @@ def test_a_callback_that_raises_leaves_a_file_to_go_on_from(tmp_path):
 def test_the_finished_file_is_the_finished_run(tmp_path):
     one, path = space(), tmp_path / "run.npz"
     settings = {"tol": 0.03, "random_state": SEED, "checkpoint": path}
-    whole = one.sample(**settings)
+    whole = sample(one, **settings)
     before = path.read_bytes()
     flown = []
-    same(whole, one.sample(**settings, n_jobs=2, callback=flown.append))
+    same(whole, sample(one, **settings, n_jobs=2, callback=flown.append))
     assert path.read_bytes() == before
 
 
 def test_a_result_goes_on_with_a_file(tmp_path):
     one, path = space(), tmp_path / "run.npz"
     start = one.sample(length=20.0, random_state=SEED)
-    whole = one.sample(length=60.0, continue_from=start)
-    same(whole, one.sample(length=60.0, continue_from=start, checkpoint=path, every=0.0))
-    same(whole, one.sample(length=60.0, continue_from=start, checkpoint=str(path)))
+    whole = one.sample(length=60.0, options=SampleOptions(continue_from=start))
+    same(
+        whole,
+        one.sample(
+            length=60.0, options=SampleOptions(continue_from=start, checkpoint=path, every=0.0)
+        ),
+    )
+    same(
+        whole,
+        one.sample(length=60.0, options=SampleOptions(continue_from=start, checkpoint=str(path))),
+    )
     with pytest.raises(ValueError, match="the continue_from differs"):
-        one.sample(length=60.0, continue_from=whole, checkpoint=path)
+        one.sample(length=60.0, options=SampleOptions(continue_from=whole, checkpoint=path))
 
 
 @pytest.mark.parametrize(
@@ -111,13 +120,13 @@ def test_a_result_goes_on_with_a_file(tmp_path):
 def test_files_of_other_runs(tmp_path, change):
     one, path = space(), tmp_path / "run.npz"
     settings = {"length": 20.0, "random_state": SEED, "checkpoint": path}
-    found = one.sample(**settings)
+    found = sample(one, **settings)
     before = path.read_bytes()
     (name,) = change
     if name == "start":
         change = {"start": found.center}
     with pytest.raises(ValueError, match=f"is of another run: the {name} differs"):
-        one.sample(**settings | change)
+        sample(one, **settings | change)
     assert path.read_bytes() == before
 
 
@@ -140,10 +149,10 @@ def test_files_of_other_runs(tmp_path, change):
 def test_files_of_other_problems(tmp_path, other, text):
     path = tmp_path / "run.npz"
     settings = {"length": 20.0, "random_state": SEED, "checkpoint": path}
-    space().sample(**settings)
+    sample(space(), **settings)
     before = path.read_bytes()
     with pytest.raises(ValueError, match=f"is of another problem: {text}"):
-        other().sample(**settings)
+        sample(other(), **settings)
     assert path.read_bytes() == before
 
 
@@ -159,7 +168,9 @@ def test_files_of_inputs_and_kernels(tmp_path):
 
     def run(x, kernel):
         one = VersionSpace.from_features(x, y, kernel, softness=0.1)
-        return one.sample(length=5.0, random_state=SEED, checkpoint=tmp_path / "file")
+        return one.sample(
+            length=5.0, random_state=SEED, options=SampleOptions(checkpoint=tmp_path / "file")
+        )
 
     same(run(x, kernels.RBF(2.0)), run(x, kernels.RBF(2.0)))
     for other, kernel in [(x, kernels.RBF(2.1)), (x + 0.0001, kernels.RBF(2.0))]:
@@ -170,13 +181,13 @@ def test_files_of_inputs_and_kernels(tmp_path):
 def test_files_that_are_damaged_or_none(tmp_path):
     one, path = space(), tmp_path / "run.npz"
     settings = {"length": 20.0, "random_state": SEED, "checkpoint": path}
-    one.sample(**settings)
+    sample(one, **settings)
     data = path.read_bytes()
 
     def refused(content, text):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=text):
-            one.sample(**settings)
+            sample(one, **settings)
         assert path.read_bytes() == content
 
     (tmp_path / "good").write_bytes(data)
@@ -204,24 +215,28 @@ def test_files_that_are_damaged_or_none(tmp_path):
 def test_paths_and_seconds(tmp_path):
     one = space()
     with pytest.raises(FileNotFoundError):
-        one.sample(length=1.0, checkpoint=tmp_path / "nowhere" / "file")
+        one.sample(length=1.0, options=SampleOptions(checkpoint=tmp_path / "nowhere" / "file"))
     with pytest.raises(IsADirectoryError):
-        one.sample(length=1.0, checkpoint=tmp_path)
+        one.sample(length=1.0, options=SampleOptions(checkpoint=tmp_path))
     with pytest.raises(TypeError, match="checkpoint must be a path; got 3"):
-        one.sample(length=1.0, checkpoint=3)
+        one.sample(length=1.0, options=SampleOptions(checkpoint=3))
     with pytest.raises(ValueError, match="checkpoint must be a path without null characters"):
-        one.sample(length=1.0, checkpoint="a\0b")
+        one.sample(length=1.0, options=SampleOptions(checkpoint="a\0b"))
     with pytest.raises(ValueError, match="every must be"):
-        one.sample(length=1.0, checkpoint=tmp_path / "file", every=-1.0)
+        one.sample(length=1.0, options=SampleOptions(checkpoint=tmp_path / "file", every=-1.0))
     with pytest.raises(ValueError, match="every is for runs with a checkpoint"):
-        one.sample(length=1.0, every=1.0)
+        one.sample(length=1.0, options=SampleOptions(every=1.0))
     assert os.listdir(tmp_path) == []
 
 
 def test_seconds_beyond_any_run(tmp_path):
     one = space()
     same(
-        one.sample(length=1.0, checkpoint=tmp_path / "file", every=1e300, random_state=0),
+        one.sample(
+            length=1.0,
+            options=SampleOptions(checkpoint=tmp_path / "file", every=1e300),
+            random_state=0,
+        ),
         one.sample(length=1.0, random_state=0),
     )
 
@@ -233,7 +248,7 @@ def test_a_link_to_where_nothing_can_be_made(tmp_path):
     link.symlink_to(tmp_path / "gone" / "run.npz")
     flown = []
     with pytest.raises(FileNotFoundError):
-        space().sample(length=1.0, checkpoint=link, callback=flown.append)
+        space().sample(length=1.0, options=SampleOptions(checkpoint=link), callback=flown.append)
     assert flown == []
 
 
@@ -242,7 +257,7 @@ def test_a_link_laid_for_the_first_file_is_not_followed(tmp_path):
     victim = tmp_path / "victim"
     victim.write_text("kept")
     (tmp_path / f".run.npz.{'0' * 16}.tmp").symlink_to(victim)
-    space().sample(length=1.0, checkpoint=tmp_path / "run.npz")
+    space().sample(length=1.0, options=SampleOptions(checkpoint=tmp_path / "run.npz"))
     assert victim.read_text() == "kept"
 
 
@@ -251,7 +266,7 @@ def test_a_folder_that_may_not_be_written_to(tmp_path):
     tmp_path.chmod(0o500)
     try:
         with pytest.raises(PermissionError):
-            space().sample(length=1.0, checkpoint=tmp_path / "file")
+            space().sample(length=1.0, options=SampleOptions(checkpoint=tmp_path / "file"))
     finally:
         tmp_path.chmod(0o700)
 
@@ -262,16 +277,16 @@ def test_a_full_disk_takes_the_file_but_not_the_result(tmp_path):
 
     one, path = space(), tmp_path / "run.npz"
     settings = {"length": 20.0, "random_state": SEED}
-    whole = one.sample(**settings)
+    whole = sample(one, **settings)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (5000, hard))
     try:
         with pytest.warns(RuntimeWarning, match="the checkpoint is not up to date.*File too large"):
-            same(whole, one.sample(checkpoint=path, **settings))
+            same(whole, sample(one, checkpoint=path, **settings))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert os.listdir(tmp_path) == []
-    same(whole, one.sample(checkpoint=path, **settings))
+    same(whole, sample(one, checkpoint=path, **settings))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="limits are those of POSIX")
@@ -281,19 +296,19 @@ def test_a_disk_that_fills_up_leaves_the_old_file(tmp_path):
 
     one, path = space(), tmp_path / "run.npz"
     settings = {"max_bounces": 60_000, "random_state": SEED}
-    whole = one.sample(**settings)
+    whole = sample(one, **settings)
     broken_off(one, path, after=1, **settings)
     before = path.read_bytes()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, hard))
     try:
         with pytest.warns(RuntimeWarning, match="the run continues without it: .*File too large"):
-            same(whole, one.sample(checkpoint=path, every=0.0, **settings))
+            same(whole, sample(one, checkpoint=path, every=0.0, **settings))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["run.npz"]
-    same(whole, one.sample(checkpoint=path, n_jobs=2, **settings))
+    same(whole, sample(one, checkpoint=path, n_jobs=2, **settings))
 
 
 def mounted(tmp_path, options):
@@ -320,19 +335,19 @@ def test_a_disk_that_is_full(tmp_path):
     try:
         one, path = space(), folder / "run.npz"
         settings = {"max_bounces": 60_000, "random_state": SEED}
-        whole = one.sample(**settings)
+        whole = sample(one, **settings)
         broken_off(one, path, after=1, **settings)
         before = path.read_bytes()
         with pytest.raises(OSError, match="No space left"):
             fill(folder / "other")
         with pytest.warns(RuntimeWarning, match="the run continues without it: .*No space left"):
-            same(whole, one.sample(checkpoint=path, every=0.0, **settings))
+            same(whole, sample(one, checkpoint=path, every=0.0, **settings))
         assert path.read_bytes() == before
         assert sorted(os.listdir(folder)) == ["other", "run.npz"]
         (folder / "other").unlink()
-        same(whole, one.sample(checkpoint=path, **settings))
+        same(whole, sample(one, checkpoint=path, **settings))
         # A finished checkpoint is not written again.
-        same(whole, one.sample(checkpoint=path, **settings))
+        same(whole, sample(one, checkpoint=path, **settings))
     finally:
         subprocess.run(["umount", str(folder)], check=True)
 
@@ -343,7 +358,11 @@ def test_a_disk_that_is_read_only(tmp_path):
     try:
         flown = []
         with pytest.raises(OSError, match="Read-only file system"):
-            space().sample(length=1.0, checkpoint=folder / "run.npz", callback=flown.append)
+            space().sample(
+                length=1.0,
+                options=SampleOptions(checkpoint=folder / "run.npz"),
+                callback=flown.append,
+            )
         assert flown == []
     finally:
         subprocess.run(["umount", str(folder)], check=True)
@@ -352,7 +371,7 @@ def test_a_disk_that_is_read_only(tmp_path):
 def test_a_folder_that_is_a_file(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(FileNotFoundError if os.name == "nt" else NotADirectoryError):
-        space().sample(length=1.0, checkpoint=tmp_path / "file" / "run.npz")
+        space().sample(length=1.0, options=SampleOptions(checkpoint=tmp_path / "file" / "run.npz"))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX has them")
@@ -374,7 +393,7 @@ def test_ctrl_c_leaves_a_file_to_go_on_from(tmp_path):
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            one.sample(**settings | {"length": 1e9}, every=0.0)
+            sample(one, **settings | {"length": 1e9}, every=0.0)
     finally:
         timer.join()
         signal.signal(signal.SIGINT, before)

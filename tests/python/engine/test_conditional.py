@@ -6,11 +6,12 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import BayesPointClassifier, ConvergenceWarning, VersionSpace, kernels
+from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
 from bayespoint.base import linalg
 from bayespoint.dynamics import Scattered
-from helpers import dual_angle, seed
+from helpers import dual_angle, sample, seed
 
 SEED = 13 + int(os.environ.get("BAYESPOINT_SEED", "0"))
 
@@ -41,8 +42,8 @@ def test_diagonal_of_the_inverse(m, in_blocks, monkeypatch):
 def test_it_is_the_center_of_the_arcs(transparency, refresh):
     space = problem(softness=np.linspace(0.05, 0.5, 150))
     settings = {"transparency": transparency, "random_state": SEED}
-    arcs = space.sample(tol=0.02, average="arc", refresh="full", **settings)
-    found = space.sample(tol=0.02, average="conditional", refresh=refresh, **settings)
+    arcs = sample(space, tol=0.02, average="arc", refresh="full", **settings)
+    found = sample(space, tol=0.02, average="conditional", refresh=refresh, **settings)
     assert dual_angle(space, arcs.center, found.center) < 3 * (
         arcs.center_error + found.center_error
     )
@@ -76,12 +77,12 @@ def test_it_is_the_center_of_the_arcs(transparency, refresh):
 def test_softness_calls_for_conditional_means(softness, settings, chosen):
     X = np.random.default_rng(SEED).standard_normal((150, 4))
     space = VersionSpace(kernels.RBF(3.0)(X), np.sign(X[:, 0]), softness=softness)
-    run = space.sample(tol=1.0, n_draws=4, random_state=SEED, **settings)
+    run = sample(space, tol=1.0, n_draws=4, random_state=SEED, **settings)
     # Trajectories start at "typical" points if the inverse of the Gram matrix is known.
     assert (set(run.start) == {"typical"}) == chosen
     if chosen:
-        same = space.sample(
-            tol=1.0, n_draws=4, random_state=SEED, **settings, average="conditional"
+        same = sample(
+            space, tol=1.0, n_draws=4, random_state=SEED, **settings, average="conditional"
         )
         np.testing.assert_array_equal(run.center, same.center)
 
@@ -104,7 +105,7 @@ def test_next_to_singular_matrices_get_the_integral_of_the_path():
 
 def test_orthogonal_planes_leave_nothing_to_chance():
     result = VersionSpace(np.eye(3), [1, -1, 1]).sample(
-        tol=0.1, average="conditional", random_state=SEED
+        tol=0.1, options=SampleOptions(average="conditional"), random_state=SEED
     )
     np.testing.assert_allclose(result.center, np.array([1, -1, 1]) / math.sqrt(3), atol=1e-9)
 
@@ -112,7 +113,9 @@ def test_orthogonal_planes_leave_nothing_to_chance():
 def test_draws_are_worth_something_where_the_center_is_exact():
     draws = (
         VersionSpace(np.eye(2), [1, 1])
-        .sample(tol=0.1, average="conditional", n_draws=400, random_state=SEED)
+        .sample(
+            tol=0.1, options=SampleOptions(average="conditional"), n_draws=400, random_state=SEED
+        )
         .draws.reshape(-1, 2)
     )
     # The first coordinate of a point of the quarter circle has mean 2 / pi. 1600 draws with an
@@ -124,22 +127,22 @@ def test_draws_are_worth_something_where_the_center_is_exact():
 def test_what_it_cannot_do_is_refused():
     space = problem(40)
     with pytest.raises(ValueError, match="average='conditional' needs a Gram matrix"):
-        VersionSpace(np.ones((2, 2)), [1, 1]).sample(average="conditional")
+        VersionSpace(np.ones((2, 2)), [1, 1]).sample(options=SampleOptions(average="conditional"))
     with pytest.raises(ValueError, match="average must be one of 'auto', 'arc', 'impulse' with"):
-        space.sample(average="conditional", dynamics=Scattered())
+        space.sample(options=SampleOptions(average="conditional", dynamics=Scattered()))
     with pytest.raises(ValueError, match="average must be one of 'auto', 'midpoints'"):
-        space.sample(average="conditional", dynamics="chord")
+        space.sample(options=SampleOptions(average="conditional", dynamics="chord"))
     X = np.random.default_rng(seed(0)).normal(size=(30, 2))
     rows = VersionSpace.from_features(X, np.sign(X[:, 0]), "rbf", softness=0.1)
     with pytest.raises(ValueError, match="average='conditional'"):
-        rows.sample(average="conditional")
+        rows.sample(options=SampleOptions(average="conditional"))
 
 
 def test_singles_have_conditional_means_too():
     space = problem(60)
     singles = VersionSpace(space.gram.astype(np.float32), space.y, softness=0.1, offset=1.0)
     settings = {"tol": 0.05, "average": "conditional", "random_state": SEED}
-    a, b = space.sample(**settings), singles.sample(**settings)
+    a, b = sample(space, **settings), sample(singles, **settings)
     assert dual_angle(space, a.center, b.center) < 3 * (a.center_error + b.center_error)
 
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from sklearn.utils import check_random_state
 
-from bayespoint import BayesPointClassifier, VersionSpace, kernels
+from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
 from continuation_helpers import RUNS, SEED, every_kind, same, space
+from helpers import sample
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -17,39 +18,47 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 @every_kind
 def test_in_how_many_steps_does_not_matter(settings):
     one = space()
-    start = one.sample(length=10.0, **settings)
-    whole = one.sample(length=77.7, continue_from=start)
+    start = sample(one, length=10.0, **settings)
+    whole = one.sample(length=77.7, options=SampleOptions(continue_from=start))
     steps = start
     for length, n_jobs in [(10.3, 2), (25.0, 1), (77.7, 3)]:
-        steps = one.sample(length=length, continue_from=steps, n_jobs=n_jobs)
+        steps = one.sample(length=length, options=SampleOptions(continue_from=steps), n_jobs=n_jobs)
     same(whole, steps)
     assert (whole.length, start.length) == (77.7, 10.0)
     assert whole.draws.shape == start.draws.shape
     # A run that has reached its limit does not change.
-    same(whole, one.sample(length=77.7, continue_from=whole))
+    same(whole, one.sample(length=77.7, options=SampleOptions(continue_from=whole)))
 
 
 @pytest.mark.parametrize("name", ["arc", "conditional", "flipper"])
 def test_a_smaller_tolerance_has_the_bits_of_a_run_with_it(name):
     settings, tol = RUNS[name] | {"random_state": SEED}, 0.03 if name == "flipper" else 0.01
-    whole = space().sample(tol=tol, **settings)
-    start = space().sample(tol=0.2, **settings)
+    whole = sample(space(), tol=tol, **settings)
+    start = sample(space(), tol=0.2, **settings)
     assert start.length < whole.length
-    same(whole, space().sample(tol=tol, continue_from=pickle.loads(pickle.dumps(start))))
+    same(
+        whole,
+        space().sample(
+            tol=tol, options=SampleOptions(continue_from=pickle.loads(pickle.dumps(start)))
+        ),
+    )
 
 
 def test_bounces_add_up():
-    whole = space().sample(max_bounces=5000, random_state=SEED)
-    start = space().sample(max_bounces=100, random_state=SEED)
-    same(whole, space().sample(max_bounces=5000, continue_from=start))
+    whole = space().sample(options=SampleOptions(max_bounces=5000), random_state=SEED)
+    start = space().sample(options=SampleOptions(max_bounces=100), random_state=SEED)
+    same(whole, space().sample(options=SampleOptions(max_bounces=5000, continue_from=start)))
 
 
 def test_rows_on_demand_and_near_walls():
     x = np.random.default_rng(SEED).standard_normal((1200, 3))
     one = VersionSpace.from_features(x, np.where(x[:, 0] > 0, 1, -1), "linear", offset=1.0)
     start = one.sample(length=0.5, random_state=SEED)
-    steps = one.sample(length=0.9, continue_from=start, n_jobs=2)
-    same(one.sample(length=2.0, continue_from=start), one.sample(length=2.0, continue_from=steps))
+    steps = one.sample(length=0.9, options=SampleOptions(continue_from=start), n_jobs=2)
+    same(
+        one.sample(length=2.0, options=SampleOptions(continue_from=start)),
+        one.sample(length=2.0, options=SampleOptions(continue_from=steps)),
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,15 +70,20 @@ def test_fresh_directions_of_rows_on_demand(kernel, scale):
     start = one.sample(length=5.0, random_state=SEED)
     # Without the directions in which they are thin, but for the first.
     assert start.refresh == "full"
-    steps = one.sample(length=9.0, continue_from=start, n_jobs=2)
-    same(one.sample(length=20.0, continue_from=start), one.sample(length=20.0, continue_from=steps))
+    steps = one.sample(length=9.0, options=SampleOptions(continue_from=start), n_jobs=2)
+    same(
+        one.sample(length=20.0, options=SampleOptions(continue_from=start)),
+        one.sample(length=20.0, options=SampleOptions(continue_from=steps)),
+    )
 
 
 def test_the_longer_path_is_the_better_center():
     one = space()
-    exact = one.sample(tol=0.004, average="conditional", random_state=SEED + 1).center
+    exact = one.sample(
+        tol=0.004, options=SampleOptions(average="conditional"), random_state=SEED + 1
+    ).center
     start = one.sample(length=20.0, random_state=SEED)
-    end = one.sample(length=1500.0, continue_from=start)
+    end = one.sample(length=1500.0, options=SampleOptions(continue_from=start))
     gap = exact - end.center
     error = np.sqrt(gap @ (one.margins(gap) * one.y))
     assert end.center_error < start.center_error / 4
@@ -104,15 +118,17 @@ def test_settings_that_are_not_those_of_the_run(change, text):
     start = space().sample(length=20.0, random_state=SEED)
     error = TypeError if isinstance(change.get("continue_from"), str) else ValueError
     with pytest.raises(error, match=text):
-        space().sample(**{"continue_from": start, "length": 30.0} | change)
+        sample(space(), **{"continue_from": start, "length": 30.0} | change)
 
 
 def test_settings_may_be_said_again():
-    start = space().sample(length=20.0, n_trajectories=2, transparency=0.1, random_state=SEED)
+    start = space().sample(
+        length=20.0, n_trajectories=2, options=SampleOptions(transparency=0.1), random_state=SEED
+    )
     again = {"n_trajectories": 2, "transparency": np.array([0.1, 0.1]), "average": "conditional"}
     same(
-        space().sample(length=30.0, continue_from=start),
-        space().sample(length=30.0, continue_from=start, **again),
+        space().sample(length=30.0, options=SampleOptions(continue_from=start)),
+        sample(space(), length=30.0, continue_from=start, **again),
     )
 
 
@@ -132,7 +148,7 @@ def test_settings_may_be_said_again():
 def test_results_of_other_problems(other, text):
     start = space().sample(length=20.0, random_state=SEED)
     with pytest.raises(ValueError, match=text):
-        other().sample(length=30.0, continue_from=start)
+        other().sample(length=30.0, options=SampleOptions(continue_from=start))
 
 
 def test_states_that_do_not_fit():
@@ -141,7 +157,7 @@ def test_states_that_do_not_fit():
     def refused(text, **change):
         broken = dataclasses.replace(start, state={**start.state, **change})
         with pytest.raises(ValueError, match=text):
-            space().sample(length=30.0, continue_from=broken)
+            space().sample(length=30.0, options=SampleOptions(continue_from=broken))
 
     state = start.state
     refused("'bytes' of a state must be an array of uint8", bytes=state["bytes"].astype(int))
@@ -154,7 +170,7 @@ def test_states_that_do_not_fit():
     refused("state must be .*cut short or altered", bytes=state["bytes"][::-1])
     without = dataclasses.replace(start, state=None)
     with pytest.raises(ValueError, match="one without"):
-        space().sample(length=30.0, continue_from=without)
+        space().sample(length=30.0, options=SampleOptions(continue_from=without))
 
 
 def global_state():
@@ -167,8 +183,8 @@ def test_what_goes_on_has_its_own_seed():
     one = space()
     start = one.sample(length=20.0, random_state=SEED)
     before = global_state()
-    on = one.sample(length=40.0, continue_from=start)
-    same = one.sample(length=40.0, continue_from=start, random_state=SEED)
+    on = one.sample(length=40.0, options=SampleOptions(continue_from=start))
+    same = one.sample(length=40.0, options=SampleOptions(continue_from=start), random_state=SEED)
     np.testing.assert_array_equal(on.center, same.center)
     x = np.random.default_rng(SEED).standard_normal((40, 2))
     model = BayesPointClassifier("linear", softness=0.1, random_state=0)
@@ -177,4 +193,4 @@ def test_what_goes_on_has_its_own_seed():
     assert global_state() == before
     for other in (SEED + 1, np.random.default_rng(0)):
         with pytest.raises(ValueError, match="random_state must be left out with continue_from"):
-            one.sample(length=40.0, continue_from=start, random_state=other)
+            one.sample(length=40.0, options=SampleOptions(continue_from=start), random_state=other)

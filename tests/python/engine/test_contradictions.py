@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from bayespoint import BayesPointClassifier, InfeasibleError, VersionSpace
+from bayespoint import BayesPointClassifier, InfeasibleError, SampleOptions, VersionSpace
 from bayespoint.papers.light_trap import light_trap
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
@@ -32,7 +32,9 @@ def test_conflicts(scale, labels):
         assert np.abs(matrix @ (weights * labels)).max() < 1e-7
     # Noise of either kind resolves the conflict.
     VersionSpace(matrix, labels, softness=0.1).sample(length=1000.0, random_state=0)
-    space.sample(length=1000.0, transparency=0.1, refresh="full", random_state=0)
+    space.sample(
+        length=1000.0, options=SampleOptions(transparency=0.1, refresh="full"), random_state=0
+    )
 
 
 def wedge(width, distance=1.0):
@@ -51,7 +53,7 @@ def test_narrow_wedges_are_no_conflicts(width, rows, start):
     assert space.contains([1.0, 1.0])
     assert space.max_margin().margin == pytest.approx(width / 2, rel=0.05)
     try:
-        result = space.sample(start=start, random_state=SEED)
+        result = space.sample(options=SampleOptions(start=start), random_state=SEED)
     except FloatingPointError:
         # Sometimes the light trap loses too many digits, at 1e-7 always.
         if width == 1e-6 or (width > 1e-7 and start is not None):
@@ -94,7 +96,7 @@ def test_violations_are_counted(pairs, others):
     space = VersionSpace(x @ x.T, labels)
     rows = VersionSpace.from_features(x, labels)
     classifier = BayesPointClassifier("linear", fit_intercept=False, softness=0.0, calibration=None)
-    calls = [lambda: classifier.fit(x, labels), lambda: space.log_volume(random_state=SEED)]
+    calls = [lambda: classifier.fit(x, labels), lambda: space.evidence(random_state=SEED)]
     for each in (space, rows):
         calls += [
             lambda each=each: each.sample(random_state=SEED),

@@ -14,11 +14,11 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 
-from bayespoint import BayesPointClassifier, InfeasibleError, VersionSpace, _core
+from bayespoint import BayesPointClassifier, InfeasibleError, SampleOptions, VersionSpace, _core
 from bayespoint.engine import distributed as engine_distributed
 from bayespoint.engine.problem import Problem
 from bayespoint.kernels import RBF, Matern
-from helpers import seed
+from helpers import sample, seed
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -121,9 +121,9 @@ def test_divided_work_gives_the_same_bits(which, divided, caplog, monkeypatch):
 def test_divided_runs_of_all_kinds(settings, given, divided, monkeypatch):
     space = VersionSpace(RBF(2.0)(X), Y, softness=0.1, offset=1.0)
     start = space.max_margin().dual_coef if given else None
-    there = space.sample(**settings, start=start, random_state=seed(5))
+    there = sample(space, **settings, start=start, random_state=seed(5))
     monkeypatch.undo()
-    here = space.sample(**settings, start=start, random_state=seed(5))
+    here = sample(space, **settings, start=start, random_state=seed(5))
     assert differences(here, there) == []
 
 
@@ -131,10 +131,10 @@ def test_runs_that_fly_by_walls_straight_are_not_divided(divided, caplog, monkey
     space = VersionSpace(RBF(2.0)(X), Y, softness=0.1, offset=1.0)
     settings = {"dynamics": "chord", "max_bounces": 2000, "random_state": seed(5)}
     with caplog.at_level(logging.DEBUG, "bayespoint.distributed"):
-        there = space.sample(**settings)
+        there = sample(space, **settings)
     assert not caplog.records
     monkeypatch.undo()
-    assert differences(space.sample(**settings), there) == []
+    assert differences(sample(space, **settings), there) == []
 
 
 @pytest.mark.parametrize("kernel", ["linear", RBF(2.0)], ids=str)
@@ -250,8 +250,8 @@ def test_divided_runs_are_kept_and_go_on(divided, monkeypatch, tmp_path):
 
     space = VersionSpace(RBF(2.0)(X), Y, softness=0.1)
     given = {"random_state": seed(0), "n_draws": 10, "average": "conditional"}
-    begun = space.sample(tol=0.1, **given)
-    more = space.sample(tol=0.005, continue_from=begun)
+    begun = sample(space, tol=0.1, **given)
+    more = space.sample(tol=0.005, options=SampleOptions(continue_from=begun))
     steps = []
 
     def callback(progress):
@@ -261,13 +261,13 @@ def test_divided_runs_are_kept_and_go_on(divided, monkeypatch, tmp_path):
 
     kept = {"checkpoint": tmp_path / "run", "every": 0.0}
     with pytest.raises(StopNowError):
-        space.sample(tol=0.005, **given, **kept, callback=callback)
+        sample(space, tol=0.005, **given, **kept, callback=callback)
     assert (tmp_path / "run").exists()
     late = []
-    there = space.sample(tol=0.005, **given, **kept, callback=late.append)
+    there = sample(space, tol=0.005, **given, **kept, callback=late.append)
     assert late[0]["bounces"] > steps[4]["bounces"]  # not from the beginning
     monkeypatch.undo()
-    here = space.sample(tol=0.005, **given)
+    here = sample(space, tol=0.005, **given)
     assert differences(here, there) == []
     assert differences(here, more) == []
 

@@ -6,10 +6,10 @@ import os
 import numpy as np
 import pytest
 
-from bayespoint import VersionSpace
+from bayespoint import SampleOptions, VersionSpace
 from bayespoint.dynamics import Chord, Flipper, Geodesic
 from bayespoint.kernels import RBF
-from helpers import angle, cone, polygon_centroid, space_of
+from helpers import angle, cone, polygon_centroid, sample, space_of
 
 SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 STRAIGHT = ["chord", "flipper"]
@@ -20,7 +20,9 @@ OBJECTS = {"chord": Chord, "flipper": Flipper}
 def test_result(dynamics):
     x, y = cone()
     space = space_of(x, y)
-    result = space.sample(dynamics=dynamics, length=300.0, n_draws=100, random_state=SHIFT)
+    result = space.sample(
+        options=SampleOptions(dynamics=dynamics), length=300.0, n_draws=100, random_state=SHIFT
+    )
     assert result.stop_reason == "length"
     assert result.refresh == "none"
     assert result.refreshes.sum() == result.crossings.sum() == 0
@@ -53,7 +55,9 @@ def test_averages(dynamics):
     space = space_of(x, y)
 
     def sample(average):
-        return space.sample(dynamics=dynamics, average=average, tol=0.02, random_state=SHIFT)
+        return space.sample(
+            options=SampleOptions(dynamics=dynamics, average=average), tol=0.02, random_state=SHIFT
+        )
 
     auto, midpoints, arc = sample("auto"), sample("midpoints"), sample("arc")
     assert np.array_equal(auto.center, midpoints.center)
@@ -74,7 +78,10 @@ def test_off_the_exact_centroid():
         exact = polygon_centroid(x, y)
         for dynamics, list_ in offs.items():
             result = space_of(x, y).sample(
-                dynamics=dynamics, max_bounces=60_000, n_draws=10, random_state=index, n_jobs=2
+                options=SampleOptions(dynamics=dynamics, max_bounces=60_000),
+                n_draws=10,
+                random_state=index,
+                n_jobs=2,
             )
             list_.append(angle(exact, result.center @ x))
             if dynamics == "geodesic":
@@ -89,7 +96,11 @@ def test_weight_tol_ends_a_run():
     x, y = cone()
     space = space_of(x, y)
     runs = [
-        space.sample(dynamics=Chord(weight_tol=tol), n_trajectories=1, random_state=SHIFT)
+        space.sample(
+            options=SampleOptions(dynamics=Chord(weight_tol=tol)),
+            n_trajectories=1,
+            random_state=SHIFT,
+        )
         for tol in (1e-2, 1e-3)
     ]
     assert [run.stop_reason for run in runs] == ["weight_tol", "weight_tol"]
@@ -109,13 +120,16 @@ def test_tau_max():
 
         def escapes(tau_max, motion=OBJECTS[dynamics]):
             return space.sample(
-                dynamics=motion(tau_max=tau_max), max_bounces=3000, random_state=SHIFT
+                options=SampleOptions(dynamics=motion(tau_max=tau_max), max_bounces=3000),
+                random_state=SHIFT,
             ).escape_fraction
 
         assert escapes(0.1) > 1.5 * escapes(OBJECTS[dynamics]().tau_max)
         assert escapes(math.inf) == pytest.approx(escapes(1e9), rel=0.2)
         with pytest.raises(ValueError, match="tau_max must be longer"):
-            space.sample(dynamics=OBJECTS[dynamics](tau_max=1e-12), random_state=SHIFT)
+            space.sample(
+                options=SampleOptions(dynamics=OBJECTS[dynamics](tau_max=1e-12)), random_state=SHIFT
+            )
 
 
 @pytest.mark.parametrize("dynamics", STRAIGHT)
@@ -133,7 +147,7 @@ def test_tau_max():
 def test_refused(dynamics, settings, error, text):
     x, y = cone()
     with pytest.raises(error, match=text):
-        space_of(x, y).sample(dynamics=dynamics, **settings)
+        sample(space_of(x, y), dynamics=dynamics, **settings)
 
 
 def test_refused_elsewhere():
@@ -145,7 +159,7 @@ def test_refused_elsewhere():
         ({"average": "midpoints"}, "average must be one of 'auto', 'arc', 'impulse', 'conditio"),
     ]:
         with pytest.raises(ValueError, match=text):
-            space.sample(**settings)
+            sample(space, **settings)
     with pytest.raises(TypeError, match="tau_max"):
         space.sample(tau_max=5.0)
 
@@ -166,7 +180,8 @@ def test_a_name_stands_for_the_object_with_its_defaults():
     x, y = cone()
     for name, motion in [("geodesic", Geodesic()), ("chord", Chord()), ("flipper", Flipper())]:
         one, other = (
-            space_of(x, y).sample(dynamics=d, tol=0.1, random_state=SHIFT) for d in (name, motion)
+            space_of(x, y).sample(options=SampleOptions(dynamics=d), tol=0.1, random_state=SHIFT)
+            for d in (name, motion)
         )
         np.testing.assert_array_equal(one.center, other.center)
 
@@ -176,10 +191,12 @@ def test_start_inside(dynamics):
     x, y = cone()
     space = space_of(x, y)
     point = space.feasible_point(random_state=SHIFT)
-    result = space.sample(dynamics=dynamics, start=point, tol=0.05, random_state=SHIFT)
+    result = space.sample(
+        options=SampleOptions(dynamics=dynamics, start=point), tol=0.05, random_state=SHIFT
+    )
     assert result.start == ("given",) * 4
     with pytest.raises(ValueError, match="start must be in version space"):
-        space.sample(dynamics=dynamics, start=-point)
+        space.sample(options=SampleOptions(dynamics=dynamics, start=-point))
 
 
 def bent(index):
@@ -196,7 +213,10 @@ def test_runs_end_at_their_tolerance(dynamics):
         x, y = bent(index)
         space = VersionSpace(RBF(1.0)(x), y, softness=0.1, offset=1.0)
         run = space.sample(
-            dynamics=dynamics, tol=0.05, max_bounces=300_000, n_draws=10, random_state=SHIFT
+            options=SampleOptions(dynamics=dynamics, max_bounces=300_000),
+            tol=0.05,
+            n_draws=10,
+            random_state=SHIFT,
         )
         assert run.stop_reason == "tol"
         assert run.center_error <= 0.05

@@ -7,15 +7,9 @@ import pickle
 import numpy as np
 import pytest
 from scipy import special, stats
+from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import (
-    ConvergenceWarning,
-    Evidence,
-    InfeasibleError,
-    VersionSpace,
-    _core,
-    kernels,
-)
+from bayespoint import Evidence, InfeasibleError, VersionSpace, _core, kernels
 from helpers import seed
 
 RATES = np.array([0.0, 0.02, 0.1, 0.3])
@@ -88,13 +82,13 @@ def test_orthants(m, method):
     """Orthogonal planes cut the sphere into 2^m equal pieces, for normals of any length."""
     labels = np.resize([1, -1, -1], m)
     space = VersionSpace(np.diag(np.arange(1.0, m + 1)), labels)
-    found = space.log_volume(method=method, random_state=seed(m))
+    found = space.evidence(method=method, random_state=seed(m))
     assert isinstance(found, Evidence)
     assert found.converged
     assert found.method == method
     assert 0 < found.error <= 0.1
     assert abs(found.value + m * math.log(2)) < 4 * found.error
-    finer = space.log_volume(method=method, tol=0.05, random_state=seed(m))
+    finer = space.evidence(method=method, tol=0.05, random_state=seed(m))
     assert finer.error <= 0.05
     assert finer.length >= found.length
     assert abs(finer.value + m * math.log(2)) < 4 * finer.error
@@ -107,19 +101,19 @@ def test_angles():
         x = rng.standard_normal((2, 2))
         x /= np.linalg.norm(x, axis=1, keepdims=True)
         exact = math.log(0.5 - math.acos(x[0] @ x[1]) / (2 * math.pi))
-        found = VersionSpace(x @ x.T, [1, 1]).log_volume(tol=0.05, random_state=seed(index))
+        found = VersionSpace(x @ x.T, [1, 1]).evidence(tol=0.05, random_state=seed(index))
         assert abs(found.value - exact) < 4 * found.error <= 0.2
         x = rng.standard_normal((3, 3))
         x /= np.linalg.norm(x, axis=1, keepdims=True)
         corners = [math.pi - math.acos(x[i] @ x[j]) for i, j in ((0, 1), (1, 2), (0, 2))]
         exact = math.log((sum(corners) - math.pi) / (4 * math.pi))
-        found = VersionSpace(x @ x.T, [1, 1, 1]).log_volume(tol=0.05, random_state=seed(index))
+        found = VersionSpace(x @ x.T, [1, 1, 1]).evidence(tol=0.05, random_state=seed(index))
         assert abs(found.value - exact) < 4 * found.error <= 0.2
 
 
 def test_one_direction_is_refused():
     space = VersionSpace(np.ones((3, 3)), [1, 1, 1])
-    for run in (space.log_volume, lambda: space.evidence(0.2)):
+    for run in (space.evidence, lambda: space.evidence(0.2)):
         with pytest.raises(ValueError, match="gram must be of two dimensions or more"):
             run()
 
@@ -148,7 +142,7 @@ def test_one_ladder_serves_every_rate():
     as_list = space.evidence(RATES.tolist(), tol=0.05, random_state=seed(0))
     np.testing.assert_array_equal(as_list.value, together.value)
     assert space.evidence([0.1], random_state=seed(0)).value.shape == (1,)
-    volume, zero = space.log_volume(random_state=seed(3)), space.evidence(random_state=seed(3))
+    volume, zero = space.evidence(random_state=seed(3)), space.evidence(random_state=seed(3))
     assert volume.value == zero.value
 
 
@@ -225,7 +219,7 @@ def test_fields():
     powers = np.arange(13) * math.log(0.05 / 0.95)
     z = special.logsumexp(found.log_share + powers) + 12 * math.log(0.95)
     assert found.value == pytest.approx(z)
-    bridge = space.log_volume(tol=0.2, random_state=seed(0))
+    bridge = space.evidence(tol=0.2, random_state=seed(0))
     assert bridge.method == "bridge"
     assert bridge.n_rungs >= 2
     assert len(bridge.log_transparency) == len(bridge.mean_violations) == 0
@@ -247,7 +241,7 @@ def test_shares_of_layers():
 
 def test_reports():
     space = gaussian_process(6, index=0)
-    found = space.log_volume(random_state=seed(0))
+    found = space.evidence(random_state=seed(0))
     assert repr(found).startswith(f"<Evidence: {found.value:.6g} ± {found.error:.2g} nats")
     assert "not converged" in repr(dataclasses.replace(found, converged=False))
     text = found.summary()
@@ -286,7 +280,7 @@ def test_callback():
     space = gaussian_process(60, index=3)
     seen = []
     with pytest.warns(ConvergenceWarning):
-        space.log_volume(tol=1e-5, max_length=1e4, callback=seen.append, random_state=seed(0))
+        space.evidence(tol=1e-5, max_length=1e4, callback=seen.append, random_state=seed(0))
     assert seen, "the callback was called"
     assert set(seen[-1]) == {"length", "error"}
 
@@ -319,7 +313,7 @@ def check_certificate(space, error):
 def test_infeasible(method):
     space, fewest = random_labels()
     with pytest.raises(InfeasibleError, match=r"softness") as caught:
-        space.log_volume(method=method, max_length=2000.0, random_state=seed(0))
+        space.evidence(method=method, max_length=2000.0, random_state=seed(0))
     if method == "bridge":  # by the search for a margin, which proves it
         assert caught.value.violations >= fewest
         assert 0 <= caught.value.margin_bound < 1e-6
@@ -344,7 +338,7 @@ def test_infeasible_with_noise_in_one_class():
     x = np.vstack([x, x.sum(axis=0)])
     space = VersionSpace(x @ x.T, [1, 1, 1, -1])  # the sum of three positive values, negative
     with pytest.raises(InfeasibleError, match="violated examples was 1 of 4"):
-        space.log_volume(method="integration", max_length=2000.0, random_state=seed(0))
+        space.evidence(method="integration", max_length=2000.0, random_state=seed(0))
     for pair in ((0.0, 0.2), (0.2, 0.0)):
         found = space.evidence(pair, tol=0.05, random_state=seed(0))
         exact, error = brute_force(space, *pair)
@@ -399,7 +393,7 @@ def test_proven_conflicts():
     """Equal inputs with different labels: minus infinity at a rate of 0, without a run."""
     gram = np.array([[1.0, 1.0, 0.3], [1.0, 1.0, 0.3], [0.3, 0.3, 1.0]])
     space = VersionSpace(gram, [1, -1, 1])
-    for run in (space.log_volume, space.evidence, lambda: space.evidence([0.0, 0.0])):
+    for run in (space.evidence, space.evidence, lambda: space.evidence([0.0, 0.0])):
         with pytest.raises(InfeasibleError, match="examples 0 and 1"):
             run()
     several = space.evidence([0.0, 0.1, 0.0], random_state=seed(0))
@@ -466,7 +460,7 @@ def test_bad_settings(settings, error, text):
         space.evidence(**settings)
     if "label_noise" not in settings:
         with pytest.raises(error, match=text):
-            space.log_volume(**settings)
+            space.evidence(**settings)
 
 
 @pytest.mark.parametrize("method", ["bridge", "integration"])
@@ -478,7 +472,7 @@ def test_a_scale_next_to_the_ends_of_the_range_changes_no_bit(method, power):
 
     def found(scale):
         space = VersionSpace(gram * scale, y, softness=0.25 * scale, offset=0.5 * scale)
-        return space.log_volume(method=method, tol=0.5, random_state=0)
+        return space.evidence(method=method, tol=0.5, random_state=0)
 
     one, scaled = found(1.0), found(2.0**power)
     assert scaled.value == pytest.approx(one.value, abs=3 * np.hypot(one.error, scaled.error))
@@ -489,6 +483,6 @@ def test_singles_of_few_dimensions_have_no_factor():
     x = np.random.default_rng(4).standard_normal((30, 2))
     space = VersionSpace((x @ x.T).astype(np.float32), np.where(x[:, 0] > 0, 1, -1))
     with pytest.raises(FloatingPointError, match="softness > 0 helps"):
-        space.log_volume()
+        space.evidence()
     softened = VersionSpace(space.gram, space.y, softness=1e-3)
-    assert np.isfinite(softened.log_volume(tol=0.5, random_state=0).value)
+    assert np.isfinite(softened.evidence(tol=0.5, random_state=0).value)

@@ -15,8 +15,8 @@ import pytest
 
 from bayespoint import (
     BayesPointClassifier,
-    KernelPerceptron,
     MaxMarginClassifier,
+    SampleOptions,
     VersionSpace,
     _core,
     kernels,
@@ -26,6 +26,7 @@ from bayespoint.estimators.progress import Progress
 from bayespoint.papers import elongated, openness, planar, soft_boundary
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
+from bayespoint.papers.perceptron import KernelPerceptron
 
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
@@ -86,15 +87,17 @@ def again(call):
 CALLS = {
     "VersionSpace": again(soft),
     "sample": lambda: soft().sample(**FOR_EVER),
-    "sample, chord": lambda: hard().sample(dynamics="chord", **FOR_EVER),
-    "sample, flipper": lambda: hard().sample(dynamics="flipper", **FOR_EVER),
-    "sample, sphere": lambda: soft().sample(dynamics=Scattered("specular", "auto"), **FOR_EVER),
+    "sample, chord": lambda: hard().sample(options=SampleOptions(dynamics="chord"), **FOR_EVER),
+    "sample, flipper": lambda: hard().sample(options=SampleOptions(dynamics="flipper"), **FOR_EVER),
+    "sample, sphere": lambda: soft().sample(
+        options=SampleOptions(dynamics=Scattered("specular", "auto")), **FOR_EVER
+    ),
     "sample, near walls": lambda: linear().sample(n_jobs=2, **FOR_EVER),
     "sample, rows": lambda: VersionSpace.from_features(X, NOISY, RBF, softness=0.1).sample(
         **FOR_EVER
     ),
-    "bridge": lambda: soft().log_volume(max_length=1e15, **LONG),
-    "integration": lambda: soft().log_volume(method="integration", max_length=1e15, **LONG),
+    "bridge": lambda: soft().evidence(max_length=1e15, **LONG),
+    "integration": lambda: soft().evidence(method="integration", max_length=1e15, **LONG),
     "evidence": lambda: soft().evidence((0.0, 0.1), max_length=1e15, n_jobs=2, **LONG),
     "correlation_length": lambda: correlation_length(
         soft(), n_pairs=10**5, max_bounces=10**9, random_state=0
@@ -114,7 +117,6 @@ CALLS = {
     "fit, bars": lambda: given(tol=1e-9, verbose=2).fit(X, NOISY),
     "fit, three classes": lambda: given(tol=1e-9).fit(X, NOISY + (X[:, 1] > 0)),
     "refine": lambda: given(tol=0.3).fit(X, NOISY).refine(tol=1e-9),
-    "add_examples": again(lambda: given(tol=0.05).fit(X, NOISY).add_examples(X[:9] + 1, SIGN[:9])),
     "classifier's evidence": lambda: FITTED.evidence(tol=1e-9),
     "log_labeling_probability": again(
         lambda: FITTED.log_labeling_probability(POINTS[:100], np.ones(100), tol=1e-3)
@@ -281,7 +283,7 @@ class Enough(Exception):  # noqa: N818
 WITH_CALLBACK = {
     "sample": lambda stop: soft().sample(callback=stop, **FOR_EVER),
     "sample, two threads": lambda stop: soft().sample(callback=stop, n_jobs=2, **FOR_EVER),
-    "log_volume": lambda stop: soft().log_volume(max_length=1e15, callback=stop, **LONG),
+    "evidence, bridge": lambda stop: soft().evidence(max_length=1e15, callback=stop, **LONG),
     "evidence": lambda stop: soft().evidence(0.1, max_length=1e15, callback=stop, **LONG),
     "onion": lambda stop: soft().onion(max_length=1e15, callback=stop, **LONG),
     "correlation_length": lambda stop: correlation_length(
@@ -355,8 +357,9 @@ def test_what_a_callback_raises_leaves_a_classifier_to_refine_as_it_was(monkeypa
     monkeypatch.setattr(_core, "run", broken)
     with pytest.raises(Enough, match="on the way"):
         model.refine(tol=0.01)
+    model.set_params(warm_start=True)
     with pytest.raises(Enough, match="on the way"):
-        model.add_examples(X[:9] + 1.0, SIGN[:9])
+        model.fit(np.vstack([X, X[:9] + 1.0]), np.r_[NOISY, SIGN[:9]])
     np.testing.assert_array_equal(model.predict_proba(POINTS[:50]), before)
 
 

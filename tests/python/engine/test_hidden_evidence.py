@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import ConvergenceWarning, VersionSpace, kernels
+from bayespoint import VersionSpace, kernels
 from bayespoint.tuning import expectation_propagation
 from helpers import seed
 
@@ -32,18 +33,18 @@ def test_what_lags_behind_the_ladder_shows_in_the_error(softness):
     ).log_evidence
     space = VersionSpace(gram, y, softness=softness, offset=1.0)
     with pytest.warns(ConvergenceWarning, match=r"the rungs indicates a bias of \d"):
-        found = space.log_volume(
+        found = space.evidence(
             method="integration", tol=0.1, max_length=2000.0, random_state=seed(0)
         )
     assert found.lag > 4.5 * 0.1  # more than chance, by the bound of a run without lag below
     assert found.error >= found.lag / 2
     assert abs(found.value - known) < 3.5 * found.error
     assert not found.converged
-    longer = space.log_volume(method="integration", tol=1.0, max_length=1e6, random_state=seed(1))
+    longer = space.evidence(method="integration", tol=1.0, max_length=1e6, random_state=seed(1))
     assert longer.converged
     assert abs(longer.value - known) < 3.5 * longer.error + 0.5
     # A bridge starts inside version space.
-    bridge = space.log_volume(tol=0.1, random_state=seed(0))
+    bridge = space.evidence(tol=0.1, random_state=seed(0))
     assert bridge.converged
     assert abs(bridge.value - longer.value) < 3.5 * math.hypot(bridge.error, longer.error)
     assert abs(bridge.value - known) < 3.5 * bridge.error + 0.5
@@ -71,7 +72,7 @@ def test_without_lag_there_is_no_bias():
         y = np.where(x @ rng.normal(size=6) > 0, 1, -1)
         space = VersionSpace(x @ x.T, y, softness=0.5)
         for method in ("bridge", "integration"):
-            found = space.log_volume(method=method, tol=0.2, random_state=seed(k))
+            found = space.evidence(method=method, tol=0.2, random_state=seed(k))
             ratios.append(found.lag / found.error)
     assert np.abs(ratios).max() < 4.5
     # There is no lag if only some of the passes entered version space.

@@ -15,7 +15,7 @@ import psutil
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import VersionSpace, kernels
+from bayespoint import SampleOptions, VersionSpace, kernels
 from helpers import seed
 
 SLACK = 1.0  # seconds; the engine promises 0.2 on an idle machine
@@ -47,7 +47,7 @@ def endless_onion(method, n_jobs):
 
 CALLS = {
     "opaque": endless,
-    "transparent": partial(endless, transparency=0.2),
+    "transparent": partial(endless, options=SampleOptions(transparency=0.2)),
     "exact onion": partial(endless_onion, "exact"),
     "projected onion": partial(endless_onion, "projected"),
 }

@@ -13,7 +13,7 @@ SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 KILLED = """
     import os, signal, sys, time, warnings
     import numpy as np
-    from bayespoint import VersionSpace, kernels
+    from bayespoint import SampleOptions, VersionSpace, kernels
     from bayespoint.base import io
     from bayespoint.engine import continuation
 
@@ -22,15 +22,16 @@ KILLED = """
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((100, 3))
     space = VersionSpace(kernels.RBF(2.0)(x), np.where(x[:, 0] > 0, 1, -1), softness=0.1)
-    settings = dict(length=float(sys.argv[4]), refresh="pair", random_state=0)
-    whole = space.sample(**settings)
+    settings = dict(length=float(sys.argv[4]), random_state=0)
+    whole = space.sample(**settings, options=SampleOptions(refresh="pair"))
+    options = SampleOptions(refresh="pair", checkpoint=path, every=0.0)
     stamp = lambda: os.stat(path).st_mtime_ns if os.path.exists(path) else 0
     ended = os.WEXITED | os.WNOHANG | os.WNOWAIT
     killed, seen, seen_last = 0, set(), 0
     for k in range(kills):
         child = os.fork()
         if child == 0:
-            space.sample(**settings, checkpoint=path, every=0.0, n_jobs=1 + k % 3)
+            space.sample(**settings, options=options, n_jobs=1 + k % 3)
             os._exit(0)
         while stamp() == seen_last and os.waitid(os.P_PID, child, ended) is None:
             time.sleep(0.001)  # until a state has been written
@@ -41,7 +42,7 @@ KILLED = """
         if os.path.exists(path):  # complete, at any moment
             arrays, _ = io.read(path, continuation.FORMAT, continuation.VERSION)
             seen.add(arrays["bytes"].tobytes())
-    found = space.sample(**settings, checkpoint=path, n_jobs=2)
+    found = space.sample(**settings, options=options, n_jobs=2)
     for name in ("center", "draws", "impulse_center", "hits", "bounces", "functionals"):
         assert np.array_equal(getattr(found, name), getattr(whole, name)), name
     assert found.center_error == whole.center_error

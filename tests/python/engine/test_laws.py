@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayespoint import BayesPointClassifier, VersionSpace
+from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace
 from bayespoint.kernels import RBF
 from bayespoint.results import diagnostics
-from helpers import seed
+from helpers import sample, seed
 
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 ALPHA = 1e-3  # of a whole test, by Bonferroni
@@ -129,7 +129,8 @@ def test_an_orthant_through_the_door(dtype, refresh):
     y = np.where(np.arange(m) % 3 == 1, -1, 1)
     space = VersionSpace(np.eye(m, dtype=dtype), y)
     rate = {} if refresh == "auto" else {"refresh_rate": 2.0}
-    run = space.sample(
+    run = sample(
+        space,
         n_trajectories=24,
         n_draws=100,
         length=300.0,
@@ -155,8 +156,7 @@ def test_rejection_agrees(transparency):
         n_trajectories=16,
         n_draws=400,
         length=1200.0,
-        transparency=transparency,
-        refresh="full",
+        options=SampleOptions(transparency=transparency, refresh="full"),
         random_state=seed(7),
     )
     w = rng.standard_normal((1_500_000, 3))

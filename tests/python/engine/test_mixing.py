@@ -5,10 +5,11 @@ import os
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import ConvergenceWarning, VersionSpace
+from bayespoint import SampleOptions, VersionSpace
 from bayespoint.dynamics import Scattered
-from helpers import angle, cone, polygon_centroid, space_of
+from helpers import angle, cone, polygon_centroid, sample, space_of
 
 SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
@@ -27,8 +28,13 @@ def test_scattered_centers_are_those_of_polygons(average):
             {"dynamics": Scattered("cosine", "auto")},
             {"dynamics": Scattered("specular", "auto"), "refresh": "pair", "refresh_rate": 3.0},
         ):
-            result = space_of(x, y).sample(
-                max_bounces=40_000, average=average, random_state=index, n_jobs=2, **settings
+            result = sample(
+                space_of(x, y),
+                max_bounces=40_000,
+                average=average,
+                random_state=index,
+                n_jobs=2,
+                **settings,
             )
             assert angle(exact, result.center @ x) < 5.0 * result.center_error, settings
 
@@ -39,7 +45,7 @@ def test_centers_of_impulses_are_as_near_as_they_say(tol, settings):
     for index in range(4):
         x, y = cone(m=10, r=3, seed=90 + index)
         space = space_of(x, y)
-        result = space.sample(tol=tol, average="impulse", random_state=index, **settings)
+        result = sample(space, tol=tol, average="impulse", random_state=index, **settings)
         assert result.stop_reason == "tol"
         assert result.center_error <= tol
         assert angle(polygon_centroid(x, y), result.center @ x) < 5.0 * result.center_error
@@ -53,10 +59,12 @@ def test_a_few_impulses_are_not_taken_for_the_center():
         x = rng.standard_normal((100, 10))
         space = VersionSpace(x @ x.T, np.where(x @ rng.standard_normal(10) > 0, 1, -1))
         exact = space.sample(tol=0.003, random_state=seed)
-        found = space.sample(tol=0.05, average="impulse", random_state=seed)
+        found = space.sample(tol=0.05, options=SampleOptions(average="impulse"), random_state=seed)
         error = angle(exact.center @ x, found.center @ x)
         assert error < 3.0 * found.center_error <= 0.15
-        short = space.sample(length=20.0, average="impulse", random_state=seed)
+        short = space.sample(
+            length=20.0, options=SampleOptions(average="impulse"), random_state=seed
+        )
         assert angle(exact.center @ x, short.center @ x) < 3.0 * short.center_error
         assert short.center_error > 2.0 * space.sample(length=20.0, random_state=seed).center_error
 
@@ -65,14 +73,14 @@ def test_scatterer_result():
     x, y = cone(m=10, r=3)
     space = space_of(x, y)
     sphere = Scattered("specular", "auto")
-    result = space.sample(dynamics=sphere, length=100.0, random_state=SHIFT)
+    result = space.sample(options=SampleOptions(dynamics=sphere), length=100.0, random_state=SHIFT)
     nearest = math.asin((space.margins(result.center) / np.linalg.norm(x, axis=1)).min())
     assert 0.2 * nearest < result.scatterer < 1.5 * nearest  # the first center is rough
     assert result.scatterings.sum() > 0
     assert result.stop_reason == "length"
     assert f"hit {result.scatterings.sum()} times" in result.summary()
     sphere = Scattered("specular", 0.3 * result.scatterer)
-    smaller = space.sample(dynamics=sphere, length=100.0, random_state=SHIFT)
+    smaller = space.sample(options=SampleOptions(dynamics=sphere), length=100.0, random_state=SHIFT)
     assert smaller.scatterer == 0.3 * result.scatterer
     assert smaller.scatterings.sum() < result.scatterings.sum()
     plain = space.sample(length=100.0, random_state=SHIFT)
@@ -84,7 +92,9 @@ def test_scatterer_result():
 def test_cosine_law_behind_transparent_walls():
     x, y = cone(m=12, r=4)
     result = space_of(x, y).sample(
-        dynamics=Scattered(), transparency=0.2, length=600.0, random_state=SHIFT
+        options=SampleOptions(dynamics=Scattered(), transparency=0.2),
+        length=600.0,
+        random_state=SHIFT,
     )
     assert result.crossings.sum() > 0
     assert result.mean_violations > 0
@@ -109,18 +119,18 @@ def test_refused(settings, error, text):
 def test_refused_in_a_run():
     space = space_of(*cone())
     with pytest.raises(ValueError, match="transparency must be 0 with dynamics=Scattered"):
-        space.sample(dynamics=Scattered("cosine", "auto"), transparency=0.1)
+        space.sample(options=SampleOptions(dynamics=Scattered("cosine", "auto"), transparency=0.1))
     with pytest.raises(ValueError, match="scatterer must be at least 1e-6 and smaller than"):
-        space.sample(dynamics=Scattered("cosine", 1.5))
+        space.sample(options=SampleOptions(dynamics=Scattered("cosine", 1.5)))
 
 
 def test_a_small_sphere_does_not_lose_the_ball():
     """A normal of length 1 - cos(radius)^2 would give the direction its rounding error of 1e-7."""
     x, y = cone(m=10, r=3)
     run = space_of(x, y).sample(
-        dynamics=Scattered("specular", 1e-4),
-        refresh="pair",
-        refresh_rate=1.0,
+        options=SampleOptions(
+            dynamics=Scattered("specular", 1e-4), refresh="pair", refresh_rate=1.0
+        ),
         length=5e4,
         random_state=SHIFT,
     )
@@ -135,7 +145,7 @@ def test_a_small_sphere_does_not_lose_the_ball():
 def test_orthogonal_planes_have_cycles(m):
     with pytest.warns(ConvergenceWarning) as warned:
         result = VersionSpace(np.eye(m), np.ones(m)).sample(
-            refresh=None, length=50.0, random_state=SHIFT
+            options=SampleOptions(refresh=None), length=50.0, random_state=SHIFT
         )
     assert any("4 of 4 trajectories go round a short cycle" in str(w.message) for w in warned)
     # Every great circle is a cycle that meets each plane twice.
@@ -155,10 +165,10 @@ def test_cycles_in_triangles():
 
     settings = {"length": 200.0, "random_state": SHIFT}
     with pytest.warns(ConvergenceWarning, match="4 of 4 trajectories go round a short cycle"):
-        result = triangle(math.pi / 4).sample(refresh=None, **settings)
+        result = triangle(math.pi / 4).sample(options=SampleOptions(refresh=None), **settings)
     # The mirrors are 5 great circles, and any other crosses each of them twice.
     assert set(result.cycles.tolist()) <= {5, 10}
-    assert not triangle(1.0).sample(refresh=None, **settings).cycles.any()
+    assert not triangle(1.0).sample(options=SampleOptions(refresh=None), **settings).cycles.any()
     assert not triangle(math.pi / 4).sample(**settings).cycles.any()
 
 
@@ -175,7 +185,7 @@ def test_cycles_in_triangles():
 def test_ordinary_runs_have_no_cycles(settings):
     for index in range(3):
         x, y = cone(m=60, r=8, seed=30 + index)
-        result = space_of(x, y).sample(length=300.0, random_state=index, **settings)  # no warning
+        result = sample(space_of(x, y), length=300.0, random_state=index, **settings)  # no warning
         assert not result.cycles.any()
         assert result.missed.max() < 0.05
 
@@ -183,14 +193,18 @@ def test_ordinary_runs_have_no_cycles(settings):
 def test_a_bare_billiard_of_many_planes_has_no_short_cycle():
     for index in range(3):
         x, y = cone(m=100, r=20, seed=50 + index)
-        result = space_of(x, y).sample(refresh=None, tol=0.05, random_state=index)
+        result = space_of(x, y).sample(
+            options=SampleOptions(refresh=None), tol=0.05, random_state=index
+        )
         assert not result.cycles.any()
 
 
 @pytest.mark.filterwarnings("ignore:the trajectories disagree")  # draws repeat with the cycle
 def test_to_and_fro_fills_two_dimensions():
     x, y = cone(m=6, r=2)
-    result = space_of(x, y).sample(refresh=None, length=100.0, random_state=SHIFT)
+    result = space_of(x, y).sample(
+        options=SampleOptions(refresh=None), length=100.0, random_state=SHIFT
+    )
     assert not result.cycles.any()
 
 
@@ -200,7 +214,7 @@ def test_what_a_trajectory_missed():
     x = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [-1, 1, 1]])
     space = VersionSpace(x @ x.T, [1, 1, 1, 1])
     settings = {"length": 3000.0, "n_trajectories": 16, "random_state": SHIFT}
-    bare = space.sample(refresh=None, **settings)
+    bare = space.sample(options=SampleOptions(refresh=None), **settings)
     assert (bare.missed > 0.1).any()
     assert (bare.missed == 0).any()
     clear = 0

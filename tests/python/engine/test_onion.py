@@ -11,8 +11,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import special
+from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import ConvergenceWarning, InfeasibleError, OnionTable, VersionSpace
+from bayespoint import InfeasibleError, OnionTable, SampleOptions, VersionSpace
 from helpers import SHIFT, dual_angle
 
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
@@ -127,7 +128,7 @@ def test_version_space_is_that_of_the_billiard():
     x, y = taught(30, 6, 7)
     space = VersionSpace(x @ x.T, y)
     billiard = space.sample(tol=0.01, random_state=SHIFT)
-    volume = space.log_volume(tol=0.05, random_state=SHIFT)
+    volume = space.evidence(tol=0.05, random_state=SHIFT)
     for method in ("exact", "projected"):
         table = quiet(space, (1, 1), method=method, tol=0.01)
         off = dual_angle(space, table.center(0, 0), billiard.center)
@@ -164,7 +165,7 @@ def test_weights_of_the_soft_posterior_give_its_center(kappa):
     table = quiet(space, (9, 9), volume_tol=0.03, **CAREFUL)
     powers = np.add.outer(np.arange(10), np.arange(10))
     center = table.combine(kappa**powers)
-    sample = space.sample(transparency=kappa, tol=0.005, random_state=SHIFT)
+    sample = space.sample(options=SampleOptions(transparency=kappa), tol=0.005, random_state=SHIFT)
     # The error of a mixture is at most that of its worst layer with a weight that matters.
     mass = kappa**powers * np.exp(table.log_volume)
     parts = np.nan_to_num(mass * table.center_norm)

@@ -6,11 +6,12 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import ConvergenceWarning, VersionSpace
+from bayespoint import SampleOptions, VersionSpace
 from bayespoint.engine.settings import SampleSettings
 from bayespoint.results import billiard
-from helpers import cone, seed, space_of
+from helpers import cone, sample, seed, space_of
 
 # Long enough for a busy machine.
 SLOW = 20.0
@@ -33,7 +34,7 @@ def test_time_ends_a_run_with_what_there_is(max_time, settings):
     space = soft_space() if "dynamics" not in settings else space_of(*cone())
     began = time.monotonic()
     with pytest.warns(ConvergenceWarning, match="when max_time ended the run"):
-        result = space.sample(tol=1e-9, max_time=max_time, random_state=seed(0), **settings)
+        result = sample(space, tol=1e-9, max_time=max_time, random_state=seed(0), **settings)
     assert time.monotonic() - began < SLOW
     assert result.stop_reason == "max_time"
     assert "max_time" in result.summary()
@@ -50,7 +51,9 @@ def test_an_error_that_cannot_be_estimated_is_infinite():
     """One trajectory with a single piece of path."""
     space = VersionSpace(np.eye(30), np.ones(30))
     with pytest.warns(ConvergenceWarning, match="center_error is inf"):
-        result = space.sample(max_bounces=1, n_trajectories=1, random_state=seed(0))
+        result = space.sample(
+            options=SampleOptions(max_bounces=1), n_trajectories=1, random_state=seed(0)
+        )
     assert result.center_error == math.inf
 
 
@@ -60,13 +63,15 @@ def test_a_run_ended_by_time_can_be_continued():
         short = space.sample(tol=1e-9, max_time=0.3, random_state=seed(0))
     most = 2 * int((short.bounces + short.crossings).max())
     with pytest.warns(ConvergenceWarning):
-        longer = space.sample(continue_from=short, tol=1e-9, max_bounces=most)
+        longer = space.sample(
+            options=SampleOptions(continue_from=short, max_bounces=most), tol=1e-9
+        )
     with pytest.warns(ConvergenceWarning):
-        once = space.sample(tol=1e-9, max_bounces=most, random_state=seed(0))
+        once = space.sample(tol=1e-9, options=SampleOptions(max_bounces=most), random_state=seed(0))
     np.testing.assert_array_equal(longer.center, once.center)
     np.testing.assert_array_equal(longer.draws, once.draws)
     with pytest.warns(ConvergenceWarning):
-        again = space.sample(continue_from=short, tol=1e-9, max_time=0.2)
+        again = space.sample(options=SampleOptions(continue_from=short), tol=1e-9, max_time=0.2)
     assert again.stop_reason == "max_time"
     assert again.length > short.length
 
@@ -77,8 +82,8 @@ def test_time_with_a_checkpoint_and_a_callback(tmp_path):
     lengths = []
     for _ in range(2):
         with pytest.warns(ConvergenceWarning):
-            run = space.sample(
-                checkpoint=tmp_path / "run.npz", callback=seen.append, n_jobs=2, **settings
+            run = sample(
+                space, checkpoint=tmp_path / "run.npz", callback=seen.append, n_jobs=2, **settings
             )
         assert run.stop_reason == "max_time"
         lengths.append(run.length)
@@ -122,7 +127,12 @@ def test_a_run_with_a_tolerance_ends_with_draws_that_suffice(average, settings):
         space = soft_space(100, 1.0) if index else soft_space(40, 0.3)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            result = space.sample(tol=0.5, average=average, random_state=seed(index), **settings)
+            result = space.sample(
+                tol=0.5,
+                options=SampleOptions(average=average),
+                random_state=seed(index),
+                **settings,
+            )
         assert result.stop_reason == "tol"
         t, n = result.draws.shape[:2]
         assert result.ess >= max(min(100.0, t * n / 2), t * n / 4)
@@ -132,6 +142,8 @@ def test_a_run_with_a_tolerance_ends_with_draws_that_suffice(average, settings):
 
 def test_another_limit_that_ends_a_run_before_its_draws_suffice_is_told():
     with pytest.warns(ConvergenceWarning, match=r"when max_bounces \(.*\) ended the run"):
-        result = soft_space().sample(tol=0.5, max_bounces=200, random_state=seed(0))
+        result = soft_space().sample(
+            tol=0.5, options=SampleOptions(max_bounces=200), random_state=seed(0)
+        )
     assert result.stop_reason == "max_bounces"
     assert result.center_error < 0.5

@@ -8,17 +8,12 @@ import pickle
 import numpy as np
 import pytest
 from scipy import optimize
+from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import (
-    BilliardResult,
-    ConvergenceWarning,
-    InfeasibleError,
-    VersionSpace,
-    kernels,
-)
+from bayespoint import BilliardResult, InfeasibleError, SampleOptions, VersionSpace, kernels
 from bayespoint.datasets import load_banana
 from bayespoint.results import billiard, diagnostics
-from helpers import dual_angle, seed
+from helpers import dual_angle, sample, seed
 
 
 def cone(m=20, r=5, index=0):
@@ -219,7 +214,9 @@ def test_impulses_have_the_sign_of_the_labels(long_run):
 def test_center_of_an_orthant(m, refresh):
     labels = np.resize([1, -1, -1], m)
     space = VersionSpace(np.diag(np.arange(1.0, m + 1)), labels)
-    result = space.sample(length=3000.0, refresh=refresh, random_state=seed(5))
+    result = space.sample(
+        length=3000.0, options=SampleOptions(refresh=refresh), random_state=seed(5)
+    )
     exact = labels / np.sqrt(np.arange(1.0, m + 1))
     assert result.center_error < 0.02
     assert dual_angle(space, result.center, exact) < 4 * result.center_error
@@ -231,7 +228,7 @@ def test_center_of_an_orthant(m, refresh):
 def test_which_center_is_asked_for():
     space = VersionSpace(*cone())
     runs = [
-        space.sample(length=200.0, random_state=seed(0), average=average)
+        space.sample(length=200.0, random_state=seed(0), options=SampleOptions(average=average))
         for average in ("arc", "impulse")
     ]
     for run in runs:
@@ -250,11 +247,13 @@ def test_stop_reasons():
     assert finer.stop_reason == "tol"
     assert finer.center_error <= 0.005
     assert finer.length > 5 * by_tol.length
-    counted = space.sample(max_bounces=50_000, random_state=seed(0))
+    counted = space.sample(options=SampleOptions(max_bounces=50_000), random_state=seed(0))
     assert counted.stop_reason == "max_bounces"
     # All trajectories end at the path length of one of them.
     assert 40_000 <= counted.bounces.max() <= 60_000
-    both = space.sample(length=100.0, max_bounces=1_000_000, random_state=seed(0))
+    both = space.sample(
+        length=100.0, options=SampleOptions(max_bounces=1_000_000), random_state=seed(0)
+    )
     assert both.stop_reason == "length"
 
 
@@ -264,7 +263,7 @@ def test_warnings():
         ConvergenceWarning,
         match=r"the estimated center_error is \S+ radians \(tol=0.0001 was asked for\)",
     ):
-        space.sample(tol=1e-4, max_bounces=20_000, random_state=seed(0))
+        space.sample(tol=1e-4, options=SampleOptions(max_bounces=20_000), random_state=seed(0))
     result = space.sample(length=1000.0, n_draws=100, random_state=seed(0))
     assert result.convergence_messages(None) == []
     assert result.convergence_messages(0.5) == []
@@ -310,7 +309,7 @@ def test_trajectories_that_cannot_have_met():
     x = np.array([[0.0, 1, 0], [-1e-6, 1, 0], [0, 0, 1]])
     space = VersionSpace(x @ x.T, [1, -1, 1])
     with pytest.warns(ConvergenceWarning, match="the estimated center_error is inf"):
-        result = space.sample(max_bounces=100_000, random_state=seed(0))
+        result = space.sample(options=SampleOptions(max_bounces=100_000), random_state=seed(0))
     assert np.isinf(result.center_error)
     assert "inf" in result.summary()
 
@@ -327,12 +326,14 @@ def test_a_trap_that_does_not_catch_says_so():
 def test_start():
     space = VersionSpace(*cone())
     inside = space.max_margin().dual_coef
-    result = space.sample(length=200.0, start=inside, random_state=seed(0))
+    result = space.sample(length=200.0, options=SampleOptions(start=inside), random_state=seed(0))
     assert result.start == ("given",) * 4
     outside = -inside
     with pytest.raises(ValueError, match=r"start must be in version space.* violates 20 of 20"):
-        space.sample(length=200.0, start=outside)
-    mixed = space.sample(length=200.0, start=outside, transparency=0.5, random_state=seed(0))
+        space.sample(length=200.0, options=SampleOptions(start=outside))
+    mixed = space.sample(
+        length=200.0, options=SampleOptions(start=outside, transparency=0.5), random_state=seed(0)
+    )
     assert mixed.mean_violations > 0
 
 
@@ -340,13 +341,19 @@ def test_transparent_walls():
     """With fully transparent walls the prior is sampled: half the labels are wrong on average."""
     m = 12
     space = VersionSpace(np.eye(m), np.ones(m), softness=0.5)
-    free = space.sample(length=3000.0, transparency=1.0, refresh="full", random_state=seed(0))
+    free = space.sample(
+        length=3000.0, options=SampleOptions(transparency=1.0, refresh="full"), random_state=seed(0)
+    )
     assert free.bounces.sum() == 0
     assert free.crossings.sum() > 0
     assert free.mean_violations == pytest.approx(m / 2, abs=0.3)
     # Independent labels, each violated with odds kappa.
     for kappa in (0.1, (0.5, 0.25)):
-        half = space.sample(length=3000.0, transparency=kappa, refresh="full", random_state=seed(0))
+        half = space.sample(
+            length=3000.0,
+            options=SampleOptions(transparency=kappa, refresh="full"),
+            random_state=seed(0),
+        )
         odds = kappa if isinstance(kappa, float) else kappa[1]
         assert half.mean_violations == pytest.approx(m * odds / (1 + odds), rel=0.1)
 
@@ -387,14 +394,16 @@ def test_invariances():
     gram, labels = cone(m=15, r=4)
     run = {"length": 3000.0, "refresh": "pair"}
     space = VersionSpace(gram, labels)
-    base = space.sample(random_state=seed(0), **run)
+    base = sample(space, random_state=seed(0), **run)
     scale = np.exp(np.random.default_rng(seed(0)).uniform(-2, 2, 15))
     order = np.random.default_rng(seed(1)).permutation(15)
-    scaled = VersionSpace(gram * np.outer(scale, scale), labels).sample(random_state=seed(1), **run)
-    permuted = VersionSpace(gram[order][:, order], labels[order]).sample(
-        random_state=seed(2), **run
+    scaled = sample(
+        VersionSpace(gram * np.outer(scale, scale), labels), random_state=seed(1), **run
     )
-    flipped = VersionSpace(gram, -labels).sample(random_state=seed(3), **run)
+    permuted = sample(
+        VersionSpace(gram[order][:, order], labels[order]), random_state=seed(2), **run
+    )
+    flipped = sample(VersionSpace(gram, -labels), random_state=seed(3), **run)
     back = np.empty(15)
     back[order] = permuted.center
     for result, center in [
@@ -409,7 +418,9 @@ def test_invariances():
 def test_callback_sees_progress():
     space = VersionSpace(*cone(m=200, r=50))
     seen = []
-    space.sample(max_bounces=1_000_000, callback=seen.append, random_state=seed(0))
+    space.sample(
+        options=SampleOptions(max_bounces=1_000_000), callback=seen.append, random_state=seed(0)
+    )
     assert seen, "the callback was called"
     assert set(seen[-1]) == {"length", "bounces", "center_error"}
     assert seen[-1]["bounces"] >= seen[0]["bounces"] >= 0
@@ -474,7 +485,9 @@ def test_a_corner_is_not_taken_for_the_whole(index):
     some = np.random.default_rng(seed(index)).permutation(len(X))[:400]
     space = VersionSpace(kernels.RBF(0.5)(X[some]), y[some])
     with pytest.warns(ConvergenceWarning) as told:
-        result = space.sample(tol=0.05, max_bounces=30_000, random_state=seed(index))
+        result = space.sample(
+            tol=0.05, options=SampleOptions(max_bounces=30_000), random_state=seed(index)
+        )
     assert result.stop_reason == "max_bounces"
     assert any("the trajectories disagree: R-hat is" in str(w.message) for w in told)
 
@@ -484,7 +497,7 @@ def test_a_callback_is_one_from_the_beginning():
     space = VersionSpace(np.eye(3), [1, 1, -1], softness=0.1)
     for call in (
         space.sample,
-        space.log_volume,
+        space.evidence,
         space.evidence,
         space.feasible_point,
         space.max_margin,
@@ -498,7 +511,11 @@ def test_a_callback_is_one_from_the_beginning():
 def test_a_start_is_a_direction(size):
     space = VersionSpace(np.eye(2), [1, -1])
     one, other = (
-        space.sample(length=100.0, start=scale * np.array([1.0, -2.0]), random_state=seed(0))
+        space.sample(
+            length=100.0,
+            options=SampleOptions(start=scale * np.array([1.0, -2.0])),
+            random_state=seed(0),
+        )
         for scale in (1.0, size)
     )
     np.testing.assert_allclose(other.center, one.center, rtol=1e-9)

@@ -184,7 +184,7 @@ def test_weights_out_of_range(weights):
         BayesPointClassifier(class_weight=weights, **GIVEN).fit(*overlapping())
 
 
-def test_refine_and_more_examples_take_the_present_weights():
+def test_refine_takes_the_present_weights():
     X, y = overlapping()
     plain = BayesPointClassifier(random_state=seed(0), tol=0.2, **GIVEN).fit(X[:60], y[:60])
     draws = plain.billiard_.draws
@@ -194,11 +194,12 @@ def test_refine_and_more_examples_take_the_present_weights():
     odds = special.logit(plain.predict_proba(X)[:, 1])
     plain.set_params(class_weight=None).refine(tol=0.2)
     np.testing.assert_allclose(odds - special.logit(plain.predict_proba(X)[:, 1]), np.log(4))
-    plain.set_params(class_weight="balanced").add_examples(X[60:], y[60:])
-    np.testing.assert_allclose(plain.class_weight_, len(y) / 2 / np.bincount(y))
+    plain.set_params(class_weight="balanced").refine(tol=0.2)
+    balanced = 60 / 2 / np.bincount(y[:60])
+    np.testing.assert_allclose(plain.class_weight_, balanced)
     with pytest.raises(ValueError, match="class_weight"):
         plain.set_params(class_weight={0: 1.0, 1: 0.0}).refine(tol=0.2)
-    np.testing.assert_allclose(plain.class_weight_, len(y) / 2 / np.bincount(y))
+    np.testing.assert_allclose(plain.class_weight_, balanced)
 
 
 def test_reweighted_and_stored_posteriors_keep_the_weights(tmp_path):

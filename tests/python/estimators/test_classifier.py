@@ -571,6 +571,7 @@ def test_max_iter_limits_search_and_bounces():
     assert model.softness_ == pytest.approx(tried[tried[:, -1].argmax(), -5], rel=0.1)
     assert model.billiard_.stop_reason == "max_bounces"
     assert model.billiard_.bounces.max() <= 7
+    assert model.n_iter_ == model.billiard_.bounces.max()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         free = BayesPointClassifier(random_state=0).fit(X, y)

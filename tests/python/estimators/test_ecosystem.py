@@ -23,13 +23,9 @@ from sklearn.model_selection import (
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from bayespoint import (
-    TRUSTED_TYPES,
-    BayesPointClassifier,
-    KernelPerceptron,
-    MaxMarginClassifier,
-    kernels,
-)
+from bayespoint import BayesPointClassifier, MaxMarginClassifier, kernels
+from bayespoint.export import TRUSTED_TYPES
+from bayespoint.papers.perceptron import KernelPerceptron
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 NAMES = ["mass", "age", "dose"]
@@ -213,7 +209,7 @@ OF_CALIBRATION = (
 
 A_NEW_PROCESS = """
 import bayespoint, numpy, polars, skops.io, sys
-trusted = [*bayespoint.TRUSTED_TYPES, *sys.argv[1:]]
+trusted = [*bayespoint.export.TRUSTED_TYPES, *sys.argv[1:]]
 inputs = numpy.load("inputs.npy")
 for name in ("model", "calibrated"):
     model = skops.io.load(f"{name}.skops", trusted=trusted)

@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from bayespoint import (
     InfeasibleError,
     MaxMarginClassifier,
+    SampleOptions,
     VersionSpace,
     kernels,
 )
@@ -194,7 +195,7 @@ def test_the_margin_tends_to_the_center_with_softness():
     angles = []
     for softness in (0.1, 1.0, 10.0, 100.0):
         space = VersionSpace(gram, y, softness=softness)
-        center = space.sample(tol=0.01, refresh="full", random_state=SEED)
+        center = space.sample(tol=0.01, options=SampleOptions(refresh="full"), random_state=SEED)
         c, w = center.center, space.max_margin().dual_coef
         inner = c @ gram @ w + softness * c @ w
         angles.append(np.arccos(min(1.0, inner)))

@@ -52,7 +52,7 @@ FITTED = {
 
 def by_skops(fitted):
     others = ["sklearn.gaussian_process.kernels.RBF", "scipy.sparse._csr.csr_array"]
-    trusted = [*bayespoint.TRUSTED_TYPES, *others]
+    trusted = [*bayespoint.export.TRUSTED_TYPES, *others]
     return skops.io.loads(skops.io.dumps(fitted), trusted=trusted)
 
 
@@ -119,18 +119,12 @@ def test_a_loaded_model_continues_with_the_same_bits(name, more):
     same(by_pickle(again).refine(2.0), again.refine(2.0))
 
 
-def test_a_loaded_model_takes_more_examples_and_continues():
-    fitted, labels = FITTED["default"], np.where(NEW[:, 0] > 0, "yes", "no")
-    again = by_pickle(fitted).add_examples(NEW, labels)
-    whole = copy.deepcopy(fitted).add_examples(NEW, labels)
-    same(again, whole)
-    same(by_pickle(again).refine(3.0), whole.refine(3.0))
-
-
 def test_a_run_from_a_given_start_is_saved_with_its_state():
     """Its seed does not repeat it."""
-    fitted = model(kernel="linear", softness=0.0).fit(X, X[:, 0] > 0)
-    fitted.add_examples(NEW[:1] + np.array([9.0, 0.0, 0.0]), [True])
+    fitted = model(kernel="linear", softness=0.0, standardize=False, warm_start=True)
+    fitted.fit(X, X[:, 0] > 0)
+    more = np.vstack([X, NEW[:1] + np.array([9.0, 0.0, 0.0])])
+    fitted.fit(more, more[:, 0] > 0)
     assert "given" in fitted.billiard_.start
     again = by_pickle(fitted)
     assert "bytes" in again.billiard_.state

@@ -10,20 +10,14 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bayespoint import (
-    BayesPointClassifier,
-    KernelPerceptron,
-    LayerChoice,
-    MaxMarginClassifier,
-    VersionSpace,
-    _core,
-)
+from bayespoint import BayesPointClassifier, LayerChoice, MaxMarginClassifier, VersionSpace, _core
 from bayespoint.bounds import RiskBounds
 from bayespoint.datasets import make_teacher
 from bayespoint.kernels import RBF
 from bayespoint.papers import elongated, openness, planar, soft_boundary
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
+from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.results import Estimate
 from helpers import seed
 
@@ -73,7 +67,7 @@ def results():
         return {
             "VersionSpace": space,
             "BilliardResult": run,
-            "Evidence": space.log_volume(tol=0.5, random_state=seed(0)),
+            "Evidence": space.evidence(tol=0.5, random_state=seed(0)),
             "Evidence of several rates": space.evidence(
                 [0.0, 0.1, 0.2], tol=0.5, random_state=seed(0)
             ),

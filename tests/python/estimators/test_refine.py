@@ -207,93 +207,6 @@ def test_what_cannot_be_refined(arguments, text):
         model().refine(1.0)
 
 
-# --- more examples ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_more_examples_have_the_law_of_all(n_classes):
-    X, y = data(n_classes)
-    settings = {"kernel": kernels.RBF(2.0), "tol": 0.02}
-    added = model(**settings).fit(X[:60], y[:60]).add_examples(X[60:], y[60:])
-    whole = model(**settings | {"random_state": SEED + 1}).fit(X, y)
-    np.testing.assert_array_equal(added.X_fit_, X)
-    assert added.dual_coef_.shape == whole.dual_coef_.shape
-    gram = kernels.RBF(2.0)(X) + 1.0 + 0.1 * np.eye(len(X))
-    for a, b in zip(results(added), results(whole), strict=True):
-        cosine = float(a.center @ gram @ b.center)
-        assert np.arccos(min(cosine, 1.0)) < 5 * np.hypot(a.center_error, b.center_error)
-    np.testing.assert_allclose(added.predict_proba(X), whole.predict_proba(X), atol=0.1)
-
-
-def test_balls_start_at_the_old_center_where_it_is_inside():
-    X, y = separable()
-    fitted = model(**PLANE).fit(X[:30], y[:30])
-    assert set(fitted.billiard_.start) <= {"light_trap", "max_margin"}
-    kind = fitted.predict(X[30:]) == y[30:]
-    right, wrong = np.flatnonzero(kind) + 30, np.flatnonzero(~kind) + 30
-    inside = copy.deepcopy(fitted).add_examples(X[right], y[right])
-    assert set(inside.billiard_.start) == {"given"}
-    assert inside.score(X[right], y[right]) == 1.0
-    assert len(wrong) > 0, "another seed would do"
-    outside = copy.deepcopy(fitted).add_examples(X[wrong], y[wrong])
-    assert set(outside.billiard_.start) <= {"light_trap", "max_margin"}
-    assert outside.score(X[wrong], y[wrong]) == 1.0
-
-
-def test_labels_are_those_of_the_fit():
-    X, y = data()
-    names = np.array(["no", "yes"])[y]
-    fitted = model().fit(X[:60], names[:60])
-    with pytest.raises(ValueError, match=r"classes seen in fit, \['no', 'yes'\]; got"):
-        fitted.add_examples(X[60:62], ["yes", "perhaps"])
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        fitted.add_examples(X[60:63], ["yes", "no"])
-    with pytest.raises(ValueError, match="y must have shape"):
-        fitted.add_examples(X[60:61], [["yes"]])
-    with pytest.raises(ValueError, match="features"):
-        fitted.add_examples(X[60:62, :3], ["yes", "no"])
-    assert fitted.add_examples(X[60:61], ["yes"]).dual_coef_.shape == (1, 61)
-
-
-def test_weights_of_classes_are_those_of_all_examples():
-    X, y = data()
-    settings = {"class_weight": "balanced", "kernel": kernels.RBF(2.0)}
-    order = np.argsort(y, kind="stable")
-    X, y = X[order], y[order]
-    added = model(**settings).fit(X[:60], y[:60]).add_examples(X[60:], y[60:])
-    whole = model(**settings).fit(X, y)
-    np.testing.assert_array_equal(added.class_weight_, whole.class_weight_)
-
-
-def test_sets_and_matrices():
-    words = [{"a", "b"}, {"b"}, {"c"}, {"c", "d"}]
-    fitted = model(kernel=kernels.SetIntersection(2.0)).fit(words, [0, 0, 1, 1])
-    fitted.add_examples([{"a", "e"}, {"d"}], [0, 1])
-    assert fitted.dual_coef_.shape == (1, 6)
-    assert fitted.predict([{"e"}]) == [0]
-    X, y = data()
-    with pytest.raises(ValueError, match="needs inputs"):
-        model(kernel="precomputed").fit(kernels.RBF(2.0)(X), y).add_examples(X, y)
-
-
-def test_an_interrupted_continuation_changes_nothing(monkeypatch):
-    X, y = data()
-    fitted = model(kernel=kernels.RBF(2.0), softness=0.0).fit(X[:60], y[:60])
-    before = pickle.dumps(fitted)
-    with pytest.raises(InfeasibleError):
-        fitted.add_examples(X[:1], 1 - y[:1])
-    assert pickle.dumps(fitted) == before
-
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(sampling, "sample", interrupted)
-    for work in (lambda: fitted.refine(1.0), lambda: fitted.add_examples(X[60:], y[60:])):
-        with pytest.raises(KeyboardInterrupt):
-            work()
-        assert pickle.dumps(fitted) == before
-
-
 # --- warm_start ------------------------------------------------------------------------------
 
 
@@ -326,6 +239,30 @@ def test_other_settings_start_at_the_old_center(change):
     assert new.burn_in > 0
     # A run with other settings is not continued.
     assert new.draws.shape[:2] == (warm.n_trajectories, warm.n_draws)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_more_examples_have_the_law_of_all(n_classes):
+    X, y = data(n_classes)
+    settings = {"kernel": kernels.RBF(2.0), "tol": 0.02}
+    added = model(**settings, warm_start=True).fit(X[:60], y[:60]).fit(X, y)
+    whole = model(**settings | {"random_state": SEED + 1}).fit(X, y)
+    gram = kernels.RBF(2.0)(whole.X_fit_) + 1.0 + 0.1 * np.eye(len(X))
+    for a, b in zip(results(added), results(whole), strict=True):
+        cosine = float(a.center @ gram @ b.center)
+        assert np.arccos(min(cosine, 1.0)) < 5 * np.hypot(a.center_error, b.center_error)
+    np.testing.assert_allclose(added.predict_proba(X), whole.predict_proba(X), atol=0.1)
+
+
+def test_what_was_found_is_kept_with_more_examples():
+    X, y = data()
+    found = BayesPointClassifier(random_state=SEED, warm_start=True).fit(X[:60], y[:60])
+    kernel, softness = found.kernel_, found.softness_
+    found.set_params(kernel=kernel, softness=softness, calibration="leave-one-out").fit(X, y)
+    assert found.tuning_ is None
+    assert (found.kernel_, found.softness_) == (kernel, softness)
+    assert found.calibration_ != 1
+    assert len(found.X_fit_) == len(X)
 
 
 def test_more_rows_start_at_the_old_center_and_others_do_not():
@@ -371,3 +308,21 @@ def test_a_search_may_be_warm():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         same(warm.fit(X, y), BayesPointClassifier(random_state=SEED).fit(X, y), X)
+
+
+def test_an_interrupted_continuation_changes_nothing(monkeypatch):
+    X, y = data()
+    fitted = model(kernel=kernels.RBF(2.0), softness=0.0, warm_start=True).fit(X[:60], y[:60])
+    before = pickle.dumps(fitted)
+    with pytest.raises(InfeasibleError):
+        fitted.fit(np.vstack([X[:60], X[:1]]), np.r_[y[:60], 1 - y[:1]])
+    assert pickle.dumps(fitted) == before
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sampling, "sample", interrupted)
+    for work in (lambda: fitted.refine(1.0), lambda: fitted.fit(X, y)):
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert pickle.dumps(fitted) == before

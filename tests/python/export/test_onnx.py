@@ -11,13 +11,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bayespoint import (
-    BayesPointClassifier,
-    KernelPerceptron,
-    MaxMarginClassifier,
-    kernels,
-)
+from bayespoint import BayesPointClassifier, MaxMarginClassifier, kernels
 from bayespoint.export.onnx import to_onnx
+from bayespoint.papers.perceptron import KernelPerceptron
 from helpers import seed
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")

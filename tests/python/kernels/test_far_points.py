@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bayespoint import BayesPointClassifier, KernelPerceptron, MaxMarginClassifier, kernels
+from bayespoint import BayesPointClassifier, MaxMarginClassifier, kernels
+from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.posterior import predictive
 from helpers import seed
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.kernel_approximation import Nystroem
 
-from bayespoint import InfeasibleError, VersionSpace, bounds, kernels
+from bayespoint import InfeasibleError, SampleOptions, VersionSpace, bounds, kernels
 from bayespoint.base import memory as base_memory
 from bayespoint.base.linalg import factorize
 from bayespoint.dynamics import Scattered
@@ -15,6 +15,7 @@ from bayespoint.kernels import RBF, Laplacian, Linear, Polynomial
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
 from helpers import SHIFT as SEED
+from helpers import sample
 
 KERNELS = [
     Linear(),
@@ -64,12 +65,14 @@ def test_singles_are_borrowed_and_give_the_bits_of_their_doubles():
     assert np.shares_memory(space.gram, singles)
     run = {"length": 20.0, "n_draws": 5, "random_state": 1}
     for refresh in ["auto", "pair", "full"]:
-        found, expected = (s.sample(refresh=refresh, **run) for s in (space, twin))
+        found, expected = (
+            s.sample(options=SampleOptions(refresh=refresh), **run) for s in (space, twin)
+        )
         np.testing.assert_array_equal(found.draws, expected.draws)
         np.testing.assert_array_equal(found.center, expected.center)
         assert found.center_error == expected.center_error
     np.testing.assert_array_equal(space.max_margin().dual_coef, twin.max_margin().dual_coef)
-    found, expected = (s.log_volume(tol=0.5, random_state=2) for s in (space, twin))
+    found, expected = (s.evidence(tol=0.5, random_state=2) for s in (space, twin))
     assert found.value == expected.value
     found, expected = (
         s.onion((1, 1), tol=0.2, max_length=2e3, random_state=3) for s in (space, twin)
@@ -136,7 +139,7 @@ def test_rows_on_demand_have_the_law_of_the_matrix(m, width, softness):
     y = np.where(X[:, 0] + 0.3 * X[:, 1] > 0, 1, -1)
     run = {"length": 3000.0, "n_draws": 400}
     dense = VersionSpace(RBF(width)(X), y, softness=softness)
-    expected = dense.sample(refresh="full", random_state=7, **run)
+    expected = dense.sample(options=SampleOptions(refresh="full"), random_state=7, **run)
     rows = VersionSpace.from_features(X, y, RBF(width), softness=softness)
     found = rows.sample(random_state=8, **run)
     assert found.refresh == "full"
@@ -159,7 +162,7 @@ def test_rows_on_demand_sample_the_posterior_of_the_matrix(kernel, offset):
     dense = VersionSpace(K, y, softness=0.3, offset=offset)
     space = VersionSpace.from_features(X, y, kernel, softness=0.3, offset=offset, cache_size=0.03)
     assert 2 <= space.gram.cached_rows < 40
-    expected = dense.sample(random_state=5, tol=0.03, refresh="full")
+    expected = dense.sample(random_state=5, tol=0.03, options=SampleOptions(refresh="full"))
     found = space.sample(random_state=6, n_jobs=2, tol=0.03)
     total = K + offset + 0.3 * np.eye(len(y))
     error = np.hypot(found.center_error, expected.center_error)
@@ -209,9 +212,13 @@ def test_everything_that_needs_no_factor():
             np.testing.assert_allclose(found.margin, expected.margin, rtol=1e-6)
             np.testing.assert_allclose(found.dual_coef, expected.dual_coef, atol=1e-6)
     for dynamics in ["chord", "flipper"]:
-        result = space.sample(dynamics=dynamics, length=20.0, n_draws=5, random_state=0)
+        result = space.sample(
+            options=SampleOptions(dynamics=dynamics), length=20.0, n_draws=5, random_state=0
+        )
         assert (dense.margins(result.draws) > 0).all()
-    result = space.sample(transparency=(0.0, 0.1), length=20.0, n_draws=5, random_state=0)
+    result = space.sample(
+        options=SampleOptions(transparency=(0.0, 0.1)), length=20.0, n_draws=5, random_state=0
+    )
     assert result.mean_violations > 0
     weighed = space.reweight(
         space.sample(length=200.0, n_draws=200, random_state=0), lambda margins: margins[:, 0]
@@ -230,9 +237,9 @@ def test_errors_where_a_factor_is_needed():
     space = VersionSpace.from_features(X, y, RBF(1.5), softness=0.1)
     text = r"needs a factor of the Gram matrix, .* VersionSpace\(kernel\(X\), y\)"
     for call in [
-        lambda: space.sample(refresh="full"),
-        lambda: space.sample(dynamics=Scattered()),
-        space.log_volume,
+        lambda: space.sample(options=SampleOptions(refresh="full")),
+        lambda: space.sample(options=SampleOptions(dynamics=Scattered())),
+        space.evidence,
         lambda: space.evidence(0.1, method="integration"),
         space.onion,
         lambda: space.choose_layer((1, 1)),
@@ -365,7 +372,7 @@ def test_nystroem_features_never_form_their_matrix():
     y = np.sign(features @ np.random.default_rng(9).standard_normal(25))
     space = VersionSpace.from_features(features, y, softness=0.01, cache_size=2.0)
     assert space.gram.cached_rows < 100
-    result = space.sample(max_bounces=3000, length=100.0, random_state=0)
+    result = space.sample(options=SampleOptions(max_bounces=3000), length=100.0, random_state=0)
     weights = result.draws @ features
     own = np.einsum("tni,tni->tn", weights, weights)
     own += 0.01 * np.einsum("tni,tni->tn", result.draws, result.draws)
@@ -383,15 +390,15 @@ def test_neighbor_lists_give_the_center_of_all_walls():
     K = features @ features.T
     for softness, tol in [(0.0, 0.03), (0.01, 0.1)]:
         run = {"tol": tol, "refresh": "pair"}
-        expected = VersionSpace(K, y, softness=softness).sample(random_state=14, **run)
+        expected = sample(VersionSpace(K, y, softness=softness), random_state=14, **run)
         near = VersionSpace.from_features(features, y, softness=softness)
-        found = near.sample(random_state=15, n_jobs=2, **run)
+        found = sample(near, random_state=15, n_jobs=2, **run)
         error = np.hypot(found.center_error, expected.center_error)
         total = K + softness * np.eye(1500)
         assert apart(total, found.center, expected.center) < 4 * error
         assert (near.margins(found.draws) > 0).all()
         assert found.drift < 1e-9
-        serial = near.sample(random_state=15, n_jobs=1, **run)
+        serial = sample(near, random_state=15, n_jobs=1, **run)
         np.testing.assert_array_equal(serial.draws, found.draws)
 
 

@@ -11,12 +11,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bayespoint import (
-    BayesPointClassifier,
-    KernelPerceptron,
-    MaxMarginClassifier,
-    kernels,
-)
+from bayespoint import BayesPointClassifier, MaxMarginClassifier, kernels
+from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.tuning import search as tuning_search
 from helpers import seed
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_moons
 from sklearn.model_selection import GridSearchCV
 
-from bayespoint import BayesPointClassifier, KernelPerceptron, MaxMarginClassifier, VersionSpace
+from bayespoint import BayesPointClassifier, MaxMarginClassifier, VersionSpace
 from bayespoint.kernels import (
     RBF,
     Constant,
@@ -20,6 +20,7 @@ from bayespoint.kernels import (
     normalize,
     parameters,
 )
+from bayespoint.papers.perceptron import KernelPerceptron
 from helpers import SHIFT as SEED
 
 X, Y = make_moons(60, noise=0.2, random_state=SEED)

@@ -11,13 +11,9 @@ from sklearn.gaussian_process import kernels as gp
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from bayespoint import (
-    BayesPointClassifier,
-    KernelPerceptron,
-    MaxMarginClassifier,
-    kernels,
-)
+from bayespoint import BayesPointClassifier, MaxMarginClassifier, kernels
 from bayespoint.kernels.stationary import scale_of
+from bayespoint.papers.perceptron import KernelPerceptron
 from helpers import seed
 
 RNG = np.random.default_rng(seed(0))

@@ -5,8 +5,9 @@ import os
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import ConvergenceWarning, InfeasibleError, VersionSpace
+from bayespoint import InfeasibleError, VersionSpace
 from bayespoint.dynamics import Scattered
 from bayespoint.papers.correlation import correlation_length
 from helpers import cone, polygon_centroid, space_of

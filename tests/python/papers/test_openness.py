@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from bayespoint import VersionSpace
+from bayespoint import SampleOptions, VersionSpace
 from bayespoint.kernels import RBF
 from bayespoint.papers.openness import escape_fractions
 
@@ -29,7 +29,10 @@ def test_the_billiard_closes_as_the_length_scale_grows():
     again = escape_fractions(iter(grams), y, random_state=SHIFT)
     assert np.array_equal(again.values, values)
     run = VersionSpace(grams[1], y).sample(
-        dynamics="flipper", n_trajectories=8, n_draws=1, max_bounces=5000, random_state=SHIFT
+        options=SampleOptions(dynamics="flipper", max_bounces=5000),
+        n_trajectories=8,
+        n_draws=1,
+        random_state=SHIFT,
     )
     assert values[1] == run.escape_fraction
 

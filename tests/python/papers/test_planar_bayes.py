@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 from scipy import optimize
+from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import ConvergenceWarning
 from bayespoint.papers.planar import (
     Polygon,
     area_difference,

@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bayespoint import KernelPerceptron, MaxMarginClassifier, VersionSpace
+from bayespoint import MaxMarginClassifier, VersionSpace
+from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.papers.primal import HingeClassifier, Perceptron
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))

@@ -7,7 +7,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bayespoint import BayesPointClassifier, VersionSpace, datasets, plotting
+from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, datasets, plotting
 
 matplotlib = pytest.importorskip("matplotlib")
 pyplot = pytest.importorskip("matplotlib.pyplot")
@@ -127,7 +127,12 @@ def test_estimator_of_two_features_with_an_intercept(space_ax):
 def test_behind_transparent_walls_the_path_leaves(cone, ax):
     space, _, _ = cone
     display = plotting.BilliardDisplay.from_space(
-        space, transparency=0.3, length=30.0, view="chart", random_state=SEED, ax=ax
+        space,
+        options=SampleOptions(transparency=0.3),
+        length=30.0,
+        view="chart",
+        random_state=SEED,
+        ax=ax,
     )
     assert (display.paths @ display.normals.T).min() < -0.01
     assert (display.corners @ display.normals.T).min() > -1e-9

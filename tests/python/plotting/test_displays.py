@@ -11,7 +11,14 @@ from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from bayespoint import BayesPointClassifier, Evidence, VersionSpace, datasets, plotting
+from bayespoint import (
+    BayesPointClassifier,
+    Evidence,
+    SampleOptions,
+    VersionSpace,
+    datasets,
+    plotting,
+)
 from bayespoint.kernels import RBF
 from bayespoint.posterior import rejection
 from bayespoint.tuning import search as tuning_search
@@ -107,7 +114,7 @@ def test_walls_refuse(ax):
             length=1e-6, n_trajectories=1, n_draws=2, random_state=0
         )
         chord = VersionSpace(np.eye(3), [1, 1, 1]).sample(
-            max_bounces=50, dynamics="chord", random_state=0
+            options=SampleOptions(max_bounces=50, dynamics="chord"), random_state=0
         )
     with pytest.raises(ValueError, match="got a run that met no wall"):
         plotting.WallsDisplay.from_result(short, ax=ax)
@@ -121,7 +128,7 @@ def test_walls_refuse(ax):
 
 def test_ladder_and_the_area_below_it(teacher, ax):
     space, _ = teacher
-    found = space.log_volume(method="integration", tol=0.2, random_state=SEED)
+    found = space.evidence(method="integration", tol=0.2, random_state=SEED)
     display = plotting.EvidenceDisplay.from_result(found, ax=ax)
     x, y = display.line_.get_data()
     # The log-odds of the noise, so that areas on the axis are nats.
@@ -142,7 +149,7 @@ def test_ladder_of_several_rates_and_what_has_none(teacher, ax):
     several = space.evidence([0.05, 0.2], tol=0.5, random_state=SEED)
     plotting.EvidenceDisplay.from_result(several, ax=ax)
     assert ax.get_legend().get_title().get_text() == ""
-    bridge = space.log_volume(tol=0.5, random_state=SEED)
+    bridge = space.evidence(tol=0.5, random_state=SEED)
     assert isinstance(bridge, Evidence)
     with pytest.raises(ValueError, match=r"method='integration'.*got one by method='bridge'"):
         plotting.EvidenceDisplay.from_result(bridge, ax=ax)
@@ -384,7 +391,7 @@ def test_convergence_of_an_estimator(three_classes, ax):
 def every_display(moons, teacher, cone, table):
     X, y, model = moons
     space, run = teacher
-    found = space.log_volume(method="integration", tol=0.5, random_state=SEED)
+    found = space.evidence(method="integration", tol=0.5, random_state=SEED)
     yield plotting.BilliardDisplay.from_result(cone[2], cone[0])
     yield plotting.BilliardDisplay.from_result(cone[2], cone[0], view="chart")
     yield plotting.WallsDisplay.from_estimator(model)

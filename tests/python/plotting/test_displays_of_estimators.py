@@ -43,7 +43,7 @@ def drawn(name, fitted, n, **how):
     return getattr(plotting, name).from_estimator(model, *data, **how)
 
 
-@pytest.mark.filterwarnings("ignore::bayespoint.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("n", [2, 3])
 def test_every_display_draws_a_default_classifier(name, n, fitted):

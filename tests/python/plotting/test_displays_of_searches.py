@@ -45,7 +45,7 @@ def test_a_fitted_search_is_drawn_as_what_it_found():
             display.from_estimator(search, ax=Figure().add_subplot())
 
 
-@pytest.mark.filterwarnings("ignore::bayespoint.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_ladder_of_a_classifier():
     X, y = make_moons(30, noise=0.2, random_state=SEED)
     model = BayesPointClassifier(RBF(1.5), softness=0.5, label_noise=0.05, random_state=SEED)

@@ -7,13 +7,9 @@ import os
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import (
-    BayesPointClassifier,
-    ConvergenceWarning,
-    InfeasibleError,
-    kernels,
-)
+from bayespoint import BayesPointClassifier, InfeasibleError, kernels
 from helpers import seed
 
 IRIS = load_iris(return_X_y=True)

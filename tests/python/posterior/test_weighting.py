@@ -12,7 +12,7 @@ from scipy import integrate, special, stats
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from bayespoint import BayesPointClassifier, VersionSpace, kernels
+from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
 from helpers import dual_angle
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
@@ -44,7 +44,9 @@ SIGNS = np.array([1.0, 1.0, -1.0])
 
 @pytest.fixture(scope="module")
 def octant():
-    return ORTHANT.sample(length=20_000.0, n_draws=5000, refresh="full", random_state=SEED)
+    return ORTHANT.sample(
+        length=20_000.0, n_draws=5000, options=SampleOptions(refresh="full"), random_state=SEED
+    )
 
 
 POWERS = [(2.0, 0.0, 0.0), (0.5, 3.0, 1.0), (-0.4, 0.3, 1.0)]
@@ -91,7 +93,10 @@ def test_the_error_of_the_center_is_as_large_as_it_says():
     true, estimated = [], []
     for index in range(60):
         run = ORTHANT.sample(
-            length=400.0, n_draws=100, refresh="full", random_state=1000 * SEED + index
+            length=400.0,
+            n_draws=100,
+            options=SampleOptions(refresh="full"),
+            random_state=1000 * SEED + index,
         )
         found = ORTHANT.reweight(run, lambda margins: margins[:, 0])
         true.append(dual_angle(ORTHANT, found.center, exact) ** 2)
@@ -144,7 +149,10 @@ def test_from_one_label_noise_to_another():
     m = 4
     space = VersionSpace(np.eye(m), np.ones(m))
     run = space.sample(
-        length=30_000.0, n_draws=8000, transparency=0.5, refresh="full", random_state=SEED
+        length=30_000.0,
+        n_draws=8000,
+        options=SampleOptions(transparency=0.5, refresh="full"),
+        random_state=SEED,
     )
     kappa = np.array([0.5, 0.5, 0.1, 0.1])  # by example; a billiard has rates by class only
     found = space.reweight(run, lambda margins: ((kappa / 0.5) ** (margins < 0)).prod(axis=1))
@@ -166,7 +174,9 @@ def test_equal_weights_are_the_plain_mean(octant):
 
 
 def test_one_draw_may_be_all():
-    run = ORTHANT.sample(length=500.0, n_draws=50, refresh="full", random_state=SEED)
+    run = ORTHANT.sample(
+        length=500.0, n_draws=50, options=SampleOptions(refresh="full"), random_state=SEED
+    )
 
     def first(margins):
         weights = np.zeros(len(margins))

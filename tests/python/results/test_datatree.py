@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from bayespoint import BayesPointClassifier, VersionSpace, __version__
+from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, __version__
 from bayespoint.datasets import make_teacher
 from bayespoint.dynamics import Scattered
 from bayespoint.results import diagnostics
@@ -100,7 +100,9 @@ def test_a_file_keeps_all_of_it(tree, tmp_path):
 def test_the_radius_of_a_scatterer():
     pytest.importorskip("xarray")
     space = VersionSpace(np.eye(3), [1, 1, -1])
-    result = space.sample(length=200.0, dynamics=Scattered("specular", 0.1), random_state=SEED)
+    result = space.sample(
+        length=200.0, options=SampleOptions(dynamics=Scattered("specular", 0.1)), random_state=SEED
+    )
     assert float(result.to_datatree()["sample_stats"]["scatterer"]) == 0.1
 
 

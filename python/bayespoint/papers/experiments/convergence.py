@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import VersionSpace, bounds
+from bayespoint import SampleOptions, VersionSpace, bounds
 from bayespoint.datasets import make_teacher
 from bayespoint.papers.experiments.framework import (
     Claim,
@@ -72,11 +72,10 @@ def _measure(unit: Row, settings: Settings) -> Row:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # some dynamics are biased
         found = space.sample(
-            max_bounces=unit["asked"],
             n_trajectories=1,
             n_draws=1,
             random_state=settings.seed_of(unit["run"], unit["asked"]),
-            **DYNAMICS[unit["dynamics"]][2],
+            options=SampleOptions(max_bounces=unit["asked"], **DYNAMICS[unit["dynamics"]][2]),
         )
     center = found.center @ X
     cosine = center @ exact / np.linalg.norm(center)

@@ -8,13 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from bayespoint import (
-    BayesPointClassifier,
-    KernelPerceptron,
-    MaxMarginClassifier,
-    VersionSpace,
-    bounds,
-)
+from bayespoint import BayesPointClassifier, MaxMarginClassifier, VersionSpace, bounds
 from bayespoint.datasets import make_teacher
 from bayespoint.papers.experiments.framework import (
     Claim,
@@ -28,6 +22,7 @@ from bayespoint.papers.experiments.framework import (
     plus_minus,
     select,
 )
+from bayespoint.papers.perceptron import KernelPerceptron
 
 DIMENSION, DELTA = 10, 0.05
 SIZES = (50, 100, 200, 350, 500)
@@ -48,7 +43,7 @@ FORMS = {
     "pac_bayes_kl": "relative entropy",
     "volume_gibbs": "Theorem 2",
     "volume_bayes": "Theorem 3",
-    "bayes_point": "Theorem 3",
+    "point_mirror": "Theorem 3",
     "linear_svm": "Corollary 2",
     "sparsity": "sparsity",
     "margin": "mistakes by the largest margin",
@@ -118,7 +113,7 @@ def _largest_ball(X: Any, y: Any, rng: np.random.Generator) -> Row:
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     space = VersionSpace(unit @ unit.T, y)
     ball = space.max_margin()
-    part = bounds.bayes_point(space, ball.dual_coef, DELTA, tol=TOLERANCE, random_state=rng)
+    part = bounds.point_mirror(space, ball.dual_coef, DELTA, tol=TOLERANCE, random_state=rng)
     return {
         "ln ball": float(bounds.cap_log_fraction(DIMENSION, np.arcsin(ball.margin))),
         "ln R, ball": part.quantities["log_volume"],

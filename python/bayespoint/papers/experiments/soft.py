@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import VersionSpace, kernels
+from bayespoint import SampleOptions, VersionSpace, kernels
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.framework import (
     Claim,
@@ -55,7 +55,9 @@ def _measure(unit: Row, settings: Settings) -> Row:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # "drift" records it
         found = space.sample(
-            max_bounces=QUICK_BOUNCES if settings.quick else BOUNCES, n_draws=1, random_state=seed
+            options=SampleOptions(max_bounces=QUICK_BOUNCES if settings.quick else BOUNCES),
+            n_draws=1,
+            random_state=seed,
         )
     svm = space.max_margin().dual_coef
     cosine = svm @ (K + unit["softness"] * np.eye(len(y))) @ found.center

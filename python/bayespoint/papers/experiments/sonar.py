@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import VersionSpace, kernels
+from bayespoint import SampleOptions, VersionSpace, kernels
 from bayespoint.papers.data import load_sonar_split
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.framework import (
@@ -201,9 +201,13 @@ def _sweep_measure(unit: Row, settings: Settings) -> Row:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         flipper = space.sample(
-            dynamics="flipper", max_bounces=bounces, n_draws=1, random_state=seed
+            options=SampleOptions(dynamics="flipper", max_bounces=bounces),
+            n_draws=1,
+            random_state=seed,
         )
-        exact = space.sample(max_bounces=bounces, n_draws=1, random_state=seed)
+        exact = space.sample(
+            options=SampleOptions(max_bounces=bounces), n_draws=1, random_state=seed
+        )
         options: dict[str, Any] = {
             "method": "projected",
             "tol": 0.2 if settings.quick else 0.1,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_digits
 
-from bayespoint import KernelPerceptron, VersionSpace, bounds
+from bayespoint import VersionSpace, bounds
 from bayespoint.kernels import Polynomial
 from bayespoint.papers import data
 from bayespoint.papers.experiments.framework import (
@@ -24,6 +24,7 @@ from bayespoint.papers.experiments.framework import (
     plus_minus,
     select,
 )
+from bayespoint.papers.perceptron import KernelPerceptron
 
 M, DELTA = 60_000, 0.05
 # For each digit: error % of the perceptron, its support, mistakes and bound in %, then the SVM's

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import VersionSpace, kernels
+from bayespoint import SampleOptions, VersionSpace, kernels
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.framework import (
     Claim,
@@ -57,10 +57,9 @@ def _measure(unit: Row, settings: Settings) -> Row:
     bounces = QUICK_BOUNCES if settings.quick else BOUNCES
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # "drift" records it
-        bpm = space.sample(max_bounces=bounces, n_draws=1, random_state=seed)
+        bpm = space.sample(options=SampleOptions(max_bounces=bounces), n_draws=1, random_state=seed)
         chord = space.sample(
-            dynamics="chord",
-            max_bounces=CHORD_BOUNCES,
+            options=SampleOptions(dynamics="chord", max_bounces=CHORD_BOUNCES),
             n_trajectories=1,
             n_draws=1,
             random_state=seed,

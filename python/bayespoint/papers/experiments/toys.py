@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import VersionSpace, kernels
+from bayespoint import SampleOptions, VersionSpace, kernels
 from bayespoint.papers.experiments.framework import (
     Claim,
     Experiment,
@@ -91,7 +91,9 @@ def _toy(unit: Row, settings: Settings) -> Row:
     svm = space.max_margin().dual_coef @ X
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # "center_error" records it
-        found = space.sample(max_bounces=BOUNCES, n_draws=1, random_state=seed)
+        found = space.sample(
+            options=SampleOptions(max_bounces=BOUNCES), n_draws=1, random_state=seed
+        )
     places = corners(X, y)
     center = sphere.center_of_mass(places)
     billiard = found.center @ X
@@ -235,7 +237,9 @@ def _decisions(seed: int, bounces: int) -> tuple[VersionSpace, dict[str, tuple[A
     space = VersionSpace(kernel(X), y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        center = space.sample(max_bounces=bounces, n_draws=1, random_state=seed).center
+        center = space.sample(
+            options=SampleOptions(max_bounces=bounces), n_draws=1, random_state=seed
+        ).center
     places = np.stack(np.meshgrid(GRID, GRID), axis=-1).reshape(-1, 2)
     K = kernel(places, X)
     return space, {

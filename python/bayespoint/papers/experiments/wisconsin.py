@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import VersionSpace, datasets, kernels
+from bayespoint import SampleOptions, VersionSpace, datasets, kernels
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.framework import (
     Claim,
@@ -49,7 +49,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # "drift" records it
         found = space.sample(
-            max_bounces=QUICK_BOUNCES if settings.quick else BOUNCES,
+            options=SampleOptions(max_bounces=QUICK_BOUNCES if settings.quick else BOUNCES),
             n_draws=1,
             random_state=settings.seed_of(unit["order"], unit["fold"]),
         )

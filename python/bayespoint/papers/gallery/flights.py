@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
+from bayespoint import SampleOptions
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.results import BilliardResult
@@ -157,8 +158,7 @@ def fly(
             n_trajectories=1,
             n_draws=max(4, math.ceil(length / SPACING)),
             length=length,
-            transparency=transparency,
-            refresh=None,
+            options=SampleOptions(transparency=transparency, refresh=None),
             random_state=random_state,
         )
     draws = run.draws[0] @ points

@@ -104,7 +104,7 @@ class KernelPerceptron(LinearClassifier):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from bayespoint import KernelPerceptron
+    >>> from bayespoint.papers.perceptron import KernelPerceptron
     >>> X, y = load_iris(return_X_y=True)
     >>> model = KernelPerceptron(kernel="linear").fit(X[:100], y[:100])
     >>> model.predict(X[[0, 60]])

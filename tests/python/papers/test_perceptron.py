@@ -8,11 +8,8 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bayespoint import (
-    KernelPerceptron,
-    VersionSpace,
-    kernels,
-)
+from bayespoint import VersionSpace, kernels
+from bayespoint.papers.perceptron import KernelPerceptron
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 IRIS = load_iris(return_X_y=True)
