@@ -25,6 +25,7 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
     "sphinx_copybutton",
 ]
 exclude_patterns = ["_build", "**.ipynb_checkpoints"]
@@ -111,7 +112,7 @@ html_theme_options = {
 
 def _skip(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
     """Leave out what is scikit-learn's, which is documented there, and what users never call."""
-    theirs = re.fullmatch(r"set_\w+_request|set_callbacks|get_metadata_routing", name)
+    theirs = _reference.OF_SCIKIT_LEARN.fullmatch(name)
     return True if theirs or name in _reference.PASSED_ON else None
 
 
@@ -126,6 +127,12 @@ def _plain(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[s
 def _complete(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Give the methods of kernels what is said of them at `Base`."""
     lines[:] = _reference.completed(name, lines)
+
+
+def _overview(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Give classes and functions their links into the guide, and classes tables of members."""
+    if what in ("class", "exception", "function"):
+        lines[:] = _reference.with_overview(name, obj, lines)
 
 
 def _resolve(app: Any, env: Any, node: Any, contnode: Any) -> Any:
@@ -144,9 +151,10 @@ def _resolve(app: Any, env: Any, node: Any, contnode: Any) -> Any:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Connect the four."""
+    """Connect the functions above; numpydoc reads the docstrings with priority 500."""
     app.connect("autodoc-process-docstring", _plain, priority=400)
     app.connect("autodoc-process-docstring", _complete, priority=400)
+    app.connect("autodoc-process-docstring", _overview, priority=600)
     app.connect("autodoc-skip-member", _skip)
     app.connect("missing-reference", _resolve)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
