@@ -100,11 +100,16 @@ def members(cls: type) -> dict[str, list[str]]:
                 found["Attributes"].append(name)
             elif inspect.isroutine(getattr(cls, name, None)) and inspect.getdoc(getattr(cls, name)):
                 found["Methods"].append(name)
+    # As scikit-learn's pages have it, though it stands before `fit` in the source.
+    found["Methods"].sort(key=lambda name: name == "set_params")
     return found
 
 
 def overview(name: str, value: object) -> list[str]:
-    """Return what stands between the summary and the parameters: the guide, tables of members."""
+    """Return what stands between the summary and the parameters: the guide, tables of members.
+
+    Estimators have no table of attributes: their docstrings have a section of them.
+    """
     lines = []
     if pages := guide(name):
         links = ", ".join(f":doc:`/{page}`" for page in pages)
@@ -112,7 +117,7 @@ def overview(name: str, value: object) -> list[str]:
     if inspect.isclass(value):
         shown = members(value)
         for title, names in shown.items():
-            if names:
+            if names and not (title == "Attributes" and hasattr(value, "fit")):
                 lines += [f".. rubric:: {title}", "", ".. autosummary::", "   :nosignatures:", ""]
                 lines += [f"   ~{value.__name__}.{member}" for member in names] + [""]
         theirs = [

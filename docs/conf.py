@@ -57,6 +57,7 @@ default_role = "literal"
 autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 numpydoc_validation_checks = {
@@ -93,14 +94,11 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"bayespoint {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-# Pages without pages below them need no list of these.
-html_sidebars: dict[str, list[str]] = {
-    page: []
-    for page in ("architecture", "benchmarks", "comparison", "faq", "gallery", "promises", "theory")
-}
+# Pages without pages below or beside them need no list of these.
+html_sidebars: dict[str, list[str]] = {"architecture": [], "faq": []}
 html_show_sourcelink = False
 html_theme_options = {
-    "header_links_before_dropdown": 5,
+    "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "show_prev_next": True,
     "footer_start": ["copyright"],

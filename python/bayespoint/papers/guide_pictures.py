@@ -241,7 +241,7 @@ Some plots need only scikit-learn or matplotlib:
 - the margins of the training examples: `ax.hist(bayespoint.bounds.normalized_margins(space,
   dual_coef), bins=20)`.
 
-The [glossary](../architecture.md#words) explains bounces, trajectories and layers. `make displays`
+The [glossary](../glossary.md) explains bounces, trajectories and layers. `make displays`
 makes the pictures and writes this page.
 """
 

@@ -236,10 +236,10 @@ SCENES: dict[str, Callable[[], Any]] = {
 }
 """The pictures by name, in the order of the page."""
 
-_HEAD = """# Gallery
+_HEAD = """# Drawings of the mechanisms
 
-These are the drawings of the papers' mechanisms, made with this package. The
-[glossary](architecture.md#words) explains the terms. `make gallery` makes all pictures and writes
+These are the papers' drawings of how the sampler works, made with this package. The
+[glossary](glossary.md) explains the terms. `make gallery` makes all pictures and writes
 this page. Each picture is made by the lines below it, after these:
 
 ```python
@@ -255,7 +255,7 @@ def page() -> str:
         source, text = pictures.caption(draw).split("\n\n", 1)
         code = pictures.code_of(draw, "figure")
         parts.append(
-            f"![{source.rstrip('.')}](gallery/{name}.png)\n\n{source} {text}\n\n"
+            f"## {source.rstrip('.')}\n\n{text}\n\n![{name}](gallery/{name}.png)\n\n"
             f"```python\n{code}\n```\n"
         )
     return "\n".join(parts)
