@@ -133,6 +133,12 @@ def _overview(app: Any, what: str, name: str, obj: Any, options: Any, lines: lis
         lines[:] = _reference.with_overview(name, obj, lines)
 
 
+def _initials(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Keep initials at the beginning of a line from being read as the letter of a list."""
+    begin = re.compile(r"^(\s*(?:- |\.\. \[\S+\] )?)([A-Za-z]\.)(?= |$)")
+    lines[:] = [begin.sub(r"\1\\\2", line) for line in lines]
+
+
 def _resolve(app: Any, env: Any, node: Any, contnode: Any) -> Any:
     """Find names of the package itself, such as `VersionSpace.sample`, from inside its modules."""
     if node.get("refdomain") != "py" or node["reftarget"].startswith("bayespoint."):
@@ -153,6 +159,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", _plain, priority=400)
     app.connect("autodoc-process-docstring", _complete, priority=400)
     app.connect("autodoc-process-docstring", _overview, priority=600)
+    app.connect("autodoc-process-docstring", _initials, priority=600)
     app.connect("autodoc-skip-member", _skip)
     app.connect("missing-reference", _resolve)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
