@@ -201,7 +201,7 @@ def _names(module: str, names: list[str]) -> str:
             for name in members:
                 lines += [f".. autodata:: {name}", "   :no-value:", ""]
         else:
-            lines += [".. autosummary::", "   :toctree: generated", ""]
+            lines += [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
             lines += [f"   {name}" for name in members] + [""]
     return "\n".join([*lines, "```", ""])
 
