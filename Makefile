@@ -97,7 +97,7 @@ $(INSTALL_STAMP): $(WHEEL_STAMP)
 
 install: $(INSTALL_STAMP) ## install the wheel with extras plot and dev into the environment
 
-demo: install ## Bayes point against maximal margin on sonar, and a picture
+demo: install ## probabilities, abstaining and evidence beside other classifiers on sonar, and a picture
 	@$(VENV_PYTHON) examples/demo.py $(DEMO_ARGS)
 
 gallery: install ## the papers' mechanisms as pictures of the running code: docs/gallery.md

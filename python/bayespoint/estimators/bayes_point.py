@@ -144,6 +144,8 @@ class BayesPointClassifier(
         Intercepts; 0 without `fit_intercept`.
     support_ : ndarray of shape (n_support,)
         Indices of the examples whose walls were hit in any binary problem.
+    n_iter_ : int
+        Largest number of bounces of a chain, to be compared with `max_iter`.
     X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), CSR matrix, or None
         Training inputs as the kernel gets them, standardized by `scaler_`; None for
         kernel="precomputed".
@@ -585,6 +587,7 @@ class BayesPointClassifier(
         )
         self.dual_coef_, self.intercept_ = self.posterior_.dual_coef, self.posterior_.intercept
         self.support_ = np.flatnonzero(np.any([result.hits > 0 for result in results], axis=0))
+        self.n_iter_ = max(int(result.bounces.max()) for result in results)
 
     @property
     def billiard_(self) -> BilliardResult | list[BilliardResult]:

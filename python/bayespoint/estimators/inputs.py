@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data as _validate_data
 
@@ -16,6 +15,9 @@ from bayespoint.base.validation import Floats, Labels, dense, named, refuse_mask
 from bayespoint.base.validation import labels as label_array
 from bayespoint.estimators import advice
 from bayespoint.kernels.products import sequence
+
+if TYPE_CHECKING:
+    from sklearn.preprocessing import StandardScaler
 
 
 def validate_data(estimator: Any, *arrays: Any, **options: Any) -> Any:
@@ -70,6 +72,8 @@ def standardizer(kernel: object, inputs: Any, share: Floats) -> StandardScaler |
     """
     if inputs.ndim != 2 or (isinstance(kernel, str) and kernel == "precomputed"):
         return None
+    from sklearn.preprocessing import StandardScaler  # which takes long to import
+
     scaler = StandardScaler(with_mean=not sparse.issparse(inputs))
     scaler.set_output(transform="default")  # also where scikit-learn's configuration says frames
     with np.errstate(over="ignore", invalid="ignore"):

@@ -6,12 +6,11 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse, special
-from sklearn.preprocessing import StandardScaler
 
 from bayespoint import kernels
 from bayespoint.base import memory, validation
@@ -38,6 +37,9 @@ from bayespoint.posterior.predictive import (
 )
 from bayespoint.posterior.reweight import reweight
 from bayespoint.results.weighted import WeightedResult
+
+if TYPE_CHECKING:
+    from sklearn.preprocessing import StandardScaler
 
 __all__ = ["Posterior"]
 
@@ -258,12 +260,12 @@ class Posterior(Savable):
         method = validation.choice("method", method, ("center", "vote", "gibbs"))
         points = self._points(X)
         if method == "vote":
-            values = self.votes(points)
+            values = self._votes(points)
             if self.class_weight is not None:
                 chosen: NDArray[Any] = self.classes[elected(values, self.class_weight)]
                 return chosen
         elif method == "gibbs":
-            values = self.gibbs(points, diag=diag, random_state=random_state)
+            values = self._one_draw(points, diag, random_state)
         elif self._is_binary and self.class_weight is None:
             values = np.empty((count(points), 1))
             for rows, k_star in self._blocks(points):
@@ -287,7 +289,10 @@ class Posterior(Savable):
         ndarray of shape (n, n_problems)
             In [-1, 1].
         """
-        points = self._points(X)
+        return self._votes(self._points(X))
+
+    def _votes(self, points: Any) -> Floats:
+        """Return the votes at inputs as the kernel gets them."""
         votes = np.empty((count(points), len(self.binary)))
         for rows, k_star in self._blocks(points):
             for column, one in enumerate(self.binary):
@@ -312,7 +317,10 @@ class Posterior(Savable):
             For two classes without class weights ``<w, phi(x)>``, of which only the sign matters.
             Otherwise the decision values given the draw, with class weights.
         """
-        points = self._points(X)
+        return self._one_draw(self._points(X), diag, random_state)
+
+    def _one_draw(self, points: Any, diag: ArrayLike | None, random_state: RandomState) -> Floats:
+        """Return the values of one draw at inputs as the kernel gets them."""
         signs = self._is_binary and self.class_weight is None
         own = None if signs else self._own_variance(points, diag, strict=False)
         rng = np.random.default_rng(validation.seed(random_state))
@@ -375,7 +383,7 @@ class Posterior(Savable):
         n = validation.integer("n", n, low=1)
         if n > (most := count(points)):
             raise ValueError(f"n must be at most the number of points in X, {most}; got {n}")
-        votes = self.votes(points)
+        votes = self._votes(points)
         if self._is_binary:
             lead = np.abs(votes[:, 0])
         else:
@@ -452,7 +460,7 @@ class Posterior(Savable):
         points = np.empty((rank, n), order="F")
         for rows, k_star in self._blocks(X):
             points[:, rows] = self.factor.whitened(k_star)
-        votes = self.votes(X)
+        votes = self._votes(X)
         # Only the largest matters: squares that underflow are negligible.
         require_square(np.maximum(points.max(), -points.min()))
         products = points @ points.T if rank <= n else points.T @ points
@@ -629,8 +637,10 @@ class Posterior(Savable):
 
 
 def scaled(scaler: StandardScaler | None, X: Any) -> Any:
-    """Return inputs as the kernel gets them."""
-    return X if scaler is None else scaler.transform(X)
+    """Return inputs as the kernel gets them: dense if they are centered."""
+    if scaler is None:
+        return X
+    return scaler.transform(X.toarray() if scaler.with_mean and sparse.issparse(X) else X)
 
 
 def _root(covariance: Floats) -> Floats:

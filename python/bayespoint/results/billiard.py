@@ -241,8 +241,9 @@ class BilliardResult(Result):
 
     def _ended_by(self) -> str:
         """Return which limit ended the run early, for a message."""
-        early = self.stop_reason in ("max_time", "max_bounces")
-        return f", when {self.stop_reason} ended the run" if early else ""
+        limits = {"max_time": "max_time", "max_bounces": "max_bounces (a classifier's max_iter)"}
+        limit = limits.get(self.stop_reason)
+        return f", when {limit} ended the run" if limit else ""
 
     def _messages_of_draws(self, tol: float | None, wanted: int) -> list[str]:
         """Return the text of the warning about the draws, if there is one."""

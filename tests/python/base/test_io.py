@@ -120,7 +120,7 @@ def test_fitted_state_is_arrays_and_plain_values(estimator):
         elif isinstance(value, (list, tuple)):
             for one in value:
                 look(one, where)
-        elif isinstance(value, (kernels.Base, gp.Kernel)):
+        elif isinstance(value, (kernels.Base, gp.Kernel, StandardScaler)):
             pass
         elif type(value) in ours:
             for name, one in vars(value).items():

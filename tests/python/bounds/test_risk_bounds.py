@@ -242,7 +242,7 @@ GIVEN = {"softness": 0.1, "random_state": 0}
 def classifier(**settings):
     X, y = make_moons(60, noise=0.1, random_state=0)
     given = {"kernel": RBF(1.0), **GIVEN} | settings
-    return BayesPointClassifier(**given).fit(X, y), X, y
+    return BayesPointClassifier(**given, standardize=False).fit(X, y), X, y
 
 
 @pytest.mark.parametrize(
@@ -329,7 +329,7 @@ def test_precomputed_kernel():
 
 def test_several_classes():
     X, y = load_iris(return_X_y=True)
-    model = BayesPointClassifier(RBF(1.0), **GIVEN).fit(X, y)
+    model = BayesPointClassifier(RBF(1.0), **GIVEN, standardize=False).fit(X, y)
     found = model.risk_bounds(tol=1.0, random_state=0)
     assert len(found) == 3
     setosa, versicolor, _ = (table.find("bayes_point").value for table in found)

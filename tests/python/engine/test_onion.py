@@ -355,7 +355,7 @@ def test_a_frame_without_pandas(monkeypatch):
     x, y = taught(8, 3, 22)
     table = quiet(VersionSpace(x @ x.T, y), (0, 1))
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"to_frame needs pandas.*'bayespoint\[frame\]'"):
+    with pytest.raises(ImportError, match=r"to_frame needs pandas.*pip install pandas"):
         table.to_frame()
 
 

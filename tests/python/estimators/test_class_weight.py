@@ -154,7 +154,7 @@ def test_precomputed_needs_the_diagonal_as_for_decision_values():
     kernel = kernels.Polynomial(3, 1.0)
     given = {"softness": 0.3, "class_weight": "balanced"}
     given |= {"random_state": seed(0)}
-    model = BayesPointClassifier(kernel, **given).fit(X, y)
+    model = BayesPointClassifier(kernel, **given, standardize=False).fit(X, y)
     matrix = BayesPointClassifier("precomputed", **given).fit(kernel(X), y)
     points = X + 0.3
     between, diag = kernel(points, X), kernel.diag(points)
@@ -231,7 +231,7 @@ def test_what_the_weights_leave_alone():
 
 
 def test_what_is_refused_with_weights():
-    _, weighted, points = pair({0: 1.0, 1: 4.0})
+    _, weighted, points = pair({0: 1.0, 1: 4.0}, standardize=False)
     with pytest.raises(ValueError, match="without class weights"):
         weighted.log_labeling_probability(points[:2], [0, 1])
     for row in weighted.risk_bounds():

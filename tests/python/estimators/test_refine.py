@@ -43,7 +43,7 @@ PLANE = {"kernel": kernels.Linear(), "softness": 0.0, "tol": 0.3}
 
 def model(**settings):
     given = {"kernel": kernels.RBF(1.5), "softness": 0.1, "random_state": SEED}
-    return BayesPointClassifier(**given | settings)
+    return BayesPointClassifier(**given | settings, standardize=False)
 
 
 def results(fitted):
@@ -147,7 +147,8 @@ def test_a_longer_run_warns_of_few_draws():
     assert messages(lambda: fitted.refine(1.0)) == []
     short = model(tol=0.3, max_iter=60)
     assert any(
-        "when max_bounces ended the run" in text for text in messages(lambda: short.fit(X, y))
+        "when max_bounces (a classifier's max_iter) ended" in text
+        for text in messages(lambda: short.fit(X, y))
     )
     [text] = messages(lambda: short.refine(1.0))
     assert "R-hat" in text or "independent ones" in text

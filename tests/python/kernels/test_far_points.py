@@ -19,7 +19,9 @@ LINEAR, SQUARE = kernels.Linear(), kernels.Polynomial(2, 1.0)
 
 def fitted(kernel, classes, **settings):
     settings = {"softness": 0.1, "fit_intercept": True, **settings}
-    model = BayesPointClassifier(kernel, tol=0.3, n_draws=30, random_state=seed(0))
+    model = BayesPointClassifier(
+        kernel, tol=0.3, n_draws=30, random_state=seed(0), standardize=False
+    )
     return model.set_params(**settings).fit(X, LABELS[classes])
 
 
@@ -105,7 +107,9 @@ def test_next_to_the_origin(classes):
     settings = {"softness": 0.0, "fit_intercept": False, "random_state": seed(0)}
     y = LABELS[2] if classes == 2 else np.arange(20) % 3
     examples = X if classes == 2 else 0.1 * X + np.eye(3)[y]
-    model = BayesPointClassifier(LINEAR, tol=0.3, n_draws=30, **settings).fit(examples, y)
+    model = BayesPointClassifier(LINEAR, tol=0.3, n_draws=30, **settings, standardize=False).fit(
+        examples, y
+    )
     for name, answer in ANSWERS.items():
         if (name, classes) == ("one draw", 3):
             continue  # one function without variance: all of its positive values count the same

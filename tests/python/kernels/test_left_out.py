@@ -137,6 +137,7 @@ def test_a_setting_without_parameters_has_none_to_set(model):
     assert model.set_params(kernel=RBF(), kernel__sigma=2.0).kernel == RBF(2.0)
 
 
+@pytest.mark.filterwarnings("ignore:the search for hyperparameters ended at kernel.sigma")
 def test_the_search_stays_within_bounds():
     free = fitted(RBF()).kernel_.sigma
     for low, high in ((2.0 * free, 8.0 * free), (free / 8.0, free / 2.0)):

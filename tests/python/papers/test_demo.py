@@ -1,4 +1,4 @@
-"""The demonstration prints a correct table and writes a picture."""
+"""The demonstration prints correct tables and writes a picture."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedShuffleSplit
 
 from bayespoint import BayesPointClassifier
 from bayespoint.datasets import load_sonar
-from bayespoint.kernels import RBF, at_start
 
 pytest.importorskip("matplotlib")
 
@@ -52,60 +54,107 @@ def run(tmp_path_factory):
     return done.stdout, out
 
 
-def line(text, title):
-    """The columns of the line with this title."""
-    [found] = [row for row in text.splitlines() if row.startswith(title)]
-    return re.split(r"\s{2,}", found.removeprefix(title).strip())
+def table(text, number):
+    """The rows of the table under the heading with this number: title and cells."""
+    [block] = re.findall(rf"^{number}\. .*\n\n.*\n-+ .*\n((?:.*\n)*?)\(", text, flags=re.MULTILINE)
+    rows = [re.split(r"\s{2,}", row.strip()) for row in block.splitlines()]
+    return {title: cells for title, *cells in rows}
 
 
 def number(cell):
-    return float(re.match(r"[\d.,]+", cell).group().replace(",", ""))
+    return float(re.match(r"-?[\d.]+", cell).group())
 
 
-@pytest.mark.parametrize("title", [title for _, title, _ in demo.LINES])
-def test_every_line_of_the_table_holds_finite_figures(run, title):
-    text, _ = run
-    cells = line(text, title)
-
-    assert len(cells) == 2
-    assert "±" in cells[1]
-    assert all(np.isfinite(number(cell)) for cell in cells)
-
-
-def test_figures_of_the_table_are_possible(run):
-    text, _ = run
-
-    for title in ("test error, Bayes point", "test error, maximal margin"):
-        errors = number(line(text, title)[0]) / 100 * demo.TEST_SIZE
-        assert abs(errors - round(errors)) < 0.05  # a count out of the test examples
-    base = [number(cell) for cell in line(text, "log loss (nats), base rate")]
-    # Stratified: 58 rocks and 67 mines train, so the loss of the base rate is close to ln 2.
-    assert all(0.68 < loss < 0.70 for loss in base)
-    touched = line(text, "walls touched")[0]
-    assert 0 < number(touched) <= 125
-    assert touched.endswith("of 125")
-    counts = re.search(r"fewer errors on (\d+), as many on (\d+), more on (\d+) of 2 splits", text)
-    assert sum(map(int, counts.groups())) == 2
-
-
-def test_table_repeats_what_the_classifier_says(run):
-    from sklearn.metrics import log_loss
-    from sklearn.model_selection import StratifiedShuffleSplit
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    text, _ = run
+@pytest.fixture(scope="module")
+def splits():
+    """The data and the two splits of the run."""
     X, y = load_sonar(return_X_y=True)
-    train, test = next(StratifiedShuffleSplit(2, test_size=83, random_state=3).split(X, y))
-    kernel = at_start(RBF(), StandardScaler().fit_transform(X[train]))
-    classifier = make_pipeline(
-        StandardScaler(), BayesPointClassifier(kernel, softness=0.1, random_state=3)
-    ).fit(X[train], y[train])
+    return X, y, list(StratifiedShuffleSplit(2, test_size=83, random_state=3).split(X, y))
 
-    error = np.mean(classifier.predict(X[test]) != y[test])
-    assert line(text, "test error, Bayes point")[0] == f"{error:.1%}"
-    loss = log_loss(y[test], classifier.predict_proba(X[test]))
-    assert line(text, "log loss (nats), Bayes point")[0] == f"{loss:.3f}"
+
+@pytest.mark.parametrize(
+    ("section", "titles", "n_columns"),
+    [(1, demo.CLASSIFIERS, 4), (2, demo.CLASSIFIERS, 3), (3, demo.KERNELS, 3)],
+)
+def test_every_table_has_its_rows_of_finite_figures(run, section, titles, n_columns):
+    found = table(run[0], section)
+
+    assert set(found) == set(titles)
+    for cells in found.values():
+        assert len(cells) == n_columns
+        assert all(np.isfinite(number(cell)) for cell in cells)
+
+
+def test_first_two_tables_repeat_what_the_classifier_says(run, splits):
+    X, y, both = splits
+    errors, expected, losses, shares, others, costs = [], [], [], [], [], []
+    for train, test in both:
+        classifier = BayesPointClassifier(random_state=3).fit(X[train], y[train])
+        proba = classifier.predict_proba(X[test])
+        wrong = classifier.predict(X[test]) != y[test]
+        _, rejected = classifier.reject(X[test], cost=0.1)
+        errors.append(wrong.mean())
+        expected.append(proba.min(axis=1).mean())
+        losses.append(log_loss(y[test], proba))
+        shares.append(rejected.mean())
+        others.append(wrong[~rejected].mean())
+        costs.append((wrong[~rejected].sum() + 0.1 * rejected.sum()) / len(test))
+
+    half = abs(losses[0] - losses[1]) / 2  # the standard error of a mean of two
+    cells = table(run[0], 1)[demo.OURS]
+    assert cells[:3] == [
+        f"{np.mean(errors):.1%}",
+        f"{np.mean(expected):.1%}",
+        f"{np.mean(losses):.3f} ± {half:.3f}",
+    ]
+    assert table(run[0], 2)[demo.OURS] == [
+        f"{np.mean(shares):.1%}",
+        f"{np.mean(others):.1%}",
+        f"{np.mean(costs):.3f}",
+    ]
+
+
+def test_kernels_are_ordered_by_evidence_and_the_default_is_the_classifier(run, splits):
+    X, y, both = splits
+    rows = table(run[0], 3)
+    fits = [BayesPointClassifier(random_state=3).fit(X[train], y[train]) for train, _ in both]
+
+    values = [number(cells[0]) for cells in rows.values()]
+    assert values == sorted(values, reverse=True)
+    own = rows["Matérn, nu = 5/2 (default)"]
+    assert own[0] == f"{np.mean([fit.tuning_.log_evidence for fit in fits]):.1f}"
+    assert [own[1], own[2]] == [table(run[0], 1)[demo.OURS][column] for column in (0, 2)]
+
+
+def test_count_of_the_splits_with_the_lowest_loss(capsys, monkeypatch):
+    for ours, theirs, count in (("prior", "uniform", 2), ("uniform", "prior", 0)):
+        rivals = {demo.OURS: ours, "rival": theirs}
+        monkeypatch.setattr(
+            demo,
+            "CLASSIFIERS",
+            {
+                name: lambda X, y, seed, strategy=strategy: DummyClassifier(
+                    strategy=strategy, random_state=seed
+                ).fit(X, y)
+                for name, strategy in rivals.items()
+            },
+        )
+        demo.compare_classifiers(0, 2)
+        assert f"lowest log loss on {count} of 2 splits" in capsys.readouterr().out
+
+
+def test_scores_of_hand_made_probabilities():
+    y = np.array([1, 1, -1, -1])
+    proba = np.array([[0.05, 0.95], [0.4, 0.6], [0.02, 0.98], [0.97, 0.03]])
+    scores = demo.Scores.of(y, proba, 1.5)
+
+    assert scores.error == 0.25  # the third
+    assert scores.expected_error == pytest.approx((0.05 + 0.4 + 0.02 + 0.03) / 4)
+    assert scores.log_loss == pytest.approx(-np.log([0.95, 0.6, 0.02, 0.97]).mean())
+    assert scores.rejected == 0.25  # the second
+    assert scores.error_on_others == pytest.approx(1 / 3)
+    assert scores.cost == pytest.approx((0.1 + 1.0) / 4)
+    assert scores.seconds == 1.5
 
 
 def test_picture_is_written_where_the_text_says(run):
@@ -122,15 +171,17 @@ def test_picture_is_written_where_the_text_says(run):
     assert len(shades) > 50  # a field with contours and examples, not an empty canvas
 
 
-def test_one_split_gives_a_table_without_a_mean(tmp_path, capsys):
+def test_one_split_gives_tables_without_standard_errors(tmp_path, capsys):
     assert demo.main(["--out", str(tmp_path), "--splits", "1"]) == 0
 
     text = capsys.readouterr().out
-    assert "±" not in text
-    assert len(line(text, "R-hat")) == 1
+    assert not re.search(r"\d ± \d", text)
+    assert number(table(text, 1)[demo.OURS][2]) > 0
 
 
-def test_without_matplotlib_the_table_stands_and_the_extra_is_named(monkeypatch, tmp_path, capsys):
+def test_without_matplotlib_the_tables_stand_and_the_package_is_named(
+    monkeypatch, tmp_path, capsys
+):
     for module in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
@@ -138,7 +189,7 @@ def test_without_matplotlib_the_table_stands_and_the_extra_is_named(monkeypatch,
     assert demo.main(["--out", str(tmp_path), "--splits", "1"]) == 1
 
     captured = capsys.readouterr()
-    assert "test error, Bayes point" in captured.out
+    assert set(table(captured.out, 3)) == set(demo.KERNELS)
     assert "pip install matplotlib" in captured.err
 
 

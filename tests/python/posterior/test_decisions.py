@@ -51,7 +51,7 @@ class Problem:
     def fit(self, **settings):
         run = {"n_draws": 4000, "tol": 0.004, "random_state": seed(0)} | settings
         model = BayesPointClassifier(
-            kernel=self.kernel, softness=SOFTNESS, label_noise=self.noise, **run
+            kernel=self.kernel, softness=SOFTNESS, label_noise=self.noise, **run, standardize=False
         )
         return model.fit(self.inputs, self.labels)
 
@@ -174,7 +174,7 @@ def test_functions():
     given = {"softness": 0.1, "n_draws": 10, "random_state": seed(0)}
     for classes, shape in ((2, (40, 7)), (3, (3, 40, 7))):
         labels = np.minimum(y, classes - 1)
-        model = BayesPointClassifier(kernel=kernels.RBF(1.5), **given)
+        model = BayesPointClassifier(kernel=kernels.RBF(1.5), **given, standardize=False)
         model.fit(x, labels)
         points = x[:7] + 0.1
         one = model.sample_functions(points, random_state=seed(1))
@@ -263,7 +263,7 @@ def test_bayes_point(points, classes):
     x, y = IRIS[0][::3], np.minimum(IRIS[1][::3], classes - 1)
     rng = np.random.default_rng(seed(0))
     some = IRIS[0][rng.integers(0, 150, points)] + 0.2 * rng.standard_normal((points, 4))
-    model = BayesPointClassifier(softness=0.1, random_state=seed(0)).fit(x, y)
+    model = BayesPointClassifier(softness=0.1, random_state=seed(0), standardize=False).fit(x, y)
     dual = model.bayes_point(some)
     assert dual.shape == model.dual_coef_.shape
     k_star = model.kernel_(some, x) + 1
@@ -300,7 +300,9 @@ def test_bayes_point_of_points_without_a_tie():
 def test_bayes_point_in_a_small_span():
     rng = np.random.default_rng(seed(0))
     x = rng.standard_normal((40, 3))
-    model = BayesPointClassifier("linear", softness=0.0, random_state=seed(0)).fit(x, x[:, 0] > 0)
+    model = BayesPointClassifier(
+        "linear", softness=0.0, random_state=seed(0), standardize=False
+    ).fit(x, x[:, 0] > 0)
     points = rng.standard_normal((500, 3))
     dual = model.bayes_point(points)
     basis = np.column_stack([points, np.ones(500)])
@@ -348,13 +350,15 @@ def test_labels_of_any_type():
 
 def test_impossible_labelings():
     x = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    model = BayesPointClassifier("linear", fit_intercept=False, softness=0.0, random_state=seed(0))
+    model = BayesPointClassifier(
+        "linear", fit_intercept=False, softness=0.0, random_state=seed(0), standardize=False
+    )
     model.fit(x, [0, 1, 1])
     assert model.log_labeling_probability(x[1:2] * 2, [0]) == (-math.inf, math.inf)
     found = model.log_labeling_probability(x[1:2] * 2, [1], random_state=seed(0))
     assert abs(found.value) < 4 * found.error
     with pytest.raises(InfeasibleError):
-        BayesPointClassifier("linear", fit_intercept=False, softness=0.0).fit(
+        BayesPointClassifier("linear", fit_intercept=False, softness=0.0, standardize=False).fit(
             -x[[0, 0, 1]], [0, 1, 1]
         )
 
@@ -420,7 +424,7 @@ def test_queries_halve_version_space():
     rng = np.random.default_rng(seed(5))
     x = rng.standard_normal((8, 4))
     model = BayesPointClassifier(
-        "linear", softness=0.0, n_draws=500, tol=0.02, random_state=seed(0)
+        "linear", softness=0.0, n_draws=500, tol=0.02, random_state=seed(0), standardize=False
     )
     model.fit(x, x @ [1.0, -1.0, 0.5, 2.0] > 0)
     points = rng.standard_normal((100, 4))

@@ -258,6 +258,7 @@ def quarter(softness=0.0, n_draws=5000):
         tol=0.005,
         n_draws=n_draws,
         random_state=SEED,
+        standardize=False,
     )
     return model.fit(np.eye(2), [True, False])
 
@@ -319,6 +320,7 @@ def test_equal_weights_predict_as_the_model_does():
             label_noise=0.02,
             n_draws=1600,
             random_state=SEED,
+            standardize=False,
         ).fit(X, labels)
         weighted = model.reweight(lambda margins: np.ones(len(margins)))
         new = rng.standard_normal((30, 2))
@@ -369,7 +371,9 @@ def test_questions_of_a_weighted_posterior():
     rng = np.random.default_rng([SEED, 3])
     X = rng.standard_normal((40, 2))
     labels = np.where(X[:, 0] + 0.5 * rng.standard_normal(40) > 0, "yes", "no")
-    model = BayesPointClassifier(kernels.RBF(1.0), softness=0.1, random_state=SEED).fit(X, labels)
+    model = BayesPointClassifier(
+        kernels.RBF(1.0), softness=0.1, random_state=SEED, standardize=False
+    ).fit(X, labels)
     weighted = model.reweight(cautious, log=True)
     probability = weighted.predict_proba(X)
     chosen, rejected = weighted.reject(X, 0.3)
@@ -392,7 +396,7 @@ def test_precomputed_kernels():
     y = X[:, 0] > 0
     settings = {"softness": 0.1, "random_state": SEED}
     kernel = kernels.RBF(1.0)
-    ours = BayesPointClassifier(kernel, **settings).fit(X, y)
+    ours = BayesPointClassifier(kernel, **settings, standardize=False).fit(X, y)
     given = BayesPointClassifier("precomputed", **settings).fit(kernel(X), y)
 
     def weight(margins):

@@ -155,9 +155,7 @@ def test_the_gradient_of_the_search(kernel, monkeypatch):
     monkeypatch.setattr(tuning_search, "_CHANGE", 1e-8)
     X, y = problem()
     examples = tuning_search._Examples(X, y[None], np.ones(len(y)))
-    objective = tuning_search._Objective(
-        kernel, examples, 1.0, None, (0.0, 0.0), 0, True, None, None
-    )
+    objective = tuning_search._Objective(kernel, examples, 1.0, None, (0.0, 0.0), 0, None, None)
     theta = objective.start(1.5, 0.1)
 
     def at(theta):
@@ -193,7 +191,7 @@ def test_easy_problems_are_searched_as_fast_as_others(name, monkeypatch):
     X, y = easy(name)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # no warning of what the user cannot help
-        found = tuning_search.tune(kernels.resolve(None, X), X, y[None], offset=1.0)
+        found = tuning_search.tune(kernels.resolve(None), X, y[None], offset=1.0)
     assert len(found.tried) < 80
     assert len(count) < 10 * len(found.tried) + 30
     gram = found.kernel(X)
@@ -396,13 +394,17 @@ def test_a_classifier_tunes_itself(kernel):
 
 def test_only_the_softness_of_a_fixed_kernel_is_searched():
     X, y = problem(80)
-    named = BayesPointClassifier(kernels.RBF(1.5), random_state=seed(0)).fit(X, y)
+    named = BayesPointClassifier(kernels.RBF(1.5), random_state=seed(0), standardize=False).fit(
+        X, y
+    )
     assert named.kernel_ == kernels.RBF(1.5)
     assert named.tuning_.names == COLUMNS[1:]
     assert named.tuning_.kernel == named.kernel_
     gram = named.kernel_(X)
     given = BayesPointClassifier("precomputed", random_state=seed(0)).fit(gram, y)
-    called = BayesPointClassifier(lambda a, b: named.kernel_(a, b), random_state=seed(0)).fit(X, y)
+    called = BayesPointClassifier(
+        lambda a, b: named.kernel_(a, b), random_state=seed(0), standardize=False
+    ).fit(X, y)
     assert given.softness_ == pytest.approx(named.softness_, rel=1e-3)
     assert called.softness_ == pytest.approx(named.softness_, rel=1e-3)
 
@@ -434,7 +436,9 @@ def test_the_matrix_of_a_fixed_kernel_is_computed_once():
 def test_without_softness_a_plane_needs_a_direction():
     X, y = problem(20)
     X[3] = 0.0
-    model = BayesPointClassifier("linear", softness=0.0, label_noise=None, random_state=0)
+    model = BayesPointClassifier(
+        "linear", softness=0.0, label_noise=None, random_state=0, standardize=False
+    )
     with pytest.raises(ValueError, match="at example 3, whose plane has no direction"):
         model.set_params(fit_intercept=False).fit(X, y)
 
@@ -460,14 +464,16 @@ def test_a_classifier_finds_its_label_noise(noise):
 def test_several_classes_share_their_parameters():
     X, y = problem(90)
     y = np.where(X[:, 2] > 0.5, 2.0, y)
-    model = BayesPointClassifier(label_noise=None, random_state=seed(0)).fit(X, y)
+    model = BayesPointClassifier(label_noise=None, random_state=seed(0), standardize=False).fit(
+        X, y
+    )
     labels = np.where(y == model.classes_[:, None], 1.0, -1.0)
     alone = tuning_search.tune(kernels.resolve(None), X, labels, offset=1.0, rates=1)
     assert model.tuning_.log_evidence == pytest.approx(alone.log_evidence, abs=0.05)
     assert model.label_noise_[0] == model.label_noise_[1]
     assert model.calibration_.shape == (3,)
     with pytest.raises(ValueError, match="label_noise must be one rate"):
-        BayesPointClassifier(label_noise=(None, None)).fit(X, y)
+        BayesPointClassifier(label_noise=(None, None), standardize=False).fit(X, y)
 
 
 def test_verbose_prints_the_settings_tried(capsys):

@@ -78,7 +78,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     rng = np.random.default_rng(settings.seed_of(m, unit["run"], 1))
     bayes = BayesPointClassifier(
         "linear", softness=0.0, fit_intercept=False, tol=0.05,
-        random_state=int(rng.integers(2**32)),
+        random_state=int(rng.integers(2**32)), standardize=False,
     ).fit(X, y)  # fmt: skip
     draws = bayes.billiard_.draws.reshape(-1, m) @ X
     machines: dict[str, Any] = {
