@@ -39,7 +39,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv build install demo gallery displays risk-bounds test test-all test-rust test-rust-all test-python test-python-all test-slow test-oldest test-newest test-ray fuzz ci-slow experiment experiments-slow bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
+.PHONY: help venv build install demo drawings displays risk-bounds test test-all test-rust test-rust-all test-python test-python-all test-slow test-oldest test-newest test-ray fuzz ci-slow experiment experiments-slow bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
         lint lint-rust lint-python \
         format docs docs-check examples audit test-door clean distclean check-cargo check-python
 
@@ -100,8 +100,8 @@ install: $(INSTALL_STAMP) ## install the wheel with extras plot and dev into the
 demo: install ## Bayes point against maximal margin on sonar, and a picture
 	@$(VENV_PYTHON) examples/demo.py $(DEMO_ARGS)
 
-gallery: install ## the papers' mechanisms as pictures of the running code: docs/gallery.md
-	@$(VENV_PYTHON) -m bayespoint.papers gallery --out docs
+drawings: install ## the papers' drawings, made by the running code: docs/drawings.md
+	@$(VENV_PYTHON) -m bayespoint.papers drawings --out docs
 
 displays: install ## the displays of bayespoint.plotting as pictures: docs/guide/plots.md
 	@$(VENV_PYTHON) -m bayespoint.papers guide-pictures --out docs

@@ -95,7 +95,7 @@ html_css_files = ["site.css"]
 # Pages without pages below them need no list of these.
 html_sidebars: dict[str, list[str]] = {
     page: []
-    for page in ("architecture", "benchmarks", "comparison", "faq", "gallery", "promises", "theory")
+    for page in ("architecture", "benchmarks", "comparison", "faq", "promises", "theory")
 }
 html_show_sourcelink = False
 html_theme_options = {

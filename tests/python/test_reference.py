@@ -15,7 +15,7 @@ import pytest
 
 import bayespoint
 from bayespoint import plotting
-from bayespoint.papers import elongated, gallery, openness, soft_boundary
+from bayespoint.papers import drawings, elongated, openness, soft_boundary
 
 ROOT = Path(__file__).parents[2]
 RECORDS = sorted(
@@ -172,7 +172,7 @@ PLAYING = [
     bayespoint.VersionSpace.onion,
     bayespoint.VersionSpace.sample,
     elongated.center_errors,
-    gallery.fly,
+    drawings.fly,
     openness.escape_fractions,
     plotting.BilliardDisplay.from_space,
     plotting.ConvergenceDisplay.from_space,
