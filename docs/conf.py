@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ version = release = bayespoint.__version__
 
 extensions = [
     "_mathml",
+    "_thumbnails",
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -28,26 +28,23 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["_build", "**.ipynb_checkpoints"]
+exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 
-# The pages of the reference are written from the package's `__all__`, the notebooks are those of
-# examples/: both are copies, ignored by git.
+# The pages of the reference are written from the package's `__all__`, and ignored by git.
 _reference.write(HERE / "reference")
-shutil.rmtree(HERE / "examples", ignore_errors=True)
-(HERE / "examples").mkdir()
-for notebook in sorted((HERE.parent / "examples").glob("*.ipynb")):
-    shutil.copy(notebook, HERE / "examples")
 
 # --- Markdown and notebooks ----------------------------------------------------------------------
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "amsmath"]
 myst_heading_anchors = 3
-# Pictures of notebooks are drawn into them, whatever backend the shell asks for.
+# The pages of the gallery are notebooks. Their pictures are drawn into them, whatever backend the
+# shell asks for.
 os.environ.pop("MPLBACKEND", None)
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
+nb_merge_streams = True
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 

@@ -5,7 +5,6 @@ import dataclasses
 import importlib
 import importlib.util
 import inspect
-import json
 import pkgutil
 import re
 import textwrap
@@ -15,7 +14,7 @@ import pytest
 
 import bayespoint
 from bayespoint import plotting
-from bayespoint.papers import elongated, gallery, openness, soft_boundary
+from bayespoint.papers import drawings, elongated, openness, soft_boundary
 
 ROOT = Path(__file__).parents[2]
 RECORDS = sorted(
@@ -264,7 +263,7 @@ PLAYING = [
     bayespoint.VersionSpace.onion,
     bayespoint.VersionSpace.sample,
     elongated.center_errors,
-    gallery.fly,
+    drawings.fly,
     openness.escape_fractions,
     plotting.BilliardDisplay.from_space,
     plotting.ConvergenceDisplay.from_space,
@@ -304,16 +303,3 @@ def test_every_dependency_has_its_reason() -> None:
     explained = {name for row in rows for name in row.split(", ")}
     assert len(names) > 20
     assert names - explained == set()
-
-
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.stem
-)
-def test_the_notebooks_hold_no_outputs(path: Path) -> None:
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    assert any(cell["cell_type"] == "code" for cell in cells)
-    assert all(
-        not cell["outputs"] and cell["execution_count"] is None
-        for cell in cells
-        if cell["cell_type"] == "code"
-    )
