@@ -39,9 +39,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv build install demo gallery displays risk-bounds test test-all test-rust test-rust-all test-python test-python-all test-slow test-oldest test-newest test-ray fuzz ci-slow experiment experiments-slow bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
+.PHONY: help venv build install demo drawings displays risk-bounds test test-all test-rust test-rust-all test-python test-python-all test-slow test-oldest test-newest test-ray fuzz ci-slow experiment experiments-slow bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
         lint lint-rust lint-python \
-        format docs docs-check examples audit test-door clean distclean check-cargo check-python
+        format docs docs-check audit test-door clean distclean check-cargo check-python
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.x] [VENV=.venv]"
@@ -100,8 +100,8 @@ install: $(INSTALL_STAMP) ## install the wheel with extras plot and dev into the
 demo: install ## probabilities, abstaining and evidence beside other classifiers on sonar, and a picture
 	@$(VENV_PYTHON) examples/demo.py $(DEMO_ARGS)
 
-gallery: install ## the papers' mechanisms as pictures of the running code: docs/gallery.md
-	@$(VENV_PYTHON) -m bayespoint.papers gallery --out docs
+drawings: install ## the papers' drawings, made by the running code: docs/drawings.md
+	@$(VENV_PYTHON) -m bayespoint.papers drawings --out docs
 
 displays: install ## the displays of bayespoint.plotting as pictures: docs/guide/plots.md
 	@$(VENV_PYTHON) -m bayespoint.papers guide-pictures --out docs
@@ -242,20 +242,17 @@ audit: install | check-cargo ## licenses, sources and reasons of dependencies; k
 	$(VENV_PYTHON) -m pip_audit --local --progress-spinner off
 
 # The longest last.
-ci-slow: test-slow test-oldest test-newest test-door test-ray fuzz examples audit experiments-slow ## what takes too long for every change: tests at full length, the oldest and the newest versions, Ray, fuzzing, the notebooks, an audit, all experiments (hours)
+ci-slow: test-slow test-oldest test-newest test-door test-ray fuzz audit experiments-slow ## what takes too long for every change: tests at full length, the oldest and the newest versions, Ray, fuzzing, an audit, all experiments (hours)
 
-docs: $(DOCS_STAMP) ## the site, into docs/_build/html; warnings are errors, the examples are run
+docs: $(DOCS_STAMP) ## the site, into docs/_build/html; the pages of docs/examples are run, warnings are errors
 	$(VENV_PYTHON) -m sphinx --builder html --nitpicky --fail-on-warning --keep-going -j auto $(DOCS_ARGS) docs docs/_build/html
-
-examples: $(DOCS_STAMP) ## run the notebooks of examples/
-	$(VENV_PYTHON) -m pytest --nbmake --nbmake-timeout=120 examples $(PYTEST_ARGS)
 
 docs-check: | check-cargo ## the crate's documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps
 
 clean: ## remove what was built, keep the environment
 	rm -rf dist demo_output experiments_output .pytest_cache .mypy_cache .ruff_cache $(INSTALL_STAMP) $(DOCS_STAMP)
-	rm -rf docs/_build docs/examples docs/reference
+	rm -rf docs/_build docs/reference
 	@if command -v $(CARGO) >/dev/null 2>&1; then $(CARGO) clean; fi
 
 distclean: clean ## remove the environments too

@@ -1,10 +1,13 @@
 """Writes the pages of the API reference: the package, and each of its public modules."""
 
+import ast
 import dataclasses
+import functools
 import importlib
 import inspect
 import pkgutil
 import re
+import textwrap
 from pathlib import Path
 
 import bayespoint
@@ -20,6 +23,118 @@ PASSED_ON = (
     "training_matrix",
 )
 """Methods that the package calls, but not its users."""
+
+
+OF_SCIKIT_LEARN = re.compile(r"set_\w+_request|set_callbacks|get_metadata_routing")
+"""Methods that scikit-learn documents."""
+
+GUIDE = {
+    "bayespoint": (),
+    "bayespoint.BayesPointClassifier": (
+        "guide/start",
+        "guide/models",
+        "guide/scikit-learn",
+        "guide/migration",
+    ),
+    "bayespoint.BilliardResult": ("guide/diagnostics", "guide/version-space"),
+    "bayespoint.ConvergenceWarning": ("guide/diagnostics",),
+    "bayespoint.Evidence": ("guide/version-space", "guide/models"),
+    "bayespoint.InfeasibleError": ("guide/models", "faq"),
+    "bayespoint.LayerChoice": ("guide/version-space",),
+    "bayespoint.MaxMarginClassifier": ("guide/migration", "guide/scikit-learn"),
+    "bayespoint.OnionTable": ("guide/version-space",),
+    "bayespoint.SampleOptions": ("guide/version-space", "guide/continuing"),
+    "bayespoint.VersionSpace": ("guide/version-space", "guide/continuing", "guide/large-data"),
+    "bayespoint.WeightedResult": ("guide/version-space",),
+    "bayespoint.bounds": ("guide/risk-bounds",),
+    "bayespoint.datasets": (),
+    "bayespoint.dynamics": ("guide/version-space", "theory"),
+    "bayespoint.export": ("guide/persistence",),
+    "bayespoint.kernels": ("guide/kernels", "guide/structured-objects"),
+    "bayespoint.load": ("guide/persistence",),
+    "bayespoint.papers": ("papers",),
+    "bayespoint.plotting": ("guide/plots",),
+    "bayespoint.posterior": ("guide/abstaining", "theory"),
+    "bayespoint.results": ("guide/diagnostics",),
+    "bayespoint.tuning": ("guide/models", "guide/kernels"),
+}
+"""Pages of the guide for a public name, or for all names of a module."""
+
+
+def guide(name: str) -> tuple[str, ...]:
+    """Return the pages of the guide that explain a public name."""
+    while name not in GUIDE:
+        name = name.rpartition(".")[0]
+    return GUIDE[name]
+
+
+def fields(cls: type) -> list[str]:
+    """Return the names in the body of a class that a text follows."""
+    if cls.__module__ == "bayespoint._core":
+        return []  # compiled
+    [tree] = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
+    assert isinstance(tree, ast.ClassDef)
+    return [
+        field.target.id
+        for field, after in zip(tree.body, tree.body[1:], strict=False)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+    ]
+
+
+def members(cls: type) -> dict[str, list[str]]:
+    """Return the names of the methods and attributes that the page of a class shows, in order."""
+    found: dict[str, list[str]] = {"Methods": [], "Attributes": []}
+    for home in cls.__mro__:
+        if home.__module__.split(".")[0] != "bayespoint":
+            continue
+        documented = fields(home)
+        for name in dict.fromkeys([*documented, *vars(home)]):
+            known = name in found["Methods"] + found["Attributes"]
+            hidden = name in PASSED_ON or OF_SCIKIT_LEARN.fullmatch(name)
+            if name.startswith("_") or known or hidden:
+                continue
+            value = inspect.getattr_static(cls, name, None)
+            is_property = isinstance(value, property | functools.cached_property)
+            if name in documented or (is_property and value.__doc__):
+                found["Attributes"].append(name)
+            elif inspect.isroutine(getattr(cls, name, None)) and inspect.getdoc(getattr(cls, name)):
+                found["Methods"].append(name)
+    # As scikit-learn's pages have it, though it stands before `fit` in the source.
+    found["Methods"].sort(key=lambda name: name == "set_params")
+    return found
+
+
+def overview(name: str, value: object) -> list[str]:
+    """Return what stands between the summary and the parameters: the guide, tables of members.
+
+    Estimators have no table of attributes: their docstrings have a section of them.
+    """
+    lines = []
+    if pages := guide(name):
+        links = ", ".join(f":doc:`/{page}`" for page in pages)
+        lines += [f"User guide: {links}.", ""]
+    if inspect.isclass(value):
+        shown = members(value)
+        for title, names in shown.items():
+            if names and not (title == "Attributes" and hasattr(value, "fit")):
+                lines += [f".. rubric:: {title}", "", ".. autosummary::", "   :nosignatures:", ""]
+                lines += [f"   ~{value.__name__}.{member}" for member in names] + [""]
+        theirs = [
+            f"`{each}`"
+            for each in ("score", "get_params", "set_params")
+            if hasattr(value, each) and each not in shown["Methods"]
+        ]
+        if hasattr(value, "fit") and theirs:
+            lines += [f"Also, as in other estimators of scikit-learn: {', '.join(theirs)}.", ""]
+    return lines
+
+
+def with_overview(name: str, value: object, lines: list[str]) -> list[str]:
+    """Return the text of a class or function, as numpydoc leaves it, with its overview."""
+    section = re.compile(r":[A-Z][\w ]*:|\.\. (rubric|seealso|only)::.*")
+    at = next((i for i, line in enumerate(lines) if section.fullmatch(line)), len(lines))
+    return [*lines[:at], "", *overview(name, value), *lines[at:]]
 
 
 def public_modules() -> dict[str, list[str]]:
@@ -86,7 +201,7 @@ def _names(module: str, names: list[str]) -> str:
             for name in members:
                 lines += [f".. autodata:: {name}", "   :no-value:", ""]
         else:
-            lines += [".. autosummary::", "   :toctree: generated", ""]
+            lines += [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
             lines += [f"   {name}" for name in members] + [""]
     return "\n".join([*lines, "```", ""])
 

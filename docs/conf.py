@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,32 +20,31 @@ version = release = bayespoint.__version__
 
 extensions = [
     "_mathml",
+    "_thumbnails",
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["_build", "**.ipynb_checkpoints"]
+exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 
-# The pages of the reference are written from the package's `__all__`, the notebooks are those of
-# examples/: both are copies, ignored by git.
+# The pages of the reference are written from the package's `__all__`, and ignored by git.
 _reference.write(HERE / "reference")
-shutil.rmtree(HERE / "examples", ignore_errors=True)
-(HERE / "examples").mkdir()
-for notebook in sorted((HERE.parent / "examples").glob("*.ipynb")):
-    shutil.copy(notebook, HERE / "examples")
 
 # --- Markdown and notebooks ----------------------------------------------------------------------
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "amsmath"]
 myst_heading_anchors = 3
-# Pictures of notebooks are drawn into them, whatever backend the shell asks for.
+# The pages of the gallery are notebooks. Their pictures are drawn into them, whatever backend the
+# shell asks for.
 os.environ.pop("MPLBACKEND", None)
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
+nb_merge_streams = True
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 
@@ -56,6 +54,7 @@ default_role = "literal"
 autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 numpydoc_validation_checks = {
@@ -91,14 +90,11 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"bayespoint {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-# Pages without pages below them need no list of these.
-html_sidebars: dict[str, list[str]] = {
-    page: []
-    for page in ("architecture", "benchmarks", "comparison", "faq", "gallery", "promises", "theory")
-}
+# Pages without pages below or beside them need no list of these.
+html_sidebars: dict[str, list[str]] = {"architecture": [], "faq": []}
 html_show_sourcelink = False
 html_theme_options = {
-    "header_links_before_dropdown": 5,
+    "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "show_prev_next": True,
     "footer_start": ["copyright"],
@@ -110,7 +106,7 @@ html_theme_options = {
 
 def _skip(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
     """Leave out what is scikit-learn's, which is documented there, and what users never call."""
-    theirs = re.fullmatch(r"set_\w+_request|set_callbacks|get_metadata_routing", name)
+    theirs = _reference.OF_SCIKIT_LEARN.fullmatch(name)
     return True if theirs or name in _reference.PASSED_ON else None
 
 
@@ -125,6 +121,18 @@ def _plain(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[s
 def _complete(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Give the methods of kernels what is said of them at `Base`."""
     lines[:] = _reference.completed(name, lines)
+
+
+def _overview(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Give classes and functions their links into the guide, and classes tables of members."""
+    if what in ("class", "exception", "function"):
+        lines[:] = _reference.with_overview(name, obj, lines)
+
+
+def _initials(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Keep initials at the beginning of a line from being read as the letter of a list."""
+    begin = re.compile(r"^(\s*(?:- |\.\. \[\S+\] )?)([A-Za-z]\.)(?= |$)")
+    lines[:] = [begin.sub(r"\1\\\2", line) for line in lines]
 
 
 def _resolve(app: Any, env: Any, node: Any, contnode: Any) -> Any:
@@ -143,9 +151,11 @@ def _resolve(app: Any, env: Any, node: Any, contnode: Any) -> Any:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Connect the four."""
+    """Connect the functions above; numpydoc reads the docstrings with priority 500."""
     app.connect("autodoc-process-docstring", _plain, priority=400)
     app.connect("autodoc-process-docstring", _complete, priority=400)
+    app.connect("autodoc-process-docstring", _overview, priority=600)
+    app.connect("autodoc-process-docstring", _initials, priority=600)
     app.connect("autodoc-skip-member", _skip)
     app.connect("missing-reference", _resolve)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -5,7 +5,6 @@ import dataclasses
 import importlib
 import importlib.util
 import inspect
-import json
 import pkgutil
 import re
 import textwrap
@@ -15,7 +14,7 @@ import pytest
 
 import bayespoint
 from bayespoint import plotting
-from bayespoint.papers import elongated, gallery, openness, soft_boundary
+from bayespoint.papers import drawings, elongated, openness, soft_boundary
 
 ROOT = Path(__file__).parents[2]
 RECORDS = sorted(
@@ -113,6 +112,37 @@ def test_methods_of_kernels_have_the_sections_of_base() -> None:
     assert completed("bayespoint.VersionSpace.sample", ["Text."]) == ["Text."]
 
 
+def test_pages_of_classes_have_their_members_and_guide() -> None:
+    pages = reference()
+    classifier = bayespoint.BayesPointClassifier
+    shown = pages.members(classifier)
+    assert (shown["Methods"][0], shown["Methods"][-1]) == ("fit", "set_params")
+    assert {"fit", "predict_proba", "refine", "save"} <= set(shown["Methods"])
+    assert not {"set_fit_request", "get_metadata_routing", "from_run"} & set(shown["Methods"])
+    fields = pages.members(bayespoint.BilliardResult)["Attributes"]
+    assert {"center", "center_error", "ess", "r_hat"} <= set(fields)
+    name = "bayespoint.BayesPointClassifier"
+    text = ["Summary.", "", ":Parameters:", ""]
+    lines = pages.with_overview(name, classifier, text)
+    assert lines.index("   ~BayesPointClassifier.fit") < lines.index(":Parameters:")
+    assert any(":doc:`/guide/models`" in line for line in lines)
+    assert any("`score`, `get_params`" in line for line in lines)
+    assert pages.with_overview("bayespoint.datasets.x", None, text) == [*text[:2], "", *text[2:]]
+
+
+def test_links_into_the_guide_lead_to_pages() -> None:
+    pages = reference()
+    modules = {"bayespoint": list(bayespoint.__all__), **pages.public_modules()}
+    linked = {
+        page
+        for module, names in modules.items()
+        for name in names
+        for page in pages.guide(f"{module}.{name}")
+    }
+    assert len(linked) > 10
+    assert all((ROOT / "docs" / f"{page}.md").exists() for page in linked)
+
+
 RETURNING = dict(public_callables())
 
 
@@ -151,6 +181,67 @@ def test_the_results_are_found() -> None:
     assert {"BilliardResult", "Evidence", "RiskBounds", "Circle"} <= names
 
 
+def docstrings(source: str) -> dict[int, str]:
+    """Return the docstrings of a module, its classes, functions and fields, by line."""
+    return {
+        after.lineno: inspect.cleandoc(after.value.value)
+        for node in ast.walk(ast.parse(source))
+        for after in (node.body if isinstance(getattr(node, "body", None), list) else ())
+        if isinstance(after, ast.Expr)
+        and isinstance(after.value, ast.Constant)
+        and isinstance(after.value.value, str)
+    }
+
+
+def paragraphs(text: str) -> list[list[str]]:
+    """Return the lines of each paragraph of a docstring: of prose, not of a table or example."""
+    found: list[list[str]] = [[]]
+    for line in text.split("\n"):
+        item, rule = re.match(r" *- ", line), re.fullmatch(r" *[-=]+( +[-=]+)*", line)
+        before = found[-1][-1:]
+        indent = re.compile(r"( *(?:- )?)").match
+        same = before and len(indent(line)[1]) == len(indent(before[0])[1])  # type: ignore[index]
+        if not line or rule or item or (before and not same):
+            found.append([])
+        if line and not rule:
+            found[-1].append(line)
+    return [each for each in found if each and not re.match(r" *(>>>|\.\. )|\S+ {2,}", each[0])]
+
+
+SOURCES = sorted((ROOT / "python" / "bayespoint").rglob("*.py"))
+
+
+@pytest.mark.parametrize(
+    "path", SOURCES, ids=lambda path: str(path.relative_to(ROOT / "python" / "bayespoint"))
+)
+def test_no_paragraph_of_a_docstring_is_over_six_lines(path: Path) -> None:
+    texts = docstrings(path.read_text(encoding="utf-8"))
+    long = [
+        (line, paragraph[0])
+        for line, text in texts.items()
+        for paragraph in paragraphs(text)
+        if len(paragraph) > 6
+    ]
+    assert long == []
+
+
+def test_paragraphs_are_found() -> None:
+    assert len(SOURCES) > 80
+    line = "Some words."
+    for body in ([line] * 7, ["x : int", *[f"    {line}"] * 7], [f"- {line}", *[f"  {line}"] * 6]):
+        text = "\n".join(["Summary.", "", "Notes", "-----", *body, "", "End."])
+        assert max(len(each) for each in paragraphs(text)) == 7, text
+    assert max(len(each) for each in paragraphs("\n".join([f"- {line}"] * 7))) == 1
+    assert docstrings(f'class A:\n    x: int\n    """{line}"""\n') == {3: line}
+
+
+@pytest.mark.parametrize("name", sorted(RETURNING))
+def test_no_section_is_there_twice(name: str) -> None:
+    text = inspect.getdoc(RETURNING[name]) or ""
+    sections = re.findall(r"^(\w[\w ]*)\n-{3,}$", text, flags=re.MULTILINE)
+    assert len(sections) == len(set(sections))
+
+
 def raised(value: object) -> set[str]:
     """Return the names in the section "Raises" of a docstring."""
     text = inspect.getdoc(value) or ""
@@ -170,7 +261,7 @@ PLAYING = [
     bayespoint.VersionSpace.onion,
     bayespoint.VersionSpace.sample,
     elongated.center_errors,
-    gallery.fly,
+    drawings.fly,
     openness.escape_fractions,
     plotting.BilliardDisplay.from_space,
     plotting.ConvergenceDisplay.from_space,
@@ -210,16 +301,3 @@ def test_every_dependency_has_its_reason() -> None:
     explained = {name for row in rows for name in row.split(", ")}
     assert len(names) > 20
     assert names - explained == set()
-
-
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.stem
-)
-def test_the_notebooks_hold_no_outputs(path: Path) -> None:
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    assert any(cell["cell_type"] == "code" for cell in cells)
-    assert all(
-        not cell["outputs"] and cell["execution_count"] is None
-        for cell in cells
-        if cell["cell_type"] == "code"
-    )

@@ -73,6 +73,8 @@ class BayesPointClassifier(
         - "linear", "rbf", "poly": ``Linear()``, ``RBF()``, ``Polynomial()``.
         - "precomputed": `X` holds kernel values.
         - a callable ``k(X, Y)`` that returns the (n, n') matrix of kernel values.
+
+        Which to choose: :doc:`/guide/kernels`.
     standardize : bool, default=True
         Scale each feature to variance 1 and, if `X` is dense, center it, before the kernel is
         evaluated: length scales are in units of standard deviations. Has no effect with
@@ -343,11 +345,12 @@ class BayesPointClassifier(
 
         A fraction r beyond the last whole number is one more observation, whose noise has the
         variance ``softness / r``. Near the boundary it carries r times the information of a whole
-        one: r times the Fisher information on f at f = 0. Towards r = 0 it vanishes. Fractions are
-        not a weighted loss and do not add up: at f = 0 the slope of the log likelihood is
-        :math:`\sqrt r` times that of a whole one, so that four quarters with one label pull twice
-        as hard. The search has the same observations. A distance of 1e-9 from a whole number counts
-        as rounding.
+        one: r times the Fisher information on f at f = 0. Towards r = 0 it vanishes. The search has
+        the same observations. A distance of 1e-9 from a whole number counts as rounding.
+
+        Fractions are not a weighted loss and do not add up: at f = 0 the slope of the log
+        likelihood is :math:`\sqrt r` times that of a whole one, so that four quarters with one
+        label pull twice as hard.
         """
         settings = fit_settings(self, self.random_state)
         previous = self._previous() if validation.boolean("warm_start", self.warm_start) else None

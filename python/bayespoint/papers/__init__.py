@@ -5,7 +5,7 @@ not import this folder. Functions that draw need the extra ``plot`` (matplotlib)
 
 =================== ==========================================================================
 `experiments`       the tables and figures, with the printed results beside ours
-`gallery`           the mechanisms as pictures
+`drawings`          the mechanisms as pictures
 `planar`            version spaces in the plane, and their exact Bayes points
 `correlation`       the correlation length of the billiard
 `elongated`         maximal margin against Bayes point on random toy problems

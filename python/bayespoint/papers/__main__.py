@@ -6,10 +6,10 @@ import sys
 from collections.abc import Sequence
 
 from bayespoint.papers import guide_pictures
+from bayespoint.papers.drawings import scenes as drawings
 from bayespoint.papers.experiments import command as experiments
-from bayespoint.papers.gallery import scenes as gallery
 
-PICTURES = {"gallery": gallery.main, "guide-pictures": guide_pictures.main}
+PICTURES = {"drawings": drawings.main, "guide-pictures": guide_pictures.main}
 """Commands that draw the pictures of a page; all other names are experiments."""
 
 

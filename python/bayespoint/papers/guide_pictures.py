@@ -206,17 +206,13 @@ FILES = {
 
 _HEAD = """# Plots
 
-A line draws a fitted classifier, of two classes or of several. Nothing is sampled or searched anew
-unless the text says so. The pictures need matplotlib: `pip install matplotlib`. They are
-made by the lines below them, after these:
-
-```python
-{preamble}
-```
+One line draws a fitted classifier, of two classes or of several, with matplotlib. Here
+`classifier` is fitted to two moons and `three` to irises ([the lines](#the-data-of-the-pictures)).
 """
 
 _TAIL = """## All displays
 
+- Nothing is sampled or searched anew unless the text says so.
 - `from_estimator` takes a fitted `BayesPointClassifier`, a pipeline that ends in one, or a fitted
   search such as `GridSearchCV`. Displays are also made from the result of a run (`from_result`),
   from labels and probabilities (`from_predictions`) or from a `VersionSpace` (`from_space`). Each
@@ -241,8 +237,15 @@ Some plots need only scikit-learn or matplotlib:
 - the margins of the training examples: `ax.hist(bayespoint.bounds.normalized_margins(space,
   dual_coef), bins=20)`.
 
-The [glossary](../architecture.md#words) explains bounces, trajectories and layers. `make displays`
-makes the pictures and writes this page.
+The [glossary](../glossary.md) explains bounces, trajectories and layers.
+
+## The data of the pictures
+
+The pictures above need these lines first:
+
+```python
+{preamble}
+```
 """
 
 
@@ -250,15 +253,15 @@ def page() -> str:
     """Return the page in Markdown: headings, texts, pictures and commands."""
     fits = pictures.code_of(models, "").rsplit("\n", 1)[0]
     preamble = pictures.preamble(models, "X, y = ") + "\n" + fits
-    parts = [_HEAD.format(preamble=preamble)]
+    parts = [_HEAD]
     for name, draw in SCENES.items():
         title, text = pictures.caption(draw).split("\n\n", 1)
         code = pictures.code_of(draw, "animation" if name == "animation" else "display")
         parts.append(
-            f"## {title.rstrip('.')}\n\n{text}\n\n![{name}](../{FILES[name]})\n\n"
-            f"```python\n{code}\n```\n"
+            f"## {title.rstrip('.')}\n\n```python\n{code}\n```\n\n"
+            f"![{name}](../{FILES[name]})\n\n{text}\n"
         )
-    return "\n".join([*parts, _TAIL])
+    return "\n".join([*parts, _TAIL.format(preamble=preamble)])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

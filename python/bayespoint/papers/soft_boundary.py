@@ -163,6 +163,7 @@ def parameter_space(
     ellipsoid in plane coordinates, with semi-axes :math:`\sqrt{\sigma_i + \lambda}`. Their text
     derives the one in dual coefficients, with semi-axes :math:`1/\sqrt{\sigma_i + \lambda}`: an
     infinite cylinder without softness, a cigar with a little, and in the end a ball, too.
+
     Eigenvalues below :math:`m \epsilon` times the largest are set to 0, with :math:`\epsilon` the
     machine precision.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
@@ -119,7 +120,8 @@ class RejectionDisplay(Display):
         ax
             As for `from_estimator`.
         **kwargs : dict
-            Further arguments of the line: ``color="C1"`` for a second curve in the same axes.
+            Further arguments of the line, such as ``linestyle="dashed"``. A further curve in the
+            same axes has another color.
 
         Returns
         -------
@@ -127,12 +129,17 @@ class RejectionDisplay(Display):
             The display itself.
         """
         ax = self._begin(ax, (5.0, 3.6))
-        style = {"color": COLORS[0], "linewidth": 1.8, "label": self.name} | kwargs
+        style = {
+            "color": COLORS[len(ax.lines) % len(COLORS)],
+            "linewidth": 1.8,
+            "label": self.name,
+        } | kwargs
         [self.line_] = ax.plot(
             100 * self.coverage, 100 * self.error, drawstyle="steps-post", **style
         )
         ax.set(xlabel="points accepted (%)", ylabel="errors among them (%)", xlim=(0, 100.5))
-        ax.set_ylim(bottom=0)
+        top = max(np.max(line.get_ydata(), initial=0.0) for line in ax.lines)
+        ax.set_ylim(0, 1.05 * top or 1)
         if self.line_.get_label() and not self.line_.get_label().startswith("_"):
             ax.legend(frameon=False, loc="upper left")
         return self

@@ -5,8 +5,9 @@ A weight vector with an isotropic Gaussian distribution has plane coordinates
 depend only on its direction, so a draw :math:`b` from version space with dual coefficients
 :math:`\gamma` is the direction of a draw from the posterior. Its length :math:`\rho` is
 independent of the direction and has the chi distribution with n degrees of freedom, n the
-dimension of the span (m if A is positive definite). At a new point, with
-:math:`k_* = k(X, x)`, :math:`h = k_*^\top\gamma` and
+dimension of the span (m if A is positive definite).
+
+At a new point, with :math:`k_* = k(X, x)`, :math:`h = k_*^\top\gamma` and
 
 .. math:: s_*^2 = k(x, x) + \lambda - k_*^\top A^{-1} k_*,
 

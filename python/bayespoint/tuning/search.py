@@ -437,11 +437,6 @@ def tune(
     Search
         The best setting, and all settings tried.
 
-    Warns
-    -----
-    ConvergenceWarning
-        If `max_iter` or `max_time` ended the search.
-
     Raises
     ------
     ValueError
@@ -451,8 +446,8 @@ def tune(
     Warns
     -----
     ConvergenceWarning
-        If a parameter of the kernel ends at a bound at which the evidence still rises by more than
-        a nat per factor of e.
+        If `max_iter` or `max_time` ended the search, or if a parameter of the kernel ends at a
+        bound at which the evidence still rises by more than a nat per factor of e.
 
     Notes
     -----

@@ -157,6 +157,41 @@ def test_the_output_of_a_pipeline_keeps_its_names(library):
     np.testing.assert_allclose(model.predict_proba(table), plain.predict_proba(x), atol=1e-4)
 
 
+def visits(n=300):
+    """Return a frame of strings, dates and numbers with holes, and labels that depend on each."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng([SEED, 7])
+    day = rng.integers(0, 700, n)
+    table = pd.DataFrame(
+        {
+            "city": rng.choice(["Rome", "Oslo", "Lima"], n),
+            "date": pd.Timestamp("2023-01-01") + pd.to_timedelta(day, unit="D"),
+            "dose": rng.standard_normal(n),
+            "note": [f"note {k} of {name}" for k, name in enumerate(rng.choice(["a", "b"], n))],
+        }
+    )
+    latent = 2 * (table["city"] == "Rome") + 3 * (day > 365) + 2 * table["dose"] - 2
+    y = np.where(latent > 0, "ill", "well")
+    table.loc[rng.random(n) < 0.05, "dose"] = np.nan
+    table.loc[rng.random(n) < 0.05, "city"] = None
+    table.loc[rng.random(n) < 0.05, "date"] = pd.NaT
+    return table, y
+
+
+def test_the_tabular_pipeline_of_skrub_takes_a_frame_as_it_is():
+    skrub = pytest.importorskip("skrub")
+    table, y = visits()
+    model = skrub.tabular_pipeline(BayesPointClassifier(random_state=SEED))
+    model.fit(table[:150], y[:150])
+    assert model.classes_.tolist() == ["ill", "well"]
+    chance = np.mean(y[:150] == "ill")
+    base = log_loss(y[150:], np.tile([chance, 1 - chance], (150, 1)))
+    assert log_loss(y[150:], model.predict_proba(table[150:])) < 0.8 * base
+    with pytest.warns(UserWarning, match="unknown categories"):
+        proba = model.predict_proba(table[150:].assign(city="Quito"))
+    assert np.isfinite(proba).all()
+
+
 @pytest.mark.long
 def test_a_session_with_the_usual_tools(tmp_path):
     """A session as in scikit-learn, with a frame of polars and names of classes."""

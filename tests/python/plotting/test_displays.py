@@ -305,7 +305,7 @@ def test_tuning_refuses(moons, three_classes, ax):
 
 
 def test_rejection_draws_the_curve(moons, ax):
-    X, y, model = moons
+    model = moons[-1]
     X_test, y_test = make_moons(100, noise=0.25, random_state=SEED + 1)
     display = plotting.RejectionDisplay.from_estimator(model, X_test, y_test, ax=ax)
     coverage, error, cost = rejection.rejection_curve(y_test, model.predict_proba(X_test))
@@ -314,6 +314,22 @@ def test_rejection_draws_the_curve(moons, ax):
     assert labels_of(ax) == ["BayesPointClassifier"]
     display.plot(ax=ax, color="C1", label="again")
     assert labels_of(ax) == ["BayesPointClassifier", "again"]
+
+
+def test_rejection_curves_in_one_picture_differ_in_color_and_are_whole(ax):
+    """The second one has more errors than the first."""
+    y = np.array([0, 0, 1, 1])
+    proba = np.array([0.9, 0.8, 0.3, 0.4])
+    for p in (proba, 1 - proba):
+        plotting.RejectionDisplay.from_predictions(y, np.c_[p, 1 - p], ax=ax)
+    first, second = ax.lines
+    assert first.get_color() != second.get_color()
+    assert second.get_ydata().max() == 100
+    assert ax.get_ylim() == (0, pytest.approx(105))
+
+
+def test_rejection_refuses_other_labels_and_models_that_are_not_fitted(moons, ax):
+    X, y, model = moons
     with pytest.raises(ValueError, match="y_true must hold only the given labels; got 7"):
         plotting.RejectionDisplay.from_estimator(model, X, np.full(60, 7), ax=ax)
     with pytest.raises(NotFittedError):

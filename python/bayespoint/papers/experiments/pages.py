@@ -39,7 +39,7 @@ PAPERS = {
 }
 
 
-_TERMS = "The [glossary](architecture.md#words) explains the terms."
+_TERMS = "The [glossary](glossary.md) explains the terms."
 
 
 def write_pages(results: Path, docs: Path) -> list[Path]:

@@ -138,7 +138,7 @@ def fly(
     Examples
     --------
     >>> import numpy as np
-    >>> from bayespoint.papers.gallery import fly
+    >>> from bayespoint.papers.drawings import fly
     >>> path = fly(np.eye(3), [1, 1, 1], random_state=0)
     >>> leg = path.legs[0]
     >>> bool(abs(leg.end[leg.wall]) < 1e-12)

@@ -13,7 +13,7 @@ from scipy import spatial
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.estimators.max_margin import MaxMarginClassifier
-from bayespoint.papers.gallery.appendix import (
+from bayespoint.papers.drawings.appendix import (
     arrow,
     at_wall,
     begin,
@@ -24,7 +24,7 @@ from bayespoint.papers.gallery.appendix import (
     line,
     mark,
 )
-from bayespoint.papers.gallery.flights import Path, fly
+from bayespoint.papers.drawings.flights import Path, fly
 from bayespoint.papers.pictures import SHADES
 from bayespoint.papers.planar import Polygon, billiard
 from bayespoint.plotting.sphere import chart, corners_of

@@ -1,7 +1,7 @@
 """Drawings of the papers' mechanisms, computed with the package.
 
 The functions take points of two classes in a few dimensions. ``python -m bayespoint.papers
-gallery`` makes all pictures, including those of :mod:`bayespoint.papers.planar`. They need the
+drawings`` makes all pictures, including those of :mod:`bayespoint.papers.planar`. They need the
 extra ``plot`` (matplotlib).
 
 References
@@ -15,14 +15,14 @@ Technical Report 99-11, Technical University of Berlin, 1999: Figures 3, 4, 7 to
 
 from __future__ import annotations
 
-from bayespoint.papers.gallery.appendix import (
+from bayespoint.papers.drawings.appendix import (
     plot_chord_and_arc,
     plot_flight,
     plot_point_mirror,
     plot_reflection,
 )
-from bayespoint.papers.gallery.flights import Leg, Path, fly
-from bayespoint.papers.gallery.mechanisms import (
+from bayespoint.papers.drawings.flights import Leg, Path, fly
+from bayespoint.papers.drawings.mechanisms import (
     plot_arc_sum,
     plot_bounce,
     plot_cone,

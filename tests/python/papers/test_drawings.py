@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from bayespoint import InfeasibleError, MaxMarginClassifier, VersionSpace
-from bayespoint.papers import gallery
+from bayespoint.papers import drawings
 from bayespoint.papers.__main__ import main
-from bayespoint.papers.gallery import flights, scenes
+from bayespoint.papers.drawings import flights, scenes
 from bayespoint.papers.planar import Polygon
 from bayespoint.plotting import sphere
 
@@ -43,7 +43,7 @@ def one_label(index, label):
 
 @pytest.fixture(scope="module")
 def path():
-    return gallery.fly(*problem(0), random_state=SEED)
+    return drawings.fly(*problem(0), random_state=SEED)
 
 
 def lines(ax):
@@ -65,7 +65,7 @@ def names(ax):
 @pytest.mark.parametrize("transparency", [0.0, 0.5])
 def test_flights_are_those_of_the_engine(transparency):
     x, y = problem(1)
-    found = gallery.fly(x, y, length=30.0, transparency=transparency, random_state=SEED)
+    found = drawings.fly(x, y, length=30.0, transparency=transparency, random_state=SEED)
     assert len(found.legs) > 5
     for leg in found.legs:
         normal = x[leg.wall]
@@ -114,7 +114,7 @@ def test_a_transparent_corner_between_two_draws(width):
         [0.0, 0.3, -1.0],
     ])  # fmt: skip
     for seed in range(40):
-        found = gallery.fly(x, [1] * 5, length=30.0, transparency=0.5, random_state=seed)
+        found = drawings.fly(x, [1] * 5, length=30.0, transparency=0.5, random_state=seed)
         counted = int(found.run.bounces.sum() + found.run.crossings.sum())
         assert abs(len(found.legs) - counted) <= 2
 
@@ -133,18 +133,18 @@ def test_draws_off_the_path_are_noticed(path):
 
 def test_bad_flights():
     with pytest.raises(ValueError, match=r"X must have shape \(m, d\); got shape \(3,\)"):
-        gallery.fly([1.0, 2.0, 3.0], [1, 1, -1])
+        drawings.fly([1.0, 2.0, 3.0], [1, 1, -1])
     with pytest.raises(ValueError, match="length must be a finite number in"):
-        gallery.fly(*problem(1), length=0.0)
+        drawings.fly(*problem(1), length=0.0)
     with pytest.raises(InfeasibleError):
-        gallery.fly([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [1, 1, 1])
+        drawings.fly([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [1, 1, 1])
 
 
 # --- Ruján and Marchand ---
 
 
 def test_connector(ax):
-    gallery.plot_connector(POINTS, LABELS, ax=ax)
+    drawings.plot_connector(POINTS, LABELS, ax=ax)
     model = MaxMarginClassifier("linear", C=np.inf, fit_intercept="free").fit(POINTS, LABELS)
     drawn = lines(ax)
     [label] = [name for name in drawn if name.startswith("connector")]
@@ -162,17 +162,17 @@ def test_connector(ax):
     marked = [drawn[f"_{name}"][0] for name in "ABC"]
     np.testing.assert_array_equal(marked, POINTS[model.support_])
     with pytest.raises(ValueError, match="three examples not on a line"):
-        gallery.plot_connector(POINTS[[0, 1, 4, 5, 6]], LABELS[[0, 1, 4, 5, 6]], ax=ax)
+        drawings.plot_connector(POINTS[[0, 1, 4, 5, 6]], LABELS[[0, 1, 4, 5, 6]], ax=ax)
     with pytest.raises(ValueError, match=r"X must have shape \(m, 2\); got shape \(8, 1\)"):
-        gallery.plot_connector(POINTS[:, :1], LABELS, ax=ax)
+        drawings.plot_connector(POINTS[:, :1], LABELS, ax=ax)
     with pytest.raises(ValueError, match="y must hold two classes; got one"):
-        gallery.plot_connector(POINTS, np.ones(8), ax=ax)
+        drawings.plot_connector(POINTS, np.ones(8), ax=ax)
 
 
 def test_cone():
     ax = figure.Figure().add_subplot(projection="3d")
     x = POINTS - POINTS.mean(axis=0)
-    gallery.plot_cone(x, LABELS, ax=ax)
+    drawings.plot_cone(x, LABELS, ax=ax)
     normals = np.column_stack([x, np.ones(8)]) * LABELS[:, None]
     drawn = [(line.get_label(), np.array(line.get_data_3d()).T) for line in ax.lines]
     edges = [data for name, data in drawn if name == "_edge"]
@@ -197,7 +197,7 @@ def test_cone():
 
 def test_bounce(ax):
     table = Polygon([[0, 0], [4, 0], [4, 2], [0, 2]])
-    gallery.plot_bounce(table, start=[1.0, 1.5], angle=-math.pi / 4, ax=ax)
+    drawings.plot_bounce(table, start=[1.0, 1.5], angle=-math.pi / 4, ax=ax)
     drawn = lines(ax)
     time = 1.5 * math.sqrt(2)
     np.testing.assert_allclose(drawn[f"flight, τ = {time:.3f}"], [[1.0, 1.5], [2.5, 0.0]])
@@ -207,12 +207,12 @@ def test_bounce(ax):
     np.testing.assert_allclose(normal / np.linalg.norm(normal), [0, 1], atol=1e-12)
     assert [name for name in names(ax) if name.startswith("W")] == ["W", "W'"]
     with pytest.raises(ValueError, match="must not lead into a corner"):
-        gallery.plot_bounce(table, start=[2.0, 1.0], angle=math.atan2(1, 2), ax=ax)
+        drawings.plot_bounce(table, start=[2.0, 1.0], angle=math.atan2(1, 2), ax=ax)
 
 
 @pytest.mark.parametrize("weights", [(1.0, 2.0), (3.0, 0.5), (0.0, 1.0)])
 def test_arc_sum(ax, weights):
-    gallery.plot_arc_sum(1.1, weights, ax=ax)
+    drawings.plot_arc_sum(1.1, weights, ax=ax)
     a, b, c = (tip for _, tip in arrows(ax))
     turn = [math.atan2(y, x) for x, y in (a, b, c)]
     assert turn == pytest.approx([0.0, 1.1, 1.1 * weights[1] / sum(weights)])
@@ -222,8 +222,8 @@ def test_arc_sum(ax, weights):
 
 @pytest.mark.parametrize("label", [-1, 1])
 def test_half_mirror(ax, label):
-    mixed = gallery.fly(*one_label(2, label), length=80.0, transparency=0.5, random_state=SEED)
-    gallery.plot_half_mirror(mixed, ax=ax)
+    mixed = drawings.fly(*one_label(2, label), length=80.0, transparency=0.5, random_state=SEED)
+    drawings.plot_half_mirror(mixed, ax=ax)
     came, went, below, through = (tip - tail for tail, tip in arrows(ax))
     assert came[1] < 0 < went[1]  # from above, and up again
     assert came[0] == pytest.approx(went[0])
@@ -235,11 +235,11 @@ def test_half_mirror(ax, label):
 
 def test_a_half_mirror_needs_both_ways(path):
     with pytest.raises(ValueError, match="reflected from above and let through from below"):
-        gallery.plot_half_mirror(path)
+        drawings.plot_half_mirror(path)
 
 
 def test_projected_flight(ax, path):
-    gallery.plot_projected_flight(path, 3, max_errors=2, ax=ax)
+    drawings.plot_projected_flight(path, 3, max_errors=2, ax=ax)
     leg = path.legs[3]
     signed = path.X * path.y[:, None]
     drawn = lines(ax)
@@ -263,9 +263,9 @@ def test_projected_flight(ax, path):
     corners = inside.get_xy()[:-1] @ frame + margin
     assert (corners @ signed.T > -1e-9).all()
     with pytest.raises(ValueError, match="max_errors must be an integer of at least 1; got 0"):
-        gallery.plot_projected_flight(path, max_errors=0)
+        drawings.plot_projected_flight(path, max_errors=0)
     with pytest.raises(ValueError, match="leg must be below the number of flights"):
-        gallery.plot_projected_flight(path, 10_000)
+        drawings.plot_projected_flight(path, 10_000)
 
 
 # --- Herbrich, Graepel and Campbell ---
@@ -273,7 +273,7 @@ def test_projected_flight(ax, path):
 
 def test_version_space(ax):
     x, y = problem(0)
-    gallery.plot_version_space(x, y, n_balls=3, length=10.0, random_state=SEED, ax=ax)
+    drawings.plot_version_space(x, y, n_balls=3, length=10.0, random_state=SEED, ax=ax)
     drawn = lines(ax)
     np.testing.assert_allclose(drawn["maximal margin"], [[0.0, 0.0]], atol=1e-12)  # the chart's
     space = VersionSpace(x @ x.T, y)
@@ -293,19 +293,19 @@ def test_version_space(ax):
     corners = outline.get_xy()[:-1] @ frame + margin
     np.testing.assert_allclose(np.sort(corners @ signed.T, axis=1)[:, :2], 0.0, atol=1e-9)
     with pytest.raises(ValueError, match="path must be in three dimensions; got 2"):
-        gallery.plot_version_space(np.eye(2), [1, 1], n_balls=1, ax=ax)
+        drawings.plot_version_space(np.eye(2), [1, 1], n_balls=1, ax=ax)
     with pytest.raises(ValueError, match="n_balls must be an integer of at least 1; got 0"):
-        gallery.plot_version_space(x, y, n_balls=0, ax=ax)
+        drawings.plot_version_space(x, y, n_balls=0, ax=ax)
     with pytest.raises(TypeError, match="path must be a Path; got a ndarray"):
-        gallery.plot_projected_flight(np.eye(3), ax=ax)
+        drawings.plot_projected_flight(np.eye(3), ax=ax)
 
 
 @pytest.mark.parametrize("label", [-1, 1])
 def test_flight(ax, label):
-    path = gallery.fly(*one_label(0, label), random_state=SEED)
+    path = drawings.fly(*one_label(0, label), random_state=SEED)
     number = next(k for k, leg in enumerate(path.legs) if 0.1 < leg.arc < 1.3)
     leg = path.legs[number]
-    gallery.plot_flight(path, number, ax=ax)
+    drawings.plot_flight(path, number, ax=ax)
     normal = path.X[leg.wall]
     time = -(normal @ leg.start) / (normal @ leg.direction)
     drawn = lines(ax)
@@ -321,16 +321,16 @@ def test_flight(ax, label):
 
 
 def test_a_straight_flight_misses_a_plane_too_far():
-    wide = gallery.fly([[1.0, 0.0], [-0.9, 0.5]], [1, 1], random_state=SEED)
-    wedge = gallery.fly([[1.0, 0.0], [0.95, 0.05]], [1, 1], random_state=SEED)
+    wide = drawings.fly([[1.0, 0.0], [-0.9, 0.5]], [1, 1], random_state=SEED)
+    wedge = drawings.fly([[1.0, 0.0], [0.95, 0.05]], [1, 1], random_state=SEED)
     assert all(leg.arc < math.pi / 2 for leg in wide.legs[1:])
     assert all(leg.arc > math.pi / 2 for leg in wedge.legs[1:])
     with pytest.raises(ValueError, match=r"leg must be a flight of less than pi / 2; got one of"):
-        gallery.plot_flight(wedge, 1)
+        drawings.plot_flight(wedge, 1)
 
 
 def test_chord_and_arc(ax, path):
-    gallery.plot_chord_and_arc(path, 2, ax=ax)
+    drawings.plot_chord_and_arc(path, 2, ax=ax)
     drawn = lines(ax)
     [arc] = [name for name in drawn if name.startswith("arc")]
     [chord] = [name for name in drawn if name.startswith("chord")]
@@ -344,14 +344,14 @@ def test_chord_and_arc(ax, path):
 
 @pytest.mark.parametrize("label", [-1, 1])
 def test_reflection(label):
-    path = gallery.fly(*one_label(0, label), random_state=SEED)
+    path = drawings.fly(*one_label(0, label), random_state=SEED)
     number = next(
         k
         for k, leg in enumerate(path.legs)
         if 0.2 < abs(leg.arrival @ path.X[leg.wall]) / np.linalg.norm(path.X[leg.wall]) < 0.95
     )
     axes = figure.Figure().subplots(1, 2)
-    gallery.plot_reflection(path, number, axes=axes)
+    drawings.plot_reflection(path, number, axes=axes)
     v, after, normal = (tip - tail for tail, tip in arrows(axes[0]))
     np.testing.assert_allclose(np.linalg.norm([v, after], axis=1), 1.0)
     np.testing.assert_allclose(after, v - 2 * (v @ normal) * normal / (normal @ normal))
@@ -364,19 +364,19 @@ def test_reflection(label):
     np.testing.assert_allclose(change[1], second[1])
     assert change[1][0] - change[0][0] == pytest.approx(0.0, abs=1e-9)
     with pytest.raises(ValueError, match="axes must be two; got 1"):
-        gallery.plot_reflection(path, number, axes=[axes[0]])
+        drawings.plot_reflection(path, number, axes=[axes[0]])
     with pytest.raises(ValueError, match="leg must be below the number of flights"):
-        gallery.plot_reflection(path, len(path.legs) - 1)
-    mixed = gallery.fly(*problem(2), length=80.0, transparency=0.5, random_state=SEED)
+        drawings.plot_reflection(path, len(path.legs) - 1)
+    mixed = drawings.fly(*problem(2), length=80.0, transparency=0.5, random_state=SEED)
     through = next(k for k, leg in enumerate(mixed.legs) if leg.passed)
     with pytest.raises(ValueError, match="leg must end with a reflection"):
-        gallery.plot_reflection(mixed, through)
+        drawings.plot_reflection(mixed, through)
 
 
 def test_point_mirror(ax):
     """Points of a plane, turned by half a turn around w', are on the mirrored plane."""
     x, w = np.array([[1.0, 0.3], [0.2, 1.0], [0.5, 0.5]]), np.array([1.2, 1.6])
-    gallery.plot_point_mirror(x, [1, 1, 1], w, example=1, ax=ax)
+    drawings.plot_point_mirror(x, [1, 1, 1], w, example=1, ax=ax)
     (_, normal), (_, mirrored), (_, unit) = arrows(ax)
     np.testing.assert_allclose(unit, [0.6, 0.8])
     np.testing.assert_allclose(normal / np.linalg.norm(normal), x[1] / np.linalg.norm(x[1]))
@@ -385,29 +385,29 @@ def test_point_mirror(ax):
     assert image @ mirrored == pytest.approx(0.0, abs=1e-9)
     assert mirrored @ unit == pytest.approx(normal @ unit)
     with pytest.raises(ValueError, match="example must be below 3; got 3"):
-        gallery.plot_point_mirror(x, [1, 1, 1], w, example=3, ax=ax)
+        drawings.plot_point_mirror(x, [1, 1, 1], w, example=3, ax=ax)
     with pytest.raises(ValueError, match="X must span two dimensions"):
-        gallery.plot_point_mirror(x[:1], [1], w, ax=ax)
+        drawings.plot_point_mirror(x[:1], [1], w, ax=ax)
     with pytest.raises(ValueError, match="w must have shape"):
-        gallery.plot_point_mirror(x, [1, 1, 1], [1.0, 2.0, 3.0], ax=ax)
+        drawings.plot_point_mirror(x, [1, 1, 1], [1.0, 2.0, 3.0], ax=ax)
     with pytest.raises(ValueError, match="version space"):
-        gallery.plot_point_mirror(x, [1, 1, 1], -w, ax=ax)
+        drawings.plot_point_mirror(x, [1, 1, 1], -w, ax=ax)
 
 
 # --- the page ---
 
 
 def test_command(tmp_path, capsys):
-    main(["gallery", "--out", str(tmp_path), "arc_sum", "cone"])
-    written = sorted(file.name for file in (tmp_path / "gallery").iterdir())
+    main(["drawings", "--out", str(tmp_path), "arc_sum", "cone"])
+    written = sorted(file.name for file in (tmp_path / "drawings").iterdir())
     assert written == ["arc_sum.png", "cone.png"]
-    for file in (tmp_path / "gallery").iterdir():
+    for file in (tmp_path / "drawings").iterdir():
         assert file.read_bytes().startswith(b"\x89PNG")
         assert file.stat().st_size < 100_000
-    assert not (tmp_path / "gallery.md").exists()
+    assert not (tmp_path / "drawings.md").exists()
     assert "arc_sum.png" in capsys.readouterr().out
     with pytest.raises(SystemExit):
-        main(["gallery", "--out", str(tmp_path), "mona_lisa"])
+        main(["drawings", "--out", str(tmp_path), "mona_lisa"])
     assert "no picture named mona_lisa" in capsys.readouterr().err
 
 
@@ -415,12 +415,14 @@ def test_page():
     """The page in the repository is the one that the code writes, with its pictures."""
     text = scenes.page()
     for name in scenes.SCENES:
-        assert f"(gallery/{name}.png)" in text
+        assert f"(drawings/{name}.png)" in text
     for number in [f"18.{k}" for k in range(1, 11)] + ["3", "4", "7", "8", "9", "10"]:
-        assert f"Figure {number}" in text
+        assert f"\n### Figure {number}" in text
+    headings = re.findall(r"^## (.*)$", text, flags=re.MULTILINE)
+    assert headings == ["Ruján and Marchand", "Herbrich, Graepel and Campbell"]
     docs = Path(__file__).parents[3] / "docs"
-    assert (docs / "gallery.md").read_text(encoding="utf-8") == text
-    pictures = {file.name: file.stat().st_size for file in (docs / "gallery").glob("*.png")}
+    assert (docs / "drawings.md").read_text(encoding="utf-8") == text
+    pictures = {file.name: file.stat().st_size for file in (docs / "drawings").glob("*.png")}
     assert set(pictures) == {f"{name}.png" for name in scenes.SCENES}
     assert max(pictures.values()) < 100_000
 

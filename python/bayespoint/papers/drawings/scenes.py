@@ -1,11 +1,12 @@
-"""The pictures of docs/gallery.md: ``python -m bayespoint.papers gallery``.
+"""The pictures of docs/drawings.md: ``python -m bayespoint.papers drawings``.
 
-The page shows the code of each function as the commands for its picture, and its docstring as the
-caption. The first paragraph of the docstring is also the picture's alternative text.
+The page shows the code of each function as the commands for its picture. The first paragraph of its
+docstring is the heading and the picture's alternative text, the second the caption.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from bayespoint.datasets import make_elongated
 from bayespoint.kernels import RBF
-from bayespoint.papers import gallery, pictures, planar, soft_boundary
+from bayespoint.papers import drawings, pictures, planar, soft_boundary
 from bayespoint.papers.elongated import center_errors, plot_center_errors
 
 __all__ = ["SCENES", "main", "page"]
@@ -64,7 +65,7 @@ def connector() -> Any:
     The maximal margin and the shortest connection between the convex hulls have the same length. A,
     B and C are the support vectors.
     """
-    return gallery.plot_connector(POINTS, LABELS).figure
+    return drawings.plot_connector(POINTS, LABELS).figure
 
 
 def cone() -> Any:
@@ -73,7 +74,7 @@ def cone() -> Any:
     The version space of these points is a cone in the space of weights and bias, cut by the
     unit sphere. The ray is the weight vector of maximal margin.
     """
-    return gallery.plot_cone(POINTS - POINTS.mean(axis=0), LABELS).figure
+    return drawings.plot_cone(POINTS - POINTS.mean(axis=0), LABELS).figure
 
 
 def bounce() -> Any:
@@ -82,7 +83,7 @@ def bounce() -> Any:
     A bounce at a plane: the flight time is minus the ratio of two distances from the plane, that of
     the position and that of the direction.
     """
-    return gallery.plot_bounce(TABLE, start=[1.5, 1.4], angle=-0.8).figure
+    return drawings.plot_bounce(TABLE, start=[1.5, 1.4], angle=-0.8).figure
 
 
 def arc_sum() -> Any:
@@ -90,7 +91,7 @@ def arc_sum() -> Any:
 
     The sum of two weighted unit vectors divides the arc between them by their weights.
     """
-    return gallery.plot_arc_sum(1.2, (1.0, 2.0)).figure
+    return drawings.plot_arc_sum(1.2, (1.0, 2.0)).figure
 
 
 def half_mirror() -> Any:
@@ -100,8 +101,8 @@ def half_mirror() -> Any:
     lets it pass; from the other side the ball always passes.
     """
     problem = make_elongated(random_state=3)
-    path = gallery.fly(problem.data, problem.target, length=60.0, transparency=0.4, random_state=0)
-    return gallery.plot_half_mirror(path).figure
+    path = drawings.fly(problem.data, problem.target, length=60.0, transparency=0.4, random_state=0)
+    return drawings.plot_half_mirror(path).figure
 
 
 def projected_flight() -> Any:
@@ -110,8 +111,8 @@ def projected_flight() -> Any:
     A path in version space, continued beyond its walls: the numbers count the violated examples.
     """
     problem = make_elongated(random_state=12)
-    path = gallery.fly(problem.data, problem.target, random_state=0)
-    return gallery.plot_projected_flight(path, 12).figure
+    path = drawings.fly(problem.data, problem.target, random_state=0)
+    return drawings.plot_projected_flight(path, 12).figure
 
 
 def parameter_space() -> Any:
@@ -136,7 +137,7 @@ def regular_space() -> Any:
     look larger than they are.
     """
     problem = make_elongated(random_state=12)
-    return gallery.plot_version_space(problem.data, problem.target, random_state=0).figure
+    return drawings.plot_version_space(problem.data, problem.target, random_state=0).figure
 
 
 def elongated_space() -> Any:
@@ -146,7 +147,7 @@ def elongated_space() -> Any:
     margin has 15.5 % errors, the Bayes point about 8 %.
     """
     problem = make_elongated(random_state=209)
-    return gallery.plot_version_space(problem.data, problem.target, random_state=0).figure
+    return drawings.plot_version_space(problem.data, problem.target, random_state=0).figure
 
 
 def elongated_errors() -> Any:
@@ -175,9 +176,9 @@ def flight() -> Any:
     A straight flight to a plane, and the projection back to the sphere.
     """
     problem = make_elongated(random_state=3)
-    path = gallery.fly(problem.data, problem.target, random_state=0)
+    path = drawings.fly(problem.data, problem.target, random_state=0)
     longest = max(range(len(path.legs)), key=lambda leg: min(path.legs[leg].arc, 0.9))
-    return gallery.plot_flight(path, longest).figure
+    return drawings.plot_flight(path, longest).figure
 
 
 def chord_and_arc() -> Any:
@@ -186,9 +187,9 @@ def chord_and_arc() -> Any:
     The length of the same flight in Euclidean space and on the sphere.
     """
     problem = make_elongated(random_state=3)
-    path = gallery.fly(problem.data, problem.target, random_state=0)
+    path = drawings.fly(problem.data, problem.target, random_state=0)
     longest = max(range(len(path.legs)), key=lambda leg: min(path.legs[leg].arc, 0.9))
-    return gallery.plot_chord_and_arc(path, longest).figure
+    return drawings.plot_chord_and_arc(path, longest).figure
 
 
 def reflection() -> Any:
@@ -197,8 +198,8 @@ def reflection() -> Any:
     A reflection changes the direction along the plane's normal.
     """
     problem = make_elongated(random_state=3)
-    path = gallery.fly(problem.data, problem.target, random_state=0)
-    return gallery.plot_reflection(path, 1)[0].figure
+    path = drawings.fly(problem.data, problem.target, random_state=0)
+    return drawings.plot_reflection(path, 1)[0].figure
 
 
 def point_mirror() -> Any:
@@ -207,7 +208,7 @@ def point_mirror() -> Any:
     The mirror image of a plane at a point w'.
     """
     x = np.array([[1.0, 0.3], [0.2, 1.0]])
-    return gallery.plot_point_mirror(x, [1, 1], [0.6, 0.8]).figure
+    return drawings.plot_point_mirror(x, [1, 1], [0.6, 0.8]).figure
 
 
 SCENES: dict[str, Callable[[], Any]] = {
@@ -236,10 +237,10 @@ SCENES: dict[str, Callable[[], Any]] = {
 }
 """The pictures by name, in the order of the page."""
 
-_HEAD = """# Gallery
+_HEAD = """# The papers' drawings
 
-These are the drawings of the papers' mechanisms, made with this package. The
-[glossary](architecture.md#words) explains the terms. `make gallery` makes all pictures and writes
+These are the papers' pictures of how the method works, drawn with this package. The
+[glossary](glossary.md) explains the terms. `make drawings` makes all pictures and writes
 this page. Each picture is made by the lines below it, after these:
 
 ```python
@@ -249,13 +250,18 @@ this page. Each picture is made by the lines below it, after these:
 
 
 def page() -> str:
-    """Return the page in Markdown: pictures, captions and commands."""
+    """Return the page in Markdown: a heading for each paper, and for each picture."""
     parts = [_HEAD.format(preamble=pictures.preamble(bayes_line, "TABLE = "))]
+    previous = None
     for name, draw in SCENES.items():
         source, text = pictures.caption(draw).split("\n\n", 1)
+        paper, title = re.split(r", (?=Figure|Section)", source.rstrip("."), maxsplit=1)
+        if paper != previous:
+            parts.append(f"## {paper}\n")
+        previous = paper
         code = pictures.code_of(draw, "figure")
         parts.append(
-            f"![{source.rstrip('.')}](gallery/{name}.png)\n\n{source} {text}\n\n"
+            f"### {title}\n\n![{paper}, {title}](drawings/{name}.png)\n\n{text}\n\n"
             f"```python\n{code}\n```\n"
         )
     return "\n".join(parts)
@@ -264,10 +270,10 @@ def page() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the pictures and their page."""
     return pictures.command(
-        "gallery",
+        "drawings",
         "Draw the mechanisms of the papers.",
         SCENES,
-        {name: f"gallery/{name}.png" for name in SCENES},
-        ("gallery.md", page),
+        {name: f"drawings/{name}.png" for name in SCENES},
+        ("drawings.md", page),
         arguments,
     )

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.bounds.mirror import mirrored_space
-from bayespoint.papers.gallery.flights import Leg, Path
+from bayespoint.papers.drawings.flights import Leg, Path
 from bayespoint.plotting.style import COLORS, import_matplotlib
 from bayespoint.version_space import VersionSpace
 
