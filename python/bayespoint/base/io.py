@@ -99,7 +99,7 @@ def load(path: StrPath) -> Any:
     Notes
     -----
     Loading executes no code from the file. A model from an untrusted source may still give any
-    predictions. For objects of :mod:`bayespoint.papers`, import their module first.
+    predictions. For objects of `bayespoint.papers`, import their module first.
 
     Examples
     --------

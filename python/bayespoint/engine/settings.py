@@ -160,7 +160,7 @@ class SampleSettings(_RareSettings):
 class SampleOptions(_RareSettings):
     r"""Settings of :meth:`VersionSpace.sample` that few runs need.
 
-    Types and ranges are checked when the object is created.
+    Types and ranges are checked when the object is created, the first four fields by the run.
 
     Parameters
     ----------

@@ -199,7 +199,7 @@ class Perceptron(PrimalClassifier):
 
     See Also
     --------
-    KernelPerceptron : With kernels.
+    bayespoint.papers.perceptron.KernelPerceptron : With kernels.
     MaxMarginClassifier : The plane with the largest margin.
 
     Notes
