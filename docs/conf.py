@@ -94,7 +94,7 @@ html_css_files = ["site.css"]
 html_sidebars: dict[str, list[str]] = {"architecture": [], "faq": []}
 html_show_sourcelink = False
 html_theme_options = {
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 4,
     "navigation_with_keys": False,
     "show_prev_next": True,
     "footer_start": ["copyright"],
