@@ -1,4 +1,4 @@
-//! Bayes-optimal kernel classification by billiards in version space.
+//! Gaussian process classification with calibrated probabilities, sampled by a billiard in version space.
 //!
 //! Weight vectors `w = Σ c_i φ_i` of a kernel classifier that agree with all m labeled examples form the *version
 //! space* `{w : |w| = 1, y_i <w, φ_i> > 0}`, a polytope on a sphere. A ball that flies along great circles and

@@ -1,9 +1,9 @@
-"""Bayes-optimal kernel classification by billiards in version space.
+"""Gaussian process classification with calibrated probabilities, sampled and not approximated.
 
-The weight vectors that classify all training examples correctly form a polytope on a sphere. Its
-center of mass, the Bayes point, approximates the Bayes-optimal vote of all of them by a single
-classifier. This package computes it with a billiard along exact great circles, whose path also
-provides draws for posterior probabilities.
+`BayesPointClassifier` follows the scikit-learn API and tunes itself. The weight vectors that
+classify all training examples correctly form a polytope on a sphere. A billiard in this version
+space draws from the posterior; the mean of its path, the Bayes point, is the classifier.
+`VersionSpace` gives control of the sampler.
 """
 
 from __future__ import annotations
