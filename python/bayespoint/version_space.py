@@ -595,6 +595,7 @@ class VersionSpace:
             "bridge": billiards inside version space on a ladder of Gaussian distributions, from one
             fitted to version space to the isotropic one. They are combined by MBAR (Shirts and
             Chodera). Only without label noise.
+
             "integration": billiards on a ladder of transparencies from 1 to 0. It often needs a
             much longer path, but also estimates the mean violations on each rung.
             "auto": "bridge" with rate 0. "integration" for a positive rate, whose posterior may

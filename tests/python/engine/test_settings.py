@@ -18,6 +18,7 @@ from bayespoint.engine.settings import (
     SampleOptions,
     SampleSettings,
 )
+from helpers import seed
 
 GOOD = {
     OnionSettings: {
@@ -161,14 +162,14 @@ def test_each_setting_of_a_run_is_a_parameter_or_an_option():
 
 def test_options_are_those_of_the_run():
     space = VersionSpace(np.eye(3), [1, 1, -1])
-    plain = space.sample(length=300.0, random_state=0)
-    given = space.sample(length=300.0, random_state=0, options=SampleOptions())
+    plain = space.sample(length=300.0, random_state=seed(0))
+    given = space.sample(length=300.0, random_state=seed(0), options=SampleOptions())
     np.testing.assert_array_equal(plain.draws, given.draws)
     start = np.array([1.0, 2.0, -3.0])
     options = SampleOptions(
         start=start, max_bounces=2000, transparency=0.1, refresh="pair", average="impulse"
     )
-    run = space.sample(options=options, n_trajectories=2, random_state=0)
+    run = space.sample(options=options, n_trajectories=2, random_state=seed(0))
     assert run.start == ("given", "given")
     assert run.stop_reason == "max_bounces"
     assert (run.bounces + run.crossings).tolist() == [2000, 2000]

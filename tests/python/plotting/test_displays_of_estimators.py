@@ -101,7 +101,7 @@ def test_training_errors_of_the_draws(fitted):
     """The shares are those of the draws' decisions at the training examples."""
     X, y, model = fitted[2]
     display = drawn("OnionDisplay", fitted, 2)
-    functions = model.posterior_.kernel(X, X) @ model.billiard_.draws.reshape(-1, len(y)).T
+    functions = model.kernel_(model.X_fit_) @ model.billiard_.draws.reshape(-1, len(y)).T
     functions += model.posterior_.offset * model.billiard_.draws.reshape(-1, len(y)).sum(axis=1)
     wrong = (functions > 0) != (y == 1)[:, None]
     errors = wrong[y == 0].sum(axis=0), wrong[y == 1].sum(axis=0)
