@@ -99,7 +99,7 @@ def test_panels_are_the_binary_problems(fitted):
 
 def test_training_errors_of_the_draws(fitted):
     """The shares are those of the draws' decisions at the training examples."""
-    X, y, model = fitted[2]
+    _, y, model = fitted[2]
     display = drawn("OnionDisplay", fitted, 2)
     functions = model.kernel_(model.X_fit_) @ model.billiard_.draws.reshape(-1, len(y)).T
     functions += model.posterior_.offset * model.billiard_.draws.reshape(-1, len(y)).sum(axis=1)
