@@ -52,9 +52,10 @@ class SampleSettings:
         Path length at which to stop, in radians per trajectory, at least 1e-6.
     tol : float, default=None
         Estimated angular error of the center at which to stop, in radians, positive. The run also
-        goes on until the trajectories agree (R-hat at most 1.05) and the draws are worth 100
-        independent ones, or half of them if there are fewer than 200, or a quarter if there are
-        more than 400 (below 80 nothing can be told). 0.1 if no limit of the run is given.
+        goes on until the draws are worth 100 independent ones, or half of them if there are fewer
+        than 200, or a quarter if there are more than 400 (below 80 nothing can be told); and until
+        the trajectories agree: R-hat is at most 1.05, or what so few independent draws exceed by
+        chance, 1.1 for 100 of them. 0.1 if no limit of the run is given.
     max_bounces : int, default=None
         Number of arrivals at walls, reflected or not, of one trajectory at which to stop.
         10 000 000 in a run with `tol` and without `length`. The run stops at the first limit that
@@ -78,9 +79,10 @@ class SampleSettings:
         directions in which the feature vectors have little variance. "auto": "full" if the factor
         takes at most half a second (up to 2400 examples in any dimension), else "pair".
     refresh_rate : float or "auto", default="auto"
-        Refreshes per radian, positive, at most 1e9. "auto" is 0.1 to 0.3 with "full"; with
-        "pair" a twentieth of the rate of bounces, or 1.5 times that rate with softness or
-        nearly orthogonal planes.
+        Refreshes per radian, positive, at most 1e9. "auto" is 0.1 to 0.3 with "full", and 0.5 once
+        the center of a run with `tol` and average="conditional" is accurate to 0.03 and only the
+        draws need a longer path; with "pair" a twentieth of the rate of bounces, or 1.5 times that
+        rate with softness or nearly orthogonal planes.
     average : {"auto", "arc", "impulse", "conditional", "midpoints", "bounces"}, default="auto"
         Estimator of `center`. "arc": the integral along the path. "impulse": the sum of the
         impulses at the walls, less accurate, and zero for examples that do not bound version
