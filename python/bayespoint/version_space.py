@@ -313,10 +313,10 @@ class VersionSpace:
         ----------
         tol : float, default=None
             Estimated angular error of the center at which to stop, in radians, positive. The run
-            also goes on until the trajectories agree (R-hat at most 1.05) and the draws are worth
-            100 independent ones, or half of them if there are fewer than 200, or a quarter if
-            there are more than 400 (below 80 nothing can be told). 0.1 if no limit of the run is
-            given.
+            also goes on until the draws are worth 100 independent ones, or half of them if there
+            are fewer than 200, or a quarter if there are more than 400 (below 80 nothing can be
+            told); and until the trajectories agree: R-hat is at most 1.05, or what so few
+            independent draws exceed by chance, 1.1 for 100. 0.1 if no limit of the run is given.
         length : float, default=None
             Path length at which to stop, in radians per trajectory, at least 1e-6.
         max_time : float, default=None

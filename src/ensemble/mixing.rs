@@ -11,13 +11,13 @@ const LEAST_DRAWS: usize = 4;
 const LEAST_IN_ALL: usize = 80;
 /// Largest number of draws of each trajectory from which R-hat is computed.
 const R_HAT_DRAWS: usize = 1_000;
-/// Largest R-hat of trajectories that agree.
+/// Largest R-hat of trajectories that agree, if the draws are many.
 const MAX_R_HAT: f64 = 1.05;
 /// Independent draws that the draws must be worth: this many or half of them, and this share of many of them.
 const MIN_SIZE: f64 = 100.0;
 const MIN_SHARE: f64 = 0.25;
-/// Normal quantile of the chance that R-hat of independent draws exceeds its limit, about 1e-5.
-const RARE: f64 = 4.3;
+/// Normal quantile of the chance, 1e-3, that R-hat of independent draws exceeds its limit.
+const RARE: f64 = 3.09;
 
 /// Returns whether the last `n` draws of every trajectory agree, and are worth enough independent ones, in every coordinate
 /// recorded, and in the square of each that changes its sign. Too few draws to tell are enough.
@@ -29,7 +29,7 @@ pub(super) fn suffices(records: &[&Recorder], n: usize) -> bool {
     let (t, all) = (records.len(), (records.len() * n) as f64);
     let least = MIN_SIZE.min(0.5 * all).max(MIN_SHARE * all);
     let step = n.div_ceil(R_HAT_DRAWS);
-    let most = r_hat_limit(t, t * n.div_ceil(step));
+    let most = r_hat_limit(t, least);
     let functionals: Vec<&[f64]> = records.iter().map(|record| record.last(n).1).collect();
     let q = functionals[0].len() / n;
     (0..q).all(|k| {
@@ -44,14 +44,14 @@ pub(super) fn suffices(records: &[&Recorder], n: usize) -> bool {
     })
 }
 
-/// Returns the limit of R-hat for n draws of t trajectories in all: [`MAX_R_HAT`], or what independent draws exceed by chance
-/// alone. The ratio of the variance between half trajectories to that within them is approximately chi-square over its degrees
-/// of freedom, whose quantile is that of Wilson and Hilferty.
-fn r_hat_limit(t: usize, n: usize) -> f64 {
+/// Returns the limit of R-hat for draws of t trajectories that are worth n independent ones in all: [`MAX_R_HAT`], or what these
+/// exceed by chance alone. The ratio of the variance between half trajectories to that within them is approximately chi-square
+/// over its degrees of freedom, whose quantile is that of Wilson and Hilferty.
+fn r_hat_limit(t: usize, n: f64) -> f64 {
     let halves = (2 * t) as f64;
     let spread = 2.0 / (9.0 * (halves - 1.0));
     let ratio = (1.0 - spread + RARE * spread.sqrt()).powi(3);
-    MAX_R_HAT.max((1.0 + (ratio - 1.0) * halves / n as f64).sqrt())
+    MAX_R_HAT.max((1.0 + (ratio - 1.0) * halves / n).sqrt())
 }
 
 /// Draws of one quantity, a list for each trajectory or half of one.
@@ -183,6 +183,81 @@ fn variance(x: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use approx::assert_relative_eq;
+    use rand::SeedableRng;
+    use rand::rngs::ChaCha8Rng;
+    use rand_distr::{Distribution, StandardNormal};
+
+    use crate::gram::Gram;
+
+    /// Returns whether n draws of four trajectories suffice, whose only functional has this value from two normal sequences, the
+    /// first of which keeps `memory` of its last value.
+    fn enough(n: usize, memory: f64, value: impl Fn(usize, f64, f64) -> f64) -> bool {
+        let one = [1.0];
+        let gram = Gram::new(&one, 0.0, vec![0.0]).expect("valid");
+        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+        let records: Vec<Recorder> = (0..4)
+            .map(|chain| {
+                let mut slow = normal();
+                let values: Vec<f64> = (0..n)
+                    .map(|_| {
+                        slow = memory * slow + (1.0 - memory * memory).sqrt() * normal();
+                        value(chain, slow, normal())
+                    })
+                    .collect();
+                let schedule = (1.0, n as u64 + 1);
+                Recorder::restored(schedule, &[0], &gram, (&values, &values), n as f64)
+                    .expect("a record")
+            })
+            .collect();
+        suffices(&records.iter().collect::<Vec<_>>(), n)
+    }
+
+    #[test]
+    fn independent_draws_suffice() {
+        for n in [3, 20, 25, 100, 250, 1000, 2500] {
+            assert!(enough(n, 0.0, |_, x, _| x), "{n}");
+            assert!(enough(n, 0.0, |_, x, _| x.exp()), "{n}");
+            assert!(enough(n, 0.0, |_, _, _| 0.5), "{n}");
+        }
+    }
+
+    /// Their effective sample size is that of independent draws, or nearly.
+    #[test]
+    fn trajectories_that_disagree_do_not_suffice() {
+        for n in [25, 100, 1000] {
+            let wide = |chain, x| if chain == 3 { 4.0 * x } else { x };
+            assert!(!enough(n, 0.0, |chain, x, _| 20.0 + wide(chain, x)), "{n}");
+        }
+        for (shift, expected) in [(0.2, true), (0.8, false)] {
+            let shifted = |chain: usize, x, _| x + if chain == 3 { shift } else { 0.0 };
+            assert_eq!(enough(1000, 0.0, shifted), expected, "{shift}");
+        }
+    }
+
+    /// R-hat is below 1.05.
+    #[test]
+    fn few_effective_draws_do_not_suffice() {
+        for (memory, expected) in [(0.3, true), (0.9, false)] {
+            assert_eq!(enough(1000, memory, |_, x, _| x), expected, "{memory}");
+        }
+    }
+
+    /// A coordinate of random sign, whose square moves slowly.
+    #[test]
+    fn squares_count_where_signs_change() {
+        for (memory, expected) in [(0.3, true), (0.9, false)] {
+            let value = |_, slow: f64, x: f64| slow.exp().copysign(x);
+            assert_eq!(enough(1000, memory, value), expected, "{memory}");
+        }
+    }
+
+    /// Of fewer than eighty draws nothing can be told.
+    #[test]
+    fn too_few_draws_to_tell_are_enough() {
+        let apart = |chain: usize, x, _| x + 9.0 * chain as f64;
+        assert!(enough(19, 0.0, apart) && !enough(20, 0.0, apart));
+    }
 
     /// Three trajectories of 61 draws, with a slow wave or without.
     fn waves(slow: f64) -> Draws {
@@ -209,13 +284,13 @@ mod tests {
 
     #[test]
     fn limits_of_r_hat_rise_where_draws_are_few() {
-        assert_relative_eq!(r_hat_limit(4, 400), MAX_R_HAT);
-        assert_relative_eq!(r_hat_limit(4, 100_000), MAX_R_HAT);
-        // The quantiles of chi-square for a chance of 1e-6 are 23.9, 30.7 and 40.5; those for 1e-5 are a fifth smaller.
-        for (t, quantile) in [(1, 23.9), (2, 30.7 / 3.0), (4, 40.5 / 7.0)] {
-            let limit = r_hat_limit(t, 4 * t);
+        assert_relative_eq!(r_hat_limit(4, 400.0), MAX_R_HAT);
+        assert_relative_eq!(r_hat_limit(4, 100_000.0), MAX_R_HAT);
+        // The quantiles of chi-square for a chance of 1e-3.
+        for (t, quantile) in [(1, 10.83), (2, 16.27 / 3.0), (4, 24.32 / 7.0)] {
+            let limit = r_hat_limit(t, 4.0 * t as f64);
             let ratio = (limit * limit - 1.0) * 2.0 + 1.0;
-            assert!((0.7..1.0).contains(&(ratio / quantile)), "{t}: {ratio}");
+            assert_relative_eq!(ratio, quantile, max_relative = 0.05);
         }
     }
 }

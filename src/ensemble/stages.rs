@@ -11,11 +11,14 @@ use crate::ensemble::step::{self, Step};
 use crate::ensemble::{center, merge, mixing};
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::{Dynamics, Motion, RunningCenter};
-use crate::trajectory::{Goal, Recorder, RefreshState, Until};
+use crate::trajectory::{Goal, Recorder, RefreshChoice, RefreshState, Until};
 
 /// First piece of path of a run without a given length, in radians and, for small version spaces, in arrivals.
 const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
 const PIECE_ARRIVALS: f64 = 1_000.0;
+/// Error of a center of conditional means, radians, below which draws that do not suffice are worth more refreshes. It must not
+/// depend on the tolerance: a run to a smaller one has the same bits as a run that stopped at a larger one and went on.
+const ACCURATE: f64 = 0.03;
 /// Evaluations of the densities at the walls in the first piece.
 const EVALUATIONS: f64 = 2.0;
 
@@ -108,9 +111,13 @@ impl Measurement {
                 }
                 state = self.is_open.then(|| self.save(run, chains));
             }
-            if let Some(reason) = self.reason_to_end(run, chains, limit)? {
+            let Progress { ended, draws_lag } = self.progress(run, chains, limit)?;
+            if let Some(reason) = ended {
                 let state = state.unwrap_or_else(|| self.save(run, chains));
                 return Ok((reason, state));
+            }
+            if draws_lag {
+                hasten_refresh(run, chains);
             }
             if chains[0].batches.len() >= pieces(chains.len()) {
                 self.unit *= 2.0;
@@ -173,34 +180,41 @@ impl Measurement {
         }
     }
 
-    /// Returns the reason to end the run after a stage, if there is one.
-    fn reason_to_end<D: Dynamics>(
+    /// Returns the reason to end the run after a stage, if there is one, and whether only the draws need a longer path.
+    fn progress<D: Dynamics>(
         &self,
         run: &Context<'_, '_>,
         chains: &mut [Chain<'_, D>],
         limit: Goal,
-    ) -> Result<Option<StopReason>> {
+    ) -> Result<Progress> {
+        let mut draws_lag = false;
         if let Some(tol) = run.settings.tol {
             let center = merge::center(run, chains, self.burn_in_length)?;
             run.control.report(totals(chains).0 / chains.len() as f64, center.error);
             // A flipper restarts at its own running center, so its halves and its draws never agree.
             let flips = matches!(run.settings.motion, Motion::Flipper { .. });
-            if center.error <= tol && (flips || (center.mixed && suffices(run, chains))) {
-                return Ok(Some(StopReason::Tol));
+            if center.error <= tol.max(ACCURATE) {
+                let draws_suffice = flips || (center.mixed && suffices(run, chains));
+                if draws_suffice && center.error <= tol {
+                    return Ok(Progress { ended: Some(StopReason::Tol), draws_lag: false });
+                }
+                draws_lag = !draws_suffice && center.error <= ACCURATE;
             }
         }
         let converged = |chain: &Chain<'_, D>| {
             chain.trajectory.dynamics().running_center().is_some_and(RunningCenter::has_converged)
         };
-        if limit.until == Until::CenterConverged && chains.iter().any(converged) {
-            return Ok(Some(StopReason::WeightTol));
-        }
-        if chains.iter().all(|chain| chain.trajectory.tally().path >= limit.path) {
-            return Ok(Some(StopReason::Length));
-        }
+        let reached = |chain: &Chain<'_, D>| chain.trajectory.tally().path >= limit.path;
         let exhausted =
-            chains.iter().any(|chain| chain.trajectory.tally().arrivals() >= limit.arrivals);
-        Ok(exhausted.then_some(StopReason::MaxBounces))
+            |chain: &Chain<'_, D>| chain.trajectory.tally().arrivals() >= limit.arrivals;
+        let ended = if limit.until == Until::CenterConverged && chains.iter().any(converged) {
+            Some(StopReason::WeightTol)
+        } else if chains.iter().all(reached) {
+            Some(StopReason::Length)
+        } else {
+            chains.iter().any(exhausted).then_some(StopReason::MaxBounces)
+        };
+        Ok(Progress { ended, draws_lag })
     }
 
     /// Returns the state of the run without its draws.
@@ -234,6 +248,13 @@ impl Measurement {
     }
 }
 
+/// What has been reached after a stage.
+struct Progress {
+    ended: Option<StopReason>,
+    /// Whether the center is accurate and the draws do not suffice.
+    draws_lag: bool,
+}
+
 /// The stored form of a run, without its draws.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct RunState {
@@ -262,6 +283,20 @@ impl RunState {
         ensure_finite(&[&[burn_in_length, unit]])?;
         ensure(burn_in_length >= 0.0 && unit > 0.0, || "one with lengths below 0")?;
         ensure(stage <= pieces(settings.n_trajectories), || "one with more pieces than fit")
+    }
+}
+
+/// Refreshes directions more often, if the center is one of conditional means, whose noise hardly depends on it, and the rate is
+/// not given.
+fn hasten_refresh<D: Dynamics>(run: &Context<'_, '_>, chains: &mut [Chain<'_, D>]) {
+    let is_free = matches!(run.settings.refresh, RefreshChoice::Auto | RefreshChoice::Full(None));
+    if run.smoother.is_some()
+        && is_free
+        && let Some(refresh) = chains[0].trajectory.refresh().hastened()
+    {
+        for chain in chains.iter_mut() {
+            chain.trajectory.set_refresh(refresh.clone());
+        }
     }
 }
 

@@ -121,10 +121,9 @@ impl Isotropic for Inverse<'_> {
         let mut dual: Vec<f64> = StandardNormal.sample_iter(&mut rng).take(m).collect();
         let square = dot::dot(self.arch, &dual, &dual);
         let mut field = vec![0.0; m];
-        for j in 0..m {
-            dot::axpy(self.arch, dual[j], self.column(j), &mut field[j..]);
-        }
+        // Both products in one pass over the factor, whose reading takes most of the time.
         for j in (0..m).rev() {
+            dot::axpy(self.arch, dual[j], self.column(j), &mut field[j..]);
             self.back_step(j, &mut dual);
         }
         Draw { dual, field, square }

@@ -235,6 +235,34 @@ fn a_smaller_tolerance_goes_on_from_a_larger_one() {
     }
 }
 
+/// Where the center is accurate and the draws lag, directions are refreshed more often from there on, unless a rate is given.
+/// It does not matter where the run was continued.
+#[test]
+fn draws_that_lag_hasten_the_refresh() {
+    let (gram, labels) = rbf(60, 3.0, 8);
+    let softness = 1.0;
+    let (columns, diagonal) = inverse(&gram, softness);
+    let space = space(&gram, &labels, softness);
+    let inverse = Inverse::new(&columns, &diagonal).expect("an inverse");
+    let case = Case { name: "lagging draws", space, inverse: Some(inverse) };
+    let to = |tol| Settings { tol: Some(tol), n_draws: 100, ..base(14) };
+    let whole = case.run(&to(0.002));
+    assert_eq!((whole.stop_reason, whole.refresh.rate), (StopReason::Tol, 0.5));
+    let early = case.run(&Settings { max_bounces: Some(100), ..to(0.002) });
+    assert_eq!((early.stop_reason, early.refresh.rate), (StopReason::MaxBounces, 0.1));
+    for start in [early, case.run(&to(0.5)), case.run(&to(0.02))] {
+        assert!(start.length() < whole.length());
+        assert_same(&whole, &case.resume(&to(0.002), &complete(&start)), case.name);
+    }
+    let rate = |refresh, tol: Option<f64>| {
+        let length = if tol.is_some() { None } else { Some(50.0) };
+        case.run(&Settings { refresh, tol, length, ..to(0.5) }).refresh.rate
+    };
+    assert_eq!(rate(RefreshChoice::Full(None), Some(0.5)), 0.5);
+    assert_eq!(rate(RefreshChoice::Full(Some(0.2)), Some(0.5)), 0.2);
+    assert_eq!(rate(RefreshChoice::Auto, None), 0.1);
+}
+
 #[test]
 fn arrivals_and_weights_that_end_a_run() {
     let (gram, labels) = rbf(30, 3.0, 13);

@@ -26,8 +26,17 @@ MAX_DRIFT = 1e-6
 MAX_R_HAT = 1.01
 """Largest R-hat without a warning (Vehtari et al., 2021), if there are many draws."""
 
+CHANCE = 1e-6
+"""Chance that R-hat of independent draws gives a warning."""
+
 MAX_R_HAT_TOL = 1.05
-"""Largest R-hat at which a run with a tolerance ends, if there are many draws."""
+"""Largest R-hat at which a run with a tolerance ends, if there are many effective draws."""
+
+CHANCE_TOL = 1e-3
+"""Chance that R-hat of as few independent draws as such a run needs exceeds its limit."""
+
+MIN_SHARE_TOL = 0.25
+"""Smallest effective sample size of such a run, as a share of its draws, if there are many."""
 
 MIN_ESS = 100.0
 """Smallest effective sample size without a warning, or half of the draws if that is less."""
@@ -39,16 +48,16 @@ R_HAT_DRAWS = 1000
 """Largest number of draws per trajectory from which R-hat is computed."""
 
 
-def allowed_r_hat(n_trajectories: int, ess: float) -> float:
-    """Return the largest R-hat without a warning in a run that was not ended by a tolerance.
+def allowed_r_hat(n_trajectories: int, ess: float, least: float, chance: float) -> float:
+    """Return the largest R-hat of trajectories that agree.
 
-    It is 1.01, or the value that one in a million quantities exceeds by chance for an effective
-    sample size of `ess`: the ratio of the variance between half trajectories to that within them
-    is then approximately chi-square over its degrees of freedom.
+    It is `least`, or the value that R-hat exceeds with this chance for an effective sample size of
+    `ess`: the ratio of the variance between half trajectories to that within them is then
+    approximately chi-square over its degrees of freedom.
     """
     freedom = 2 * n_trajectories - 1
-    ratio = float(stats.chi2.isf(1e-6, freedom)) / freedom
-    return max(MAX_R_HAT, math.sqrt(1 + (ratio - 1) / max(ess / (freedom + 1), 1.0)))
+    ratio = float(stats.chi2.isf(chance, freedom)) / freedom
+    return max(least, math.sqrt(1 + (ratio - 1) / max(ess / (freedom + 1), 1.0)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,7 +154,7 @@ class BilliardResult(Result):
     """``"pair"``, ``"full"`` or ``"none"``: how directions were refreshed."""
 
     refresh_rate: float
-    """Refreshes per radian."""
+    """Refreshes per radian, at the end of the path."""
 
     drift: float
     """Largest relative difference between updated and recomputed plane coordinates."""
@@ -259,9 +268,11 @@ class BilliardResult(Result):
         # limit of R-hat.
         most = n_trajectories * min(n_draws, R_HAT_DRAWS)
         if tol is None:
-            allowed = allowed_r_hat(n_trajectories, min(max(self.ess, least), most))
+            worth = min(max(self.ess, least), most)
+            allowed = allowed_r_hat(n_trajectories, worth, MAX_R_HAT, CHANCE)
         else:
-            allowed = max(MAX_R_HAT_TOL, allowed_r_hat(n_trajectories, most))
+            worth = max(least, MIN_SHARE_TOL * n_trajectories * n_draws)
+            allowed = allowed_r_hat(n_trajectories, worth, MAX_R_HAT_TOL, CHANCE_TOL)
         if self.r_hat > allowed:
             high = f"R-hat is {self.r_hat:.3f} (above {allowed:.3f})"
             return [f"the trajectories disagree: {high} {longer}"]

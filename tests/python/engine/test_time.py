@@ -135,9 +135,11 @@ def test_a_run_with_a_tolerance_ends_with_draws_that_suffice(average, settings):
             )
         assert result.stop_reason == "tol"
         t, n = result.draws.shape[:2]
-        assert result.ess >= max(min(100.0, t * n / 2), t * n / 4)
-        limit = max(billiard.MAX_R_HAT_TOL, billiard.allowed_r_hat(t, t * n))
-        assert result.r_hat <= limit
+        least = max(min(100.0, t * n / 2), t * n / 4)
+        assert result.ess >= least
+        limit = billiard.allowed_r_hat(t, least, billiard.MAX_R_HAT_TOL, billiard.CHANCE_TOL)
+        # The engine approximates the quantile.
+        assert result.r_hat <= 1.01 * limit
 
 
 def test_another_limit_that_ends_a_run_before_its_draws_suffice_is_told():

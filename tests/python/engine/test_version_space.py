@@ -283,7 +283,10 @@ def test_warnings():
 
 def test_allowed_r_hat():
     """1.01, or more for few draws, of which R-hat exceeds it by chance."""
-    allowed = billiard.allowed_r_hat
+
+    def allowed(n_trajectories, ess):
+        return billiard.allowed_r_hat(n_trajectories, ess, billiard.MAX_R_HAT, billiard.CHANCE)
+
     assert allowed(4, 4000) == 1.01
     assert 1.05 < allowed(4, 200) < 1.1
     assert allowed(1, 50) > allowed(2, 100) > 1.1
