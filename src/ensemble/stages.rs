@@ -18,7 +18,7 @@ const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
 const PIECE_ARRIVALS: f64 = 1_000.0;
 /// Error of a center of conditional means, radians, below which draws that do not suffice are worth more refreshes. It must not
 /// depend on the tolerance: a run to a smaller one has the same bits as a run that stopped at a larger one and went on.
-const ACCURATE: f64 = 0.03;
+const ACCURATE: f64 = 0.04;
 /// Evaluations of the densities at the walls in the first piece.
 const EVALUATIONS: f64 = 2.0;
 
