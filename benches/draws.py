@@ -30,23 +30,23 @@ def noise(m: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 DATA: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
-    "moons, 200": lambda: make_moons(200, noise=0.3, random_state=0),
-    "wine, 178, one class against the others": lambda: (
+    "moons, 200 x 2": lambda: make_moons(200, noise=0.3, random_state=0),
+    "wine, one class against the others, 178 x 13": lambda: (
         load_wine().data,
         load_wine().target == 1,
     ),
-    "400 x 10": lambda: make_classification(400, 10, class_sep=1.0, random_state=1),
-    "30 % flipped labels, 1000 x 20": lambda: make_classification(1000, flip_y=0.3, random_state=0),
+    "two classes, 400 x 10": lambda: make_classification(400, 10, class_sep=1.0, random_state=1),
+    "30 % of the labels flipped, 1000 x 20": lambda: make_classification(
+        1000, flip_y=0.3, random_state=0
+    ),
     "random labels, 1000 x 10": lambda: noise(1000),
-    "8000 x 20": lambda: make_classification(8000, random_state=0),
+    "two classes, 8000 x 20": lambda: make_classification(8000, random_state=0),
 }
 
 
 def main(names: list[str], seeds: int) -> None:
     """Print the table."""
-    print(
-        "| data | search | few draws | default | effective draws | R-hat | largest change | mean |"
-    )
+    print("| data | search | center | center and draws | ess | r_hat | change, largest | mean |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     for name in names:
         X, y = DATA[name]()
@@ -73,7 +73,7 @@ def main(names: list[str], seeds: int) -> None:
         r_hat = max(fit.billiard_.r_hat for fit in fits)
         few, default = (float(np.median(spent)) for spent in seconds.values())
         print(
-            f"| {name} | {max(whole - few, 0.0):.2f} s | {few:.2f} s | {default:.2f} s "
+            f"| {name} | {max(whole - few, 0.0):.2f} | {few:.2f} | {default:.2f} "
             f"| {ess:.0f} | {r_hat:.3f} | {np.max(change):.3f} | {np.mean(change):.4f} |",
             flush=True,
         )

@@ -258,9 +258,10 @@ fn draws_that_lag_hasten_the_refresh() {
         let length = if tol.is_some() { None } else { Some(50.0) };
         case.run(&Settings { refresh, tol, length, ..to(0.5) }).refresh.rate
     };
-    assert_eq!(rate(RefreshChoice::Full(None), Some(0.5)), 0.5);
-    assert_eq!(rate(RefreshChoice::Full(Some(0.2)), Some(0.5)), 0.2);
-    assert_eq!(rate(RefreshChoice::Auto, None), 0.1);
+    let free = rate(RefreshChoice::Full(None), Some(0.5));
+    let given = rate(RefreshChoice::Full(Some(0.2)), Some(0.5));
+    let without_tolerance = rate(RefreshChoice::Auto, None);
+    assert_eq!((free, given, without_tolerance), (0.5, 0.2, 0.1));
 }
 
 #[test]

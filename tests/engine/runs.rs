@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bayespoint::dynamics::{Motion, Radius};
 use bayespoint::{
     Average, Control, Error, Gram, Inverse, MarginSettings, Mirror, RefreshChoice, Settings, Start,
-    StopReason, VersionSpace, run_with,
+    StopReason, Tally, VersionSpace, run_with,
 };
 
 use crate::common::states::complete;
@@ -365,7 +365,7 @@ fn time_ends_a_run_with_what_there_is() {
                 let longest = paths.iter().copied().fold(0.0, f64::max);
                 assert!(paths.iter().all(|path| *path > 0.7 * longest), "{paths:?}");
             }
-            let bounces = 2 * each(&short, |tally| tally.arrivals()).into_iter().max().unwrap_or(0);
+            let bounces = 2 * each(&short, Tally::arrivals).into_iter().max().unwrap_or(0);
             let whole = Settings { max_time: None, max_bounces: Some(bounces), ..endless };
             // An end in burn-in makes the burn-in shorter.
             if seconds > 0.01 {

@@ -199,7 +199,7 @@ class SampleOptions(_RareSettings):
         takes at most half a second (up to 2400 examples in any dimension), else "pair".
     refresh_rate : float or "auto", default="auto"
         Refreshes per radian, positive, at most 1e9. "auto" is 0.1 to 0.3 with "full", and 0.5 once
-        the center of a run with `tol` and average="conditional" is accurate to 0.03 and only the
+        the center of a run with `tol` and average="conditional" is accurate to 0.04 and only the
         draws need a longer path; with "pair" a twentieth of the rate of bounces, or 1.5 times that
         rate with softness or nearly orthogonal planes.
     average : {"auto", "arc", "impulse", "conditional", "midpoints", "bounces"}, default="auto"
