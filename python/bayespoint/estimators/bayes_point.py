@@ -144,7 +144,7 @@ class BayesPointClassifier(
         Intercepts; 0 without `fit_intercept`.
     support_ : ndarray of shape (n_support,)
         Indices of the examples whose walls were hit in any binary problem.
-    X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), CSR matrix, or None
+    X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), CSR array, or None
         Training inputs as the kernel gets them, standardized by `scaler_`; None for
         kernel="precomputed".
     scaler_ : StandardScaler or None
@@ -424,6 +424,11 @@ class BayesPointClassifier(
         """Return the weights of the classes, for observations with these classes and shares."""
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             return balanced(index, share)
+        if isinstance(self.class_weight, str):
+            raise ValueError(  # noqa: TRY004
+                'class_weight must be None, "balanced" or a dictionary of weights by class; got '
+                f"{self.class_weight!r}"
+            )
         weights: Floats = compute_class_weight(
             self.class_weight, classes=self.classes_, y=self.classes_
         )

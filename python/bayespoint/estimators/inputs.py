@@ -44,7 +44,7 @@ def training(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return checked inputs and labels of a fit.
 
-    The inputs are an (n, d) array of doubles in C order, or a sparse CSR matrix if the kernel takes
+    The inputs are an (n, d) array of doubles in C order, or a sparse CSR array if the kernel takes
     these; with kernel="precomputed" the matrix; for a kernel of objects an (n,) array of these.
     """
     if _are_vectors(kernel, X):
@@ -197,10 +197,15 @@ def _are_vectors(kernel: object, X: Any) -> bool:
 
 
 def _canonical(X: Any) -> NDArray[Any]:
-    """Return sparse rows with duplicate entries summed and indices sorted, others unchanged."""
-    if sparse.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
+    """Return sparse rows as an array without duplicate entries, indices sorted; others unchanged.
+
+    skops stores sparse arrays, and not matrices of the older kind.
+    """
+    if sparse.issparse(X):
+        X = sparse.csr_array(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
     checked: NDArray[Any] = X
     return checked
 

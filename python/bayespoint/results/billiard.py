@@ -224,10 +224,12 @@ class BilliardResult(Result):
         messages = []
         if math.isinf(self.center_error) or (tol is not None and not self.center_error <= tol):
             asked = "" if tol is None else f" (tol={tol:g} was asked for)"
+            more = "a longer run or a softness"
+            more = "a larger max_time" if self.stop_reason == "max_time" else more
             messages.append(
                 f"the estimated center_error is {self.center_error:.3g} radians{asked} after "
-                f"{self.length:.4g} radians per trajectory{self._ended_by()}: a longer run or a "
-                "softness helps"
+                f"{self.length:.4g} radians per trajectory{self._ended_by()}: {more} "
+                "helps"
             )
         if self.stop_reason != "tol" and not math.isinf(self.center_error):
             messages += self._messages_of_draws(tol, n_draws)

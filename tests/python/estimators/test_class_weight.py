@@ -176,6 +176,11 @@ def test_balanced_weights_are_those_of_scikit_learn():
     assert BayesPointClassifier(**GIVEN).fit(X, y).class_weight_.tolist() == [1, 1, 1]
 
 
+def test_unknown_words():
+    with pytest.raises(ValueError, match=r"class_weight must be None, .*; got 'balance'"):
+        BayesPointClassifier(class_weight="balance", **GIVEN).fit(*overlapping())
+
+
 @pytest.mark.parametrize(
     "weights", [{0: 1.0, 1: 0.0}, {0: 1.0, 1: np.nan}, {0: 1e-200, 1: 1e200}, {0: 1.0, 1: -1.0}]
 )

@@ -11,6 +11,7 @@ from sklearn.gaussian_process import kernels as gp
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
+import bayespoint
 from bayespoint import BayesPointClassifier, MaxMarginClassifier, kernels
 from bayespoint.kernels.stationary import scale_of
 from bayespoint.papers.perceptron import KernelPerceptron
@@ -207,6 +208,15 @@ def test_callables_may_accept_sparse_inputs():
     )
     with pytest.raises(TypeError, match=r"the value of kernel\(X, Y\) must be a dense array"):
         kernels.evaluate(lambda a, b: a @ b.T, sparse.csr_matrix(X))
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_matrix, sparse.coo_array])
+def test_fitted_models_are_saved(form, tmp_path):
+    """The older kind of matrix is what scikit-learn's text vectorizers return."""
+    model = BayesPointClassifier("linear", softness=1.0, random_state=seed(0)).fit(form(X), Y)
+    model.save(tmp_path / "model")
+    again = bayespoint.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(form(NEW)), model.predict_proba(form(NEW)))
 
 
 def test_sparse_tags():

@@ -218,11 +218,11 @@ def test_an_end_at_a_bound_that_matters_warns():
 
 
 def test_large_problems_are_searched_on_a_stratified_part():
-    labels = np.where(np.arange(3000) % 10 == 0, 1.0, -1.0)[None]
+    labels = np.where(np.arange(3000) % 5 == 0, 1.0, -1.0)[None]
     chosen = tuning_search.subset(labels, tuning_search.LARGEST, 0)
     assert len(chosen) == tuning_search.LARGEST
     assert len(np.unique(chosen)) == len(chosen)
-    assert (labels[0, chosen] > 0).sum() == tuning_search.LARGEST // 10
+    assert (labels[0, chosen] > 0).sum() == tuning_search.LARGEST // 5
 
 
 def test_the_approximation_is_near_the_exact_evidence():
@@ -502,3 +502,15 @@ def test_flipped_labels_are_not_followed(rates, flipped_rates):
                 kernels.RBF(sigma)(X) + 1.0, y, np.full(len(y), softness), noise=noise, change=1e-5
             )
             assert not one.converged or found.log_evidence > one.log_evidence - 0.3
+
+
+def test_the_sample_of_the_search_keeps_rare_classes():
+    labels = np.where(np.arange(5000) % 50 == 0, 1.0, -1.0)[None]
+    chosen = tuning_search.subset(labels, 500, seed(0))
+    assert len(chosen) == len(np.unique(chosen)) == 500
+    assert (labels[0, chosen] > 0).sum() == 62
+    few = np.where(np.arange(5000) < 20, 1.0, -1.0)[None]
+    assert set(range(20)) <= set(tuning_search.subset(few, 500, seed(0)))
+    # Other classes are in proportion.
+    common = np.where(np.arange(5000) % 4 == 0, 1.0, -1.0)[None]
+    assert (common[0, tuning_search.subset(common, 500, seed(0))] > 0).sum() == 125
