@@ -467,7 +467,7 @@ def test_bounds_hold_for_teachers():
         mean["bayes_point", name, "center", region]
         for name, region in (
             ("pac_bayes_kl", "symmetric part"),
-            ("bayes_point", "symmetric part"),
+            ("point_mirror", "symmetric part"),
             ("volume_bayes", "largest ball"),
             ("linear_svm", ""),
             ("luckiness", ""),

@@ -68,9 +68,10 @@ def same(one, other):
     return np.asarray(one).tobytes() == np.asarray(other).tobytes()
 
 
-def assert_same(here, there, inputs):
+def assert_same(here, there, inputs, lost=()):
+    """Check that two fits have the same bits. Those from other processes come without a state."""
     for one, other in zip(here.problems_, there.problems_, strict=True):
-        assert differences(one.result, other.result) == []
+        assert set(differences(one.result, other.result)) <= set(lost)
     if here.tuning_ is not None:
         assert here.tuning_.kernel == there.tuning_.kernel
         assert here.tuning_.tried.tobytes() == there.tuning_.tried.tobytes()
@@ -223,7 +224,7 @@ def test_local_backends_give_the_same_bits(backend):
         within = joblib.Parallel()(tasks)
     for one, other, third, (_, inputs, _) in zip(here, beside, within, cases, strict=True):
         assert_same(one, other, inputs)
-        assert_same(one, third, inputs)
+        assert_same(one, third, inputs, lost=["state"])
 
 
 def test_exceptions_of_a_callback_end_a_divided_run(divided):

@@ -91,6 +91,7 @@ def test_time_with_a_checkpoint_and_a_callback(tmp_path):
     assert lengths[1] > lengths[0]  # the second call goes on where the first ended
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # of few draws
 def test_time_alone_is_a_limit():
     limits = SampleSettings(max_time=1.0).limits()
     assert limits == {"length": None, "tol": None, "max_bounces": None, "max_time": 1.0}

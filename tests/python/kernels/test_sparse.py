@@ -106,8 +106,10 @@ def test_the_scale_of_sparse_inputs():
 @pytest.mark.parametrize("kernel", ["linear", "poly", kernels.Linear() + kernels.RBF(1.0)], ids=str)
 def test_the_classifier(kernel):
     """With the search by evidence, and all methods of a fitted model."""
-    dense = BayesPointClassifier(kernel, random_state=seed(0)).fit(X, Y)
-    model = BayesPointClassifier(kernel, random_state=seed(0)).fit(sparse.csr_array(X), Y)
+    dense = BayesPointClassifier(kernel, random_state=seed(0), standardize=False).fit(X, Y)
+    model = BayesPointClassifier(kernel, random_state=seed(0), standardize=False).fit(
+        sparse.csr_array(X), Y
+    )
     assert sparse.issparse(model.X_fit_)
     assert model.X_fit_.format == "csr"
     assert model.n_features_in_ == 9

@@ -100,7 +100,9 @@ def test_one_draw_makes_all_rules_one():
     """With a single draw the vote and the Gibbs rule agree."""
     for classes in (2, 3):
         x, y = IRIS[0], np.minimum(IRIS[1], classes - 1)
-        model = BayesPointClassifier(n_trajectories=2, n_draws=4, random_state=seed(0)).fit(x, y)
+        model = BayesPointClassifier(
+            n_trajectories=2, n_draws=4, random_state=seed(0), standardize=False
+        ).fit(x, y)
         for result in model.billiard_ if classes == 3 else [model.billiard_]:
             result.draws[:] = result.draws[:1, :1]
         draws = [r.draws[0, 0] for r in (model.billiard_ if classes == 3 else [model.billiard_])]

@@ -221,7 +221,7 @@ def _order(rows: list[Row], settings: Settings) -> list[Claim]:
     """Return claims about which bound is below which."""
     chain = (
         ("pac_bayes_kl", "symmetric part"),
-        ("bayes_point", "symmetric part"),
+        ("point_mirror", "symmetric part"),
         ("volume_bayes", "largest ball"),
         ("linear_svm", ""),
         ("luckiness", ""),
