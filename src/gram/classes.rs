@@ -73,6 +73,11 @@ impl Planes {
         self.n_classes
     }
 
+    /// The class of each example, shape (m,).
+    pub fn labels(&self) -> &[usize] {
+        &self.labels
+    }
+
     /// A number below m for the example of a plane, the same for all of its planes: its place in the order of classes.
     #[inline]
     pub fn place(&self, plane: usize) -> usize {
@@ -84,12 +89,6 @@ impl Planes {
         let example = self.order[self.place(plane)];
         let (own, column) = (self.labels[example], plane / self.examples());
         (example, own, column + usize::from(column >= own))
-    }
-
-    /// The plane between the class of an example and another.
-    pub fn plane(&self, example: usize, other: usize) -> usize {
-        let column = other - usize::from(other > self.labels[example]);
-        column * self.examples() + self.places[example]
     }
 
     /// `<e_{y_i} - e_c, e_{y_j} - e_d>` of two planes.
@@ -365,7 +364,7 @@ mod tests {
             let mut scratch = Vec::new();
             for p in 0..size {
                 let (i, y, c) = planes.of(p);
-                prop_assert!(y == labels[i] && c != y && c < n && planes.plane(i, c) == p);
+                prop_assert!(y == labels[i] && c != y && c < n && planes.place(p) < m);
                 let row = gram.shifted_row(p);
                 let read = gram.row_in(p, &mut scratch).to_vec();
                 for q in 0..size {

@@ -93,6 +93,11 @@ impl<'a> Gram<'a> {
         Self::from_source(Arc::new(classes), 0.0, softness)
     }
 
+    /// As [`Gram::of_classes`], with the classes of another matrix.
+    pub(crate) fn with_planes(self, planes: &Planes) -> Result<Self> {
+        Self::of_classes(self, planes.labels(), planes.n_classes())
+    }
+
     fn from_source(source: Arc<dyn Source + 'a>, offset: f64, softness: Vec<f64>) -> Result<Self> {
         if !(offset.is_finite() && offset >= 0.0) {
             return Err(Error::invalid("offset", offset, "finite and >= 0"));
