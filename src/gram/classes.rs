@@ -48,7 +48,8 @@ pub(crate) struct Planes {
 }
 
 impl Planes {
-    fn new(labels: &[usize], n_classes: usize) -> Self {
+    /// Labels must be below `n_classes`, which is at least 2.
+    pub fn new(labels: &[usize], n_classes: usize) -> Self {
         let mut order: Vec<usize> = (0..labels.len()).collect();
         order.sort_by_key(|&i| labels[i]);
         let mut places = vec![0; labels.len()];

@@ -6,8 +6,7 @@ use bayespoint::{
     Mirror, OnionSettings, Outcome, Refresh, RefreshChoice, Settings, Trajectory, VersionSpace,
     evidence, feasible_point, max_margin, onion, perceptron_point, run_with,
 };
-use rand::rngs::ChaCha8Rng;
-use rand::{Rng, RngExt};
+use rand::Rng;
 
 use crate::common::{
     dot, draws, inverse, mean, mean_and_error, normals, rng, seed, size, space as binary_space,
@@ -254,7 +253,7 @@ fn centers_and_votes_are_those_of_the_prior_given_the_labels() {
             let apart = (outcome.mean_violations - value).abs();
             println!("case {k}, {name}: {off:.2}, violations {apart:.4} ± {error:.4}");
             assert!(off < 4.5, "case {k}, {name}: {off}");
-            assert!(apart < 5.0 * error + 0.02 * value, "case {k}, {name}: {apart}");
+            assert!(apart <= 5.0 * error + 0.02 * value, "case {k}, {name}: {apart}");
             let full = if name == "pairs" { "pair" } else { "full" };
             assert_eq!(outcome.refresh.name, full);
             assert!(outcome.drift < 1e-8);
@@ -436,7 +435,8 @@ fn two_classes_are_the_binary_machine() {
         assert_eq!((&one.hits, one.refreshes), (&two.hits, two.refreshes));
         assert!((one.violations - two.violations).abs() < 1e-10);
         let worst = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        assert!(worst < 1e-10 * (1.0 + kappa * 1e3), "{worst}");
+        println!("{} bounces: {worst:e}", one.bounces);
+        assert!(worst < 1e-10, "{worst}");
     }
 }
 
@@ -501,7 +501,9 @@ fn conditional_means_agree_with_arcs_and_have_less_noise() {
             smooth.error, exact.error
         );
         assert!(off < 2.0 * smooth.error.hypot(exact.error), "{off}");
-        assert!(smooth.error < 0.7 * rough.error, "{} {}", smooth.error, rough.error);
+        // Behind transparent walls the ball mixes more slowly than its conditional means can repair.
+        let gain = if kappa > 0.0 { 1.0 } else { 0.6 };
+        assert!(smooth.error < gain * rough.error, "{} {}", smooth.error, rough.error);
         assert!((smooth.norm - exact.norm).abs() < 4.0 * smooth.error.hypot(exact.error));
     }
 }
@@ -590,6 +592,4 @@ fn threads_and_seeds() {
         run_with(&space, &settings, None, &Control::new()).expect("a run")
     });
     crate::common::assert_same(&found[0], &found[1], "threads");
-    let mut generator: ChaCha8Rng = rng(3);
-    assert!(generator.random::<f64>() < 1.0);
 }
