@@ -78,6 +78,9 @@ pub struct Ball {
     /// Whether to use a neighbor list, if the Gram matrix has features.
     neighbors_enabled: bool,
     neighbors: Option<Box<NeighborList>>,
+    /// Rows of the Gram matrix that are put together.
+    #[serde(skip)]
+    scratch: [Vec<f64>; 2],
 }
 
 impl Ball {
@@ -269,10 +272,11 @@ impl Ball {
             return list.pass(gram, &self.frame, rotation, kicks);
         }
         let (arch, f, g) = (gram.arch(), &mut self.f, &mut self.g);
+        let [one, other] = &mut self.scratch;
         let lift = gram.offset() * kicks.iter().map(|kick| kick.1).sum::<f64>();
         match *kicks {
             [] => pass::advance::<f64>(arch, f, g, rotation, &[], lift),
-            [(plane, scale)] => match gram.row(plane).values() {
+            [(plane, scale)] => match gram.row_in(plane, one).values() {
                 Values::Doubles(row) => {
                     pass::advance(arch, f, g, rotation, &[Kick { scale, row }], lift)
                 }
@@ -280,17 +284,19 @@ impl Ball {
                     pass::advance(arch, f, g, rotation, &[Kick { scale, row }], lift)
                 }
             },
-            [(k, at_k), (l, at_l)] => match (gram.row(k).values(), gram.row(l).values()) {
-                (Values::Doubles(k), Values::Doubles(l)) => {
-                    let kicks = [Kick { scale: at_k, row: k }, Kick { scale: at_l, row: l }];
-                    pass::advance(arch, f, g, rotation, &kicks, lift)
+            [(k, at_k), (l, at_l)] => {
+                match (gram.row_in(k, one).values(), gram.row_in(l, other).values()) {
+                    (Values::Doubles(k), Values::Doubles(l)) => {
+                        let kicks = [Kick { scale: at_k, row: k }, Kick { scale: at_l, row: l }];
+                        pass::advance(arch, f, g, rotation, &kicks, lift)
+                    }
+                    (Values::Singles(k), Values::Singles(l)) => {
+                        let kicks = [Kick { scale: at_k, row: k }, Kick { scale: at_l, row: l }];
+                        pass::advance(arch, f, g, rotation, &kicks, lift)
+                    }
+                    _ => unreachable!("all rows of one source are of one kind"),
                 }
-                (Values::Singles(k), Values::Singles(l)) => {
-                    let kicks = [Kick { scale: at_k, row: k }, Kick { scale: at_l, row: l }];
-                    pass::advance(arch, f, g, rotation, &kicks, lift)
-                }
-                _ => unreachable!("all rows of one source are of one kind"),
-            },
+            }
             _ => unreachable!("an event changes the direction along two planes at most"),
         }
     }
@@ -345,7 +351,7 @@ impl Ball {
         let ((f_k, g_k), (f_l, g_l)) = (turned(k), turned(l));
         let k_kl = match self.neighbors {
             Some(_) => NeighborList::inner(gram, k, l),
-            None => gram.row(k).at(l) + gram.offset(),
+            None => gram.entry_of_read_row(k, l),
         };
         let (k_kk, k_ll) = (gram.diagonal(k), gram.diagonal(l));
         // |u|² = f_l (f_l K_kk - f_k K_kl) + f_k (f_k K_ll - f_l K_kl). For nearly parallel planes the differences

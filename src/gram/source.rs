@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use pulp::Arch;
 
+use super::Gram;
+use super::classes::Planes;
 use super::panels::Panels;
 use crate::base::{Control, Result};
 use crate::simd::Precision;
@@ -88,8 +90,18 @@ pub(crate) trait Source: Debug + Send + Sync {
     /// Row i, length m.
     fn row(&self, i: usize) -> Row<'_>;
 
+    /// As [`Source::row`]. Rows that are put together are written to `scratch`.
+    fn row_in<'r>(&'r self, _arch: Arch, i: usize, _scratch: &'r mut Vec<f64>) -> Row<'r> {
+        self.row(i)
+    }
+
     /// Entry (i, j), with the same bits as in row i and in row j.
     fn entry(&self, i: usize, j: usize) -> f64;
+
+    /// Entry (i, j), if row i is read in any case.
+    fn entry_of_read_row(&self, i: usize, j: usize) -> f64 {
+        self.row(i).at(j)
+    }
 
     /// `out[k] = K duals[k]`, each of length m, in one pass over the matrix.
     fn multiply(
@@ -101,6 +113,11 @@ pub(crate) trait Source: Debug + Send + Sync {
         control: &Control,
     ) -> Result<()>;
 
+    /// `K dual` of a vector with few nonzero coefficients, if that needs something else than the rows of these.
+    fn combination(&self, _dual: &[f64], _control: &Control) -> Option<Result<Vec<f64>>> {
+        None
+    }
+
     /// Copies the rows and columns of the chosen examples.
     fn submatrix(&self, chosen: &[usize]) -> Arc<dyn Source>;
 
@@ -109,6 +126,11 @@ pub(crate) trait Source: Debug + Send + Sync {
 
     /// The features, if the entries are inner products of explicit features.
     fn features(&self) -> Option<Features<'_>> {
+        None
+    }
+
+    /// The Gram matrix of the examples and their classes, if the rows are those of the walls between several classes.
+    fn classes(&self) -> Option<(&Gram<'_>, &Arc<Planes>)> {
         None
     }
 

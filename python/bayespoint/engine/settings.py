@@ -164,7 +164,7 @@ class SampleOptions(_RareSettings):
 
     Parameters
     ----------
-    start : array-like of shape (m,), default=None
+    start : array-like of shape (m,), with more than two classes (n_classes, m), default=None
         Dual coefficients of the start of all trajectories, in version space if the walls are
         opaque. None searches for one. It must be None with `continue_from`.
     continue_from : BilliardResult, default=None
