@@ -90,7 +90,7 @@ class VersionSpace:
     does not suffice; and ValueError or TypeError for a wrong setting.
 
     For more than two classes all that is defined by two raises ValueError: `onion`,
-    `choose_layer`, `reweight`, a finite C or a free bias of `max_margin`, label noise that depends
+    `choose_layer`, a finite C or a free bias of `max_margin`, label noise that depends
     on the class, and the dynamics `Chord` and `Flipper`. Transparent walls then need a softness
     where feature vectors are parallel.
 
@@ -475,8 +475,8 @@ class VersionSpace:
         >>> found.center.round(1)
         array([ 0.9, -0.4])
         """
-        self.problem.require_binary("reweight")
-        return reweight(result, weight, self.margins, self.y, log=log)
+        space = self.problem
+        return reweight(result, weight, space.margins, space.coordinates, space.shape, log=log)
 
     def feasible_point(
         self,

@@ -898,8 +898,9 @@ class BayesPointClassifier(
         rank, and :math:`K_*` the kernel values, with offset, between points and examples. A draw
         with dual coefficients :math:`\gamma` has values :math:`\rho K_* \gamma + \eta`. The length
         :math:`\rho` has the chi distribution with n degrees of freedom, of C classes jointly with
-        (C - 1) n and the same length for all, and :math:`\eta` is Gaussian with the covariance :math:`K_{**} + \mathrm{offset} + \lambda I -
-        K_* A^{-1} K_*^\top`, without :math:`\lambda I` if `noise` is False.
+        (C - 1) n and the same length for all, and :math:`\eta` is Gaussian with the covariance
+        :math:`K_{**} + \mathrm{offset} + \lambda I - K_* A^{-1} K_*^\top`, without
+        :math:`\lambda I` if `noise` is False.
 
         This is the exact joint distribution of the latent values, which does not depend on class
         weights. Draws of one trajectory are correlated through :math:`\gamma`.
@@ -1051,9 +1052,7 @@ class BayesPointClassifier(
                 n_jobs=self.n_jobs,
                 seed=rng,
             )
-            for problem, fitted in zip(
-                self.kept_problems("evidence"), self.problems_, strict=True
-            )
+            for problem, fitted in zip(self.kept_problems("evidence"), self.problems_, strict=True)
         ]
         return found[0] if len(found) == 1 else found
 

@@ -89,13 +89,9 @@ class TrainingProblem:
 
     def over(self, gram: Floats, *, inverse: Any = None) -> Problem:
         """Return the problem with its kernel matrix, the argument of the engine's functions."""
-        return Problem(
-            gram, self.y, self.softness, self.offset, inverse, n_classes=self.n_classes
-        )
+        return Problem(gram, self.y, self.softness, self.offset, inverse, n_classes=self.n_classes)
 
-    def with_result(
-        self, result: BilliardResult, rank: int, calibration: float
-    ) -> TrainingProblem:
+    def with_result(self, result: BilliardResult, rank: int, calibration: float) -> TrainingProblem:
         """Return the problem with its posterior."""
         kind = JointPosterior if self.is_joint else BinaryPosterior
         return replace(self, posterior=kind(self.y, result, rank, calibration))
@@ -169,7 +165,7 @@ def sample_each(
             progress.tell(
                 f"{problem.name}: {int(result.bounces.sum())} bounces, {progress.seconds()}: "
                 f"center_error {result.center_error:.2g} rad (tol {tol:.2g}), "
-                f"the walls of {len(result.support)} of {len(result.hits)} examples were hit"
+                f"the walls of {len(result.support)} of {len(result.y)} examples were hit"
             )
     return results
 
@@ -182,7 +178,9 @@ def _compact(result: BilliardResult, problem: Problem) -> BilliardResult:
     """
     if problem.softness.min() < _SINGLE_SOFTNESS * float(problem.gram.diagonal().mean()):
         return result
-    return replace(result, draws=result.draws.astype(np.float32))
+    # Of several classes, rounded coefficients sum to zero as those do from which a run continues.
+    draws = problem.from_planes(problem.to_planes(result.draws.astype(np.float32)))
+    return replace(result, draws=draws)
 
 
 def _percents(advance: Advance, tol: float) -> Callable[[Mapping[str, Any]], None]:

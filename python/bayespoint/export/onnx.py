@@ -70,9 +70,9 @@ def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
     All arithmetic is in double precision, except for the error function, which current runtimes
     compute in single precision. Probabilities are therefore accurate to 1e-6; labels and decision
     values agree with NumPy up to rounding. Of several classes jointly the decision values are
-    quantiles of probabilities, and as accurate as these. Distances of `Matern` kernels are accurate to 1e-7 of
-    the distance from the mean of the data, values of `RationalQuadratic` kernels to 1e-16 times
-    their alpha.
+    quantiles of probabilities, and as accurate as these. Distances of `Matern` kernels are accurate
+    to 1e-7 of the distance from the mean of the data, values of `RationalQuadratic` kernels to
+    1e-16 times their alpha.
 
     ``to_onnx(pipeline[-1])`` exports the last step of a pipeline. The inputs of the graph are then
     ``pipeline[:-1].transform(X)``.
@@ -187,9 +187,10 @@ def _joint_values(
     coef = draws * joint.chi_quantiles(freedom, len(draws))[:, None, None]
     coef += mean - coef.mean(axis=0)
     values = graph.op("MatMul", k_star, np.ascontiguousarray(np.moveaxis(coef, 0, 2)))
-    scale = graph.op("Max", graph.op("Sqrt", variance), np.finfo(np.float64).tiny)
-    highest = graph.op("ReduceMax", values, axes=[0], keepdims=1)
-    behind = graph.op("Div", graph.op("Sub", highest, values), scale)
+    behind = graph.op("Sub", graph.op("ReduceMax", values, axes=[0], keepdims=1), values)
+    # A large number where there is no variance.
+    scale = graph.op("Max", graph.op("Sqrt", variance), graph.op("Mul", behind, 1e-6))
+    behind = graph.op("Div", behind, graph.op("Max", scale, np.finfo(np.float64).tiny))
     parts = []
     for node in joint.NODES:
         x = graph.op("Add", behind, float(node))
@@ -202,9 +203,9 @@ def _joint_values(
     p = graph.op("ReduceMean", p, axes=[2], keepdims=1)
     # Rare classes, against that of the largest mean.
     mean = graph.op("MatMul", k_star, mean[..., None])
-    first = graph.op("ArgMax", mean, axis=0, keepdims=0)
-    depth, levels = np.array([len(posterior.center)]), np.array([0.0, 1.0])
-    one_hot = graph.op("OneHot", first, depth, levels, axis=0)
+    first = graph.op("ArgMax", mean, axis=0, keepdims=1)
+    classes = np.arange(len(posterior.center))[:, None, None]
+    one_hot = graph.op("Cast", graph.op("Equal", classes, first), to=graph.double)
     top, highest = (
         graph.op("ReduceSum", graph.op("Mul", one_hot, of), np.array([0]), keepdims=1)
         for of in (values, mean)

@@ -24,6 +24,7 @@ from bayespoint.base.linalg import (
     interruptible_step,
     threads_for,
 )
+from bayespoint.base.margins import margins_of
 from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.kernels.products import count
@@ -509,20 +510,24 @@ class Posterior(Savable):
         log = validation.boolean("log", log)
         gram, offset, softness = self.training_matrix("reweight")
         problems = []
+
+        def coordinates(dual_coef: Floats) -> Floats:
+            f = dual_coef @ gram
+            if offset:
+                f += offset * dual_coef.sum(axis=-1, keepdims=True)
+            f += dual_coef * softness
+            return f
+
         for one in self.problems:
 
             def margins(dual_coef: Floats, y: Labels = one.y) -> Floats:
-                f = dual_coef @ gram
-                if offset:
-                    f += offset * dual_coef.sum(axis=-1, keepdims=True)
-                f += dual_coef * softness
-                f *= y
-                return f
+                return margins_of(coordinates(dual_coef), y)
 
             relative, before = weight, one.weights
             if before is not None:  # weights of an earlier call
                 relative = _product_of(weight, before, log)
-            found = reweight(one.result, relative, margins, one.y, log=log)
+            shape = one.draws.shape[1:]
+            found = reweight(one.result, relative, margins, coordinates, shape, log=log)
             problems.append(replace(one, calibration=1.0, weighted=found))
         return replace(self, problems=tuple(problems))
 
