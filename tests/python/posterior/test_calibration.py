@@ -39,6 +39,7 @@ def test_leave_one_out_is_what_a_fit_without_the_example_says(noise):
         "n_draws": 4000,
         "tol": 0.01,
         "random_state": seed(0),
+        "standardize": False,
     }
     model = BayesPointClassifier(RBF(1.0), **settings).fit(X, y)
     z = predicted(model, y, X)

@@ -112,6 +112,7 @@ def test_the_classifier_against_rejection(noise):
         n_draws=4000,
         tol=0.004,
         random_state=seed(0),
+        standardize=False,
     ).fit(problem.inputs, problem.labels)
     # The error of correlated draws follows from their effective sample size.
     error += 0.5 / math.sqrt(model.billiard_.ess)
