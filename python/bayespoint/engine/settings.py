@@ -70,7 +70,9 @@ class SampleSettings:
         Probability in [0, 1] that a wall lets the ball through to its violated side; a pair
         is for examples labeled -1 and +1. The density that is sampled is then proportional to
         the product of the transparencies of all violated walls. For label noise of rate
-        :math:`\epsilon` the posterior has :math:`\epsilon / (1 - \epsilon)`.
+        :math:`\epsilon` the posterior has :math:`\epsilon / (1 - \epsilon)`. With C > 2 classes
+        the density is a product over the violated examples, however many walls of one are violated,
+        and that posterior has :math:`\epsilon / ((C - 1)(1 - \epsilon))`.
     refresh : {"auto", "pair", "full", None}, default="auto"
         Random changes of direction between bounces, without which a billiard can be confined to
         a part of version space. "full": an independent direction, which needs a factor of the
