@@ -46,7 +46,7 @@ impl Ball {
             to_wall: 0.0,
             neighbors_enabled: false,
             neighbors: None,
-            scratch: Default::default(),
+            scratch: Vec::new(),
         };
         gram.multiply(
             &[position, direction],

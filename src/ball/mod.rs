@@ -78,9 +78,9 @@ pub struct Ball {
     /// Whether to use a neighbor list, if the Gram matrix has features.
     neighbors_enabled: bool,
     neighbors: Option<Box<NeighborList>>,
-    /// Rows of the Gram matrix that are put together.
+    /// Rows of the walls between several classes.
     #[serde(skip)]
-    scratch: [Vec<f64>; 2],
+    scratch: Vec<f64>,
 }
 
 impl Ball {
@@ -272,11 +272,13 @@ impl Ball {
             return list.pass(gram, &self.frame, rotation, kicks);
         }
         let (arch, f, g) = (gram.arch(), &mut self.f, &mut self.g);
-        let [one, other] = &mut self.scratch;
+        if let Some(classes) = gram.classes() {
+            return classes.advance(arch, (f, g), rotation, kicks, &mut self.scratch);
+        }
         let lift = gram.offset() * kicks.iter().map(|kick| kick.1).sum::<f64>();
         match *kicks {
             [] => pass::advance::<f64>(arch, f, g, rotation, &[], lift),
-            [(plane, scale)] => match gram.row_in(plane, one).values() {
+            [(plane, scale)] => match gram.row(plane).values() {
                 Values::Doubles(row) => {
                     pass::advance(arch, f, g, rotation, &[Kick { scale, row }], lift)
                 }
@@ -284,19 +286,17 @@ impl Ball {
                     pass::advance(arch, f, g, rotation, &[Kick { scale, row }], lift)
                 }
             },
-            [(k, at_k), (l, at_l)] => {
-                match (gram.row_in(k, one).values(), gram.row_in(l, other).values()) {
-                    (Values::Doubles(k), Values::Doubles(l)) => {
-                        let kicks = [Kick { scale: at_k, row: k }, Kick { scale: at_l, row: l }];
-                        pass::advance(arch, f, g, rotation, &kicks, lift)
-                    }
-                    (Values::Singles(k), Values::Singles(l)) => {
-                        let kicks = [Kick { scale: at_k, row: k }, Kick { scale: at_l, row: l }];
-                        pass::advance(arch, f, g, rotation, &kicks, lift)
-                    }
-                    _ => unreachable!("all rows of one source are of one kind"),
+            [(k, at_k), (l, at_l)] => match (gram.row(k).values(), gram.row(l).values()) {
+                (Values::Doubles(k), Values::Doubles(l)) => {
+                    let kicks = [Kick { scale: at_k, row: k }, Kick { scale: at_l, row: l }];
+                    pass::advance(arch, f, g, rotation, &kicks, lift)
                 }
-            }
+                (Values::Singles(k), Values::Singles(l)) => {
+                    let kicks = [Kick { scale: at_k, row: k }, Kick { scale: at_l, row: l }];
+                    pass::advance(arch, f, g, rotation, &kicks, lift)
+                }
+                _ => unreachable!("all rows of one source are of one kind"),
+            },
             _ => unreachable!("an event changes the direction along two planes at most"),
         }
     }

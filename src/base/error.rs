@@ -83,7 +83,7 @@ fn culprits(margin_bound: f64, certificate: &[f64], examples: usize) -> String {
     let mut weighted = weighted.map(|i| i % examples.max(1));
     match (weighted.next(), weighted.next(), weighted.next()) {
         (Some(i), Some(j), None) if margin_bound < SMALLEST_MARGIN => {
-            format!(", because of examples {i} and {j} alone")
+            format!(", because of examples {} and {} alone", i.min(j), i.max(j))
         }
         _ => String::new(),
     }

@@ -24,7 +24,7 @@ use pulp::Arch;
 use super::source::{Row, Source, Values};
 use super::{Features, Gram};
 use crate::base::{Control, Error, Result, memory};
-use crate::simd::{Entry, Precision};
+use crate::simd::{Entry, Kick, NextWall, Precision, pass};
 
 /// The planes of m examples of C classes, and the vectors that belong to them: one number for each plane, or one for each
 /// class and example.
@@ -87,8 +87,9 @@ impl Planes {
 
     /// The example of a plane, its class and the other class.
     pub fn of(&self, plane: usize) -> (usize, usize, usize) {
-        let example = self.order[self.place(plane)];
-        let (own, column) = (self.labels[example], plane / self.examples());
+        let column = plane / self.examples();
+        let example = self.order[plane - column * self.examples()];
+        let own = self.labels[example];
         (example, own, column + usize::from(column >= own))
     }
 
@@ -161,9 +162,9 @@ impl Planes {
 
 /// The rows of the planes, made of those of the examples.
 #[derive(Debug)]
-pub(super) struct Classes<'a> {
-    pub gram: Gram<'a>,
-    pub planes: Arc<Planes>,
+pub(crate) struct Classes<'a> {
+    pub(super) gram: Gram<'a>,
+    pub(super) planes: Arc<Planes>,
 }
 
 impl<'a> Classes<'a> {
@@ -185,23 +186,122 @@ impl<'a> Classes<'a> {
         Ok(Self { gram, planes: Arc::new(Planes::new(labels, n_classes)) })
     }
 
-    /// Writes the row of a plane to the first entries of `scratch`, and leaves one row of K behind them.
-    fn write(&self, arch: Arch, plane: usize, scratch: &mut Vec<f64>) {
+    /// Writes the row of a plane's example in the order of the classes, with offset and softness.
+    fn sort(&self, arch: Arch, plane: usize, sorted: &mut [f64]) {
         let planes = &*self.planes;
-        let m = planes.examples();
-        scratch.resize(planes.len() + m, 0.0);
-        let (row, sorted) = scratch.split_at_mut(planes.len());
-        let (example, own, other) = planes.of(plane);
+        let (example, ..) = planes.of(plane);
         let offset = self.gram.offset();
         match self.gram.row(example).values() {
             Values::Doubles(entries) => planes.sort(arch, entries, offset, sorted),
             Values::Singles(entries) => planes.sort(arch, entries, offset, sorted),
         }
         sorted[planes.places[example]] = self.gram.diagonal(example);
-        arch.dispatch(
-            #[inline(always)]
-            || planes.multiply_by_factors((own, other), sorted, row),
-        );
+    }
+
+    /// As [`pass::advance`] for all planes, column by column, which needs only one column of the rows at a time. `kicks` are
+    /// planes and multiples of their rows.
+    pub fn advance(
+        &self,
+        arch: Arch,
+        (f, g): (&mut [f64], &mut [f64]),
+        rotation: (f64, f64),
+        kicks: &[(usize, f64)],
+        scratch: &mut Vec<f64>,
+    ) -> NextWall {
+        let planes = &*self.planes;
+        let (m, n) = (planes.examples(), planes.n_classes);
+        scratch.resize((kicks.len() + 1) * m + n * kicks.len(), 0.0);
+        let (row, rest) = scratch.split_at_mut(m);
+        let (sorted, factors) = rest.split_at_mut(kicks.len() * m);
+        for (&(plane, _), sorted) in kicks.iter().zip(sorted.chunks_exact_mut(m)) {
+            self.sort(arch, plane, sorted);
+        }
+        let mut column_row = ColumnRow::new(planes, kicks, (sorted, row, factors));
+        let mut first = NextWall::NONE;
+        let columns = f.chunks_exact_mut(m).zip(g.chunks_exact_mut(m)).enumerate();
+        for (column, (f, g)) in columns {
+            let wall = if kicks.is_empty() {
+                pass::advance::<f64>(arch, f, g, rotation, &[], 0.0)
+            } else {
+                let kick = Kick { scale: 1.0, row: column_row.at(arch, column) };
+                pass::advance(arch, f, g, rotation, &[kick], 0.0)
+            };
+            if wall.before(&first) {
+                first = NextWall { plane: column * m + wall.plane, ..wall };
+            }
+        }
+        first
+    }
+}
+
+/// One column after the other of a sum of multiples of rows of planes.
+struct ColumnRow<'a> {
+    planes: &'a Planes,
+    /// The classes of the planes, own and other, and the multiples of their rows.
+    kicks: [(usize, usize, f64); 2],
+    /// The sorted rows of their examples, one after the other.
+    sorted: &'a [f64],
+    /// The column.
+    row: &'a mut [f64],
+    /// The factors of the rows in the column, for each class one after the other.
+    factors: &'a mut [f64],
+}
+
+impl<'a> ColumnRow<'a> {
+    /// Takes planes and multiples of their rows, and arrays as above.
+    fn new(
+        planes: &'a Planes,
+        given: &[(usize, f64)],
+        (sorted, row, factors): (&'a [f64], &'a mut [f64], &'a mut [f64]),
+    ) -> Self {
+        let mut kicks = [(0, 0, 0.0); 2];
+        for (kick, &(plane, scale)) in kicks.iter_mut().zip(given) {
+            let (_, own, other) = planes.of(plane);
+            *kick = (own, other, scale);
+        }
+        // NaN is no factor.
+        factors.fill(f64::NAN);
+        Self { planes, kicks, sorted, row, factors }
+    }
+
+    /// Returns a column. Only the classes of examples whose factors differ from the last column's are written: most columns are
+    /// those of walls between other classes.
+    fn at(&mut self, arch: Arch, column: usize) -> &[f64] {
+        let Self { planes, kicks, sorted, ref mut row, ref mut factors } = *self;
+        let m = planes.examples();
+        let width = factors.len() / planes.n_classes;
+        for (y, factors) in factors.chunks_exact_mut(width).enumerate() {
+            let behind = column + usize::from(column >= y);
+            let mut is_new = false;
+            for ((own, other, scale), old) in kicks.into_iter().zip(&mut *factors) {
+                let factor = scale * planes.factor((own, other), (y, behind));
+                is_new |= factor.to_bits() != old.to_bits();
+                *old = factor;
+            }
+            if !is_new {
+                continue;
+            }
+            let class = planes.begins[y]..planes.begins[y + 1];
+            let row = &mut row[class.clone()];
+            match *factors {
+                [factor] => {
+                    let sorted = &sorted[class];
+                    arch.dispatch(
+                        #[inline(always)]
+                        || row.iter_mut().zip(sorted).for_each(|(x, k)| *x = factor * k),
+                    );
+                }
+                [one, two] => {
+                    let pairs = sorted[class.clone()].iter().zip(&sorted[m..][class]);
+                    arch.dispatch(
+                        #[inline(always)]
+                        || row.iter_mut().zip(pairs).for_each(|(x, (k, l))| *x = one * k + two * l),
+                    );
+                }
+                _ => unreachable!("an event changes the direction along two planes at most"),
+            }
+        }
+        self.row
     }
 }
 
@@ -223,31 +323,21 @@ impl Planes {
             },
         );
     }
-
-    #[inline(always)]
-    fn multiply_by_factors(&self, walls: (usize, usize), sorted: &[f64], row: &mut [f64]) {
-        for (column, row) in row.chunks_exact_mut(sorted.len()).enumerate() {
-            for y in 0..self.n_classes {
-                let class = self.begins[y]..self.begins[y + 1];
-                let factor = self.factor(walls, (y, column + usize::from(column >= y)));
-                let pairs = row[class.clone()].iter_mut().zip(&sorted[class]);
-                pairs.for_each(|(x, k)| *x = factor * k);
-            }
-        }
-    }
 }
 
 impl Source for Classes<'_> {
     fn row(&self, plane: usize) -> Row<'_> {
-        let mut row = Vec::new();
-        self.write(self.gram.arch(), plane, &mut row);
-        row.truncate(self.planes.len());
+        let (planes, arch) = (&*self.planes, self.gram.arch());
+        let mut sorted = vec![0.0; planes.examples()];
+        self.sort(arch, plane, &mut sorted);
+        let (mut column, mut factors) = (sorted.clone(), vec![0.0; planes.n_classes]);
+        let arrays = (&*sorted, &mut *column, &mut *factors);
+        let mut columns = ColumnRow::new(planes, &[(plane, 1.0)], arrays);
+        let mut row = Vec::with_capacity(planes.len());
+        for column in 0..planes.n_classes - 1 {
+            row.extend_from_slice(columns.at(arch, column));
+        }
         Row::Shared(row.into())
-    }
-
-    fn row_in<'r>(&'r self, arch: Arch, plane: usize, scratch: &'r mut Vec<f64>) -> Row<'r> {
-        self.write(arch, plane, scratch);
-        Row::Doubles(&scratch[..self.planes.len()])
     }
 
     fn entry(&self, i: usize, j: usize) -> f64 {
@@ -302,8 +392,8 @@ impl Source for Classes<'_> {
         None
     }
 
-    fn classes(&self) -> Option<(&Gram<'_>, &Arc<Planes>)> {
-        Some((&self.gram, &self.planes))
+    fn classes(&self) -> Option<&Classes<'_>> {
+        Some(self)
     }
 }
 
@@ -362,18 +452,36 @@ mod tests {
                 let k = |a: usize, b: usize| f64::from(i32::from(a == b));
                 (matrix[i * m + j] + offset + own) * (k(y, z) - k(y, d) - k(c, z) + k(c, d))
             };
-            let mut scratch = Vec::new();
             for p in 0..size {
                 let (i, y, c) = planes.of(p);
                 prop_assert!(y == labels[i] && c != y && c < n && planes.place(p) < m);
                 let row = gram.shifted_row(p);
-                let read = gram.row_in(p, &mut scratch).to_vec();
                 for q in 0..size {
                     prop_assert!((row[q] - dense(p, q)).abs() < 1e-13, "{p} {q}");
                     // Zeros may differ in their sign.
-                    for same in [gram.entry(p, q), gram.entry(q, p), read[q]] {
+                    for same in [gram.entry(p, q), gram.entry(q, p)] {
                         prop_assert_eq!(row[q].to_bits(), (same + 0.0).to_bits());
                     }
+                }
+            }
+            // The pass by columns is the one over whole rows.
+            let classes = gram.classes().expect("classes");
+            let mut scratch = Vec::new();
+            let rotation = (0.9f64.cos(), 0.9f64.sin());
+            let rows: Vec<Vec<f64>> = (0..size).map(|p| gram.shifted_row(p)).collect();
+            for kicks in [&[][..], &[(0, 0.3)], &[(size - 1, 0.3), (size / 2, -0.2)]] {
+                let mut own = (duals[..size].to_vec(), duals[14 * 5 - size..].to_vec());
+                let mut whole = own.clone();
+                let (f, g) = (&mut own.0, &mut own.1);
+                let wall = classes.advance(gram.arch(), (f, g), rotation, kicks, &mut scratch);
+                let rows: Vec<Kick<'_>> =
+                    kicks.iter().map(|&(p, scale)| Kick { scale, row: &rows[p] }).collect();
+                let other =
+                    pass::advance_plain(&mut whole.0, &mut whole.1, rotation, &rows, 0.0);
+                prop_assert!((wall.angle() - other.angle()).abs() < 1e-7, "{wall:?} {other:?}");
+                for i in 0..size {
+                    prop_assert!((own.0[i] - whole.0[i]).abs() < 1e-13);
+                    prop_assert!((own.1[i] - whole.1[i]).abs() < 1e-13);
                 }
             }
             // Products class by class, of all rows or of few.

@@ -16,10 +16,9 @@ use pulp::Arch;
 
 use crate::base::{Control, Error, Result};
 use crate::simd::{Precision, dot};
-use classes::Classes;
 use dense::Dense;
 
-pub(crate) use classes::Planes;
+pub(crate) use classes::{Classes, Planes};
 pub use dense::Stored;
 pub use kernel_rows::{Kernel, KernelRows};
 pub(crate) use panels::Panels;
@@ -145,20 +144,26 @@ impl<'a> Gram<'a> {
         self.source.is_in_memory()
     }
 
+    /// The walls between several classes, if these are the planes.
+    #[inline]
+    pub(crate) fn classes(&self) -> Option<&Classes<'_>> {
+        self.source.classes()
+    }
+
     /// The classes of the examples, where the planes are the walls between several.
     pub(crate) fn planes(&self) -> Option<&Arc<Planes>> {
-        self.source.classes().map(|(_, planes)| planes)
+        self.classes().map(|classes| &classes.planes)
     }
 
     /// The Gram matrix of the examples, where there are several planes for each; otherwise this one.
     pub(crate) fn of_examples(&self) -> &Gram<'_> {
-        self.source.classes().map_or(self, |(gram, _)| gram)
+        self.classes().map_or(self, |classes| &classes.gram)
     }
 
     /// True for a matrix of singles in memory.
     pub(crate) fn is_single(&self) -> bool {
-        if let Some((gram, _)) = self.source.classes() {
-            return gram.is_single();
+        if let Some(classes) = self.classes() {
+            return classes.gram.is_single();
         }
         self.is_in_memory() && matches!(self.row(0).values(), Values::Singles(_))
     }
@@ -188,12 +193,6 @@ impl<'a> Gram<'a> {
     #[inline]
     pub fn row(&self, i: usize) -> Row<'_> {
         self.source.row(i)
-    }
-
-    /// As [`Self::row`], for many rows one after the other: those that are put together are written to `scratch`.
-    #[inline]
-    pub(crate) fn row_in<'r>(&'r self, i: usize, scratch: &'r mut Vec<f64>) -> Row<'r> {
-        self.source.row_in(self.arch, i, scratch)
     }
 
     /// As [`Self::entry`] for i ≠ j, where the rows are read in any case.

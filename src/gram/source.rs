@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use pulp::Arch;
 
-use super::Gram;
-use super::classes::Planes;
+use super::classes::Classes;
 use super::panels::Panels;
 use crate::base::{Control, Result};
 use crate::simd::Precision;
@@ -90,11 +89,6 @@ pub(crate) trait Source: Debug + Send + Sync {
     /// Row i, length m.
     fn row(&self, i: usize) -> Row<'_>;
 
-    /// As [`Source::row`]. Rows that are put together are written to `scratch`.
-    fn row_in<'r>(&'r self, _arch: Arch, i: usize, _scratch: &'r mut Vec<f64>) -> Row<'r> {
-        self.row(i)
-    }
-
     /// Entry (i, j), with the same bits as in row i and in row j.
     fn entry(&self, i: usize, j: usize) -> f64;
 
@@ -129,8 +123,8 @@ pub(crate) trait Source: Debug + Send + Sync {
         None
     }
 
-    /// The Gram matrix of the examples and their classes, if the rows are those of the walls between several classes.
-    fn classes(&self) -> Option<(&Gram<'_>, &Arc<Planes>)> {
+    /// Itself, if the rows are those of the walls between several classes.
+    fn classes(&self) -> Option<&Classes<'_>> {
         None
     }
 

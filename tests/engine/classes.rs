@@ -36,6 +36,24 @@ impl Case {
         Self { gram, labels: labels.to_vec(), n_classes, softness, point }
     }
 
+    /// Labels drawn from the prior: not too rare for a comparison with it.
+    fn taught(m: usize, n_classes: usize, softness: f64, index: u64) -> Self {
+        let mut case = Self::new(&vec![0; m], n_classes, softness, index);
+        let (columns, _) = inverse(&case.gram, softness);
+        let mut rng = rng(index + 1000);
+        let values: Vec<Vec<f64>> = (0..n_classes)
+            .map(|_| {
+                let xi = normals(m, &mut rng);
+                (0..m).map(|i| (0..=i).map(|k| columns[k * m + i] * xi[k]).sum()).collect()
+            })
+            .collect();
+        let largest = |i: usize| {
+            (0..n_classes).max_by(|&a, &b| values[a][i].total_cmp(&values[b][i])).expect("classes")
+        };
+        case.labels = (0..m).map(largest).collect();
+        case
+    }
+
     fn m(&self) -> usize {
         self.labels.len()
     }
@@ -225,11 +243,11 @@ fn kappa(noise: f64, n_classes: usize) -> f64 {
 
 fn cases() -> Vec<(Case, f64)> {
     vec![
-        (Case::new(&[0, 1, 2, 1, 0], 3, 0.0, 50), 0.0),
-        (Case::new(&[2, 0, 1, 1, 0, 2], 3, 0.4, 51), 0.0),
-        (Case::new(&[0, 3, 2, 1, 0], 4, 0.2, 52), 0.0),
-        (Case::new(&[1, 0, 2, 2, 0, 1, 1, 0], 3, 0.1, 53), kappa(0.2, 3)),
-        (Case::new(&[3, 1, 0, 2, 1, 0], 4, 0.3, 54), kappa(0.1, 4)),
+        (Case::taught(5, 3, 0.0, 50), 0.0),
+        (Case::taught(6, 3, 0.4, 51), 0.0),
+        (Case::taught(5, 4, 0.2, 52), 0.0),
+        (Case::taught(8, 3, 0.1, 53), kappa(0.2, 3)),
+        (Case::taught(6, 4, 0.3, 54), kappa(0.1, 4)),
     ]
 }
 

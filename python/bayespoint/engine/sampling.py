@@ -117,6 +117,9 @@ def run_engine(
 
     With an `executor` the steps of the trajectories run in other processes.
     """
+    negative, positive = settings.transparency
+    if negative != positive:
+        problem.require_binary("a transparency that depends on the class")
     if isinstance(settings.motion, (Chord, Flipper)):
         problem.require_binary("the dynamics of the papers, Chord and Flipper")
     if settings.refresh == "full" or isinstance(settings.motion, Scattered):
