@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayespoint import kernels
 from bayespoint.base.linalg import Factor, factorize
-from bayespoint.base.validation import Floats, Labels
+from bayespoint.base.validation import Floats
 from bayespoint.engine import distributed, sampling
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
@@ -41,7 +42,7 @@ class TrainingProblem:
     name: str
     """Name of its billiard in reports of progress."""
 
-    y: Labels
+    y: NDArray[np.integer]
     """(m,) Labels: -1 and +1, or indices of several classes."""
 
     softness: Floats

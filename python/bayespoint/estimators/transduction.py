@@ -51,12 +51,12 @@ def log_labeling_probability(
         )
     n = count(inputs)
     new = estimators_inputs.known_labels(posterior.classes, y, n)
-    joint = len(posterior.classes) > 2
+    several = len(posterior.classes) > 2
     tol = validation.positive("tol", tol)
     everything = estimators_inputs.joined(posterior.inputs, scaled(posterior.scaler, inputs))
     gram = kernels.evaluate(posterior.kernel, everything)
     softness = np.concatenate([posterior.example_softness, np.full(n, posterior.softness)])
-    labels = np.concatenate([posterior.problems[0].y, new if joint else 2 * new - 1])
+    labels = np.concatenate([posterior.problems[0].y, new if several else 2 * new - 1])
     rng = np.random.default_rng(validation.seed(random_state))
 
     def evidence(size: int) -> Evidence:
@@ -67,7 +67,7 @@ def log_labeling_probability(
             offset=posterior.offset,
         )
         return space.evidence(
-            posterior.label_noise[0] if joint else posterior.label_noise,
+            posterior.label_noise[0] if several else posterior.label_noise,
             tol=tol / math.sqrt(2),
             max_length=max_length,
             n_jobs=n_jobs,

@@ -202,15 +202,15 @@ def _joint_values(
     p = graph.op("Div", total, graph.op("ReduceSum", total, np.array([0]), keepdims=1))
     p = graph.op("ReduceMean", p, axes=[2], keepdims=1)
     # Rare classes, against that of the largest mean.
-    mean = graph.op("MatMul", k_star, mean[..., None])
-    first = graph.op("ArgMax", mean, axis=0, keepdims=1)
+    means = graph.op("MatMul", k_star, mean[..., None])
+    first = graph.op("ArgMax", means, axis=0, keepdims=1)
     classes = np.arange(len(posterior.center))[:, None, None]
     one_hot = graph.op("Cast", graph.op("Equal", classes, first), to=graph.double)
     top, highest = (
         graph.op("ReduceSum", graph.op("Mul", one_hot, of), np.array([0]), keepdims=1)
-        for of in (values, mean)
+        for of in (values, means)
     )
-    gap = graph.op("Sub", mean, highest)
+    gap = graph.op("Sub", means, highest)
     lead = graph.op("Sub", values, top)
     second = graph.op("ReduceMean", graph.op("Mul", lead, lead), axes=[2], keepdims=1)
     square = graph.op("Mul", gap, gap)

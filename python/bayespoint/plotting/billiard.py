@@ -289,7 +289,8 @@ class BilliardDisplay(Display):
     @classmethod
     def _projected(cls, run: BilliardResult, space: VersionSpace) -> BilliardDisplay:
         def unit_values(vectors: NDArray[np.floating]) -> Floats:
-            values = space.problem.coordinates(vectors) - space.softness * vectors
+            doubles = np.asarray(vectors, dtype=np.float64)
+            values = space.problem.coordinates(doubles) - space.softness * doubles
             values = values.reshape(*values.shape[: -len(space.problem.shape)], -1)
             return np.asarray(values / np.linalg.norm(values, axis=-1, keepdims=True))
 

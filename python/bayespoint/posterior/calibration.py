@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize, special
 
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats, Labels
+from bayespoint.base.validation import Floats
 from bayespoint.posterior.joint import chi_quantiles, class_probabilities, quantiles
 from bayespoint.posterior.predictive import chi_mean, observed_class, share
 from bayespoint.results import BilliardResult
@@ -68,7 +70,7 @@ class LeaveOneOutPredictions:
         offset: float,
         softness: Floats,
         result: BilliardResult,
-        labels: Labels,
+        labels: NDArray[Any],
         noise: tuple[float, float],
         seed: int,
     ) -> None:
@@ -114,7 +116,7 @@ def leave_one_out(
     heights: Floats,
     draws: Floats,
     precision: Floats,
-    labels: Labels,
+    labels: NDArray[Any],
     noise: tuple[float, float],
     n: int,
 ) -> Floats:
@@ -146,7 +148,7 @@ def joint_leave_one_out(
     heights: Floats,
     draws: Floats,
     precision: Floats,
-    labels: Labels,
+    labels: NDArray[Any],
     noise: float,
     n: int,
 ) -> Floats:
@@ -176,7 +178,7 @@ def _lengths(n: int) -> list[float]:
     return [mean - spread, mean + spread]
 
 
-def best_factor(z: Floats, labels: Labels, noise: tuple[float, float]) -> float:
+def best_factor(z: Floats, labels: NDArray[Any], noise: tuple[float, float]) -> float:
     """Return the factor of the largest posterior probability, from 1/2 to 2, by `leave_one_out`."""
     floor, log_span = _noise(labels, noise)
 
@@ -187,7 +189,7 @@ def best_factor(z: Floats, labels: Labels, noise: tuple[float, float]) -> float:
     return _most_probable(fit)
 
 
-def best_joint_factor(z: Floats, labels: Labels, noise: float) -> float:
+def best_joint_factor(z: Floats, labels: NDArray[Any], noise: float) -> float:
     """Return the factor as `best_factor`, from the values of `joint_leave_one_out`."""
 
     def fit(factor: float) -> float:
@@ -208,7 +210,7 @@ def _most_probable(fit: Callable[[float], float]) -> float:
     return math.exp(found.x)
 
 
-def _noise(labels: Labels, noise: tuple[float, float]) -> tuple[Floats, float]:
+def _noise(labels: NDArray[Any], noise: tuple[float, float]) -> tuple[Floats, float]:
     """Return the logs of P(label | other class) for each example, and of ``1 - sum(noise)``."""
     with np.errstate(divide="ignore"):
         floor = np.log(np.where(labels > 0, noise[0], noise[1]))

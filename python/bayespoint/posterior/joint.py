@@ -88,7 +88,7 @@ def _integrals(behind: Floats) -> Floats:
 def chi_quantiles(freedom: int, n: int) -> Floats:
     """Return n values of the chi distribution: quantiles of a sequence that fills (0, 1) evenly."""
     level = (_GOLDEN * np.arange(1, n + 1)) % 1.0
-    return np.sqrt(special.chdtri(freedom, level))
+    return np.asarray(np.sqrt(special.chdtri(freedom, level)))
 
 
 def latent_values(k_star: Floats, variance: Floats, draws: Floats, freedom: int) -> Floats:

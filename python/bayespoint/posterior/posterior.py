@@ -26,7 +26,7 @@ from bayespoint.base.linalg import (
 )
 from bayespoint.base.margins import margins_of
 from bayespoint.base.report import as_html
-from bayespoint.base.validation import Floats, Labels, RandomState
+from bayespoint.base.validation import Floats, RandomState
 from bayespoint.kernels.products import count
 from bayespoint.posterior.class_weight import elected, weighted_probabilities, weighted_values
 from bayespoint.posterior.joint import JointPosterior
@@ -78,7 +78,7 @@ class Posterior(Savable):
     classes: NDArray[Any]
     """(n_classes,) labels, sorted. Of two, the second is the positive one."""
 
-    problems: tuple[BinaryPosterior, ...] | tuple[JointPosterior]
+    problems: tuple[BinaryPosterior | JointPosterior, ...]
     """The posterior of each problem: one for two classes or for several classes jointly, otherwise
     one for each class against the rest."""
 
@@ -273,9 +273,9 @@ class Posterior(Savable):
         elif method == "gibbs":
             values = self._one_draw(points, diag, random_state)
         elif self._is_binary and self.class_weight is None:
-            values = np.empty((count(points), 1))
+            values, [one] = np.empty((count(points), 1)), self.problems
             for rows, k_star in self._blocks(points):
-                values[rows] = np.column_stack([one.is_positive(k_star) for one in self.problems])
+                values[rows, 0] = product(k_star, one.center_norm * one.center)
         else:
             values = self._weighted_values(points, diag, strict=False)
         index = (values[:, 0] > 0).astype(np.intp) if self._is_binary else values.argmax(axis=1)
@@ -442,10 +442,10 @@ class Posterior(Savable):
         lengths = rng.chisquare(freedom, size=(1 if joint else len(draws), total, 1))
         means *= np.sqrt(lengths)
         root, normal = _root(covariance), rng.standard_normal(means.shape)
-        if joint:
-            normal -= normal.mean(axis=0)
         for rows in validation.blocks(n, interruptible_step(means.size)):
             means[..., rows] += normal @ root[rows].T
+        if joint:
+            means -= means.mean(axis=0)
         return means[0] if self._is_binary else means
 
     def bayes_point(self, X_unlabelled: ArrayLike) -> Floats:
@@ -520,7 +520,7 @@ class Posterior(Savable):
 
         for one in self.problems:
 
-            def margins(dual_coef: Floats, y: Labels = one.y) -> Floats:
+            def margins(dual_coef: Floats, y: NDArray[Any] = one.y) -> Floats:
                 return margins_of(coordinates(dual_coef), y)
 
             relative, before = weight, one.weights

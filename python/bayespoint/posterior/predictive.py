@@ -33,7 +33,7 @@ from scipy import special
 
 from bayespoint.base import validation
 from bayespoint.base.io import deep_copy
-from bayespoint.base.validation import Floats, Labels
+from bayespoint.base.validation import Floats
 from bayespoint.results import BilliardResult
 from bayespoint.results.billiard import without_state_arrays
 from bayespoint.results.weighted import WeightedResult
@@ -190,7 +190,7 @@ def share(log_probability: Floats) -> Floats:
 class SampledPosterior:
     """What the posteriors of one problem have in common: the draws of its run."""
 
-    y: Labels
+    y: NDArray[np.integer]
     """(m,) labels of the examples: -1 or +1, of several classes their indices."""
 
     result: BilliardResult
@@ -252,10 +252,6 @@ class SampledPosterior:
 @dataclass(frozen=True, eq=False)
 class BinaryPosterior(SampledPosterior):
     """The posterior of one binary problem."""
-
-    def is_positive(self, k_star: Floats) -> NDArray[np.bool_]:
-        """Return whether the center predicts the positive class at each point."""
-        return product(k_star, self.center_norm * self.center) > 0
 
     def decision_values(self, k_star: Floats, variance: Floats) -> Floats:
         """Return the calibrated decision values z."""
