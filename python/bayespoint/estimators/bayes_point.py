@@ -896,10 +896,11 @@ class BayesPointClassifier(
         -----
         Let :math:`A = K + \mathrm{offset} + \Lambda` be the matrix of the training examples, n its
         rank, and :math:`K_*` the kernel values, with offset, between points and examples. A draw
-        with dual coefficients :math:`\gamma` has values :math:`\rho K_* \gamma + \eta`. The length
-        :math:`\rho` has the chi distribution with n degrees of freedom, of C classes jointly with
-        (C - 1) n and the same length for all, and :math:`\eta` is Gaussian with the covariance
-        :math:`K_{**} + \mathrm{offset} + \lambda I - K_* A^{-1} K_*^\top`, without
+        with dual coefficients :math:`\gamma` has values :math:`\rho K_* \gamma + \eta`.
+
+        The length :math:`\rho` has the chi distribution with n degrees of freedom, of C classes
+        jointly with (C - 1) n and the same length for all. :math:`\eta` is Gaussian with the
+        covariance :math:`K_{**} + \mathrm{offset} + \lambda I - K_* A^{-1} K_*^\top`, without
         :math:`\lambda I` if `noise` is False.
 
         This is the exact joint distribution of the latent values, which does not depend on class

@@ -9,7 +9,9 @@ I`, and :math:`Q = C^{-1}`. Given all others, :math:`h_i` has the mean :math:`h_
 Q_{ii}` and the variance :math:`1 / Q_{ii}`, and a draw of the posterior has :math:`Q h =
 \rho\,\gamma`, its dual coefficients. The posterior without label i has the density of the posterior
 divided by :math:`P(y_i | h_{-i})`, so that :math:`P(y_i | y_{-i})` is the harmonic mean of these
-over the draws (Gelfand, Dey and Chang, 1992). Several classes have one h each with the same Q, and
+over the draws (Gelfand, Dey and Chang, 1992).
+
+Several classes have one h each with the same Q, and
 the probabilities of the other classes are means with the weights :math:`1 / P(y_i | h_{-i})`.
 """
 

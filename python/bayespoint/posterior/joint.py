@@ -1,11 +1,14 @@
 r"""Decision values and probabilities of several classes, from draws of their weight vectors.
 
 Each class has a weight vector, with independent prior distributions, and the label is the class of
-the largest latent value. A function common to all classes changes no label. A draw :math:`b` is
-therefore a direction with class mean zero, with dual coefficients :math:`\gamma` of shape
-(n_classes, m). Its length :math:`\rho` is independent of it and has the chi distribution with
-:math:`(C - 1)\,n` degrees of freedom, for C classes and the dimension n of the examples' span. In
-the notation of :mod:`bayespoint.posterior.predictive`, a new point has the latent values
+the largest latent value.
+
+A function common to all classes changes no label. A draw :math:`b` is therefore a direction with
+class mean zero, with dual coefficients :math:`\gamma` of shape (n_classes, m). Its length
+:math:`\rho` is independent of it and has the chi distribution with :math:`(C - 1)\,n` degrees of
+freedom, for C classes and the dimension n of the examples' span.
+
+In the notation of :mod:`bayespoint.posterior.predictive`, a new point has the latent values
 :math:`\rho\,h_c` plus independent Gaussian noise of variance :math:`s_*^2` for each class, so that
 
 .. math:: P(c) = \int \varphi(v - \rho h_c / s_*) \prod_{j \ne c} \Phi(v - \rho h_j / s_*)\, dv.
