@@ -605,9 +605,9 @@ class VersionSpace:
         Parameters
         ----------
         method : {"auto", "bridge", "integration"}, default="auto"
-            "bridge" (and "auto", of two classes): billiards inside version space on a ladder of Gaussian
-            distributions, from one fitted to version space to the isotropic one. They are combined
-            by MBAR (Shirts and Chodera).
+            "bridge" (and "auto", of two classes): billiards inside version space on a ladder of
+            Gaussian distributions, from one fitted to version space to the isotropic one. They are
+            combined by MBAR (Shirts and Chodera).
             "integration": billiards on a ladder of transparencies from 1 to 0. It often needs a
             much longer path, but also estimates the mean violations on each rung. The only method
             for more than two classes.

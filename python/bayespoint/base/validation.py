@@ -297,9 +297,7 @@ def binary_labels(y: ArrayLike, m: int, *, rows: str = "gram") -> tuple[Labels, 
     return found, classes
 
 
-def class_labels(
-    y: ArrayLike, m: int, *, rows: str = "gram"
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def class_labels(y: ArrayLike, m: int, *, rows: str = "gram") -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the labels, and their original values in sorted order.
 
     Labels of two classes are -1 and +1, int8, and those of several 0, 1, ..., int64. Labels of a
