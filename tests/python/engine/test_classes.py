@@ -10,6 +10,7 @@ from scipy import special
 from scipy.linalg import cho_factor, cho_solve, cholesky
 
 from bayespoint import InfeasibleError, VersionSpace
+from bayespoint.dynamics import Scattered
 from bayespoint.engine import evidence, sampling
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
@@ -183,6 +184,18 @@ def test_conditional_means_and_arcs_agree():
     assert smooth.bounces.sum() < 0.6 * arcs.bounces.sum()
     error = math.hypot(smooth.center_error, arcs.center_error)
     assert angle(space, smooth.center, arcs.center) < 2.5 * error
+
+
+@pytest.mark.parametrize("scatter", [{"scattering": "cosine"}, {"scatterer": "auto"}])
+def test_scattered_balls_have_the_same_center(scatter):
+    gram, y, _ = taught(25, 4, 30)
+    space = VersionSpace(gram, y, softness=0.2)
+    one = space.sample(tol=0.02, random_state=seed(31))
+    two = space.sample(tol=0.04, dynamics=Scattered(**scatter), random_state=seed(31))
+    assert (two.scatterings.sum() > 0) == ("scatterer" in scatter)
+    error = math.hypot(one.center_error, two.center_error)
+    assert angle(space, one.center, two.center) < 2.5 * error
+    assert one.center_norm == pytest.approx(two.center_norm, abs=3 * error)
 
 
 # --- results ---------------------------------------------------------------------------------
