@@ -631,12 +631,12 @@ fn steps_in_other_processes_and_continued_runs_have_the_same_bits() {
     for kappa in [0.0, 0.1] {
         let mirror = Mirror::new(kappa, kappa).expect("a transparency");
         let to = |tol| Settings { mirror, tol: Some(tol), seed: seed(117), ..Settings::default() };
-        let here = run_with(&space, &to(0.05), inverse, &control).expect("a run");
-        let there = run_remotely(&space, &to(0.05), inverse, None, &Elsewhere(&case), &control);
+        let here = run_with(&space, &to(0.004), inverse, &control).expect("a run");
+        let there = run_remotely(&space, &to(0.004), inverse, None, &Elsewhere(&case), &control);
         crate::common::assert_same(&here, &there.expect("a run"), "elsewhere");
         let first = run_with(&space, &to(0.2), inverse, &control).expect("a run");
         let state = crate::common::states::complete(&first);
-        let continued = resume(&space, &to(0.05), inverse, &state, &control).expect("a run");
+        let continued = resume(&space, &to(0.004), inverse, &state, &control).expect("a run");
         assert!(first.length() < here.length());
         assert_eq!(here.draws.values, continued.draws.values);
         assert_eq!(here.center.dual, continued.center.dual);

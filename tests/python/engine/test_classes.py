@@ -188,11 +188,11 @@ def test_conditional_means_and_arcs_agree():
 
 @pytest.mark.parametrize("scatter", [{"scattering": "cosine"}, {"scatterer": "auto"}])
 def test_scattered_balls_have_the_same_center(scatter):
-    gram, y, _ = taught(25, 4, 30)
+    gram, y, _ = taught(4, 3, 30)
     space = VersionSpace(gram, y, softness=0.2)
     one = space.sample(tol=0.02, random_state=seed(31))
-    two = space.sample(tol=0.04, dynamics=Scattered(**scatter), random_state=seed(31))
-    assert (two.scatterings.sum() > 0) == ("scatterer" in scatter)
+    two = space.sample(tol=0.02, dynamics=Scattered(**scatter), random_state=seed(31))
+    assert (two.scatterer is not None) == ("scatterer" in scatter)
     error = math.hypot(one.center_error, two.center_error)
     assert angle(space, one.center, two.center) < 2.5 * error
     assert one.center_norm == pytest.approx(two.center_norm, abs=3 * error)
