@@ -618,7 +618,8 @@ class VersionSpace:
         label_noise : float, tuple of two floats, or array-like of shape (n,), default=0.0
             Probability in [0, 0.5) that a label was flipped. A tuple of two holds the rates of
             examples that truly are negative and of those that truly are positive. A list or array
-            holds several rates, each for both classes. They share one ladder.
+            holds several rates, each for both classes. They share one ladder. With more than two
+            classes a label is with this probability any of the others alike.
         method : {"auto", "bridge", "integration"}, default="auto"
             "bridge": billiards inside version space on a ladder of Gaussian distributions, from one
             fitted to version space to the isotropic one. They are combined by MBAR (Shirts and
@@ -626,7 +627,8 @@ class VersionSpace:
             "integration": billiards on a ladder of transparencies from 1 to 0. It often needs a
             much longer path, but also estimates the mean violations on each rung.
             "auto": "bridge" with rate 0. "integration" for a positive rate, whose posterior may
-            have modes that a bridge does not find, and for several rates.
+            have modes that a bridge does not find, for several rates, and for more than two
+            classes, of which it is the only method.
         tol : float, default=0.1
             Standard error at which to stop, in nats, positive, for each of the rates.
         max_length : float, default=1e5

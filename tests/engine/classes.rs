@@ -3,8 +3,9 @@
 use bayespoint::dynamics::{Arrival, Dynamics, Geodesic, Motion};
 use bayespoint::{
     Ball, Control, Error, EvidenceSettings, Factor, Goal, Gram, Inverse, MarginSettings, Method,
-    Mirror, OnionSettings, Outcome, Refresh, RefreshChoice, Settings, Trajectory, VersionSpace,
-    evidence, feasible_point, max_margin, onion, perceptron_point, run_with,
+    Mirror, OnionSettings, Outcome, Refresh, RefreshChoice, RemoteExecutor, Settings, Trajectory,
+    VersionSpace, evidence, feasible_point, max_margin, onion, perceptron_point, resume,
+    run_remotely, run_with, take_step,
 };
 use rand::Rng;
 
@@ -104,9 +105,10 @@ impl Case {
         let (columns, _) = inverse(&self.gram, self.softness);
         let mut rng = rng(index);
         let mut blocks = Vec::new();
-        for _ in 0..size(20, 40) {
+        // Many blocks: the errors of few have heavy tails.
+        for _ in 0..size(150, 300) {
             let mut block = Sums::new(n * (m + 1) + n + 1);
-            for _ in 0..size(20_000, 100_000) {
+            for _ in 0..size(4_000, 20_000) {
                 // u = L ξ and dual coefficients L⁻ᵀ ξ, of which the value at the point follows.
                 let mut duals: Vec<Vec<f64>> = (0..n).map(|_| normals(m, &mut rng)).collect();
                 for k in 0..m {
@@ -270,7 +272,7 @@ fn centers_and_votes_are_those_of_the_prior_given_the_labels() {
             let (value, error) = exact.violations;
             let apart = (outcome.mean_violations - value).abs();
             println!("case {k}, {name}: {off:.2}, violations {apart:.4} ± {error:.4}");
-            assert!(off < 4.5, "case {k}, {name}: {off}");
+            assert!(off < 5.0, "case {k}, {name}: {off}");
             assert!(apart <= 5.0 * error + 0.02 * value, "case {k}, {name}: {apart}");
             let full = if name == "pairs" { "pair" } else { "full" };
             assert_eq!(outcome.refresh.name, full);
@@ -597,6 +599,47 @@ fn what_is_defined_for_two_classes_alone_is_refused() {
         ("free_bias", MarginSettings { free_bias: true, ..MarginSettings::default() }),
     ] {
         refused(name, max_margin(&space, &settings, &control).expect_err("refused"));
+    }
+}
+
+/// Takes the steps of the trajectories of a case elsewhere.
+struct Elsewhere<'a>(&'a Case);
+
+impl RemoteExecutor for Elsewhere<'_> {
+    fn take(
+        &self,
+        order: Vec<u8>,
+        trajectories: Vec<Vec<u8>>,
+        control: &Control,
+    ) -> bayespoint::Result<Vec<Vec<u8>>> {
+        let space = self.0.space();
+        let (columns, diagonal) = inverse(&self.0.gram, self.0.softness);
+        let inverse = Inverse::new(&columns, &diagonal)?;
+        let take = |state: &Vec<u8>| take_step(&space, Some(inverse), &order, state, control);
+        trajectories.iter().map(take).collect()
+    }
+}
+
+#[test]
+fn steps_in_other_processes_and_continued_runs_have_the_same_bits() {
+    let labels: Vec<usize> = (0..20).map(|i| (i * i) % 3).collect();
+    let case = Case::new(&labels, 3, 0.2, 65);
+    let space = case.space();
+    let control = Control::new();
+    let (columns, diagonal) = inverse(&case.gram, case.softness);
+    let inverse = Some(Inverse::new(&columns, &diagonal).expect("an inverse"));
+    for kappa in [0.0, 0.1] {
+        let mirror = Mirror::new(kappa, kappa).expect("a transparency");
+        let to = |tol| Settings { mirror, tol: Some(tol), seed: seed(117), ..Settings::default() };
+        let here = run_with(&space, &to(0.004), inverse, &control).expect("a run");
+        let there = run_remotely(&space, &to(0.004), inverse, None, &Elsewhere(&case), &control);
+        crate::common::assert_same(&here, &there.expect("a run"), "elsewhere");
+        let first = run_with(&space, &to(0.2), inverse, &control).expect("a run");
+        let state = crate::common::states::complete(&first);
+        let continued = resume(&space, &to(0.004), inverse, &state, &control).expect("a run");
+        assert!(first.length() < here.length());
+        assert_eq!(here.draws.values, continued.draws.values);
+        assert_eq!(here.center.dual, continued.center.dual);
     }
 }
 

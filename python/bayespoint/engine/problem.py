@@ -81,7 +81,7 @@ class Problem:
         examples, others = _core.plane_sides(self)
         return others.astype(np.intp) * len(self) + examples.astype(np.intp)
 
-    def to_planes(self, dual_coef: Floats) -> Floats:
+    def to_planes(self, dual_coef: NDArray[Any]) -> NDArray[Any]:
         """Return the engine's coefficients, (..., planes), of dual coefficients.
 
         With several classes those of each example must sum to zero. This undoes `from_planes`.

@@ -117,8 +117,8 @@ def run_engine(
 
     With an `executor` the steps of the trajectories run in other processes.
     """
-    negative, positive = settings.transparency
-    if negative != positive:
+    pair = settings.transparency
+    if isinstance(pair, tuple) and pair[0] != pair[1]:
         problem.require_binary("a transparency that depends on the class")
     if isinstance(settings.motion, (Chord, Flipper)):
         problem.require_binary("the dynamics of the papers, Chord and Flipper")

@@ -159,7 +159,7 @@ class BilliardResult(Result):
     """Source of the start of each trajectory: ``"light_trap"``, ``"max_margin"``, ``"typical"``
     (drawn around the center, for average="conditional") or ``"given"``."""
 
-    y: NDArray[np.integer]
+    y: NDArray[Any]
     """(m,) Labels of the examples, -1 and +1, or with more than two classes 0, 1, ..."""
 
     softness: NDArray[np.float64]

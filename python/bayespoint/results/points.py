@@ -62,7 +62,7 @@ class MaxMargin(Result):
 
     @property
     def _n_examples(self) -> int:
-        return self.multipliers.shape[-1]
+        return int(self.multipliers.shape[-1])
 
     def _rows(self) -> list[tuple[str, str]]:
         return [

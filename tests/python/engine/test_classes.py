@@ -6,15 +6,16 @@ import threading
 
 import numpy as np
 import pytest
-from helpers import seed
 from scipy import special
 from scipy.linalg import cho_factor, cho_solve, cholesky
 
 from bayespoint import InfeasibleError, VersionSpace
+from bayespoint.dynamics import Scattered
 from bayespoint.engine import evidence, sampling
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
 from bayespoint.kernels import RBF
+from helpers import seed
 
 
 def rbf(x, z, length=1.0):
@@ -90,7 +91,8 @@ def test_draws_votes_and_evidence_are_those_of_the_prior(m, n, softness, offset,
     result = space.sample(
         length=3000.0, n_draws=4000, transparency=kappa, random_state=seed(2), average="arc"
     )
-    assert result.center.shape == (n, m) and result.draws.shape == (4, 4000, n, m)
+    assert result.center.shape == (n, m)
+    assert result.draws.shape == (4, 4000, n, m)
     assert np.abs(result.center.sum(axis=0)).max() < 1e-12
     assert inner(space, result.center, result.center) == pytest.approx(1.0)
     own = np.argmax(result.draws @ k_star.T, axis=2)[..., None] == np.arange(n)
@@ -111,7 +113,8 @@ def test_draws_votes_and_evidence_are_those_of_the_prior(m, n, softness, offset,
     estimate = space.evidence(noise, tol=0.05, random_state=seed(3))
     exact = math.log(z) + m * math.log1p(-noise)
     assert abs(estimate.value - exact) < 4 * math.hypot(estimate.error, of_z / z)
-    assert estimate.method == "integration" and len(estimate.log_share) == m + 1
+    assert estimate.method == "integration"
+    assert len(estimate.log_share) == m + 1
     assert estimate.mean_violations[0] == pytest.approx(m * (n - 1) / n, rel=0.1)
 
 
@@ -177,9 +180,22 @@ def test_conditional_means_and_arcs_agree():
     space = VersionSpace(gram, y, softness=0.2, offset=0.5)
     smooth = space.sample(tol=0.02, random_state=seed(12))
     arcs = space.sample(tol=0.02, average="arc", refresh="full", random_state=seed(12))
-    assert smooth.start == ("typical",) * 4 and smooth.bounces.sum() < 0.6 * arcs.bounces.sum()
+    assert smooth.start == ("typical",) * 4
+    assert smooth.bounces.sum() < 0.6 * arcs.bounces.sum()
     error = math.hypot(smooth.center_error, arcs.center_error)
     assert angle(space, smooth.center, arcs.center) < 2.5 * error
+
+
+@pytest.mark.parametrize("scatter", [{"scattering": "cosine"}, {"scatterer": "auto"}])
+def test_scattered_balls_have_the_same_center(scatter):
+    gram, y, _ = taught(4, 3, 30)
+    space = VersionSpace(gram, y, softness=0.2)
+    one = space.sample(tol=0.02, random_state=seed(31))
+    two = space.sample(tol=0.02, dynamics=Scattered(**scatter), random_state=seed(31))
+    assert (two.scatterer is not None) == ("scatterer" in scatter)
+    error = math.hypot(one.center_error, two.center_error)
+    assert angle(space, one.center, two.center) < 2.5 * error
+    assert one.center_norm == pytest.approx(two.center_norm, abs=3 * error)
 
 
 # --- results ---------------------------------------------------------------------------------
@@ -198,18 +214,22 @@ def result(space):
 
 def test_shapes_and_labels(space, result):
     assert space.classes.tolist() == ["ant", "bee", "cat", "dog"]
-    assert space.y.dtype == np.int64 and set(space.y) == {0, 1, 2, 3}
+    assert space.y.dtype == np.int64
+    assert set(space.y) == {0, 1, 2, 3}
     assert repr(space) == "<VersionSpace: 40 examples of 4 classes>"
     assert "examples of bee" in space._repr_html_()
     assert repr(result).startswith("<BilliardResult: m=40, 4 classes, 4 x 100 draws")
     own = np.arange(40)
     for dual in (result.center, result.arc_center, result.impulse_center):
-        assert dual.shape == (4, 40) and np.abs(dual.sum(axis=0)).max() < 1e-12
+        assert dual.shape == (4, 40)
+        assert np.abs(dual.sum(axis=0)).max() < 1e-12
     # A wall pushes towards the class of its example.
     others = result.impulse_center.copy()
     others[space.y, own] = 0.0
-    assert (others <= 0).all() and (result.impulse_center[space.y, own] >= 0).all()
-    assert result.hits.shape == (4, 40) and (result.hits[space.y, own] == 0).all()
+    assert (others <= 0).all()
+    assert (result.impulse_center[space.y, own] >= 0).all()
+    assert result.hits.shape == (4, 40)
+    assert (result.hits[space.y, own] == 0).all()
     assert (result.hits > 0).any(axis=0).sum() == len(result.support)
     assert result.functionals.shape == (4, 100, 16)
     classes, examples = np.divmod(result.watched, 40)
@@ -224,12 +244,14 @@ def test_shapes_and_labels(space, result):
 
 def test_margins(space, result):
     margins = space.margins(result.draws)
-    assert margins.shape == (4, 100, 40) and (margins > 0).all()
+    assert margins.shape == (4, 100, 40)
+    assert (margins > 0).all()
     values = result.center @ matrix_of(space)
     others = np.where(np.arange(4)[:, None] == space.y, -np.inf, values).max(axis=0)
     exact = values[space.y, np.arange(40)] - others
     np.testing.assert_allclose(space.margins(result.center), exact, atol=1e-12)
-    assert space.contains(result.center) and not space.contains(-result.center)
+    assert space.contains(result.center)
+    assert not space.contains(-result.center)
     # What all classes share changes nothing.
     np.testing.assert_allclose(space.margins(result.center + 3.0), exact, atol=1e-9)
     with pytest.raises(ValueError, match=r"dual_coef must have shape \(4, 40\)"):
@@ -248,7 +270,8 @@ def test_same_bits_for_threads_continued_runs_and_checkpoints(space, result, tmp
     path = tmp_path / "run.npz"
     once = space.sample(tol=0.05, random_state=1, checkpoint=path, every=0.0)
     again = space.sample(tol=0.05, random_state=1, checkpoint=path)
-    assert (again.draws == once.draws).all() and (once.draws == result.draws).all()
+    assert (again.draws == once.draws).all()
+    assert (once.draws == result.draws).all()
     gram, y, _ = taught(40, 4, 13)
     with pytest.raises(ValueError, match="its labels differ"):
         VersionSpace(gram, (y + 1) % 4, softness=0.2).sample(tol=0.02, continue_from=result)
@@ -283,13 +306,15 @@ def test_points(space):
     found = space.max_margin()
     assert found.dual_coef.shape == found.multipliers.shape == (4, 40)
     assert found.margin == pytest.approx(space.margins(found.dual_coef).min())
-    assert (found.multipliers >= 0).all() and len(found.support) <= 40
+    assert (found.multipliers >= 0).all()
+    assert len(found.support) <= 40
     assert found.margin == pytest.approx(found.bound, rel=1e-6)
     assert repr(found).endswith(f"{len(found.support)} support vectors of 40>")
     assert "40" in found._repr_html_()
     for method in ("light_trap", "one_way", "perceptron", "max_margin"):
         point = space.feasible_point(method, random_state=1)
-        assert point.shape == (4, 40) and space.contains(point)
+        assert point.shape == (4, 40)
+        assert space.contains(point)
         assert inner(space, point, point) == pytest.approx(1.0)
 
 
@@ -326,7 +351,8 @@ def test_rows_on_demand():
     whole = VersionSpace(RBF(2.0)(x), y, softness=0.2, offset=1.0)
     one = rows.sample(tol=0.03, random_state=1)
     two = whole.sample(tol=0.03, average="arc", random_state=1)
-    assert one.center.shape == (3, 60) and rows.contains(one.center)
+    assert one.center.shape == (3, 60)
+    assert rows.contains(one.center)
     apart = angle(whole, one.center, two.center)
     assert apart < 3 * math.hypot(one.center_error, two.center_error)
 
@@ -360,7 +386,8 @@ def test_contradictions():
     with pytest.raises(InfeasibleError, match="examples 0 and 1 alone") as caught:
         space.sample(random_state=0)
     error = caught.value
-    assert error.violations == 1 and error.certificate.shape == (3, 4)
+    assert error.violations == 1
+    assert error.certificate.shape == (3, 4)
     # The weights are those of the walls of examples 0 and 1 to each other's classes.
     assert error.certificate[1, 0] == error.certificate[0, 1] == pytest.approx(0.5)
     for method in (space.evidence, space.max_margin, space.feasible_point):
@@ -410,14 +437,28 @@ def test_labels_of_a_problem_are_checked():
             sampling.sample(problem, SampleSettings(length=1.0))
 
 
-@pytest.mark.filterwarnings("ignore:the evidence has")
-def test_evidence_of_nothing_found_has_a_bound():
-    """A part of the prior too small for a path of this length."""
-    gram, y, _ = taught(60, 5, 18, softness=1e-6)
-    problem = VersionSpace(gram, np.random.default_rng(seed(1)).permutation(y), softness=1e-6)
-    try:
-        found = evidence.evidence(problem.problem, max_length=1.0, n_trajectories=1, seed=0)
-    except InfeasibleError as error:
-        assert error.certificate.shape == (5, 60) and 0 < error.margin_bound <= 1
-    else:
-        assert found.value < -50
+def test_the_error_of_an_evidence_of_zero(space, monkeypatch):
+    """Where no path enters version space, the mean of all walls bounds the margin."""
+    engine = evidence._core.evidence
+
+    def outside(*arguments, **keywords):
+        found = engine(*arguments, **keywords)
+        found["value"][:] = -np.inf
+        found["log_share"][:2] = -np.inf
+        return found
+
+    monkeypatch.setattr(evidence._core, "evidence", outside)
+    with pytest.raises(InfeasibleError, match="violated examples was 2 of 40") as caught:
+        space.evidence(tol=1.0, random_state=0)
+    error = caught.value
+    own = np.arange(40)
+    assert error.violations == 2
+    assert error.certificate.shape == (4, 40)
+    assert error.certificate.sum() == pytest.approx(1.0)
+    assert (error.certificate[space.y, own] == 0).all()
+    # The length of the combination, in units of the longest normal.
+    duals = -error.certificate
+    duals[space.y, own] = error.certificate.sum(axis=0)
+    exact = math.sqrt(inner(space, duals, duals) / (2 * np.diag(matrix_of(space)).max()))
+    assert error.margin_bound == pytest.approx(exact)
+    assert space.max_margin().margin <= exact * math.sqrt(2 * 1.2)
