@@ -623,12 +623,10 @@ class VersionSpace:
         method : {"auto", "bridge", "integration"}, default="auto"
             "bridge": billiards inside version space on a ladder of Gaussian distributions, from one
             fitted to version space to the isotropic one. They are combined by MBAR (Shirts and
-            Chodera). Only without label noise.
+            Chodera). Only for two classes, and rate 0: it may miss modes of other posteriors.
             "integration": billiards on a ladder of transparencies from 1 to 0. It often needs a
             much longer path, but also estimates the mean violations on each rung.
-            "auto": "bridge" with rate 0. "integration" for a positive rate, whose posterior may
-            have modes that a bridge does not find, for several rates, and for more than two
-            classes, of which it is the only method.
+            "auto": "bridge" where it is possible, otherwise "integration".
         tol : float, default=0.1
             Standard error at which to stop, in nats, positive, for each of the rates.
         max_length : float, default=1e5
