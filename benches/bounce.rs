@@ -9,9 +9,9 @@ use std::hint::black_box;
 
 use bayespoint::dynamics::Geodesic;
 use bayespoint::pass::{self, Kick};
-use bayespoint::{Ball, Control, Goal, Refresh, Trajectory};
+use bayespoint::{Ball, Control, Goal, Refresh, Trajectory, VersionSpace, feasible_point};
 use common::{Problem, normals};
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Bencher, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use pulp::Arch;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -108,9 +108,45 @@ fn benches(criterion: &mut Criterion) {
     }
 }
 
+/// A bounce among the walls of C classes against one of two, with the same m: at most 1.3 C times as long.
+fn classes(criterion: &mut Criterion) {
+    for m in [400, 1000] {
+        let problem = LazyCell::new(|| Problem::new(m));
+        let mut group = criterion.benchmark_group("classes");
+        group.throughput(Throughput::Elements(BOUNCES));
+        let control = Control::new();
+        let bounces = |space: &VersionSpace<'_>, b: &mut Bencher<'_>| {
+            let (start, _) = feasible_point(space, 1, &control).expect("separable by softness");
+            let mut rng = ChaCha8Rng::seed_from_u64(1);
+            let direction = normals(start.len(), &mut rng);
+            let ball = Ball::new(space.gram(), &start, &direction, &control).expect("a direction");
+            let mut trajectory = Trajectory::new(space, Geodesic, ball, rng);
+            let mut run = |bounces: u64| {
+                let bounces = trajectory.tally().bounces + bounces;
+                trajectory.run(Goal::either(f64::INFINITY, bounces), &control).expect("runs on");
+            };
+            run(5000);
+            b.iter(|| run(BOUNCES));
+        };
+        group.bench_function(BenchmarkId::new("two", m), |b| bounces(&problem.space(), b));
+        for n in [3, 10] {
+            // Examples in the order of their classes, and in any order.
+            group.bench_function(BenchmarkId::new(format!("{n}_unsorted"), m), |b| {
+                bounces(&problem.joint_space(&problem.classes(n), n), b);
+            });
+            group.bench_function(BenchmarkId::new(format!("{n}_sorted"), m), |b| {
+                let mut labels = problem.classes(n);
+                labels.sort_unstable();
+                bounces(&problem.joint_space(&labels, n), b);
+            });
+        }
+        group.finish();
+    }
+}
+
 criterion_group! {
     name = bounce;
     config = Criterion::default().sample_size(30).measurement_time(std::time::Duration::from_secs(2));
-    targets = benches
+    targets = benches, classes
 }
 criterion_main!(bounce);

@@ -3,7 +3,9 @@
 mod common;
 
 use bayespoint::dynamics::Geodesic;
-use bayespoint::{Ball, Control, Goal, Mirror, Refresh, Trajectory, feasible_point};
+use bayespoint::{
+    Ball, Control, Goal, Gram, Mirror, Refresh, Trajectory, VersionSpace, feasible_point,
+};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 
@@ -18,13 +20,20 @@ fn bounces_crossings_and_pairs_allocate_nothing() {
     let mut rng = common::rng(1);
     let teacher = common::normals(10, &mut rng);
     let problem = common::Problem::taught(100, &teacher, 0.0, &mut rng);
-    let space = problem.space();
+    check(&problem.space());
+    // The same labels as two of three classes, in no order.
+    let labels: Vec<usize> = problem.labels.iter().map(|y| usize::from(*y > 0) * 2).collect();
+    let gram = Gram::new(&problem.gram, 0.0, vec![0.0; 100]).expect("a matrix");
+    check(&VersionSpace::of_classes(gram, &labels, 3).expect("classes"));
+}
+
+fn check(space: &VersionSpace<'_>) {
     let control = Control::new();
-    let (start, _) = feasible_point(&space, 1, &control).expect("separable");
+    let (start, _) = feasible_point(space, 1, &control).expect("separable");
     let ball =
         Ball::new(space.gram(), &start, &start.iter().rev().copied().collect::<Vec<_>>(), &control)
             .expect("a direction");
-    let mut trajectory = Trajectory::new(&space, Geodesic, ball, ChaCha8Rng::seed_from_u64(1));
+    let mut trajectory = Trajectory::new(space, Geodesic, ball, ChaCha8Rng::seed_from_u64(1));
     trajectory.set_refresh(Refresh::Pair { rate: 10.0 });
     trajectory.run(Goal::either(f64::INFINITY, 100), &control).expect("runs");
     for kappa in [0.0, 0.5] {

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayespoint.base import validation
 from bayespoint.base.report import as_html
-from bayespoint.base.validation import Floats, Labels, RandomState
+from bayespoint.base.validation import Floats, RandomState
 from bayespoint.engine import InfeasibleError, evidence, interior, onion, sampling
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import OnionSettings, SampleOptions, sample_settings
@@ -37,6 +37,11 @@ class VersionSpace:
     ``y_i f_i > 0`` for every example: a convex polytope on the sphere. Its center of mass is the
     Bayes point (Herbrich, Graepel and Campbell, 2001).
 
+    With more than two classes a weight vector has a part ``w_c`` for each class, with dual
+    coefficients of shape (n_classes, m), and an example is satisfied if its own class has the
+    largest ``<w_c, phi_i>``. Version space is again a convex polytope, with a wall between the
+    class of each example and every other class: all classes are played together.
+
     Parameters
     ----------
     gram : array-like of shape (m, m)
@@ -46,7 +51,7 @@ class VersionSpace:
         double precision.
     y : array-like of shape (m,)
         Labels: -1 and +1, or two classes of any sortable type, of which the first is negative and
-        the second positive.
+        the second positive, or more than two classes.
     softness : float or array-like of shape (m,), default=0.0
         Added to the diagonal, at least 0: the variance of a Gaussian noise on the latent function.
         With positive values any labels are feasible.
@@ -56,8 +61,8 @@ class VersionSpace:
 
     Attributes
     ----------
-    classes : ndarray of shape (2,)
-        The classes that -1 and +1 stand for.
+    classes : ndarray of shape (n_classes,)
+        The classes that -1 and +1 stand for, or 0, 1, ... of more than two.
     problem : Problem
         The checked arrays.
 
@@ -65,7 +70,7 @@ class VersionSpace:
     ------
     ValueError
         If the Gram matrix is not square, finite, symmetric or positive semidefinite, if a diagonal
-        entry with offset and softness is not positive, or if the labels are not of two classes.
+        entry with offset and softness is not positive, or if the labels are of a single class.
     TypeError
         For sparse, masked, complex or object arrays.
 
@@ -83,6 +88,11 @@ class VersionSpace:
     it was found; FloatingPointError if double precision is not sufficient, because the Gram matrix
     is ill-conditioned or has a small negative eigenvalue (a softness helps); MemoryError if memory
     does not suffice; and ValueError or TypeError for a wrong setting.
+
+    For more than two classes all that is defined by two raises ValueError: `onion`,
+    `choose_layer`, a finite C or a free bias of `max_margin`, label noise that depends
+    on the class, and the dynamics `Chord` and `Flipper`. Transparent walls then need a softness
+    where feature vectors are parallel.
 
     References
     ----------
@@ -120,11 +130,11 @@ class VersionSpace:
         self, gram: rows_on_demand.Gram, y: ArrayLike, softness: ArrayLike, offset: float, name: str
     ) -> None:
         """Check everything but the kernel values. `name` is the matrix in error messages."""
-        labels, self.classes = validation.binary_labels(y, len(gram), rows=name)
+        labels, self.classes = validation.class_labels(y, len(gram), rows=name)
         soft = validation.softness(softness, len(gram))
         constant = validation.real("offset", offset, low=0.0)
         validation.positive_diagonal(gram, constant, soft, name=name)
-        self.problem = Problem(gram, labels, soft, constant)
+        self.problem = Problem(gram, labels, soft, constant, n_classes=len(self.classes))
 
     @classmethod
     def over(cls, problem: Problem) -> Self:
@@ -138,10 +148,12 @@ class VersionSpace:
         Returns
         -------
         VersionSpace
-            A version space with the classes -1 and +1.
+            A version space with the classes -1 and +1, or 0, 1, ... of more than two.
         """
         space = cls.__new__(cls)
-        space.problem, space.classes = problem, np.array([-1, 1])
+        joint = problem.is_joint
+        space.problem = problem
+        space.classes = np.arange(problem.n_classes) if joint else np.array([-1, 1])
         return space
 
     @classmethod
@@ -217,8 +229,8 @@ class VersionSpace:
         return self.problem.gram
 
     @property
-    def y(self) -> Labels:
-        """(m,) Labels as -1 and +1, int8."""
+    def y(self) -> NDArray[Any]:
+        """(m,) Labels as -1 and +1, int8; of more than two classes as 0, 1, ..., int64."""
         return self.problem.y
 
     @property
@@ -232,15 +244,25 @@ class VersionSpace:
         return self.problem.offset
 
     def __repr__(self) -> str:
+        if self.problem.is_joint:
+            return f"<VersionSpace: {len(self.y)} examples of {len(self.classes)} classes>"
         negative = int((self.y < 0).sum())
         return f"<VersionSpace: {negative} negative and {len(self.y) - negative} positive examples>"
 
     def _repr_html_(self) -> str:
         negative = int((self.y < 0).sum())
         low, high = self.softness.min(), self.softness.max()
+        if self.problem.is_joint:
+            counts = np.bincount(self.y, minlength=len(self.classes))
+            pairs = zip(self.classes, counts, strict=True)
+            examples = [(f"examples of {name}", str(count)) for name, count in pairs]
+        else:
+            examples = [
+                ("negative examples", f"{negative} ({self.classes[0]})"),
+                ("positive examples", f"{len(self.y) - negative} ({self.classes[1]})"),
+            ]
         rows = [
-            ("negative examples", f"{negative} ({self.classes[0]})"),
-            ("positive examples", f"{len(self.y) - negative} ({self.classes[1]})"),
+            *examples,
             ("softness", f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"),
             ("offset", f"{self.offset:.4g}"),
         ]
@@ -252,21 +274,24 @@ class VersionSpace:
         Parameters
         ----------
         dual_coef : array-like of shape (m,) or (..., m)
-            Dual coefficients of one weight vector or of several.
+            Dual coefficients of one weight vector or of several; with more than two classes of
+            shape (..., n_classes, m).
 
         Returns
         -------
-        ndarray of the same shape
+        ndarray of shape (m,) or (..., m)
             Positive if the vector satisfies the label. Divided by the square root of
             ``gram[i, i] + offset + softness[i]`` and by the norm of w, it is the distance to the
-            plane of the example.
+            plane of the example. With more than two classes the lead of the example's class over
+            the next, ``<w_y, phi_i> - max(<w_c, phi_i>)``; divide by the square root of twice the
+            diagonal for a distance.
 
         Raises
         ------
         ValueError
             If the coefficients are not finite, or so large that margins overflow.
         """
-        c = validation.dual_coef("dual_coef", dual_coef, len(self.y), many=True)
+        c = validation.dual_coef("dual_coef", dual_coef, self.problem.shape, many=True)
         return self.problem.margins(c)
 
     def contains(self, dual_coef: ArrayLike) -> bool:
@@ -274,7 +299,7 @@ class VersionSpace:
 
         Parameters
         ----------
-        dual_coef : array-like of shape (m,)
+        dual_coef : array-like of shape (m,), with more than two classes (n_classes, m)
             Dual coefficients of the vector, which need not have unit length.
 
         Returns
@@ -287,7 +312,7 @@ class VersionSpace:
         ValueError
             As in `margins`.
         """
-        c = validation.dual_coef("dual_coef", dual_coef, len(self.y))
+        c = validation.dual_coef("dual_coef", dual_coef, self.problem.shape)
         return bool((self.problem.margins(c) > 0).all())
 
     def sample(
@@ -450,7 +475,8 @@ class VersionSpace:
         >>> found.center.round(1)
         array([ 0.9, -0.4])
         """
-        return reweight(result, weight, self.margins, self.y, log=log)
+        space = self.problem
+        return reweight(result, weight, space.margins, space.coordinates, space.shape, log=log)
 
     def feasible_point(
         self,
@@ -473,7 +499,7 @@ class VersionSpace:
 
         Returns
         -------
-        ndarray of shape (m,)
+        ndarray of shape (m,), with more than two classes (n_classes, m)
             Dual coefficients.
 
         Raises
@@ -526,7 +552,9 @@ class VersionSpace:
         Returns
         -------
         MaxMargin
-            Dual coefficients, the margin, and the remaining violations.
+            Dual coefficients, the margin, and the remaining violations. With more than two classes
+            the hard margin of Crammer and Singer: the largest ``min(<w_y, phi_i> - <w_c, phi_i>)``
+            of all parts together, for C = inf without a free bias.
 
         Raises
         ------
@@ -590,16 +618,16 @@ class VersionSpace:
         label_noise : float, tuple of two floats, or array-like of shape (n,), default=0.0
             Probability in [0, 0.5) that a label was flipped. A tuple of two holds the rates of
             examples that truly are negative and of those that truly are positive. A list or array
-            holds several rates, each for both classes. They share one ladder.
+            holds several rates, each for both classes. They share one ladder. With more than two
+            classes a label is with this probability any of the others alike.
         method : {"auto", "bridge", "integration"}, default="auto"
             "bridge": billiards inside version space on a ladder of Gaussian distributions, from one
             fitted to version space to the isotropic one. They are combined by MBAR (Shirts and
-            Chodera). Only without label noise.
+            Chodera). Only for two classes, and rate 0: it may miss modes of other posteriors.
 
             "integration": billiards on a ladder of transparencies from 1 to 0. It often needs a
             much longer path, but also estimates the mean violations on each rung.
-            "auto": "bridge" with rate 0. "integration" for a positive rate, whose posterior may
-            have modes that a bridge does not find, and for several rates.
+            "auto": "bridge" where it is possible, otherwise "integration".
         tol : float, default=0.1
             Standard error at which to stop, in nats, positive, for each of the rates.
         max_length : float, default=1e5

@@ -46,6 +46,7 @@ impl Ball {
             to_wall: 0.0,
             neighbors_enabled: false,
             neighbors: None,
+            scratch: Vec::new(),
         };
         gram.multiply(
             &[position, direction],

@@ -78,6 +78,9 @@ pub struct Ball {
     /// Whether to use a neighbor list, if the Gram matrix has features.
     neighbors_enabled: bool,
     neighbors: Option<Box<NeighborList>>,
+    /// Rows of the walls between several classes.
+    #[serde(skip)]
+    scratch: Vec<f64>,
 }
 
 impl Ball {
@@ -269,6 +272,9 @@ impl Ball {
             return list.pass(gram, &self.frame, rotation, kicks);
         }
         let (arch, f, g) = (gram.arch(), &mut self.f, &mut self.g);
+        if let Some(classes) = gram.classes() {
+            return classes.advance(arch, (f, g), rotation, kicks, &mut self.scratch);
+        }
         let lift = gram.offset() * kicks.iter().map(|kick| kick.1).sum::<f64>();
         match *kicks {
             [] => pass::advance::<f64>(arch, f, g, rotation, &[], lift),
@@ -345,7 +351,7 @@ impl Ball {
         let ((f_k, g_k), (f_l, g_l)) = (turned(k), turned(l));
         let k_kl = match self.neighbors {
             Some(_) => NeighborList::inner(gram, k, l),
-            None => gram.row(k).at(l) + gram.offset(),
+            None => gram.entry_of_read_row(k, l),
         };
         let (k_kk, k_ll) = (gram.diagonal(k), gram.diagonal(l));
         // |u|² = f_l (f_l K_kk - f_k K_kl) + f_k (f_k K_ll - f_l K_kl). For nearly parallel planes the differences

@@ -23,7 +23,7 @@ pub enum Error {
         "no weight vector was found that satisfies all {examples} examples (the best one tried violates {violations}): \
          {}{}. Use softness > 0, or label noise (transparency > 0)",
         verdict(*margin_bound),
-        culprits(*margin_bound, certificate)
+        culprits(*margin_bound, certificate, *examples)
     )]
     Infeasible {
         /// Number of examples.
@@ -32,7 +32,8 @@ pub enum Error {
         violations: usize,
         /// Upper bound of the margin by weak duality, to rounding (1e-7), relative to the longest feature vector.
         margin_bound: f64,
-        /// Weights a ≥ 0, Σ a = 1, with |Σ a_i y_i φ_i| equal to the bound (times the longest feature vector).
+        /// Weights a ≥ 0, Σ a = 1, with |Σ a_i y_i φ_i| equal to the bound (times the longest feature vector). With several
+        /// classes the weights of the planes.
         certificate: Vec<f64>,
     },
     /// The arithmetic broke down: the Gram matrix is not positive semi-definite, or too ill-conditioned.
@@ -76,12 +77,13 @@ fn verdict(margin_bound: f64) -> String {
     }
 }
 
-/// Names the examples of a proof that needs two of them.
-fn culprits(margin_bound: f64, certificate: &[f64]) -> String {
-    let mut weighted = (0..certificate.len()).filter(|&i| certificate[i] > 0.0);
+/// Names the examples of a proof that needs two of them. The certificate may have a row of weights for each class.
+fn culprits(margin_bound: f64, certificate: &[f64], examples: usize) -> String {
+    let weighted = (0..certificate.len()).filter(|&i| certificate[i] > 0.0);
+    let mut weighted = weighted.map(|i| i % examples.max(1));
     match (weighted.next(), weighted.next(), weighted.next()) {
         (Some(i), Some(j), None) if margin_bound < SMALLEST_MARGIN => {
-            format!(", because of examples {i} and {j} alone")
+            format!(", because of examples {} and {} alone", i.min(j), i.max(j))
         }
         _ => String::new(),
     }

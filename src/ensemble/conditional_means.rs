@@ -12,6 +12,9 @@
 //! ```
 //!
 //! and r_i is the density of h_i at its wall, which is the dual coefficient of the center of mass by the divergence theorem.
+//!
+//! With several classes h_i is the coordinate of a wall. Given all others, it is truncated or scaled down there only if all other
+//! walls of its example are satisfied: elsewhere κ_i = 1.
 
 use std::sync::Arc;
 
@@ -76,7 +79,9 @@ impl<'a> Smoother<'a> {
         for _ in 0..MOST_MOVES {
             let walls = space.labels().iter().zip(&field).zip(&dual).zip(inverse.diagonal());
             let densities: Vec<f64> = walls
-                .map(|(((&label, f), c), q)| wall_density(label, [*f, *c, *q], 1.0, mirror))
+                .map(|(((&label, f), c), q)| {
+                    wall_density(label, [*f, *c, q], 1.0, mirror.of(label))
+                })
                 .collect();
             let step = self.step(&dual, &densities);
             let mut change = vec![step];
@@ -147,10 +152,12 @@ impl<'a> Densities<'a> {
     pub(crate) fn add(&mut self, ball: &Ball, space: &VersionSpace<'_>) {
         let length = self.smoother.square.sample(&mut self.rng).sqrt();
         let dual = ball.position(0.0);
+        let violated = space.violated_walls(ball.f());
         let walls = space.labels().iter().zip(ball.f()).zip(&dual);
-        let walls = walls.zip(self.smoother.inverse.diagonal());
-        for ((((&label, f), c), q), sum) in walls.zip(&mut self.sums.sum) {
-            *sum += wall_density(label, [*f, *c, *q], length, self.mirror);
+        let walls = walls.zip(self.smoother.inverse.diagonal()).zip(&mut self.sums.sum);
+        for (i, ((((&label, f), c), q), sum)) in walls.enumerate() {
+            let transparency = space.own_transparency(i, *f, &violated, self.mirror);
+            *sum += wall_density(label, [*f, *c, q], length, transparency);
         }
         self.sums.count += 1.0;
     }
@@ -187,10 +194,10 @@ impl<'a> Densities<'a> {
 
 /// Returns the density r at the wall of a plane with coordinate f, dual coefficient c and Q_ii = q, of a unit vector times
 /// `length`.
-fn wall_density(label: i8, [f, c, q]: [f64; 3], length: f64, mirror: Mirror) -> f64 {
+fn wall_density(label: i8, [f, c, q]: [f64; 3], length: f64, transparency: f64) -> f64 {
     let (y, root) = (f64::from(label), q.sqrt());
     let z = y * length * (f * root - c / root);
-    y * root * density(z, mirror.of(label))
+    y * root * density(z, transparency)
 }
 
 /// Draws from the normal distribution of mean z and unit variance, truncated to positive numbers.

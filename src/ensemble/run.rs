@@ -106,6 +106,11 @@ fn sample(
     settings.check()?;
     control.limit_time(settings.max_time);
     one_dimensional::refuse(space.gram())?;
+    space.check_coinciding(settings.mirror)?;
+    if matches!(settings.motion, Motion::Chord { .. } | Motion::Flipper { .. }) {
+        space.check_two_classes("motion", "one of the papers")?;
+    }
+    let inverse = inverse.map(|inverse| inverse.of_planes(space.gram()));
     if let Some(inverse) = inverse {
         space.gram().check_in_memory()?;
         if inverse.len() != space.len() {

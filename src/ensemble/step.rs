@@ -162,6 +162,7 @@ pub fn take_step<'s>(
     control: &Control,
 ) -> Result<Vec<u8>> {
     let m = space.len();
+    let inverse = inverse.map(|inverse| inverse.of_planes(space.gram()));
     if inverse.is_some_and(|inverse| inverse.len() != m) {
         return Err(Error::invalid("factor", "another size", "one row for each example"));
     }

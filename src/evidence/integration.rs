@@ -154,7 +154,7 @@ pub(super) fn evidence(
             let (layers, layer_shares) = shared.layers(&walkers);
             // On the first stage the violations of both classes count alike.
             let StageEstimate { counts, shares, .. } = &stages[0];
-            let mut log_share = vec![f64::NEG_INFINITY; space.len() + 1];
+            let mut log_share = vec![f64::NEG_INFINITY; space.examples() + 1];
             for (&count, share) in counts.iter().zip(&shares.log_share) {
                 log_share[count as usize] = *share;
             }

@@ -15,7 +15,7 @@ pub(crate) mod walker;
 
 use crate::base::{Control, Result};
 use crate::ensemble::WorkerPool;
-use crate::space::{VersionSpace, one_dimensional};
+use crate::space::{Mirror, VersionSpace, one_dimensional};
 
 pub(crate) use ladder::Descent;
 pub(crate) use launch::isotropic;
@@ -36,6 +36,12 @@ pub fn evidence(
     let descent = settings.descent()?;
     space.gram().check_in_memory()?;
     one_dimensional::refuse(space.gram())?;
+    // The walls are transparent on the ladder, whatever the target.
+    space.check_coinciding(Mirror::alike(1.0))?;
+    if settings.method == Method::Bridge {
+        // It would need the matrix of all walls.
+        space.check_two_classes("method", "'bridge'")?;
+    }
     let pool = WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?;
     match settings.method {
         Method::Bridge => bridge::evidence(space, settings, &pool, control),

@@ -69,6 +69,13 @@ impl<'a, E: Stored> Dense<'a, E> {
         Ok(dense)
     }
 
+    /// Returns the matrix with the given entries.
+    pub fn of(m: usize, entry: impl Fn(usize, usize) -> E) -> Dense<'static, E> {
+        let entry = &entry;
+        let values = (0..m).flat_map(|i| (0..m).map(move |j| entry(i, j))).collect();
+        Dense { values: Cow::<'static, [E]>::Owned(values), m }
+    }
+
     #[inline]
     fn entries(&self, i: usize) -> &[E] {
         &self.values[i * self.m..(i + 1) * self.m]
@@ -108,14 +115,7 @@ impl<E: Stored> Source for Dense<'_, E> {
     }
 
     fn submatrix(&self, chosen: &[usize]) -> Arc<dyn Source> {
-        let values = chosen
-            .iter()
-            .flat_map(|&i| {
-                let row = self.entries(i);
-                chosen.iter().map(move |&j| row[j])
-            })
-            .collect();
-        Arc::new(Dense { values: Cow::<'static, [E]>::Owned(values), m: chosen.len() })
+        Arc::new(Self::of(chosen.len(), |i, j| self.entries(chosen[i])[chosen[j]]))
     }
 
     fn is_in_memory(&self) -> bool {

@@ -1,6 +1,7 @@
 //! The Gram matrix: rows from memory or computed on demand, with intercept and softness added.
 
 mod cache;
+mod classes;
 mod dense;
 mod exponential;
 mod kernel_rows;
@@ -17,6 +18,7 @@ use crate::base::{Control, Error, Result};
 use crate::simd::{Precision, dot};
 use dense::Dense;
 
+pub(crate) use classes::{Classes, Planes};
 pub use dense::Stored;
 pub use kernel_rows::{Kernel, KernelRows};
 pub(crate) use panels::Panels;
@@ -78,6 +80,23 @@ impl<'a> Gram<'a> {
         Self::from_source(rows, offset, softness)
     }
 
+    /// Returns the Gram matrix of the walls between the class of each example and every other class, for labels 0, ...,
+    /// `n_classes - 1`: m (`n_classes` - 1) planes, which all have label +1.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for labels of another number or out of range, or for fewer than two classes.
+    pub fn of_classes(gram: Gram<'a>, labels: &[usize], n_classes: usize) -> Result<Self> {
+        let classes = Classes::new(gram, labels, n_classes)?;
+        let softness = vec![0.0; classes.planes.len()];
+        Self::from_source(Arc::new(classes), 0.0, softness)
+    }
+
+    /// As [`Gram::of_classes`], with the classes of another matrix.
+    pub(crate) fn with_planes(self, planes: &Planes) -> Result<Self> {
+        Self::of_classes(self, planes.labels(), planes.n_classes())
+    }
+
     fn from_source(source: Arc<dyn Source + 'a>, offset: f64, softness: Vec<f64>) -> Result<Self> {
         if !(offset.is_finite() && offset >= 0.0) {
             return Err(Error::invalid("offset", offset, "finite and >= 0"));
@@ -125,8 +144,27 @@ impl<'a> Gram<'a> {
         self.source.is_in_memory()
     }
 
+    /// The walls between several classes, if these are the planes.
+    #[inline]
+    pub(crate) fn classes(&self) -> Option<&Classes<'_>> {
+        self.source.classes()
+    }
+
+    /// The classes of the examples, where the planes are the walls between several.
+    pub(crate) fn planes(&self) -> Option<&Arc<Planes>> {
+        self.classes().map(|classes| &classes.planes)
+    }
+
+    /// The Gram matrix of the examples, where there are several planes for each; otherwise this one.
+    pub(crate) fn of_examples(&self) -> &Gram<'_> {
+        self.classes().map_or(self, |classes| &classes.gram)
+    }
+
     /// True for a matrix of singles in memory.
     pub(crate) fn is_single(&self) -> bool {
+        if let Some(classes) = self.classes() {
+            return classes.gram.is_single();
+        }
         self.is_in_memory() && matches!(self.row(0).values(), Values::Singles(_))
     }
 
@@ -155,6 +193,12 @@ impl<'a> Gram<'a> {
     #[inline]
     pub fn row(&self, i: usize) -> Row<'_> {
         self.source.row(i)
+    }
+
+    /// As [`Self::entry`] for i ≠ j, where the rows are read in any case.
+    #[inline]
+    pub(crate) fn entry_of_read_row(&self, i: usize, j: usize) -> f64 {
+        self.source.entry_of_read_row(i, j) + self.offset
     }
 
     /// The constant added to every entry.
@@ -218,6 +262,9 @@ impl<'a> Gram<'a> {
     /// Plane coordinates `K c` of a vector with few nonzero dual coefficients. Reads only the rows of these, or the features.
     pub(crate) fn combination(&self, dual: &[f64], control: &Control) -> Result<Vec<f64>> {
         const ROWS_AT_A_TIME: usize = 32;
+        if let Some(field) = self.source.combination(dual, control) {
+            return field;
+        }
         let mut field = vec![0.0; self.len()];
         if self.features().is_some() {
             self.multiply(&[dual], &mut [&mut field], Precision::Plain, control)?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use pulp::Arch;
 
+use super::classes::Classes;
 use super::panels::Panels;
 use crate::base::{Control, Result};
 use crate::simd::Precision;
@@ -91,6 +92,11 @@ pub(crate) trait Source: Debug + Send + Sync {
     /// Entry (i, j), with the same bits as in row i and in row j.
     fn entry(&self, i: usize, j: usize) -> f64;
 
+    /// Entry (i, j), if row i is read in any case.
+    fn entry_of_read_row(&self, i: usize, j: usize) -> f64 {
+        self.row(i).at(j)
+    }
+
     /// `out[k] = K duals[k]`, each of length m, in one pass over the matrix.
     fn multiply(
         &self,
@@ -101,6 +107,11 @@ pub(crate) trait Source: Debug + Send + Sync {
         control: &Control,
     ) -> Result<()>;
 
+    /// `K dual` of a vector with few nonzero coefficients, if that needs something else than the rows of these.
+    fn combination(&self, _dual: &[f64], _control: &Control) -> Option<Result<Vec<f64>>> {
+        None
+    }
+
     /// Copies the rows and columns of the chosen examples.
     fn submatrix(&self, chosen: &[usize]) -> Arc<dyn Source>;
 
@@ -109,6 +120,11 @@ pub(crate) trait Source: Debug + Send + Sync {
 
     /// The features, if the entries are inner products of explicit features.
     fn features(&self) -> Option<Features<'_>> {
+        None
+    }
+
+    /// Itself, if the rows are those of the walls between several classes.
+    fn classes(&self) -> Option<&Classes<'_>> {
         None
     }
 

@@ -81,7 +81,7 @@ impl<'s> ActiveSet<'s> {
             free: FreeSet::new(space, bounds.free_bias),
             lengths: lengths(space),
             changes: 0,
-            fewest_violations: m,
+            fewest_violations: space.examples(),
         }
     }
 
@@ -148,7 +148,7 @@ impl<'s> ActiveSet<'s> {
             if entered % 16 == 0 {
                 self.free.check_memory(16)?;
             }
-            let violations = self.margins.iter().filter(|&&margin| margin <= 0.0).count();
+            let violations = self.space.count_examples(|i| self.margins[i] <= 0.0);
             self.fewest_violations = self.fewest_violations.min(violations);
             let norms = self.norms();
             if self.changes >= limit || is_enough(self, norms) {

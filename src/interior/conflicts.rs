@@ -32,7 +32,7 @@ pub(crate) fn check(space: &VersionSpace<'_>, mirror: Mirror, control: &Control)
     let cosine = space.sign(one) * space.sign(other) * gram.entry(one, other) * a * b;
     let margin_bound = (2.0 * (1.0 + cosine)).max(0.0).sqrt() / (a + b) / longest(space);
     let violations = fewest_violations(space, one, mirror, control)?;
-    Err(Error::Infeasible { examples: space.len(), violations, margin_bound, certificate })
+    Err(Error::Infeasible { examples: space.examples(), violations, margin_bound, certificate })
 }
 
 /// Fewest violated examples of some weight vectors: those of a perceptron, and plus and minus the feature vector of `one`. At
@@ -56,5 +56,7 @@ fn fewest_violations(
         }
         _ => 0,
     });
-    Ok(fewest.into_iter().fold(found, usize::min).max(least.sum()))
+    let fewest = fewest.into_iter().fold(found, usize::min);
+    // Several planes of one example count once.
+    Ok(if space.planes().is_some() { fewest.max(1) } else { fewest.max(least.sum()) })
 }

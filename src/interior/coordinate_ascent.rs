@@ -50,7 +50,7 @@ impl<'s> Ascent<'s> {
             signs: (0..m).map(|i| space.sign(i)).collect(),
             inverse_squares: squares.iter().map(|square| square.recip()).collect(),
             squares,
-            fewest_violations: m,
+            fewest_violations: space.examples(),
         }
     }
 
@@ -76,7 +76,7 @@ impl<'s> Ascent<'s> {
     }
 
     fn count_violations(&mut self) {
-        let violations = self.margins.iter().filter(|&&margin| margin <= 0.0).count();
+        let violations = self.space.count_examples(|i| self.margins[i] <= 0.0);
         self.fewest_violations = self.fewest_violations.min(violations);
     }
 

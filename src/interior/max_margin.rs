@@ -152,7 +152,7 @@ fn infeasible(
     let (margin_bound, certificate) = best.unwrap_or((1.0, vec![1.0 / m as f64; m]));
     let found = perceptron::fewest_violations(space, control)?;
     let violations = set.fewest_violations.min(fewest_violations).min(found);
-    Ok(Error::Infeasible { examples: m, violations, margin_bound, certificate })
+    Ok(Error::Infeasible { examples: space.examples(), violations, margin_bound, certificate })
 }
 
 /// Runs the active set from the result of some steps of coordinate ascent. If `stop_gap` is positive, stops once the relative
@@ -210,6 +210,12 @@ pub fn max_margin(
 ) -> Result<MaxMargin> {
     settings.check()?;
     let MarginSettings { cost, free_bias, tol, .. } = *settings;
+    if free_bias {
+        space.check_two_classes("free_bias", "true")?;
+    }
+    if cost.is_finite() {
+        space.check_two_classes("C", &cost.to_string())?;
+    }
     if free_bias && space.labels().iter().all(|y| *y == space.labels()[0]) {
         return Err(Error::invalid("labels", "one class", "of both classes for a free bias"));
     }
@@ -299,10 +305,11 @@ fn unscaled_interior_point(space: &VersionSpace<'_>, control: &Control) -> Resul
         return Ok(dual);
     }
     let (set, dual) = search_to(0.0)?;
-    let satisfied = space.margins(&dual)?.iter().filter(|margin| **margin > 0.0).count();
-    if satisfied == space.len() {
+    let margins = space.margins(&dual)?;
+    let violated = space.count_examples(|i| margins[i].is_nan() || margins[i] <= 0.0);
+    if violated == 0 {
         return Ok(dual);
     }
     // The margins of the search are positive, the recomputed ones are not: rounding decides.
-    Err(infeasible(&set, None, space.len() - satisfied, control)?)
+    Err(infeasible(&set, None, violated, control)?)
 }

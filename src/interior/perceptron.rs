@@ -156,11 +156,8 @@ pub(crate) fn fewest_violations(space: &VersionSpace<'_>, control: &Control) -> 
     let count = |learner: &Learner<'_>, corrections: usize| {
         let terms = 2.0 * m as f64 + corrections as f64;
         let near = ROUNDINGS * f64::EPSILON * terms;
-        let (below, above) = (0..m).fold((0, 0), |(below, above), i| {
-            let (margin, near) = (learner.margin(i), near * lengths[i]);
-            (below + usize::from(margin <= near), above + usize::from(margin >= -near))
-        });
-        below.min(above)
+        let below = space.count_examples(|i| learner.margin(i) <= near * lengths[i]);
+        below.min(space.count_examples(|i| learner.margin(i) >= -near * lengths[i]))
     };
     let mut fewest = count(&learner, 0);
     let mut corrections = 0;

@@ -4,7 +4,6 @@
 
 use crate::base::{Control, Error, Result, memory};
 use crate::gram::Gram;
-use crate::interior::{lengths, longest};
 use crate::space::VersionSpace;
 
 /// Ratio of the longest to the shortest feature vector above which they are scaled. Unscaled vectors do no harm up to 1e6.
@@ -12,10 +11,10 @@ const MAX_LENGTH_RATIO: f64 = 1e4;
 /// Most examples for which the matrix is computed if the rows are computed on demand.
 const MAX_ON_DEMAND: usize = 4000;
 
-/// The Gram matrix of the scaled vectors, whose diagonal entries are 1.
+/// The Gram matrix of the scaled vectors of the examples, whose diagonal entries are 1.
 pub(crate) struct UnitDiagonal {
     matrix: Vec<f64>,
-    /// Reciprocals of the original lengths.
+    /// Reciprocals of the original lengths, one for each plane.
     inverse_lengths: Vec<f64>,
     longest: f64,
 }
@@ -27,8 +26,10 @@ impl UnitDiagonal {
     ///
     /// [`Error::Interrupted`], [`Error::Memory`].
     pub fn new(space: &VersionSpace<'_>, control: &Control) -> Result<Option<Self>> {
-        let (gram, m) = (space.gram(), space.len());
-        let (lengths, longest) = (lengths(space), longest(space));
+        let gram = space.gram().of_examples();
+        let m = gram.len();
+        let lengths: Vec<f64> = (0..m).map(|i| gram.diagonal(i).sqrt()).collect();
+        let longest = lengths.iter().copied().fold(0.0, f64::max);
         if longest <= MAX_LENGTH_RATIO * lengths.iter().copied().fold(f64::INFINITY, f64::min)
             || !(gram.is_in_memory() || m <= MAX_ON_DEMAND)
             || memory::check_vectors(m, m).is_err()
@@ -44,12 +45,20 @@ impl UnitDiagonal {
                 .extend(row.iter().zip(&inverse_lengths).map(|(x, s)| x * inverse_lengths[i] * s));
             matrix[i * m + i] = 1.0;
         }
+        let inverse_lengths = match space.planes() {
+            None => inverse_lengths,
+            Some(planes) => (0..planes.len()).map(|p| inverse_lengths[planes.of(p).0]).collect(),
+        };
         Ok(Some(Self { matrix, inverse_lengths, longest }))
     }
 
     /// Returns the version space with the Gram matrix of the scaled vectors.
     pub fn space<'b>(&'b self, space: &VersionSpace<'_>) -> Result<VersionSpace<'b>> {
-        Ok(space.mapped(Gram::new(&self.matrix, 0.0, vec![0.0; space.len()])?))
+        let gram = Gram::new(&self.matrix, 0.0, vec![0.0; space.examples()])?;
+        Ok(space.mapped(match space.planes() {
+            None => gram,
+            Some(planes) => gram.with_planes(planes)?,
+        }))
     }
 
     /// Converts dual coefficients of the scaled vectors to those of the original ones.

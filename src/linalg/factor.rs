@@ -1,14 +1,19 @@
 //! The pivoted Cholesky factor of the Gram matrix, and isotropic Gaussian vectors drawn with it.
 
+use std::sync::Arc;
+
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::gram::Gram;
+use crate::gram::{Gram, Planes};
 use crate::simd::dot;
 
 /// `K = L Lᵀ`, with the rows of L in the order of the examples and its columns in the order of the pivots.
 ///
 /// L has as many columns as the numerical rank of K, so K may be singular.
+///
+/// Where the planes are the walls between several classes, K is the matrix of the examples. A vector then has one coordinate for
+/// each class and column, and the sum of these over the classes is zero.
 #[derive(Clone, Debug)]
 pub struct Factor {
     /// Row-major (m, rank).
@@ -21,6 +26,8 @@ pub struct Factor {
     pub(super) loses_softness: bool,
     /// Number of entries of each row up to the last nonzero one, length m: 1 + its column for a pivot, the rank for others.
     pub(super) lengths: Vec<usize>,
+    /// The planes of several classes.
+    pub(super) planes: Option<Arc<Planes>>,
     pub(super) arch: pulp::Arch,
 }
 
@@ -66,14 +73,29 @@ pub struct Draw {
 }
 
 impl Factor {
-    /// Number of examples m.
-    pub(crate) fn examples(&self) -> usize {
-        self.lengths.len()
+    /// Number of planes: the length of dual coefficients.
+    pub(crate) fn len(&self) -> usize {
+        self.planes.as_ref().map_or(self.lengths.len(), |planes| planes.len())
+    }
+
+    /// Number of classes with coordinates of their own.
+    fn classes(&self) -> usize {
+        self.planes.as_ref().map_or(1, |planes| planes.n_classes())
+    }
+
+    /// Numerical rank of K.
+    fn columns(&self) -> usize {
+        self.pivots.len()
     }
 
     /// Numerical rank: the dimension of the span.
     pub fn rank(&self) -> usize {
-        self.pivots.len()
+        self.columns() * self.planes.as_ref().map_or(1, |planes| planes.n_classes() - 1)
+    }
+
+    /// Number of orthonormal coordinates of a vector.
+    pub(crate) fn width(&self) -> usize {
+        self.columns() * self.classes()
     }
 
     /// Draws an isotropic Gaussian vector of the span.
@@ -81,15 +103,24 @@ impl Factor {
         self.vector(self.normal(rng))
     }
 
-    /// Returns the vector of the span with orthonormal coordinates ξ, length rank.
+    /// Returns the vector of the span with these orthonormal coordinates ξ.
     pub(crate) fn vector(&self, mut xi: Vec<f64>) -> Draw {
-        let rank = self.rank();
+        let columns = self.columns();
         let square = xi.iter().map(|x| x * x).sum();
-        let field = (self.lengths.iter().enumerate())
-            .map(|(i, &length)| {
-                dot::dot(self.arch, &self.rows[i * rank..i * rank + length], &xi[..length])
-            })
-            .collect();
+        let field = |xi: &[f64]| -> Vec<f64> {
+            (self.lengths.iter().enumerate())
+                .map(|(i, &length)| {
+                    let row = &self.rows[i * columns..i * columns + length];
+                    dot::dot(self.arch, row, &xi[..length])
+                })
+                .collect()
+        };
+        let field = match &self.planes {
+            None => field(&xi),
+            Some(planes) => {
+                planes.plane_field(&xi.chunks_exact(columns).map(field).collect::<Vec<_>>())
+            }
+        };
         let dual = self.solve_upper(&mut xi);
         Draw { dual, field, square }
     }
@@ -129,15 +160,30 @@ impl Factor {
     }
 
     fn normal(&self, rng: &mut (impl Rng + ?Sized)) -> Vec<f64> {
-        std::iter::repeat_with(|| StandardNormal.sample(rng)).take(self.rank()).collect()
+        let mut xi: Vec<f64> =
+            std::iter::repeat_with(|| StandardNormal.sample(rng)).take(self.width()).collect();
+        if self.planes.is_some() {
+            take_off_mean(&mut xi, self.columns());
+        }
+        xi
     }
 
     /// Returns the orthonormal coordinates ξ of the vector with plane coordinates `field`: L ξ = f at the pivots.
     pub(crate) fn coordinates(&self, field: &[f64]) -> Vec<f64> {
-        let rank = self.rank();
-        let mut xi = Vec::with_capacity(rank);
+        match &self.planes {
+            None => self.coordinates_of_one(field),
+            Some(planes) => {
+                let fields = planes.class_fields(field);
+                fields.iter().flat_map(|field| self.coordinates_of_one(field)).collect()
+            }
+        }
+    }
+
+    fn coordinates_of_one(&self, field: &[f64]) -> Vec<f64> {
+        let columns = self.columns();
+        let mut xi = Vec::with_capacity(columns);
         for (column, &pivot) in self.pivots.iter().enumerate() {
-            let row = &self.rows[pivot * rank..=pivot * rank + column];
+            let row = &self.rows[pivot * columns..=pivot * columns + column];
             xi.push((field[pivot] - dot::dot(self.arch, &row[..column], &xi)) / row[column]);
         }
         xi
@@ -148,8 +194,10 @@ impl Factor {
     pub(crate) fn without_rounding(&self, gram: &Gram<'_>, field: &[f64]) -> Draw {
         const ROUNDING: f64 = 1e-12;
         let mut xi = self.coordinates(field);
-        for (column, (x, &pivot)) in xi.iter_mut().zip(&self.pivots).enumerate() {
-            let root = self.rows[pivot * self.rank() + column];
+        let (gram, columns) = (gram.of_examples(), self.columns());
+        for (k, x) in xi.iter_mut().enumerate() {
+            let (column, pivot) = (k % columns, self.pivots[k % columns]);
+            let root = self.rows[pivot * columns + column];
             if root * root < ROUNDING * gram.diagonal(pivot) {
                 *x = 0.0;
             }
@@ -157,17 +205,37 @@ impl Factor {
         self.vector(xi)
     }
 
-    /// Returns the dual coefficients c, shape (m,) and zero except at the pivots, with `Lᵀ c = ξ`. Overwrites ξ.
+    /// Returns the dual coefficients c, zero except at the pivots, with `Lᵀ c = ξ`. Overwrites ξ.
     fn solve_upper(&self, xi: &mut [f64]) -> Vec<f64> {
-        let rank = self.rank();
-        let mut dual = vec![0.0; self.examples()];
-        for column in (0..rank).rev() {
+        match &self.planes {
+            None => self.solve_upper_of_one(xi),
+            Some(planes) => {
+                let classes = xi.chunks_exact_mut(self.columns());
+                planes
+                    .plane_duals(&classes.map(|xi| self.solve_upper_of_one(xi)).collect::<Vec<_>>())
+            }
+        }
+    }
+
+    fn solve_upper_of_one(&self, xi: &mut [f64]) -> Vec<f64> {
+        let columns = self.columns();
+        let mut dual = vec![0.0; self.lengths.len()];
+        for column in (0..columns).rev() {
             let pivot = self.pivots[column];
-            let row = &self.rows[pivot * rank..=pivot * rank + column];
+            let row = &self.rows[pivot * columns..=pivot * columns + column];
             let c = xi[column] / row[column];
             dual[pivot] = c;
             dot::axpy(self.arch, -c, &row[..column], &mut xi[..column]);
         }
         dual
+    }
+}
+
+/// Takes the mean of the classes off vectors of a given length, one for each class.
+pub(super) fn take_off_mean(vectors: &mut [f64], length: usize) {
+    let share = length as f64 / vectors.len() as f64;
+    for k in 0..length {
+        let mean = vectors.iter().skip(k).step_by(length).sum::<f64>() * share;
+        vectors.iter_mut().skip(k).step_by(length).for_each(|x| *x -= mean);
     }
 }

@@ -242,8 +242,8 @@ impl<'g, 'k> Pivoted<'g, 'k> {
             lengths[pivot] = column + 1;
         }
         let loses_softness = self.non_pivots().any(|i| self.gram.softness()[i] > 0.0);
-        let arch = self.gram.arch();
-        Ok(Factor { rows, pivots: self.pivots, is_complete, loses_softness, lengths, arch })
+        let (planes, arch) = (None, self.gram.arch());
+        Ok(Factor { rows, pivots: self.pivots, is_complete, loses_softness, lengths, planes, arch })
     }
 }
 
@@ -287,9 +287,9 @@ impl Factor {
     ///
     /// [`crate::Error::Breakdown`] also if that leaves only one direction.
     pub(crate) fn truncated(gram: &Gram<'_>, least: f64, control: &Control) -> Result<Self> {
-        let mut pivoted = Pivoted::new(gram, least);
+        let mut pivoted = Pivoted::new(gram.of_examples(), least);
         pivoted.run(gram.len(), control)?;
-        pivoted.factor(control)
+        Ok(Self { planes: gram.planes().cloned(), ..pivoted.factor(control)? })
     }
 
     /// As [`Self::truncated`]; None if that would take more than about half a second.
@@ -298,13 +298,13 @@ impl Factor {
         least: f64,
         control: &Control,
     ) -> Result<Option<Self>> {
-        let most = affordable_rank(gram.len());
-        let mut pivoted = Pivoted::new(gram, least);
-        if pivoted.soft_dimensions() > most {
+        let examples = gram.of_examples();
+        let most = affordable_rank(examples.len());
+        let mut pivoted = Pivoted::new(examples, least);
+        if pivoted.soft_dimensions() > most || !pivoted.run(most, control)? {
             return Ok(None);
         }
-        let all = pivoted.run(most, control)?;
-        all.then(|| pivoted.factor(control)).transpose()
+        Ok(Some(Self { planes: gram.planes().cloned(), ..pivoted.factor(control)? }))
     }
 }
 

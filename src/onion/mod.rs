@@ -28,6 +28,7 @@ pub fn onion(
     control: &Control,
 ) -> Result<OnionOutcome> {
     settings.check()?;
+    space.check_two_classes("method", "an onion")?;
     let counts = space.class_counts();
     let most = [0, 1].map(|class| settings.max_errors[class].min(counts[class]));
     let range = LayerRange { most };

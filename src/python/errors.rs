@@ -1,6 +1,6 @@
 //! Errors of the engine as Python exceptions.
 
-use numpy::IntoPyArray;
+use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::exceptions::{
     PyFloatingPointError, PyKeyboardInterrupt, PyMemoryError, PyTimeoutError, PyValueError,
 };
@@ -16,7 +16,8 @@ pyo3::create_exception!(
      Attributes\n----------\n\
      violations : int\n    Fewest violated examples of all weight vectors tried.\n\
      margin_bound : float\n    Upper bound of the margin by weak duality, to rounding (1e-7), relative to the longest feature vector.\n\
-     certificate : ndarray of shape (m,)\n    Weights a >= 0 of sum 1 whose combination sum a_i y_i phi_i is as short as the bound."
+     certificate : ndarray of shape (m,) or (n_classes, m)\n    Weights a >= 0 of sum 1 whose combination sum a_i y_i phi_i is as short as the bound. With several classes a weight of \
+     each example's wall to each class."
 );
 
 impl From<Error> for PyErr {
@@ -29,14 +30,22 @@ impl From<Error> for PyErr {
             Error::Time => PyTimeoutError::new_err(text),
             // A signal or a callback raised the flag. Both have an exception of their own, which replaces this one.
             Error::Interrupted => PyKeyboardInterrupt::new_err(text),
-            Error::Infeasible { violations, margin_bound, certificate, .. } => {
+            Error::Infeasible { examples, violations, margin_bound, certificate } => {
                 Python::attach(|py| {
                     let error = InfeasibleError::new_err(text);
                     let value = error.value(py);
                     let filled = value
                         .setattr("violations", violations)
                         .and_then(|()| value.setattr("margin_bound", margin_bound))
-                        .and_then(|()| value.setattr("certificate", certificate.into_pyarray(py)));
+                        .and_then(|()| {
+                            let classes = certificate.len().checked_div(examples).unwrap_or(1);
+                            let weights = certificate.into_pyarray(py);
+                            if classes > 1 {
+                                value.setattr("certificate", weights.reshape([classes, examples])?)
+                            } else {
+                                value.setattr("certificate", weights)
+                            }
+                        });
                     filled.err().unwrap_or(error)
                 })
             }

@@ -9,8 +9,9 @@ use pyo3::prelude::*;
 use super::arrays::{matrix, vector};
 use super::rows::Rows;
 use super::{call, remote};
-use crate::base::{Control, Result, memory};
+use crate::base::{Control, Error, Result, memory};
 use crate::ensemble::RemoteExecutor;
+use crate::gram::{Gram, Planes};
 use crate::linalg::Inverse;
 use crate::space::VersionSpace;
 
@@ -24,11 +25,57 @@ type Factored<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>);
 pub struct Space<'py> {
     gram: Rows<'py>,
     #[pyo3(attribute("y"))]
-    pub labels: PyReadonlyArray1<'py, i8>,
+    labels: Labels<'py>,
+    n_classes: usize,
     offset: f64,
     softness: PyReadonlyArray1<'py, f64>,
     #[pyo3(from_py_with = factored)]
     inverse: Option<Factored<'py>>,
+}
+
+/// Labels -1 and +1 of two classes, or 0, 1, ... of several.
+#[derive(FromPyObject)]
+enum Labels<'py> {
+    Signs(PyReadonlyArray1<'py, i8>),
+    Classes(PyReadonlyArray1<'py, i64>),
+}
+
+/// The labels of a call.
+enum Given {
+    Signs(Vec<i8>),
+    Classes(Vec<usize>, usize),
+}
+
+impl Given {
+    /// Number of planes.
+    fn planes(&self) -> usize {
+        match self {
+            Self::Signs(labels) => labels.len(),
+            Self::Classes(labels, n_classes) => labels.len().saturating_mul(*n_classes - 1),
+        }
+    }
+
+    fn space(self, gram: Gram<'_>) -> Result<VersionSpace<'_>> {
+        match self {
+            Self::Signs(labels) => VersionSpace::new(gram, labels),
+            Self::Classes(labels, n_classes) => VersionSpace::of_classes(gram, &labels, n_classes),
+        }
+    }
+}
+
+/// Converts the certificate of an error about planes to one about classes and examples, row-major (C, m).
+fn by_class(error: Error, planes: Option<&Planes>) -> Error {
+    match (error, planes) {
+        (Error::Infeasible { examples, violations, margin_bound, certificate }, Some(planes)) => {
+            let mut weights = vec![0.0; examples * planes.n_classes()];
+            for (plane, weight) in certificate.into_iter().enumerate() {
+                let (example, _, other) = planes.of(plane);
+                weights[other * examples + example] = weight;
+            }
+            Error::Infeasible { examples, violations, margin_bound, certificate: weights }
+        }
+        (error, _) => error,
+    }
 }
 
 /// Extracts the transposed lower triangular factor, whose rows are contiguous, and the diagonal of the inverse.
@@ -40,6 +87,42 @@ fn factored<'py>(inverse: &Bound<'py, PyAny>) -> PyResult<Option<Factored<'py>>>
 }
 
 impl Space<'_> {
+    fn labels(&self) -> PyResult<Given> {
+        Ok(match &self.labels {
+            Labels::Signs(labels) => Given::Signs(vector("labels", labels)?.to_vec()),
+            Labels::Classes(labels) => {
+                if self.n_classes < 2 {
+                    return Err(Error::invalid("n_classes", self.n_classes, "at least 2").into());
+                }
+                let index = |&label: &i64| {
+                    let wanted = "in 0, ..., n_classes - 1";
+                    usize::try_from(label).map_err(|_| Error::invalid("labels", label, wanted))
+                };
+                let labels = vector("labels", labels)?.iter().map(index);
+                Given::Classes(labels.collect::<Result<_>>()?, self.n_classes)
+            }
+        })
+    }
+
+    /// Returns the number of planes: the length of the engine's dual coefficients.
+    pub fn planes(&self) -> PyResult<usize> {
+        Ok(self.labels()?.planes())
+    }
+
+    /// Returns the example of each plane of several classes, and the class on its other side.
+    pub fn sides(&self) -> PyResult<Vec<(usize, usize)>> {
+        let Given::Classes(labels, n_classes) = self.labels()? else { return Ok(Vec::new()) };
+        if let Some(bad) = labels.iter().find(|label| **label >= n_classes) {
+            return Err(Error::invalid("labels", bad, "in 0, ..., n_classes - 1").into());
+        }
+        let planes = Planes::new(&labels, n_classes);
+        let side = |plane| {
+            let (example, _, other) = planes.of(plane);
+            (example, other)
+        };
+        Ok((0..planes.len()).map(side).collect())
+    }
+
     /// Returns the inverse of the Gram matrix, if the problem has a factor.
     pub fn inverse(&self) -> PyResult<Option<Inverse<'_>>> {
         let Some((columns, diagonal)) = &self.inverse else { return Ok(None) };
@@ -95,15 +178,14 @@ impl Space<'_> {
         &self,
         work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
     ) -> PyResult<impl FnOnce(&Control) -> Result<R> + Send> {
-        let (labels, softness) =
-            (vector("labels", &self.labels)?, vector("softness", &self.softness)?);
-        memory::check_vectors(VECTORS, labels.len())?;
-        let (labels, softness) = (labels.to_vec(), softness.to_vec());
+        let labels = self.labels()?;
+        memory::check_vectors(VECTORS, labels.planes())?;
+        let softness = vector("softness", &self.softness)?.to_vec();
         let offset = self.offset;
         let rows = self.gram.borrow()?;
         Ok(move |control: &Control| {
-            let space = VersionSpace::new(rows.gram(offset, softness)?, labels)?;
-            work(&space, control)
+            let space = labels.space(rows.gram(offset, softness)?)?;
+            work(&space, control).map_err(|error| by_class(error, space.planes()))
         })
     }
 }

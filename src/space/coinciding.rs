@@ -30,9 +30,17 @@ pub(crate) fn is_parallel(gram: &Gram<'_>, i: usize, j: usize, inner: f64) -> bo
 /// Returns the roles of all planes, shape (m,), or an empty vector if no planes coincide.
 pub(super) fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
     let m = labels.len();
+    let hard = match gram.planes() {
+        None => hard(gram),
+        Some(planes) => {
+            // Planes of several classes coincide only if the feature vectors of their examples are parallel.
+            let examples = gram.of_examples();
+            let of_examples = roles(examples, &vec![1; examples.len()]);
+            let has_parallel = |plane: usize| of_examples[planes.of(plane).0] != Role::Alone;
+            (0..m).filter(|&plane| !of_examples.is_empty() && has_parallel(plane)).collect()
+        }
+    };
     let mut roles = vec![Role::Alone; m];
-    // Softness gives each feature vector a coordinate of its own, so that it is parallel to no other.
-    let hard: Vec<usize> = (0..m).filter(|&i| gram.softness()[i] == 0.0).collect();
     let candidates = Candidates::new(gram, &hard);
     for (k, &i) in hard.iter().enumerate() {
         if roles[i] != Role::Alone {
@@ -56,6 +64,12 @@ pub(super) fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
         }
     }
     if roles.iter().all(|role| *role == Role::Alone) { Vec::new() } else { roles }
+}
+
+/// Returns the examples without softness, which gives each feature vector a coordinate of its own, so that it is parallel to no
+/// other.
+fn hard(gram: &Gram<'_>) -> Vec<usize> {
+    (0..gram.len()).filter(|&i| gram.softness()[i] == 0.0).collect()
 }
 
 /// Number of entries from which on computing a whole row is faster.

@@ -1,7 +1,9 @@
 //! Version space: a Gram matrix with labels.
 
+use std::sync::Arc;
+
 use crate::base::{Control, Error, Result};
-use crate::gram::Gram;
+use crate::gram::{Gram, Planes};
 use crate::simd::Precision;
 use crate::space::coinciding::{Role, roles};
 use crate::space::mirror::Mirror;
@@ -9,12 +11,18 @@ use crate::space::mirror::Mirror;
 /// The set of unit weight vectors `w = Σ c_i φ_i` with `y_i <w, φ_i> > 0` for all examples.
 ///
 /// Weight vectors are given by their dual coefficients `c`, shape (m,), which include the labels.
+///
+/// With several classes ([`VersionSpace::of_classes`]) w has a part for each class, and an example has a wall between its class
+/// and every other. These m (C - 1) planes all have label +1. Everywhere vectors then have one number for each plane; only the
+/// examples that are violated, by one wall or more, are counted, not their walls.
 #[derive(Clone, Debug)]
 pub struct VersionSpace<'a> {
     gram: Gram<'a>,
     labels: Vec<i8>,
     /// Shape (m,), or empty if no planes coincide.
     roles: Vec<Role>,
+    /// The planes of several classes.
+    planes: Option<Arc<Planes>>,
 }
 
 impl<'a> VersionSpace<'a> {
@@ -35,14 +43,102 @@ impl<'a> VersionSpace<'a> {
             return Err(Error::invalid("labels", bad, "-1 or +1"));
         }
         let roles = roles(&gram, &labels);
-        Ok(Self { gram, labels, roles })
+        Ok(Self { gram, labels, roles, planes: None })
+    }
+
+    /// Returns the joint version space of several classes, for labels 0, ..., `n_classes` - 1 of the examples of `gram`: the
+    /// set of weight vectors `(w_1, ..., w_C)` with `Σ w_c = 0` of which that of an example's own class has the largest product
+    /// with its feature vector.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if the number of labels is not m, a label is out of range or there are fewer than two classes.
+    pub fn of_classes(gram: Gram<'a>, labels: &[usize], n_classes: usize) -> Result<Self> {
+        let gram = Gram::of_classes(gram, labels, n_classes)?;
+        let labels = vec![1; gram.len()];
+        let planes = gram.planes().cloned();
+        Ok(Self { roles: roles(&gram, &labels), gram, labels, planes })
     }
 
     /// Returns the image of the region under a linear map, given the Gram matrix of the mapped feature vectors. Coinciding
     /// planes still coincide, whatever their rounded inner products.
     pub(crate) fn mapped<'b>(&self, gram: Gram<'b>) -> VersionSpace<'b> {
         debug_assert_eq!(gram.len(), self.len());
-        VersionSpace { gram, labels: self.labels.clone(), roles: self.roles.clone() }
+        let (labels, roles) = (self.labels.clone(), self.roles.clone());
+        VersionSpace { gram, labels, roles, planes: self.planes.clone() }
+    }
+
+    /// Returns the planes of several classes.
+    pub(crate) fn planes(&self) -> Option<&Planes> {
+        self.planes.as_deref()
+    }
+
+    /// Returns the number of examples, of which each has several planes if there are several classes.
+    pub fn examples(&self) -> usize {
+        self.planes.as_ref().map_or(self.len(), |planes| planes.examples())
+    }
+
+    /// Returns the dual coefficients of each class, shape (C, m), whose sum over the classes is zero, from those of the planes.
+    /// None without [`VersionSpace::of_classes`].
+    pub fn class_duals(&self, dual: &[f64]) -> Option<Vec<Vec<f64>>> {
+        self.planes().map(|planes| planes.class_duals(dual))
+    }
+
+    /// Returns the dual coefficients of the planes from those of the classes, shape (C, m), of which it takes the mean of all
+    /// classes off. None without [`VersionSpace::of_classes`].
+    pub fn plane_duals(&self, classes: &[Vec<f64>]) -> Option<Vec<f64>> {
+        self.planes().map(|planes| planes.plane_duals(classes))
+    }
+
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for several classes.
+    pub(crate) fn check_two_classes(&self, name: &'static str, what: &str) -> Result<()> {
+        match self.planes {
+            None => Ok(()),
+            Some(_) => {
+                let wanted = "another for several classes, where it is not defined";
+                Err(Error::invalid(name, what, wanted))
+            }
+        }
+    }
+
+    /// Checks that walls of this transparency do not coincide, if they are those of several classes. The weight of an example
+    /// is then not a product over walls, and no single one can decide for a group.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] otherwise.
+    pub(crate) fn check_coinciding(&self, mirror: Mirror) -> Result<()> {
+        if self.planes.is_none() || self.roles.is_empty() || mirror.is_hard() {
+            return Ok(());
+        }
+        let got = "0 for examples with parallel feature vectors";
+        let wanted = "positive for them, where the walls of several classes are transparent";
+        Err(Error::invalid("softness", got, wanted))
+    }
+
+    /// Returns the number of violated walls of each example, shape (m,) in the order of classes, at plane coordinates `f`.
+    /// Empty for two classes.
+    pub(crate) fn violated_walls(&self, f: &[f64]) -> Vec<u32> {
+        let Some(planes) = &self.planes else { return Vec::new() };
+        let mut walls = vec![0; planes.examples()];
+        for column in f.chunks_exact(planes.examples()) {
+            for (count, f) in walls.iter_mut().zip(column) {
+                *count += u32::from(f.is_sign_negative());
+            }
+        }
+        walls
+    }
+
+    /// Returns the number of examples with a plane for which the condition holds.
+    pub(crate) fn count_examples(&self, is_violated: impl Fn(usize) -> bool) -> usize {
+        if self.planes.is_none() {
+            return (0..self.len()).filter(|&plane| is_violated(plane)).count();
+        }
+        let m = self.examples();
+        let planes = |place: usize| (place..self.len()).step_by(m);
+        (0..m).filter(|&place| planes(place).any(&is_violated)).count()
     }
 
     /// Returns the Gram matrix.
@@ -96,6 +192,24 @@ impl<'a> VersionSpace<'a> {
         }
     }
 
+    /// Returns κ of the wall of plane i for a point that may move along its coordinate alone, given the numbers of violated
+    /// walls at plane coordinates `f`. Behind another wall of its example a wall has no effect.
+    #[inline]
+    pub(crate) fn own_transparency(
+        &self,
+        i: usize,
+        f: f64,
+        violated_walls: &[u32],
+        mirror: Mirror,
+    ) -> f64 {
+        match &self.planes {
+            Some(planes) if violated_walls[planes.place(i)] > u32::from(f.is_sign_negative()) => {
+                1.0
+            }
+            _ => mirror.of(self.labels[i]),
+        }
+    }
+
     /// Returns the roles of all planes, or an empty slice if no planes coincide.
     pub(crate) fn roles(&self) -> &[Role] {
         &self.roles
@@ -122,6 +236,9 @@ impl<'a> VersionSpace<'a> {
     /// Returns the numbers of planes of labels -1 and +1 violated at plane coordinates `f`. Coinciding planes count as on
     /// the side of the plane that decides.
     pub(crate) fn layer(&self, f: &[f64]) -> [u32; 2] {
+        if self.planes.is_some() {
+            return self.violations(f);
+        }
         f.iter().enumerate().fold([0; 2], |layer, (i, &f)| {
             let (here, _) = self.violated(i, f);
             [layer[0] + here[0], layer[1] + here[1]]
@@ -153,6 +270,10 @@ impl<'a> VersionSpace<'a> {
     /// Returns the numbers of examples of labels -1 and +1 violated at plane coordinates `f`.
     pub(crate) fn violations(&self, f: &[f64]) -> [u32; 2] {
         let mut violated = [0; 2];
+        if self.planes.is_some() {
+            violated[1] = self.violated_walls(f).iter().map(|&walls| u32::from(walls > 0)).sum();
+            return violated;
+        }
         for (i, &f) in f.iter().enumerate() {
             violated[self.class(i)] += u32::from(!self.satisfied(i, f));
         }

@@ -62,6 +62,8 @@ pub struct Trajectory<'s, D> {
     violated: [u32; 2],
     /// The same, counting planes that coincide as on the same side.
     layer: [u32; 2],
+    /// Number of violated walls of each example, if there are several classes.
+    violated_walls: Vec<u32>,
     since_reprojection: usize,
     /// Factor on the smallest interval between re-projections.
     reprojection_delay: usize,
@@ -92,6 +94,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     /// Starts a trajectory with hard walls and without refresh.
     pub fn new(space: &'s VersionSpace<'s>, dynamics: D, ball: Ball, rng: ChaCha8Rng) -> Self {
         let (violated, layer) = (space.violations(ball.f()), space.layer(ball.f()));
+        let violated_walls = space.violated_walls(ball.f());
         Self {
             space,
             dynamics,
@@ -105,6 +108,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             beyond: None,
             violated,
             layer,
+            violated_walls,
             since_reprojection: 0,
             reprojection_delay: 1,
             escapes_in_a_row: 0,
@@ -472,6 +476,12 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     fn transparency(&self) -> f64 {
         let plane = self.ball.next_wall().plane;
         let f = self.ball.f()[plane];
+        if let Some(planes) = self.space.planes()
+            && self.violated_walls[planes.place(plane)] > 0
+        {
+            // The example is violated on both sides, or the ball comes from there.
+            return 1.0;
+        }
         match &self.walls {
             None => self.space.transparency(plane, f, self.mirror),
             Some(walls) => {
@@ -506,12 +516,25 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
                 self.tally.crossings += 1;
                 let class = usize::from(self.space.labels()[plane] > 0);
                 let f = self.ball.f()[plane];
-                if self.space.satisfied(plane, f) {
+                let is_satisfied = self.space.satisfied(plane, f);
+                if let Some(planes) = self.space.planes() {
+                    let walls = &mut self.violated_walls[planes.place(plane)];
+                    let before = *walls;
+                    *walls = if is_satisfied { before.saturating_sub(1) } else { before + 1 };
+                    // Another wall decides whether the example is violated.
+                    if before.max(*walls) > 1 {
+                        return;
+                    }
+                }
+                if is_satisfied {
                     self.violated[class] = self.violated[class].saturating_sub(1);
                 } else {
                     self.violated[class] += 1;
                 }
-                let layer = self.space.layer_behind(plane, -f, self.layer);
+                let layer = match self.space.planes() {
+                    None => self.space.layer_behind(plane, -f, self.layer),
+                    Some(_) => self.violated,
+                };
                 if layer != self.layer {
                     self.layer = layer;
                     if let Some(range) = self.kept {

@@ -122,7 +122,8 @@ impl<'s> Refresh<'s> {
     /// Returns the default refresh: full if that is allowed and affordable, else pairs.
     fn free(gram: &Gram<'_>, arrivals: f64, may_be_full: bool, control: &Control) -> Result<Self> {
         let isolated = has_isolated_planes(gram);
-        let mut needs_many = isolated || gram.softness().iter().any(|&softness| softness > 0.0);
+        let mut needs_many =
+            isolated || gram.of_examples().softness().iter().any(|&softness| softness > 0.0);
         // On a circle there is no other direction.
         if may_be_full && gram.len() > 2 {
             match Factor::if_affordable(gram, thin(gram), control) {
@@ -260,7 +261,7 @@ fn directions(gram: &Gram<'_>, control: &Control) -> Result<Factor> {
 fn thin(gram: &Gram<'_>) -> f64 {
     if gram.is_single() {
         THIN_OF_SINGLES
-    } else if gram.len() <= FEW {
+    } else if gram.of_examples().len() <= FEW {
         0.0
     } else {
         THIN
@@ -268,11 +269,13 @@ fn thin(gram: &Gram<'_>) -> f64 {
 }
 
 fn rate_of_full(gram: &Gram<'_>, isolated: bool) -> f64 {
-    if gram.len() <= FEW || isolated { FRESH_PER_RADIAN } else { FULL_PER_RADIAN }
+    if gram.of_examples().len() <= FEW || isolated { FRESH_PER_RADIAN } else { FULL_PER_RADIAN }
 }
 
 /// Returns whether some planes are nearly orthogonal to all others.
 fn has_isolated_planes(gram: &Gram<'_>) -> bool {
+    // Planes of one example are not orthogonal; the others have the angles of the feature vectors.
+    let gram = gram.of_examples();
     let m = gram.len();
     // The offset is one direction that all feature vectors share; the rest decides.
     let own: Vec<f64> = (0..m).map(|i| gram.diagonal(i) - gram.offset()).collect();

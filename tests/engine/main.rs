@@ -9,6 +9,7 @@ mod common;
 mod hostile;
 
 mod center_error;
+mod classes;
 mod conditional;
 mod evidence;
 mod fuzz;

@@ -5,6 +5,7 @@
 //! correction over all comparisons of a test.
 
 mod calibration;
+mod classes;
 #[path = "../common/mod.rs"]
 mod common;
 mod comparisons;

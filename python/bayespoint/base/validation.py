@@ -218,11 +218,19 @@ def labels(name: str, value: ArrayLike) -> NDArray[Any]:
         raise ValueError(f"{name} must be an array of labels: {error}") from error
 
 
-def dual_coef(name: str, value: ArrayLike, m: int, *, many: bool = False) -> Floats:
-    """Return finite dual coefficients of shape (m,), or (..., m) if `many`."""
+def dual_coef(
+    name: str, value: ArrayLike, m: int | tuple[int, ...], *, many: bool = False
+) -> Floats:
+    """Return finite dual coefficients of shape (m,), or (..., m) if `many`.
+
+    `m` may also be the whole shape of the coefficients of a weight vector.
+    """
     array = dense(name, value)
-    if array.ndim == 0 or array.shape[-1] != m or (array.ndim > 1 and not many):
-        wanted = f"(..., {m})" if many else f"({m},)"
+    shape = (m,) if isinstance(m, int) else m
+    n = len(shape)
+    if array.shape[-n:] != shape or (array.ndim > n and not many):
+        numbers = ", ".join(str(size) for size in shape)
+        wanted = f"(..., {numbers})" if many else str(shape)
         raise ValueError(f"{name} must have shape {wanted}; got shape {array.shape}")
     array = np.ascontiguousarray(array, dtype=np.float64)
     finite(name, array)
@@ -283,6 +291,18 @@ def binary_labels(y: ArrayLike, m: int, *, rows: str = "gram") -> tuple[Labels, 
     Labels of a single class are accepted only if they are -1 or +1. `rows` is the name of the
     argument with m rows, for the error message.
     """
+    found, classes = class_labels(y, m, rows=rows)
+    if len(classes) > 2:
+        raise _wrong_classes("exactly two classes", classes)
+    return found, classes
+
+
+def class_labels(y: ArrayLike, m: int, *, rows: str = "gram") -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the labels, and their original values in sorted order.
+
+    Labels of two classes are -1 and +1, int8, and those of several 0, 1, ..., int64. Labels of a
+    single class are accepted only if they are -1 or +1.
+    """
     if np.ma.isMaskedArray(y) or sparse.issparse(y):
         raise TypeError(f"y must be a plain array of labels; got a {type(y).__name__}")
     array = labels("y", y)
@@ -298,13 +318,19 @@ def binary_labels(y: ArrayLike, m: int, *, rows: str = "gram") -> tuple[Labels, 
         raise TypeError(f"y must hold labels that can be sorted: {error}") from error
     if len(classes) == 1 and array.dtype.kind in "iuf" and abs(classes[0]) == 1:
         return array.astype(np.int8), np.array([-1, 1])
-    if len(classes) != 2:
-        few = [value.item() if hasattr(value, "item") else value for value in classes[:5]]
-        raise ValueError(
-            f"y must hold labels -1 and +1, or exactly two classes; got {len(classes)} "
-            f"class{'es' if len(classes) > 1 else ''}: {few}{' ...' if len(classes) > 5 else ''}"
-        )
+    if len(classes) < 2:
+        raise _wrong_classes("two classes or more", classes)
+    if len(classes) > 2:
+        return index.astype(np.int64), classes
     return np.where(index == 1, 1, -1).astype(np.int8), classes
+
+
+def _wrong_classes(wanted: str, classes: NDArray[Any]) -> ValueError:
+    few = [value.item() if hasattr(value, "item") else value for value in classes[:5]]
+    return ValueError(
+        f"y must hold labels -1 and +1, or {wanted}; got {len(classes)} "
+        f"class{'es' if len(classes) > 1 else ''}: {few}{' ...' if len(classes) > 5 else ''}"
+    )
 
 
 # --- arguments of functions that broadcast: one number or an array ---------------------------

@@ -289,6 +289,7 @@ def normalized_margins(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
     >>> normalized_margins(VersionSpace(np.diag([1.0, 4.0]), [1, -1]), [2.0, -1.0]).round(3)
     array([0.707, 0.707])
     """
+    space.problem.require_binary("bounds")
     c = validation.dual_coef("dual_coef", dual_coef, len(space.y))
     c = c / max(np.abs(c).max(), np.finfo(float).tiny)  # avoids overflow of squares
     margins = space.margins(c)
@@ -344,6 +345,7 @@ def margin_histogram(
 
 def _consistent(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
     """Return the coefficients of the unit vector, or raise if it is not in version space."""
+    space.problem.require_binary("bounds")
     c = validation.dual_coef("dual_coef", dual_coef, len(space.y))
     if not c.any():
         raise ValueError("dual_coef must not be all zero")

@@ -89,7 +89,8 @@ def risk_bounds(
     TypeError
         If `model` is not one of these classifiers.
     ValueError
-        If `gram` is needed and missing or does not fit, or a setting is out of range.
+        If `gram` is needed and missing or does not fit, or a setting is out of range; for several
+        classes jointly.
     """
     if not hasattr(model, "problems_over"):
         raise TypeError(
@@ -97,6 +98,12 @@ def risk_bounds(
             f"{model!r}"
         )
     check_is_fitted(model)
+    if model.problems_[0].is_joint:
+        raise ValueError(
+            "risk_bounds are bounds for binary classifiers, and of several classes jointly there "
+            f"is none; the classifier was fitted to {len(model.classes_)} classes: fit with "
+            'multiclass="one_vs_rest", whose risk is at most the sum of those of the classes'
+        )
     rng = np.random.default_rng(validation.seed(random_state))
     refusal = _REFUSALS[model.prior_from_examples_] or _refusal_by_weights(model)
     tables = []

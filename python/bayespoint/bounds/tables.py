@@ -119,6 +119,7 @@ def table(
     True
     """
     space = VersionSpace(gram, y, softness=softness, offset=offset)
+    space.problem.require_binary("bounds")
     if draws is not None:
         draws = validation.dual_coef("draws", draws, len(space.y), many=True)
         if draws.ndim != 3:

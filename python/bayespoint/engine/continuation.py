@@ -62,7 +62,8 @@ def _gram_digest(gram: Gram) -> str:
 
 def digests(problem: Problem) -> dict[str, str]:
     """Return digests of a problem, without the kernel values off the diagonal."""
-    return {
+    more = {"number of classes": str(problem.n_classes)} if problem.is_joint else {}
+    return more | {
         "labels": _digest(problem.y),
         "softness": _digest(problem.softness),
         "offset": repr(problem.offset),
@@ -156,8 +157,8 @@ def has_arrays(result: BilliardResult) -> bool:
     return "bytes" in _state(result)
 
 
-def complete(result: BilliardResult) -> dict[str, NDArray[Any]]:
-    """Return the state of a result, with the draws that only the result holds.
+def complete(problem: Problem, result: BilliardResult) -> dict[str, NDArray[Any]]:
+    """Return the state of a result of a problem, with the draws that only the result holds.
 
     Raises ValueError if its arrays do not fit together.
     """
@@ -172,7 +173,7 @@ def complete(result: BilliardResult) -> dict[str, NDArray[Any]]:
     for t in range(n_trajectories):
         end = begin + held[t]
         own = kept[t] - held[t]
-        draws += [state["draws"][begin:end], result.draws[t, :own]]
+        draws += [state["draws"][begin:end], problem.to_planes(result.draws[t, :own])]
         if held[t]:
             functionals.append(state["functionals"][begin:end])
         functionals.append(result.functionals[t, :own])
@@ -296,7 +297,7 @@ def begin(
     else:
         number = _resumed_seed(continue_from, seed)
         require_same(problem, continue_from)
-        state = complete(continue_from)
+        state = complete(problem, continue_from)
         before = state_runs(continue_from)
     if checkpoint is None:
         if every != EVERY:

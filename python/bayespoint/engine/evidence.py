@@ -47,6 +47,7 @@ def evidence(
         found = _with_rates_of_zero(run, rates)
     else:
         by_bridge = method in ("auto", "bridge") and not isinstance(rates, np.ndarray)
+        by_bridge = by_bridge and not problem.is_joint
         if not by_bridge and not np.any(rates):  # the bridge makes this test itself
             error = interior.conflict(problem)
             if error is not None:
@@ -109,9 +110,20 @@ def _log_evidence(run: _Run, rates: Rates) -> Evidence:
     y = run.problem.y
     several = isinstance(rates, np.ndarray)
     noisy = bool(np.any(rates))
+    joint = run.problem.is_joint
     method = run.settings.method
     if method == "auto":
-        method = "integration" if several or noisy else "bridge"
+        method = "integration" if several or noisy or joint else "bridge"
+    if joint and method == "bridge":
+        raise ValueError(
+            "method must be 'integration' for more than two classes: a bridge would need the Gram "
+            "matrix of all walls; got 'bridge'"
+        )
+    if joint and isinstance(rates, tuple):
+        raise ValueError(
+            "label_noise must be one rate or an array of rates for more than two classes; got "
+            f"the pair {rates}"
+        )
     if method == "bridge" and (several or noisy):
         wanted = "label_noise" if noisy else "an array of rates"
         raise ValueError(
@@ -120,8 +132,10 @@ def _log_evidence(run: _Run, rates: Rates) -> Evidence:
         )
     pair = rates if isinstance(rates, tuple) else (rates, rates)
     first, second = np.array(pair, dtype=np.float64).reshape(2, -1)
-    # P(label | other class) / P(label | its own class), for labels -1 and +1.
-    negative, positive = second / (1 - first), first / (1 - second)
+    # P(label | other class) / P(label | its own class), for labels -1 and +1. Of several classes
+    # all others are equally probable.
+    others = run.problem.n_classes - 1
+    negative, positive = second / others / (1 - first), first / others / (1 - second)
     transparencies = list(zip(negative.tolist(), positive.tolist(), strict=True))
     found = _log_z(run, transparencies, method)
     if not (found.value > -math.inf).any():
@@ -155,7 +169,7 @@ def _log_z(run: _Run, transparencies: list[tuple[float, float]], method: str) ->
     if scale != 1.0:
         gram = np.multiply(problem.gram, scale, dtype=np.float64)
         softness, offset = problem.softness * scale, problem.offset * scale
-        problem = Problem(gram, problem.y, softness, offset)
+        problem = replace(problem, gram=gram, softness=softness, offset=offset, inverse=None)
     found = _core.evidence(
         problem,
         vars(settings)
@@ -206,10 +220,16 @@ def _infeasible(problem: Problem, found: Evidence, hard: NDArray[np.bool_]) -> I
     error = InfeasibleError(text)
     error.violations = fewest
     # Any convex combination of the examples bounds the margin. This is their mean.
-    error.certificate = hard / hard.sum()
-    combined = problem.y * error.certificate
     diagonal = problem.gram.diagonal() + problem.offset + problem.softness
-    square = combined @ (problem.gram @ combined) + problem.offset * combined.sum() ** 2
-    square += combined @ (problem.softness * combined)
+    if problem.is_joint:
+        others = problem.n_classes - 1
+        weights = np.full(others * len(problem), 1 / (others * len(problem)))
+        error.certificate = problem.by_class(weights)
+        combined = problem.from_planes(weights)
+        diagonal = 2 * diagonal
+    else:
+        error.certificate = hard / hard.sum()
+        combined = problem.y * error.certificate
+    square = float((combined * problem.coordinates(combined)).sum())
     error.margin_bound = min(1.0, math.sqrt(max(square, 0.0) / float(diagonal.max())))
     return error

@@ -38,13 +38,14 @@ def feasible_point(
             "search for the largest margin",
             ConvergenceWarning,
         )
-    return found["dual_coef"]
+    return problem.from_planes(found["dual_coef"])
 
 
 def light_trap(
     problem: Problem, *, seed: RandomState = None, callback: Callback = None
 ) -> Mapping[str, Any]:
     """Return the path of a ball with one-way walls: ``dual_coef``, ``errors``, ``bounces``."""
+    problem.require_binary("the light trap of the paper")
     return _core.light_trap(problem, seed=validation.seed(seed), callback=callback)
 
 
@@ -60,9 +61,17 @@ def max_margin(
     """Return the largest margin; `VersionSpace.max_margin` has the parameters."""
     settings = MarginSettings(C, free_bias, tol, max_iter)
     y = problem.y
+    if settings.free_bias:
+        problem.require_binary("a free bias")
+    if math.isfinite(settings.C):
+        problem.require_binary("a finite C, the price of hinge loss")
     if settings.free_bias and (y == y[0]).all():
         raise ValueError(f"y must hold both labels with a free bias; got only {int(y[0])}")
     found = _core.max_margin(problem, settings, callback=callback)
+    found |= {
+        "dual_coef": problem.from_planes(found["dual_coef"]),
+        "multipliers": problem.by_class(found["multipliers"]),
+    }
     result = MaxMargin(**found)
     if not result.converged:
         warn(

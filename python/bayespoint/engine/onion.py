@@ -28,6 +28,7 @@ def onion(
     callback: Callback,
 ) -> OnionTable:
     """Return the center of every layer; `VersionSpace.onion` has the parameters."""
+    problem.require_binary("an onion, whose layers count the errors of each class")
     threads, number = validation.threads(n_jobs), validation.seed(seed)
     table = _compute_table(problem, settings, classes, threads, number, callback)
     for message in table.convergence_messages(settings.tol, settings.volume_tol):
@@ -46,6 +47,7 @@ def choose_layer(
     callback: Callback,
 ) -> LayerChoice:
     """Choose a layer by held-out examples; `VersionSpace.choose_layer` has the parameters."""
+    problem.require_binary("an onion, whose layers count the errors of each class")
     threads = validation.threads(n_jobs)
     m = len(problem)
     k = validation.integer("k", k, low=1)

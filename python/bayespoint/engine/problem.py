@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayespoint import _core
 from bayespoint.base.linalg import Factor
-from bayespoint.base.validation import Floats, Labels
+from bayespoint.base.margins import margins_of
+from bayespoint.base.validation import Floats
 from bayespoint.kernels import rows_on_demand
 from bayespoint.kernels.rows_on_demand import Gram
 
@@ -20,13 +23,18 @@ Callback: TypeAlias = Callable[[Mapping[str, Any]], object] | None
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A labeled Gram matrix of ``m`` examples: arrays that are already checked."""
+    """A labeled Gram matrix of ``m`` examples: arrays that are already checked.
+
+    With more than two classes a weight vector has a part for each class, and its dual coefficients
+    have the shape (n_classes, m). Parts that all classes share change no label: they are taken off,
+    so that the coefficients of an example sum to zero.
+    """
 
     gram: Gram
     """(m, m) Kernel values, without offset and softness, or rows on demand."""
 
-    y: Labels
-    """(m,) Labels, -1 and +1, int8."""
+    y: NDArray[Any]
+    """(m,) Labels: -1 and +1, int8, or with more than two classes their numbers from 0, int64."""
 
     softness: Floats
     """(m,) Added to the diagonal."""
@@ -38,16 +46,79 @@ class Problem:
     """A factor of the invertible Gram matrix, with offset and softness, and the diagonal of its
     inverse, if they have been computed."""
 
+    n_classes: int = 2
+    """Number of classes. The engine plays two classes with one weight vector, several with one for
+    each. (For tests two classes with int64 labels are played like several.)"""
+
     def __len__(self) -> int:
         return len(self.y)
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether a weight vector has a part for each class."""
+        return self.y.dtype != np.int8
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the dual coefficients of a weight vector: (m,) or (n_classes, m)."""
+        return (self.n_classes, len(self)) if self.is_joint else (len(self),)
+
+    def require_binary(self, what: str) -> None:
+        """Raise ValueError for several classes: `what` is defined for two only."""
+        if self.is_joint:
+            raise ValueError(f"y must be of two classes for {what}; got {self.n_classes} classes")
 
     def part(self, index: NDArray[np.intp]) -> Problem:
         """Return the problem of the examples with the given indices."""
         part = rows_on_demand.part(self.gram, index)
-        return Problem(part, self.y[index], self.softness[index], self.offset)
+        return replace(
+            self, gram=part, y=self.y[index], softness=self.softness[index], inverse=None
+        )
+
+    @cached_property
+    def _planes(self) -> NDArray[np.intp]:
+        """The places of the engine's planes in a flat array of shape (n_classes, m)."""
+        examples, others = _core.plane_sides(self)
+        return others.astype(np.intp) * len(self) + examples.astype(np.intp)
+
+    def to_planes(self, dual_coef: NDArray[Any]) -> NDArray[Any]:
+        """Return the engine's coefficients, (..., planes), of dual coefficients.
+
+        With several classes those of each example must sum to zero. This undoes `from_planes`.
+        """
+        if not self.is_joint:
+            return dual_coef
+        return -dual_coef.reshape(*dual_coef.shape[:-2], -1)[..., self._planes]
+
+    def from_planes(self, dual: NDArray[Any]) -> NDArray[Any]:
+        """Return dual coefficients, (..., n_classes, m), of the engine's, (..., planes)."""
+        if not self.is_joint:
+            return dual
+        found = self.by_class(dual)
+        np.negative(found, out=found)
+        own = np.arange(len(self))
+        found[..., self.y, own] = 0.0
+        found[..., self.y, own] = 0.0 - found.sum(axis=-2)
+        found += 0.0  # no negative zeros
+        return found
+
+    def by_class(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values of the engine's planes, 0 for each example's own class."""
+        if not self.is_joint:
+            return values
+        found = np.zeros((*values.shape[:-1], self.n_classes * len(self)), dtype=values.dtype)
+        found[..., self._planes] = values
+        return found.reshape(*values.shape[:-1], self.n_classes, len(self))
+
+    def plane_indices(self, planes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the engine's planes as places in flat arrays of the shape of coefficients."""
+        return self._planes[planes].astype(np.int64) if self.is_joint else planes
 
     def coordinates(self, dual_coef: Floats) -> Floats:
-        """Return the plane coordinates ``<w, phi_i>`` of dual coefficients of shape (..., m)."""
+        """Return the values ``<w, phi_i>`` of dual coefficients of shape (..., m).
+
+        With several classes the part of w of each class has its own: (..., n_classes, m).
+        """
         f = rows_on_demand.product(dual_coef, self.gram)
         if self.offset:
             f += self.offset * dual_coef.sum(axis=-1, keepdims=True)
@@ -55,10 +126,13 @@ class Problem:
         return f
 
     def margins(self, dual_coef: Floats) -> Floats:
-        """Return the margins ``y_i <w, phi_i>`` of dual coefficients of shape (..., m)."""
+        """Return the margins ``y_i <w, phi_i>`` of dual coefficients of shape (..., m).
+
+        With several classes, of shape (..., n_classes, m): the lead of each example's own class
+        over the best other one.
+        """
         with np.errstate(over="ignore", invalid="ignore"):
-            f = self.coordinates(dual_coef)
-            f *= self.y
+            f = margins_of(self.coordinates(dual_coef), self.y)
         if not np.isfinite(f).all():
             raise ValueError("dual_coef must not be so large that margins overflow")
         return f

@@ -18,7 +18,7 @@ from bayespoint.base.linalg import Factor, factorize
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine import continuation, distributed
-from bayespoint.engine.dynamics import Scattered
+from bayespoint.engine.dynamics import Chord, Flipper, Scattered
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import EVERY, LIMITS, SampleSettings
 from bayespoint.kernels import rows_on_demand
@@ -117,6 +117,11 @@ def run_engine(
 
     With an `executor` the steps of the trajectories run in other processes.
     """
+    pair = settings.transparency
+    if isinstance(pair, tuple) and pair[0] != pair[1]:
+        problem.require_binary("a transparency that depends on the class")
+    if isinstance(settings.motion, (Chord, Flipper)):
+        problem.require_binary("the dynamics of the papers, Chord and Flipper")
     if settings.refresh == "full" or isinstance(settings.motion, Scattered):
         what = "refresh='full'" if settings.refresh == "full" else "to scatter a ball"
         rows_on_demand.require_matrix(problem.gram, what)
@@ -124,7 +129,7 @@ def run_engine(
     return _core.run(
         problem,
         settings.engine_values() | given,
-        start=start,
+        start=None if start is None else problem.to_planes(start),
         **origin.arguments,
         callback=callback,
         executor=executor,
@@ -140,7 +145,7 @@ def to_result(
     """Return the result of a run, write its checkpoint, and issue convergence warnings."""
     result = _result(problem, settings, origin, run)
     if origin.checkpoint is not None and result.state is not None:
-        origin.checkpoint.write(continuation.complete(result))
+        origin.checkpoint.write(continuation.complete(problem, result))
     messages = result.convergence_messages(settings.limits()["tol"], settings.n_draws)
     if run["loses_softness"]:
         messages.append(
@@ -170,13 +175,18 @@ def _result(
             "problem": origin.problem,
             "runs": [*origin.before, limits],
         }
-    known = {
+    known: dict[str, Any] = {
         "y": problem.y,
         "softness": problem.softness,
         "offset": problem.offset,
         "seed": origin.seed,
         "state": state,
     }
+    if problem.is_joint:
+        vectors = ("arc_center", "impulse_center", "draws")
+        known |= {name: problem.from_planes(run[name]) for name in vectors}
+        known["hits"] = problem.by_class(run["hits"])
+        known["watched"] = problem.plane_indices(run["watched"])
     return BilliardResult.from_run({**run, **known}, settings.average)
 
 
@@ -208,7 +218,9 @@ def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats
 
 
 def _checked_start(problem: Problem, start: ArrayLike, *, opaque: bool) -> Floats:
-    c = validation.dual_coef("start", start, len(problem))
+    c = validation.dual_coef("start", start, problem.shape)
+    if problem.is_joint:
+        c = c - c.mean(axis=0)
     if not c.any():
         raise ValueError("start must not be the zero vector")
     size = float(np.abs(c).max())

@@ -164,7 +164,7 @@ class SampleOptions(_RareSettings):
 
     Parameters
     ----------
-    start : array-like of shape (m,), default=None
+    start : array-like of shape (m,), with more than two classes (n_classes, m), default=None
         Dual coefficients of the start of all trajectories, in version space if the walls are
         opaque. None searches for one. It must be None with `continue_from`.
     continue_from : BilliardResult, default=None
@@ -186,7 +186,9 @@ class SampleOptions(_RareSettings):
         Probability in [0, 1] that a wall lets the ball through to its violated side; a pair
         is for examples labeled -1 and +1. The density that is sampled is then proportional to
         the product of the transparencies of all violated walls. For label noise of rate
-        :math:`\epsilon` the posterior has :math:`\epsilon / (1 - \epsilon)`.
+        :math:`\epsilon` the posterior has :math:`\epsilon / (1 - \epsilon)`. With C > 2 classes
+        the density is a product over the violated examples, however many walls of one are violated,
+        and that posterior has :math:`\epsilon / ((C - 1)(1 - \epsilon))`.
     dynamics : str or object of :mod:`bayespoint.dynamics`, default="geodesic"
         ``Geodesic()``: great circles with exact reflections. ``Scattered(...)``: with
         scattering at the walls or by a sphere. ``Chord(...)`` and ``Flipper(...)``: the

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,9 +24,14 @@ from bayespoint.bounds.risk_bounds import risk_bounds
 from bayespoint.engine.evidence import evidence
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
-from bayespoint.estimators import advice, binary, transduction
+from bayespoint.estimators import advice, transduction
 from bayespoint.estimators import inputs as estimators_inputs
-from bayespoint.estimators.binary import BinaryProblem
+from bayespoint.estimators.problems import (
+    TrainingProblem,
+    factored,
+    over_training,
+    sample_each,
+)
 from bayespoint.estimators.progress import CallbackSupportMixin, Progress, with_callbacks
 from bayespoint.estimators.refine import Continuation, PreviousFit, longer
 from bayespoint.estimators.rollback import roll_back_on_error, rolled_back_on_error
@@ -61,7 +67,8 @@ class BayesPointClassifier(
     The Bayes point is the center of mass of all unit weight vectors that label the training
     examples correctly. A billiard samples these vectors. With `softness` the model is
     Gaussian-process classification with probit noise, and the posterior is sampled without a
-    Gaussian approximation. More than two classes are treated one against the rest.
+    Gaussian approximation. Several classes have one latent function each, and the label is the
+    class of the largest: the posterior of all functions is sampled jointly.
 
     Parameters
     ----------
@@ -96,10 +103,14 @@ class BayesPointClassifier(
         "leave-one-out": multiply the decision values by the factor between 1/2 and 2 that makes
         the leave-one-out predictions of the training examples most probable. Needs a positive
         softness. None: no factor. "auto": "leave-one-out" if anything was found.
+    multiclass : {"joint", "one_vs_rest"}, default="joint"
+        How to treat more than two classes. "joint": one posterior and one billiard for all.
+        "one_vs_rest": a binary problem for each class against the rest, whose probabilities are
+        scaled to sum to 1. Two classes are one binary problem in either case.
     fit_intercept : bool, default=True
         Add 1 to all kernel values, which gives the weight vector an intercept.
     n_trajectories : int, default=4
-        Number of independent chains, for each class if there are more than two.
+        Number of independent chains, for each binary problem.
     n_draws : int, default=100
         Number of draws to keep of each chain, for decision values and probabilities.
     tol : float or "auto", default="auto"
@@ -139,11 +150,12 @@ class BayesPointClassifier(
         weights `X_fit_`, `dual_coef_`, `support_`, `billiard_`, `problems_` and `posterior_` refer
         to observations: n_samples is their number.
     dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
-        Signed dual coefficients of the unit Bayes point of each binary problem.
+        Signed dual coefficients of the unit Bayes point, of several classes jointly with a row for
+        each class, whose sum is zero; otherwise of that of each binary problem.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts; 0 without `fit_intercept`.
     support_ : ndarray of shape (n_support,)
-        Indices of the examples whose walls were hit in any binary problem.
+        Indices of the examples of which a wall was hit.
     X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), CSR array, or None
         Training inputs as the kernel gets them, standardized by `scaler_`; None for
         kernel="precomputed".
@@ -158,16 +170,17 @@ class BayesPointClassifier(
         500 examples (see :func:`bayespoint.tuning.tune`); None if all were given.
     label_noise_ : tuple of two floats
         Label noise of the first and of the second class; with more classes both are the same.
-    calibration_ : ndarray of shape (1,) or (n_classes,)
-        Factors on the decision values; 1 without calibration.
+    calibration_ : ndarray of shape (n_problems,)
+        Factors on the decision values; 1 without calibration. `n_problems` is 1, or the number of
+        classes if each of several is treated against the rest.
     billiard_ : BilliardResult or list of BilliardResult
-        The billiard; a list with one for each class if there are more than two.
+        The billiard; a list if there are several problems.
     posterior_ : Posterior
         The posterior, which computes the predictions.
-    problems_ : tuple of BinaryProblem
-        The binary problems with their results: one for two classes, otherwise one for each class.
-    n_iter_ : ndarray of shape (1,) or (n_classes,)
-        Bounces of the longest chain of each binary problem. ``len(tuning_.tried)`` is the number of
+    problems_ : tuple of TrainingProblem
+        The problems with their results.
+    n_iter_ : ndarray of shape (n_problems,)
+        Bounces of the longest chain of each problem. ``len(tuning_.tried)`` is the number of
         settings that the search tried.
     prior_from_examples_ : str
         What the prior took from the training examples: "evidence", "length scale", "scale of the
@@ -230,7 +243,7 @@ class BayesPointClassifier(
     __metadata_request__predict_log_proba = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
 
     X_fit_: NDArray[Any] | None
-    problems_: tuple[BinaryProblem, ...]
+    problems_: tuple[TrainingProblem, ...]
 
     def __init__(
         self,
@@ -241,6 +254,7 @@ class BayesPointClassifier(
         label_noise: float | tuple[float, float] | tuple[None, None] | None = 0.0,
         class_weight: Mapping[Any, float] | str | None = None,
         calibration: str | None = "auto",
+        multiclass: str = "joint",
         fit_intercept: bool = True,
         n_trajectories: int = 4,
         n_draws: int = 100,
@@ -258,6 +272,7 @@ class BayesPointClassifier(
         self.label_noise = label_noise
         self.class_weight = class_weight
         self.calibration = calibration
+        self.multiclass = multiclass
         self.fit_intercept = fit_intercept
         self.n_trajectories = n_trajectories
         self.n_draws = n_draws
@@ -369,12 +384,15 @@ class BayesPointClassifier(
             self.scaler_ = estimators_inputs.standardizer(self.kernel, raw, share)
         inputs = scaled(self.scaler_, raw)
         self.class_weight_ = self._class_weight(index, share)
-        n_problems = 1 if len(self.classes_) == 2 else len(self.classes_)
+        single = len(self.classes_) == 2 or settings.joint
+        n_problems = 1 if single else len(self.classes_)
         progress = Progress(self, settings.verbose, 1 + n_problems, X=X, y=y)
         gram = self._resolve_hyperparameters(inputs, index, share, settings, progress)
         continuation = None
         if previous is not None:
-            continuation = previous.continuation(self.classes_, index, raw, inputs, self.kernel_)
+            continuation = previous.continuation(
+                self.classes_, index, raw, inputs, self.kernel_, n_problems
+            )
         self._fit_fixed(inputs, index, share, settings, continuation, progress, gram)
         progress.done()
         return self
@@ -518,7 +536,7 @@ class BayesPointClassifier(
         """
         with linalg.threads_for(len(index)):
             softness = validation.softness(self.softness_ / share, len(index))
-            problems = self._problems(index, softness, settings.offset)
+            problems = self._problems(index, softness, settings)
             with progress.part("kernel matrix"):
                 matrix, own = gram or kernels.training_gram(
                     self.kernel_, inputs, settings.offset, softness
@@ -528,8 +546,8 @@ class BayesPointClassifier(
             self.seed_ = settings.seed % 2**32
             self.prior_from_examples_ = self._prior_from_examples()
             constant_diagonal = _constant(matrix.diagonal())
-            factor, inverse = binary.factored(matrix, settings.offset, softness, progress)
-            results = binary.sample_each(
+            factor, inverse = factored(matrix, settings.offset, softness, progress)
+            results = sample_each(
                 problems,
                 [problem.over(matrix, inverse=inverse) for problem in problems],
                 SampleSettings(
@@ -579,7 +597,7 @@ class BayesPointClassifier(
         )
         self.posterior_ = Posterior(
             classes=self.classes_,
-            binary=tuple(one.posterior for one in self.problems_ if one.posterior is not None),
+            problems=tuple(one.posterior for one in self.problems_ if one.posterior is not None),
             kernel=self.kernel_,
             inputs=self.X_fit_,
             scaler=self.scaler_,
@@ -592,23 +610,28 @@ class BayesPointClassifier(
             class_weight=normalized(self.class_weight_),
         )
         self.dual_coef_, self.intercept_ = self.posterior_.dual_coef, self.posterior_.intercept
-        self.support_ = np.flatnonzero(np.any([result.hits > 0 for result in results], axis=0))
+        self.support_ = np.unique(np.concatenate([result.support for result in results]))
         self.n_iter_ = np.array([result.bounces.max() for result in results])
 
     @property
     def billiard_(self) -> BilliardResult | list[BilliardResult]:
-        """The billiard; a list with one for each class if there are more than two."""
+        """The billiard; a list if there are several problems."""
         check_is_fitted(self)
         results = [problem.result for problem in self.problems_]
         return results[0] if len(results) == 1 else results
 
     def _problems(
-        self, index: NDArray[np.intp], softness: Floats, offset: float
-    ) -> list[BinaryProblem]:
+        self, index: NDArray[np.intp], softness: Floats, settings: FitSettings
+    ) -> list[TrainingProblem]:
+        """Return the problems of the fit."""
+        given = softness, settings.offset, self.label_noise_
+        n_classes = len(self.classes_)
+        if n_classes > 2 and settings.joint:
+            return [TrainingProblem("billiard", index, *given, n_classes=n_classes)]
         names = [f"billiard of class {label}" for label in self.classes_]
-        labels = estimators_inputs.one_vs_rest(index, len(self.classes_))
+        labels = estimators_inputs.one_vs_rest(index, n_classes)
         return [
-            BinaryProblem(name, y, softness, offset, self.label_noise_)
+            TrainingProblem(name, y, *given)
             for name, y in zip(names if len(labels) > 1 else ["billiard"], labels, strict=True)
         ]
 
@@ -646,11 +669,11 @@ class BayesPointClassifier(
             Inputs; with kernel="precomputed" the (n_samples, n_train) kernel values between them
             and the training examples.
         method : {"center", "vote", "gibbs"}, default="center"
-            "center": the Bayes point. "vote": the majority of the draws, the Bayes classification
-            strategy (Herbrich et al., Eq. 7). "gibbs": one draw for all of `X`, chosen by
-            `random_state` at each call: always the same one if that is an int. With class weights
-            the class of the largest decision value, the votes times the weight of their class, and
-            the class of the largest weighted decision value given the draw.
+            "center": the class of the largest decision value, for two classes that of the Bayes
+            point. "vote": the majority of the draws, the Bayes classification strategy (Herbrich et
+            al., Eq. 7). "gibbs": one draw for all of `X`, chosen by `random_state` at each call:
+            always the same one if that is an int. With class weights the votes times the weight of
+            their class, and the class of the largest weighted decision value given the draw.
         diag : array-like of shape (n_samples,), default=None
             With kernel="precomputed" and more than two classes or class weights, except for "vote":
             as for `decision_function`. If the values are not known, points are assumed to lie in
@@ -659,8 +682,7 @@ class BayesPointClassifier(
         Returns
         -------
         ndarray of shape (n_samples,)
-            Predicted labels. A tie goes to the first class. With more than two classes the class
-            with the largest decision value, or with the most votes.
+            Predicted labels. A tie goes to the first class.
 
         Raises
         ------
@@ -674,7 +696,7 @@ class BayesPointClassifier(
         )
 
     def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
-        r"""Return the decision values: the predictive mean divided by its standard deviation.
+        r"""Return the decision values: quantiles of the normal distribution.
 
         Parameters
         ----------
@@ -687,10 +709,12 @@ class BayesPointClassifier(
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Decision values z. For two classes, positive for the second class; otherwise one column
-            for each class against the rest. :math:`\Phi(z)` is the probability before label noise,
-            with class weights: for two classes p with the odds :math:`p / (1 - p)` times the ratio
-            of the weights, otherwise p times the weight divided by the largest.
+            Decision values z. For two classes, positive for the second class, and the predictive
+            mean divided by its standard deviation; otherwise a column for each class.
+            :math:`\Phi(z)` is the probability before label noise (of several classes jointly, with
+            calibration, before the probabilities are scaled to sum to 1), with class weights: for
+            two classes p with the odds :math:`p / (1 - p)` times the ratio of the weights,
+            otherwise p times the weight divided by the largest.
 
         Raises
         ------
@@ -712,7 +736,9 @@ class BayesPointClassifier(
             As for `predict`.
         method : {"moments", "mixture"}, default="moments"
             "moments": :math:`\Phi(z)` with z the decision function, which ranks points in the same
-            order. "mixture": the mean over draws of the exact probability given each draw.
+            order. "mixture": the mean over draws of the exact probability given each draw. For
+            several classes jointly the first is this mean as well, but the draws are shifted so
+            that their mean is the center, which has less error.
         diag : array-like of shape (n_samples,), default=None
             As for `decision_function`.
 
@@ -720,8 +746,7 @@ class BayesPointClassifier(
         -------
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`. Class weights, and after them label noise, are included.
-            With more than two classes the probabilities of the binary problems are scaled to sum
-            to 1.
+            Probabilities of several binary problems are scaled to sum to 1.
 
         Raises
         ------
@@ -860,7 +885,9 @@ class BayesPointClassifier(
         -------
         ndarray of shape (n_draws_total, n_samples) or (n_classes, n_draws_total, n_samples)
             One function for each draw of the billiard, trajectory by trajectory. Positive for the
-            second class or, with more than two classes, for each class against the rest.
+            second class or, with multiclass="one_vs_rest", for each class against the rest. Of
+            several classes jointly the largest determines the class: a function common to all
+            changes nothing, and they are given with sum zero over the classes.
 
         Raises
         ------
@@ -874,10 +901,12 @@ class BayesPointClassifier(
         -----
         Let :math:`A = K + \mathrm{offset} + \Lambda` be the matrix of the training examples, n its
         rank, and :math:`K_*` the kernel values, with offset, between points and examples. A draw
-        with dual coefficients :math:`\gamma` has values :math:`\rho K_* \gamma + \eta`. The length
-        :math:`\rho` has the chi distribution with n degrees of freedom, and :math:`\eta` is
-        Gaussian with the covariance :math:`K_{**} + \mathrm{offset} + \lambda I -
-        K_* A^{-1} K_*^\top`, without :math:`\lambda I` if `noise` is False.
+        with dual coefficients :math:`\gamma` has values :math:`\rho K_* \gamma + \eta`.
+
+        The length :math:`\rho` has the chi distribution with n degrees of freedom, of C classes
+        jointly with (C - 1) n and the same length for all. :math:`\eta` is Gaussian with the
+        covariance :math:`K_{**} + \mathrm{offset} + \lambda I - K_* A^{-1} K_*^\top`, without
+        :math:`\lambda I` if `noise` is False.
 
         This is the exact joint distribution of the latent values, which does not depend on class
         weights. Draws of one trajectory are correlated through :math:`\gamma`.
@@ -898,9 +927,10 @@ class BayesPointClassifier(
         Returns
         -------
         ndarray of shape (1, n_train) or (n_classes, n_train)
-            Dual coefficients c, one row for each binary problem, not normalized. The function is
-            :math:`\sum_i c_i k(x_i, x)`, plus the intercept :math:`\sum_i c_i` with
-            `fit_intercept`. Its sign is the prediction without class weights.
+            Dual coefficients c, one row for each binary problem or class, not normalized. The
+            function is :math:`\sum_i c_i k(x_i, x)`, plus the intercept :math:`\sum_i c_i` with
+            `fit_intercept`. Its sign, or the largest of several, is the prediction without class
+            weights.
 
         Raises
         ------
@@ -909,7 +939,8 @@ class BayesPointClassifier(
 
         Notes
         -----
-        The vote is the mean over draws of the sign of :math:`\langle w, \phi(x)\rangle`. The
+        The vote is the mean over draws of the sign of :math:`\langle w, \phi(x)\rangle`, of
+        several classes jointly the share of the draws for the class, minus 1 / n_classes. The
         function f in the span of the training examples minimizes :math:`\sum_x (f(x) -
         \mathrm{vote}(x))^2 + r |f|^2`. The ridge r is 1e-8 times the mean nonzero eigenvalue of the
         points' matrix of inner products within that span.
@@ -935,8 +966,7 @@ class BayesPointClassifier(
         ----------
         weight : callable
             The density relative to the posterior of the fit, up to a factor, as for
-            :meth:`VersionSpace.reweight`. With more than two classes it is called once for each
-            class against the rest.
+            :meth:`VersionSpace.reweight`. It is called once for each problem.
         log : bool, default=False
             `weight` returns natural logarithms of the weights.
 
@@ -999,7 +1029,7 @@ class BayesPointClassifier(
         Returns
         -------
         Evidence or list of Evidence
-            In nats, with standard errors; one for each class if there are more than two.
+            In nats, with standard errors; a list if there are several problems.
 
         Raises
         ------
@@ -1021,14 +1051,14 @@ class BayesPointClassifier(
         found = [
             evidence(
                 problem,
-                self.label_noise_,
+                fitted.rate,
                 method=method,
                 tol=tol,
                 max_length=max_length,
                 n_jobs=self.n_jobs,
                 seed=rng,
             )
-            for problem in self.kept_problems("evidence")
+            for problem, fitted in zip(self.kept_problems("evidence"), self.problems_, strict=True)
         ]
         return found[0] if len(found) == 1 else found
 
@@ -1064,7 +1094,7 @@ class BayesPointClassifier(
         Raises
         ------
         ValueError
-            With more than two classes, with class weights, with kernel="precomputed", for unknown
+            With several binary problems, with class weights, with kernel="precomputed", for unknown
             labels, or if a setting is out of range.
         FloatingPointError
             If double precision is not sufficient, as in :meth:`VersionSpace.evidence`.
@@ -1117,13 +1147,14 @@ class BayesPointClassifier(
         Returns
         -------
         RiskBounds or list of RiskBounds
-            The table of :func:`bayespoint.bounds.table`. With more than two classes one for each
-            class against the rest: the risk of `predict` is at most the sum of theirs.
+            The table of :func:`bayespoint.bounds.table`. With multiclass="one_vs_rest" and more
+            than two classes one for each class: the risk of `predict` is at most the sum of theirs.
 
         Raises
         ------
         ValueError
-            If `gram` is needed and missing or does not fit, or a setting is out of range.
+            If `gram` is needed and missing or does not fit, or a setting is out of range. For
+            several classes jointly: the bounds are those of binary classifiers.
 
         Warns
         -----
@@ -1154,9 +1185,9 @@ class BayesPointClassifier(
         )
 
     def problems_over(self, gram: ArrayLike | None = None) -> list[Problem]:
-        """Return the binary problems with their kernel matrix, recomputed or given again."""
+        """Return the problems with their kernel matrix, recomputed or given again."""
         check_is_fitted(self)
-        return binary.over_training(self.problems_, self.kernel_, self._inputs_again(gram))
+        return over_training(self.problems_, self.kernel_, self._inputs_again(gram))
 
     def _inputs_again(self, gram: ArrayLike | None) -> Any:
         """Return the inputs of the fit, or with kernel="precomputed" `gram`, checked."""
@@ -1164,10 +1195,11 @@ class BayesPointClassifier(
         return self._repeated(inputs, is_gram=True) if self.X_fit_ is None else inputs
 
     def kept_problems(self, question: str) -> list[Problem]:
-        """Return the binary problems with their kernel matrix, as `Posterior.training_matrix`."""
+        """Return the problems with their kernel matrix, as `Posterior.training_matrix`."""
         check_is_fitted(self)
         gram, offset, softness = self.posterior_.training_matrix(question)
-        return [Problem(gram, one.y, softness, offset) for one in self.problems_]
+        own = [replace(one, softness=softness, offset=offset) for one in self.problems_]
+        return [one.over(gram) for one in own]
 
     # --- continuing a fit --------------------------------------------------------------------
 

@@ -17,9 +17,9 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.bounds.result import RiskBounds
 from bayespoint.bounds.risk_bounds import risk_bounds
 from bayespoint.engine.problem import Problem
-from bayespoint.estimators import advice, binary
+from bayespoint.estimators import advice
 from bayespoint.estimators import inputs as estimators_inputs
-from bayespoint.estimators.binary import BinaryProblem
+from bayespoint.estimators.problems import TrainingProblem, over_training
 from bayespoint.estimators.settings import require_kernel_object
 from bayespoint.kernels.products import count
 
@@ -40,7 +40,7 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
     norm_: Floats
     kernel_: Any
     X_fit_: NDArray[Any] | None
-    problems_: tuple[BinaryProblem, ...]
+    problems_: tuple[TrainingProblem, ...]
 
     by_distance = False
     """Whether decision values are divided by the length of the weight vector."""
@@ -232,7 +232,7 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
         check_is_fitted(self)
         m = len(self.problems_[0].y)
         inputs = estimators_inputs.again(self.kernel_, self.X_fit_, m, gram)
-        return binary.over_training(self.problems_, self.kernel_, inputs)
+        return over_training(self.problems_, self.kernel_, inputs)
 
     def _problems(
         self,
@@ -266,7 +266,7 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
         gram, _ = kernels.training_gram(self.kernel_, inputs, offset, soft)
         self.X_fit_ = None if isinstance(self.kernel_, str) else inputs.copy()
         labels = estimators_inputs.one_vs_rest(index, len(self.classes_))
-        self.problems_ = tuple(BinaryProblem("", one, soft, offset) for one in labels)
+        self.problems_ = tuple(TrainingProblem("", one, soft, offset) for one in labels)
         return [problem.over(gram) for problem in self.problems_]
 
     def _keep(self, dual_coef: Floats, intercept: Floats) -> None:

@@ -18,7 +18,7 @@ from bayespoint.posterior.posterior import scaled
 from bayespoint.results import BilliardResult
 
 Continuation = Callable[[int, Problem, SampleSettings], Mapping[str, Any]]
-"""Maps a binary problem, with its index and the settings of its new run, to the arguments of
+"""Maps a problem, with its index and the settings of its new run, to the arguments of
 :func:`bayespoint.engine.sampling.sample` that use the earlier run."""
 
 
@@ -41,12 +41,15 @@ class PreviousFit:
         raw: Any,
         inputs: Any,
         kernel: Any,
+        n_problems: int,
     ) -> Continuation | None:
         """Return how a fit continues whose first examples are the previous ones, otherwise None.
 
         `raw` are the inputs of the new fit, `inputs` the same as its kernel gets them.
         """
         m = len(self.index)
+        if len(self.results) != n_problems:
+            return None
         if not np.array_equal(self.classes, classes) or not np.array_equal(self.index, index[:m]):
             return None
         if self.inputs is not None and not _equal(self.inputs, scaled(self.scaler, raw[:m])):
@@ -90,8 +93,8 @@ def at_center(problem: Problem, new: SampleSettings, center: Floats) -> Mapping[
     """
     if new.average == "conditional":
         return {}
-    start = np.zeros(len(problem))
-    start[: len(center)] = center
+    start = np.zeros((*center.shape[:-1], len(problem)))
+    start[..., : center.shape[-1]] = center
     inside = not new.opaque or bool((problem.margins(start) > 0).all())
     return {"start": start} if inside else {}
 

@@ -35,6 +35,8 @@ class FitSettings:
     """Number of rates of label noise that are searched: 0, 1 for both classes, or 2."""
     calibrate: bool | None
     """None: if anything is searched."""
+    joint: bool
+    """Whether several classes are treated jointly."""
     seed: int
     verbose: int
     max_iter: int | None
@@ -81,6 +83,7 @@ def fit_settings(model: Any, random_state: RandomState) -> FitSettings:
         label_noise=noise,
         rates=rates,
         calibrate=None if calibration == "auto" else calibration is not None,
+        joint=choice("multiclass", model.multiclass, ("joint", "one_vs_rest")) == "joint",
         seed=seed(random_state),
         verbose=integer("verbose", verbose, low=0),
         max_iter=None if model.max_iter is None else integer("max_iter", model.max_iter, low=1),

@@ -33,10 +33,10 @@ def log_labeling_probability(
 
     The parameters are those of :meth:`BayesPointClassifier.log_labeling_probability`.
     """
-    if len(posterior.binary) > 1:
+    if len(posterior.problems) > 1:
         raise ValueError(
-            "log_labeling_probability needs two classes; the classifier was fitted to "
-            f"{len(posterior.classes)}"
+            'log_labeling_probability needs multiclass="joint" for more than two classes; the '
+            f"classifier was fitted to {len(posterior.classes)}, each against the rest"
         )
     if posterior.class_weight is not None:
         raise ValueError(
@@ -50,12 +50,13 @@ def log_labeling_probability(
             "kernel='precomputed'"
         )
     n = count(inputs)
-    signs = 2 * estimators_inputs.known_labels(posterior.classes, y, n) - 1
+    new = estimators_inputs.known_labels(posterior.classes, y, n)
+    several = len(posterior.classes) > 2
     tol = validation.positive("tol", tol)
     everything = estimators_inputs.joined(posterior.inputs, scaled(posterior.scaler, inputs))
     gram = kernels.evaluate(posterior.kernel, everything)
     softness = np.concatenate([posterior.example_softness, np.full(n, posterior.softness)])
-    labels = np.concatenate([posterior.binary[0].y, signs])
+    labels = np.concatenate([posterior.problems[0].y, new if several else 2 * new - 1])
     rng = np.random.default_rng(validation.seed(random_state))
 
     def evidence(size: int) -> Evidence:
@@ -66,7 +67,7 @@ def log_labeling_probability(
             offset=posterior.offset,
         )
         return space.evidence(
-            posterior.label_noise,
+            posterior.label_noise[0] if several else posterior.label_noise,
             tol=tol / math.sqrt(2),
             max_length=max_length,
             n_jobs=n_jobs,

@@ -23,7 +23,7 @@ from bayespoint.base.validation import Floats, boolean
 from bayespoint.estimators.bayes_point import BayesPointClassifier
 from bayespoint.estimators.linear import LinearClassifier
 from bayespoint.kernels.stationary import units_of
-from bayespoint.posterior import Posterior, predictive
+from bayespoint.posterior import Posterior, joint, predictive
 
 __all__ = ["to_onnx"]
 
@@ -69,9 +69,10 @@ def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
     -----
     All arithmetic is in double precision, except for the error function, which current runtimes
     compute in single precision. Probabilities are therefore accurate to 1e-6; labels and decision
-    values agree with NumPy up to rounding. Distances of `Matern` kernels are accurate to 1e-7 of
-    the distance from the mean of the data, values of `RationalQuadratic` kernels to 1e-16 times
-    their alpha.
+    values agree with NumPy up to rounding. Of several classes jointly the decision values are
+    quantiles of probabilities, and as accurate as these. Distances of `Matern` kernels are accurate
+    to 1e-7 of the distance from the mean of the data, values of `RationalQuadratic` kernels to
+    1e-16 times their alpha.
 
     ``to_onnx(pipeline[-1])`` exports the last step of a pipeline. The inputs of the graph are then
     ``pipeline[:-1].transform(X)``.
@@ -138,9 +139,16 @@ def _bayes_point(graph: _Graph, classifier: BayesPointClassifier, probabilities:
     if posterior.offset:
         k_star = graph.op("Add", k_star, posterior.offset)
     variance = _variance(graph, posterior, k_star)
+    if isinstance(posterior.problems[0], joint.JointPosterior):
+        z = _joint_values(graph, posterior.problems[0], k_star, variance)
+        graph.label_of_largest(z, classifier.classes_)
+        graph.op("Identity", z, output="decision")
+        if probabilities:
+            _joint_probabilities(graph, z, classifier)
+        return
     a = predictive.chi_mean(n)
     numerators, columns = [], []
-    for one in posterior.binary:
+    for one in posterior.problems:
         # As predictive.decision_values.
         draws = one.draws
         mean = a * one.center_norm * one.center
@@ -158,7 +166,7 @@ def _bayes_point(graph: _Graph, classifier: BayesPointClassifier, probabilities:
         numerators.append(numerator)
         columns.append(graph.op("Mul", z, one.calibration))
     z = graph.op("Concat", *columns, axis=1)
-    if len(posterior.binary) == 1:
+    if len(posterior.problems) == 1:
         graph.label_of_sign(numerators[0], classifier.classes_)
         graph.op("Squeeze", z, np.array([1]), output="decision")
     else:
@@ -166,6 +174,97 @@ def _bayes_point(graph: _Graph, classifier: BayesPointClassifier, probabilities:
         graph.op("Identity", z, output="decision")
     if probabilities:
         _probabilities(graph, z, classifier)
+
+
+def _joint_values(
+    graph: _Graph, posterior: joint.JointPosterior, k_star: str, variance: str
+) -> str:
+    """Return the decision values of several classes, shape (n, n_classes)."""
+    # As joint.decision_values, with arrays of shape (n_classes, n, n_draws). Lengths of the draws
+    # and the shift to the center are in the coefficients.
+    draws, freedom = posterior.draws, posterior.freedom
+    mean = predictive.chi_mean(freedom) * posterior.center_norm * posterior.center
+    coef = draws * joint.chi_quantiles(freedom, len(draws))[:, None, None]
+    coef += mean - coef.mean(axis=0)
+    values = graph.op("MatMul", k_star, np.ascontiguousarray(np.moveaxis(coef, 0, 2)))
+    behind = graph.op("Sub", graph.op("ReduceMax", values, axes=[0], keepdims=1), values)
+    # A large number where there is no variance.
+    scale = graph.op("Max", graph.op("Sqrt", variance), graph.op("Mul", behind, 1e-6))
+    behind = graph.op("Div", behind, graph.op("Max", scale, np.finfo(np.float64).tiny))
+    parts = []
+    for node in joint.NODES:
+        x = graph.op("Add", behind, float(node))
+        below = graph.op("Max", graph.normal(x), 1e-12)
+        density = graph.op("Exp", graph.op("Mul", graph.op("Mul", x, x), -0.5))
+        others = graph.op("Div", graph.op("ReduceProd", below, axes=[0], keepdims=1), below)
+        parts.append(graph.op("Mul", density, others))
+    total = reduce(partial(graph.op, "Add"), parts)
+    p = graph.op("Div", total, graph.op("ReduceSum", total, np.array([0]), keepdims=1))
+    p = graph.op("ReduceMean", p, axes=[2], keepdims=1)
+    # Rare classes, against that of the largest mean.
+    means = graph.op("MatMul", k_star, mean[..., None])
+    first = graph.op("ArgMax", means, axis=0, keepdims=1)
+    classes = np.arange(len(posterior.center))[:, None, None]
+    one_hot = graph.op("Cast", graph.op("Equal", classes, first), to=graph.double)
+    top, highest = (
+        graph.op("ReduceSum", graph.op("Mul", one_hot, of), np.array([0]), keepdims=1)
+        for of in (values, means)
+    )
+    gap = graph.op("Sub", means, highest)
+    lead = graph.op("Sub", values, top)
+    second = graph.op("ReduceMean", graph.op("Mul", lead, lead), axes=[2], keepdims=1)
+    square = graph.op("Mul", gap, gap)
+    spread = graph.op("Max", graph.op("Sub", second, square), 0.0)
+    spread = graph.op("Add", spread, graph.op("Mul", variance, 2.0))
+    spread = graph.op("Max", spread, graph.op("Mul", square, 1e-16))
+    spread = graph.op("Max", spread, np.finfo(np.float64).tiny)
+    pair = graph.normal(graph.op("Div", gap, graph.op("Sqrt", spread)))
+    p = graph.op("Max", p, graph.op("Min", pair, joint.RARE))
+    p = graph.op("Transpose", graph.op("Squeeze", p, np.array([2])), perm=[1, 0])
+    z = _quantile(graph, graph.op("Div", p, graph.sum(p)))
+    return graph.op("Mul", z, posterior.calibration)
+
+
+def _quantile(graph: _Graph, p: str) -> str:
+    """Return the inverse of the normal distribution function, accurate to 1e-7.
+
+    M. J. Wichura, "Algorithm AS 241", Applied Statistics 37, 1988.
+    """
+
+    def ratio(r: str, numerator: list[float], denominator: list[float]) -> str:
+        """Return the ratio of two polynomials, from the coefficients of the highest power on."""
+
+        def value(coefficients: list[float]) -> str:
+            total: Any = coefficients[0]
+            for coefficient in coefficients[1:]:
+                total = graph.op("Add", graph.op("Mul", total, r), coefficient)
+            return str(total)
+
+        return graph.op("Div", value(numerator), value(denominator))
+
+    q = graph.op("Sub", p, 0.5)
+    central = graph.op("Sub", 0.180625, graph.op("Mul", q, q))
+    numerator = [59.109374720, 159.29113202, 50.434271938, 3.3871327179]
+    middle = ratio(central, numerator, [67.187563600, 78.757757664, 17.895169469, 1.0])
+    tail = graph.op("Max", graph.op("Min", p, graph.op("Sub", 1.0, p)), 1e-300)
+    root = graph.op("Sqrt", graph.op("Neg", graph.op("Log", tail)))
+    numerator = [0.17023821103, 1.3067284816, 2.7568153900, 1.4234372777]
+    near = ratio(graph.op("Sub", root, 1.6), numerator, [0.12021132975, 0.73700164250, 1.0])
+    numerator = [0.017337203997, 0.42868294337, 3.0812263860, 6.6579051150]
+    far = ratio(graph.op("Sub", root, 5.0), numerator, [0.012258202635, 0.24197894225, 1.0])
+    outer = graph.op("Where", graph.op("Greater", root, 5.0), far, near)
+    outer = graph.op("Mul", outer, graph.op("Sign", q))
+    inside = graph.op("Less", graph.op("Abs", q), 0.425)
+    return graph.op("Where", inside, graph.op("Mul", q, middle), outer)
+
+
+def _joint_probabilities(graph: _Graph, z: str, classifier: BayesPointClassifier) -> None:
+    p = graph.normal(z)
+    p = graph.op("Div", p, graph.sum(p))
+    rate = classifier.label_noise_[0]
+    other = rate / (len(classifier.classes_) - 1)
+    p = graph.op("Mul", p, 1 - rate - other)
+    graph.op("Add", p, other, output="probabilities")
 
 
 def _variance(graph: _Graph, posterior: Posterior, k_star: str) -> str:
@@ -186,10 +285,7 @@ def _probabilities(graph: _Graph, z: str, classifier: BayesPointClassifier) -> N
 
     def of(z: str, rate: float) -> str:
         """Return P(label) from z and the probability of this label for the other class."""
-        single = graph.op("Cast", graph.op("Mul", z, math.sqrt(0.5)), to=graph.single)
-        error = graph.op("Cast", graph.op("Erf", single), to=graph.double)
-        p = graph.op("Mul", graph.op("Add", error, 1.0), 0.5)
-        return graph.op("Add", graph.op("Mul", p, 1 - first - second), rate)
+        return graph.op("Add", graph.op("Mul", graph.normal(z), 1 - first - second), rate)
 
     if len(classifier.classes_) == 2:
         negative, positive = of(graph.op("Neg", z), second), of(z, first)
@@ -349,6 +445,12 @@ class _Graph:
     def sum(self, values: str) -> str:
         """Return the sums of rows, shape (n, 1)."""
         return self.op("ReduceSum", values, np.array([1]), keepdims=1)
+
+    def normal(self, values: str) -> str:
+        """Return the normal distribution function."""
+        single = self.op("Cast", self.op("Mul", values, math.sqrt(0.5)), to=self.single)
+        error = self.op("Cast", self.op("Erf", single), to=self.double)
+        return self.op("Mul", self.op("Add", error, 1.0), 0.5)
 
     def mean(self, values: str) -> str:
         """Return the means of rows, shape (n, 1)."""

@@ -61,13 +61,13 @@ def walls(three: Any) -> Any:
     return WallsDisplay.from_estimator(three)
 
 
-def onion(three: Any) -> Any:
+def onion(classifier: Any) -> Any:
     """OnionDisplay: training errors of the draws.
 
     A classifier is the mean of many draws from the posterior. Each cell is the share of the draws
     that make so many training errors in either class. Empty cells have no draws.
     """
-    return OnionDisplay.from_estimator(three)
+    return OnionDisplay.from_estimator(classifier)
 
 
 def draws(three: Any) -> Any:
@@ -217,10 +217,11 @@ _TAIL = """## All displays
   search such as `GridSearchCV`. Displays are also made from the result of a run (`from_result`),
   from labels and probabilities (`from_predictions`) or from a `VersionSpace` (`from_space`). Each
   display has only the constructors that make sense for it.
-- With more than two classes there is a panel for each class against the rest, and `from_estimator`
-  returns `Panels`, whose `displays` are the displays by class. `label` chooses a single class, in
-  the displays of a run: billiard, walls, onion, convergence and evidence. `RejectionDisplay` and
-  `TuningDisplay` show all classes at once.
+- Several classes are in one picture, except for the training errors of `OnionDisplay`. With
+  `multiclass="one_vs_rest"` there is a panel for each class, and `from_estimator` returns `Panels`,
+  whose `displays` are the displays by class. `label` chooses a single class, in the displays of a
+  run: billiard, walls, onion, convergence and evidence. `RejectionDisplay` and `TuningDisplay` show
+  all classes at once.
 - `ax` takes the axes to draw on; for panels a sequence of them, such as `plt.subplots(1, 3)[1]`.
   `plot(ax=...)` draws again. `ax_` (for panels `axes_`) and `figure_` hold where it was drawn.
   Other attributes that end in an underscore (`line_`, `bars_`, `im_`) are the parts of the drawing.

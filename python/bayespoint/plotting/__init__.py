@@ -2,13 +2,13 @@
 
 The classes are displays as in scikit-learn: ``from_estimator``, ``from_result``, ``from_space`` or
 ``from_predictions`` computes and draws, ``plot(ax=...)`` draws again; ``ax_`` and ``figure_`` are
-the axes and figure of the last drawing. With more than two classes ``from_estimator`` returns
-`Panels`: a display for each class against the rest; `label` draws a single one. Lines and texts
-have the text color of the matplotlib style.
+the axes and figure of the last drawing. For multiclass="one_vs_rest" and more than two classes
+``from_estimator`` returns `Panels`: a display for each class; `label` draws a single one. Lines and
+texts have the text color of the matplotlib style.
 
 Without matplotlib all displays raise ``ImportError``. They raise ``NotFittedError`` for estimators
 that are not fitted, ``TypeError`` for objects of another type, and ``ValueError`` if `label` is not
-one of several classes. ``from_estimator`` also raises the errors of ``from_result``.
+one of the classes of panels. ``from_estimator`` also raises the errors of ``from_result``.
 
 Decision boundaries, reliability diagrams and histograms are scikit-learn's and matplotlib's:
 ``sklearn.inspection.DecisionBoundaryDisplay``, ``sklearn.calibration.CalibrationDisplay``, and

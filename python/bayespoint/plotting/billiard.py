@@ -171,7 +171,7 @@ class BilliardDisplay(Display):
             at the center of mass, where great circles are straight lines. Both need three
             dimensions: a Gram matrix, with offset and softness, of rank 3. "projection": the draws
             alone, in any number of dimensions. None is "sphere" in three dimensions, and otherwise
-            "projection".
+            "projection", which is the only view of more than two classes.
         ax : matplotlib.axes.Axes or Axes3D, default=None
             Axes to draw on, with ``projection="3d"`` for "sphere". None makes a new figure.
 
@@ -236,6 +236,7 @@ class BilliardDisplay(Display):
         check_type("space", space, VersionSpace)
         n = validation.integer("n_trajectories", n_trajectories, low=1)
         validation.choice("view", view, _VIEWS[:2])
+        space.problem.require_binary(_PURPOSE)
         points = sphere.feature_vectors(space, _PURPOSE)
         corners = _corners(points * space.y[:, None], space.max_margin().dual_coef @ points)
         radius = _radius(corners, sphere.center_of_mass(corners))
@@ -263,8 +264,12 @@ class BilliardDisplay(Display):
     def _of(cls, run: BilliardResult, space: VersionSpace, view: str | None) -> BilliardDisplay:
         if view is not None:
             validation.choice("view", view, _VIEWS)
-        if view == "projection" or (view is None and not sphere.has_three_dimensions(space)):
+        several = len(space.classes) > 2
+        if view is None and (several or not sphere.has_three_dimensions(space)):
+            view = "projection"
+        if view == "projection":
             return cls._projected(run, space)
+        space.problem.require_binary(_PURPOSE)
         points = sphere.feature_vectors(space, _PURPOSE)
         signed = points * space.y[:, None]
         inside = run.center
@@ -284,12 +289,14 @@ class BilliardDisplay(Display):
     @classmethod
     def _projected(cls, run: BilliardResult, space: VersionSpace) -> BilliardDisplay:
         def unit_values(vectors: NDArray[np.floating]) -> Floats:
-            values = space.margins(vectors) * space.y - space.softness * vectors
+            doubles = np.asarray(vectors, dtype=np.float64)
+            values = space.problem.coordinates(doubles) - space.softness * doubles
+            values = values.reshape(*values.shape[: -len(space.problem.shape)], -1)
             return np.asarray(values / np.linalg.norm(values, axis=-1, keepdims=True))
 
         values = unit_values(run.draws)
         middle = values.mean(axis=(0, 1))
-        flat = (values - middle).reshape(-1, len(space.y))
+        flat = (values - middle).reshape(-1, len(middle))
         n = len(flat)
         with threads_for(n):
             variances, vectors = linalg.eigh(flat @ flat.T, subset_by_index=(max(0, n - 2), n - 1))

@@ -121,7 +121,7 @@ class ConvergenceDisplay(Display):
             A run with at least two draws in each trajectory.
         space : VersionSpace
             Its version space.
-        reference : array-like of shape (m,), default=None
+        reference : array-like of shape (m,) or (n_classes, m), default=None
             Dual coefficients of the exact center or an approximation. None is the center of the
             run; near the end of the path the angles are then smaller than the errors.
         ax : matplotlib.axes.Axes, default=None
@@ -156,7 +156,8 @@ class ConvergenceDisplay(Display):
             reference, reference_error = result.center, float(result.center_error)
         unit = _unit(space, reference)
         steps = np.unique(np.geomspace(1, n_draws, min(_MAX_POINTS, n_draws)).round().astype(int))
-        means = np.cumsum(result.draws, axis=1)[:, steps - 1] / steps[:, None]
+        means = np.cumsum(result.draws, axis=1)[:, steps - 1]
+        means = means / steps.reshape(-1, *[1] * (means.ndim - 2))
         center = means.mean(axis=0)
         return cls(
             length=steps * result.spacing,
@@ -185,7 +186,7 @@ class ConvergenceDisplay(Display):
         lengths : array-like of shape (k,)
             At least two increasing path lengths in radians per trajectory. All runs have the same
             seed, so that a longer one begins with the shorter ones.
-        reference : array-like of shape (m,), default=None
+        reference : array-like of shape (m,) or (n_classes, m), default=None
             Dual coefficients of the exact center or an approximation. None is the center of a run
             ten times as long as the longest, with another seed.
         random_state, **settings
@@ -269,15 +270,16 @@ class ConvergenceDisplay(Display):
         ax.legend(frameon=False, fontsize="small", loc="upper right")
 
 
-def _coordinates(space: VersionSpace, vectors: Floats) -> Floats:
-    """Return the plane coordinates of weight vectors."""
-    return np.asarray(space.margins(vectors) * space.y)
+def _squared(space: VersionSpace, vectors: Floats) -> Floats:
+    """Return the squared lengths of weight vectors, summed over the axes of coefficients."""
+    products = vectors * space.problem.coordinates(vectors)
+    return np.asarray(products.reshape(*products.shape[: -len(space.problem.shape)], -1).sum(-1))
 
 
 def _unit(space: VersionSpace, reference: ArrayLike) -> Floats:
     """Return a weight vector scaled to length 1."""
-    vector = validation.dual_coef("reference", reference, len(space.y))
-    squared = float(vector @ _coordinates(space, vector))
+    vector = validation.dual_coef("reference", reference, space.problem.shape)
+    squared = float(_squared(space, vector))
     if not squared > 0:
         raise ValueError("reference must be a weight vector of positive length; got one of 0")
     return np.asarray(vector / np.sqrt(squared))
@@ -285,19 +287,18 @@ def _unit(space: VersionSpace, reference: ArrayLike) -> Floats:
 
 def _angle(space: VersionSpace, vector: Floats, unit: Floats) -> float:
     """Return the angle between two vectors, the second of length 1."""
-    along = float(vector @ _coordinates(space, unit))
+    along = float(np.vdot(vector, space.problem.coordinates(unit)))
     # Not by the arc cosine: the cosine of a small angle is 1 up to rounding.
     across = vector - along * unit
-    squared = max(0.0, float(across @ _coordinates(space, across)))
+    squared = max(0.0, float(_squared(space, across)))
     return float(np.arctan2(np.sqrt(squared), along))
 
 
 def _standard_error(space: VersionSpace, means: Floats, center: Floats) -> Floats:
-    """Return the standard errors of the directions of (k, m) centers from (t, k, m) means."""
+    """Return the standard errors of the directions of k centers from (t, k, ...) means."""
     n = len(means)
     if n < 2:
         return np.full(means.shape[1], np.nan)
     apart = means - center
-    squares = np.einsum("tkm,tkm->k", apart, _coordinates(space, apart)) / (n * (n - 1))
-    lengths = np.einsum("km,km->k", center, _coordinates(space, center))
-    return np.asarray(np.sqrt(np.maximum(squares, 0.0) / lengths))
+    squares = _squared(space, apart).sum(axis=0) / (n * (n - 1))
+    return np.asarray(np.sqrt(np.maximum(squares, 0.0) / _squared(space, center)))

@@ -29,7 +29,7 @@ class EvidenceDisplay(Display):
     ----------
     label_noise : ndarray of shape (k,)
         The rates of label noise sampled, falling from 0.5: kappa / (1 + kappa) for each
-        `Evidence.log_transparency`.
+        `Evidence.log_transparency`; of C classes from (C - 1) / C, for (C - 1) kappa.
     mean_violations : ndarray of shape (k,)
         Mean number of violated examples at each rate.
     value : float or ndarray of shape (n,)
@@ -106,25 +106,30 @@ class EvidenceDisplay(Display):
         def make(fit: Fit) -> EvidenceDisplay:
             return cls._of(
                 fit.space("evidence").evidence(
-                    fit.model.label_noise_,
+                    fit.model.problems_[fit.number].rate,
                     method="integration",
                     tol=tol,
                     max_length=max_length,
                     n_jobs=fit.model.n_jobs,
                     random_state=rng,
-                )
+                ),
+                len(fit.classes),
             )
 
         return draw(estimator, label, make, ax)
 
     @classmethod
-    def from_result(cls, result: Evidence, *, ax: Any = None) -> EvidenceDisplay:
+    def from_result(
+        cls, result: Evidence, *, n_classes: int = 2, ax: Any = None
+    ) -> EvidenceDisplay:
         """Draw an evidence.
 
         Parameters
         ----------
         result : Evidence
             An evidence by method="integration".
+        n_classes : int, default=2
+            Number of classes of its version space.
         ax : matplotlib.axes.Axes, default=None
             Axes to draw on. None makes a new figure.
 
@@ -144,12 +149,12 @@ class EvidenceDisplay(Display):
                 "result must have a ladder of transparencies, by method='integration'; got one by "
                 f"method={result.method!r}"
             )
-        return cls._of(result).plot(ax=ax)
+        return cls._of(result, validation.integer("n_classes", n_classes, low=2)).plot(ax=ax)
 
     @classmethod
-    def _of(cls, result: Evidence) -> EvidenceDisplay:
+    def _of(cls, result: Evidence, n_classes: int) -> EvidenceDisplay:
         return cls(
-            label_noise=special.expit(result.log_transparency),
+            label_noise=special.expit(result.log_transparency + math.log(n_classes - 1)),
             mean_violations=result.mean_violations,
             value=result.value,
             error=result.error,
@@ -174,17 +179,17 @@ class EvidenceDisplay(Display):
             xlim=(x.min(), x.max()),
         )
         ax.set_ylim(bottom=0)
-        ticks = _ticks(float(x.min()))
+        ticks = _ticks(float(x.min()), float(x.max()))
         ax.set_xticks(ticks, [f"{rate:g}" for rate in ticks])
         ax.xaxis.set_minor_locator(import_matplotlib("ticker").NullLocator())
         ax.legend(frameon=False, loc="upper left", title=title, fontsize="small", alignment="left")
 
 
-def _ticks(low: float) -> list[float]:
-    """Return rates of label noise for the ticks of an axis from `low` to 0.5."""
+def _ticks(low: float, high: float) -> list[float]:
+    """Return rates of label noise for the ticks of an axis."""
     if low > _FEW_DECADES:
-        rates = [0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002]
+        rates = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002]
     else:
         decades = math.ceil(-math.log10(low))
         rates = [0.5] + [10.0**-k for k in range(1, decades + 1, max(1, decades // 6))]
-    return [rate for rate in rates if rate >= low]
+    return [rate for rate in rates if low <= rate <= high]

@@ -105,14 +105,19 @@ class OnionDisplay(Display):
         Raises
         ------
         ValueError
-            Without softness and label noise, since no draw makes errors; with
-            kernel="precomputed" if the matrix is singular, since it is not kept.
+            Without softness and label noise, since no draw makes errors; for several classes
+            jointly; with kernel="precomputed" if the matrix is singular, since it is not kept.
         """
         return draw(estimator, label, cls._of_draws, ax, values_format=values_format)
 
     @classmethod
     def _of_draws(cls, fit: Fit) -> OnionDisplay:
         space = fit.space("the number of training errors")
+        if len(fit.classes) > 2:
+            raise ValueError(
+                "estimator must be of two classes, or of each against the rest "
+                f'(multiclass="one_vs_rest"); got one of {len(fit.classes)} classes jointly'
+            )
         if not (space.softness.any() or any(fit.model.label_noise_)):
             raise ValueError(
                 "estimator must have softness or label noise, or no draw makes a training error; "
@@ -131,7 +136,7 @@ class OnionDisplay(Display):
         return cls(
             values=np.where(counts > 0, 100 * counts / len(draws), np.nan),
             name="share of the draws (%)",
-            classes=fit.classes,
+            classes=(fit.classes[0], fit.classes[1]),
             first=(int(first[0]), int(first[1])),
             step=(int(step[0]), int(step[1])),
         )

@@ -13,7 +13,7 @@ _COLUMNS = 3
 class Panels:
     """The displays of the binary problems of several classes, one panel for each class.
 
-    ``from_estimator`` returns it for a classifier of more than two classes, each against the rest.
+    ``from_estimator`` returns it for a classifier with multiclass="one_vs_rest".
 
     Parameters
     ----------
@@ -34,7 +34,8 @@ class Panels:
     >>> from bayespoint import BayesPointClassifier
     >>> from bayespoint.plotting import WallsDisplay
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = BayesPointClassifier("rbf", softness=0.1, random_state=0).fit(X[::5], y[::5])
+    >>> model = BayesPointClassifier("rbf", multiclass="one_vs_rest", random_state=0)
+    >>> model = model.fit(X[::5], y[::5])
     >>> panels = WallsDisplay.from_estimator(model, ax=Figure().subplots(1, 3))
     >>> list(panels.displays)
     [0, 1, 2]

@@ -38,13 +38,13 @@ def not_ours(estimator: Any) -> TypeError:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A binary problem of a fitted classifier, and its run."""
+    """A problem of a fitted classifier, and its run."""
 
     model: Any
     number: int
     result: BilliardResult
-    classes: tuple[str, str]
-    """Names of the classes that -1 and +1 stand for."""
+    classes: tuple[str, ...]
+    """Names of the classes that -1 and +1 stand for, or of all of several."""
 
     def space(self, question: str) -> VersionSpace:
         """Return its version space. The errors of a classifier without one name the question."""
@@ -54,14 +54,14 @@ class Fit:
 def draw(
     estimator: Any, label: Any, make: Callable[[Fit], Drawn], ax: Any, **how: Any
 ) -> Drawn | Panels:
-    """Draw the displays that `make` returns: one for two classes, or one for each of several.
+    """Draw the displays that `make` returns, one for each problem.
 
     Parameters
     ----------
     estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
         Fitted.
     label : class label or None
-        With more than two classes: the only one to draw.
+        With several problems, each class against the rest: the only one to draw.
     make : callable
         Returns the display of a fit, not drawn yet.
     ax : matplotlib.axes.Axes, a sequence of them for several displays, or None
@@ -82,9 +82,8 @@ def draw(
     classes = model.classes_.tolist()
     if not isinstance(results, list):
         if label is not None:
-            raise ValueError(f"label must be None for two classes; got {label!r}")
-        names = str(classes[0]), str(classes[1])
-        return make(Fit(model, 0, results, names)).plot(ax=ax, **how)
+            raise ValueError(f"label must be None for a single billiard; got {label!r}")
+        return make(Fit(model, 0, results, tuple(map(str, classes)))).plot(ax=ax, **how)
     fits = {
         one: Fit(model, k, result, ("others", str(one)))
         for k, (one, result) in enumerate(zip(classes, results, strict=True))

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
+from bayespoint.estimators.inputs import one_vs_rest
 from bayespoint.plotting.runs import check_type, last_step, not_ours
 from bayespoint.plotting.style import (
     COLORS,
@@ -313,7 +314,10 @@ class _Evidence:
 
     def __init__(self, model: Any) -> None:
         search, posterior = model.tuning_, model.posterior_
-        labels = np.stack([one.y for one in model.problems_]).astype(np.float64)
+        labels = np.stack([one.y for one in model.problems_])
+        if model.problems_[0].is_joint:
+            labels = one_vs_rest(labels[0], len(model.classes_))
+        labels = labels.astype(np.float64)
         chosen = tuning_search.subset(labels, search.n_examples, model.seed_)
         self.X, self.labels = model.X_fit_[chosen], labels[:, chosen]
         self.kernel, self.search, self.offset = model.kernel_, search, posterior.offset

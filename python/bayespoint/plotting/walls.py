@@ -31,8 +31,8 @@ class WallsDisplay(Display):
     hits : ndarray of shape (m,)
         Share of each example in the bounces; they sum to 1.
     y : ndarray of shape (m,)
-        Labels, -1 and +1.
-    classes : pair of str
+        Labels, -1 and +1, or of more than two classes 0, 1, ...
+    classes : tuple of str
         Their names.
 
     Attributes
@@ -55,7 +55,7 @@ class WallsDisplay(Display):
     """
 
     def __init__(
-        self, *, impulse: Floats, hits: Floats, y: NDArray[np.int8], classes: tuple[str, str]
+        self, *, impulse: Floats, hits: Floats, y: NDArray[np.integer], classes: tuple[str, ...]
     ) -> None:
         self.impulse, self.hits, self.y, self.classes = impulse, hits, y, classes
 
@@ -70,8 +70,8 @@ class WallsDisplay(Display):
         estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
             Fitted.
         label : class label, default=None
-            With more than two classes: the class whose problem, it against the rest, is drawn.
-            None draws a panel for each class.
+            With multiclass="one_vs_rest" and more than two classes: the class whose problem, it
+            against the rest, is drawn. None draws a panel for each class.
         n_largest : int, default=None
             Number of examples to show, at least 1: those with the largest contributions. None
             shows as many as fit, about five on an inch.
@@ -81,7 +81,7 @@ class WallsDisplay(Display):
         Returns
         -------
         WallsDisplay or Panels
-            The drawing: panels for more than two classes and no `label`.
+            The drawing: panels for several problems and no `label`.
         """
         return draw(
             estimator, label, lambda fit: cls._of(fit.result, fit.classes), ax, n_largest=n_largest
@@ -111,11 +111,15 @@ class WallsDisplay(Display):
             If the run has no impulses: it met no wall, or has the dynamics "chord" or "flipper".
         """
         check_type("result", result, BilliardResult)
-        return cls._of(result, ("-1", "+1")).plot(n_largest=n_largest, ax=ax)
+        several = result.impulse_center.ndim > 1
+        names = map(str, range(len(result.impulse_center))) if several else ("-1", "+1")
+        return cls._of(result, tuple(names)).plot(n_largest=n_largest, ax=ax)
 
     @classmethod
-    def _of(cls, result: BilliardResult, classes: tuple[str, str]) -> WallsDisplay:
-        impulse = np.abs(result.impulse_center)
+    def _of(cls, result: BilliardResult, classes: tuple[str, ...]) -> WallsDisplay:
+        impulse, hits = np.abs(result.impulse_center), result.hits
+        if impulse.ndim > 1:  # that of the own class is the sum of all walls of an example
+            impulse, hits = impulse[result.y, np.arange(len(result.y))], hits.sum(axis=0)
         if not np.isfinite(impulse).all():
             raise ValueError(
                 "result must have impulses; got one for which they do not sum to the center "
@@ -123,8 +127,9 @@ class WallsDisplay(Display):
             )
         if not impulse.any():
             raise ValueError("result must have impulses; got a run that met no wall")
-        hits = result.hits / result.hits.sum()
-        return cls(impulse=impulse / impulse.sum(), hits=hits, y=result.y, classes=classes)
+        return cls(
+            impulse=impulse / impulse.sum(), hits=hits / hits.sum(), y=result.y, classes=classes
+        )
 
     def plot(self, *, n_largest: int | None = None, ax: Any = None) -> WallsDisplay:
         """Draw the display.
@@ -148,8 +153,12 @@ class WallsDisplay(Display):
         self.order_ = np.argsort(-self.impulse, kind="stable")[:n]
         places = np.arange(n)
         self.bars_ = [None] * n
-        for sign, name, color, hatch in zip((-1, 1), self.classes, COLORS, HATCHES, strict=True):
-            own = np.flatnonzero(self.y[self.order_] == sign)
+        n_classes = len(self.classes)
+        labels = (-1, 1) if n_classes == 2 else tuple(range(n_classes))
+        colors = COLORS if n_classes == 2 else [f"C{k}" for k in labels]  # matplotlib's own cycle
+        hatches = HATCHES if n_classes == 2 else [""] * n_classes
+        for label, name, color, hatch in zip(labels, self.classes, colors, hatches, strict=True):
+            own = np.flatnonzero(self.y[self.order_] == label)
             bars = ax.bar(
                 places[own],
                 100 * self.impulse[self.order_[own]],

@@ -10,22 +10,32 @@ Q_{ii}` and the variance :math:`1 / Q_{ii}`, and a draw of the posterior has :ma
 \rho\,\gamma`, its dual coefficients. The posterior without label i has the density of the posterior
 divided by :math:`P(y_i | h_{-i})`, so that :math:`P(y_i | y_{-i})` is the harmonic mean of these
 over the draws (Gelfand, Dey and Chang, 1992).
+
+Several classes have one h each with the same Q, and
+the probabilities of the other classes are means with the weights :math:`1 / P(y_i | h_{-i})`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize, special
 
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats, Labels
-from bayespoint.posterior.predictive import chi_mean
+from bayespoint.base.validation import Floats
+from bayespoint.posterior.joint import chi_quantiles, class_probabilities, quantiles
+from bayespoint.posterior.predictive import chi_mean, observed_class, share
 from bayespoint.results import BilliardResult
 
 LARGEST = 1000
 """Largest number of examples used."""
+
+_MOST_DRAWS = 100
+"""Largest number of draws used for several classes, whose probabilities are integrals."""
 
 _COLUMNS = 128
 """Number of columns of the kernel matrix in one product."""
@@ -51,8 +61,9 @@ class LeaveOneOutPredictions:
     """Leave-one-out predictions of the training examples, at most a random thousand.
 
     `gram` is the (m, m) kernel matrix without offset and softness, to which no reference is kept.
-    `labels` are -1 and +1. `noise` is the label noise of the negative and of the positive class.
-    `seed` is for the choice of examples.
+    `labels` are -1 and +1, or indices of several classes, of which the `result` then is. `noise` is
+    the label noise of the negative and of the positive class, for several classes twice that of
+    all. `seed` is for the choice of examples.
     """
 
     def __init__(
@@ -61,7 +72,7 @@ class LeaveOneOutPredictions:
         offset: float,
         softness: Floats,
         result: BilliardResult,
-        labels: Labels,
+        labels: NDArray[Any],
         noise: tuple[float, float],
         seed: int,
     ) -> None:
@@ -69,34 +80,45 @@ class LeaveOneOutPredictions:
         chosen = np.arange(m)
         if m > LARGEST:
             chosen = np.sort(np.random.default_rng(seed).permutation(m)[:LARGEST])
-        draws = result.draws.astype(np.float64, copy=False).reshape(-1, m)
-        heights = np.empty((len(draws), len(chosen)))
+        draws = result.draws.astype(np.float64, copy=False)
+        draws = draws.reshape(-1, *draws.shape[2:])
+        self._joint = draws.ndim == 3
+        if self._joint:
+            draws = draws[:: -(-len(draws) // _MOST_DRAWS)]
+        heights = np.empty((*draws.shape[:-1], len(chosen)))
         for part in validation.blocks(len(chosen), _COLUMNS):
-            heights[:, part] = draws @ gram[:, chosen[part]]
-        heights += offset * draws.sum(axis=1)[:, None]
-        heights += softness[chosen] * draws[:, chosen]
+            heights[..., part] = draws @ gram[:, chosen[part]]
+        heights += offset * draws.sum(axis=-1, keepdims=True)
+        heights += softness[chosen] * draws[..., chosen]
         self.examples, self.labels, self.noise = chosen, labels[chosen], noise
-        self.heights, self.draws = heights, draws[:, chosen]
+        self.heights, self.draws = heights, draws[..., chosen]
 
     def values(self, inverse_diagonal: Floats) -> Floats:
-        """Return the leave-one-out decision values, times the labels.
+        """Return the leave-one-out decision values: (n,), times the labels, or (n_classes, n).
 
         `inverse_diagonal` is the (m,) diagonal of the inverse of the matrix with offset and
         softness.
         """
         precision, m = inverse_diagonal[self.examples], len(inverse_diagonal)
+        if self._joint:
+            return joint_leave_one_out(
+                self.heights, self.draws, precision, self.labels, self.noise[0], m
+            )
         return leave_one_out(self.heights, self.draws, precision, self.labels, self.noise, m)
 
     def factor(self, inverse_diagonal: Floats) -> float:
         """Return the factor on decision values that makes the predictions most probable."""
-        return best_factor(self.values(inverse_diagonal), self.labels, self.noise)
+        z = self.values(inverse_diagonal)
+        if self._joint:
+            return best_joint_factor(z, self.labels, self.noise[0])
+        return best_factor(z, self.labels, self.noise)
 
 
 def leave_one_out(
     heights: Floats,
     draws: Floats,
     precision: Floats,
-    labels: Labels,
+    labels: NDArray[Any],
     noise: tuple[float, float],
     n: int,
 ) -> Floats:
@@ -124,6 +146,30 @@ def leave_one_out(
     return np.asarray(special.ndtri(np.clip(right, tail, 1.0 - 1e-15)))
 
 
+def joint_leave_one_out(
+    heights: Floats,
+    draws: Floats,
+    precision: Floats,
+    labels: NDArray[Any],
+    noise: float,
+    n: int,
+) -> Floats:
+    """Return the (n_classes, n_examples) leave-one-out decision values of several classes.
+
+    The parameters are those of `leave_one_out`, but `heights` and `draws` have the shape (n_draws,
+    n_classes, n_examples), `labels` are indices of classes and `noise` is one rate.
+    """
+    values = np.moveaxis((heights - draws / precision) * np.sqrt(precision), 1, 0)
+    values *= chi_quantiles((len(values) - 1) * n, len(draws))[:, None]
+    p = class_probabilities(values.max(axis=0) - values)
+    own = np.take_along_axis(p, labels[None, None, :], axis=0)
+    with np.errstate(divide="ignore"):
+        own = np.exp(observed_class(np.log(own), noise, len(p)))
+        p /= np.maximum(own, special.ndtr(-_LARGEST_Z))
+        z = quantiles(np.log(p.sum(axis=1)))
+    return np.clip(z, -_LARGEST_Z, _LARGEST_Z)
+
+
 def _lengths(n: int) -> list[float]:
     """Return equally weighted points that represent the chi distribution of n dimensions."""
     if n < _MANY:
@@ -134,20 +180,39 @@ def _lengths(n: int) -> list[float]:
     return [mean - spread, mean + spread]
 
 
-def best_factor(z: Floats, labels: Labels, noise: tuple[float, float]) -> float:
+def best_factor(z: Floats, labels: NDArray[Any], noise: tuple[float, float]) -> float:
     """Return the factor of the largest posterior probability, from 1/2 to 2, by `leave_one_out`."""
     floor, log_span = _noise(labels, noise)
 
+    def fit(factor: float) -> float:
+        log_p = np.logaddexp(floor, log_span + special.log_ndtr(factor * z))
+        return float(log_p.sum())
+
+    return _most_probable(fit)
+
+
+def best_joint_factor(z: Floats, labels: NDArray[Any], noise: float) -> float:
+    """Return the factor as `best_factor`, from the values of `joint_leave_one_out`."""
+
+    def fit(factor: float) -> float:
+        log_p = observed_class(share(special.log_ndtr(factor * z.T)), noise, len(z))
+        return float(log_p[np.arange(len(labels)), labels].sum())
+
+    return _most_probable(fit)
+
+
+def _most_probable(fit: Callable[[float], float]) -> float:
+    """Return the factor with the largest sum of `fit`, a log likelihood, and log prior."""
+
     def loss(log_factor: float) -> float:
-        fit = np.logaddexp(floor, log_span + special.log_ndtr(math.exp(log_factor) * z)).sum()
-        return 0.5 * (log_factor / _SPREAD) ** 2 - float(fit)
+        return 0.5 * (log_factor / _SPREAD) ** 2 - fit(math.exp(log_factor))
 
     limit = math.log(_RANGE)
     found = optimize.minimize_scalar(loss, bounds=(-limit, limit), method="bounded")
     return math.exp(found.x)
 
 
-def _noise(labels: Labels, noise: tuple[float, float]) -> tuple[Floats, float]:
+def _noise(labels: NDArray[Any], noise: tuple[float, float]) -> tuple[Floats, float]:
     """Return the logs of P(label | other class) for each example, and of ``1 - sum(noise)``."""
     with np.errstate(divide="ignore"):
         floor = np.log(np.where(labels > 0, noise[0], noise[1]))

@@ -23,7 +23,7 @@ def normalized(class_weight: Floats) -> Floats | None:
 
 
 def weighted_values(z: Floats, class_weight: Floats) -> Floats:
-    r"""Return decision values for the weights, of the same shape (n, n_problems) as `z`.
+    r"""Return decision values for the weights, of the same shape (n, n_rows) as `z`.
 
     For two classes these are :math:`\Phi^{-1}(p')` with :math:`p' / (1 - p') = (w_1 / w_0)\,\Phi(z)
     / \Phi(-z)`, otherwise :math:`\Phi^{-1}(w_c\,\Phi(z_c) / \max w)`. Logarithms of probabilities
@@ -41,7 +41,7 @@ def weighted_values(z: Floats, class_weight: Floats) -> Floats:
 
 
 def weighted_probabilities(p: Floats, class_weight: Floats) -> Floats:
-    """Return probabilities of the positive class for the weights, of shape (n, n_problems)."""
+    """Return probabilities of the positive class for the weights, of shape (n, n_rows)."""
     if p.shape[1] > 1:
         return p * class_weight
     with np.errstate(divide="ignore"):
@@ -49,12 +49,12 @@ def weighted_probabilities(p: Floats, class_weight: Floats) -> Floats:
     return np.asarray(special.expit(log_odds))
 
 
-def elected(votes: Floats, class_weight: Floats) -> NDArray[Any]:
+def elected(share: Floats, class_weight: Floats) -> NDArray[Any]:
     """Return the index of the class with the largest weighted share of votes, shape (n,).
 
-    `votes` are the mean signs of the draws, of shape (n, n_problems). A tie goes to the first.
+    `share` is the share of the draws for the second of two classes, (n, 1), or for each class. A
+    tie goes to the first.
     """
-    share = (1 + votes) / 2
-    if votes.shape[1] == 1:
+    if share.shape[1] == 1:
         share = np.concatenate([1 - share, share], axis=1)
     return np.asarray((share * class_weight).argmax(axis=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -23,14 +24,16 @@ from bayespoint.base.linalg import (
     interruptible_step,
     threads_for,
 )
+from bayespoint.base.margins import margins_of
 from bayespoint.base.report import as_html
-from bayespoint.base.validation import Floats, Labels, RandomState
+from bayespoint.base.validation import Floats, RandomState
 from bayespoint.kernels.products import count
 from bayespoint.posterior.class_weight import elected, weighted_probabilities, weighted_values
+from bayespoint.posterior.joint import JointPosterior
 from bayespoint.posterior.predictive import (
     BinaryPosterior,
-    decision_values,
     observed,
+    observed_class,
     product,
     require_square,
     share,
@@ -68,16 +71,16 @@ class Posterior(Savable):
     """The posterior of a fitted classifier, which predicts at new points.
 
     It is the attribute `posterior_` of a fitted :class:`BayesPointClassifier`, whose methods of
-    the same names have the full documentation. `n_problems` is 1 for two classes, otherwise the
-    number of classes; m is the number of training examples.
+    the same names have the full documentation. `n_rows` is 1 for two classes, otherwise the number
+    of classes; m is the number of training examples.
     """
 
     classes: NDArray[Any]
     """(n_classes,) labels, sorted. Of two, the second is the positive one."""
 
-    binary: tuple[BinaryPosterior, ...]
-    """The posterior of each binary problem: one for two classes, otherwise one for each class
-    against the rest."""
+    problems: tuple[BinaryPosterior | JointPosterior, ...]
+    """The posterior of each problem: one for two classes or for several classes jointly, otherwise
+    one for each class against the rest."""
 
     kernel: Callable[..., Any] | str
     """The kernel, or "precomputed"."""
@@ -143,7 +146,7 @@ class Posterior(Savable):
             return factorize(gram, self.offset, self.example_softness, overwrite=own)
 
     def __repr__(self) -> str:
-        n_draws, m = self.binary[0].draws.shape
+        n_draws, m = len(self.problems[0].draws), len(self.example_softness)
         weighted = "weighted " if self.weighted else ""
         return f"<Posterior: {n_draws} {weighted}draws, {m} examples, {len(self.classes)} classes>"
 
@@ -151,30 +154,30 @@ class Posterior(Savable):
         rows = [
             ("classes", ", ".join(map(str, self.classes.tolist()))),
             ("examples", f"{len(self.example_softness)}"),
-            ("draws", f"{len(self.binary[0].draws)}"),
+            ("draws", f"{len(self.problems[0].draws)}"),
         ]
         return as_html("Posterior", rows)
 
     @property
     def dual_coef(self) -> Floats:
-        """Dual coefficients of the center of each binary problem, shape (n_problems, m)."""
-        return np.stack([one.center for one in self.binary])
+        """Dual coefficients of the centers, shape (n_rows, m)."""
+        return np.concatenate([np.atleast_2d(one.center) for one in self.problems])
 
     @property
     def intercept(self) -> Floats:
-        """Intercepts of the centers, shape (n_problems,)."""
+        """Intercepts of the centers, shape (n_rows,)."""
         intercept: Floats = self.offset * self.dual_coef.sum(axis=1)
         return intercept
 
     @property
     def weighted(self) -> list[WeightedResult]:
-        """The weighted draws of each binary problem; empty unless `reweight` made this object."""
-        return [one.weighted for one in self.binary if one.weighted is not None]
+        """The weighted draws of each problem; empty unless `reweight` made this object."""
+        return [one.weighted for one in self.problems if one.weighted is not None]
 
     # --- decisions and probabilities -------------------------------------------------------------
 
     def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
-        """Return the predictive mean divided by its standard deviation, calibrated.
+        """Return the decision values, calibrated and with class weights.
 
         Parameters
         ----------
@@ -232,6 +235,8 @@ class Posterior(Savable):
         else:
             value = self._weighted_values(points, diag)
             negative, positive = special.log_ndtr(-value), special.log_ndtr(value)
+        if self._is_joint:
+            return observed_class(share(positive), self.label_noise[0], self._width)
         negative, positive = observed(negative, positive, self.label_noise)
         return np.concatenate([negative, positive], axis=1) if self._is_binary else share(positive)
 
@@ -262,14 +267,15 @@ class Posterior(Savable):
         if method == "vote":
             values = self._votes(points)
             if self.class_weight is not None:
-                chosen: NDArray[Any] = self.classes[elected(values, self.class_weight)]
+                shares = values if self._is_joint else (1 + values) / 2
+                chosen: NDArray[Any] = self.classes[elected(shares, self.class_weight)]
                 return chosen
         elif method == "gibbs":
             values = self._one_draw(points, diag, random_state)
         elif self._is_binary and self.class_weight is None:
-            values = np.empty((count(points), 1))
+            values, [one] = np.empty((count(points), 1)), self.problems
             for rows, k_star in self._blocks(points):
-                values[rows, 0] = self.binary[0].is_positive(k_star)
+                values[rows, 0] = product(k_star, one.center_norm * one.center)
         else:
             values = self._weighted_values(points, diag, strict=False)
         index = (values[:, 0] > 0).astype(np.intp) if self._is_binary else values.argmax(axis=1)
@@ -277,7 +283,7 @@ class Posterior(Savable):
         return predicted
 
     def votes(self, X: ArrayLike) -> Floats:
-        """Return the mean sign of the draws at each point, without class weights.
+        """Return the votes of the draws at each point, without class weights.
 
         Parameters
         ----------
@@ -286,23 +292,23 @@ class Posterior(Savable):
 
         Returns
         -------
-        ndarray of shape (n, n_problems)
-            In [-1, 1].
+        ndarray of shape (n, n_rows)
+            The mean sign of the draws, in [-1, 1]; for several classes jointly the shares of the
+            draws for each class, in [0, 1], ties in equal parts.
         """
         return self._votes(self._points(X))
 
     def _votes(self, points: Any) -> Floats:
         """Return the votes at inputs as the kernel gets them."""
-        votes = np.empty((count(points), len(self.binary)))
+        votes = np.empty((count(points), self._width))
         for rows, k_star in self._blocks(points):
-            for column, one in enumerate(self.binary):
-                votes[rows, column] = one.votes(k_star)
+            votes[rows] = np.column_stack([one.votes(k_star) for one in self.problems])
         return votes
 
     def gibbs(
         self, X: ArrayLike, *, diag: ArrayLike | None = None, random_state: RandomState = None
     ) -> Floats:
-        """Return the decision values of one draw, chosen at random for each binary problem.
+        """Return the decision values of one draw, chosen at random for each problem.
 
         Parameters
         ----------
@@ -313,28 +319,27 @@ class Posterior(Savable):
 
         Returns
         -------
-        ndarray of shape (n, n_problems)
-            For two classes without class weights ``<w, phi(x)>``, of which only the sign matters.
-            Otherwise the decision values given the draw, with class weights.
+        ndarray of shape (n, n_rows)
+            For two classes, and for several jointly, without class weights ``<w, phi(x)>``, of
+            which only the sign or the largest matters. Otherwise the decision values given the
+            draw, with class weights.
         """
         return self._one_draw(self._points(X), diag, random_state)
 
     def _one_draw(self, points: Any, diag: ArrayLike | None, random_state: RandomState) -> Floats:
         """Return the values of one draw at inputs as the kernel gets them."""
-        signs = self._is_binary and self.class_weight is None
-        own = None if signs else self._own_variance(points, diag, strict=False)
+        # One function decides by itself, without its variance.
+        latent = len(self.problems) == 1 and self.class_weight is None
+        own = None if latent else self._own_variance(points, diag, strict=False)
         rng = np.random.default_rng(validation.seed(random_state))
-        draws = [one.one_draw(rng) for one in self.binary]
-        values = np.empty((count(points), len(draws)))
+        draws = [one.one_draw(rng) for one in self.problems]
+        values = np.empty((count(points), self._width))
         for rows, k_star in self._blocks(points):
-            if signs:
-                values[rows, 0] = product(k_star, draws[0])
-                continue
-            variance = self._variance(own, rows, k_star)
-            for column, draw in enumerate(draws):
-                values[rows, column] = decision_values(
-                    k_star, variance, draw[None, :], draw, 1.0, self.factor.rank
-                )
+            variance = None if latent else self._variance(own, rows, k_star)
+            pairs = zip(self.problems, draws, strict=True)
+            values[rows] = np.column_stack(
+                [one.values_of(draw, k_star, variance) for one, draw in pairs]
+            )
         return values if self.class_weight is None else weighted_values(values, self.class_weight)
 
     def reject(
@@ -417,23 +422,30 @@ class Posterior(Savable):
         points = self._points(X)
         covariance = self._between(points, gram) + self.offset
         rng = np.random.default_rng(validation.seed(random_state))
-        total, rank, n = len(self.binary[0].draws), self.factor.rank, count(points)
+        total, rank, n = len(self.problems[0].draws), self.factor.rank, count(points)
         covariance.flat[:: n + 1] += self.softness if noise else 0.0
-        draws = [one.equal_draws(rng) for one in self.binary]
+        draws = [one.equal_draws(rng) for one in self.problems]
+        if self._is_joint:  # a row for each class
+            draws = list(np.moveaxis(draws[0], 1, 0))
         means = np.empty((len(draws), total, n))
         solved = np.empty((rank, n))
         for rows, k_star in self._blocks(points):
             solved[:, rows] = self.factor.whitened(k_star)
-            for problem, dual_coef in enumerate(draws):
-                means[problem, :, rows] = product(dual_coef, k_star.T)
+            for row, dual_coef in enumerate(draws):
+                means[row, :, rows] = product(dual_coef, k_star.T)
         spread = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
         require_square(np.maximum(spread, np.abs(means).max(axis=(0, 1))))
         for rows in validation.blocks(n, interruptible_step(n * rank)):
             covariance[rows] -= product(solved[:, rows].T, solved)
-        means *= np.sqrt(rng.chisquare(rank, size=(len(draws), total, 1)))
+        joint = self._is_joint  # one length for all classes
+        freedom = (len(draws) - 1) * rank if joint else rank
+        lengths = rng.chisquare(freedom, size=(1 if joint else len(draws), total, 1))
+        means *= np.sqrt(lengths)
         root, normal = _root(covariance), rng.standard_normal(means.shape)
         for rows in validation.blocks(n, interruptible_step(means.size)):
             means[..., rows] += normal @ root[rows].T
+        if joint:
+            means -= means.mean(axis=0)
         return means[0] if self._is_binary else means
 
     def bayes_point(self, X_unlabelled: ArrayLike) -> Floats:
@@ -446,7 +458,7 @@ class Posterior(Savable):
 
         Returns
         -------
-        ndarray of shape (n_problems, m)
+        ndarray of shape (n_rows, m)
             Dual coefficients, not normalized.
         """
         try:
@@ -461,12 +473,14 @@ class Posterior(Savable):
         for rows, k_star in self._blocks(X):
             points[:, rows] = self.factor.whitened(k_star)
         votes = self._votes(X)
+        if self._is_joint:  # which sums to zero over the classes, as all functions do
+            votes -= 1 / self._width
         # Only the largest matters: squares that underflow are negligible.
         require_square(np.maximum(points.max(), -points.min()))
         products = points @ points.T if rank <= n else points.T @ points
         ridge = _RIDGE * float(products.trace()) / small
         if ridge == 0.0:  # all kernel values between points and examples are zero
-            return np.zeros((len(self.binary), m))
+            return np.zeros((self._width, m))
         products.flat[:: small + 1] += ridge
         if rank <= n:
             solution = linalg.solve(products, points @ votes, assume_a="pos")
@@ -495,23 +509,27 @@ class Posterior(Savable):
             raise TypeError(f"weight must be a callable; got {weight!r}")
         log = validation.boolean("log", log)
         gram, offset, softness = self.training_matrix("reweight")
-        binary = []
-        for one in self.binary:
+        problems = []
 
-            def margins(dual_coef: Floats, y: Labels = one.y) -> Floats:
-                f = dual_coef @ gram
-                if offset:
-                    f += offset * dual_coef.sum(axis=-1, keepdims=True)
-                f += dual_coef * softness
-                f *= y
-                return f
+        def coordinates(dual_coef: Floats) -> Floats:
+            f = dual_coef @ gram
+            if offset:
+                f += offset * dual_coef.sum(axis=-1, keepdims=True)
+            f += dual_coef * softness
+            return f
+
+        for one in self.problems:
+
+            def margins(dual_coef: Floats, y: NDArray[Any] = one.y) -> Floats:
+                return margins_of(coordinates(dual_coef), y)
 
             relative, before = weight, one.weights
             if before is not None:  # weights of an earlier call
                 relative = _product_of(weight, before, log)
-            found = reweight(one.result, relative, margins, one.y, log=log)
-            binary.append(replace(one, calibration=1.0, weighted=found))
-        return replace(self, binary=tuple(binary))
+            shape = one.draws.shape[1:]
+            found = reweight(one.result, relative, margins, coordinates, shape, log=log)
+            problems.append(replace(one, calibration=1.0, weighted=found))
+        return replace(self, problems=tuple(problems))
 
     def training_matrix(self, question: str) -> tuple[Floats, float, Floats]:
         """Return the kernel matrix of the training examples, and the offset and softness to add.
@@ -536,7 +554,16 @@ class Posterior(Savable):
 
     @property
     def _is_binary(self) -> bool:
-        return len(self.binary) == 1
+        return len(self.classes) == 2
+
+    @property
+    def _is_joint(self) -> bool:
+        return isinstance(self.problems[0], JointPosterior)
+
+    @property
+    def _width(self) -> int:
+        """Number of decision values of a point."""
+        return 1 if self._is_binary else len(self.classes)
 
     def _points(self, X: Any) -> Any:
         """Return inputs as the kernel requires them, with their shape checked."""
@@ -572,8 +599,8 @@ class Posterior(Savable):
 
     def _blocks(self, X: Any) -> Iterator[tuple[slice, Floats]]:
         """Yield blocks of kernel values, offset included, between points and examples."""
-        n_draws, m = self.binary[0].draws.shape
-        size = int(BLOCK_BYTES / (8 * (3 * m + 2 * n_draws)))
+        m, first = len(self.example_softness), self.problems[0].draws
+        size = int(BLOCK_BYTES / (8 * (3 * m + 2 * math.prod(first.shape[:-1]))))
         for rows in validation.blocks(count(X), max(1, size)):
             if isinstance(self.kernel, str):
                 k_star = X[rows]
@@ -584,22 +611,21 @@ class Posterior(Savable):
     def _values(
         self, X: Any, diag: ArrayLike | None, *, strict: bool = True, mixture: bool = False
     ) -> Floats:
-        """Return z, or with `mixture` P(f > 0), for each point and binary problem.
+        """Return z, or with `mixture` probabilities, for each point and row.
 
         If k(x, x) is unknown, raises ValueError if `strict`. Otherwise the point is assumed to be
         in the span of the training examples, where its variance is the softness.
         """
         own = self._own_variance(X, diag, strict=strict)
-        values = np.empty((count(X), len(self.binary)))
+        values = np.empty((count(X), self._width))
         for rows, k_star in self._blocks(X):
             variance = self._variance(own, rows, k_star)
-            for column, one in enumerate(self.binary):
-                law = one.probability if mixture else one.decision_values
-                values[rows, column] = law(k_star, variance)
+            laws = [one.probability if mixture else one.decision_values for one in self.problems]
+            values[rows] = np.column_stack([law(k_star, variance) for law in laws])
         return values
 
     def _weighted_values(self, X: Any, diag: ArrayLike | None, *, strict: bool = True) -> Floats:
-        """Return z with the class weights, for each point and binary problem."""
+        """Return z with the class weights, for each point and row."""
         values = self._values(X, diag, strict=strict)
         return values if self.class_weight is None else weighted_values(values, self.class_weight)
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +33,13 @@ from scipy import special
 
 from bayespoint.base import validation
 from bayespoint.base.io import deep_copy
-from bayespoint.base.validation import Floats, Labels
+from bayespoint.base.validation import Floats
 from bayespoint.results import BilliardResult
 from bayespoint.results.billiard import without_state_arrays
 from bayespoint.results.weighted import WeightedResult
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _BLOCK = 2**17
 """Number of values of Student's distribution function between two checks for Ctrl-C."""
@@ -83,12 +86,12 @@ def decision_values(
     a = chi_mean(n)
     h = product(k_star, draws.T)
     numerator = a * center_norm * product(k_star, center)
-    _require_range(variance, h, numerator)
+    require_range(variance, h, numerator)
     if weights is None:
         second = np.einsum("ij,ij->i", h, h) / h.shape[1]
     else:
         second = np.einsum("ij,ij,j->i", h, h, weights)
-    spread = n * second - (a * _mean(h, weights)) ** 2
+    spread = n * second - (a * mean_of_draws(h, weights)) ** 2
     scale = np.maximum(spread, 0.0) + variance
     np.maximum(scale, 1e-16 * numerator**2, out=scale)
     z: Floats = np.divide(numerator, np.sqrt(scale), out=np.zeros_like(numerator), where=scale > 0)
@@ -104,7 +107,7 @@ def product(left: Floats, right: Floats) -> Floats:
     return values
 
 
-def _require_range(variance: Floats, h: Floats, mean: Floats | float = 0.0) -> None:
+def require_range(variance: Floats, h: Floats, mean: Floats | float = 0.0) -> None:
     """Raise ValueError if squares of f overflow or underflow, which would give a wrong z."""
     size = np.maximum(np.abs(mean), np.sqrt(variance))
     size = np.maximum(size, np.maximum(h.max(axis=1), -h.min(axis=1)))
@@ -121,9 +124,9 @@ def require_square(size: Floats) -> None:
         )
 
 
-def _mean(values: Floats, weights: Floats | None) -> Floats:
-    """Return the mean of each row, weighted if there are weights."""
-    mean: Floats = values.mean(axis=1) if weights is None else values @ weights
+def mean_of_draws(values: Floats, weights: Floats | None) -> Floats:
+    """Return the means over the last axis, weighted if there are weights."""
+    mean: Floats = values.mean(axis=-1) if weights is None else values @ weights
     return mean
 
 
@@ -136,7 +139,7 @@ def mixture_probability(
     of Student's t; where :math:`s_* = 0` the share of draws with h > 0, ties counted half.
     """
     h = product(k_star, draws.T)
-    _require_range(variance, h)
+    require_range(variance, h)
     certain = variance == 0
     with np.errstate(over="ignore", under="ignore"):  # probabilities 0 and 1
         h[~certain] *= math.sqrt(n) / np.sqrt(variance[~certain, None])
@@ -145,7 +148,7 @@ def mixture_probability(
         h[rows][~certain[rows]] = special.stdtr(n, spread)
     h[certain] = (1 + np.sign(h[certain])) / 2
     # The weights sum to 1 up to rounding.
-    return np.minimum(_mean(h, weights), 1.0)
+    return np.minimum(mean_of_draws(h, weights), 1.0)
 
 
 def observed(
@@ -164,6 +167,17 @@ def observed(
     return np.logaddexp(floor[1], rest + log_first), np.logaddexp(floor[0], rest + log_second)
 
 
+def observed_class(log_p: Floats, noise: float, n_classes: int) -> Floats:
+    """Return the log probabilities of observing one of several classes, from the true ones.
+
+    With the probability `noise` a label is wrong, and then any other with equal probability.
+    """
+    if not noise:
+        return log_p
+    other = noise / (n_classes - 1)
+    return np.logaddexp(math.log(other), math.log1p(-noise - other) + log_p)
+
+
 def share(log_probability: Floats) -> Floats:
     """Normalize the probabilities in each row, given and returned as logarithms."""
     total = special.logsumexp(log_probability, axis=1, keepdims=True)
@@ -173,11 +187,11 @@ def share(log_probability: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class BinaryPosterior:
-    """The posterior of one binary problem."""
+class SampledPosterior:
+    """What the posteriors of one problem have in common: the draws of its run."""
 
-    y: Labels
-    """(m,) labels of the examples, -1 or +1."""
+    y: NDArray[np.integer]
+    """(m,) labels of the examples: -1 or +1, of several classes their indices."""
 
     result: BilliardResult
     """The run."""
@@ -195,15 +209,15 @@ class BinaryPosterior:
         """Return what is pickled and saved: all but the arrays that continue the run."""
         return vars(self) | {"result": without_state_arrays(self.result)}
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> BinaryPosterior:
-        copied: BinaryPosterior = deep_copy(self, memo)
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        copied: Self = deep_copy(self, memo)
         return copied
 
     @property
     def draws(self) -> Floats:
-        """(n_draws, m) dual coefficients of the draws of all trajectories."""
+        """Dual coefficients of the draws of all trajectories, (n_draws, [n_classes,] m)."""
         draws = self.result.draws.astype(np.float64, copy=False)
-        return draws.reshape(-1, draws.shape[-1])
+        return draws.reshape(-1, *draws.shape[2:])
 
     @property
     def weights(self) -> Floats | None:
@@ -212,7 +226,7 @@ class BinaryPosterior:
 
     @property
     def center(self) -> Floats:
-        """(m,) dual coefficients of the unit center of mass."""
+        """Dual coefficients of the unit center of mass, ([n_classes,] m)."""
         return (self.weighted or self.result).center
 
     @property
@@ -220,9 +234,24 @@ class BinaryPosterior:
         """Length of the mean of the unit weight vectors."""
         return (self.weighted or self.result).center_norm
 
-    def is_positive(self, k_star: Floats) -> NDArray[np.bool_]:
-        """Return whether the center predicts the positive class at each point."""
-        return product(k_star, self.center_norm * self.center) > 0
+    def one_draw(self, rng: np.random.Generator) -> Floats:
+        """Return the dual coefficients of a draw chosen at random."""
+        if self.weights is None:
+            chosen = int(rng.integers(len(self.draws)))
+        else:
+            chosen = int(rng.choice(len(self.draws), p=self.weights))
+        return np.asarray(self.draws[chosen])
+
+    def equal_draws(self, rng: np.random.Generator) -> Floats:
+        """Return the draws; if they are weighted, a random sample of the same size."""
+        if self.weights is None:
+            return self.draws
+        return self.draws[rng.choice(len(self.draws), size=len(self.draws), p=self.weights)]
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryPosterior(SampledPosterior):
+    """The posterior of one binary problem."""
 
     def decision_values(self, k_star: Floats, variance: Floats) -> Floats:
         """Return the calibrated decision values z."""
@@ -237,20 +266,12 @@ class BinaryPosterior:
             return p
         return np.asarray(special.ndtr(self.calibration * special.ndtri(p)))
 
+    def values_of(self, draw: Floats, k_star: Floats, variance: Floats | None) -> Floats:
+        """Return the decision values given a draw; without a `variance` those of f itself."""
+        if variance is None:
+            return product(k_star, draw)
+        return decision_values(k_star, variance, draw[None, :], draw, 1.0, self.rank)
+
     def votes(self, k_star: Floats) -> Floats:
         """Return the means over draws of the sign of <w, phi(x)>."""
-        return _mean(np.sign(product(k_star, self.draws.T)), self.weights)
-
-    def one_draw(self, rng: np.random.Generator) -> Floats:
-        """Return the (m,) dual coefficients of a draw chosen at random."""
-        if self.weights is None:
-            chosen = int(rng.integers(len(self.draws)))
-        else:
-            chosen = int(rng.choice(len(self.draws), p=self.weights))
-        return np.asarray(self.draws[chosen])
-
-    def equal_draws(self, rng: np.random.Generator) -> Floats:
-        """Return the draws; if they are weighted, a random sample of the same size."""
-        if self.weights is None:
-            return self.draws
-        return self.draws[rng.choice(len(self.draws), size=len(self.draws), p=self.weights)]
+        return mean_of_draws(np.sign(product(k_star, self.draws.T)), self.weights)

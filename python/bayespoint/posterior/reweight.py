@@ -15,7 +15,7 @@ from scipy import special
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats, Labels
+from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.weighted import WeightedResult
@@ -28,24 +28,28 @@ def reweight(
     result: BilliardResult,
     weight: Callable[[Floats], ArrayLike],
     margins: Callable[[Floats], Floats],
-    y: Labels,
+    coordinates: Callable[[Floats], Floats],
+    shape: tuple[int, ...],
     *,
     log: bool = False,
 ) -> WeightedResult:
     """Return the center of mass of a density, from the draws of a run.
 
-    `result`, `weight` and `log` are those of :meth:`VersionSpace.reweight`. `margins` returns the
-    margins of dual coefficients of shape (..., m) for the labels `y`.
+    `result`, `weight` and `log` are those of :meth:`VersionSpace.reweight`. `margins` and
+    `coordinates` return the margins and the plane coordinates of dual coefficients of shape
+    (n, *shape).
     """
     if not isinstance(result, BilliardResult):
         raise TypeError(f"result must be a BilliardResult; got a {type(result).__name__}")
-    n_trajectories, n_draws, m = result.draws.shape
-    if m != len(y):
-        raise ValueError(f"result must be of {len(y)} examples; got one of {m}")
+    n_trajectories, n_draws = result.draws.shape[:2]
+    if result.draws.shape[2:] != shape:
+        raise ValueError(
+            f"result must be of {_named(shape)}; got one of {_named(result.draws.shape[2:])}"
+        )
     if not callable(weight):
         raise TypeError(f"weight must be a callable; got {weight!r}")
     log = validation.boolean("log", log)
-    draws = result.draws.astype(np.float64, copy=False).reshape(-1, m)
+    draws = result.draws.astype(np.float64, copy=False).reshape(-1, *shape)
     values = validation.weights("weight", weight(margins(draws)), len(draws), log=log)
     if not log:
         with np.errstate(divide="ignore"):
@@ -54,9 +58,16 @@ def reweight(
     shares = np.exp(values - total)
     batches = min(_BATCHES, max(1, n_draws // _BATCH_SIZE))
     partitions = (n_trajectories, n_trajectories * batches)
-    center, norm, error = _weighted_center(draws, shares, lambda c: margins(c) * y, partitions)
+
+    def flat(dual_coef: Floats) -> Floats:
+        """Return the coordinates of rows of numbers as such rows."""
+        rows = dual_coef.reshape(-1, *shape)
+        return coordinates(rows).reshape(dual_coef.shape)
+
+    rows = draws.reshape(len(draws), -1)
+    center, norm, error = _weighted_center(rows, shares, flat, partitions)
     found = WeightedResult(
-        center=center,
+        center=center.reshape(shape),
         center_norm=norm,
         center_error=error,
         weights=shares.reshape(n_trajectories, n_draws),
@@ -67,6 +78,12 @@ def reweight(
     for message in found.convergence_messages():
         warn(message, ConvergenceWarning)
     return found
+
+
+def _named(shape: tuple[int, ...]) -> str:
+    """Return for instance ``3 classes and 20 examples``."""
+    classes = f"{shape[0]} classes and " if len(shape) > 1 else ""
+    return f"{classes}{shape[-1]} examples"
 
 
 def _weighted_center(

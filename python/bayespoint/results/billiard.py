@@ -66,6 +66,10 @@ class BilliardResult(Result):
 
     ``m`` is the number of examples. A weight vector is given by its signed dual coefficients
     ``c``: ``w = sum(c_i phi_i)``. Angles and path lengths are radians on the unit sphere.
+
+    With more than two classes a weight vector has a part for each class, and an example a wall
+    to each other class. Where a shape has ``m`` for dual coefficients or for planes, it is then
+    ``n_classes, m``; the coefficients of an example sum to zero over the classes.
     """
 
     _title = "Billiard in version space"
@@ -96,7 +100,8 @@ class BilliardResult(Result):
     planes of `watched`, from which `ess` and `r_hat` are computed."""
 
     watched: NDArray[np.int64]
-    """(16 or m,) Indices of planes, evenly spread over the examples: at most 16."""
+    """(16 or m,) Indices of planes, evenly spread over the examples: at most 16. With more than two
+    classes indices of a flat array of shape (n_classes, m)."""
 
     spacing: float
     """Path between one draw and the next, in radians."""
@@ -117,7 +122,7 @@ class BilliardResult(Result):
     """Path before it, which is not averaged, in radians per trajectory."""
 
     hits: NDArray[np.uint64]
-    """(m,) Bounces at each plane."""
+    """(m,) Bounces at each plane; 0 for the own class of an example."""
 
     cycles: NDArray[np.uint64]
     """(n_trajectories,) With opaque, specular walls and without refresh: the number of bounces
@@ -163,8 +168,8 @@ class BilliardResult(Result):
     """Source of the start of each trajectory: ``"light_trap"``, ``"max_margin"``, ``"typical"``
     (drawn around the center, for average="conditional") or ``"given"``."""
 
-    y: NDArray[np.int8]
-    """(m,) Labels of the examples, -1 and +1."""
+    y: NDArray[Any]
+    """(m,) Labels of the examples, -1 and +1, or with more than two classes 0, 1, ..."""
 
     softness: NDArray[np.float64]
     """(m,) Softness of the examples."""
@@ -298,10 +303,10 @@ class BilliardResult(Result):
     @property
     def support(self) -> NDArray[np.intp]:
         """Indices of the planes that were hit: the examples that bound version space."""
-        return np.flatnonzero(self.hits)
+        return np.flatnonzero(self.hits.reshape(-1, len(self.y)).any(axis=0))
 
     def _rows(self) -> list[tuple[str, str]]:
-        n_trajectories, n_draws, m = self.draws.shape
+        (n_trajectories, n_draws), m = self.draws.shape[:2], len(self.y)
         bounces = int(self.bounces.sum())
         path = self.length * n_trajectories
         rate = f", {bounces / path:.1f} per radian" if path > 0 else ""
@@ -363,9 +368,10 @@ class BilliardResult(Result):
         return to_datatree(vars(self))
 
     def __repr__(self) -> str:
-        n_trajectories, n_draws, m = self.draws.shape
+        (n_trajectories, n_draws), m = self.draws.shape[:2], len(self.y)
+        classes = f"{self.draws.shape[2]} classes, " if self.draws.ndim > 3 else ""
         return (
-            f"<BilliardResult: m={m}, {n_trajectories} x {n_draws} draws, "
+            f"<BilliardResult: m={m}, {classes}{n_trajectories} x {n_draws} draws, "
             f"{int(self.bounces.sum())} bounces, center_error={self.center_error:.2g} rad, "
             f"stop_reason={self.stop_reason!r}>"
         )

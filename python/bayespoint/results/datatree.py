@@ -30,6 +30,8 @@ _OF_EXAMPLES = (
     ("arc_center", "1", "dual coefficients of the center by the path"),
     ("impulse_center", "1", "dual coefficients of the center by the impulses on the walls"),
 )
+# Meaning of the indices of planes for dual coefficients of one and of two dimensions.
+_PLANE = {1: "example of the plane", 2: "class and example of the plane, in one number"}
 _OF_THE_RUN = (
     ("length", "rad", "path that was averaged, of each trajectory"),
     ("burn_in", "rad", "path before it, of each trajectory"),
@@ -56,10 +58,13 @@ def to_datatree(run: Mapping[str, Any]) -> xr.DataTree:
             "to_datatree needs xarray 2024.10 or newer, which is not installed: run "
             "`pip install xarray`"
         ) from error
-    n_trajectories, n_draws, m = run["draws"].shape
+    n_trajectories, n_draws, *shape = run["draws"].shape
     unit = {"units": "1"}
     chain = {"chain": np.arange(n_trajectories)}
-    example = {"example": np.arange(m)}
+    example = {"example": np.arange(shape[-1])}
+    # The dimensions of the dual coefficients.
+    dual = ("class", "example") if len(shape) > 1 else ("example",)
+    sides = {"class": np.arange(shape[0])} if len(shape) > 1 else {}
     path = np.arange(n_draws) * run["spacing"]
     posterior = xr.Dataset(
         {
@@ -69,7 +74,7 @@ def to_datatree(run: Mapping[str, Any]) -> xr.DataTree:
                 unit | {"long_name": "sine of the angle between weight vector and plane"},
             ),
             "dual_coef": (
-                ("chain", "draw", "example"),
+                ("chain", "draw", *dual),
                 run["draws"],
                 unit | {"long_name": "dual coefficients of the unit weight vector"},
             ),
@@ -78,8 +83,9 @@ def to_datatree(run: Mapping[str, Any]) -> xr.DataTree:
         | {
             "draw": np.arange(n_draws),
             "path": ("draw", path, {"units": "rad", "long_name": "path since the first draw"}),
-            "plane": ("plane", run["watched"], {"long_name": "example of the plane"}),
+            "plane": ("plane", run["watched"], {"long_name": _PLANE[len(shape)]}),
         }
+        | sides
         | example,
     )
 
@@ -93,16 +99,17 @@ def to_datatree(run: Mapping[str, Any]) -> xr.DataTree:
 
     statistics = (
         described(_OF_CHAINS, ("chain",))
-        | described(_OF_EXAMPLES, ("example",))
+        | described(_OF_EXAMPLES, dual)
         | described(_OF_THE_RUN, ())
     )
     statistics["start"] = (("chain",), list(run["start"]), {"long_name": "source of the start"})
     if run["scatterer"] is not None:
         meaning = {"units": "rad", "long_name": "radius of the sphere around the center"}
         statistics["scatterer"] = ((), run["scatterer"], meaning)
-    stats = xr.Dataset(statistics, chain | example)
+    stats = xr.Dataset(statistics, chain | sides | example)
     stats.attrs = {"stop_reason": run["stop_reason"], "refresh": run["refresh"]}
-    labels = {"label": ("example", run["y"], unit | {"long_name": "class, -1 or +1"})}
+    classes = "class" if sides else "class, -1 or +1"
+    labels = {"label": ("example", run["y"], unit | {"long_name": classes})}
     given = {
         "softness": ("example", run["softness"], {"long_name": "added to the kernel's diagonal"}),
         "offset": ((), run["offset"], {"long_name": "added to all kernel values"}),

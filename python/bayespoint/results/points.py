@@ -21,11 +21,13 @@ class MaxMargin(Result):
     _title = "Maximal margin"
 
     dual_coef: NDArray[np.float64]
-    """(m,) Dual coefficients of the unit vector, labels included."""
+    """(m,) Dual coefficients of the unit vector, labels included; with more than two classes
+    (n_classes, m)."""
 
     multipliers: NDArray[np.float64]
     """(m,) Lagrange multipliers ``a_i``, from 0 to C. With ``w = sum(a_i y_i phi_i)`` the examples
-    on the margin have decision values of 1 in absolute value."""
+    on the margin have decision values of 1 in absolute value. With more than two classes
+    (n_classes, m): those of the walls between the class of an example and every other."""
 
     bias: float
     """The bias b that belongs to this w; 0 unless it is free."""
@@ -56,11 +58,15 @@ class MaxMargin(Result):
     @property
     def support(self) -> NDArray[np.intp]:
         """Indices of the support vectors: the examples with positive multipliers."""
-        return np.flatnonzero(self.multipliers)
+        return np.flatnonzero(self.multipliers.reshape(-1, self._n_examples).any(axis=0))
+
+    @property
+    def _n_examples(self) -> int:
+        return int(self.multipliers.shape[-1])
 
     def _rows(self) -> list[tuple[str, str]]:
         return [
-            ("examples", f"{len(self.multipliers)}"),
+            ("examples", f"{self._n_examples}"),
             ("support vectors", f"{len(self.support)}"),
             ("margin", f"{self.margin:.6g}, at most {self.bound:.6g}"),
             ("bias", f"{self.bias:.6g}"),
@@ -74,5 +80,5 @@ class MaxMargin(Result):
         end = "" if self.converged else ", not converged"
         return (
             f"<MaxMargin: margin={self.margin:.4g}, {len(self.support)} support vectors of "
-            f"{len(self.multipliers)}{end}>"
+            f"{self._n_examples}{end}>"
         )

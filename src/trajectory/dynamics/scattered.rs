@@ -243,8 +243,8 @@ impl Dynamics for Scattered {
             return Err(incompatible("one of another motion"));
         };
         if let Some(Cap { dual, coordinates, .. }) = &cap {
-            ensure_vectors(self.factor.examples(), &[dual])?;
-            ensure_vectors(self.factor.rank(), &[coordinates])?;
+            ensure_vectors(self.factor.len(), &[dual])?;
+            ensure_vectors(self.factor.width(), &[coordinates])?;
         }
         self.cap = cap;
         Ok(())

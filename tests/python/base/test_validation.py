@@ -191,9 +191,8 @@ def test_large_matrices_are_checked_in_blocks():
 @pytest.mark.parametrize(
     ("labels", "error", "text"),
     [
-        (["a", "a", "a", "a"], ValueError, "exactly two classes; got 1 class: .'a'"),
-        ([0, 0, 0, 0], ValueError, "exactly two classes; got 1 class: .0"),
-        ([0, 1, 2, 1], ValueError, r"exactly two classes; got 3 classes: \[0, 1, 2\]"),
+        (["a", "a", "a", "a"], ValueError, "two classes or more; got 1 class: .'a'"),
+        ([0, 0, 0, 0], ValueError, "two classes or more; got 1 class: .0"),
         ([1, -1, 1], ValueError, "as many labels as gram has rows, 4; got 3"),
         ([[1, -1, 1, -1]], ValueError, r"y must have one dimension; got shape \(1, 4\)"),
         ([1.0, np.nan, 1.0, -1.0], ValueError, "y must be finite"),

@@ -335,7 +335,9 @@ def test_precomputed_kernel():
 
 def test_several_classes():
     X, y = load_iris(return_X_y=True)
-    model = BayesPointClassifier(RBF(1.0), **GIVEN, standardize=False).fit(X, y)
+    model = BayesPointClassifier(
+        RBF(1.0), **GIVEN, multiclass="one_vs_rest", standardize=False
+    ).fit(X, y)
     found = model.risk_bounds(tol=1.0, random_state=0)
     assert len(found) == 3
     setosa, versicolor, _ = (table.find("point_mirror").value for table in found)
@@ -384,7 +386,7 @@ def test_a_volume_that_is_too_inaccurate(example):
         ),
         ({"dual_coef": np.zeros(3)}, ValueError, "other than zero"),
         ({"dual_coef": np.ones(4)}, ValueError, r"dual_coef must have shape \(3,\)"),
-        ({"y": [1, 2, 3]}, ValueError, "y must hold labels"),
+        ({"y": [1, 2, 3]}, ValueError, "y must be of two classes for bounds; got 3 classes"),
         ({"gram": np.ones((2, 3))}, ValueError, "gram must be a square matrix"),
     ],
 )

@@ -130,8 +130,8 @@ def test_label_noise_follows_the_weights():
 def test_votes_and_single_draws_are_weighted():
     for k, weights in ((2, [1.0, 9.0]), (3, [9.0, 1.0, 0.5])):
         plain, weighted, points = pair(dict(enumerate(weights)), k)
-        share = (1 + plain.posterior_.votes(points)) / 2
-        share = np.concatenate([1 - share, share], axis=1) if k == 2 else share
+        share = plain.posterior_.votes(points)
+        share = np.concatenate([1 - share, 1 + share], axis=1) if k == 2 else share
         vote = weighted.predict(points, method="vote")
         np.testing.assert_array_equal(vote, (share * weights).argmax(axis=1))
         assert (vote != plain.predict(points, method="vote")).any()

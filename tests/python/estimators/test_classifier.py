@@ -84,9 +84,10 @@ def test_attributes():
 
 
 def test_multiclass_attributes():
-    model = BayesPointClassifier(random_state=seed(0)).fit(*IRIS)
+    model = BayesPointClassifier(random_state=seed(0), multiclass="one_vs_rest").fit(*IRIS)
     assert model.dual_coef_.shape == (3, 150)
     assert model.intercept_.shape == (3,)
+    assert model.calibration_.shape == model.n_iter_.shape == (3,)
     assert [type(result) for result in model.billiard_] == [BilliardResult] * 3
     assert model.decision_function(IRIS[0]).shape == (150, 3)
     probability = model.predict_proba(IRIS[0])
@@ -192,7 +193,7 @@ def test_precomputed_equals_rbf(classes):
 def test_precomputed_needs_the_values_on_the_diagonal(classes):
     x, y = IRIS[0], np.minimum(IRIS[1], classes - 1)
     points = x[::3] + 0.1
-    model = BayesPointClassifier(kernel="linear", random_state=seed(0), standardize=False).fit(x, y)
+    model = BayesPointClassifier("linear", standardize=False, random_state=seed(0)).fit(x, y)
     other = BayesPointClassifier(kernel="precomputed", random_state=seed(0))
     other.fit(linear_kernel(x), y)
     k_star = linear_kernel(points, x)
@@ -453,6 +454,10 @@ def test_verbose(capsys):
     noisy = BayesPointClassifier("linear", random_state=seed(0), verbose=1, label_noise=None)
     noisy.fit(IRIS[0], IRIS[1])
     lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert re.search(r"the walls of \d+ of 150 examples were hit", lines[2])
+    noisy.set_params(multiclass="one_vs_rest").fit(IRIS[0], IRIS[1])
+    lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 5
     assert lines[3].startswith("billiard of class 1: ")
     BayesPointClassifier(kernels.RBF(1.5), softness=0.1, verbose=1).fit(x, y)
@@ -543,8 +548,7 @@ def test_max_time_ends_search_and_billiards(n_classes):
     assert time.monotonic() - began < 15.0
     text = " ".join(str(one.message) for one in caught)
     assert "when max_time ended the run" in text
-    results = model.billiard_ if n_classes == 3 else [model.billiard_]
-    assert [one.stop_reason for one in results] == ["max_time"] * len(results)
+    assert model.billiard_.stop_reason == "max_time"
     assert model.score(X, y) > 0.6
     assert np.isfinite(model.predict_proba(X)).all()
     # One evaluation, and a moment for each billiard.

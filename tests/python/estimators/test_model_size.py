@@ -18,7 +18,7 @@ from sklearn.gaussian_process import kernels as gp
 import bayespoint
 from bayespoint import BayesPointClassifier, kernels
 from bayespoint.base.linalg import Factor
-from bayespoint.estimators import binary
+from bayespoint.estimators import problems
 from helpers import seed
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -212,7 +212,7 @@ def test_singles_change_predictions_less_than_sampling_does(monkeypatch):
     settings = {"kernel": kernels.RBF(1.0), "softness": 1e-4, "label_noise": 0.2}
     single = model(**settings).fit(X, y)
     assert single.billiard_.draws.dtype == np.float32
-    monkeypatch.setattr(binary, "_SINGLE_SOFTNESS", np.inf)
+    monkeypatch.setattr(problems, "_SINGLE_SOFTNESS", np.inf)
     double = model(**settings).fit(X, y)
     np.testing.assert_array_equal(single.billiard_.draws, double.billiard_.draws.astype(np.float32))
     for method in ("moments", "mixture"):

@@ -53,11 +53,16 @@ def path(context):
     return () if context is None else (*path(context.parent), context.task_name)
 
 
-@pytest.mark.parametrize(("data", "n"), [(TWO, 1), (THREE, 3)], ids=["binary", "multiclass"])
-def test_the_tasks_of_a_fit(data, n):
+@pytest.mark.parametrize(
+    ("data", "multiclass", "n"),
+    [(TWO, "joint", 1), (THREE, "joint", 1), (THREE, "one_vs_rest", 3)],
+    ids=["binary", "joint", "each"],
+)
+def test_the_tasks_of_a_fit(data, multiclass, n):
     callbacks()
     seen = Recorder()
-    model = BayesPointClassifier(random_state=seed(0)).set_callbacks(seen).fit(*data)
+    model = BayesPointClassifier(random_state=seed(0), multiclass=multiclass)
+    model.set_callbacks(seen).fit(*data)
     assert (seen.set_up, seen.torn_down) == (1, 1)
     assert len(seen.begun) == len(seen.ended)
     names = ["billiard"] if n == 1 else [f"billiard of class {k}" for k in range(3)]

@@ -53,7 +53,9 @@ def moons():
 def three_classes():
     X = np.random.default_rng(SEED).normal(size=(45, 2))
     y = np.array(["low", "middle", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])]
-    model = BayesPointClassifier(RBF(1.5), softness=0.1, random_state=SEED)
+    model = BayesPointClassifier(
+        RBF(1.5), softness=0.1, multiclass="one_vs_rest", random_state=SEED
+    )
     return X, y, model.fit(X, y)
 
 
@@ -103,7 +105,7 @@ def test_walls_of_an_estimator(three_classes, moons, ax):
     np.testing.assert_array_equal(display.y, model.billiard_[number].y)
     with pytest.raises(ValueError, match=r"label must be one of the classes.*got 'none'"):
         plotting.WallsDisplay.from_estimator(model, label="none", ax=ax)
-    with pytest.raises(ValueError, match="label must be None for two classes; got 1"):
+    with pytest.raises(ValueError, match="label must be None for a single billiard; got 1"):
         plotting.WallsDisplay.from_estimator(moons[2], label=1, ax=ax)
 
 

@@ -27,13 +27,18 @@ def no_figure_is_left():
 
 @pytest.fixture(scope="module")
 def fitted():
-    """Data and default classifier of two classes, and of three."""
+    """Data and default classifier of two classes, of three, and of each of these."""
     moons = make_moons(60, noise=0.25, random_state=SEED)
     X, y = load_iris(return_X_y=True)
     kinds = np.array(["setosa", "versicolor", "virginica"])[y]
+    three = X[::3], kinds[::3]
     return {
-        n: (X, y, BayesPointClassifier(random_state=SEED).fit(X, y))
-        for n, (X, y) in {2: moons, 3: (X[::3], kinds[::3])}.items()
+        n: (X, y, BayesPointClassifier(random_state=SEED, **how).fit(X, y))
+        for n, (X, y), how in (
+            (2, moons, {}),
+            (3, three, {}),
+            ("each", three, {"multiclass": "one_vs_rest"}),
+        )
     }
 
 
@@ -45,10 +50,14 @@ def drawn(name, fitted, n, **how):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("n", [2, 3, "each"])
 def test_every_display_draws_a_default_classifier(name, n, fitted):
+    if n == 3 and name == "OnionDisplay":
+        with pytest.raises(ValueError, match=r"of two classes.*got one of 3 classes jointly"):
+            drawn(name, fitted, n)
+        return
     display = drawn(name, fitted, n)
-    panels = n == 3 and name in BY_CLASS
+    panels = n == "each" and name in BY_CLASS
     assert type(display).__name__ == ("Panels" if panels else name)
     all_axes = display.axes_ if panels else [display.ax_]
     display.figure_.canvas.draw()
@@ -74,34 +83,54 @@ def test_every_display_draws_a_default_classifier(name, n, fitted):
 
 @pytest.mark.parametrize("name", BY_CLASS)
 def test_axes_and_labels_of_several_classes(name, fitted):
-    one = drawn(name, fitted, 3, label="virginica", ax=Figure().add_subplot())
+    one = drawn(name, fitted, "each", label="virginica", ax=Figure().add_subplot())
     assert type(one).__name__ == name
     axes = Figure().subplots(1, 3)
-    panels = drawn(name, fitted, 3, ax=axes)
+    panels = drawn(name, fitted, "each", ax=axes)
     assert panels.axes_ == list(axes)
     assert panels.figure_ is axes[0].figure
     assert list(panels.displays) == ["setosa", "versicolor", "virginica"]
     with pytest.raises(ValueError, match="ax must be a sequence of 3 axes, one for each class"):
-        drawn(name, fitted, 3, ax=Figure().add_subplot())
+        drawn(name, fitted, "each", ax=Figure().add_subplot())
     again = panels.plot()
     assert again is panels
     assert len(again.figure_.axes) >= 3
 
 
 def test_panels_are_the_binary_problems(fitted):
-    model = fitted[3][2]
-    panels = drawn("WallsDisplay", fitted, 3)
+    model = fitted["each"][2]
+    panels = drawn("WallsDisplay", fitted, "each")
     for display, run in zip(panels.displays.values(), model.billiard_, strict=True):
         np.testing.assert_array_equal(display.y, run.y)
         shares = np.abs(run.impulse_center)
         np.testing.assert_allclose(display.impulse, shares / shares.sum())
 
 
+def test_a_joint_billiard_is_one_picture(fitted):
+    model = fitted[3][2]
+    run = model.billiard_
+    display = drawn("WallsDisplay", fitted, 3)
+    shares = np.abs(run.impulse_center).sum(axis=0) / 2  # of the own class and of the others
+    np.testing.assert_allclose(display.impulse, shares / shares.sum(), rtol=1e-6)
+    np.testing.assert_allclose(display.hits, run.hits.sum(axis=0) / run.hits.sum())
+    words = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert {f"contribution, y = {name}" for name in model.classes_} <= set(words)
+    with pytest.raises(ValueError, match="label must be None for a single billiard; got 'setosa'"):
+        drawn("WallsDisplay", fitted, 3, label="setosa")
+    with pytest.raises(ValueError, match="two classes for a picture on the sphere; got 3 classes"):
+        drawn("BilliardDisplay", fitted, 3, view="sphere")
+    # Without any label noise known, all rates are possible: the mean at the largest is known.
+    evidence = drawn("EvidenceDisplay", fitted, 3, tol=1.0, random_state=SEED)
+    assert evidence.label_noise[0] == pytest.approx(2 / 3)
+    assert evidence.mean_violations[0] == pytest.approx(50 * 2 / 3, rel=0.1)
+
+
 def test_training_errors_of_the_draws(fitted):
     """The shares are those of the draws' decisions at the training examples."""
     _, y, model = fitted[2]
     display = drawn("OnionDisplay", fitted, 2)
-    functions = model.kernel_(model.X_fit_) @ model.billiard_.draws.reshape(-1, len(y)).T
+    gram = model.posterior_.kernel(model.X_fit_, model.X_fit_)
+    functions = gram @ model.billiard_.draws.reshape(-1, len(y)).T
     functions += model.posterior_.offset * model.billiard_.draws.reshape(-1, len(y)).sum(axis=1)
     wrong = (functions > 0) != (y == 1)[:, None]
     errors = wrong[y == 0].sum(axis=0), wrong[y == 1].sum(axis=0)

@@ -64,7 +64,7 @@ def test_the_ladder_of_a_classifier():
     assert abs(found.value - drawn.value) < 5 * np.hypot(found.error, drawn.error)
     with pytest.raises(ValueError, match="method must be one of"):
         model.evidence(method="guess")
-    three = model.fit(X, np.arange(30) % 3)
+    three = model.set_params(multiclass="one_vs_rest").fit(X, np.arange(30) % 3)
     with pytest.raises(ValueError, match="label must be one of the classes"):
         plotting.EvidenceDisplay.from_estimator(three, label=3)
     drawn = plotting.EvidenceDisplay.from_estimator(

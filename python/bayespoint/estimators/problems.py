@@ -1,4 +1,4 @@
-"""The binary problems of a fit."""
+"""The problems of a fit: two classes, each class against the rest, or all jointly."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayespoint import kernels
 from bayespoint.base.linalg import Factor, factorize
-from bayespoint.base.validation import Floats, Labels
+from bayespoint.base.validation import Floats
 from bayespoint.engine import distributed, sampling
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
@@ -20,6 +21,7 @@ from bayespoint.estimators import tasks
 from bayespoint.estimators.advice import infeasible_advice
 from bayespoint.estimators.progress import PERCENT, Advance, Progress
 from bayespoint.estimators.refine import Continuation
+from bayespoint.posterior.joint import JointPosterior
 from bayespoint.posterior.predictive import BinaryPosterior
 from bayespoint.results import BilliardResult
 
@@ -31,14 +33,17 @@ _SINGLE_SOFTNESS = 5e-5
 
 
 @dataclass(frozen=True, eq=False)
-class BinaryProblem:
-    """Two classes, or one class against the rest, and the posterior found for them."""
+class TrainingProblem:
+    """The labels that one billiard has to satisfy, and the posterior found for them.
+
+    They are of two classes, of one class against the rest, or of several classes jointly.
+    """
 
     name: str
     """Name of its billiard in reports of progress."""
 
-    y: Labels
-    """(m,) Labels, -1 and +1."""
+    y: NDArray[np.integer]
+    """(m,) Labels: -1 and +1, or indices of several classes."""
 
     softness: Floats
     """(m,) Softness of each example."""
@@ -47,10 +52,19 @@ class BinaryProblem:
     """Constant that is added to all kernel values."""
 
     label_noise: tuple[float, float] = (0.0, 0.0)
-    """Probability of a wrong label for truly negative and for truly positive examples."""
+    """Probability of a wrong label for truly negative and for truly positive examples; for several
+    classes both are the same."""
 
-    posterior: BinaryPosterior | None = None
+    posterior: BinaryPosterior | JointPosterior | None = None
     """The posterior; None before the fit, and for classifiers without one."""
+
+    n_classes: int = 2
+    """Number of classes."""
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether the labels are of several classes jointly."""
+        return self.n_classes > 2
 
     @property
     def result(self) -> BilliardResult:
@@ -62,18 +76,26 @@ class BinaryProblem:
         return self.posterior.result
 
     @property
-    def transparency(self) -> tuple[float, float]:
-        """P(label | other class) / P(label | own class) for the labels -1 and +1."""
+    def rate(self) -> float | tuple[float, float]:
+        """The label noise as :func:`bayespoint.engine.evidence.evidence` takes it."""
+        return self.label_noise[0] if self.is_joint else self.label_noise
+
+    @property
+    def transparency(self) -> float | tuple[float, float]:
+        """P(label | another class) / P(label | own class), of two classes for -1 and +1."""
         first, second = self.label_noise
+        if self.is_joint:
+            return first / ((self.n_classes - 1) * (1 - first))
         return second / (1 - first), first / (1 - second)
 
     def over(self, gram: Floats, *, inverse: Any = None) -> Problem:
         """Return the problem with its kernel matrix, the argument of the engine's functions."""
-        return Problem(gram, self.y, self.softness, self.offset, inverse)
+        return Problem(gram, self.y, self.softness, self.offset, inverse, n_classes=self.n_classes)
 
-    def with_result(self, result: BilliardResult, rank: int, calibration: float) -> BinaryProblem:
+    def with_result(self, result: BilliardResult, rank: int, calibration: float) -> TrainingProblem:
         """Return the problem with its posterior."""
-        return replace(self, posterior=BinaryPosterior(self.y, result, rank, calibration))
+        kind = JointPosterior if self.is_joint else BinaryPosterior
+        return replace(self, posterior=kind(self.y, result, rank, calibration))
 
 
 def factored(
@@ -96,7 +118,7 @@ def factored(
 
 
 def sample_each(
-    problems: Sequence[BinaryProblem],
+    problems: Sequence[TrainingProblem],
     over: Sequence[Problem],
     settings: SampleSettings,
     *,
@@ -144,7 +166,7 @@ def sample_each(
             progress.tell(
                 f"{problem.name}: {int(result.bounces.sum())} bounces, {progress.seconds()}: "
                 f"center_error {result.center_error:.2g} rad (tol {tol:.2g}), "
-                f"the walls of {len(result.support)} of {len(result.hits)} examples were hit"
+                f"the walls of {len(result.support)} of {len(result.y)} examples were hit"
             )
     return results
 
@@ -157,7 +179,9 @@ def _compact(result: BilliardResult, problem: Problem) -> BilliardResult:
     """
     if problem.softness.min() < _SINGLE_SOFTNESS * float(problem.gram.diagonal().mean()):
         return result
-    return replace(result, draws=result.draws.astype(np.float32))
+    # Of several classes, rounded coefficients sum to zero as those do from which a run continues.
+    draws = problem.from_planes(problem.to_planes(result.draws.astype(np.float32)))
+    return replace(result, draws=draws)
 
 
 def _percents(advance: Advance, tol: float) -> Callable[[Mapping[str, Any]], None]:
@@ -179,7 +203,7 @@ def _percents(advance: Advance, tol: float) -> Callable[[Mapping[str, Any]], Non
     return callback
 
 
-def over_training(problems: Sequence[BinaryProblem], kernel: Any, inputs: Any) -> list[Problem]:
+def over_training(problems: Sequence[TrainingProblem], kernel: Any, inputs: Any) -> list[Problem]:
     """Return the problems of a fit with their kernel matrix, recomputed or itself the inputs."""
     first = problems[0]
     matrix, _ = kernels.training_gram(kernel, inputs, first.offset, first.softness)

@@ -1,0 +1,535 @@
+//! Several classes: the Gram matrix of the walls between the class of each example and every other class.
+//!
+//! The weight vectors of C classes together form one vector w = (w_1, ..., w_C). Example i, labeled y, is satisfied where
+//! `<w_y, φ_i> > <w_c, φ_i>` for all c ≠ y: by C - 1 planes through the origin with the normals
+//! `ψ_ic = (e_y - e_c) ⊗ φ_i`. They span the space of all w with Σ_c w_c = 0, and a function that all classes share changes
+//! no label. Their inner products are
+//!
+//! ```text
+//! <ψ_ic, ψ_jd> = K_ij <e_{y_i} - e_c, e_{y_j} - e_d>,
+//! ```
+//!
+//! so the walls of several classes are those of a matrix of m (C - 1) planes, all with label +1, whose rows are multiples of
+//! rows of K. Offset and softness of K are inside.
+
+#![allow(
+    clippy::inline_always,
+    reason = "vector code must end up in the function compiled for its instruction set"
+)]
+
+use std::sync::Arc;
+
+use pulp::Arch;
+
+use super::source::{Row, Source, Values};
+use super::{Features, Gram};
+use crate::base::{Control, Error, Result, memory};
+use crate::simd::{Entry, Kick, NextWall, Precision, pass};
+
+/// The planes of m examples of C classes, and the vectors that belong to them: one number for each plane, or one for each
+/// class and example.
+///
+/// Planes are ordered by columns. A column has one plane for each example, the examples sorted by their classes; in column s it
+/// is the plane between their class y and class s, or s + 1 from s = y on. A row of the matrix is then a row of K times
+/// constants that change only from class to class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Planes {
+    n_classes: usize,
+    /// The class of each example, shape (m,).
+    labels: Vec<usize>,
+    /// The examples sorted by class, shape (m,).
+    order: Vec<usize>,
+    /// The place of each example in `order`.
+    places: Vec<usize>,
+    /// Where each class begins in `order`, shape (C + 1,).
+    begins: Vec<usize>,
+    /// Whether the examples are given in the order of their classes.
+    is_sorted: bool,
+}
+
+impl Planes {
+    /// Labels must be below `n_classes`, which is at least 2.
+    pub fn new(labels: &[usize], n_classes: usize) -> Self {
+        let mut order: Vec<usize> = (0..labels.len()).collect();
+        order.sort_by_key(|&i| labels[i]);
+        let mut places = vec![0; labels.len()];
+        order.iter().enumerate().for_each(|(place, &i)| places[i] = place);
+        let begins = (0..=n_classes).map(|c| order.partition_point(|&i| labels[i] < c)).collect();
+        let is_sorted = order.is_sorted();
+        Self { n_classes, labels: labels.to_vec(), order, places, begins, is_sorted }
+    }
+
+    /// Number of planes, m (C - 1).
+    pub fn len(&self) -> usize {
+        self.examples() * (self.n_classes - 1)
+    }
+
+    /// Number of examples m.
+    pub fn examples(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Number of classes C.
+    pub fn n_classes(&self) -> usize {
+        self.n_classes
+    }
+
+    /// The class of each example, shape (m,).
+    pub fn labels(&self) -> &[usize] {
+        &self.labels
+    }
+
+    /// A number below m for the example of a plane, the same for all of its planes: its place in the order of classes.
+    #[inline]
+    pub fn place(&self, plane: usize) -> usize {
+        plane % self.examples()
+    }
+
+    /// The example of a plane, its class and the other class.
+    pub fn of(&self, plane: usize) -> (usize, usize, usize) {
+        let column = plane / self.examples();
+        let example = self.order[plane - column * self.examples()];
+        let own = self.labels[example];
+        (example, own, column + usize::from(column >= own))
+    }
+
+    /// `<e_{y_i} - e_c, e_{y_j} - e_d>` of two planes.
+    fn factor(&self, (own, other): (usize, usize), (y, d): (usize, usize)) -> f64 {
+        let v =
+            |class: usize| f64::from(u8::from(class == own)) - f64::from(u8::from(class == other));
+        v(y) - v(d)
+    }
+
+    /// Returns the dual coefficients of each class, shape (C, m), whose sum over the classes is zero, from those of the planes:
+    /// `w = Σ a_ic ψ_ic` has those with `w_c = -Σ a_ic φ_i` over the examples of other classes, and so on.
+    pub fn class_duals(&self, duals: &[f64]) -> Vec<Vec<f64>> {
+        let m = self.examples();
+        let mut classes = vec![vec![0.0; m]; self.n_classes];
+        for (plane, &a) in duals.iter().enumerate() {
+            let (example, own, other) = self.of(plane);
+            classes[own][example] += a;
+            classes[other][example] = 0.0 - a;
+        }
+        classes
+    }
+
+    /// Returns the dual coefficients of the planes from those of the classes, shape (C, m). What all classes share is taken off.
+    pub fn plane_duals(&self, classes: &[Vec<f64>]) -> Vec<f64> {
+        let means = self.means(classes);
+        let dual = |plane| {
+            let (example, _, other) = self.of(plane);
+            means[example] - classes[other][example]
+        };
+        (0..self.len()).map(dual).collect()
+    }
+
+    /// Returns the values of each class at the examples, shape (C, m), whose sum over the classes is zero, from the plane
+    /// coordinates, which are the leads of the examples' own classes over the others.
+    pub fn class_fields(&self, field: &[f64]) -> Vec<Vec<f64>> {
+        let m = self.examples();
+        let mut classes = vec![vec![0.0; m]; self.n_classes];
+        for (plane, &f) in field.iter().enumerate() {
+            let (example, own, _) = self.of(plane);
+            classes[own][example] += f / self.n_classes as f64;
+        }
+        for (plane, &f) in field.iter().enumerate() {
+            let (example, own, other) = self.of(plane);
+            classes[other][example] = classes[own][example] - f;
+        }
+        classes
+    }
+
+    /// Returns the plane coordinates from the values of each class at the examples, shape (C, m).
+    pub fn plane_field(&self, classes: &[Vec<f64>]) -> Vec<f64> {
+        let mut field = vec![0.0; self.len()];
+        self.write_plane_field(classes, &mut field);
+        field
+    }
+
+    fn write_plane_field(&self, classes: &[Vec<f64>], field: &mut [f64]) {
+        for (plane, f) in field.iter_mut().enumerate() {
+            let (example, own, other) = self.of(plane);
+            *f = classes[own][example] - classes[other][example];
+        }
+    }
+
+    fn means(&self, classes: &[Vec<f64>]) -> Vec<f64> {
+        let share = (self.n_classes as f64).recip();
+        let mean = |i| classes.iter().map(|class: &Vec<f64>| class[i]).sum::<f64>() * share;
+        (0..self.examples()).map(mean).collect()
+    }
+}
+
+/// The rows of the planes, made of those of the examples.
+#[derive(Debug)]
+pub(crate) struct Classes<'a> {
+    pub(super) gram: Gram<'a>,
+    pub(super) planes: Arc<Planes>,
+}
+
+impl<'a> Classes<'a> {
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for a label that is not one of at least two classes, for as many labels as rows.
+    pub fn new(gram: Gram<'a>, labels: &[usize], n_classes: usize) -> Result<Self> {
+        if labels.len() != gram.len() {
+            let got = format!("{} labels", labels.len());
+            return Err(Error::invalid("labels", got, "one per row of gram"));
+        }
+        if n_classes < 2 {
+            return Err(Error::invalid("n_classes", n_classes, "at least 2"));
+        }
+        if let Some(bad) = labels.iter().find(|y| **y >= n_classes) {
+            return Err(Error::invalid("labels", bad, "in 0, ..., n_classes - 1"));
+        }
+        memory::check_vectors(n_classes, labels.len())?;
+        Ok(Self { gram, planes: Arc::new(Planes::new(labels, n_classes)) })
+    }
+
+    /// Writes the row of a plane's example in the order of the classes, with offset and softness.
+    fn sort(&self, arch: Arch, plane: usize, sorted: &mut [f64]) {
+        let planes = &*self.planes;
+        let (example, ..) = planes.of(plane);
+        let offset = self.gram.offset();
+        match self.gram.row(example).values() {
+            Values::Doubles(entries) => planes.sort(arch, entries, offset, sorted),
+            Values::Singles(entries) => planes.sort(arch, entries, offset, sorted),
+        }
+        sorted[planes.places[example]] = self.gram.diagonal(example);
+    }
+
+    /// As [`pass::advance`] for all planes, column by column, which needs only one column of the rows at a time. `kicks` are
+    /// planes and multiples of their rows.
+    pub fn advance(
+        &self,
+        arch: Arch,
+        (f, g): (&mut [f64], &mut [f64]),
+        rotation: (f64, f64),
+        kicks: &[(usize, f64)],
+        scratch: &mut Vec<f64>,
+    ) -> NextWall {
+        let planes = &*self.planes;
+        let (m, n) = (planes.examples(), planes.n_classes);
+        scratch.resize((kicks.len() + 1) * m + n * kicks.len(), 0.0);
+        let (row, rest) = scratch.split_at_mut(m);
+        let (sorted, factors) = rest.split_at_mut(kicks.len() * m);
+        for (&(plane, _), sorted) in kicks.iter().zip(sorted.chunks_exact_mut(m)) {
+            self.sort(arch, plane, sorted);
+        }
+        let mut column_row = ColumnRow::new(planes, kicks, (sorted, row, factors));
+        let mut first = NextWall::NONE;
+        let columns = f.chunks_exact_mut(m).zip(g.chunks_exact_mut(m)).enumerate();
+        for (column, (f, g)) in columns {
+            let wall = if kicks.is_empty() {
+                pass::advance::<f64>(arch, f, g, rotation, &[], 0.0)
+            } else {
+                let kick = Kick { scale: 1.0, row: column_row.at(arch, column) };
+                pass::advance(arch, f, g, rotation, &[kick], 0.0)
+            };
+            if wall.before(&first) {
+                first = NextWall { plane: column * m + wall.plane, ..wall };
+            }
+        }
+        first
+    }
+}
+
+/// One column after the other of a sum of multiples of rows of planes.
+struct ColumnRow<'a> {
+    planes: &'a Planes,
+    /// The classes of the planes, own and other, and the multiples of their rows.
+    kicks: [(usize, usize, f64); 2],
+    /// The sorted rows of their examples, one after the other.
+    sorted: &'a [f64],
+    /// The column.
+    row: &'a mut [f64],
+    /// The factors of the rows in the column, for each class one after the other.
+    factors: &'a mut [f64],
+}
+
+impl<'a> ColumnRow<'a> {
+    /// Takes planes and multiples of their rows, and arrays as above.
+    fn new(
+        planes: &'a Planes,
+        given: &[(usize, f64)],
+        (sorted, row, factors): (&'a [f64], &'a mut [f64], &'a mut [f64]),
+    ) -> Self {
+        let mut kicks = [(0, 0, 0.0); 2];
+        for (kick, &(plane, scale)) in kicks.iter_mut().zip(given) {
+            let (_, own, other) = planes.of(plane);
+            *kick = (own, other, scale);
+        }
+        // NaN is no factor.
+        factors.fill(f64::NAN);
+        Self { planes, kicks, sorted, row, factors }
+    }
+
+    /// Returns a column. Only the classes of examples whose factors differ from the last column's are written: most columns are
+    /// those of walls between other classes.
+    fn at(&mut self, arch: Arch, column: usize) -> &[f64] {
+        let Self { planes, kicks, sorted, ref mut row, ref mut factors } = *self;
+        let m = planes.examples();
+        let width = factors.len() / planes.n_classes;
+        for (y, factors) in factors.chunks_exact_mut(width).enumerate() {
+            let behind = column + usize::from(column >= y);
+            let mut is_new = false;
+            for ((own, other, scale), old) in kicks.into_iter().zip(&mut *factors) {
+                let factor = scale * planes.factor((own, other), (y, behind));
+                is_new |= factor.to_bits() != old.to_bits();
+                *old = factor;
+            }
+            if !is_new {
+                continue;
+            }
+            let class = planes.begins[y]..planes.begins[y + 1];
+            let row = &mut row[class.clone()];
+            match *factors {
+                [factor] => {
+                    let sorted = &sorted[class];
+                    arch.dispatch(
+                        #[inline(always)]
+                        || row.iter_mut().zip(sorted).for_each(|(x, k)| *x = factor * k),
+                    );
+                }
+                [one, two] => {
+                    let pairs = sorted[class.clone()].iter().zip(&sorted[m..][class]);
+                    arch.dispatch(
+                        #[inline(always)]
+                        || row.iter_mut().zip(pairs).for_each(|(x, (k, l))| *x = one * k + two * l),
+                    );
+                }
+                _ => unreachable!("an event changes the direction along two planes at most"),
+            }
+        }
+        self.row
+    }
+}
+
+impl Planes {
+    /// Copies a row of K in the order of the classes.
+    fn sort<E: Entry>(&self, arch: Arch, entries: &[E], offset: f64, sorted: &mut [f64]) {
+        arch.dispatch(
+            #[inline(always)]
+            || {
+                if self.is_sorted {
+                    for (x, &entry) in sorted.iter_mut().zip(entries) {
+                        *x = entry.into() + offset;
+                    }
+                } else {
+                    for (x, &i) in sorted.iter_mut().zip(&self.order) {
+                        *x = entries[i].into() + offset;
+                    }
+                }
+            },
+        );
+    }
+}
+
+impl Source for Classes<'_> {
+    fn row(&self, plane: usize) -> Row<'_> {
+        let (planes, arch) = (&*self.planes, self.gram.arch());
+        let mut sorted = vec![0.0; planes.examples()];
+        self.sort(arch, plane, &mut sorted);
+        let (mut column, mut factors) = (sorted.clone(), vec![0.0; planes.n_classes]);
+        let arrays = (&*sorted, &mut *column, &mut *factors);
+        let mut columns = ColumnRow::new(planes, &[(plane, 1.0)], arrays);
+        let mut row = Vec::with_capacity(planes.len());
+        for column in 0..planes.n_classes - 1 {
+            row.extend_from_slice(columns.at(arch, column));
+        }
+        Row::Shared(row.into())
+    }
+
+    fn entry(&self, i: usize, j: usize) -> f64 {
+        let (one, own, other) = self.planes.of(i);
+        let (two, y, d) = self.planes.of(j);
+        self.planes.factor((own, other), (y, d)) * self.gram.entry(one, two)
+    }
+
+    fn entry_of_read_row(&self, i: usize, j: usize) -> f64 {
+        self.entry(i, j)
+    }
+
+    fn multiply(
+        &self,
+        _arch: Arch,
+        duals: &[&[f64]],
+        out: &mut [&mut [f64]],
+        precision: Precision,
+        control: &Control,
+    ) -> Result<()> {
+        let classes: Vec<Vec<Vec<f64>>> =
+            duals.iter().map(|duals| self.planes.class_duals(duals)).collect();
+        let mut fields = classes.clone();
+        {
+            let duals: Vec<&[f64]> = classes.iter().flatten().map(Vec::as_slice).collect();
+            let mut out: Vec<&mut [f64]> =
+                fields.iter_mut().flatten().map(Vec::as_mut_slice).collect();
+            self.gram.multiply(&duals, &mut out, precision, control)?;
+        }
+        for (classes, out) in fields.iter().zip(out) {
+            self.planes.write_plane_field(classes, out);
+        }
+        Ok(())
+    }
+
+    fn combination(&self, dual: &[f64], control: &Control) -> Option<Result<Vec<f64>>> {
+        let classes = self.planes.class_duals(dual);
+        let fields: Result<Vec<_>> =
+            classes.iter().map(|dual| self.gram.combination(dual, control)).collect();
+        Some(fields.map(|fields| self.planes.plane_field(&fields)))
+    }
+
+    fn submatrix(&self, chosen: &[usize]) -> Arc<dyn Source> {
+        Arc::new(super::dense::Dense::of(chosen.len(), |i, j| self.entry(chosen[i], chosen[j])))
+    }
+
+    fn is_in_memory(&self) -> bool {
+        self.gram.is_in_memory()
+    }
+
+    fn features(&self) -> Option<Features<'_>> {
+        None
+    }
+
+    fn classes(&self) -> Option<&Classes<'_>> {
+        Some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn labels() -> impl Strategy<Value = (Vec<usize>, usize)> {
+        (2usize..6, 1usize..14).prop_flat_map(|(n, m)| {
+            (prop::collection::vec(0..n, m), any::<bool>()).prop_map(move |(mut y, sorted)| {
+                if sorted {
+                    y.sort_unstable();
+                }
+                (y, n)
+            })
+        })
+    }
+
+    proptest! {
+        /// Rows, entries and products are those of explicit feature vectors e_y ⊗ φ - e_c ⊗ φ.
+        #[test]
+        fn rows_are_those_of_explicit_vectors(
+            (labels, n) in labels(),
+            values in prop::collection::vec(-1.0..1.0f64, 14 * 4),
+            duals in prop::collection::vec(-1.0..1.0f64, 14 * 5),
+            offset in prop_oneof![Just(0.0), Just(1.5)],
+            singles in any::<bool>(),
+        ) {
+            let (m, d) = (labels.len(), 3);
+            let point = |i: usize| &values[i * 4..i * 4 + d];
+            let softness: Vec<f64> = (0..m).map(|i| 0.3 + values[i * 4 + d].abs()).collect();
+            let matrix: Vec<f64> = (0..m * m)
+                .map(|k| point(k / m).iter().zip(point(k % m)).map(|(a, b)| a * b).sum())
+                .collect();
+            #[allow(clippy::cast_possible_truncation, reason = "rounds to singles")]
+            let narrow: Vec<f32> = matrix.iter().map(|&x| x as f32).collect();
+            let matrix: Vec<f64> =
+                if singles { narrow.iter().map(|&x| f64::from(x)).collect() } else { matrix };
+            let inner = if singles {
+                Gram::new(&narrow, offset, softness.clone())
+            } else {
+                Gram::new(&matrix, offset, softness.clone())
+            };
+            let gram = Gram::of_classes(inner.expect("a matrix"), &labels, n).expect("planes");
+            let planes = gram.planes().expect("classes");
+            let size = m * (n - 1);
+            prop_assert_eq!((gram.len(), planes.examples(), planes.n_classes()), (size, m, n));
+            prop_assert!(gram.offset() == 0.0 && gram.softness().iter().all(|x| *x == 0.0));
+            prop_assert_eq!(gram.is_single(), singles);
+            // K with offset and softness, times the inner product of the vectors of classes.
+            let dense = |p: usize, q: usize| {
+                let ((i, y, c), (j, z, d)) = (planes.of(p), planes.of(q));
+                let own = if i == j { softness[i] } else { 0.0 };
+                let k = |a: usize, b: usize| f64::from(i32::from(a == b));
+                (matrix[i * m + j] + offset + own) * (k(y, z) - k(y, d) - k(c, z) + k(c, d))
+            };
+            for p in 0..size {
+                let (i, y, c) = planes.of(p);
+                prop_assert!(y == labels[i] && c != y && c < n && planes.place(p) < m);
+                let row = gram.shifted_row(p);
+                for q in 0..size {
+                    prop_assert!((row[q] - dense(p, q)).abs() < 1e-13, "{p} {q}");
+                    // Zeros may differ in their sign.
+                    for same in [gram.entry(p, q), gram.entry(q, p)] {
+                        prop_assert_eq!(row[q].to_bits(), (same + 0.0).to_bits());
+                    }
+                }
+            }
+            // The pass by columns is the one over whole rows.
+            let classes = gram.classes().expect("classes");
+            let mut scratch = Vec::new();
+            let rotation = (0.9f64.cos(), 0.9f64.sin());
+            let rows: Vec<Vec<f64>> = (0..size).map(|p| gram.shifted_row(p)).collect();
+            for kicks in [&[][..], &[(0, 0.3)], &[(size - 1, 0.3), (size / 2, -0.2)]] {
+                let mut own = (duals[..size].to_vec(), duals[14 * 5 - size..].to_vec());
+                let mut whole = own.clone();
+                let (f, g) = (&mut own.0, &mut own.1);
+                let wall = classes.advance(gram.arch(), (f, g), rotation, kicks, &mut scratch);
+                let rows: Vec<Kick<'_>> =
+                    kicks.iter().map(|&(p, scale)| Kick { scale, row: &rows[p] }).collect();
+                let other =
+                    pass::advance_plain(&mut whole.0, &mut whole.1, rotation, &rows, 0.0);
+                prop_assert!((wall.angle() - other.angle()).abs() < 1e-7, "{wall:?} {other:?}");
+                for i in 0..size {
+                    prop_assert!((own.0[i] - whole.0[i]).abs() < 1e-13);
+                    prop_assert!((own.1[i] - whole.1[i]).abs() < 1e-13);
+                }
+            }
+            // Products class by class, of all rows or of few.
+            let dual = &duals[..size];
+            let exact: Vec<f64> =
+                (0..size).map(|p| (0..size).map(|q| dense(p, q) * dual[q]).sum()).collect();
+            let mut field = vec![0.0; size];
+            let control = Control::new();
+            for precision in [Precision::Plain, Precision::Compensated] {
+                gram.multiply(&[dual], &mut [&mut field], precision, &control).expect("a product");
+                prop_assert!(field.iter().zip(&exact).all(|(a, b)| (a - b).abs() < 1e-12));
+            }
+            let sum = gram.combination(dual, &control).expect("a product");
+            prop_assert!(sum.iter().zip(&exact).all(|(a, b)| (a - b).abs() < 1e-12));
+            // There and back; what all classes share is taken off.
+            let mut classes = planes.class_duals(dual);
+            for i in 0..m {
+                prop_assert!(classes.iter().map(|class| class[i]).sum::<f64>().abs() < 1e-13);
+                classes.iter_mut().for_each(|class| class[i] += 0.7);
+            }
+            let back = planes.plane_duals(&classes);
+            prop_assert!(back.iter().zip(dual).all(|(a, b)| (a - b).abs() < 1e-13));
+            let fields = planes.class_fields(&exact);
+            prop_assert!((0..m).all(|i| fields.iter().map(|f| f[i]).sum::<f64>().abs() < 1e-12));
+            let back = planes.plane_field(&fields);
+            prop_assert!(back.iter().zip(&exact).all(|(a, b)| (a - b).abs() < 1e-12));
+            // The part of some planes.
+            let chosen: Vec<usize> = (0..size).step_by(2).collect();
+            let part = gram.submatrix(&chosen);
+            for (a, &p) in chosen.iter().enumerate() {
+                for (b, &q) in chosen.iter().enumerate() {
+                    prop_assert!((part.entry(a, b) - gram.entry(p, q)).abs() <= 0.0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn labels_that_do_not_fit_are_errors() {
+        let identity = [1.0, 0.0, 0.0, 1.0];
+        let gram = || Gram::new(&identity, 0.0, vec![0.0; 2]).expect("a matrix");
+        for (labels, n, name) in
+            [(&[0, 1, 2][..], 3, "labels"), (&[0, 3], 3, "labels"), (&[0, 0], 1, "n_classes")]
+        {
+            match Gram::of_classes(gram(), labels, n) {
+                Err(Error::Invalid { name: found, .. }) => assert_eq!(found, name),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}

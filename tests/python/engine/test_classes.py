@@ -1,0 +1,464 @@
+"""Several classes: shapes, exactness against other samplers, and what is refused."""
+
+import math
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from scipy import special
+from scipy.linalg import cho_factor, cho_solve, cholesky
+
+from bayespoint import InfeasibleError, VersionSpace
+from bayespoint.dynamics import Scattered
+from bayespoint.engine import evidence, sampling
+from bayespoint.engine.problem import Problem
+from bayespoint.engine.settings import SampleSettings
+from bayespoint.kernels import RBF
+from helpers import seed
+
+
+def rbf(x, z, length=1.0):
+    return np.exp(-0.5 * ((x[:, None] - z[None]) ** 2).sum(-1) / length**2)
+
+
+def taught(m, n, index, *, softness=0.2, offset=0.0):
+    """Examples with labels of which the prior draws no others more often, and further points."""
+    rng = np.random.default_rng(seed(index))
+    x, z = rng.standard_normal((m, 2)), rng.standard_normal((4, 2))
+    gram = rbf(x, x)
+    root = np.linalg.cholesky(gram + offset + softness * np.eye(m))
+    draws = np.argmax(rng.standard_normal((3000, n, m)) @ root.T, axis=1)
+    draws = draws[[len(np.unique(y)) == n for y in draws]]  # every class is to occur
+    each, counts = np.unique(draws, axis=0, return_counts=True)
+    y = each[np.argmax(counts)]
+    return gram, y, rbf(z, x) + offset
+
+
+def matrix_of(space):
+    return space.gram + space.offset + np.diag(space.softness)
+
+
+def inner(space, a, b):
+    """Inner product of two weight vectors given by dual coefficients of shape (n_classes, m)."""
+    return float((a * (b @ matrix_of(space))).sum())
+
+
+def angle(space, a, b):
+    a, b = a / math.sqrt(inner(space, a, a)), b / math.sqrt(inner(space, b, b))
+    return 2 * math.asin(min(1.0, math.sqrt(max(0.0, inner(space, a - b, a - b))) / 2))
+
+
+def mean_and_error(values, blocks=40):
+    """Mean of an array of shape (draws, ...) and its standard error from blocks."""
+    means = np.stack([part.mean(axis=0) for part in np.array_split(values, blocks)])
+    return means.mean(axis=0), means.std(axis=0, ddof=1) / math.sqrt(blocks)
+
+
+def prior(gram, softness, offset, n, k, rng):
+    """Dual coefficients of draws from the prior, (k, n, m), without a common part."""
+    root = np.linalg.cholesky(gram + offset + softness * np.eye(len(gram)))
+    xi = rng.standard_normal((k, n, len(gram)))
+    xi -= xi.mean(axis=1, keepdims=True)
+    return np.linalg.solve(root.T, xi.reshape(-1, len(gram)).T).T.reshape(xi.shape)
+
+
+# --- exactness -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "softness", "offset", "noise"),
+    [(6, 3, 0.3, 0.0, 0.0), (5, 4, 0.0, 1.0, 0.0), (7, 3, 0.1, 1.0, 0.2), (6, 4, 0.2, 0.0, 0.1)],
+)
+def test_draws_votes_and_evidence_are_those_of_the_prior(m, n, softness, offset, noise):
+    gram, y, k_star = taught(m, n, m * n, softness=softness, offset=offset)
+    space = VersionSpace(gram, y, softness=softness, offset=offset)
+    rng = np.random.default_rng(seed(1))
+    kappa = noise / ((n - 1) * (1 - noise))
+    duals = prior(gram, softness, offset, n, 400_000, rng)
+    values = duals @ matrix_of(space)
+    violated = (np.argmax(values, axis=1) != y).sum(axis=1)
+    weights = kappa**violated if kappa else (violated == 0).astype(float)
+    votes = np.argmax(duals @ k_star.T, axis=1)[:, :, None] == np.arange(n)
+
+    def average(x):
+        top, of_top = mean_and_error(weights.reshape(-1, *[1] * (x.ndim - 1)) * x)
+        z, of_z = mean_and_error(weights)
+        # What was never seen is not impossible.
+        least = (weights @ weights) / weights.sum() ** 2
+        return top / z, of_top / z + np.abs(top) * of_z / z**2 + least
+
+    result = space.sample(
+        length=3000.0, n_draws=4000, transparency=kappa, random_state=seed(2), average="arc"
+    )
+    assert result.center.shape == (n, m)
+    assert result.draws.shape == (4, 4000, n, m)
+    assert np.abs(result.center.sum(axis=0)).max() < 1e-12
+    assert inner(space, result.center, result.center) == pytest.approx(1.0)
+    own = np.argmax(result.draws @ k_star.T, axis=2)[..., None] == np.arange(n)
+    own, of_own = mean_and_error(own.reshape(-1, 4, n).astype(float), blocks=80)
+    exact, of_exact = average(votes.astype(float))
+    assert (np.abs(own - exact) < 4.5 * np.hypot(of_own, of_exact) + 1e-3).all()
+    # The direction is independent of the length, which is that of (n - 1) m normal numbers.
+    d = (n - 1) * m
+    length = math.sqrt(2) * math.exp(special.gammaln((d + 1) / 2) - special.gammaln(d / 2))
+    exact, of_exact = average(values)
+    found = length * result.center_norm * (result.center @ matrix_of(space))
+    close = length * np.hypot(4.5 * of_exact / length, 5 * result.center_error)
+    assert (np.abs(found - exact) < close).all()
+    exact, of_exact = average(violated.astype(float))
+    assert abs(result.mean_violations - exact) <= 5 * of_exact + 0.02 * exact
+    # Evidence.
+    z, of_z = mean_and_error(weights)
+    estimate = space.evidence(noise, tol=0.05, random_state=seed(3))
+    exact = math.log(z) + m * math.log1p(-noise)
+    assert abs(estimate.value - exact) < 4 * math.hypot(estimate.error, of_z / z)
+    assert estimate.method == "integration"
+    assert len(estimate.log_share) == m + 1
+    assert estimate.mean_violations[0] == pytest.approx(m * (n - 1) / n, rel=0.1)
+
+
+def gibbs(gram, y, n, softness, steps, rng):
+    """Albert and Chib: utilities given functions and labels, functions given utilities."""
+    m = len(y)
+    factor = cho_factor(gram + softness * np.eye(m), lower=True)
+    gain = cho_solve(factor, gram).T
+    root = cholesky(gram - gain @ gram + 1e-10 * np.eye(m), lower=True)
+    f = np.zeros((n, m))
+    u = np.where(np.arange(n)[:, None] == y, 1.0, -1.0)
+    own, sd = np.arange(m), math.sqrt(softness)
+
+    def truncated(mean, low, high):
+        a, b = special.ndtr((low - mean) / sd), special.ndtr((high - mean) / sd)
+        p = a + (b - a) * rng.uniform(size=mean.shape)
+        return mean + sd * special.ndtri(np.clip(p, 1e-15, 1 - 1e-15))
+
+    kept = []
+    for step in range(steps):
+        for c in range(n):
+            others = np.where(np.arange(n)[:, None] == c, -np.inf, u).max(axis=0)
+            low = np.where(y == c, others, -np.inf)
+            high = np.where(y == c, np.inf, u[y, own])
+            u[c] = truncated(f[c], low, high)
+        f = u @ gain.T + rng.standard_normal((n, m)) @ root.T
+        if step >= steps // 10:
+            kept.append(u - u.mean(axis=0))
+    return np.stack(kept)
+
+
+def test_gibbs_sampler_agrees():
+    m, n, softness = 25, 3, 1.0
+    gram, y, _ = taught(m, n, 5, softness=softness)
+    space = VersionSpace(gram, y, softness=softness)
+    exact, error = mean_and_error(
+        gibbs(gram, y, n, softness, 20_000, np.random.default_rng(seed(6)))
+    )
+    result = space.sample(tol=0.01, random_state=seed(7))
+    d = (n - 1) * m
+    length = math.sqrt(2) * math.exp(special.gammaln((d + 1) / 2) - special.gammaln(d / 2))
+    found = length * result.center_norm * (result.center @ matrix_of(space))
+    assert (np.abs(found - exact) < 5 * np.hypot(error, length * result.center_error)).all()
+
+
+def test_two_classes_played_jointly_agree_with_the_binary_machine():
+    gram, y, _ = taught(40, 2, 8)
+    binary = VersionSpace(gram, y, softness=0.2)
+    joint = VersionSpace.over(Problem(gram, y.astype(np.int64), np.full(40, 0.2), 0.0, n_classes=2))
+    one, two = (space.sample(tol=0.01, random_state=seed(9)) for space in (binary, joint))
+    assert two.center.shape == (2, 40)
+    both = math.sqrt(0.5) * np.stack([-one.center, one.center])
+    assert angle(joint, both, two.center) < 4 * math.hypot(one.center_error, two.center_error)
+    assert two.center_norm == pytest.approx(one.center_norm, abs=0.02)
+    margin = [space.max_margin().margin for space in (binary, joint)]
+    assert margin[1] == pytest.approx(margin[0] * math.sqrt(2), rel=1e-6)
+    noise = [space.evidence(0.1, tol=0.05, random_state=seed(10)) for space in (binary, joint)]
+    assert abs(noise[0].value - noise[1].value) < 4 * math.hypot(noise[0].error, noise[1].error)
+
+
+def test_conditional_means_and_arcs_agree():
+    gram, y, _ = taught(60, 4, 11)
+    space = VersionSpace(gram, y, softness=0.2, offset=0.5)
+    smooth = space.sample(tol=0.02, random_state=seed(12))
+    arcs = space.sample(tol=0.02, average="arc", refresh="full", random_state=seed(12))
+    assert smooth.start == ("typical",) * 4
+    assert smooth.bounces.sum() < 0.6 * arcs.bounces.sum()
+    error = math.hypot(smooth.center_error, arcs.center_error)
+    assert angle(space, smooth.center, arcs.center) < 2.5 * error
+
+
+@pytest.mark.parametrize("scatter", [{"scattering": "cosine"}, {"scatterer": "auto"}])
+def test_scattered_balls_have_the_same_center(scatter):
+    gram, y, _ = taught(4, 3, 30)
+    space = VersionSpace(gram, y, softness=0.2)
+    one = space.sample(tol=0.02, random_state=seed(31))
+    two = space.sample(tol=0.02, dynamics=Scattered(**scatter), random_state=seed(31))
+    assert (two.scatterer is not None) == ("scatterer" in scatter)
+    error = math.hypot(one.center_error, two.center_error)
+    assert angle(space, one.center, two.center) < 2.5 * error
+    assert one.center_norm == pytest.approx(two.center_norm, abs=3 * error)
+
+
+# --- results ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def space():
+    gram, y, _ = taught(40, 4, 13)
+    return VersionSpace(gram, np.array(["ant", "bee", "cat", "dog"])[y], softness=0.2)
+
+
+@pytest.fixture(scope="module")
+def result(space):
+    return space.sample(tol=0.05, random_state=1)
+
+
+def test_shapes_and_labels(space, result):
+    assert space.classes.tolist() == ["ant", "bee", "cat", "dog"]
+    assert space.y.dtype == np.int64
+    assert set(space.y) == {0, 1, 2, 3}
+    assert repr(space) == "<VersionSpace: 40 examples of 4 classes>"
+    assert "examples of bee" in space._repr_html_()
+    assert repr(result).startswith("<BilliardResult: m=40, 4 classes, 4 x 100 draws")
+    own = np.arange(40)
+    for dual in (result.center, result.arc_center, result.impulse_center):
+        assert dual.shape == (4, 40)
+        assert np.abs(dual.sum(axis=0)).max() < 1e-12
+    # A wall pushes towards the class of its example.
+    others = result.impulse_center.copy()
+    others[space.y, own] = 0.0
+    assert (others <= 0).all()
+    assert (result.impulse_center[space.y, own] >= 0).all()
+    assert result.hits.shape == (4, 40)
+    assert (result.hits[space.y, own] == 0).all()
+    assert (result.hits > 0).any(axis=0).sum() == len(result.support)
+    assert result.functionals.shape == (4, 100, 16)
+    classes, examples = np.divmod(result.watched, 40)
+    assert (classes != space.y[examples]).all()
+    # The functionals are the coordinates of the watched walls, relative to their lengths.
+    values = result.draws @ matrix_of(space)
+    leads = values[:, :, space.y[examples], examples] - values[:, :, classes, examples]
+    lengths = np.sqrt(2 * np.diag(matrix_of(space))[examples])
+    np.testing.assert_allclose(result.functionals, leads / lengths, atol=1e-10)
+    assert "examples" in result._repr_html_()
+
+
+def test_margins(space, result):
+    margins = space.margins(result.draws)
+    assert margins.shape == (4, 100, 40)
+    assert (margins > 0).all()
+    values = result.center @ matrix_of(space)
+    others = np.where(np.arange(4)[:, None] == space.y, -np.inf, values).max(axis=0)
+    exact = values[space.y, np.arange(40)] - others
+    np.testing.assert_allclose(space.margins(result.center), exact, atol=1e-12)
+    assert space.contains(result.center)
+    assert not space.contains(-result.center)
+    # What all classes share changes nothing.
+    np.testing.assert_allclose(space.margins(result.center + 3.0), exact, atol=1e-9)
+    with pytest.raises(ValueError, match=r"dual_coef must have shape \(4, 40\)"):
+        space.contains(result.center[0])
+    with pytest.raises(ValueError, match=r"dual_coef must have shape \(\.\.\., 4, 40\)"):
+        space.margins(result.center.T)
+
+
+def test_same_bits_for_threads_continued_runs_and_checkpoints(space, result, tmp_path):
+    assert (space.sample(tol=0.05, n_jobs=2, random_state=1).draws == result.draws).all()
+    whole = space.sample(tol=0.02, random_state=1)
+    continued = space.sample(tol=0.02, continue_from=pickle.loads(pickle.dumps(result)))
+    assert whole.length > result.length
+    for name in ("center", "draws", "hits", "functionals"):
+        assert (getattr(whole, name) == getattr(continued, name)).all(), name
+    path = tmp_path / "run.npz"
+    once = space.sample(tol=0.05, random_state=1, checkpoint=path, every=0.0)
+    again = space.sample(tol=0.05, random_state=1, checkpoint=path)
+    assert (again.draws == once.draws).all()
+    assert (once.draws == result.draws).all()
+    gram, y, _ = taught(40, 4, 13)
+    with pytest.raises(ValueError, match="its labels differ"):
+        VersionSpace(gram, (y + 1) % 4, softness=0.2).sample(tol=0.02, continue_from=result)
+
+
+def test_starts(space, result):
+    found = space.sample(start=result.center + 1.0, tol=0.1, random_state=1)
+    assert found.start == ("given",) * 4
+    with pytest.raises(ValueError, match="start must be in version space"):
+        space.sample(start=-result.center, length=5.0)
+    with pytest.raises(ValueError, match="start must not be the zero vector"):
+        space.sample(start=np.ones((4, 40)), length=5.0)
+    with pytest.raises(ValueError, match=r"start must have shape \(4, 40\)"):
+        space.sample(start=np.ones(40), length=5.0)
+
+
+def test_progress_and_exceptions_of_a_callback_end_the_run(space):
+    seen = []
+
+    def stop(progress):
+        seen.append(progress["bounces"])
+        if len(seen) == 2:
+            raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        space.sample(length=1e7, random_state=1, callback=stop)
+    assert seen[1] > seen[0] > 0
+    assert threading.active_count() < 20
+
+
+def test_points(space):
+    found = space.max_margin()
+    assert found.dual_coef.shape == found.multipliers.shape == (4, 40)
+    assert found.margin == pytest.approx(space.margins(found.dual_coef).min())
+    assert (found.multipliers >= 0).all()
+    assert len(found.support) <= 40
+    assert found.margin == pytest.approx(found.bound, rel=1e-6)
+    assert repr(found).endswith(f"{len(found.support)} support vectors of 40>")
+    assert "40" in found._repr_html_()
+    for method in ("light_trap", "one_way", "perceptron", "max_margin"):
+        point = space.feasible_point(method, random_state=1)
+        assert point.shape == (4, 40)
+        assert space.contains(point)
+        assert inner(space, point, point) == pytest.approx(1.0)
+
+
+def test_the_margin_is_that_of_the_quadratic_program():
+    """Crammer and Singer, by a general solver."""
+    from scipy.optimize import minimize
+
+    gram, y, _ = taught(9, 3, 14)
+    space = VersionSpace(gram, y, softness=0.2)
+    own = np.arange(9)
+    matrix = matrix_of(space)
+
+    def leads(a):
+        f = a.reshape(3, 9) @ matrix
+        return np.delete((f[y, own] - f).T.ravel(), own * 3 + y) - 1.0
+
+    def square(a):
+        b = a.reshape(3, 9)
+        return 0.5 * (b * (b @ matrix)).sum(), (b @ matrix).ravel()
+
+    start = space.max_margin().dual_coef.ravel() * 5
+    solved = minimize(
+        square, start + 0.1, jac=True, constraints={"type": "ineq", "fun": leads}, method="SLSQP"
+    )
+    assert solved.success
+    assert space.max_margin().margin == pytest.approx(1 / math.sqrt(2 * solved.fun), rel=1e-4)
+
+
+def test_rows_on_demand():
+    rng = np.random.default_rng(seed(15))
+    x = rng.standard_normal((60, 3))
+    y = np.argmax(x @ rng.standard_normal((3, 3)), axis=1)
+    rows = VersionSpace.from_features(x, y, RBF(2.0), softness=0.2, offset=1.0)
+    whole = VersionSpace(RBF(2.0)(x), y, softness=0.2, offset=1.0)
+    one = rows.sample(tol=0.03, random_state=1)
+    two = whole.sample(tol=0.03, average="arc", random_state=1)
+    assert one.center.shape == (3, 60)
+    assert rows.contains(one.center)
+    apart = angle(whole, one.center, two.center)
+    assert apart < 3 * math.hypot(one.center_error, two.center_error)
+
+
+def test_singles():
+    gram, y, _ = taught(30, 3, 16)
+    narrow = gram.astype(np.float32)
+    one, two = (
+        VersionSpace(matrix, y, softness=0.2).sample(tol=0.05, random_state=1, average="arc")
+        for matrix in (narrow, narrow.astype(np.float64))
+    )
+    # Directions are drawn with another factor where entries are singles: the same law.
+    assert one.center.shape == two.center.shape == (3, 30)
+    assert one.drift < 1e-9
+
+
+def test_datatree(result):
+    pytest.importorskip("xarray")
+    tree = result.to_datatree()
+    sizes = {"chain": 4, "draw": 100, "plane": 16, "class": 4, "example": 40}
+    assert dict(tree["posterior"].sizes) == sizes
+    assert tree["sample_stats"]["center"].dims == ("class", "example")
+
+
+# --- errors ----------------------------------------------------------------------------------
+
+
+def test_contradictions():
+    gram = rbf(np.array([[0.0], [0.0], [2.0], [5.0]]), np.array([[0.0], [0.0], [2.0], [5.0]]))
+    space = VersionSpace(gram, [0, 1, 2, 1])
+    with pytest.raises(InfeasibleError, match="examples 0 and 1 alone") as caught:
+        space.sample(random_state=0)
+    error = caught.value
+    assert error.violations == 1
+    assert error.certificate.shape == (3, 4)
+    # The weights are those of the walls of examples 0 and 1 to each other's classes.
+    assert error.certificate[1, 0] == error.certificate[0, 1] == pytest.approx(0.5)
+    for method in (space.evidence, space.max_margin, space.feasible_point):
+        with pytest.raises(InfeasibleError):
+            method()
+    # Without softness such walls cannot be transparent; with it all is well.
+    with pytest.raises(ValueError, match="softness must be positive"):
+        space.sample(transparency=0.1, random_state=0)
+    soft = VersionSpace(gram, [0, 1, 2, 1], softness=0.1)
+    assert soft.contains(soft.sample(tol=0.2, random_state=0).center)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda s: s.sample(dynamics="chord"), "two classes for the dynamics of the papers"),
+        (lambda s: s.sample(dynamics="flipper"), "two classes for the dynamics of the papers"),
+        (lambda s: s.sample(transparency=(0.1, 0.2)), "two classes for a transparency"),
+        (lambda s: s.onion((1, 1)), "two classes for an onion"),
+        (lambda s: s.choose_layer((1, 1)), "two classes for an onion"),
+        (lambda s: s.max_margin(C=1.0), "two classes for a finite C"),
+        (lambda s: s.max_margin(free_bias=True), "two classes for a free bias"),
+        (lambda s: s.evidence((0.1, 0.2)), "label_noise must be one rate or an array"),
+        (lambda s: s.evidence(method="bridge"), "method must be 'integration' for more than two"),
+        (lambda s: s.log_volume(method="bridge"), "method must be 'integration' for more than"),
+    ],
+)
+def test_what_two_classes_define_is_refused(space, call, text):
+    with pytest.raises(ValueError, match=text):
+        call(space)
+
+
+def test_reweight_is_refused(space, result):
+    with pytest.raises(ValueError, match="two classes for reweight"):
+        space.reweight(result, lambda margins: margins[:, 0])
+
+
+def test_labels_of_a_problem_are_checked():
+    gram, y, _ = taught(6, 3, 17)
+    for labels, n, text in [
+        (y + 1, 3, "labels must be in 0, ..., n_classes - 1; got 3"),
+        (y - 1, 3, "labels must be in 0, ..., n_classes - 1; got -1"),
+        (y, 1, "n_classes must be at least 2"),
+    ]:
+        problem = Problem(gram, labels.astype(np.int64), np.full(6, 0.2), 0.0, n_classes=n)
+        with pytest.raises(ValueError, match=text):
+            sampling.sample(problem, SampleSettings(length=1.0))
+
+
+def test_the_error_of_an_evidence_of_zero(space, monkeypatch):
+    """Where no path enters version space, the mean of all walls bounds the margin."""
+    engine = evidence._core.evidence
+
+    def outside(*arguments, **keywords):
+        found = engine(*arguments, **keywords)
+        found["value"][:] = -np.inf
+        found["log_share"][:2] = -np.inf
+        return found
+
+    monkeypatch.setattr(evidence._core, "evidence", outside)
+    with pytest.raises(InfeasibleError, match="violated examples was 2 of 40") as caught:
+        space.evidence(tol=1.0, random_state=0)
+    error = caught.value
+    own = np.arange(40)
+    assert error.violations == 2
+    assert error.certificate.shape == (4, 40)
+    assert error.certificate.sum() == pytest.approx(1.0)
+    assert (error.certificate[space.y, own] == 0).all()
+    # The length of the combination, in units of the longest normal.
+    duals = -error.certificate
+    duals[space.y, own] = error.certificate.sum(axis=0)
+    exact = math.sqrt(inner(space, duals, duals) / (2 * np.diag(matrix_of(space)).max()))
+    assert error.margin_bound == pytest.approx(exact)
+    assert space.max_margin().margin <= exact * math.sqrt(2 * 1.2)
