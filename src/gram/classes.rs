@@ -94,7 +94,7 @@ impl Planes {
     }
 
     /// `<e_{y_i} - e_c, e_{y_j} - e_d>` of two planes.
-    fn factor(&self, (own, other): (usize, usize), (y, d): (usize, usize)) -> f64 {
+    fn factor((own, other): (usize, usize), (y, d): (usize, usize)) -> f64 {
         let v =
             |class: usize| f64::from(u8::from(class == own)) - f64::from(u8::from(class == other));
         v(y) - v(d)
@@ -274,7 +274,7 @@ impl<'a> ColumnRow<'a> {
             let behind = column + usize::from(column >= y);
             let mut is_new = false;
             for ((own, other, scale), old) in kicks.into_iter().zip(&mut *factors) {
-                let factor = scale * planes.factor((own, other), (y, behind));
+                let factor = scale * Planes::factor((own, other), (y, behind));
                 is_new |= factor.to_bits() != old.to_bits();
                 *old = factor;
             }
@@ -343,7 +343,7 @@ impl Source for Classes<'_> {
     fn entry(&self, i: usize, j: usize) -> f64 {
         let (one, own, other) = self.planes.of(i);
         let (two, y, d) = self.planes.of(j);
-        self.planes.factor((own, other), (y, d)) * self.gram.entry(one, two)
+        Planes::factor((own, other), (y, d)) * self.gram.entry(one, two)
     }
 
     fn entry_of_read_row(&self, i: usize, j: usize) -> f64 {

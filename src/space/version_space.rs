@@ -94,13 +94,11 @@ impl<'a> VersionSpace<'a> {
     ///
     /// [`Error::Invalid`] for several classes.
     pub(crate) fn check_two_classes(&self, name: &'static str, what: &str) -> Result<()> {
-        match self.planes {
-            None => Ok(()),
-            Some(_) => {
-                let wanted = "another for several classes, where it is not defined";
-                Err(Error::invalid(name, what, wanted))
-            }
+        if self.planes.is_none() {
+            return Ok(());
         }
+        let wanted = "another for several classes, where it is not defined";
+        Err(Error::invalid(name, what, wanted))
     }
 
     /// Checks that walls of this transparency do not coincide, if they are those of several classes. The weight of an example
