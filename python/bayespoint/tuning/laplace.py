@@ -42,11 +42,14 @@ costs O(C m^2), and a factor O(C m^3)."""
 _SMALLEST_STEP = 1e-3
 """Smallest step size."""
 
-_ROUNDS = 30
+_ROUNDS = 40
 """Largest number of rounds over the probabilities of random labels."""
 
 _ROUND_CHANGE = 1e-3
 """Change of these probabilities at which to stop."""
+
+_LAST_CHANGE = 0.1
+"""Largest change of these probabilities after the last round."""
 
 _SMALLEST = 1e-12
 """Smallest precision of the likelihood, which is divided by."""
@@ -201,7 +204,8 @@ def approximate(
     scaled *= scale[:, None]
     m = len(y)
     if start is None:
-        start = Mode(np.zeros((n_classes, m)), np.ones(m))
+        # From 1 the shares may stay at a maximum at which the functions explain all wrong labels.
+        start = Mode(np.zeros((n_classes, m)), np.full(m, 0.5))
     wrong = noise / (n_classes - 1)
     right = 1 - noise - wrong
     share = start.share if noise else np.ones(m)
@@ -217,8 +221,9 @@ def approximate(
         if change < _ROUND_CHANGE:
             break
         share = following
-    else:
-        converged = False
+    else:  # the rounds may end slowly, at a bound that is hardly larger
+        share = found.mode.share
+        converged = converged and change < _LAST_CHANGE
     value, by_noise = found.value, np.zeros(2)
     if noise:
         random = 1 - share

@@ -357,6 +357,7 @@ class _Objective:
             gradient = []
             for k, name in enumerate(own):
                 if name in derivatives:
+                    assert found.by_gram is not None
                     slope = derivatives[name]
                     gradient.append(float(np.vdot(found.by_gram, slope)))
                     if self.relative(examples):  # its ratio to the variance is what stays
@@ -527,6 +528,8 @@ def tune(
             f"{kernel!r} did so at none of {len(objective.tried)} settings tried"
         )
     tuned, _, found_softness, noise = objective.unpack(best.theta, best.noisy, examples)
+    if softness is not None:
+        found_softness = softness
     if best.noisy:  # a rate at its lower bound counts as 0
         noise = tuple(rate if rate > _RATES[0] * 1.01 else 0.0 for rate in noise)  # type: ignore[assignment]
     tried = np.array(objective.tried)
