@@ -27,7 +27,7 @@ class Search(Savable):
     """Label noise of the negative and of the positive class, of the best evidence or given."""
 
     log_evidence: float
-    """The best approximate evidence in nats, of the examples used, summed over binary problems."""
+    """The best approximate evidence in nats, of the labels of the examples used."""
 
     n_examples: int
     """Number of examples used."""
