@@ -62,13 +62,13 @@ class BayesPointClassifier(
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
-    r"""Bayes point classification by billiards in version space.
+    r"""Gaussian process classification with calibrated probabilities, sampled by a billiard.
 
     The Bayes point is the center of mass of all unit weight vectors that label the training
-    examples correctly. A billiard samples these vectors. With `softness` the model is
-    Gaussian-process classification with probit noise, and the posterior is sampled without a
-    Gaussian approximation. Several classes have one latent function each, and the label is the
-    class of the largest: the posterior of all functions is sampled jointly.
+    examples correctly. A billiard samples these vectors. With `softness` the noise is probit, and
+    the posterior is sampled without a Gaussian approximation. Several classes have one latent
+    function each, and the label is the class of the largest: the posterior of all functions is
+    sampled jointly.
 
     Parameters
     ----------
@@ -1212,7 +1212,7 @@ class BayesPointClassifier(
     ) -> Self:
         """Continue the billiard where it ended, for a more accurate center.
 
-        The model does not change. New values of `n_jobs`, `verbose`, `calibration` and
+        The model does not change. New values of `n_jobs`, `verbose`, `calibration`,
         `class_weight` and `max_time` take effect; those of other settings of the billiard are
         ignored until the next fit. `fit_intercept` must be that of the fit.
 
