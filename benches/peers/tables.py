@@ -1,78 +1,335 @@
-"""The default classifier on public tables, with the features as they are: log loss, error, seconds.
+"""The default classifier beside others on public data: log loss, error, calibration, seconds.
 
-    BAYESPOINT_DATA=... python benches/peers/tables.py --splits 5
+    BAYESPOINT_DATA=... python benches/peers/tables.py --suite classes --out classes.csv
+    python benches/peers/tables.py --out classes.csv --report
 
-It reads ``tabular/*.csv`` in the folder BAYESPOINT_DATA: a header, rows, the class in the last
-column. Categories become indicators. At most 500 rows are for training, at most 2000 others for
-the test. It runs with any version of the package, so that two can be compared.
+CatBoost and LightGBM must be installed (``make bench-peers`` does so). Every method has one
+thread. A file that exists is continued, so that methods and splits can be added. The suite
+"tables" are the files ``tabular/*.csv`` and ``*.csv`` of the folder BAYESPOINT_DATA and data of
+scikit-learn; "classes" are eight data sets of three to ten classes, two of them also with 1000
+examples. Otherwise at most 500 examples are for training, and at most 2000 others for the test.
+
+Features are given in the form that suits a method: standardized for linear models, SVC and
+Gaussian processes, categories as indicators or, to boosted trees, as categories. Seconds are those
+of the processor for the fit, searches and calibration included.
 """
+
+from __future__ import annotations
 
 import argparse
 import csv
 import os
 import time
 import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import log_loss
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
 
 from bayespoint import BayesPointClassifier
 
-N_TRAIN, N_TEST = 500, 2000
+N_TEST = 2000
+BUNDLED = {
+    "wine": load_wine,
+    "iris": load_iris,
+    "digits": load_digits,
+    "breast_cancer": load_breast_cancer,
+}
+CLASSES = ("segment", "vehicle", "contraceptive", "wine", "iris", "digits", "usps", "mnist")
+FIGURES = ("log_loss", "error", "brier", "calibration", "seconds")
 
 
-def table(path):
-    """Return inputs and labels of a file."""
-    with path.open(newline="") as lines:
-        rows = np.array(list(csv.reader(lines))[1:], dtype=object)
-    columns = []
-    for values in rows[:, :-1].T:
-        try:
-            columns.append(values.astype(float)[:, None])
-        except ValueError:  # noqa: PERF203
-            columns.append((values[:, None] == np.unique(values.astype(str))).astype(float))
-    return np.hstack(columns), rows[:, -1].astype(str)
+@dataclass(frozen=True)
+class Split:
+    """Training and test examples."""
+
+    train: pd.DataFrame
+    test: pd.DataFrame
+    y: Any
+    y_test: Any
+
+    @property
+    def categories(self) -> list[Any]:
+        """Names of the columns that are no numbers."""
+        return list(self.train.columns[self.train.dtypes == "category"])
+
+    def numbers(self) -> tuple[Any, Any]:
+        """Return training and test features with categories as indicators."""
+        n = len(self.train)
+        all_rows = pd.get_dummies(pd.concat([self.train, self.test]), dtype=float)
+        values = all_rows.to_numpy(float)
+        return values[:n], values[n:]
 
 
-def split(X, y, seed):
-    """Return training and test examples, with the shares of the classes kept."""
-    n_train = min(N_TRAIN, int(0.7 * len(y)))
-    X_train, X_test, y_train, y_test = train_test_split(
-        X, y, train_size=n_train, stratify=y, random_state=seed
+Method = Callable[[Split, int], tuple[float, Any, Any]]
+
+
+def timed(model: Any, X: Any, X_test: Any, y: Any) -> tuple[float, Any, Any]:
+    """Return the seconds of a fit, the classes and their probabilities at the test examples."""
+    began = time.process_time()
+    model.fit(X, y)
+    seconds = time.process_time() - began
+    return seconds, model.classes_, model.predict_proba(X_test)
+
+
+def bayes_point(**settings: Any) -> Method:
+    """Return our classifier."""
+
+    def method(split: Split, seed: int) -> tuple[float, Any, Any]:
+        X, X_test = split.numbers()
+        return timed(BayesPointClassifier(random_state=seed, **settings), X, X_test, split.y)
+
+    return method
+
+
+class TunedSVC(CalibratedClassifierCV):
+    """SVC by grid search, 5 values of C and 8 of gamma, 4 folds; then sigmoid probabilities."""
+
+    def fit(self, X: Any, y: Any) -> TunedSVC:
+        """Search, then calibrate."""
+        grid = {"C": np.logspace(-1, 3, 5), "gamma": np.logspace(-2.5, 1, 8) / X.shape[1]}
+        self.estimator = GridSearchCV(SVC(), grid, cv=4).fit(X, y).best_estimator_
+        self.ensemble, self.cv = False, 4
+        super().fit(X, y)
+        return self
+
+
+def scaled(model: Callable[[int], Any]) -> Method:
+    """Return a method that takes standardized features."""
+
+    def method(split: Split, seed: int) -> tuple[float, Any, Any]:
+        X, X_test = split.numbers()
+        return timed(make_pipeline(StandardScaler(), model(seed)), X, X_test, split.y)
+
+    return method
+
+
+def forest(split: Split, seed: int) -> tuple[float, Any, Any]:
+    """Run a random forest of 500 trees: with 100 more probabilities are 0."""
+    X, X_test = split.numbers()
+    return timed(RandomForestClassifier(500, random_state=seed), X, X_test, split.y)
+
+
+def catboost(split: Split, seed: int) -> tuple[float, Any, Any]:
+    """Run CatBoost, which takes categories as they are."""
+    from catboost import CatBoostClassifier
+
+    model = CatBoostClassifier(
+        random_seed=seed,
+        verbose=False,
+        thread_count=1,
+        allow_writing_files=False,
+        cat_features=split.categories,
     )
-    return X_train, X_test[:N_TEST], y_train, y_test[:N_TEST]
+    return timed(model, split.train, split.test, split.y)
 
 
-def main():
-    """Print a line for each table, and the means."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--splits", type=int, default=5)
-    options = parser.parse_args()
-    lines = []
-    for path in sorted((Path(os.environ["BAYESPOINT_DATA"]) / "tabular").glob("*.csv")):
-        X, y = table(path)
-        figures = []
+def lightgbm(split: Split, seed: int) -> tuple[float, Any, Any]:
+    """Run LightGBM, which takes categories as they are."""
+    from lightgbm import LGBMClassifier
+
+    model = LGBMClassifier(random_state=seed, n_jobs=1, verbose=-1)
+    rename = {name: f"f{k}" for k, name in enumerate(split.train.columns)}
+    return timed(
+        model, split.train.rename(columns=rename), split.test.rename(columns=rename), split.y
+    )
+
+
+METHODS: dict[str, Method] = {
+    "bayespoint": bayes_point(),
+    "one_vs_rest": bayes_point(multiclass="one_vs_rest"),
+    "first version": scaled(lambda seed: BayesPointClassifier(random_state=seed)),
+    "SVC": scaled(lambda seed: TunedSVC()),
+    "logistic": scaled(
+        lambda seed: LogisticRegressionCV(
+            max_iter=2000, scoring="neg_log_loss", use_legacy_attributes=False
+        )
+    ),
+    "forest": forest,
+    "CatBoost": catboost,
+    "LightGBM": lightgbm,
+    "GP": scaled(
+        lambda seed: GaussianProcessClassifier(ConstantKernel() * RBF(), random_state=seed)
+    ),
+}
+"""By name. "first version" is our classifier in an environment with that version."""
+
+
+def load(name: str) -> tuple[pd.DataFrame, Any]:
+    """Return features and labels of a data set."""
+    folder = Path(os.environ["BAYESPOINT_DATA"])
+    if name in BUNDLED:
+        X, y = BUNDLED[name](return_X_y=True)
+        return pd.DataFrame(X), y.astype(str)
+    if name == "usps":
+        parts = ("train", "test")
+        frames = [pd.read_csv(folder / f"usps_{part}_multiclass.csv.gz") for part in parts]
+        frame = pd.concat(frames, ignore_index=True)
+    elif name == "mnist":
+        frame = pd.read_csv(folder / "mnist5k_multiclass.csv.gz")
+    else:
+        tabular = folder / "tabular" / f"{name}.csv"
+        frame = pd.read_csv(tabular if tabular.exists() else folder / f"{name}.csv")
+    X, y = frame.iloc[:, :-1], frame.iloc[:, -1].astype(str).to_numpy()
+    numeric = [pd.api.types.is_numeric_dtype(kind) for kind in X.dtypes]
+    texts = X.columns[~np.array(numeric)]
+    return X.astype(dict.fromkeys(texts, "category")), y
+
+
+def cases(suite: str) -> list[tuple[str, int]]:
+    """Return the data sets of a suite, and the largest numbers of training examples."""
+    if suite == "classes":
+        return [(name, 500) for name in CLASSES] + [("usps", 1000), ("mnist", 1000)]
+    folder = Path(os.environ["BAYESPOINT_DATA"])
+    files = [*folder.glob("tabular/*.csv"), *folder.glob("*.csv")]
+    names = sorted({path.stem for path in files} - {"sonar_aspect_split"})
+    return [(name, 500) for name in (*names, *BUNDLED)]
+
+
+def split(X: pd.DataFrame, y: Any, size: int, seed: int) -> Split:
+    """Return training and test examples, with the shares of the classes kept."""
+    n_train = min(size, int(0.7 * len(y)))
+    train, test = train_test_split(
+        np.arange(len(y)), train_size=n_train, stratify=y, random_state=seed
+    )
+    test = test[:N_TEST]
+    return Split(X.iloc[train], X.iloc[test], y[train], y[test])
+
+
+def figures(y: Any, classes: Any, p: Any, seconds: float) -> dict[str, float]:
+    """Return the measures of probabilities.
+
+    The calibration error is the mean over ten bins of the largest probability, each with as many
+    points, of the difference of its mean and the share of right labels.
+    """
+    p = p / p.sum(axis=1, keepdims=True)
+    own = y[:, None] == np.asarray(classes).astype(str)
+    right, top = own[np.arange(len(y)), p.argmax(axis=1)], p.max(axis=1)
+    bins = np.array_split(np.argsort(top), 10)
+    gaps = [len(b) * abs(top[b].mean() - right[b].mean()) for b in bins if len(b)]
+    return {
+        "log_loss": log_loss(y, p, labels=np.asarray(classes).astype(str)),
+        "error": 1 - right.mean(),
+        "brier": ((p - own) ** 2).sum(axis=1).mean(),
+        "calibration": sum(gaps) / len(y),
+        "seconds": seconds,
+    }
+
+
+def measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Yield a row for each data set, split and method that the file has not."""
+    done = set()
+    if options.out.exists():
+        old = pd.read_csv(options.out)
+        done = set(zip(old["table"], old["size"], old["split"], old["method"], strict=True))
+    for name, size in cases(options.suite):
+        if options.only and name not in options.only:
+            continue
+        X, y = load(name)
         for seed in range(options.splits):
-            X_train, X_test, y_train, y_test = split(X, y, seed)
-            start = time.process_time()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                model = BayesPointClassifier(random_state=seed).fit(X_train, y_train)
-                seconds = time.process_time() - start
-                p = model.predict_proba(X_test)
-            wrong = model.classes_[p.argmax(axis=1)] != y_test
-            figures.append([log_loss(y_test, p, labels=model.classes_), wrong.mean(), seconds])
-        lines.append(np.mean(figures, axis=0))
-        print(report(path.stem, lines[-1]), flush=True)
-    print(report("mean", np.mean(lines, axis=0)))
+            examples = split(X, y, size, seed)
+            for method in options.methods:
+                if (name, size, seed, method) in done:
+                    continue
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    seconds, classes, p = METHODS[method](examples, seed)
+                key = {"table": name, "size": size, "split": seed, "method": method}
+                yield key | figures(examples.y_test, classes, p, seconds)
 
 
-def report(name, figures):
-    """Return a line of the table."""
-    return "{:15} log loss {:.4f}, error {:.4f}, {:.2f} s of the processor".format(name, *figures)
+def report(rows: pd.DataFrame) -> None:
+    """Print the means by data set and method, and ranks, as Markdown tables."""
+    methods = [name for name in METHODS if name in set(rows["method"])]
+    key = {"index": ["table", "size"], "columns": "method"}
+    means = rows.pivot_table(**key, values=list(FIGURES))
+    splits = rows.pivot_table(**key, values="split", aggfunc="count")
+    for figure, digits in zip(FIGURES, (3, 3, 3, 3, 2), strict=True):
+        table = means[figure][methods]
+        print(f"\n{figure}\n")
+        print(f"| data | examples | {' | '.join(methods)} |")
+        print(f"|---|---:|{'---:|' * len(methods)}")
+        for key, line in table.iterrows():
+            full = splits.loc[key].max()
+            cells = []
+            for method in methods:
+                n = splits.loc[key, method]
+                mark = "" if not n < full else f" ({n:.0f} splits)"
+                best = line[method] == line.min() and figure != "seconds"
+                text = "" if np.isnan(line[method]) else f"{line[method]:.{digits}f}{mark}"
+                cells.append(f"**{text}**" if best else text)
+            print(f"| {key[0]} | {key[1]} | {' | '.join(cells)} |")
+        complete = table.dropna()
+        end = complete.sum() if figure == "seconds" else complete.mean()
+        cells = [f"{value:.{digits}f}" for value in end]
+        print(f"| {'sum' if figure == 'seconds' else 'mean'} | | {' | '.join(cells)} |")
+        ranks = complete.rank(axis=1).mean()
+        print(f"| mean rank | | {' | '.join(f'{value:.2f}' for value in ranks)} |")
+    paired(rows, methods)
+
+
+def paired(rows: pd.DataFrame, methods: list[str]) -> None:
+    """Print the differences of the log loss from ours, with standard errors over the splits."""
+    key = ["table", "size", "split"]
+    losses = rows.pivot_table(index=key, columns="method", values="log_loss")
+    if "bayespoint" not in losses:
+        return
+    others = [name for name in methods if name != "bayespoint"]
+    print("\nlog loss minus that of bayespoint, with its standard error over the splits\n")
+    print(f"| data | examples | {' | '.join(others)} |")
+    print(f"|---|---:|{'---:|' * len(others)}")
+    for key, part in losses.groupby(["table", "size"]):
+        cells = []
+        for name in others:
+            gap = (part[name] - part["bayespoint"]).dropna()
+            cells.append(f"{gap.mean():+.3f} ± {gap.sem():.3f}" if len(gap) > 1 else "")
+        print(f"| {key[0]} | {key[1]} | {' | '.join(cells)} |")
+
+
+def main() -> None:
+    """Measure, or print the report of what was measured."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--suite", choices=("tables", "classes"), default="tables")
+    parser.add_argument("--splits", type=int, default=10)
+    ours = [name for name in METHODS if name != "first version"]
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=ours)
+    parser.add_argument("--only", nargs="+", help="names of data sets")
+    parser.add_argument("--out", type=Path, default=Path("tables.csv"))
+    parser.add_argument("--report", action="store_true", help="measure nothing")
+    options = parser.parse_args()
+    if not options.report:
+        new = not options.out.exists()
+        for row in measured(options):
+            with options.out.open("a", newline="") as file:
+                writer = csv.DictWriter(file, list(row))
+                if new:
+                    writer.writeheader()
+                writer.writerow(row)
+            new = False
+            print(
+                ", ".join(
+                    f"{k} {v:.4g}" if isinstance(v, float) else str(v) for k, v in row.items()
+                ),
+                flush=True,
+            )
+    report(pd.read_csv(options.out))
 
 
 if __name__ == "__main__":
-    main()
+    with threadpool_limits(1):
+        main()

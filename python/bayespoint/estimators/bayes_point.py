@@ -116,8 +116,9 @@ class BayesPointClassifier(
     tol : float or "auto", default="auto"
         Estimated angular error of the Bayes point, in radians, at which to stop. Positive. The
         time of a fit is proportional to 1 / tol^2. "auto": 0.03 for up to 500 examples, then
-        proportional to the square root of their number, at most 0.1. The billiard also goes on
-        until the draws suffice: see :meth:`VersionSpace.sample`.
+        proportional to the square root of their number; of C classes jointly C - 1 times that;
+        at most 0.1. The billiard also goes on until the draws suffice: see
+        :meth:`VersionSpace.sample`.
     max_iter : int, default=None
         Largest number of settings that the search tries, and of bounces of each chain. None: no
         limit of the search, and 10 000 000 bounces.
@@ -553,7 +554,7 @@ class BayesPointClassifier(
                 SampleSettings(
                     n_trajectories=self.n_trajectories,
                     n_draws=self.n_draws,
-                    tol=tolerance(self.tol, len(matrix)),
+                    tol=tolerance(self.tol, len(matrix), problems[0].n_classes),
                     max_bounces=settings.max_iter,
                     transparency=problems[0].transparency,
                 ).resolved(conditional=inverse is not None),

@@ -102,10 +102,14 @@ def require_kernel_object(kernel: object, params: Mapping[str, Any]) -> None:
         )
 
 
-def tolerance(value: object, m: int) -> float:
-    """Return the angular error at which to stop, in radians; "auto" depends on the m examples."""
+def tolerance(value: object, m: int, n_classes: int) -> float:
+    """Return the angular error at which to stop, in radians.
+
+    "auto" depends on the numbers of examples and of classes in one problem: in more dimensions the
+    same angle is a smaller error of each function value.
+    """
     if isinstance(value, str):
         if value != "auto":
             raise ValueError(f'tol must be a positive number or "auto"; got {value!r}')
-        return min(max(0.03, 0.03 * math.sqrt(m / 500)), 0.1)
+        return min(0.03 * max(1.0, math.sqrt(m / 500)) * (n_classes - 1), 0.1)
     return number("tol", value)
