@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from bayespoint import _core
 from bayespoint.base.linalg import Factor
 from bayespoint.base.margins import margins_of
 from bayespoint.base.validation import Floats
@@ -77,9 +76,15 @@ class Problem:
 
     @cached_property
     def _planes(self) -> NDArray[np.intp]:
-        """The places of the engine's planes in a flat array of shape (n_classes, m)."""
-        examples, others = _core.plane_sides(self)
-        return others.astype(np.intp) * len(self) + examples.astype(np.intp)
+        """The places of the engine's planes in a flat array of shape (n_classes, m).
+
+        Planes are ordered as in ``src/gram/classes.rs``: by columns, each of all examples sorted by
+        class. Column s is the class s, or s + 1 for examples of the classes up to s.
+        """
+        examples = self.y.argsort(kind="stable")
+        columns = np.arange(self.n_classes - 1)[:, None]
+        others = columns + (columns >= self.y[examples])
+        return np.asarray(others * len(self) + examples).ravel()
 
     def to_planes(self, dual_coef: NDArray[Any]) -> NDArray[Any]:
         """Return the engine's coefficients, (..., planes), of dual coefficients.

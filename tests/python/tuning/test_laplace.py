@@ -242,17 +242,6 @@ def test_without_softness_the_smallest_is_used(exact):
     assert BayesPointClassifier(softness=0.0, random_state=0).fit(X, y).softness_ == 0.0
 
 
-def test_a_class_may_be_missing_in_the_part_that_is_searched_first():
-    X, y = drawn(450, sigma=1.0, softness=0.05)
-    y[0] = 3
-    labels = signs(y, 4)
-    assert 0 not in tuning_search.subset(labels, tuning_search.COARSE_OF_SEVERAL, 0)
-    found = tuning_search.tune(kernels.RBF(), X, labels)
-    assert set(found.tried[:, -2]) == {tuning_search.COARSE_OF_SEVERAL, 450}
-    assert np.isfinite(found.log_evidence)
-    assert 0.5 < found.kernel.sigma < 2.0
-
-
 def test_limits_of_the_search_hold_for_several_classes():
     X, y, _ = problem(60)
     seen = []
