@@ -497,14 +497,14 @@ mod tests {
             let classes = gram.classes().expect("classes");
             let mut scratch = Vec::new();
             let rotation = (0.9f64.cos(), 0.9f64.sin());
-            let rows: Vec<Vec<f64>> = (0..size).map(|p| gram.shifted_row(p)).collect();
+            let whole_rows: Vec<Vec<f64>> = (0..size).map(|p| gram.row(p).to_vec()).collect();
             for kicks in [&[][..], &[(0, 0.3)], &[(size - 1, 0.3), (size / 2, -0.2)]] {
                 let mut own = (duals[..size].to_vec(), duals[14 * 5 - size..].to_vec());
                 let mut whole = own.clone();
                 let (f, g) = (&mut own.0, &mut own.1);
                 let wall = classes.advance(gram.arch(), (f, g), rotation, kicks, &mut scratch);
                 let rows: Vec<Kick<'_>> =
-                    kicks.iter().map(|&(p, scale)| Kick { scale, row: &rows[p] }).collect();
+                    kicks.iter().map(|&(p, scale)| Kick { scale, row: &whole_rows[p] }).collect();
                 let other =
                     pass::advance_plain(&mut whole.0, &mut whole.1, rotation, &rows, 0.0);
                 prop_assert!((wall.angle() - other.angle()).abs() < 1e-7, "{wall:?} {other:?}");
@@ -512,6 +512,12 @@ mod tests {
                     prop_assert!((own.0[i] - whole.0[i]).abs() < 1e-13);
                     prop_assert!((own.1[i] - whole.1[i]).abs() < 1e-13);
                 }
+            }
+            // The same rows from a matrix in memory that is not copied.
+            let apart = Classes::new(classes.gram.clone(), &labels, n).expect("planes");
+            apart.sorted.set(None).expect("no row so far");
+            for (p, row) in whole_rows.iter().enumerate() {
+                prop_assert_eq!(&apart.row(p).to_vec(), row);
             }
             // Products class by class, of all rows or of few.
             let dual = &duals[..size];

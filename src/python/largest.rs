@@ -1,12 +1,11 @@
 //! Probabilities that each of several normal values is the largest.
 
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
-use pulp::Arch;
 use pyo3::prelude::*;
 
 use super::call;
 use crate::base::Error;
-use crate::simd::largest;
+use crate::simd::Largest;
 
 /// Columns between two checks for signals.
 const COLUMNS: usize = 4096;
@@ -20,10 +19,9 @@ pub fn largest_probabilities<'py>(
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let behind = behind.as_array();
     let found = call::here(py, &call::Raised::default(), None, |control| {
-        let arch = Arch::new();
         let mut found = ndarray::Array2::zeros(behind.dim());
         let (mut column, mut p) = (vec![0.0; behind.nrows()], vec![0.0; behind.nrows()]);
-        let mut scratch = Vec::new();
+        let mut largest = Largest::new();
         for (i, (from, mut to)) in behind.columns().into_iter().zip(found.columns_mut()).enumerate()
         {
             if i % COLUMNS == 0 {
@@ -36,7 +34,7 @@ pub fn largest_probabilities<'py>(
             if !column.contains(&0.0) {
                 return Err(Error::invalid("behind", "a column without 0", "0 for the largest"));
             }
-            largest(arch, &column, &mut p, &mut scratch);
+            largest.probabilities(&column, &mut p);
             to.iter_mut().zip(&p).for_each(|(to, p)| *to = *p);
         }
         Ok(found)

@@ -75,16 +75,38 @@ fn distribution(x: f64) -> f64 {
     normal(x) / hazard_plain(x)
 }
 
-/// Writes the probabilities that values are the largest, given by how much each mean is behind the largest. Values at least
-/// [`FAR`] behind have probability 0. `scratch` is for repeated calls.
-pub(crate) fn largest(arch: Arch, behind: &[f64], p: &mut [f64], scratch: &mut Vec<AtNodes>) {
-    let near = behind.iter().filter(|b| is_near(**b)).count();
-    if near == 1 {
-        behind.iter().zip(p).for_each(|(&b, p)| *p = f64::from(u8::from(is_near(b))));
-        return;
+/// Probabilities that each of several normal values is the largest. It keeps memory from one call to the next.
+#[derive(Clone, Debug)]
+pub struct Largest {
+    arch: Arch,
+    scratch: Vec<AtNodes>,
+}
+
+impl Largest {
+    /// Makes the table, once in a process.
+    pub fn new() -> Self {
+        LazyLock::force(&TABLE);
+        Self { arch: Arch::new(), scratch: Vec::new() }
     }
-    scratch.resize(near, AtNodes { below: [0.0; LANES], density: [0.0; LANES] });
-    arch.dispatch(Integrals { table: &TABLE, behind, p, scratch });
+
+    /// Writes the probabilities of independent values of variance 1, given by how much each mean is behind the largest: at least
+    /// 0, and 0 for one of them. Values at least 11 behind have probability 0.
+    pub fn probabilities(&mut self, behind: &[f64], p: &mut [f64]) {
+        let near = behind.iter().filter(|b| is_near(**b)).count();
+        if near == 1 {
+            behind.iter().zip(p).for_each(|(&b, p)| *p = f64::from(u8::from(is_near(b))));
+            return;
+        }
+        self.scratch.resize(near, AtNodes { below: [0.0; LANES], density: [0.0; LANES] });
+        let scratch = &mut *self.scratch;
+        self.arch.dispatch(Integrals { table: &TABLE, behind, p, scratch });
+    }
+}
+
+impl Default for Largest {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 fn is_near(behind: f64) -> bool {
@@ -93,12 +115,12 @@ fn is_near(behind: f64) -> bool {
 
 /// Φ, and φ times the product of Φ over the values before, at the nodes.
 #[derive(Clone, Debug)]
-pub(crate) struct AtNodes {
+struct AtNodes {
     below: Lanes,
     density: Lanes,
 }
 
-/// Arguments of [`largest`], which is generic over the instruction set.
+/// Arguments of a call, which is generic over the instruction set.
 struct Integrals<'a> {
     table: &'a [Series],
     behind: &'a [f64],
@@ -183,7 +205,8 @@ mod tests {
         let integral = |c: usize| -> f64 {
             let height = |k: usize| {
                 let others = (0..behind.len()).filter(|&j| j != c);
-                let product: f64 = others.map(|j| distribution(node(k) + behind[j])).product();
+                let below = |j: usize| distribution((node(k) + behind[j]).min(20.0));
+                let product: f64 = others.map(below).product();
                 normal(node(k) + behind[c]) * product
             };
             if behind[c] < f64::from(FAR) { (0..NODES).map(height).sum() } else { 0.0 }
@@ -195,13 +218,13 @@ mod tests {
 
     #[test]
     fn probabilities_are_the_integrals() {
-        let mut scratch = Vec::new();
+        let mut largest = Largest::new();
         for n in [1, 2, 3, 10] {
             for step in [0.0, 1e-9, 0.013, 0.0078, 0.4, 1.19, 1.222_222_222_222, 5.5, 40.0] {
                 // The largest is not the first.
                 let behind: Vec<f64> = (0..n).map(|c| step * f64::from((c + 1) % n)).collect();
                 let mut p = vec![f64::NAN; behind.len()];
-                largest(Arch::new(), &behind, &mut p, &mut scratch);
+                largest.probabilities(&behind, &mut p);
                 for (p, plain) in p.iter().zip(largest_plain(&behind)) {
                     assert_abs_diff_eq!(*p, plain, epsilon = 1e-14);
                 }

@@ -9,5 +9,5 @@ pub(crate) mod special;
 pub use dot::Precision;
 pub(crate) use dot::Product;
 pub(crate) use entry::Entry;
-pub(crate) use largest::largest;
+pub use largest::Largest;
 pub(crate) use pass::{Kick, NextWall};
