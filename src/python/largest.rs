@@ -28,7 +28,7 @@ pub fn largest_probabilities<'py>(
                 control.check()?;
             }
             column.iter_mut().zip(from).for_each(|(x, &b)| *x = b);
-            if let Some(bad) = column.iter().find(|b| !(**b >= 0.0)) {
+            if let Some(bad) = column.iter().find(|b| b.is_nan() || **b < 0.0) {
                 return Err(Error::invalid("behind", bad, "at least 0"));
             }
             if !column.contains(&0.0) {
