@@ -3,8 +3,9 @@ r"""Laplace's approximation of the evidence of several classes: fast, with deriv
 Each class has a function :math:`f_c \sim N(0, K)` and noise of variance :math:`\lambda_i`, and the
 label is the class of the largest sum of both. Noise of Gumbel's distribution instead of a normal
 one gives the softmax :math:`\pi` of :math:`f_c(i) / (\tau \sqrt{\lambda_i})`; with
-:math:`\tau = \sqrt 2 / 1.702` the probabilities of two classes differ by less than 0.01. The
-evidence of the softmax is approximated by a normal distribution at the mode (Rasmussen and
+:math:`\tau = \sqrt 2 / 1.702` the probabilities of two classes differ by less than 0.01.
+
+The evidence of the softmax is approximated by a normal distribution at the mode (Rasmussen and
 Williams, *Gaussian Processes for Machine Learning*, 2006, Sections 3.5 and 5.5.1): C + 1 Cholesky
 factors of m rows for each step towards it.
 
