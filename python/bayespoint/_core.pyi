@@ -23,7 +23,6 @@ __all__ = [
     "max_margin",
     "onion",
     "perceptron",
-    "plane_sides",
     "run",
     "take_step",
 ]
@@ -84,7 +83,6 @@ class InfeasibleError(ValueError):
     certificate: NDArray[np.float64]
 
 def check_settings(kind: str, values: _Settings) -> None: ...
-def plane_sides(problem: _Problem) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]: ...
 def run(
     problem: _Problem,
     settings: _Settings,

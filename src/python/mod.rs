@@ -15,7 +15,7 @@ mod states;
 
 use std::time::Duration;
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -36,7 +36,7 @@ mod _core {
     #[pymodule_export]
     use super::settings::check_settings;
     #[pymodule_export]
-    use super::{correlation_pairs, evidence, onion, plane_sides, run, take_step};
+    use super::{correlation_pairs, evidence, onion, run, take_step};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "a Python name")]
@@ -88,18 +88,6 @@ fn run<'py>(
     outcomes::run(py, outcome)
 }
 
-/// Returns the example of each plane of several classes, and the class on its other side, in the order of the dual coefficients
-/// of all other functions. Empty for two classes.
-#[pyfunction]
-#[pyo3(signature = (problem))]
-fn plane_sides<'py>(
-    py: Python<'py>,
-    problem: Space<'py>,
-) -> PyResult<(Bound<'py, PyArray1<usize>>, Bound<'py, PyArray1<usize>>)> {
-    let (examples, others): (Vec<usize>, Vec<usize>) = problem.sides()?.into_iter().unzip();
-    Ok((examples.into_pyarray(py), others.into_pyarray(py)))
-}
-
 /// Takes a step of a trajectory for another process: a task of the `executor` of `run`.
 #[pyfunction]
 #[pyo3(signature = (problem, order, trajectory))]
@@ -131,7 +119,7 @@ fn correlation_pairs<'py>(
     outcomes::correlation(py, found)
 }
 
-/// Computes ln Z by a bridge or a ladder; see `VersionSpace.log_volume`.
+/// Computes ln Z by a bridge or a ladder; see `VersionSpace.evidence`.
 #[pyfunction]
 #[pyo3(signature = (problem, settings, *, callback))]
 fn evidence<'py>(

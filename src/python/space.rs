@@ -109,20 +109,6 @@ impl Space<'_> {
         Ok(self.labels()?.planes())
     }
 
-    /// Returns the example of each plane of several classes, and the class on its other side.
-    pub fn sides(&self) -> PyResult<Vec<(usize, usize)>> {
-        let Given::Classes(labels, n_classes) = self.labels()? else { return Ok(Vec::new()) };
-        if let Some(bad) = labels.iter().find(|label| **label >= n_classes) {
-            return Err(Error::invalid("labels", bad, "in 0, ..., n_classes - 1").into());
-        }
-        let planes = Planes::new(&labels, n_classes);
-        let side = |plane| {
-            let (example, _, other) = planes.of(plane);
-            (example, other)
-        };
-        Ok((0..planes.len()).map(side).collect())
-    }
-
     /// Returns the inverse of the Gram matrix, if the problem has a factor.
     pub fn inverse(&self) -> PyResult<Option<Inverse<'_>>> {
         let Some((columns, diagonal)) = &self.inverse else { return Ok(None) };

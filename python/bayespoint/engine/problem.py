@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from bayespoint import _core
 from bayespoint.base.linalg import Factor
 from bayespoint.base.margins import margins_of
 from bayespoint.base.validation import Floats
@@ -77,9 +76,15 @@ class Problem:
 
     @cached_property
     def _planes(self) -> NDArray[np.intp]:
-        """The places of the engine's planes in a flat array of shape (n_classes, m)."""
-        examples, others = _core.plane_sides(self)
-        return others.astype(np.intp) * len(self) + examples.astype(np.intp)
+        """The places of the engine's planes in a flat array of shape (n_classes, m).
+
+        Each of n_classes - 1 columns has one plane for each example, the examples sorted by class.
+        In column s it is that towards class s, or s + 1 for examples of the classes up to s.
+        """
+        examples = np.argsort(self.y, kind="stable")
+        columns = np.arange(self.n_classes - 1)[:, None]
+        others = columns + (columns >= self.y[examples])
+        return np.asarray(others * len(self) + examples, dtype=np.intp).ravel()
 
     def to_planes(self, dual_coef: NDArray[Any]) -> NDArray[Any]:
         """Return the engine's coefficients, (..., planes), of dual coefficients.
