@@ -31,7 +31,7 @@ use crate::simd::{Entry, Kick, NextWall, Precision, pass};
 ///
 /// Planes are ordered by columns. A column has one plane for each example, the examples sorted by their classes; in column s it
 /// is the plane between their class y and class s, or s + 1 from s = y on. A row of the matrix is then a row of K times
-/// constants that change only from class to class.
+/// constants that change only from class to class. Python's `Problem` has the same order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Planes {
     n_classes: usize,

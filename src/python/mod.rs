@@ -122,7 +122,7 @@ fn correlation_pairs<'py>(
     outcomes::correlation(py, found)
 }
 
-/// Computes ln Z by a bridge or a ladder; see `VersionSpace.log_volume`.
+/// Computes ln Z by a bridge or a ladder; see `VersionSpace.evidence`.
 #[pyfunction]
 #[pyo3(signature = (problem, settings, *, callback))]
 fn evidence<'py>(

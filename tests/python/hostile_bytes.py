@@ -96,7 +96,8 @@ def _good_state():
     arguments = _run_arguments() | {"length": 2.0}
     labels = np.where(x[:, 0] > 0, 1, -1).astype(np.int8)
     zeros = np.zeros(4)
-    call = {"gram": gram, "labels": labels, "offset": 0.0, "softness": zeros, **arguments}
+    call = {"gram": gram, "labels": labels, "offset": 0.0, "softness": zeros, "n_classes": 2}
+    call |= arguments
     run = _called("run", call)
     state = dict(run["state"])
     draws, functionals = run["draws"], run["functionals"]
@@ -150,6 +151,7 @@ def _called(name, call):
         y=call.pop("labels"),
         offset=call.pop("offset"),
         softness=call.pop("softness"),
+        n_classes=call.pop("n_classes"),
         inverse=None if lower is None and diagonal is None else (factor, diagonal),
         n_classes=call.pop("n_classes", 2),
     )
@@ -324,6 +326,11 @@ def door(data):
         call[key] = _disguised(b, value) if isinstance(value, np.ndarray) else b.pick(STRANGERS)
         if key == "callback" and call[key] is not None:
             call[key] = None
+    # Last: what was found before stays what it was.
+    call["n_classes"] = 2
+    if b.rarely(4):
+        call["labels"] = np.array([b.below(4) for _ in labels], dtype="i8")
+        call["n_classes"] = b.pick([3, 4, 5, 3, 4, 2, 1, 0, -1, "x"])
     with contextlib.suppress(*REFUSALS):
         found = _called(name, call)
         _check(name, found)
