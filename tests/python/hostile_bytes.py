@@ -153,7 +153,6 @@ def _called(name, call):
         softness=call.pop("softness"),
         n_classes=call.pop("n_classes"),
         inverse=None if lower is None and diagonal is None else (factor, diagonal),
-        n_classes=call.pop("n_classes", 2),
     )
     if name in ("correlation", "max_margin", "perceptron"):
         given = {key: call.pop(key) for key in ("order", "callback") if key in call}
@@ -279,7 +278,7 @@ REFUSALS = (ValueError, TypeError, FloatingPointError, OverflowError, LookupErro
 
 def door(data):
     """Call a compiled function with arguments out of bytes: an answer, or one of the refusals."""
-    b, n_classes = Bytes(data), 2
+    b = Bytes(data)
     name = b.pick([*FUNCTIONS, "take_step", "resume"])
     if name == "resume":
         gram, labels, state = _good_state()
@@ -306,13 +305,11 @@ def door(data):
             with np.errstate(all="ignore"):
                 gram = gram.astype(np.float32)
         labels = np.array([1 if b.rarely(2) else -1 for _ in range(m)], dtype=np.int8)
-        if b.rarely(6):
-            n_classes, labels = 2 + b.below(2), np.array([b.below(3) for _ in range(m)])
         softness = np.full(m, 0.1 if b.rarely(3) else 0.0)
         problem = (gram, labels, 0.0 if not b.rarely(6) else b.number(), softness)
         arguments = _arguments(b, name, m)
     gram, labels, offset, softness = problem
-    arguments |= {"offset": offset, "softness": softness, "n_classes": n_classes}
+    arguments |= {"offset": offset, "softness": softness}
     call = {"gram": gram, "labels": labels, **arguments}
     # A call without a fault is dear: the engine's own targets look at what it does.
     slow = name in ("run", "correlation", "light_trap")
