@@ -130,14 +130,8 @@ fn classes(criterion: &mut Criterion) {
         };
         group.bench_function(BenchmarkId::new("two", m), |b| bounces(&problem.space(), b));
         for n in [3, 10] {
-            // Examples in the order of their classes, and in any order.
-            group.bench_function(BenchmarkId::new(format!("{n}_unsorted"), m), |b| {
+            group.bench_function(BenchmarkId::new(n.to_string(), m), |b| {
                 bounces(&problem.joint_space(&problem.classes(n), n), b);
-            });
-            group.bench_function(BenchmarkId::new(format!("{n}_sorted"), m), |b| {
-                let mut labels = problem.classes(n);
-                labels.sort_unstable();
-                bounces(&problem.joint_space(&labels, n), b);
             });
         }
         group.finish();

@@ -19,6 +19,7 @@ __all__ = [
     "correlation",
     "evidence",
     "feasible_point",
+    "largest_probabilities",
     "light_trap",
     "max_margin",
     "onion",
@@ -99,6 +100,7 @@ def correlation(problem: _Problem, settings: _Settings, *, callback: _Callback) 
 def feasible_point(
     problem: _Problem, *, method: str, seed: int, callback: _Callback
 ) -> _FeasiblePoint: ...
+def largest_probabilities(behind: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def light_trap(problem: _Problem, *, seed: int, callback: _Callback) -> _LightTrap: ...
 def max_margin(problem: _Problem, settings: object, *, callback: _Callback) -> _MaxMargin: ...
 def perceptron(

@@ -435,8 +435,8 @@ class VersionSpace:
             A run of `sample` in this version space.
         weight : callable
             The density, up to a factor, relative to that of the run (uniform with opaque walls).
-            It is called once with the (n, m) margins :math:`y_i \langle w, \phi_i \rangle` of the
-            draws, which are unit vectors, and returns n weights, finite, at least 0 and not all 0.
+            It is called once with the (n, m) margins of the draws, as `margins` returns them for
+            unit vectors, and returns n weights, finite, at least 0 and not all 0.
         log : bool, default=False
             Whether `weight` returns natural logarithms, -inf for 0, so that products over many
             examples do not underflow.
@@ -452,8 +452,8 @@ class VersionSpace:
             If `result` is not a `BilliardResult`, `weight` is not callable, or it does not return
             real numbers.
         ValueError
-            If `result` is of another number of examples, if the weights have the wrong shape, are
-            negative, infinite, NaN or all zero, or if the weighted mean is zero.
+            If `result` is of another number of examples or classes, if the weights have the wrong
+            shape, are negative, infinite, NaN or all zero, or if the weighted mean is zero.
 
         Warns
         -----

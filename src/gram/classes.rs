@@ -17,7 +17,7 @@
     reason = "vector code must end up in the function compiled for its instruction set"
 )]
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pulp::Arch;
 
@@ -31,7 +31,7 @@ use crate::simd::{Entry, Kick, NextWall, Precision, pass};
 ///
 /// Planes are ordered by columns. A column has one plane for each example, the examples sorted by their classes; in column s it
 /// is the plane between their class y and class s, or s + 1 from s = y on. A row of the matrix is then a row of K times
-/// constants that change only from class to class.
+/// constants that change only from class to class. Python's `Problem` has the same order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Planes {
     n_classes: usize,
@@ -160,11 +160,16 @@ impl Planes {
     }
 }
 
+/// Number of examples up to which a copy of their matrix in the order of the classes is kept.
+const COPIED: usize = 4_096;
+
 /// The rows of the planes, made of those of the examples.
 #[derive(Debug)]
 pub(crate) struct Classes<'a> {
     pub(super) gram: Gram<'a>,
     pub(super) planes: Arc<Planes>,
+    /// The copy, where one is kept: made when the first row is needed.
+    sorted: OnceLock<Option<Gram<'static>>>,
 }
 
 impl<'a> Classes<'a> {
@@ -183,19 +188,38 @@ impl<'a> Classes<'a> {
             return Err(Error::invalid("labels", bad, "in 0, ..., n_classes - 1"));
         }
         memory::check_vectors(n_classes, labels.len())?;
-        Ok(Self { gram, planes: Arc::new(Planes::new(labels, n_classes)) })
+        let planes = Arc::new(Planes::new(labels, n_classes));
+        Ok(Self { gram, planes, sorted: OnceLock::new() })
+    }
+
+    /// The matrix of the examples, if it is in the order of the classes, or its copy.
+    fn sorted(&self) -> Option<&Gram<'_>> {
+        let m = self.planes.examples();
+        if self.planes.is_sorted {
+            return Some(&self.gram);
+        }
+        let copy = || {
+            let is_kept =
+                m <= COPIED && self.gram.is_in_memory() && memory::check_vectors(m, m).is_ok();
+            is_kept.then(|| self.gram.submatrix(&self.planes.order))
+        };
+        self.sorted.get_or_init(copy).as_ref()
     }
 
     /// Writes the row of a plane's example in the order of the classes, with offset and softness.
     fn sort(&self, arch: Arch, plane: usize, sorted: &mut [f64]) {
         let planes = &*self.planes;
         let (example, ..) = planes.of(plane);
-        let offset = self.gram.offset();
-        match self.gram.row(example).values() {
-            Values::Doubles(entries) => planes.sort(arch, entries, offset, sorted),
-            Values::Singles(entries) => planes.sort(arch, entries, offset, sorted),
+        let (place, offset) = (planes.places[example], self.gram.offset());
+        let (row, order) = match self.sorted() {
+            Some(gram) => (gram.row(place), None),
+            None => (self.gram.row(example), Some(&*planes.order)),
+        };
+        match row.values() {
+            Values::Doubles(entries) => sort(arch, entries, order, offset, sorted),
+            Values::Singles(entries) => sort(arch, entries, order, offset, sorted),
         }
-        sorted[planes.places[example]] = self.gram.diagonal(example);
+        sorted[place] = self.gram.diagonal(example);
     }
 
     /// As [`pass::advance`] for all planes, column by column, which needs only one column of the rows at a time. `kicks` are
@@ -305,24 +329,29 @@ impl<'a> ColumnRow<'a> {
     }
 }
 
-impl Planes {
-    /// Copies a row of K in the order of the classes.
-    fn sort<E: Entry>(&self, arch: Arch, entries: &[E], offset: f64, sorted: &mut [f64]) {
-        arch.dispatch(
-            #[inline(always)]
-            || {
-                if self.is_sorted {
-                    for (x, &entry) in sorted.iter_mut().zip(entries) {
-                        *x = entry.into() + offset;
-                    }
-                } else {
-                    for (x, &i) in sorted.iter_mut().zip(&self.order) {
-                        *x = entries[i].into() + offset;
-                    }
+/// Copies a row of K, in another order if there is one.
+fn sort<E: Entry>(
+    arch: Arch,
+    entries: &[E],
+    order: Option<&[usize]>,
+    offset: f64,
+    sorted: &mut [f64],
+) {
+    arch.dispatch(
+        #[inline(always)]
+        || match order {
+            None => {
+                for (x, &entry) in sorted.iter_mut().zip(entries) {
+                    *x = entry.into() + offset;
                 }
-            },
-        );
-    }
+            }
+            Some(order) => {
+                for (x, &i) in sorted.iter_mut().zip(order) {
+                    *x = entries[i].into() + offset;
+                }
+            }
+        },
+    );
 }
 
 impl Source for Classes<'_> {
@@ -468,14 +497,14 @@ mod tests {
             let classes = gram.classes().expect("classes");
             let mut scratch = Vec::new();
             let rotation = (0.9f64.cos(), 0.9f64.sin());
-            let rows: Vec<Vec<f64>> = (0..size).map(|p| gram.shifted_row(p)).collect();
+            let whole_rows: Vec<Vec<f64>> = (0..size).map(|p| gram.row(p).to_vec()).collect();
             for kicks in [&[][..], &[(0, 0.3)], &[(size - 1, 0.3), (size / 2, -0.2)]] {
                 let mut own = (duals[..size].to_vec(), duals[14 * 5 - size..].to_vec());
                 let mut whole = own.clone();
                 let (f, g) = (&mut own.0, &mut own.1);
                 let wall = classes.advance(gram.arch(), (f, g), rotation, kicks, &mut scratch);
                 let rows: Vec<Kick<'_>> =
-                    kicks.iter().map(|&(p, scale)| Kick { scale, row: &rows[p] }).collect();
+                    kicks.iter().map(|&(p, scale)| Kick { scale, row: &whole_rows[p] }).collect();
                 let other =
                     pass::advance_plain(&mut whole.0, &mut whole.1, rotation, &rows, 0.0);
                 prop_assert!((wall.angle() - other.angle()).abs() < 1e-7, "{wall:?} {other:?}");
@@ -483,6 +512,12 @@ mod tests {
                     prop_assert!((own.0[i] - whole.0[i]).abs() < 1e-13);
                     prop_assert!((own.1[i] - whole.1[i]).abs() < 1e-13);
                 }
+            }
+            // The same rows from a matrix in memory that is not copied.
+            let apart = Classes::new(classes.gram.clone(), &labels, n).expect("planes");
+            apart.sorted.set(None).expect("no row so far");
+            for (p, row) in whole_rows.iter().enumerate() {
+                prop_assert_eq!(&apart.row(p).to_vec(), row);
             }
             // Products class by class, of all rows or of few.
             let dual = &duals[..size];

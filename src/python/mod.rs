@@ -5,6 +5,7 @@
 mod arrays;
 mod call;
 mod errors;
+mod largest;
 mod outcomes;
 mod points;
 mod remote;
@@ -31,6 +32,8 @@ use space::Space;
 mod _core {
     #[pymodule_export]
     use super::errors::InfeasibleError;
+    #[pymodule_export]
+    use super::largest::largest_probabilities;
     #[pymodule_export]
     use super::points::{feasible_point, light_trap_one_way, max_margin_point, perceptron_path};
     #[pymodule_export]
@@ -119,7 +122,7 @@ fn correlation_pairs<'py>(
     outcomes::correlation(py, found)
 }
 
-/// Computes ln Z by a bridge or a ladder; see `VersionSpace.log_volume`.
+/// Computes ln Z by a bridge or a ladder; see `VersionSpace.evidence`.
 #[pyfunction]
 #[pyo3(signature = (problem, settings, *, callback))]
 fn evidence<'py>(

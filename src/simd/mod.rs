@@ -2,10 +2,12 @@
 
 pub(crate) mod dot;
 mod entry;
+mod largest;
 pub mod pass;
 pub(crate) mod special;
 
 pub use dot::Precision;
 pub(crate) use dot::Product;
 pub(crate) use entry::Entry;
+pub use largest::Largest;
 pub(crate) use pass::{Kick, NextWall};

@@ -96,7 +96,8 @@ def _good_state():
     arguments = _run_arguments() | {"length": 2.0}
     labels = np.where(x[:, 0] > 0, 1, -1).astype(np.int8)
     zeros = np.zeros(4)
-    call = {"gram": gram, "labels": labels, "offset": 0.0, "softness": zeros, **arguments}
+    call = {"gram": gram, "labels": labels, "offset": 0.0, "softness": zeros, "n_classes": 2}
+    call |= arguments
     run = _called("run", call)
     state = dict(run["state"])
     draws, functionals = run["draws"], run["functionals"]
@@ -150,8 +151,8 @@ def _called(name, call):
         y=call.pop("labels"),
         offset=call.pop("offset"),
         softness=call.pop("softness"),
+        n_classes=call.pop("n_classes"),
         inverse=None if lower is None and diagonal is None else (factor, diagonal),
-        n_classes=call.pop("n_classes", 2),
     )
     if name in ("correlation", "max_margin", "perceptron"):
         given = {key: call.pop(key) for key in ("order", "callback") if key in call}
@@ -277,7 +278,7 @@ REFUSALS = (ValueError, TypeError, FloatingPointError, OverflowError, LookupErro
 
 def door(data):
     """Call a compiled function with arguments out of bytes: an answer, or one of the refusals."""
-    b, n_classes = Bytes(data), 2
+    b = Bytes(data)
     name = b.pick([*FUNCTIONS, "take_step", "resume"])
     if name == "resume":
         gram, labels, state = _good_state()
@@ -304,13 +305,11 @@ def door(data):
             with np.errstate(all="ignore"):
                 gram = gram.astype(np.float32)
         labels = np.array([1 if b.rarely(2) else -1 for _ in range(m)], dtype=np.int8)
-        if b.rarely(6):
-            n_classes, labels = 2 + b.below(2), np.array([b.below(3) for _ in range(m)])
         softness = np.full(m, 0.1 if b.rarely(3) else 0.0)
         problem = (gram, labels, 0.0 if not b.rarely(6) else b.number(), softness)
         arguments = _arguments(b, name, m)
     gram, labels, offset, softness = problem
-    arguments |= {"offset": offset, "softness": softness, "n_classes": n_classes}
+    arguments |= {"offset": offset, "softness": softness}
     call = {"gram": gram, "labels": labels, **arguments}
     # A call without a fault is dear: the engine's own targets look at what it does.
     slow = name in ("run", "correlation", "light_trap")
@@ -324,6 +323,11 @@ def door(data):
         call[key] = _disguised(b, value) if isinstance(value, np.ndarray) else b.pick(STRANGERS)
         if key == "callback" and call[key] is not None:
             call[key] = None
+    # Last: what was found before stays what it was.
+    call["n_classes"] = 2
+    if b.rarely(4):
+        call["labels"] = np.array([b.below(4) for _ in labels], dtype="i8")
+        call["n_classes"] = b.pick([3, 4, 5, 3, 4, 2, 1, 0, -1, "x"])
     with contextlib.suppress(*REFUSALS):
         found = _called(name, call)
         _check(name, found)

@@ -78,13 +78,13 @@ class Problem:
     def _planes(self) -> NDArray[np.intp]:
         """The places of the engine's planes in a flat array of shape (n_classes, m).
 
-        Planes are ordered as in ``src/gram/classes.rs``: by columns, each of all examples sorted by
-        class. Column s is the class s, or s + 1 for examples of the classes up to s.
+        Each of n_classes - 1 columns has one plane for each example, the examples sorted by class.
+        In column s it is that towards class s, or s + 1 for examples of the classes up to s.
         """
-        examples = self.y.argsort(kind="stable")
+        examples = np.argsort(self.y, kind="stable")
         columns = np.arange(self.n_classes - 1)[:, None]
         others = columns + (columns >= self.y[examples])
-        return np.asarray(others * len(self) + examples).ravel()
+        return np.asarray(others * len(self) + examples, dtype=np.intp).ravel()
 
     def to_planes(self, dual_coef: NDArray[Any]) -> NDArray[Any]:
         """Return the engine's coefficients, (..., planes), of dual coefficients.

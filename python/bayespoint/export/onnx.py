@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import kernels
 from bayespoint.base.validation import Floats, boolean
+from bayespoint.engine.largest import NODES
 from bayespoint.estimators.bayes_point import BayesPointClassifier
 from bayespoint.estimators.linear import LinearClassifier
 from bayespoint.kernels.stationary import units_of
@@ -192,7 +193,7 @@ def _joint_values(
     scale = graph.op("Max", graph.op("Sqrt", variance), graph.op("Mul", behind, 1e-6))
     behind = graph.op("Div", behind, graph.op("Max", scale, np.finfo(np.float64).tiny))
     parts = []
-    for node in joint.NODES:
+    for node in NODES:
         x = graph.op("Add", behind, float(node))
         below = graph.op("Max", graph.normal(x), 1e-12)
         density = graph.op("Exp", graph.op("Mul", graph.op("Mul", x, x), -0.5))

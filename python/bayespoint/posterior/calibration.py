@@ -27,7 +27,8 @@ from scipy import optimize, special
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
-from bayespoint.posterior.joint import chi_quantiles, class_probabilities, quantiles
+from bayespoint.engine.largest import largest_probabilities
+from bayespoint.posterior.joint import chi_quantiles, quantiles
 from bayespoint.posterior.predictive import chi_mean, observed_class, share
 from bayespoint.results import BilliardResult
 
@@ -161,7 +162,7 @@ def joint_leave_one_out(
     """
     values = np.moveaxis((heights - draws / precision) * np.sqrt(precision), 1, 0)
     values *= chi_quantiles((len(values) - 1) * n, len(draws))[:, None]
-    p = class_probabilities(values.max(axis=0) - values)
+    p = largest_probabilities(values.max(axis=0) - values)
     own = np.take_along_axis(p, labels[None, None, :], axis=0)
     with np.errstate(divide="ignore"):
         own = np.exp(observed_class(np.log(own), noise, len(p)))

@@ -13,9 +13,8 @@ In the notation of :mod:`bayespoint.posterior.predictive`, a new point has the l
 
 .. math:: P(c) = \int \varphi(v - \rho h_c / s_*) \prod_{j \ne c} \Phi(v - \rho h_j / s_*)\, dv.
 
-Here v is the largest value. The integrals of all classes share the 29 nodes of a trapezoidal rule,
-whose error is below 1e-11 for two classes, 1e-7 for 10 and 3e-5 for 50. Probabilities are means
-over the draws.
+Here v is the largest value. :mod:`bayespoint.engine.largest` computes these integrals.
+Probabilities are means over the draws.
 
 The functions take the arguments of :mod:`bayespoint.posterior.predictive`, but `draws` of shape
 (n_draws, n_classes, m), `center` of shape (n_classes, m), and the degrees of freedom. Arrays of
@@ -30,8 +29,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from bayespoint.base import validation
 from bayespoint.base.validation import Floats
+from bayespoint.engine.largest import largest_probabilities
 from bayespoint.posterior.predictive import (
     SampledPosterior,
     chi_mean,
@@ -40,52 +39,13 @@ from bayespoint.posterior.predictive import (
     require_square,
 )
 
-_BLOCK = 2**15
-"""Number of values of the normal distribution function that are computed at a time."""
-
-NODES = np.linspace(-7.5, 6.5, 29)
-"""Nodes of the integral over the largest value, relative to the largest mean."""
-
 RARE = 1e-3
 """Probability below which some hundreds of draws tell little."""
 
-_FAR = 11.0
-"""Standard deviations by which a class that can win is at most behind."""
+_TINY = 1e-300
+"""Standard deviation in place of zero."""
 
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
-
-
-def class_probabilities(behind: Floats) -> Floats:
-    """Return the probability that each class has the largest value, of the same shape.
-
-    The values are normal with variance 1. `behind` is by how much their means are below the
-    largest; its first axis are the classes. Those that are far behind are left out.
-    """
-    flat = behind.reshape(len(behind), -1)
-    found = np.zeros_like(flat)
-    near = (flat < _FAR).sum(axis=0)
-    for n in np.unique(near):
-        columns = np.flatnonzero(near == n)
-        for part in validation.blocks(len(columns), max(1, _BLOCK // (int(n) * len(NODES)))):
-            own = columns[part]
-            rows = flat[:, own].argsort(axis=0)[:n]
-            found[rows, own] = _integrals(flat[rows, own])
-    return found.reshape(behind.shape)
-
-
-def _integrals(behind: Floats) -> Floats:
-    """Return the integrals of the classes, (n_classes, n), scaled to sum to 1."""
-    if len(behind) == 1:
-        return np.ones_like(behind)
-    x = behind[..., None] + NODES
-    below = special.ndtr(x)
-    x *= x
-    x *= -0.5
-    density = np.exp(x, out=x)
-    density /= below
-    p: Floats = np.einsum("cnk,nk->cn", density, below.prod(axis=0))
-    p /= p.sum(axis=0)
-    return p
 
 
 def chi_quantiles(freedom: int, n: int) -> Floats:
@@ -110,15 +70,11 @@ def mixture_probabilities(values: Floats, variance: Floats, weights: Floats | No
     Without variance they are the shares of the draws, ties counted in equal parts.
     """
     behind = values.max(axis=0) - values
-    noisy = variance > 0
-    with np.errstate(over="ignore"):  # probabilities 0 and 1
-        scaled = behind[:, noisy] / np.sqrt(variance[noisy, None])
-    found = np.empty(values.shape[:2])
-    found[:, noisy] = mean_of_draws(class_probabilities(scaled), weights)
-    if not noisy.all():
-        first = behind[:, ~noisy] == 0
-        found[:, ~noisy] = mean_of_draws(first / first.sum(axis=0), weights)
-    return found
+    # Without variance all but the first are very far behind.
+    scale = np.maximum(np.sqrt(variance), _TINY)
+    with np.errstate(over="ignore"):
+        behind /= scale[:, None]
+    return mean_of_draws(largest_probabilities(behind), weights)
 
 
 def decision_values(

@@ -23,7 +23,8 @@ class WeightedResult(Result):
     _title = "Weighted draws"
 
     center: Floats
-    """(m,) Dual coefficients of the center of mass, scaled to a unit vector."""
+    """(m,) Dual coefficients of the center of mass, scaled to a unit vector; with more than two
+    classes (n_classes, m)."""
 
     center_norm: float
     """Length of the weighted mean of the unit weight vectors, in (0, 1]."""
@@ -59,7 +60,7 @@ class WeightedResult(Result):
     def _rows(self) -> list[tuple[str, str]]:
         n_trajectories, n_draws = self.weights.shape
         return [
-            ("examples", f"{len(self.center)}"),
+            ("examples", f"{self.center.shape[-1]}"),
             ("draws", f"{n_trajectories} x {n_draws}"),
             ("effective draws", f"{self.ess:.4g}, by the weights alone"),
             ("largest share", f"{self.max_share:.3g}"),
@@ -69,7 +70,8 @@ class WeightedResult(Result):
         ]
 
     def __repr__(self) -> str:
+        classes = f"{len(self.center)} classes, " if self.center.ndim > 1 else ""
         return (
-            f"<WeightedResult: m={len(self.center)}, {self.ess:.4g} of {self.weights.size} draws, "
-            f"center_error={self.center_error:.2g} rad>"
+            f"<WeightedResult: m={self.center.shape[-1]}, {classes}{self.ess:.4g} of "
+            f"{self.weights.size} draws, center_error={self.center_error:.2g} rad>"
         )

@@ -68,7 +68,7 @@ def prior(gram, softness, offset, n, k, rng):
 
 @pytest.mark.parametrize(
     ("m", "n", "softness", "offset", "noise"),
-    [(6, 3, 0.3, 0.0, 0.0), (5, 4, 0.0, 1.0, 0.0), (7, 3, 0.1, 1.0, 0.2), (6, 4, 0.2, 0.0, 0.1)],
+    [(6, 3, 0.3, 0.0, 0.0), (5, 4, 0.0, 0.0, 0.0), (7, 3, 0.1, 1.0, 0.2), (6, 4, 0.2, 0.0, 0.1)],
 )
 def test_draws_votes_and_evidence_are_those_of_the_prior(m, n, softness, offset, noise):
     gram, y, k_star = taught(m, n, m * n, softness=softness, offset=offset)
@@ -88,12 +88,8 @@ def test_draws_votes_and_evidence_are_those_of_the_prior(m, n, softness, offset,
         least = (weights @ weights) / weights.sum() ** 2
         return top / z, of_top / z + np.abs(top) * of_z / z**2 + least
 
-    result = space.sample(
-        length=3000.0,
-        n_draws=4000,
-        random_state=seed(2),
-        options=SampleOptions(transparency=kappa, average="arc"),
-    )
+    options = SampleOptions(transparency=kappa, average="arc")
+    result = space.sample(length=3000.0, n_draws=4000, random_state=seed(2), options=options)
     assert result.center.shape == (n, m)
     assert result.draws.shape == (4, 4000, n, m)
     assert np.abs(result.center.sum(axis=0)).max() < 1e-12
@@ -182,9 +178,8 @@ def test_conditional_means_and_arcs_agree():
     gram, y, _ = taught(60, 4, 11)
     space = VersionSpace(gram, y, softness=0.2, offset=0.5)
     smooth = space.sample(tol=0.02, random_state=seed(12))
-    arcs = space.sample(
-        tol=0.02, random_state=seed(12), options=SampleOptions(average="arc", refresh="full")
-    )
+    options = SampleOptions(average="arc", refresh="full")
+    arcs = space.sample(tol=0.02, random_state=seed(12), options=options)
     assert smooth.start == ("typical",) * 4
     assert smooth.bounces.sum() < 0.6 * arcs.bounces.sum()
     error = math.hypot(smooth.center_error, arcs.center_error)
@@ -196,9 +191,8 @@ def test_scattered_balls_have_the_same_center(scatter):
     gram, y, _ = taught(4, 3, 30)
     space = VersionSpace(gram, y, softness=0.2)
     one = space.sample(tol=0.02, random_state=seed(31))
-    two = space.sample(
-        tol=0.02, random_state=seed(31), options=SampleOptions(dynamics=Scattered(**scatter))
-    )
+    options = SampleOptions(dynamics=Scattered(**scatter))
+    two = space.sample(tol=0.02, random_state=seed(31), options=options)
     assert (two.scatterer is not None) == ("scatterer" in scatter)
     error = math.hypot(one.center_error, two.center_error)
     assert angle(space, one.center, two.center) < 2.5 * error
@@ -270,33 +264,34 @@ def test_margins(space, result):
 def test_same_bits_for_threads_continued_runs_and_checkpoints(space, result, tmp_path):
     assert (space.sample(tol=0.05, n_jobs=2, random_state=1).draws == result.draws).all()
     whole = space.sample(tol=0.02, random_state=1)
-    continued = space.sample(
-        tol=0.02, options=SampleOptions(continue_from=pickle.loads(pickle.dumps(result)))
-    )
+    options = SampleOptions(continue_from=pickle.loads(pickle.dumps(result)))
+    continued = space.sample(tol=0.02, options=options)
     assert whole.length > result.length
     for name in ("center", "draws", "hits", "functionals"):
         assert (getattr(whole, name) == getattr(continued, name)).all(), name
     path = tmp_path / "run.npz"
-    once = space.sample(tol=0.05, random_state=1, options=SampleOptions(checkpoint=path, every=0.0))
-    again = space.sample(tol=0.05, random_state=1, options=SampleOptions(checkpoint=path))
+    once, again = (
+        space.sample(tol=0.05, random_state=1, options=SampleOptions(checkpoint=path, every=every))
+        for every in (0.0, 60.0)
+    )
     assert (again.draws == once.draws).all()
     assert (once.draws == result.draws).all()
     gram, y, _ = taught(40, 4, 13)
     with pytest.raises(ValueError, match="its labels differ"):
-        VersionSpace(gram, (y + 1) % 4, softness=0.2).sample(
-            tol=0.02, options=SampleOptions(continue_from=result)
-        )
+        VersionSpace(gram, (y + 1) % 4, softness=0.2).sample(tol=0.02, options=options)
 
 
 def test_starts(space, result):
-    found = space.sample(tol=0.1, random_state=1, options=SampleOptions(start=result.center + 1.0))
-    assert found.start == ("given",) * 4
+    def run_from(start, **settings):
+        return space.sample(random_state=1, options=SampleOptions(start=start), **settings)
+
+    assert run_from(result.center + 1.0, tol=0.1).start == ("given",) * 4
     with pytest.raises(ValueError, match="start must be in version space"):
-        space.sample(length=5.0, options=SampleOptions(start=-result.center))
+        run_from(-result.center, length=5.0)
     with pytest.raises(ValueError, match="start must not be the zero vector"):
-        space.sample(length=5.0, options=SampleOptions(start=np.ones((4, 40))))
+        run_from(np.ones((4, 40)), length=5.0)
     with pytest.raises(ValueError, match=r"start must have shape \(4, 40\)"):
-        space.sample(length=5.0, options=SampleOptions(start=np.ones(40)))
+        run_from(np.ones(40), length=5.0)
 
 
 def test_progress_and_exceptions_of_a_callback_end_the_run(space):
@@ -371,10 +366,9 @@ def test_rows_on_demand():
 def test_singles():
     gram, y, _ = taught(30, 3, 16)
     narrow = gram.astype(np.float32)
+    options = SampleOptions(average="arc")
     one, two = (
-        VersionSpace(matrix, y, softness=0.2).sample(
-            tol=0.05, random_state=1, options=SampleOptions(average="arc")
-        )
+        VersionSpace(matrix, y, softness=0.2).sample(tol=0.05, random_state=1, options=options)
         for matrix in (narrow, narrow.astype(np.float64))
     )
     # Directions are drawn with another factor where entries are singles: the same law.
@@ -413,21 +407,16 @@ def test_contradictions():
     assert soft.contains(soft.sample(tol=0.2, random_state=0).center)
 
 
+def run(space, **options):
+    return space.sample(random_state=0, options=SampleOptions(**options))
+
+
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (
-            lambda s: s.sample(options=SampleOptions(dynamics="chord")),
-            "two classes for the dynamics of the papers",
-        ),
-        (
-            lambda s: s.sample(options=SampleOptions(dynamics="flipper")),
-            "two classes for the dynamics of the papers",
-        ),
-        (
-            lambda s: s.sample(options=SampleOptions(transparency=(0.1, 0.2))),
-            "two classes for a transparency",
-        ),
+        (lambda s: run(s, dynamics="chord"), "two classes for the dynamics of the papers"),
+        (lambda s: run(s, dynamics="flipper"), "two classes for the dynamics of the papers"),
+        (lambda s: run(s, transparency=(0.1, 0.2)), "two classes for a transparency"),
         (lambda s: s.onion((1, 1)), "two classes for an onion"),
         (lambda s: s.choose_layer((1, 1)), "two classes for an onion"),
         (lambda s: s.max_margin(C=1.0), "two classes for a finite C"),

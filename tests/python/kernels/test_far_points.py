@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import sparse, special
 
 from bayespoint import BayesPointClassifier, MaxMarginClassifier, kernels
 from bayespoint.papers.perceptron import KernelPerceptron
@@ -76,7 +76,7 @@ def test_limits_along_rays(make, classes, kernel, lengths):
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(("kernel", "length"), [(SQUARE, 1e72), (LINEAR, 1e143), (LINEAR, 1e160)])
 def test_values_too_large_to_square_are_refused(make, classes, kernel, length):
-    """Votes, a draw and the signs of two classes need no squares."""
+    """Votes, the values of one draw and the signs of two classes need no squares."""
     model = make(kernel, classes)
     points = length * np.concatenate([RAYS, -RAYS])
     known = ["vote", "one draw", *(["classes"] if classes == 2 else [])]
@@ -122,9 +122,9 @@ def test_next_to_the_origin(classes):
                 pytest.fail(f"{name}: {answer(model, length * RAYS)}")
     with pytest.raises(ValueError, match="X must not be so small"):
         model.sample_functions(1e-160 * RAYS)
-    # At the zero vector f is known to be 0, and all classes are alike.
-    p = model.predict_proba(np.zeros((1, 3)))
-    np.testing.assert_allclose(p, 1 / classes, rtol=1e-12)
+    # At the zero vector f is known to be 0: all classes are as probable.
+    zero = model.decision_function(np.zeros((1, 3)))
+    np.testing.assert_allclose(zero, special.ndtri(1 / classes), rtol=1e-12)
 
 
 @pytest.mark.parametrize("kernel", [LINEAR, SQUARE, kernels.Polynomial(2, coef0=0.0)])

@@ -8,37 +8,12 @@ from scipy import special
 
 from bayespoint import BayesPointClassifier, VersionSpace, kernels
 from bayespoint.base.linalg import factorize
+from bayespoint.engine.largest import largest_probabilities
 from bayespoint.posterior import calibration, joint, predictive
 from bayespoint.posterior.joint import JointPosterior
 from helpers import seed
 
 OFFSET = 1.0
-
-
-def exact_integrals(behind):
-    """Return what `class_probabilities` does, by many nodes and in logarithms."""
-    v = np.linspace(-9.0, 9.0, 361)
-    x = behind[:, None] + v[:, None]
-    logs = special.log_ndtr(x)
-    p = np.exp(logs.sum(axis=0) - logs - 0.5 * x**2).sum(axis=1)
-    return p / p.sum(axis=0)
-
-
-@pytest.mark.parametrize(
-    ("n_classes", "tol"), [(2, 1e-10), (3, 1e-7), (10, 1e-6), (26, 1e-5), (50, 5e-5)]
-)
-@pytest.mark.parametrize("spread", [0.0, 0.5, 3.0, 30.0])
-def test_integrals(n_classes, tol, spread):
-    a = spread * np.random.default_rng(seed(0)).standard_normal((n_classes, 100))
-    behind = a.max(axis=0) - a
-    p = joint.class_probabilities(behind)
-    np.testing.assert_allclose(p, exact_integrals(behind), rtol=0, atol=tol)
-    np.testing.assert_allclose(p.sum(axis=0), 1.0, rtol=1e-14)
-    if n_classes == 2:
-        np.testing.assert_allclose(p[1], special.ndtr((a[1] - a[0]) / math.sqrt(2)), atol=1e-10)
-    # The order is that of the means.
-    assert (np.take_along_axis(p, a.argsort(axis=0), axis=0)[1:] >= -1e-15).all()
-    assert (np.diff(np.take_along_axis(p, a.argsort(axis=0), axis=0), axis=0) >= -1e-15).all()
 
 
 def test_quantiles_keep_small_probabilities_and_their_complement():
@@ -97,7 +72,7 @@ class Problem:
         for k, variance in enumerate(self.variance):
             behind = means[:, k].max(axis=0) - means[:, k]
             p[:, k] = (
-                joint.class_probabilities(behind / math.sqrt(variance))
+                largest_probabilities(behind / math.sqrt(variance))
                 if variance > 1e-12
                 else behind == 0
             )

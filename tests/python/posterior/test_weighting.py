@@ -163,6 +163,40 @@ def test_from_one_label_noise_to_another():
     assert found.log_mean_weight == pytest.approx(2 * math.log(1.1 / 1.5), abs=0.05)
 
 
+def test_from_one_label_noise_to_another_with_several_classes():
+    """Orthogonal examples are independent, so that the center of any weights is known."""
+    m, n, given = 4, 3, 0.4
+    y = np.array([0, 1, 2, 1])
+    space = VersionSpace(np.eye(m), y)
+    run = space.sample(
+        length=30_000.0,
+        n_draws=8000,
+        options=SampleOptions(transparency=given, refresh="full"),
+        random_state=SEED,
+    )
+    kappa = np.array([0.5, 0.5, 0.1, 0.2])
+    found = space.reweight(run, lambda margins: ((kappa / given) ** (margins < 0)).prod(axis=1))
+    # The largest of three normal numbers has the mean 3 / (2 sqrt(pi)), and is any with
+    # probability 1/3: that of the example's class has this mean, and the sum of all is zero.
+    own = 3 / (2 * math.sqrt(math.pi)) * (1 - kappa) / (1 + (n - 1) * kappa)
+    exact = np.where(np.arange(n)[:, None] == y, own, -own / (n - 1))
+    d = (n - 1) * m
+    size = math.exp(special.gammaln(d / 2) - special.gammaln((d + 1) / 2)) / math.sqrt(2)
+    norm = math.hypot(*exact.ravel())
+    across = math.hypot(*(found.center - exact / norm).ravel())
+    assert 1e-3 < found.center_error < 0.02
+    assert across < 4 * found.center_error
+    assert found.center_norm == pytest.approx(size * norm, abs=4 * found.center_error)
+    ratio = np.log((1 + (n - 1) * kappa) / (1 + (n - 1) * given)).sum()
+    assert found.log_mean_weight == pytest.approx(ratio, abs=0.03)
+    # What was sampled is another density.
+    assert math.hypot(*(run.center - exact / norm).ravel()) > 10 * found.center_error
+    assert repr(found).startswith("<WeightedResult: m=4, 3 classes, ")
+    assert ("examples", "4") in found._rows()
+    with pytest.raises(ValueError, match="result must be of 4 examples; got one of 3 classes and"):
+        VersionSpace(np.eye(m), [1, 1, -1, 1]).reweight(run, lambda margins: margins[:, 0])
+
+
 def test_equal_weights_are_the_plain_mean(octant):
     found = ORTHANT.reweight(octant, lambda margins: np.full(len(margins), 7.0))
     mean = octant.draws.mean(axis=(0, 1))

@@ -242,6 +242,18 @@ def test_without_softness_the_smallest_is_used(exact):
     assert BayesPointClassifier(softness=0.0, random_state=0).fit(X, y).softness_ == 0.0
 
 
+def test_with_many_classes_one_may_be_missing_in_the_part_that_is_searched_first(monkeypatch):
+    monkeypatch.setattr(tuning_search, "COARSE_OF_SEVERAL", 40)
+    X, y = drawn(120, sigma=1.0, softness=0.05, n_classes=11)
+    y[0] = 11
+    labels = signs(y, 12)
+    assert 0 not in tuning_search.subset(labels, 40, 0)
+    found = tuning_search.tune(kernels.RBF(), X, labels)
+    assert set(found.tried[:, -2]) == {40, 120}
+    assert np.isfinite(found.log_evidence)
+    assert 0.3 < found.kernel.sigma < 3.0
+
+
 def test_limits_of_the_search_hold_for_several_classes():
     X, y, _ = problem(60)
     seen = []

@@ -1,0 +1,35 @@
+"""Which of several normal values is the largest."""
+
+import numpy as np
+
+from bayespoint import _core
+from bayespoint.base.validation import Floats
+
+NODES = np.linspace(-7.5, 6.5, 29)
+"""Nodes of the integral, relative to the largest mean."""
+
+
+def largest_probabilities(behind: Floats) -> Floats:
+    r"""Return the probability that each of several normal values is the largest.
+
+    The values are independent and have variance 1:
+
+    .. math:: P(c) = \int \varphi(v + b_c) \prod_{j \ne c} \Phi(v + b_j)\, dv.
+
+    Parameters
+    ----------
+    behind : ndarray of shape (n_values, ...)
+        By how much each mean is below the largest, :math:`b_c \ge 0`.
+
+    Returns
+    -------
+    ndarray of the same shape
+        Probabilities, of sum 1 over the first axis. They are 0 for values 11 or more behind.
+
+    Notes
+    -----
+    The integrals are computed by the trapezoidal rule with 29 nodes at a distance of 0.5. Its error
+    is below 1e-11 for two values, 1e-7 for 10 and 3e-5 for 50.
+    """
+    flat = np.ascontiguousarray(behind, dtype=np.float64).reshape(len(behind), -1)
+    return _core.largest_probabilities(flat).reshape(behind.shape)

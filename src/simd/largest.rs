@@ -1,0 +1,235 @@
+//! Which of several normal values is the largest: the probability of each.
+//!
+//! Values of variance 1, whose means are `b_c` below the largest mean, have
+//!
+//! ```text
+//! P(c) = ∫ φ(v + b_c) Π_{j≠c} Φ(v + b_j) dv.
+//! ```
+//!
+//! The integrals of all values share the nodes of a trapezoidal rule. At these, Φ and its derivative φ follow from one series
+//! in b around an entry of a table, in vector instructions over the nodes.
+
+#![allow(
+    clippy::inline_always,
+    reason = "vector code must end up in the function compiled for its instruction set"
+)]
+
+use std::sync::LazyLock;
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::special::{hazard_plain, normal};
+
+/// Nodes of the integral, and the next larger number that fills vectors. The first node is [`FIRST`].
+const NODES: usize = 29;
+const LANES: usize = 32;
+const FIRST: f64 = -7.5;
+/// Nodes per unit.
+const DENSITY: usize = 2;
+
+/// Standard deviations by which a value that can be the largest is at most behind.
+const FAR: u32 = 11;
+
+/// Entries of the table per unit and per distance of two nodes.
+const PER_UNIT: usize = 64;
+const PER_NODE: usize = PER_UNIT / DENSITY;
+/// Entries of the table at the distances of nodes from one another.
+const ROW: usize = LANES + FAR as usize * DENSITY + 1;
+/// Order of the series. The first omitted terms of Φ and φ are below 1e-14.
+const ORDER: usize = 6;
+
+type Lanes = [f64; LANES];
+type Series = [[f64; ROW]; ORDER + 1];
+
+/// The coefficients of the series of Φ around `FIRST + i / PER_UNIT`, for i = r, r + [`PER_NODE`], ... one after the other, by
+/// r and by order.
+static TABLE: LazyLock<Vec<Series>> = LazyLock::new(|| {
+    let mut table = vec![[[0.0; ROW]; ORDER + 1]; PER_NODE];
+    for (r, rows) in table.iter_mut().enumerate() {
+        for k in 0..ROW {
+            let x = FIRST + (r + k * PER_NODE) as f64 / PER_UNIT as f64;
+            for (row, term) in rows.iter_mut().zip(series(x)) {
+                row[k] = term;
+            }
+        }
+    }
+    table
+});
+
+/// Returns the coefficients of the powers of d in Φ(x + d): `φ^(n-1)(x) / n!`, from Hermite polynomials.
+fn series(x: f64) -> [f64; ORDER + 1] {
+    let density = normal(x);
+    let mut terms = [distribution(x); ORDER + 1];
+    let (mut last, mut hermite, mut factor) = (0.0, 1.0, density);
+    for (n, term) in terms.iter_mut().enumerate().skip(1) {
+        let n = n as f64;
+        factor /= n;
+        *term = factor * hermite;
+        (last, hermite) = (hermite, x * hermite - (n - 1.0) * last);
+        factor = -factor;
+    }
+    terms
+}
+
+fn distribution(x: f64) -> f64 {
+    normal(x) / hazard_plain(x)
+}
+
+/// Probabilities that each of several normal values is the largest. It keeps memory from one call to the next.
+#[derive(Clone, Debug)]
+pub struct Largest {
+    arch: Arch,
+    scratch: Vec<AtNodes>,
+}
+
+impl Largest {
+    /// Makes the table, once in a process.
+    pub fn new() -> Self {
+        LazyLock::force(&TABLE);
+        Self { arch: Arch::new(), scratch: Vec::new() }
+    }
+
+    /// Writes the probabilities of independent values of variance 1, given by how much each mean is behind the largest: at least
+    /// 0, and 0 for one of them. Values at least 11 behind have probability 0.
+    pub fn probabilities(&mut self, behind: &[f64], p: &mut [f64]) {
+        let near = behind.iter().filter(|b| is_near(**b)).count();
+        if near == 1 {
+            behind.iter().zip(p).for_each(|(&b, p)| *p = f64::from(u8::from(is_near(b))));
+            return;
+        }
+        self.scratch.resize(near, AtNodes { below: [0.0; LANES], density: [0.0; LANES] });
+        let scratch = &mut *self.scratch;
+        self.arch.dispatch(Integrals { table: &TABLE, behind, p, scratch });
+    }
+}
+
+impl Default for Largest {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn is_near(behind: f64) -> bool {
+    behind < f64::from(FAR)
+}
+
+/// Φ, and φ times the product of Φ over the values before, at the nodes.
+#[derive(Clone, Debug)]
+struct AtNodes {
+    below: Lanes,
+    density: Lanes,
+}
+
+/// Arguments of a call, which is generic over the instruction set.
+struct Integrals<'a> {
+    table: &'a [Series],
+    behind: &'a [f64],
+    p: &'a mut [f64],
+    scratch: &'a mut [AtNodes],
+}
+
+impl WithSimd for Integrals<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { table, behind, p, scratch } = self;
+        // The product of Φ over the values before. Further lanes count nothing.
+        let mut product: Lanes = std::array::from_fn(|k| f64::from(u8::from(k < NODES)));
+        let chosen = behind.iter().filter(|b| is_near(**b));
+        for (&b, at) in chosen.zip(&mut *scratch) {
+            at.compute(simd, table, b, &mut product);
+        }
+        // And over the values after.
+        let mut product = [1.0; LANES];
+        let (after, _) = S::as_mut_simd_f64s(&mut product);
+        let mut at = scratch.iter().rev();
+        let mut total = 0.0;
+        for (&b, p) in behind.iter().zip(&mut *p).rev() {
+            *p = 0.0;
+            let Some(at) = (if is_near(b) { at.next() } else { None }) else { continue };
+            let ((density, _), (below, _)) =
+                (S::as_simd_f64s(&at.density), S::as_simd_f64s(&at.below));
+            let mut sum = simd.splat_f64s(0.0);
+            for ((density, below), after) in density.iter().zip(below).zip(&mut *after) {
+                sum = simd.mul_add_e_f64s(*density, *after, sum);
+                *after = simd.mul_f64s(*after, *below);
+            }
+            *p = simd.reduce_sum_f64s(sum);
+            total += *p;
+        }
+        p.iter_mut().for_each(|p| *p /= total);
+    }
+}
+
+impl AtNodes {
+    /// Takes a value that is near, and the product of Φ over the values before, to which its own is added.
+    #[inline(always)]
+    fn compute<S: Simd>(&mut self, simd: S, table: &[Series], behind: f64, product: &mut Lanes) {
+        let place = behind * PER_UNIT as f64 + 0.5;
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "within the table"
+        )]
+        let i = place as usize;
+        let d = simd.splat_f64s(behind - i as f64 / PER_UNIT as f64);
+        let (series, first) = (&table[i % PER_NODE], i / PER_NODE);
+        let terms: [&[S::f64s]; ORDER + 1] =
+            std::array::from_fn(|n| S::as_simd_f64s(&series[n][first..first + LANES]).0);
+        let (below, _) = S::as_mut_simd_f64s(&mut self.below);
+        let (density, _) = S::as_mut_simd_f64s(&mut self.density);
+        let (before, _) = S::as_mut_simd_f64s(product);
+        for k in 0..LANES / S::F64_LANES {
+            // Horner's rule for the value and its derivative.
+            let (mut value, mut slope) = (terms[ORDER][k], simd.splat_f64s(0.0));
+            for term in terms[..ORDER].iter().rev() {
+                slope = simd.mul_add_e_f64s(slope, d, value);
+                value = simd.mul_add_e_f64s(value, d, term[k]);
+            }
+            density[k] = simd.mul_f64s(slope, before[k]);
+            before[k] = simd.mul_f64s(before[k], value);
+            below[k] = value;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_abs_diff_eq;
+
+    /// The same integrals, node by node.
+    fn largest_plain(behind: &[f64]) -> Vec<f64> {
+        let node = |k: usize| FIRST + k as f64 / DENSITY as f64;
+        let integral = |c: usize| -> f64 {
+            let height = |k: usize| {
+                let others = (0..behind.len()).filter(|&j| j != c);
+                let below = |j: usize| distribution((node(k) + behind[j]).min(20.0));
+                let product: f64 = others.map(below).product();
+                normal(node(k) + behind[c]) * product
+            };
+            if behind[c] < f64::from(FAR) { (0..NODES).map(height).sum() } else { 0.0 }
+        };
+        let p: Vec<f64> = (0..behind.len()).map(integral).collect();
+        let total: f64 = p.iter().sum();
+        p.iter().map(|p| p / total).collect()
+    }
+
+    #[test]
+    fn probabilities_are_the_integrals() {
+        let mut largest = Largest::new();
+        for n in [1, 2, 3, 10] {
+            for step in [0.0, 1e-9, 0.013, 0.0078, 0.4, 1.19, 1.222_222_222_222, 5.5, 40.0] {
+                // The largest is not the first.
+                let behind: Vec<f64> = (0..n).map(|c| step * f64::from((c + 1) % n)).collect();
+                let mut p = vec![f64::NAN; behind.len()];
+                largest.probabilities(&behind, &mut p);
+                for (p, plain) in p.iter().zip(largest_plain(&behind)) {
+                    assert_abs_diff_eq!(*p, plain, epsilon = 1e-14);
+                }
+                assert_abs_diff_eq!(p.iter().sum::<f64>(), 1.0, epsilon = 1e-15);
+            }
+        }
+    }
+}
