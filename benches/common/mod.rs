@@ -20,7 +20,6 @@ pub struct Problem {
     /// Dual coefficients of a point inside.
     pub start: Vec<f64>,
     labels: Vec<i8>,
-    points: Vec<Vec<f64>>,
 }
 
 impl Problem {
@@ -37,29 +36,10 @@ impl Problem {
             })
             .collect();
         let labels = x.iter().map(|x| if x[0] > 0.0 { 1 } else { -1 }).collect();
-        let mut problem = Self { gram, start: Vec::new(), labels, points: x };
+        let mut problem = Self { gram, start: Vec::new(), labels };
         (problem.start, _) =
             feasible_point(&problem.space(), 1, &Control::new()).expect("separable by softness");
         problem
-    }
-
-    /// Labels of this many classes by the largest of as many planes, in the order of the examples.
-    pub fn classes(&self, n: usize) -> Vec<usize> {
-        let mut rng = ChaCha8Rng::seed_from_u64(7);
-        let planes: Vec<Vec<f64>> = (0..n).map(|_| normals(DIMENSION, &mut rng)).collect();
-        let product =
-            |x: &[f64], c: usize| x.iter().zip(&planes[c]).map(|(a, b)| a * b).sum::<f64>();
-        let largest = |x: &Vec<f64>| {
-            (0..n).max_by(|&a, &b| product(x, a).total_cmp(&product(x, b))).unwrap_or(0)
-        };
-        self.points.iter().map(largest).collect()
-    }
-
-    /// The joint version space of several classes.
-    pub fn joint_space(&self, labels: &[usize], n_classes: usize) -> VersionSpace<'_> {
-        Gram::new(&self.gram, 0.0, vec![0.1; labels.len()])
-            .and_then(|gram| VersionSpace::of_classes(gram, labels, n_classes))
-            .expect("a good problem")
     }
 
     /// Its version space.

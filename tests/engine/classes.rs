@@ -146,7 +146,7 @@ impl Case {
                 values.iter().zip(&shares).map(|(v, share)| v - center * share / weight).collect();
             (center, mean_and_error(&off).1)
         };
-        let all: Vec<(f64, f64)> = (0..n * (m + 1) + n + 1).map(each).collect();
+        let all: Vec<(f64, f64)> = (0..=n * (m + 1) + n).map(each).collect();
         let (value, error) = mean_and_error(&shares);
         Exact {
             fields: all[..n * (m + 1)].to_vec(),
@@ -429,13 +429,10 @@ fn two_classes_are_the_binary_machine() {
         let direction = normals(30, &mut rng(120));
         let paths = [&binary, &joint].map(|space| {
             // w_1 = -w_0 = w / √2.
-            let convert = |dual: &[f64]| match space.class_duals(&vec![0.0; 30]) {
-                None => dual.to_vec(),
-                Some(_) => {
-                    let half: Vec<f64> = dual.iter().map(|c| c * 0.5f64.sqrt()).collect();
-                    let classes = [half.iter().map(|c| -c).collect(), half];
-                    space.plane_duals(&classes).expect("classes")
-                }
+            let convert = |dual: &[f64]| {
+                let half: Vec<f64> = dual.iter().map(|c| c * 0.5f64.sqrt()).collect();
+                let classes = [half.iter().map(|c| -c).collect(), half];
+                space.plane_duals(&classes).unwrap_or_else(|| dual.to_vec())
             };
             let (position, direction) = (convert(&start), convert(&direction));
             let ball = Ball::new(space.gram(), &position, &direction, &control).expect("a ball");
