@@ -189,8 +189,9 @@ bench: | check-cargo check-python ## criterion benches of the engine, and a tabl
 	$(CARGO) bench $(CARGO_ARGS)
 	@$(PYTHON) benches/table.py
 
-bench-peers: install ## the classifier against scikit-learn's: a table of error, calibration and time
-	@$(VENV_PYTHON) -m bayespoint.papers comparison $(PEERS_ARGS)
+bench-peers: install ## the classifier on public tables beside SVC, logistic regression, forests, boosted trees and Gaussian processes; installs the trees (PEERS_ARGS="--suite classes")
+	@$(VENV_PYTHON) -m pip install --quiet catboost lightgbm pandas
+	@$(VENV_PYTHON) benches/peers/tables.py $(PEERS_ARGS)
 
 bench-margin: install ## hard margins against libsvm's: processor time and training errors
 	@$(VENV_PYTHON) benches/peers/margin.py $(PEERS_ARGS)

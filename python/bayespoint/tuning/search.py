@@ -6,8 +6,7 @@ parameters, the softness and the label noise. Maximizing it needs no held-out ex
 A quasi-Newton method maximizes an approximation over the logarithms of the parameters: from several
 starts on a part of the examples, then from the best result on all. This takes a few dozen
 evaluations. For two classes the approximation is expectation propagation, which is within about a
-nat of the exact evidence; for more it is Laplace's, which takes a fifth of the time and whose
-maximum has almost the same parameters.
+nat of the exact evidence; for more it is Laplace's, which takes less time.
 """
 
 from __future__ import annotations
