@@ -6,8 +6,9 @@
 CatBoost and LightGBM must be installed (``make bench-peers`` does so). Every method has one
 thread. A file that exists is continued, so that methods and splits can be added. The suite
 "tables" are the files ``tabular/*.csv`` and ``*.csv`` of the folder BAYESPOINT_DATA and data of
-scikit-learn; "classes" are eight data sets of three to ten classes, two of them also with 1000
-examples. Otherwise at most 500 examples are for training, and at most 2000 others for the test.
+scikit-learn; "classes" are eight data sets of three to ten classes. At most 500 examples are for
+training (two of the eight also have a row with 1000), and at most 2000 others for the test. Without
+BAYESPOINT_DATA only the data of scikit-learn are used.
 
 Features are given in the form that suits a method: standardized for linear models, SVC and
 Gaussian processes, categories as indicators or, to boosted trees, as categories. Seconds are those
@@ -172,10 +173,10 @@ METHODS: dict[str, Method] = {
 
 def load(name: str) -> tuple[pd.DataFrame, Any]:
     """Return features and labels of a data set."""
-    folder = Path(os.environ["BAYESPOINT_DATA"])
     if name in BUNDLED:
         X, y = BUNDLED[name](return_X_y=True)
         return pd.DataFrame(X), y.astype(str)
+    folder = Path(os.environ["BAYESPOINT_DATA"])
     if name == "usps":
         parts = ("train", "test")
         frames = [pd.read_csv(folder / f"usps_{part}_multiclass.csv.gz") for part in parts]
@@ -193,6 +194,9 @@ def load(name: str) -> tuple[pd.DataFrame, Any]:
 
 def cases(suite: str) -> list[tuple[str, int]]:
     """Return the data sets of a suite, and the largest numbers of training examples."""
+    if "BAYESPOINT_DATA" not in os.environ:
+        several = [name for name in BUNDLED if name in CLASSES]
+        return [(name, 500) for name in (several if suite == "classes" else BUNDLED)]
     if suite == "classes":
         return [(name, 500) for name in CLASSES] + [("usps", 1000), ("mnist", 1000)]
     folder = Path(os.environ["BAYESPOINT_DATA"])

@@ -475,8 +475,7 @@ class VersionSpace:
         >>> found.center.round(1)
         array([ 0.9, -0.4])
         """
-        space = self.problem
-        return reweight(result, weight, space.margins, space.coordinates, space.shape, log=log)
+        return reweight(result, weight, self.problem, log=log)
 
     def feasible_point(
         self,

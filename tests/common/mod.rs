@@ -9,9 +9,10 @@ pub mod states;
 use std::f64::consts::PI;
 use std::slice::ChunksExact;
 
-use bayespoint::{Control, Error, Gram, Outcome, Result, Settings, Tally, VersionSpace};
+use bayespoint::dynamics::{Arrival, Dynamics, Geodesic};
+use bayespoint::{Ball, Control, Error, Gram, Outcome, Result, Settings, Tally, VersionSpace};
 use rand::rngs::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
+use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 
 /// Returns the seed of a random object.
@@ -350,4 +351,25 @@ pub fn normal(x: f64) -> f64 {
     }
     let fraction = (1..80).rev().fold(-x, |rest, k| -x + f64::from(k) / rest);
     density(x) / fraction
+}
+
+/// A wrong dynamics for several classes: a wall is half-silvered also where another wall of its example is violated.
+#[derive(Clone)]
+pub struct TransparentWalls(pub f64);
+
+impl Dynamics for TransparentWalls {
+    fn flight(&mut self, ball: &Ball) -> Option<f64> {
+        Geodesic.flight(ball)
+    }
+
+    fn arrive(
+        &mut self,
+        ball: &mut Ball,
+        space: &VersionSpace<'_>,
+        _transparency: f64,
+        rng: &mut impl Rng,
+    ) -> Arrival {
+        let violated = ball.f()[ball.next_wall().plane].is_sign_negative();
+        Geodesic.arrive(ball, space, if violated { 1.0 } else { self.0 }, rng)
+    }
 }

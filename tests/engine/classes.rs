@@ -1,16 +1,16 @@
 //! Several classes: one version space of all of them, against draws from the prior and the machine of two classes.
 
-use bayespoint::dynamics::{Arrival, Dynamics, Geodesic, Motion};
+use bayespoint::dynamics::{Dynamics, Geodesic, Motion};
 use bayespoint::{
     Ball, Control, Error, EvidenceSettings, Factor, Goal, Gram, Inverse, MarginSettings, Method,
     Mirror, OnionSettings, Outcome, Refresh, RefreshChoice, RemoteExecutor, Settings, Trajectory,
     VersionSpace, evidence, feasible_point, max_margin, onion, perceptron_point, resume,
     run_remotely, run_with, take_step,
 };
-use rand::Rng;
 
 use crate::common::{
-    dot, draws, inverse, mean, mean_and_error, normals, rng, seed, size, space as binary_space,
+    TransparentWalls, dot, draws, inverse, mean, mean_and_error, normals, rng, seed, size,
+    space as binary_space,
 };
 
 /// Examples of several classes with an RBF kernel.
@@ -278,28 +278,6 @@ fn centers_and_votes_are_those_of_the_prior_given_the_labels() {
             assert_eq!(outcome.refresh.name, full);
             assert!(outcome.drift < 1e-8);
         }
-    }
-}
-
-/// Wrong: a wall is half-silvered also where another wall of its example is violated.
-#[derive(Clone)]
-struct TransparentWalls(f64);
-
-impl Dynamics for TransparentWalls {
-    fn flight(&mut self, ball: &Ball) -> Option<f64> {
-        Geodesic.flight(ball)
-    }
-
-    fn arrive(
-        &mut self,
-        ball: &mut Ball,
-        space: &VersionSpace<'_>,
-        _transparency: f64,
-        rng: &mut impl Rng,
-    ) -> Arrival {
-        let violated = ball.f()[ball.next_wall().plane].is_sign_negative();
-        let transparency = if violated { 1.0 } else { self.0 };
-        Geodesic.arrive(ball, space, transparency, rng)
     }
 }
 

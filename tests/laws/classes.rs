@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use bayespoint::dynamics::{Arrival, Dynamics, Geodesic};
+use bayespoint::dynamics::{Dynamics, Geodesic};
 use bayespoint::{
     Ball, Control, Factor, Goal, Gram, Mirror, Recorder, Refresh, RefreshChoice, Settings,
     Trajectory, VersionSpace,
 };
-use rand::{Rng, RngExt};
+use rand::RngExt;
 
-use crate::common::{self, dot, normals, rng, seed, size, unit};
+use crate::common::{self, TransparentWalls, dot, normals, rng, seed, size, unit};
 use crate::special::chi_square_tail;
 
 const DRAWS: usize = 63;
@@ -152,27 +152,6 @@ fn by_hand<D: Dynamics>(dynamics: &D, problem: &Problem, seed: u64) -> Vec<Vec<f
     trajectory.run(Goal::path(SPACING * (DRAWS as f64 + 0.5)), &control).expect("runs");
     let (draws, _) = trajectory.recorder().expect("was set").last(DRAWS);
     draws.chunks(space.len()).map(<[f64]>::to_vec).collect()
-}
-
-/// Wrong: a wall is half-silvered also where another wall of its example is violated.
-#[derive(Clone)]
-struct TransparentWalls(f64);
-
-impl Dynamics for TransparentWalls {
-    fn flight(&mut self, ball: &Ball) -> Option<f64> {
-        Geodesic.flight(ball)
-    }
-
-    fn arrive(
-        &mut self,
-        ball: &mut Ball,
-        space: &VersionSpace<'_>,
-        _transparency: f64,
-        rng: &mut impl Rng,
-    ) -> Arrival {
-        let violated = ball.f()[ball.next_wall().plane].is_sign_negative();
-        Geodesic.arrive(ball, space, if violated { 1.0 } else { self.0 }, rng)
-    }
 }
 
 fn check_ranks(name: &str, tails: &[f64]) {

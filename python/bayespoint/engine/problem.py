@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayespoint.base.linalg import Factor
-from bayespoint.base.margins import margins_of
 from bayespoint.base.validation import Floats
 from bayespoint.kernels import rows_on_demand
 from bayespoint.kernels.rows_on_demand import Gram
@@ -137,7 +136,14 @@ class Problem:
         over the best other one.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            f = margins_of(self.coordinates(dual_coef), self.y)
+            f = self.coordinates(dual_coef)
+            if self.is_joint:
+                own = np.arange(len(self))
+                leading = f[..., self.y, own]
+                f[..., self.y, own] = -np.inf
+                f = leading - f.max(axis=-2)
+            else:
+                f *= self.y
         if not np.isfinite(f).all():
             raise ValueError("dual_coef must not be so large that margins overflow")
         return f

@@ -110,7 +110,7 @@ class BayesPointClassifier(
     fit_intercept : bool, default=True
         Add 1 to all kernel values, which gives the weight vector an intercept.
     n_trajectories : int, default=4
-        Number of independent chains, for each binary problem.
+        Number of independent chains, for each problem.
     n_draws : int, default=100
         Number of draws to keep of each chain, for decision values and probabilities.
     tol : float or "auto", default="auto"

@@ -11,8 +11,8 @@ Q_{ii}` and the variance :math:`1 / Q_{ii}`, and a draw of the posterior has :ma
 divided by :math:`P(y_i | h_{-i})`, so that :math:`P(y_i | y_{-i})` is the harmonic mean of these
 over the draws (Gelfand, Dey and Chang, 1992).
 
-Several classes have one h each with the same Q, and
-the probabilities of the other classes are means with the weights :math:`1 / P(y_i | h_{-i})`.
+Several classes have one h each with the same Q, and the probabilities of the other classes are
+means with the weights :math:`1 / P(y_i | h_{-i})`.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class LeaveOneOutPredictions:
 
     `gram` is the (m, m) kernel matrix without offset and softness, to which no reference is kept.
     `labels` are -1 and +1, or indices of several classes, of which the `result` then is. `noise` is
-    the label noise of the negative and of the positive class, for several classes twice that of
-    all. `seed` is for the choice of examples.
+    the label noise of the negative and of the positive class; for several classes both are the
+    same. `seed` is for the choice of examples.
     """
 
     def __init__(

@@ -24,9 +24,9 @@ from bayespoint.base.linalg import (
     interruptible_step,
     threads_for,
 )
-from bayespoint.base.margins import margins_of
 from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, RandomState
+from bayespoint.engine.problem import Problem
 from bayespoint.kernels.products import count
 from bayespoint.posterior.class_weight import elected, weighted_probabilities, weighted_values
 from bayespoint.posterior.joint import JointPosterior
@@ -509,25 +509,13 @@ class Posterior(Savable):
             raise TypeError(f"weight must be a callable; got {weight!r}")
         log = validation.boolean("log", log)
         gram, offset, softness = self.training_matrix("reweight")
-        problems = []
-
-        def coordinates(dual_coef: Floats) -> Floats:
-            f = dual_coef @ gram
-            if offset:
-                f += offset * dual_coef.sum(axis=-1, keepdims=True)
-            f += dual_coef * softness
-            return f
-
+        problems, n_classes = [], len(self.classes) if self._is_joint else 2
         for one in self.problems:
-
-            def margins(dual_coef: Floats, y: NDArray[Any] = one.y) -> Floats:
-                return margins_of(coordinates(dual_coef), y)
-
             relative, before = weight, one.weights
             if before is not None:  # weights of an earlier call
                 relative = _product_of(weight, before, log)
-            shape = one.draws.shape[1:]
-            found = reweight(one.result, relative, margins, coordinates, shape, log=log)
+            problem = Problem(gram, one.y, softness, offset, n_classes=n_classes)
+            found = reweight(one.result, relative, problem, log=log)
             problems.append(replace(one, calibration=1.0, weighted=found))
         return replace(self, problems=tuple(problems))
 

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
+from bayespoint.engine.problem import Problem
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.weighted import WeightedResult
 
@@ -27,21 +28,18 @@ _BATCH_SIZE = 10  # smallest number of draws in a batch
 def reweight(
     result: BilliardResult,
     weight: Callable[[Floats], ArrayLike],
-    margins: Callable[[Floats], Floats],
-    coordinates: Callable[[Floats], Floats],
-    shape: tuple[int, ...],
+    problem: Problem,
     *,
     log: bool = False,
 ) -> WeightedResult:
     """Return the center of mass of a density, from the draws of a run.
 
-    `result`, `weight` and `log` are those of :meth:`VersionSpace.reweight`. `margins` and
-    `coordinates` return the margins and the plane coordinates of dual coefficients of shape
-    (n, *shape).
+    `result`, `weight` and `log` are those of :meth:`VersionSpace.reweight`, and `problem` is that
+    of its version space.
     """
     if not isinstance(result, BilliardResult):
         raise TypeError(f"result must be a BilliardResult; got a {type(result).__name__}")
-    n_trajectories, n_draws = result.draws.shape[:2]
+    (n_trajectories, n_draws), shape = result.draws.shape[:2], problem.shape
     if result.draws.shape[2:] != shape:
         raise ValueError(
             f"result must be of {_named(shape)}; got one of {_named(result.draws.shape[2:])}"
@@ -50,7 +48,7 @@ def reweight(
         raise TypeError(f"weight must be a callable; got {weight!r}")
     log = validation.boolean("log", log)
     draws = result.draws.astype(np.float64, copy=False).reshape(-1, *shape)
-    values = validation.weights("weight", weight(margins(draws)), len(draws), log=log)
+    values = validation.weights("weight", weight(problem.margins(draws)), len(draws), log=log)
     if not log:
         with np.errstate(divide="ignore"):
             values = np.log(values)
@@ -62,7 +60,7 @@ def reweight(
     def flat(dual_coef: Floats) -> Floats:
         """Return the coordinates of rows of numbers as such rows."""
         rows = dual_coef.reshape(-1, *shape)
-        return coordinates(rows).reshape(dual_coef.shape)
+        return problem.coordinates(rows).reshape(dual_coef.shape)
 
     rows = draws.reshape(len(draws), -1)
     center, norm, error = _weighted_center(rows, shares, flat, partitions)

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 import bayespoint
 from bayespoint import BayesPointClassifier, kernels
+from bayespoint.estimators.settings import tolerance
 from bayespoint.results import BilliardResult, Evidence
 from helpers import seed
 
@@ -21,6 +22,13 @@ GIVEN = {
     "standardize": False,
 }
 NAMES = np.array(["ant", "bee", "cat"])
+
+
+def test_the_tolerance_grows_with_examples_and_classes():
+    auto = {(100, 2): 0.03, (2000, 2): 0.06, (500, 3): 0.06, (2000, 3): 0.1, (50, 10): 0.1}
+    for (m, n_classes), expected in auto.items():
+        assert tolerance("auto", m, n_classes) == pytest.approx(expected)
+    assert tolerance(0.5, 2000, 10) == 0.5
 
 
 def data(m=90, index=0):
