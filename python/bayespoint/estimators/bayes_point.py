@@ -116,8 +116,8 @@ class BayesPointClassifier(
     tol : float or "auto", default="auto"
         Estimated angular error of the Bayes point, in radians, at which to stop. Positive. The
         time of a fit is proportional to 1 / tol^2. "auto": 0.03 for up to 500 examples, then
-        proportional to the square root of their number; of C classes jointly C - 1 times that;
-        at most 0.1. The billiard also goes on until the draws suffice: see
+        proportional to the square root of their number, at most 0.1; of C classes jointly C - 1
+        times that, at most 0.15. The billiard also goes on until the draws suffice: see
         :meth:`VersionSpace.sample`.
     max_iter : int, default=None
         Largest number of settings that the search tries, and of bounces of each chain. None: no
@@ -502,6 +502,7 @@ class BayesPointClassifier(
                     label_noise=settings.label_noise,
                     rates=settings.rates,
                     weights=share,
+                    joint=self.multiclass == "joint",
                     seed=settings.seed % 2**32,
                     report=None if advance is None else report,
                     n_jobs=self.n_jobs,

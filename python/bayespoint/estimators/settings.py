@@ -111,5 +111,6 @@ def tolerance(value: object, m: int, n_classes: int) -> float:
     if isinstance(value, str):
         if value != "auto":
             raise ValueError(f'tol must be a positive number or "auto"; got {value!r}')
-        return min(0.03 * max(1.0, math.sqrt(m / 500)) * (n_classes - 1), 0.1)
+        largest = 0.1 if n_classes == 2 else 0.15
+        return min(0.03 * max(1.0, math.sqrt(m / 500)) * (n_classes - 1), largest)
     return number("tol", value)

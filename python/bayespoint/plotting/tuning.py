@@ -315,7 +315,8 @@ class _Evidence:
     def __init__(self, model: Any) -> None:
         search, posterior = model.tuning_, model.posterior_
         labels = np.stack([one.y for one in model.problems_])
-        if model.problems_[0].is_joint:
+        self.joint = model.problems_[0].is_joint
+        if self.joint:
             labels = one_vs_rest(labels[0], len(model.classes_))
         labels = labels.astype(np.float64)
         chosen = tuning_search.subset(labels, search.n_examples, model.seed_)
@@ -340,4 +341,5 @@ class _Evidence:
             softness=softness,
             label_noise=noise,
             weights=self.weights,
+            joint=self.joint,
         )

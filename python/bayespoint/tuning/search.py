@@ -4,7 +4,7 @@ The evidence is the probability of the labels under the model, as a function of 
 parameters, the softness and the label noise. Maximizing it needs no held-out examples.
 
 A quasi-Newton method maximizes an approximation over the logarithms of the parameters: from several
-starts on a part of the examples, then from the best result on all. This takes a few dozen
+starts on a part of the examples, then by a few more steps on all. This takes a few dozen
 evaluations. For two classes the approximation is expectation propagation, which is within about a
 nat of the exact evidence; for more it is Laplace's, which takes less time.
 """
@@ -16,7 +16,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar, dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -80,7 +80,7 @@ _RELATIVE_GAIN = 1e-4
 """Smallest gain of evidence, in nats and relative, for which a search goes on; the first is also
 that for which label noise is accepted."""
 
-_GAIN_OF_SEVERAL = 0.1
+_GAIN_OF_SEVERAL = 0.25
 """The same in nats for more than two classes, whose evidence is less exact and takes longer."""
 
 _RISE = 1.0
@@ -90,8 +90,11 @@ which a warning is given."""
 _AT_BOUND = 1e-6
 """Distance of a logarithm from a bound up to which it is at the bound."""
 
-_NEAR = 0.2
-"""Unit of the logarithms of a search that starts near its end."""
+_REFINEMENTS = 10
+"""Largest number of settings tried on all examples, after the search on a part of them."""
+
+_SHORTER = 4.0
+"""Factor by which a step that loses evidence is shortened."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,16 +104,17 @@ class _Examples:
     X: NDArray[Any]
     labels: Floats
     weights: Floats
+    joint: bool
+    """Whether the labels are of more than two classes jointly."""
 
-    @property
-    def several(self) -> bool:
-        """Whether there are more than two classes."""
-        return len(self.labels) > 1
+    def unknown(self) -> list[Any]:
+        """Return the starting points of the approximations before the first."""
+        return [None] * (1 if self.joint else len(self.labels))
 
     def part(self, chosen: NDArray[np.intp]) -> _Examples:
         if len(chosen) == self.labels.shape[1]:
             return self
-        return _Examples(self.X[chosen], self.labels[:, chosen], self.weights[chosen])
+        return _Examples(self.X[chosen], self.labels[:, chosen], self.weights[chosen], self.joint)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +126,9 @@ class _Point:
     value: float
     slope: Floats
     """Derivatives of the evidence."""
+
+    spread: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    """Approximate inverse of the negative second derivatives of the evidence."""
 
 
 @dataclass(eq=False)
@@ -197,7 +204,7 @@ class _Objective:
 
         Laplace's approximation needs some: without softness it uses the smallest.
         """
-        return self.softness is None or (examples.several and self.softness == 0)
+        return self.softness is None or (examples.joint and self.softness == 0)
 
     def noisy_starts(self, best: _Point) -> list[Floats]:
         """Return logarithms to start from with label noise; `best` is the best point without."""
@@ -217,26 +224,21 @@ class _Objective:
         theta: Floats,
         *,
         noisy: bool = False,
-        steps: int = 40,
-        unit: float | None = None,
     ) -> _Point:
         """Return the point of the best evidence that a quasi-Newton method reaches.
 
-        Its first step is the gradient by the logarithms in this `unit`; it ends after a step that
-        gains too little.
+        It ends after a step that gains too little.
         """
         bounds = self.bounds(noisy)
         theta = np.clip(theta, *bounds.T)
-        nearest: list[Any] = [None]
+        nearest = examples.unknown()
         if not len(theta):
             return _Point(theta, noisy, *self._evaluate(examples, theta, noisy, nearest))
-        known = []
-        if unit is None:
-            unit = 1.0
-            if examples.several:  # a first step of length 1
-                known = [self._evaluate(examples, theta, noisy, nearest)]
-                unit = 1 / math.sqrt(max(1.0, float(np.linalg.norm(known[0][1]))))
-        gain = _GAIN_OF_SEVERAL if examples.several else _GAIN
+        known, unit = [], 1.0
+        if examples.joint:  # a first step of length 1
+            known = [self._evaluate(examples, theta, noisy, nearest)]
+            unit = 1 / math.sqrt(max(1.0, float(np.linalg.norm(known[0][1]))))
+        gain = _GAIN_OF_SEVERAL if examples.joint else _GAIN
 
         def objective(scaled: Floats) -> tuple[float, Floats]:
             value, gradient = (
@@ -262,10 +264,44 @@ class _Objective:
             method="L-BFGS-B",
             bounds=bounds / unit,
             callback=stop,
-            options={"maxiter": steps, "ftol": 0.0},
+            options={"maxiter": 40, "ftol": 0.0},
         )
         value = -float(found.fun) if found.fun < 1e10 else -math.inf
-        return _Point(unit * found.x, noisy, value, -np.asarray(found.jac) / unit)
+        spread = unit**2 * found.hess_inv.todense()
+        return _Point(unit * found.x, noisy, value, -np.asarray(found.jac) / unit, spread)
+
+    def refine(self, examples: _Examples, near: _Point, n: int) -> _Point:
+        """Return the best point that a few steps reach from the best on `n` of the examples.
+
+        They are quasi-Newton steps, with the second derivatives that the search on `n` examples has
+        found, and end where the next is expected to gain too little.
+        """
+        low, high = self.bounds(near.noisy).T
+        nearest = examples.unknown()
+        gain = _GAIN_OF_SEVERAL if examples.joint else _GAIN
+        spread = near.spread * (n / examples.labels.shape[1])
+        best, theta = replace(near, value=-math.inf), near.theta
+        for _ in range(_REFINEMENTS):
+            value, slope = self._evaluate(examples, theta, near.noisy, nearest)
+            moved, turned = theta - best.theta, best.slope - slope
+            curvature = float(moved @ turned)
+            if math.isfinite(value) and math.isfinite(best.value) and curvature > 0:
+                # The update of Broyden, Fletcher, Goldfarb and Shanno.
+                left = np.eye(len(moved)) - np.outer(moved, turned) / curvature
+                spread = left @ spread @ left.T + np.outer(moved, moved) / curvature
+            if value > best.value:
+                best = _Point(theta, near.noisy, value, slope)
+            elif math.isfinite(best.value):
+                spread = spread / _SHORTER
+            else:
+                break
+            outward = np.where(best.slope > 0, best.theta >= high, best.theta <= low)
+            inward = np.where(outward, 0.0, best.slope)
+            step = np.where(outward, 0.0, spread @ inward)
+            if 0.5 * inward @ step < max(gain, _RELATIVE_GAIN * abs(best.value)):
+                break
+            theta = np.clip(best.theta + step / max(1.0, float(np.abs(step).max())), low, high)
+        return best
 
     def at_bounds(self, point: _Point) -> tuple[str, ...]:
         """Return the names of parameters at a bound; warn if the evidence rises beyond it."""
@@ -351,7 +387,7 @@ class _Objective:
             found = approximate(gram, softness, by_gram=any(name in derivatives for name in own))
             by_softness = softness * float(found.by_softness @ (1 / examples.weights))
             value = found.log_evidence
-            if (examples.several or exact) and not found.converged:
+            if (examples.joint or exact) and not found.converged:
                 value = -math.inf  # the value of oscillating sweeps is arbitrary
             gradient = []
             for k, name in enumerate(own):
@@ -414,6 +450,7 @@ def tune(
     label_noise: tuple[float, float] = (0.0, 0.0),
     rates: int = 0,
     weights: Floats | None = None,
+    joint: bool = True,
     seed: int = 0,
     report: Report | None = None,
     n_jobs: int | None = None,
@@ -431,8 +468,7 @@ def tune(
         Inputs.
     labels : ndarray of shape (1, m) or (n_classes, m)
         Labels -1 and +1 of two classes, or for each of more classes +1 where it is the label and
-        -1 elsewhere. With more classes the evidence is that of the joint model, in which the label
-        is the class of the largest of `n_classes` functions with noise.
+        -1 elsewhere.
     offset : float, default=0.0
         Added to every kernel value.
     softness : float or None, default=None
@@ -444,6 +480,10 @@ def tune(
         Number of rates of label noise to search: none, one for all classes, or one for each of two.
     weights : ndarray of shape (m,), default=None
         Positive weights of the examples, by which their softness is divided.
+    joint : bool, default=True
+        The evidence for more than two classes: that of the joint model, in which the label is the
+        class of the largest of `n_classes` functions with noise; False: the sum of those of each
+        class against the rest.
     seed : int, default=0
         Seed of the choice of examples if there are more than 375.
     report : callable, default=None
@@ -483,24 +523,25 @@ def tune(
     a ten thousandth of the evidence.
 
     For more than 375 examples the search from several starts uses a stratified sample of 250, and
-    the search from the best result all, or a sample of 500. Of a rare class a sample holds all
+    a few more steps all, or a sample of 500. Of a rare class a sample holds all
     examples, up to a fourth of an equal share: 62 of 500 for two classes.
 
     Label noise is searched last, from three starts, or from five for two rates. It stays 0 if the
     gain is less than a hundredth of a nat, and so does a rate that ends at its lower bound of 1e-4.
 
-    With more than two classes the search has one start without label noise, uses a sample of 200 if
-    there are more than 300 examples, and ends after a step that gains less than a tenth of a nat.
-    Without softness the kernel is searched with the smallest.
+    With more than two classes jointly the search has one start without label noise, uses a sample
+    of 200 if there are more than 300 examples, and ends where a step gains less than a quarter of a
+    nat. Without softness the kernel is searched with the smallest.
     """
     began, m = time.monotonic(), labels.shape[1]
     if len(labels) > 1 and (rates == 2 or label_noise[0] != label_noise[1]):
         raise ValueError("label_noise must be one rate for more than two classes")
     weights = np.ones(m) if weights is None else weights
-    everything = _Examples(X, labels.astype(np.float64), weights)
+    joint = joint and len(labels) > 1
+    everything = _Examples(X, labels.astype(np.float64), weights, joint)
     examples = everything.part(subset(everything.labels, LARGEST, seed))
     n = examples.labels.shape[1]
-    size = COARSE_OF_SEVERAL if examples.several else COARSE
+    size = COARSE_OF_SEVERAL if examples.joint else COARSE
     coarse = examples.part(subset(examples.labels, size, seed)) if 2 * n > 3 * size else examples
     objective = _Objective(kernel, examples, offset, softness, label_noise, rates, report, n_jobs)
     objective.max_iter = max_iter
@@ -542,6 +583,7 @@ def approximate_log_evidence(
     softness: float,
     label_noise: tuple[float, float] = (0.0, 0.0),
     weights: Floats | None = None,
+    joint: bool = True,
 ) -> float:
     """Return the approximate evidence that `tune` maximizes, at one setting.
 
@@ -549,7 +591,7 @@ def approximate_log_evidence(
     ----------
     kernel : kernel object or callable
         The kernel, with the parameters of the setting.
-    X, labels, offset, weights
+    X, labels, offset, weights, joint
         As for `tune`.
     softness : float
         Softness, positive.
@@ -562,14 +604,15 @@ def approximate_log_evidence(
         Nats; minus infinity if the kernel is not positive semidefinite or the approximation does
         not converge.
     """
-    examples = _Examples(X, labels, np.ones(labels.shape[1]) if weights is None else weights)
+    weights = np.ones(labels.shape[1]) if weights is None else weights
+    examples = _Examples(X, labels, weights, joint and len(labels) > 1)
     gram = kernels.evaluate(kernel, X) + offset
     try:
         with linalg.one_thread():
-            found = _approximate(examples, gram, softness, label_noise, [None])
+            found = _approximate(examples, gram, softness, label_noise, examples.unknown())
     except np.linalg.LinAlgError:
         return -math.inf
-    if (examples.several or any(label_noise)) and not found.converged:
+    if (examples.joint or any(label_noise)) and not found.converged:
         return -math.inf
     return found.log_evidence
 
@@ -583,31 +626,42 @@ def _approximate(
     *,
     by_gram: bool = False,
 ) -> expectation_propagation.Approximation | laplace.Approximation:
-    """Return the approximate evidence; start at `nearest` and replace it by the end."""
+    """Return the approximate evidence; start at `nearest` and replace it by the ends."""
     levels = softness / examples.weights
-    if examples.several:
+    if examples.joint:
         y = examples.labels.argmax(axis=0)
         joint = laplace.approximate(
             gram, y, len(examples.labels), levels, noise=noise[0], start=nearest[0]
         )
         nearest[0] = joint.mode if joint.converged else None
         return joint
-    found = expectation_propagation.approximate(
-        gram,
-        examples.labels[0],
-        levels,
-        noise=noise,
-        sites=nearest[0],
-        derivatives=by_gram,
-        change=_FINE_CHANGE if any(noise) or softness == 0 else _CHANGE,
+    each = []
+    for k, labels in enumerate(examples.labels):
+        found = expectation_propagation.approximate(
+            gram,
+            labels,
+            levels,
+            noise=noise,
+            sites=nearest[k],
+            derivatives=by_gram,
+            change=_FINE_CHANGE if any(noise) or softness == 0 else _CHANGE,
+        )
+        nearest[k] = found.sites if found.converged else None
+        each.append(found)
+    by_each = [one.by_gram for one in each if one.by_gram is not None]
+    return replace(
+        each[0],
+        log_evidence=sum(one.log_evidence for one in each),
+        by_softness=np.sum([one.by_softness for one in each], axis=0),
+        by_noise=np.sum([one.by_noise for one in each], axis=0),
+        by_gram=np.sum(by_each, axis=0) if by_each else None,
+        converged=all(one.converged for one in each),
     )
-    nearest[0] = found.sites if found.converged else None
-    return found
 
 
 def _search(objective: _Objective, examples: _Examples, coarse: _Examples) -> _Point:
     """Return the best point, by a search on the `coarse` examples and then on all."""
-    chosen = _STARTS[:1] if examples.several else _STARTS
+    chosen = _STARTS[:1] if examples.joint else _STARTS
     starts = [objective.start(*start) for start in chosen]
     if not len(starts[0]):
         starts, coarse = starts[:1], examples
@@ -617,10 +671,7 @@ def _search(objective: _Objective, examples: _Examples, coarse: _Examples) -> _P
         noisy_starts = objective.noisy_starts(best)
         candidates.append(_best(objective.minimize_all(coarse, noisy_starts, noisy=True)))
     if coarse is not examples:
-        candidates = [
-            objective.minimize(examples, one.theta, noisy=one.noisy, steps=15, unit=_NEAR)
-            for one in candidates
-        ]
+        candidates = [objective.refine(examples, one, coarse.labels.shape[1]) for one in candidates]
     clean, noisy = candidates[0], candidates[-1]
     return noisy if noisy.value > clean.value + _GAIN else clean
 
@@ -654,6 +705,7 @@ def resolve_hyperparameters(
     label_noise: tuple[float, float],
     rates: int,
     weights: Floats,
+    joint: bool,
     seed: int,
     report: Report | None = None,
     n_jobs: int | None = None,
@@ -668,7 +720,9 @@ def resolve_hyperparameters(
         The parameter `kernel` of the classifier.
     inputs : ndarray of shape (m, d), or (m, m) for "precomputed"
         Training inputs.
-    labels, offset, softness, label_noise, rates, weights, seed, report, n_jobs, max_iter, max_time
+    labels, offset, softness, label_noise, rates, weights, joint, seed
+        As for `tune`.
+    report, n_jobs, max_iter, max_time
         As for `tune`.
 
     Returns
@@ -708,6 +762,7 @@ def resolve_hyperparameters(
             label_noise=label_noise,
             rates=rates,
             weights=weights,
+            joint=joint,
             seed=seed,
             report=report,
             n_jobs=n_jobs,

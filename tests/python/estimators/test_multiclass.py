@@ -25,7 +25,14 @@ NAMES = np.array(["ant", "bee", "cat"])
 
 
 def test_the_tolerance_grows_with_examples_and_classes():
-    auto = {(100, 2): 0.03, (2000, 2): 0.06, (500, 3): 0.06, (2000, 3): 0.1, (50, 10): 0.1}
+    auto = {
+        (100, 2): 0.03,
+        (2000, 2): 0.06,
+        (500, 3): 0.06,
+        (2000, 3): 0.12,
+        (8000, 2): 0.1,
+        (50, 10): 0.15,
+    }
     for (m, n_classes), expected in auto.items():
         assert tolerance("auto", m, n_classes) == pytest.approx(expected)
     assert tolerance(0.5, 2000, 10) == 0.5

@@ -190,7 +190,7 @@ def test_the_search_finds_the_parameters_of_drawn_labels():
 
 def test_the_gradient_of_the_search(exact):
     X, y, weights = problem()
-    examples = tuning_search._Examples(X, signs(y, 3), weights)
+    examples = tuning_search._Examples(X, signs(y, 3), weights, True)
     for kernel in (1.0 * kernels.RBF(), kernels.Polynomial(2)):
         for softness, rates in [(None, 0), (0, 0), (None, 1)]:
             objective = tuning_search._Objective(
@@ -220,6 +220,56 @@ def test_label_noise_of_several_classes_is_found():
     X, y, _ = problem(200, index=3)
     clean = tuning_search.tune(kernels.RBF(), X, signs(y, 3), offset=1.0, rates=1)
     assert clean.label_noise == (0.0, 0.0)
+
+
+def test_each_class_against_the_rest_has_its_own_evidence(monkeypatch):
+    monkeypatch.setattr(tuning_search, "_CHANGE", 1e-9)
+    X, y, weights = problem(60)
+    labels, kernel, softness = signs(y, 3), kernels.RBF(1.2), 0.3
+    found = tuning_search.approximate_log_evidence(
+        kernel, X, labels, softness=softness, weights=weights, joint=False
+    )
+    alone = [
+        tuning_search.approximate_log_evidence(
+            kernel, X, one[None], softness=softness, weights=weights
+        )
+        for one in labels
+    ]
+    assert found == pytest.approx(sum(alone), abs=1e-6)
+    examples = tuning_search._Examples(X, labels, weights, False)
+    objective = tuning_search._Objective(kernels.RBF(), examples, 0.0, None, (0, 0), 0, None, None)
+    theta = objective.start(1.5, 0.1)
+    _, slopes = objective._evaluate(examples, theta, False, examples.unknown())
+    for k, slope in enumerate(slopes):
+        step = 1e-3 * np.eye(len(theta))[k]
+        ahead, behind = (
+            objective._evaluate(examples, moved, False, examples.unknown())[0]
+            for moved in (theta + step, theta - step)
+        )
+        assert slope == pytest.approx((ahead - behind) / 2e-3, rel=1e-2, abs=1e-2)
+    best = tuning_search.tune(kernels.RBF(), X, labels, joint=False)
+    assert best.log_evidence > found
+    model = BayesPointClassifier(
+        kernels.RBF(), multiclass="one_vs_rest", fit_intercept=False, random_state=0
+    ).fit(X, y)
+    scaled = tuning_search.tune(kernels.RBF(), model.X_fit_, labels, joint=False)
+    assert model.tuning_.log_evidence == pytest.approx(scaled.log_evidence)
+
+
+def test_a_part_of_the_examples_leads_to_the_same_maximum():
+    X, y = drawn(400, sigma=1.0, softness=0.05)
+    labels = signs(y, 3)
+    found = tuning_search.tune(kernels.RBF(), X, labels)
+    looked = found.tried[:, found.names.index("n_examples")]
+    assert set(looked) == {tuning_search.COARSE_OF_SEVERAL, 400}
+    grid = [
+        tuning_search.approximate_log_evidence(
+            kernels.RBF(found.kernel.sigma * s), X, labels, softness=found.softness * v
+        )
+        for s in (0.8, 1.0, 1.25)
+        for v in (0.5, 1.0, 2.0)
+    ]
+    assert found.log_evidence > max(grid) - 1.0
 
 
 def test_several_classes_have_one_rate_of_label_noise():

@@ -154,7 +154,7 @@ def test_the_gradient_of_the_search(kernel, monkeypatch):
     # Without an early stop, whose error would exceed the finite difference.
     monkeypatch.setattr(tuning_search, "_CHANGE", 1e-8)
     X, y = problem()
-    examples = tuning_search._Examples(X, y[None], np.ones(len(y)))
+    examples = tuning_search._Examples(X, y[None], np.ones(len(y)), False)
     objective = tuning_search._Objective(kernel, examples, 1.0, None, (0.0, 0.0), 0, None, None)
     theta = objective.start(1.5, 0.1)
 
@@ -418,7 +418,7 @@ def test_the_matrix_of_a_fixed_kernel_is_computed_once():
         return kernels.RBF(1.5)(a, b)
 
     settings = {"offset": 1.0, "label_noise": (0.0, 0.0), "rates": 0, "weights": np.ones(60)}
-    settings |= {"seed": 0}
+    settings |= {"joint": True, "seed": 0}
     *_, search, gram = tuning_search.resolve_hyperparameters(
         kernel, X, y[None], softness=None, **settings
     )
