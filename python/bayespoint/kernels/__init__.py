@@ -41,6 +41,7 @@ from bayespoint.kernels.functions import (
     parameters as parameters,
     replace as replace,
     requires_vectors as requires_vectors,
+    slopes as slopes,
 )
 from bayespoint.kernels.gram import (
     at_start,
@@ -57,6 +58,7 @@ from bayespoint.kernels.stationary import (
     class_distance,
 )
 from bayespoint.kernels.structured import SetIntersection, Spectrum
+from bayespoint.kernels.weighted import Weighted
 
 __all__ = [
     "RBF",
@@ -75,6 +77,7 @@ __all__ = [
     "SetIntersection",
     "Spectrum",
     "Sum",
+    "Weighted",
     "at_start",
     "class_distance",
     "gram_matrix",

@@ -22,6 +22,7 @@ from bayespoint.kernels.functions import (
     parameters,
     replace,
     requires_vectors,
+    slopes,
 )
 from bayespoint.kernels.products import count, counts
 from bayespoint.kernels.protocol import (
@@ -110,6 +111,9 @@ class Constant(Base):
         """Return dK / d ln(value) = K."""
         return KernelGradient({"value": gram.copy})
 
+    def feature_slopes(self, X: Floats, gram: Floats, by_gram: Floats) -> Floats:
+        return np.zeros(X.shape[1])
+
 
 @dataclass(frozen=True, repr=False)
 class CompositeKernel(Base):
@@ -196,6 +200,17 @@ class Sum(CompositeKernel):
     """
 
     _operation = np.add
+
+    def slopes(self, X: Inputs, gram: Floats, by_gram: Floats) -> Mapping[str, float]:
+        return {
+            f"{k}.{name}": slope
+            for k, part in enumerate(self.parts)
+            for name, slope in slopes(part, X, evaluate(part, X), by_gram).items()
+        }
+
+    def feature_slopes(self, X: Floats, gram: Floats, by_gram: Floats) -> Floats:
+        parts = [part.feature_slopes(X, evaluate(part, X), by_gram) for part in self.parts]
+        return np.asarray(np.sum(parts, axis=0))
 
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.parts))
@@ -304,6 +319,17 @@ class Scaled(WrappedKernel):
         gradient = derivatives(self.kernel, X, gram / factor)
         inner = deferred(gradient, lambda derivative: factor * derivative, "kernel.")
         return KernelGradient({"factor": gram.copy, **inner})
+
+    def slopes(self, X: Inputs, gram: Floats, by_gram: Floats) -> Mapping[str, float]:
+        factor = given(self, "factor")
+        inner = slopes(self.kernel, X, gram / factor, factor * by_gram)
+        own = {"factor": float(np.vdot(by_gram, gram))}
+        return own | {f"kernel.{name}": slope for name, slope in inner.items()}
+
+    def feature_slopes(self, X: Floats, gram: Floats, by_gram: Floats) -> Floats:
+        factor = given(self, "factor")
+        found: Floats = self.kernel.feature_slopes(X, gram / factor, factor * by_gram)
+        return found
 
     def __repr__(self) -> str:
         inner = f"({self.kernel!r})" if isinstance(self.kernel, (Sum, Product)) else self.kernel

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.base import clone
 
 from bayespoint.base import validation
@@ -104,6 +105,46 @@ class KernelObject:
         """
         return {}
 
+    def slopes(self, X: Inputs, gram: Floats, by_gram: Floats) -> Mapping[str, float]:
+        """Return the derivatives of a function of the kernel matrix with respect to log parameters.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features), or a sequence of n examples
+            Inputs.
+        gram : ndarray of shape (n, n)
+            The matrix ``k(X)``.
+        by_gram : ndarray of shape (n, n)
+            Derivatives of the function with respect to the entries of the matrix, symmetric.
+
+        Returns
+        -------
+        mapping of str to float
+            ``sum(by_gram * derivative)`` for each of `derivatives`.
+        """
+        known = self.derivatives(X, gram) if callable(self.derivatives) else {}
+        return {name: float(np.vdot(by_gram, known[name])) for name in known}
+
+    def feature_slopes(self, X: Floats, gram: Floats, by_gram: Floats) -> Floats:
+        """Return derivatives as `slopes` with respect to the logarithms of weights of the features.
+
+        Parameters
+        ----------
+        X, gram, by_gram
+            As for `slopes`.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            At weights of 1, by which the features are multiplied: see :class:`Weighted`.
+
+        Raises
+        ------
+        TypeError
+            If the kernel does not know them.
+        """
+        raise TypeError(f"{type(self).__name__} has no derivatives with respect to features")
+
     def __repr__(self) -> str:
         given = {k: v for k, v in _fields(self).items() if v is not None and v is not False}
         return f"{type(self).__name__}({', '.join(f'{k}={shown(v)}' for k, v in given.items())})"
@@ -196,7 +237,13 @@ def check_optional(
     validation.set_fields(kernel, **{name: value, bounds: pair})
 
 
-def within(bounds: Bounds | None, name: str, start: float, reach: tuple[float, float]) -> Parameter:
+def within(
+    bounds: Bounds | None,
+    name: str,
+    start: float,
+    reach: tuple[float, float],
+    spread: float = Parameter.spread,
+) -> Parameter:
     """Return a parameter to be searched within the user's bounds, or from and to start * reach.
 
     A start out of bounds is replaced by the geometric mean of the bounds.
@@ -204,7 +251,7 @@ def within(bounds: Bounds | None, name: str, start: float, reach: tuple[float, f
     low, high = bounds or (start * reach[0], start * reach[1])
     if not low < start < high:
         start = math.sqrt(low) * math.sqrt(high)
-    return Parameter(name, low, high, start)
+    return Parameter(name, low, high, start, spread)
 
 
 def shown(value: object) -> str:

@@ -37,6 +37,10 @@ class Linear(Base):
     def diag(self, X: Floats) -> Floats:
         return squares(vectors("X", X))
 
+    def feature_slopes(self, X: Floats, gram: Floats, by_gram: Floats) -> Floats:
+        slopes: Floats = 2 * np.einsum("ij,ij->j", X, by_gram @ X)
+        return slopes
+
 
 @dataclass(frozen=True, repr=False)
 class Polynomial(Base):

@@ -42,6 +42,14 @@ def derivatives(kernel: object, X: Inputs, gram: Floats) -> Mapping[str, Floats]
     return known(X, gram) if callable(known) else {}
 
 
+def slopes(kernel: object, X: Inputs, gram: Floats, by_gram: Floats) -> Mapping[str, float]:
+    """Return ``sum(by_gram * derivative)`` for each of the known derivatives."""
+    if isinstance(kernel, KernelObject):
+        return kernel.slopes(X, gram, by_gram)
+    known = derivatives(kernel, X, gram)
+    return {name: float(np.vdot(by_gram, known[name])) for name in known}
+
+
 def requires_vectors(kernel: object) -> bool | None:
     """Return whether a kernel takes the rows of a numeric array; None if it takes any inputs.
 

@@ -47,7 +47,10 @@ class Parameter:
     """Upper bound of the search."""
 
     start: float
-    """Where the search starts."""
+    """Where the search starts, and the median of its prior where it is averaged."""
+
+    spread: float = 1.5
+    """Standard deviation of the logarithm under the prior, a log-normal distribution."""
 
 
 class KernelGradient(UserDict[str, Any]):

@@ -57,6 +57,9 @@ _ROUNDING = 1e-12
 _REACH = (math.exp(-4), math.exp(5))
 """Bounds of a length scale, relative to its start."""
 
+_SPREAD = 1.0
+"""Spread of a length scale: the rule of thumb for its start is right within a factor of 3."""
+
 
 def _exponential(values: Floats) -> None:
     """Take the exponential in place, without an error for underflow to 0."""
@@ -118,7 +121,15 @@ class _Stationary(Base):
             scales = {f"sigma[{k}]": scale_of(columns[:, [k]]) * math.sqrt(d) for k in range(d)}
         else:
             scales = {"sigma": scale_of(X)}
-        return tuple(within(self.bounds, name, scale, _REACH) for name, scale in scales.items())
+        unit = self._typical(X.shape[1])
+        return tuple(
+            within(self.bounds, name, unit * scale, _REACH, _SPREAD)
+            for name, scale in scales.items()
+        )
+
+    def _typical(self, d: int) -> float:
+        """Return the ratio of typical distances in d dimensions to Euclidean ones."""
+        return 1.0
 
     def with_values(self, values: Mapping[str, float]) -> Self:
         scales = {name: value for name, value in values.items() if name.startswith("sigma[")}
@@ -144,6 +155,13 @@ class _Stationary(Base):
             {f"sigma[{k}]": partial(by_feature, k) for k in range(len(self.sigma))}
         )
 
+    def feature_slopes(self, X: Floats, gram: Floats, by_gram: Floats) -> Floats:
+        radial = by_gram * self._radial(X, gram)
+        units = divided(X, units_of(given(self, "sigma"), X))
+        products = np.einsum("ij,ij->j", units, radial @ units)
+        slopes: Floats = 2 * (products - (units * units).T @ radial.sum(axis=1))
+        return slopes
+
     def _in_units(self, X: Any, units: Floats, names: str) -> tuple[Any, Floats]:
         """Return the rows in units of the length scales, and their squared lengths.
 
@@ -166,6 +184,12 @@ class _Stationary(Base):
 
     def _feature_derivative(self, X: Floats, gram: Floats, differences: Floats) -> Floats:
         """Return dK / d ln(sigma_k) from the (m, m) differences (x_k - x'_k) / sigma_k."""
+        differences *= differences
+        differences *= self._radial(X, gram)
+        return differences
+
+    def _radial(self, X: Floats, gram: Floats) -> Floats:
+        """Return -2 dk / d(r^2), r the distance in units of the length scale."""
         raise NotImplementedError
 
 
@@ -232,10 +256,8 @@ class RBF(_Stationary):
         derivative *= -2.0
         return derivative
 
-    def _feature_derivative(self, X: Floats, gram: Floats, differences: Floats) -> Floats:
-        differences *= differences
-        differences *= gram
-        return differences
+    def _radial(self, X: Floats, gram: Floats) -> Floats:
+        return gram
 
 
 def _recompute_rounded(
@@ -304,6 +326,19 @@ class Laplacian(_Distances):
     def _feature_derivative(self, X: Floats, gram: Floats, differences: Floats) -> Floats:
         return gram * np.abs(differences)
 
+    def _typical(self, d: int) -> float:
+        return math.sqrt(d)
+
+    def feature_slopes(self, X: Floats, gram: Floats, by_gram: Floats) -> Floats:
+        weights = by_gram * gram
+        units = divided(X, units_of(given(self, "sigma"), X))
+        slopes, differences = np.empty(X.shape[1]), np.empty_like(weights)
+        for k, values in enumerate(np.ascontiguousarray(units.T)):
+            np.subtract(values[:, None], values, out=differences)
+            np.abs(differences, out=differences)
+            slopes[k] = -np.vdot(weights, differences)
+        return slopes
+
 
 @dataclass(frozen=True, repr=False)
 class Matern(_Distances):
@@ -346,8 +381,8 @@ class Matern(_Distances):
         distances = self._distances(X)
         return self._decay(distances) * distances**2
 
-    def _feature_derivative(self, X: Floats, gram: Floats, differences: Floats) -> Floats:
-        return self._decay(self._distances(X)) * differences**2
+    def _radial(self, X: Floats, gram: Floats) -> Floats:
+        return self._decay(self._distances(X))
 
     def _decay(self, distances: Floats) -> Floats:
         """Return ``-dk/dr / r``; 0 at r = 0, where it is multiplied by 0."""
@@ -412,9 +447,9 @@ class RationalQuadratic(_Distances):
         distances = self._distances(X)
         return gram * distances / (1 + distances / (2 * alpha))
 
-    def _feature_derivative(self, X: Floats, gram: Floats, differences: Floats) -> Floats:
+    def _radial(self, X: Floats, gram: Floats) -> Floats:
         alpha: float = given(self, "alpha")
-        return gram * differences**2 / (1 + self._distances(X) / (2 * alpha))
+        return gram / (1 + self._distances(X) / (2 * alpha))
 
     def _exponent_derivative(self, X: Floats, gram: Floats) -> Floats:
         alpha: float = given(self, "alpha")

@@ -98,7 +98,7 @@ _SHORTER = 4.0
 
 
 @dataclass(frozen=True, eq=False)
-class _Examples:
+class Examples:
     """The examples of an evaluation: inputs, labels as for `tune`, and weights."""
 
     X: NDArray[Any]
@@ -111,14 +111,14 @@ class _Examples:
         """Return the starting points of the approximations before the first."""
         return [None] * (1 if self.joint else len(self.labels))
 
-    def part(self, chosen: NDArray[np.intp]) -> _Examples:
+    def part(self, chosen: NDArray[np.intp]) -> Examples:
         if len(chosen) == self.labels.shape[1]:
             return self
-        return _Examples(self.X[chosen], self.labels[:, chosen], self.weights[chosen], self.joint)
+        return Examples(self.X[chosen], self.labels[:, chosen], self.weights[chosen], self.joint)
 
 
 @dataclass(frozen=True, eq=False)
-class _Point:
+class Point:
     """A setting as logarithms of the searched parameters, and its approximate evidence."""
 
     theta: Floats
@@ -132,11 +132,11 @@ class _Point:
 
 
 @dataclass(eq=False)
-class _Objective:
+class Objective:
     """The approximate evidence with its gradient, as a function of the searched parameters."""
 
     kernel: Any
-    examples: InitVar[_Examples]
+    examples: InitVar[Examples]
     offset: float
     softness: float | None
     noise: tuple[float, float]
@@ -145,10 +145,10 @@ class _Objective:
     n_jobs: int | None
     max_iter: int | None = None
     deadline: float = math.inf
-    best: tuple[int, _Point] = (0, _Point(np.empty(0), False, -math.inf, np.empty(0)))
+    best: tuple[int, Point] = (0, Point(np.empty(0), False, -math.inf, np.empty(0)))
     """The largest number of examples evaluated, and the best point on so many."""
 
-    def __post_init__(self, examples: _Examples) -> None:
+    def __post_init__(self, examples: Examples) -> None:
         self.parameters = kernels.parameters(self.kernel, examples.X)
         self.tried: list[list[float]] = []
 
@@ -183,7 +183,7 @@ class _Objective:
         return bounds
 
     def unpack(
-        self, theta: Floats, noisy: bool, examples: _Examples
+        self, theta: Floats, noisy: bool, examples: Examples
     ) -> tuple[Any, Floats, float, tuple[float, float]]:
         """Return kernel, its matrix, softness and label noise at the logarithms `theta`."""
         values = np.exp(theta).tolist()
@@ -199,14 +199,14 @@ class _Objective:
         noise = (values[-self.rates], values[-1]) if noisy else self.noise
         return kernel, gram, float(softness), noise
 
-    def relative(self, examples: _Examples) -> bool:
+    def relative(self, examples: Examples) -> bool:
         """Return whether the softness is relative to the variance of f.
 
         Laplace's approximation needs some: without softness it uses the smallest.
         """
         return self.softness is None or (examples.joint and self.softness == 0)
 
-    def noisy_starts(self, best: _Point) -> list[Floats]:
+    def noisy_starts(self, best: Point) -> list[Floats]:
         """Return logarithms to start from with label noise; `best` is the best point without."""
         starts = []
         for factor, rate in _NOISY_STARTS:
@@ -220,11 +220,11 @@ class _Objective:
 
     def minimize(
         self,
-        examples: _Examples,
+        examples: Examples,
         theta: Floats,
         *,
         noisy: bool = False,
-    ) -> _Point:
+    ) -> Point:
         """Return the point of the best evidence that a quasi-Newton method reaches.
 
         It ends after a step that gains too little.
@@ -233,7 +233,7 @@ class _Objective:
         theta = np.clip(theta, *bounds.T)
         nearest = examples.unknown()
         if not len(theta):
-            return _Point(theta, noisy, *self._evaluate(examples, theta, noisy, nearest))
+            return Point(theta, noisy, *self._evaluate(examples, theta, noisy, nearest))
         known, unit = [], 1.0
         if examples.joint:  # a first step of length 1
             known = [self._evaluate(examples, theta, noisy, nearest)]
@@ -268,9 +268,9 @@ class _Objective:
         )
         value = -float(found.fun) if found.fun < 1e10 else -math.inf
         spread = unit**2 * found.hess_inv.todense()
-        return _Point(unit * found.x, noisy, value, -np.asarray(found.jac) / unit, spread)
+        return Point(unit * found.x, noisy, value, -np.asarray(found.jac) / unit, spread)
 
-    def refine(self, examples: _Examples, near: _Point, n: int) -> _Point:
+    def refine(self, examples: Examples, near: Point, n: int) -> Point:
         """Return the best point that a few steps reach from the best on `n` of the examples.
 
         They are quasi-Newton steps, with the second derivatives that the search on `n` examples has
@@ -290,7 +290,7 @@ class _Objective:
                 left = np.eye(len(moved)) - np.outer(moved, turned) / curvature
                 spread = left @ spread @ left.T + np.outer(moved, moved) / curvature
             if value > best.value:
-                best = _Point(theta, near.noisy, value, slope)
+                best = Point(theta, near.noisy, value, slope)
             elif math.isfinite(best.value):
                 spread = spread / _SHORTER
             else:
@@ -303,7 +303,7 @@ class _Objective:
             theta = np.clip(best.theta + step / max(1.0, float(np.abs(step).max())), low, high)
         return best
 
-    def at_bounds(self, point: _Point) -> tuple[str, ...]:
+    def at_bounds(self, point: Point) -> tuple[str, ...]:
         """Return the names of parameters at a bound; warn if the evidence rises beyond it."""
         low, high = self.bounds(point.noisy).T
         names = []
@@ -326,8 +326,8 @@ class _Objective:
         return tuple(names)
 
     def minimize_all(
-        self, examples: _Examples, starts: Sequence[Floats], *, noisy: bool = False
-    ) -> list[_Point]:
+        self, examples: Examples, starts: Sequence[Floats], *, noisy: bool = False
+    ) -> list[Point]:
         """Return the points that `minimize` reaches from each start.
 
         The searches run in other processes if joblib's active backend does that.
@@ -351,18 +351,18 @@ class _Objective:
         if self.report is not None:
             self.report(dict(zip(self.names, row, strict=True)))
 
-    def _keep(self, point: _Point, examples: _Examples) -> None:
-        """Keep the best point on the most examples; raise _LimitError if a limit is reached."""
+    def _keep(self, point: Point, examples: Examples) -> None:
+        """Keep the best point on the most examples; raise LimitError if a limit is reached."""
         n = examples.labels.shape[1]
         if (n, point.value) > (self.best[0], self.best[1].value):
             self.best = n, point
         enough = self.max_iter is not None and len(self.tried) >= self.max_iter
         if enough or time.monotonic() >= self.deadline:
-            raise _LimitError
+            raise LimitError
 
     def _evaluate(
         self,
-        examples: _Examples,
+        examples: Examples,
         theta: Floats,
         noisy: bool,
         nearest: list[Any],
@@ -372,7 +372,6 @@ class _Objective:
         `nearest` holds the starting point for the next similar setting.
         """
         kernel, gram, softness, noise = self.unpack(theta, noisy, examples)
-        derivatives = kernels.derivatives(kernel, examples.X, gram)
         own = [parameter.name for parameter in self.parameters]
         exact = any(noise) or softness == 0
 
@@ -384,19 +383,21 @@ class _Objective:
             )
 
         try:
-            found = approximate(gram, softness, by_gram=any(name in derivatives for name in own))
+            found = approximate(gram, softness, by_gram=bool(own))
             by_softness = softness * float(found.by_softness @ (1 / examples.weights))
             value = found.log_evidence
             if (examples.joint or exact) and not found.converged:
                 value = -math.inf  # the value of oscillating sweeps is arbitrary
+            slopes: Mapping[str, float] = {}
+            if found.by_gram is not None and own:
+                by_gram = found.by_gram
+                if self.relative(examples):  # its ratio to the variance is what stays
+                    by_gram += by_softness * _variance_slope(gram)
+                slopes = kernels.slopes(kernel, examples.X, gram, by_gram)
             gradient = []
             for k, name in enumerate(own):
-                if name in derivatives:
-                    assert found.by_gram is not None
-                    slope = derivatives[name]
-                    gradient.append(float(np.vdot(found.by_gram, slope)))
-                    if self.relative(examples):  # its ratio to the variance is what stays
-                        gradient[-1] += by_softness * _variance_slope(gram, slope)
+                if name in slopes:
+                    gradient.append(slopes[name])
                     continue
                 moved = theta.copy()
                 moved[k] += _STEP
@@ -421,17 +422,17 @@ class _Objective:
         ]
         self._record([float(x) for x in row])
         slope = np.array(gradient)
-        self._keep(_Point(theta.copy(), noisy, value, slope), examples)
+        self._keep(Point(theta.copy(), noisy, value, slope), examples)
         return value, slope
 
 
-class _LimitError(Exception):
+class LimitError(Exception):
     """A limit of the search is reached."""
 
 
 def _minimize_in_process(
-    shared: tuple[_Objective, _Examples], start: Floats, noisy: bool
-) -> tuple[_Point, list[list[float]]]:
+    shared: tuple[Objective, Examples], start: Floats, noisy: bool
+) -> tuple[Point, list[list[float]]]:
     """Minimize in another process; return the point and all settings tried."""
     objective, examples = copy(shared[0]), shared[1]
     objective.tried = []
@@ -538,12 +539,12 @@ def tune(
         raise ValueError("label_noise must be one rate for more than two classes")
     weights = np.ones(m) if weights is None else weights
     joint = joint and len(labels) > 1
-    everything = _Examples(X, labels.astype(np.float64), weights, joint)
+    everything = Examples(X, labels.astype(np.float64), weights, joint)
     examples = everything.part(subset(everything.labels, LARGEST, seed))
     n = examples.labels.shape[1]
     size = COARSE_OF_SEVERAL if examples.joint else COARSE
     coarse = examples.part(subset(examples.labels, size, seed)) if 2 * n > 3 * size else examples
-    objective = _Objective(kernel, examples, offset, softness, label_noise, rates, report, n_jobs)
+    objective = Objective(kernel, examples, offset, softness, label_noise, rates, report, n_jobs)
     objective.max_iter = max_iter
     objective.deadline = math.inf if max_time is None else began + max_time
     # With one thread of BLAS the rounding does not depend on the number of threads. For such small
@@ -551,7 +552,7 @@ def tune(
     with linalg.one_thread():
         try:
             best = _search(objective, examples, coarse)
-        except _LimitError:
+        except LimitError:
             n, best = objective.best
             limit = "max_time" if time.monotonic() >= objective.deadline else "max_iter"
             warn(
@@ -605,7 +606,7 @@ def approximate_log_evidence(
         not converge.
     """
     weights = np.ones(labels.shape[1]) if weights is None else weights
-    examples = _Examples(X, labels, weights, joint and len(labels) > 1)
+    examples = Examples(X, labels, weights, joint and len(labels) > 1)
     gram = kernels.evaluate(kernel, X) + offset
     try:
         with linalg.one_thread():
@@ -618,7 +619,7 @@ def approximate_log_evidence(
 
 
 def _approximate(
-    examples: _Examples,
+    examples: Examples,
     gram: Floats,
     softness: float,
     noise: tuple[float, float],
@@ -659,7 +660,7 @@ def _approximate(
     )
 
 
-def _search(objective: _Objective, examples: _Examples, coarse: _Examples) -> _Point:
+def _search(objective: Objective, examples: Examples, coarse: Examples) -> Point:
     """Return the best point, by a search on the `coarse` examples and then on all."""
     chosen = _STARTS[:1] if examples.joint else _STARTS
     starts = [objective.start(*start) for start in chosen]
@@ -685,12 +686,16 @@ def _variance(gram: Floats) -> float:
     return variance if variance > 0 and math.isfinite(variance) else 1.0
 
 
-def _variance_slope(gram: Floats, slope: Floats) -> float:
-    """Return the derivative of the logarithm of the variance, given that of the matrix."""
-    return float(slope.diagonal().mean() - slope.mean()) / _variance(gram)
+def _variance_slope(gram: Floats) -> Floats:
+    """Return the derivatives of the logarithm of the variance by the entries of the matrix."""
+    m = len(gram)
+    slope = np.full((m, m), -1.0 / m**2)
+    slope.flat[:: m + 1] += 1.0 / m
+    slope /= _variance(gram)
+    return slope
 
 
-def _best(points: list[_Point]) -> _Point:
+def _best(points: list[Point]) -> Point:
     """Return the point of the largest evidence; of ties, the first."""
     return max(points, key=lambda point: point.value)
 

@@ -190,10 +190,10 @@ def test_the_search_finds_the_parameters_of_drawn_labels():
 
 def test_the_gradient_of_the_search(exact):
     X, y, weights = problem()
-    examples = tuning_search._Examples(X, signs(y, 3), weights, True)
+    examples = tuning_search.Examples(X, signs(y, 3), weights, True)
     for kernel in (1.0 * kernels.RBF(), kernels.Polynomial(2)):
         for softness, rates in [(None, 0), (0, 0), (None, 1)]:
-            objective = tuning_search._Objective(
+            objective = tuning_search.Objective(
                 kernel, examples, 1.0, softness, (0.0, 0.0), rates, None, None
             )
             theta = objective.start(1.5, 0.1)
@@ -236,8 +236,8 @@ def test_each_class_against_the_rest_has_its_own_evidence(monkeypatch):
         for one in labels
     ]
     assert found == pytest.approx(sum(alone), abs=1e-6)
-    examples = tuning_search._Examples(X, labels, weights, False)
-    objective = tuning_search._Objective(kernels.RBF(), examples, 0.0, None, (0, 0), 0, None, None)
+    examples = tuning_search.Examples(X, labels, weights, False)
+    objective = tuning_search.Objective(kernels.RBF(), examples, 0.0, None, (0, 0), 0, None, None)
     theta = objective.start(1.5, 0.1)
     _, slopes = objective._evaluate(examples, theta, False, examples.unknown())
     for k, slope in enumerate(slopes):

@@ -154,8 +154,8 @@ def test_the_gradient_of_the_search(kernel, monkeypatch):
     # Without an early stop, whose error would exceed the finite difference.
     monkeypatch.setattr(tuning_search, "_CHANGE", 1e-8)
     X, y = problem()
-    examples = tuning_search._Examples(X, y[None], np.ones(len(y)), False)
-    objective = tuning_search._Objective(kernel, examples, 1.0, None, (0.0, 0.0), 0, None, None)
+    examples = tuning_search.Examples(X, y[None], np.ones(len(y)), False)
+    objective = tuning_search.Objective(kernel, examples, 1.0, None, (0.0, 0.0), 0, None, None)
     theta = objective.start(1.5, 0.1)
 
     def at(theta):
