@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +26,7 @@ from bayespoint.bounds.risk_bounds import risk_bounds
 from bayespoint.engine.evidence import evidence
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
-from bayespoint.estimators import advice, transduction
+from bayespoint.estimators import advice, averaging, transduction
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators.problems import (
     TrainingProblem,
@@ -43,12 +45,13 @@ from bayespoint.estimators.settings import (
     tolerance,
 )
 from bayespoint.posterior import Posterior
-from bayespoint.posterior.calibration import LeaveOneOutPredictions
+from bayespoint.posterior.calibration import LeaveOneOutPredictions, log_leave_one_out
 from bayespoint.posterior.class_weight import normalized
 from bayespoint.posterior.posterior import scaled
-from bayespoint.results import BilliardResult, Estimate, Evidence
+from bayespoint.results import BilliardResult, Estimate, Evidence, FeatureRelevance
 from bayespoint.results.search import rates
 from bayespoint.tuning import search
+from bayespoint.tuning.averaging import Setting
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -76,7 +79,8 @@ class BayesPointClassifier(
         - an object of :mod:`bayespoint.kernels`: parameters that are given are kept, those that are
           left out, as in ``RBF()``, are found. An object of
           :mod:`sklearn.gaussian_process.kernels` has its own bounds.
-        - None: the Matérn kernel with nu = 5/2, ``Scaled(Matern(nu=2.5))``.
+        - None: Matérn kernels with nu = 5/2 and Laplacians, with a weight for each feature and a
+          linear kernel added; with n_models=1 ``Scaled(Matern(nu=2.5))``.
         - "linear", "rbf", "poly": ``Linear()``, ``RBF()``, ``Polynomial()``.
         - "precomputed": `X` holds kernel values.
         - a callable ``k(X, Y)`` that returns the (n, n') matrix of kernel values.
@@ -107,6 +111,13 @@ class BayesPointClassifier(
         How to treat more than two classes. "joint": one posterior and one billiard for all.
         "one_vs_rest": a binary problem for each class against the rest, whose probabilities are
         scaled to sum to 1. Two classes are one binary problem in either case.
+    n_models : int or "auto", default="auto"
+        Number of settings of the hyperparameters whose predictions are averaged; each has its own
+        billiard. 1: the setting of the largest evidence alone, the plain Bayes point. More: drawn
+        from the posterior of what is to be found. "auto": with kernel=None, or a kernel with more
+        than four parameters to be found, 6; for more than two classes the most probable setting of
+        each of the default's four kernels; 1 if little is to be found or beyond 2000 examples. See
+        :doc:`/guide/models`.
     fit_intercept : bool, default=True
         Add 1 to all kernel values, which gives the weight vector an intercept.
     n_trajectories : int, default=4
@@ -180,6 +191,16 @@ class BayesPointClassifier(
         The posterior, which computes the predictions.
     problems_ : tuple of TrainingProblem
         The problems with their results.
+    models_ : tuple of BayesPointClassifier
+        The plain classifiers whose probabilities are averaged, those of large weights first; empty
+        with one model. With several, `kernel_`, `softness_`, `tuning_`, `calibration_`,
+        `dual_coef_`, `billiard_`, `problems_` and what else concerns one model is of the first.
+    model_weights_ : ndarray of shape (n_models,)
+        Weights of these, with sum 1: halfway between equal ones and those of the best leave-one-out
+        predictions (stacking).
+    feature_relevance_ : FeatureRelevance
+        Posterior mean and 90 % interval of each feature's weight. AttributeError if the kernels
+        have none.
     n_iter_ : ndarray of shape (n_problems,)
         Bounces of the longest chain of each problem. ``len(tuning_.tried)`` is the number of
         settings that the search tried.
@@ -256,6 +277,7 @@ class BayesPointClassifier(
         class_weight: Mapping[Any, float] | str | None = None,
         calibration: str | None = "auto",
         multiclass: str = "joint",
+        n_models: int | str = "auto",
         fit_intercept: bool = True,
         n_trajectories: int = 4,
         n_draws: int = 100,
@@ -274,6 +296,7 @@ class BayesPointClassifier(
         self.class_weight = class_weight
         self.calibration = calibration
         self.multiclass = multiclass
+        self.n_models = n_models
         self.fit_intercept = fit_intercept
         self.n_trajectories = n_trajectories
         self.n_draws = n_draws
@@ -369,7 +392,7 @@ class BayesPointClassifier(
         label pull twice as hard.
         """
         settings = fit_settings(self, self.random_state)
-        previous = self._previous() if validation.boolean("warm_start", self.warm_start) else None
+        previous = self._previous() if validation.boolean("warm_start", self.warm_start) else []
         inputs, y = estimators_inputs.training(self, self.kernel, X, y)
         self.classes_, index = estimators_inputs.encode(y)
         if len(self.classes_) > 2 and np.ndim(self.label_noise):  # type: ignore[arg-type]
@@ -387,25 +410,51 @@ class BayesPointClassifier(
         self.class_weight_ = self._class_weight(index, share)
         single = len(self.classes_) == 2 or settings.joint
         n_problems = 1 if single else len(self.classes_)
-        progress = Progress(self, settings.verbose, 1 + n_problems, X=X, y=y)
-        gram = self._resolve_hyperparameters(inputs, index, share, settings, progress)
-        continuation = None
-        if previous is not None:
-            continuation = previous.continuation(
-                self.classes_, index, raw, inputs, self.kernel_, n_problems
-            )
-        self._fit_fixed(inputs, index, share, settings, continuation, progress, gram)
+        plan = averaging.plan(self, inputs, len(self.classes_), settings)
+        n_models = max(1, plan.n)
+        progress = Progress(self, settings.verbose, 1 + n_models * n_problems, X=X, y=y)
+
+        def continuation(kernel: Any) -> Continuation | None:
+            """Return how the run with a kernel continues the previous fit."""
+            if not previous:
+                return None
+            old = next((one for one in previous if one.kernel == kernel), previous[0])
+            return old.continuation(self.classes_, index, raw, inputs, kernel, n_problems)
+
+        observed = inputs, index, share
+        if n_models == 1:
+            gram = self._resolve_hyperparameters(*observed, settings, progress)
+            run = continuation(self.kernel_)
+            self._fit_fixed(*observed, settings, run, progress, gram)
+            averaging.set_models(self, [])
+        else:
+            found = self._draw_hyperparameters(plan, *observed, settings, progress)
+            members = averaging.members(self, found)
+            for k, member in enumerate(members):
+                share_of_time = averaging.with_share(settings, len(members) - k)
+                run = continuation(member.kernel_)
+                member._fit_fixed(
+                    *observed, share_of_time, run, progress, stream=k, n_models=len(members)
+                )
+            averaging.set_models(self, members)
         progress.done()
         return self
 
-    def _previous(self) -> PreviousFit | None:
-        """Return the previous fit, or None."""
+    def _previous(self) -> list[PreviousFit]:
+        """Return the previous fit of each model."""
         if not hasattr(self, "problems_"):
-            return None
-        results = [problem.result for problem in self.problems_]
-        return PreviousFit(
-            self.classes_, self._index, self.X_fit_, self.scaler_, self.kernel_, results
-        )
+            return []
+        return [
+            PreviousFit(
+                self.classes_,
+                self._index,
+                self.X_fit_,
+                self.scaler_,
+                model.kernel_,
+                [problem.result for problem in model.problems_],
+            )
+            for model in self.models_ or (self,)
+        ]
 
     def _observations(
         self,
@@ -479,19 +528,7 @@ class BayesPointClassifier(
         progress: Progress,
     ) -> tuple[Floats, bool] | None:
         """Set kernel, softness and label noise; return the argument `gram` of `_fit_fixed`."""
-        with progress.task("search by evidence") as advance:
-            best, n, examples = -math.inf, 0, 0
-
-            def report(setting: Mapping[str, float]) -> None:
-                nonlocal best, n, examples
-                if setting["n_examples"] != examples:  # first a part of them: another evidence
-                    best, examples = -math.inf, int(setting["n_examples"])
-                best, n = max(best, setting["log_evidence"]), n + 1
-                if settings.verbose > 2:
-                    progress.tell(", ".join(f"{k}={value:.4g}" for k, value in setting.items()))
-                if advance is not None:
-                    advance(n, f"on {examples} of {len(index)} examples, log_evidence {best:.2f}")
-
+        with self._search_task(progress, settings, len(index)) as report:
             self.kernel_, self.softness_, self.label_noise_, self.tuning_, gram = (
                 search.resolve_hyperparameters(
                     self.kernel,
@@ -502,9 +539,9 @@ class BayesPointClassifier(
                     label_noise=settings.label_noise,
                     rates=settings.rates,
                     weights=share,
-                    joint=self.multiclass == "joint",
+                    joint=settings.joint,
                     seed=settings.seed % 2**32,
-                    report=None if advance is None else report,
+                    report=report,
                     n_jobs=self.n_jobs,
                     max_iter=settings.max_iter,
                     max_time=settings.search_time,
@@ -521,6 +558,60 @@ class BayesPointClassifier(
             )
         return gram
 
+    @contextmanager
+    def _search_task(
+        self, progress: Progress, settings: FitSettings, m: int
+    ) -> Iterator[search.Report | None]:
+        """Yield a function that reports the settings tried in a search; None if nobody watches."""
+        with progress.task("search by evidence") as advance:
+            best, n, examples = -math.inf, 0, 0
+
+            def report(setting: Mapping[str, float]) -> None:
+                nonlocal best, n, examples
+                if setting["n_examples"] != examples:  # first a part of them: another evidence
+                    best, examples = -math.inf, int(setting["n_examples"])
+                best, n = max(best, setting["log_evidence"]), n + 1
+                if settings.verbose > 2:
+                    progress.tell(", ".join(f"{k}={value:.4g}" for k, value in setting.items()))
+                if advance is not None:
+                    advance(n, f"on {examples} of {m} examples, log_evidence {best:.2f}")
+
+            yield None if advance is None else report
+
+    def _draw_hyperparameters(
+        self,
+        plan: averaging.Plan,
+        inputs: Any,
+        index: NDArray[np.intp],
+        share: Floats,
+        settings: FitSettings,
+        progress: Progress,
+    ) -> list[Setting]:
+        """Return the settings of the hyperparameters to be averaged."""
+        with self._search_task(progress, settings, len(index)) as report:
+            found = plan.settings(
+                inputs,
+                estimators_inputs.one_vs_rest(index, len(self.classes_)).astype(np.float64),
+                offset=settings.offset,
+                softness=settings.softness,
+                label_noise=settings.label_noise,
+                rates=settings.rates,
+                weights=share,
+                joint=settings.joint,
+                seed=settings.seed % 2**32,
+                report=report,
+                max_iter=settings.max_iter,
+                max_time=settings.search_time,
+            )
+        if settings.verbose:
+            progress.tell(f"{len(found)} settings of the hyperparameters, {progress.seconds()}:")
+            for one in found:
+                progress.tell(
+                    f"  {one.search.kernel!r}, softness {one.search.softness:.4g}, log evidence "
+                    f"{one.search.log_evidence:.2f} on {one.search.n_examples} examples"
+                )
+        return found
+
     def _fit_fixed(
         self,
         inputs: Any,
@@ -530,11 +621,15 @@ class BayesPointClassifier(
         continuation: Continuation | None,
         progress: Progress,
         gram: tuple[Floats, bool] | None = None,
+        *,
+        stream: int = 0,
+        n_models: int = 1,
     ) -> None:
         """Fit with the hyperparameters in `kernel_`, `softness_` and `label_noise_`.
 
         `share` are the (m,) parts of an observation for which the examples count. `gram` is the
-        kernel matrix and whether it may be overwritten; None computes it.
+        kernel matrix and whether it may be overwritten; None computes it. `stream` is the number of
+        this among `n_models` models that are averaged.
         """
         with linalg.threads_for(len(index)):
             softness = validation.softness(self.softness_ / share, len(index))
@@ -555,11 +650,13 @@ class BayesPointClassifier(
                 SampleSettings(
                     n_trajectories=self.n_trajectories,
                     n_draws=self.n_draws,
-                    tol=tolerance(self.tol, len(matrix), problems[0].n_classes),
+                    # The errors of several models average out.
+                    tol=tolerance(self.tol, len(matrix), problems[0].n_classes)
+                    * math.sqrt(n_models),
                     max_bounces=settings.max_iter,
                     transparency=problems[0].transparency,
                 ).resolved(conditional=inverse is not None),
-                seed=settings.seed,
+                seed=averaging.seed_of(settings.seed, stream),
                 n_jobs=self.n_jobs,
                 continuation=continuation,
                 progress=progress,
@@ -579,18 +676,23 @@ class BayesPointClassifier(
                     self.seed_,
                 )
                 for problem, result in zip(problems, results, strict=True)
-                if calibrate and softness.min() > 0
+                if (calibrate or n_models > 1) and softness.min() > 0
             ]
             if factor is None:
                 with progress.part("factor of the matrix") as report:
                     factor = factorize(
                         matrix, settings.offset, softness, overwrite=own, report=report
                     )
-            self.calibration_ = np.ones(len(problems))
+            self.calibration_, self._leave_one_out = np.ones(len(problems)), None
             # With a singular matrix an example can be determined by the others: no calibration.
             if predictions and factor.pivots is None:
                 diagonal = factor.inverse_diagonal() if inverse is None else inverse[1]
-                self.calibration_ = np.array([one.factor(diagonal) for one in predictions])
+                values = [one.values(diagonal) for one in predictions]
+                if calibrate:
+                    pairs = zip(predictions, values, strict=True)
+                    self.calibration_ = np.array([one.factor(z) for one, z in pairs])
+                if n_models > 1:
+                    self._leave_one_out = log_leave_one_out(predictions, self.calibration_, values)
         self.problems_ = tuple(
             problem.with_result(result, factor.rank, calibration)
             for problem, result, calibration in zip(
@@ -621,6 +723,12 @@ class BayesPointClassifier(
         check_is_fitted(self)
         results = [problem.result for problem in self.problems_]
         return results[0] if len(results) == 1 else results
+
+    @property
+    def feature_relevance_(self) -> FeatureRelevance:
+        """Posterior mean and 90 % interval of each feature's weight."""
+        check_is_fitted(self)
+        return averaging.feature_relevance(self)
 
     def _problems(
         self, index: NDArray[np.intp], softness: Floats, settings: FitSettings
@@ -1113,15 +1221,20 @@ class BayesPointClassifier(
         noise.
         """
         points = self._checked(X)
-        return transduction.log_labeling_probability(
-            self.posterior_,
-            points,
-            y,
-            tol=tol,
-            max_length=max_length,
-            n_jobs=self.n_jobs,
-            random_state=random_state,
-        )
+        rng = np.random.default_rng(validation.seed(random_state))
+        found = [
+            transduction.log_labeling_probability(
+                model.posterior_,
+                points,
+                y,
+                tol=tol,
+                max_length=max_length,
+                n_jobs=self.n_jobs,
+                random_state=random_state if len(self.models_) < 2 else rng,
+            )
+            for model in self.models_ or (self,)
+        ]
+        return found[0] if len(found) == 1 else averaging.mean(found, self.model_weights_)
 
     def risk_bounds(
         self,
@@ -1263,20 +1376,30 @@ class BayesPointClassifier(
             more_length = validation.positive("more_length", more_length)
         else:
             tol = validation.positive("tol", tol)
-        settings, results = fit_settings(self, self.seed_), [one.result for one in self.problems_]
+        settings = fit_settings(self, self.seed_)
         self._require_as_fitted(settings.offset)
         weights = self._class_weight(self._index, self._share)
-        inputs = self._inputs_again(gram)
-        progress, run = Progress(self, self.verbose, 0), longer(results, more_length, tol)
+        observed = self._inputs_again(gram), self._index, self._share
+        progress, n_models = Progress(self, self.verbose, 0), max(1, len(self.models_))
+        if tol is not None:
+            tol *= math.sqrt(n_models)
+        models = [copy(model) for model in self.models_]
         with rolled_back_on_error(self):
             self.class_weight_ = weights
-            try:
-                self._fit_fixed(inputs, self._index, self._share, settings, run, progress)
-            except ValueError as error:
-                if gram is None:
-                    raise
-                # All other arguments have been checked.
-                raise ValueError(f"gram must be the matrix given to fit: {error}") from error
+            for k, model in enumerate(models or [self]):
+                model.class_weight_ = weights
+                model.set_params(calibration=self.calibration, n_jobs=self.n_jobs)
+                run = longer([one.result for one in model.problems_], more_length, tol)
+                own = averaging.with_share(settings, n_models - k)
+                try:
+                    model._fit_fixed(*observed, own, run, progress, n_models=n_models)
+                except ValueError as error:
+                    if gram is None:
+                        raise
+                    # All other arguments have been checked.
+                    raise ValueError(f"gram must be the matrix given to fit: {error}") from error
+            if models:
+                averaging.set_models(self, models)
         return self
 
     def _require_as_fitted(self, offset: float) -> None:

@@ -18,7 +18,7 @@ means with the weights :math:`1 / P(y_i | h_{-i})`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -107,12 +107,35 @@ class LeaveOneOutPredictions:
             )
         return leave_one_out(self.heights, self.draws, precision, self.labels, self.noise, m)
 
-    def factor(self, inverse_diagonal: Floats) -> float:
-        """Return the factor on decision values that makes the predictions most probable."""
-        z = self.values(inverse_diagonal)
+    def factor(self, z: Floats) -> float:
+        """Return the factor on decision values, `values`, that makes them most probable."""
         if self._joint:
             return best_joint_factor(z, self.labels, self.noise[0])
         return best_factor(z, self.labels, self.noise)
+
+    def log_probabilities(self, z: Floats) -> Floats:
+        """Return ln of the probability of each label, given the decision values."""
+        if self._joint:
+            log_p = observed_class(share(special.log_ndtr(z.T)), self.noise[0], len(z))
+            return np.asarray(log_p[np.arange(len(self.labels)), self.labels])
+        floor, log_span = _noise(self.labels, self.noise)
+        return np.asarray(np.logaddexp(floor, log_span + special.log_ndtr(z)))
+
+
+def log_leave_one_out(
+    predictions: Sequence[LeaveOneOutPredictions], factors: Floats, values: Sequence[Floats]
+) -> Floats:
+    """Return ln of the probability of each example's label given all others.
+
+    `values` are those of the problems, one or each class against the rest, and `factors` their
+    calibration.
+    """
+    if len(predictions) == 1:
+        return predictions[0].log_probabilities(factors[0] * values[0])
+    labels = np.stack([one.labels for one in predictions])
+    z = factors[:, None] * np.stack(values) * labels
+    log_p = share(special.log_ndtr(z.T))
+    return np.asarray(log_p[np.arange(labels.shape[1]), labels.argmax(axis=0)])
 
 
 def leave_one_out(

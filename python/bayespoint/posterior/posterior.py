@@ -273,14 +273,19 @@ class Posterior(Savable):
         elif method == "gibbs":
             values = self._one_draw(points, diag, random_state)
         elif self._is_binary and self.class_weight is None:
-            values, [one] = np.empty((count(points), 1)), self.problems
-            for rows, k_star in self._blocks(points):
-                values[rows, 0] = product(k_star, one.center_norm * one.center)
+            values = self._center_values(points, diag)
         else:
             values = self._weighted_values(points, diag, strict=False)
         index = (values[:, 0] > 0).astype(np.intp) if self._is_binary else values.argmax(axis=1)
         predicted: NDArray[Any] = self.classes[index]
         return predicted
+
+    def _center_values(self, points: Any, diag: ArrayLike | None) -> Floats:
+        """Return the values of the center of two classes, whose signs are the predictions."""
+        values, [one] = np.empty((count(points), 1)), self.problems
+        for rows, k_star in self._blocks(points):
+            values[rows, 0] = product(k_star, one.center_norm * one.center)
+        return values
 
     def votes(self, X: ArrayLike) -> Floats:
         """Return the votes of the draws at each point, without class weights.

@@ -3,6 +3,7 @@
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.evidence import Estimate, Evidence
 from bayespoint.results.points import MaxMargin
+from bayespoint.results.relevance import FeatureRelevance
 from bayespoint.results.search import Search
 
-__all__ = ["BilliardResult", "Estimate", "Evidence", "MaxMargin", "Search"]
+__all__ = ["BilliardResult", "Estimate", "Evidence", "FeatureRelevance", "MaxMargin", "Search"]

@@ -233,16 +233,16 @@ class Objective:
         theta = np.clip(theta, *bounds.T)
         nearest = examples.unknown()
         if not len(theta):
-            return Point(theta, noisy, *self._evaluate(examples, theta, noisy, nearest))
+            return Point(theta, noisy, *self.evaluate(examples, theta, noisy, nearest))
         known, unit = [], 1.0
         if examples.joint:  # a first step of length 1
-            known = [self._evaluate(examples, theta, noisy, nearest)]
+            known = [self.evaluate(examples, theta, noisy, nearest)]
             unit = 1 / math.sqrt(max(1.0, float(np.linalg.norm(known[0][1]))))
         gain = _GAIN_OF_SEVERAL if examples.joint else _GAIN
 
         def objective(scaled: Floats) -> tuple[float, Floats]:
             value, gradient = (
-                known.pop() if known else self._evaluate(examples, unit * scaled, noisy, nearest)
+                known.pop() if known else self.evaluate(examples, unit * scaled, noisy, nearest)
             )
             if not math.isfinite(value):
                 return 1e10, np.zeros_like(scaled)
@@ -282,7 +282,7 @@ class Objective:
         spread = near.spread * (n / examples.labels.shape[1])
         best, theta = replace(near, value=-math.inf), near.theta
         for _ in range(_REFINEMENTS):
-            value, slope = self._evaluate(examples, theta, near.noisy, nearest)
+            value, slope = self.evaluate(examples, theta, near.noisy, nearest)
             moved, turned = theta - best.theta, best.slope - slope
             curvature = float(moved @ turned)
             if math.isfinite(value) and math.isfinite(best.value) and curvature > 0:
@@ -360,7 +360,7 @@ class Objective:
         if enough or time.monotonic() >= self.deadline:
             raise LimitError
 
-    def _evaluate(
+    def evaluate(
         self,
         examples: Examples,
         theta: Floats,

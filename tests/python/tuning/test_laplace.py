@@ -199,11 +199,11 @@ def test_the_gradient_of_the_search(exact):
             theta = objective.start(1.5, 0.1)
             if rates:
                 theta = np.append(theta, np.log(0.1))
-            _, slopes = objective._evaluate(examples, theta, bool(rates), [None])
+            _, slopes = objective.evaluate(examples, theta, bool(rates), [None])
             for k, slope in enumerate(slopes):
                 step = 1e-3 * np.eye(len(theta))[k]
                 ahead, behind = (
-                    objective._evaluate(examples, moved, bool(rates), [None])[0]
+                    objective.evaluate(examples, moved, bool(rates), [None])[0]
                     for moved in (theta + step, theta - step)
                 )
                 assert slope == pytest.approx((ahead - behind) / 2e-3, rel=1e-2, abs=1e-2)
@@ -239,11 +239,11 @@ def test_each_class_against_the_rest_has_its_own_evidence(monkeypatch):
     examples = tuning_search.Examples(X, labels, weights, False)
     objective = tuning_search.Objective(kernels.RBF(), examples, 0.0, None, (0, 0), 0, None, None)
     theta = objective.start(1.5, 0.1)
-    _, slopes = objective._evaluate(examples, theta, False, examples.unknown())
+    _, slopes = objective.evaluate(examples, theta, False, examples.unknown())
     for k, slope in enumerate(slopes):
         step = 1e-3 * np.eye(len(theta))[k]
         ahead, behind = (
-            objective._evaluate(examples, moved, False, examples.unknown())[0]
+            objective.evaluate(examples, moved, False, examples.unknown())[0]
             for moved in (theta + step, theta - step)
         )
         assert slope == pytest.approx((ahead - behind) / 2e-3, rel=1e-2, abs=1e-2)

@@ -159,7 +159,7 @@ def test_the_gradient_of_the_search(kernel, monkeypatch):
     theta = objective.start(1.5, 0.1)
 
     def at(theta):
-        return objective._evaluate(examples, theta, False, [None])
+        return objective.evaluate(examples, theta, False, [None])
 
     h = 0.02
     for k, slope in enumerate(at(theta)[1]):

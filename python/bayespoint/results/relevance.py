@@ -1,0 +1,88 @@
+"""How much a classifier's predictions depend on each feature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayespoint.base.io import Savable
+from bayespoint.base.report import as_columns, as_grid
+from bayespoint.base.validation import Floats
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_INTERVAL = (0.05, 0.95)
+"""Quantiles of the interval."""
+
+_FEWEST = 10
+"""Fewest states of which an interval is given."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FeatureRelevance(Savable):
+    """The posterior of the weights of the features.
+
+    The kernel multiplies features by their weights, of which only the ratios matter: they are given
+    relative to their root mean square, so that 1 is average and a feature of weight 0 has no
+    influence. They depend on the scale of features that are not standardized.
+    """
+
+    mean: Floats
+    """(n_features,) posterior means."""
+
+    low: Floats
+    """(n_features,) 5 % quantiles; NaN if there are fewer than ten draws, as for more than two
+    classes by default."""
+
+    high: Floats
+    """(n_features,) 95 % quantiles, as `low`."""
+
+    names: tuple[str, ...]
+    """Names of the features: those seen in the fit, or their numbers."""
+
+    @classmethod
+    def of(cls, states: Floats, weights: Floats, names: Sequence[str] | None = None) -> Self:
+        """Return the relevance from states, (n_states, n_features), and their weights."""
+        d = states.shape[1]
+        low = high = np.full(d, np.nan)
+        if len(states) >= _FEWEST:
+            low, high = np.array([_quantiles(states[:, j], weights) for j in range(d)]).T
+        chosen = range(d) if names is None else names
+        return cls(weights @ states, low, high, tuple(map(str, chosen)))
+
+    @property
+    def ranking(self) -> list[int]:
+        """Indices of the features, the most relevant first."""
+        order: list[int] = np.argsort(-self.mean, kind="stable").tolist()
+        return order
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        return [
+            (
+                self.names[j],
+                f"{self.mean[j]:.2f}",
+                "" if np.isnan(self.low[j]) else f"{self.low[j]:.2f} to {self.high[j]:.2f}",
+            )
+            for j in self.ranking
+        ]
+
+    def __repr__(self) -> str:
+        return "\n".join(as_columns([_HEAD, *self._cells()]))
+
+    def _repr_html_(self) -> str:
+        return as_grid("Relevance of the features", _HEAD, self._cells())
+
+
+_HEAD = ("feature", "weight", "90 %")
+
+
+def _quantiles(values: Floats, weights: Floats) -> list[float]:
+    """Return the quantiles of the interval of weighted values."""
+    order = np.argsort(values)
+    below = np.cumsum(weights[order]) - 0.5 * weights[order]
+    found: list[float] = np.interp(_INTERVAL, below, values[order]).tolist()
+    return found

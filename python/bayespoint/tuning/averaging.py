@@ -1,0 +1,374 @@
+r"""Settings of the hyperparameters for an average, in place of the best one.
+
+With a parameter for each feature the largest evidence overfits. An average over the posterior of
+the hyperparameters does not: its settings are drawn in proportion to evidence times prior, by
+Hamiltonian Monte Carlo on a part of the examples.
+
+The priors are log-normal, so that they do not depend on units, and wide enough that the evidence
+decides. The medians of a kernel's parameters are its starts and their spreads are declared with
+them (:class:`bayespoint.kernels.Parameter`): 1 for a length scale, whose rule of thumb is right
+within a factor of 3; 0.8 for a feature's weight; 1.5 for factors. The softness has the median 0.15
+relative to the variance of the latent function, where 12 % of labels contradict it, and the spread
+2: from almost none to almost only noise. A rate of label noise has the median 0.05 and the spread
+1: from 2 % to 14 %.
+
+More than two classes have too costly an evidence for that. There the average is over the most
+probable setting for each of several kernels.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize
+from sklearn.exceptions import ConvergenceWarning
+
+from bayespoint import kernels
+from bayespoint.base import linalg
+from bayespoint.base.validation import Floats
+from bayespoint.base.warnings import warn
+from bayespoint.results import Search
+from bayespoint.tuning import hamiltonian
+from bayespoint.tuning.search import Examples, LimitError, Objective, Point, Report, subset, tune
+
+__all__ = ["LARGEST", "Setting", "default_kernels", "draw", "most_probable"]
+
+LARGEST = 200
+"""Largest number of examples for the posterior of the hyperparameters: a draw takes dozens of
+evaluations of O(m^3)."""
+
+MOST_FEATURES = 100
+"""Most features for which each has a weight: with more the draws take too long, and features are
+often alike, as in images."""
+
+_SOFTNESS = (0.15, 2.0)
+"""Median and spread of the softness, relative to the variance of f over the examples."""
+
+_RATE = (0.05, 1.0)
+"""Median and spread of a rate of label noise."""
+
+_LINEAR = 1 / math.e
+"""Variance of the linear part of f relative to the other, for features of variance 1."""
+
+_ADAPTED = 8
+"""Number of first states, in which the step size is adapted and the chain leaves its start."""
+
+_APART = 4
+"""Number of states from one that is kept to the next."""
+
+_CLIMB = 10
+"""Largest number of steps towards the most probable setting, where a chain starts."""
+
+_FEW = 4
+"""Largest number of parameters that are set by the largest evidence for more than two classes."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting of the hyperparameters, one of those whose predictions are averaged."""
+
+    search: Search
+    """The setting, its evidence, and all settings tried of its kernel."""
+
+    relevance: Floats
+    """(n_states, n_features) weights of the features in the states that it stands for, with a mean
+    square of 1 over the features; (0, n_features) if the kernel has none."""
+
+
+def default_kernels(X: NDArray[Any], n_classes: int) -> list[Any]:
+    """Return the kernels between which the default averages.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, n_features)
+        Inputs, standardized.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    list of kernel objects
+        The Matérn kernel with nu = 5/2 and the Laplacian. Up to 100 features have weights, and then
+        a linear kernel is added; for more than two classes the kernels without are added to these.
+    """
+    d = X.shape[1]
+    smooth, rough = kernels.Matern(nu=2.5), kernels.Laplacian()
+    plain = [kernels.Scaled(smooth), kernels.Scaled(rough)]
+    if not 1 < d <= MOST_FEATURES:
+        return plain
+    linear = kernels.Scaled(_LINEAR / d * kernels.Linear())
+    weighted = [kernels.Weighted(one + linear) for one in plain]
+    return weighted if n_classes == 2 else plain + weighted
+
+
+@dataclass(eq=False)
+class _Density:
+    """Evidence times prior, as a function of the logarithms of the parameters."""
+
+    objective: Objective
+    examples: Examples
+    noisy: bool
+
+    def __post_init__(self) -> None:
+        parameters = self.objective.parameters
+        prior = [(one.start, one.spread) for one in parameters]
+        prior += [_SOFTNESS] if self.objective.softness is None else []
+        prior += [_RATE] * (self.objective.rates if self.noisy else 0)
+        medians, self.spread = np.array(prior, dtype=np.float64).reshape(-1, 2).T
+        self.low, self.high = self.objective.bounds(self.noisy).T
+        self.center = np.clip(np.log(medians), self.low, self.high)
+        self.nearest = self.examples.unknown()
+        self.ended = False
+
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
+        """Return the log density, minus infinity out of bounds, and the gradient."""
+        if (theta < self.low).any() or (theta > self.high).any():
+            return -math.inf, np.zeros_like(theta)
+        value, slope = self.objective.evaluate(self.examples, theta, self.noisy, self.nearest)
+        z = (theta - self.center) / self.spread
+        return value - 0.5 * float(z @ z), slope - z / self.spread
+
+    def log_evidence(self, state: hamiltonian.State) -> float:
+        z = (state.theta - self.center) / self.spread
+        return state.value + 0.5 * float(z @ z)
+
+    def climb(self, steps: int) -> hamiltonian.State:
+        """Return a state near the largest density, by a few steps of a quasi-Newton method."""
+        best = hamiltonian.State(self.center, -math.inf, np.zeros_like(self.center))
+
+        def loss(z: Floats) -> tuple[float, Floats]:
+            nonlocal best
+            theta = np.clip(self.center + self.spread * z, self.low, self.high)
+            value, slope = self(theta)
+            if not math.isfinite(value):
+                return 1e10, np.zeros_like(z)
+            if value > best.value:
+                best = hamiltonian.State(theta, value, slope)
+            return -value, -self.spread * slope
+
+        bounds = (np.stack([self.low, self.high]) - self.center) / self.spread
+        try:
+            optimize.minimize(
+                loss,
+                np.zeros_like(self.center),
+                jac=True,
+                method="L-BFGS-B",
+                bounds=bounds.T,
+                options={"maxiter": steps},
+            )
+        except LimitError:
+            self.limited()
+        return best
+
+    def limited(self) -> None:
+        """Warn that a limit ended the search."""
+        self.ended = True
+        warn(
+            f"max_iter or max_time ended the search for hyperparameters of "
+            f"{self.objective.kernel!r} after {len(self.objective.tried)} settings",
+            ConvergenceWarning,
+        )
+
+    def setting(self, state: hamiltonian.State, states: Sequence[hamiltonian.State]) -> Setting:
+        """Return a state as a setting; it stands for several `states`."""
+        kernel, _, softness, noise = self.objective.unpack(state.theta, self.noisy, self.examples)
+        found = Search(
+            kernel,
+            softness if self.objective.softness is None else self.objective.softness,
+            noise,
+            self.log_evidence(state),
+            self.examples.labels.shape[1],
+            self.objective.names,
+            np.array(self.objective.tried),
+            self.objective.at_bounds(
+                Point(state.theta, self.noisy, state.value, np.zeros_like(state.slope))
+            ),
+        )
+        return Setting(found, self._relevance(states))
+
+    def _relevance(self, states: Sequence[hamiltonian.State]) -> Floats:
+        """Return the weights of the features in some states."""
+        names = [parameter.name for parameter in self.objective.parameters]
+        weights = [k for k, name in enumerate(names) if "weights[" in name]
+        scales = [k for k, name in enumerate(names) if "sigma[" in name]
+        chosen, sign = (weights, 1.0) if weights else (scales, -1.0)
+        if not chosen:
+            return np.empty((0, 0))
+        logs = sign * np.stack([state.theta[chosen] for state in states])
+        values = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return np.asarray(values / np.sqrt((values**2).mean(axis=1, keepdims=True)))
+
+
+def draw(
+    choices: Sequence[Any],
+    X: NDArray[Any],
+    labels: Floats,
+    *,
+    n: int,
+    offset: float,
+    softness: float | None,
+    label_noise: tuple[float, float],
+    rates: int,
+    weights: Floats,
+    joint: bool,
+    seed: int,
+    report: Report | None = None,
+    max_iter: int | None = None,
+    max_time: float | None = None,
+) -> list[Setting]:
+    """Draw settings of the hyperparameters from their posterior.
+
+    Parameters
+    ----------
+    choices : sequence of kernel objects
+        The kernels; each has as many settings as the others, or one more.
+    X : ndarray of shape (m, d)
+        Inputs.
+    labels, offset, softness, label_noise, rates, weights, joint
+        As for `tune`.
+    n : int
+        Number of settings, at least as many as kernels.
+    seed : int
+        Seed of the draws and of the choice of examples.
+    report : callable, default=None
+        As for `tune`.
+    max_iter, max_time : default=None
+        As for `tune`, shared by the kernels.
+
+    Returns
+    -------
+    list of Setting
+        The settings, kernel by kernel.
+
+    Raises
+    ------
+    ValueError
+        If no setting of a kernel has an evidence.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` or `max_time` ended the draws: there are fewer settings then.
+    """
+    deadline = math.inf if max_time is None else time.monotonic() + max_time
+    examples = _part(X, labels, weights, joint, seed)
+    rng, found = np.random.default_rng(seed), []
+    for k, kernel in enumerate(choices):
+        objective = Objective(kernel, examples, offset, softness, label_noise, rates, report, None)
+        left = len(choices) - k
+        objective.max_iter = None if max_iter is None else -(-max_iter // len(choices))
+        if max_time is not None:
+            now = time.monotonic()
+            objective.deadline = now + (deadline - now) / left
+        count = n // len(choices) + (k < n % len(choices))
+        with linalg.one_thread():
+            found += _chain(_Density(objective, examples, rates > 0), count, rng)
+    return found
+
+
+def _part(X: NDArray[Any], labels: Floats, weights: Floats, joint: bool, seed: int) -> Examples:
+    """Return a stratified part of the examples."""
+    everything = Examples(X, labels.astype(np.float64), weights, joint and len(labels) > 1)
+    return everything.part(subset(everything.labels, LARGEST, seed))
+
+
+def _chain(density: _Density, n: int, rng: np.random.Generator) -> list[Setting]:
+    """Return n settings of one kernel."""
+    start = _start(density, _CLIMB)
+    states = [start]
+    if not density.ended:
+        units, length = 0.5 * density.spread, _ADAPTED + n * _APART
+        draws = hamiltonian.chain(density, start.theta, units, rng, n_adapt=_ADAPTED)
+        try:
+            states.extend(state for state, _ in islice(draws, length))
+        except LimitError:
+            density.limited()
+    drawn = states[1 + _ADAPTED :] or states[-1:]
+    chosen = [drawn[k : k + _APART] for k in range(0, len(drawn), _APART)]
+    return [density.setting(group[-1], group) for group in chosen]
+
+
+def _start(density: _Density, steps: int) -> hamiltonian.State:
+    """Return a state near the largest density; raise ValueError if no setting has one."""
+    found = density.climb(steps)
+    if found.value == -math.inf:
+        raise ValueError(
+            "kernel must be positive semidefinite and make the labels possible; "
+            f"{density.objective.kernel!r} did so at none of {len(density.objective.tried)} "
+            "settings tried"
+        )
+    return found
+
+
+def most_probable(
+    choices: Sequence[Any],
+    X: NDArray[Any],
+    labels: Floats,
+    *,
+    offset: float,
+    softness: float | None,
+    label_noise: tuple[float, float],
+    rates: int,
+    weights: Floats,
+    joint: bool,
+    seed: int,
+    report: Report | None = None,
+    max_iter: int | None = None,
+    max_time: float | None = None,
+) -> list[Setting]:
+    """Return the most probable setting of each kernel.
+
+    Kernels of a few parameters have that of the largest evidence, by `tune`.
+
+    Parameters
+    ----------
+    choices, X, labels, offset, softness, label_noise, rates, weights, joint, seed, report, max_iter
+        As for `draw`.
+    max_time
+        As for `draw`.
+
+    Returns
+    -------
+    list of Setting
+        One for each kernel.
+    """
+    deadline = math.inf if max_time is None else time.monotonic() + max_time
+    each = None if max_iter is None else -(-max_iter // len(choices))
+    examples, found = _part(X, labels, weights, joint, seed), []
+    for k, kernel in enumerate(choices):
+        share = None
+        if max_time is not None:
+            share = max(1e-3, (deadline - time.monotonic()) / (len(choices) - k))
+        objective = Objective(kernel, examples, offset, softness, label_noise, rates, report, None)
+        if len(objective.parameters) <= _FEW:
+            search = tune(
+                kernel,
+                X,
+                labels,
+                offset=offset,
+                softness=softness,
+                label_noise=label_noise,
+                rates=rates,
+                weights=weights,
+                joint=joint,
+                seed=seed,
+                report=report,
+                max_iter=each,
+                max_time=share,
+            )
+            found.append(Setting(search, np.empty((0, 0))))
+            continue
+        objective.max_iter = each
+        objective.deadline = math.inf if share is None else time.monotonic() + share
+        density = _Density(objective, examples, rates > 0)
+        with linalg.one_thread():
+            state = _start(density, _CLIMB)
+        found.append(density.setting(state, [state]))
+    return found
