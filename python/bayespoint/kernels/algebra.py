@@ -111,8 +111,10 @@ class Constant(Base):
         """Return dK / d ln(value) = K."""
         return KernelGradient({"value": gram.copy})
 
-    def feature_slopes(self, X: Floats, gram: Floats, by_gram: Floats) -> Floats:
-        return np.zeros(X.shape[1])
+    def weighted_slopes(
+        self, X: Floats, gram: Floats, by_gram: Floats
+    ) -> tuple[Mapping[str, float], Floats]:
+        return {"value": float(np.vdot(by_gram, gram))}, np.zeros(X.shape[1])
 
 
 @dataclass(frozen=True, repr=False)
@@ -208,9 +210,19 @@ class Sum(CompositeKernel):
             for name, slope in slopes(part, X, evaluate(part, X), by_gram).items()
         }
 
-    def feature_slopes(self, X: Floats, gram: Floats, by_gram: Floats) -> Floats:
-        parts = [part.feature_slopes(X, evaluate(part, X), by_gram) for part in self.parts]
-        return np.asarray(np.sum(parts, axis=0))
+    def weighted_slopes(
+        self, X: Floats, gram: Floats, by_gram: Floats
+    ) -> tuple[Mapping[str, float], Floats]:
+        known: dict[str, float] = {}
+        total = np.zeros(X.shape[1])
+        rest = gram
+        for k, part in reversed(list(enumerate(self.parts))):
+            own = evaluate(part, X) if k else rest
+            rest = rest - own if k else rest
+            slopes, each = part.weighted_slopes(X, own, by_gram)
+            known |= {f"{k}.{name}": slope for name, slope in slopes.items()}
+            total += each
+        return known, total
 
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.parts))
@@ -326,10 +338,13 @@ class Scaled(WrappedKernel):
         own = {"factor": float(np.vdot(by_gram, gram))}
         return own | {f"kernel.{name}": slope for name, slope in inner.items()}
 
-    def feature_slopes(self, X: Floats, gram: Floats, by_gram: Floats) -> Floats:
+    def weighted_slopes(
+        self, X: Floats, gram: Floats, by_gram: Floats
+    ) -> tuple[Mapping[str, float], Floats]:
         factor = given(self, "factor")
-        found: Floats = self.kernel.feature_slopes(X, gram / factor, factor * by_gram)
-        return found
+        inner, each = self.kernel.weighted_slopes(X, gram / factor, factor * by_gram)
+        known = {f"kernel.{name}": slope for name, slope in inner.items()}
+        return {"factor": float(np.vdot(by_gram, gram)), **known}, each
 
     def __repr__(self) -> str:
         inner = f"({self.kernel!r})" if isinstance(self.kernel, (Sum, Product)) else self.kernel

@@ -125,8 +125,10 @@ class KernelObject:
         known = self.derivatives(X, gram) if callable(self.derivatives) else {}
         return {name: float(np.vdot(by_gram, known[name])) for name in known}
 
-    def feature_slopes(self, X: Floats, gram: Floats, by_gram: Floats) -> Floats:
-        """Return derivatives as `slopes` with respect to the logarithms of weights of the features.
+    def weighted_slopes(
+        self, X: Floats, gram: Floats, by_gram: Floats
+    ) -> tuple[Mapping[str, float], Floats]:
+        """Return `slopes`, and those with respect to the logarithms of weights of the features.
 
         Parameters
         ----------
@@ -135,7 +137,9 @@ class KernelObject:
 
         Returns
         -------
-        ndarray of shape (n_features,)
+        slopes : mapping of str to float
+            As `slopes`.
+        by_feature : ndarray of shape (n_features,)
             At weights of 1, by which the features are multiplied: see :class:`Weighted`.
 
         Raises

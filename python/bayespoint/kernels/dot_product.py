@@ -37,9 +37,10 @@ class Linear(Base):
     def diag(self, X: Floats) -> Floats:
         return squares(vectors("X", X))
 
-    def feature_slopes(self, X: Floats, gram: Floats, by_gram: Floats) -> Floats:
-        slopes: Floats = 2 * np.einsum("ij,ij->j", X, by_gram @ X)
-        return slopes
+    def weighted_slopes(
+        self, X: Floats, gram: Floats, by_gram: Floats
+    ) -> tuple[Mapping[str, float], Floats]:
+        return {}, 2 * np.einsum("ij,ij->j", X, by_gram @ X)
 
 
 @dataclass(frozen=True, repr=False)

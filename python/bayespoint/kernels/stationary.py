@@ -155,9 +155,18 @@ class _Stationary(Base):
             {f"sigma[{k}]": partial(by_feature, k) for k in range(len(self.sigma))}
         )
 
-    def feature_slopes(self, X: Floats, gram: Floats, by_gram: Floats) -> Floats:
-        radial = by_gram * self._radial(X, gram)
+    def weighted_slopes(
+        self, X: Floats, gram: Floats, by_gram: Floats
+    ) -> tuple[Mapping[str, float], Floats]:
         units = divided(X, units_of(given(self, "sigma"), X))
+        each = self._feature_slopes(X, units, gram, by_gram)
+        if isinstance(self.sigma, tuple):
+            return {f"sigma[{k}]": -float(slope) for k, slope in enumerate(each)}, each
+        return {"sigma": -float(each.sum())}, each
+
+    def _feature_slopes(self, X: Floats, units: Floats, gram: Floats, by_gram: Floats) -> Floats:
+        """Return the derivatives by log weights of the features; `units` are X / sigma."""
+        radial = by_gram * self._radial(X, gram)
         products = np.einsum("ij,ij->j", units, radial @ units)
         slopes: Floats = 2 * (products - (units * units).T @ radial.sum(axis=1))
         return slopes
@@ -329,9 +338,8 @@ class Laplacian(_Distances):
     def _typical(self, d: int) -> float:
         return math.sqrt(d)
 
-    def feature_slopes(self, X: Floats, gram: Floats, by_gram: Floats) -> Floats:
+    def _feature_slopes(self, X: Floats, units: Floats, gram: Floats, by_gram: Floats) -> Floats:
         weights = by_gram * gram
-        units = divided(X, units_of(given(self, "sigma"), X))
         slopes, differences = np.empty(X.shape[1]), np.empty_like(weights)
         for k, values in enumerate(np.ascontiguousarray(units.T)):
             np.subtract(values[:, None], values, out=differences)
@@ -450,6 +458,13 @@ class RationalQuadratic(_Distances):
     def _radial(self, X: Floats, gram: Floats) -> Floats:
         alpha: float = given(self, "alpha")
         return gram / (1 + self._distances(X) / (2 * alpha))
+
+    def weighted_slopes(
+        self, X: Floats, gram: Floats, by_gram: Floats
+    ) -> tuple[Mapping[str, float], Floats]:
+        known, each = super().weighted_slopes(X, gram, by_gram)
+        alpha = float(np.vdot(by_gram, self._exponent_derivative(X, gram)))
+        return {**known, "alpha": alpha}, each
 
     def _exponent_derivative(self, X: Floats, gram: Floats) -> Floats:
         alpha: float = given(self, "alpha")

@@ -13,7 +13,7 @@ import numpy as np
 from bayespoint.base import validation
 from bayespoint.kernels.algebra import WrappedKernel
 from bayespoint.kernels.base import KernelObject, check_optional, given, within
-from bayespoint.kernels.functions import diagonal, evaluate, replace, slopes
+from bayespoint.kernels.functions import diagonal, evaluate, replace
 from bayespoint.kernels.products import vectors
 from bayespoint.kernels.protocol import Bounds, Floats, Parameter
 from bayespoint.kernels.stationary import _scales
@@ -113,15 +113,14 @@ class Weighted(WrappedKernel):
         return {}
 
     def slopes(self, X: Floats, gram: Floats, by_gram: Floats) -> Mapping[str, float]:
-        weighted = self._weighted(X)
-        inner = slopes(self.kernel, weighted, gram, by_gram)
-        found = {f"kernel.{name}": slope for name, slope in inner.items()}
-        each = self.kernel.feature_slopes(weighted, gram, by_gram)
-        return found | {f"weights[{k}]": float(slope) for k, slope in enumerate(each)}
+        return self.weighted_slopes(X, gram, by_gram)[0]
 
-    def feature_slopes(self, X: Floats, gram: Floats, by_gram: Floats) -> Floats:
-        found: Floats = self.kernel.feature_slopes(self._weighted(X), gram, by_gram)
-        return found
+    def weighted_slopes(
+        self, X: Floats, gram: Floats, by_gram: Floats
+    ) -> tuple[Mapping[str, float], Floats]:
+        inner, each = self.kernel.weighted_slopes(self._weighted(X), gram, by_gram)
+        known = {f"kernel.{name}": slope for name, slope in inner.items()}
+        return known | {f"weights[{k}]": float(slope) for k, slope in enumerate(each)}, each
 
     def __repr__(self) -> str:
         if self.weights is None:
