@@ -1,0 +1,141 @@
+"""Classifiers that average over settings of their hyperparameters."""
+
+import copy
+
+import numpy as np
+import pytest
+from scipy import special
+
+from bayespoint import BayesPointClassifier, kernels
+from bayespoint.posterior.averaged import average_weights
+from helpers import seed
+
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(90, 4))
+Y = np.where(X[:, 0] - X[:, 1] + 0.3 * RNG.normal(size=90) > 0, "b", "a")
+NEW = RNG.normal(size=(40, 4))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return BayesPointClassifier(random_state=seed(0), n_models=4).fit(X, Y)
+
+
+def test_probabilities_are_the_averages(model):
+    assert len(model.models_) == len(model.model_weights_) == 4
+    assert model.model_weights_.sum() == pytest.approx(1.0)
+    assert (np.diff(model.model_weights_) <= 0).all()
+    each = np.stack([one.predict_proba(NEW) for one in model.models_])
+    mean = np.tensordot(model.model_weights_, each, 1)
+    np.testing.assert_allclose(model.predict_proba(NEW), mean, atol=1e-12)
+    z = model.decision_function(NEW)
+    np.testing.assert_allclose(special.ndtr(z), mean[:, 1], atol=1e-12)
+    np.testing.assert_array_equal(model.predict(NEW), model.classes_[mean.argmax(axis=1)])
+    mixed = np.stack([one.predict_proba(NEW, method="mixture") for one in model.models_])
+    found = model.predict_proba(NEW, method="mixture")
+    np.testing.assert_allclose(found, np.tensordot(model.model_weights_, mixed, 1), atol=1e-12)
+    votes = np.stack([one.posterior_.votes(NEW) for one in model.models_])
+    np.testing.assert_allclose(
+        model.posterior_.votes(NEW), np.tensordot(model.model_weights_, votes, 1)
+    )
+
+
+def test_what_concerns_one_model_is_of_the_first(model):
+    first = model.models_[0]
+    assert model.kernel_ == first.kernel_
+    assert model.billiard_ is first.billiard_
+    np.testing.assert_array_equal(model.dual_coef_, first.dual_coef_)
+    again = BayesPointClassifier(first.kernel_, softness=first.softness_, n_models=1)
+    assert again.fit(X, Y).models_ == ()
+
+
+def test_functions_are_of_all_models(model):
+    functions = model.sample_functions(NEW, random_state=seed(1))
+    assert functions.shape == (400, 40)
+    share = (functions > 0).mean(axis=0)
+    p = BayesPointClassifier(random_state=seed(0), n_models=4, calibration=None).fit(X, Y)
+    functions = p.sample_functions(NEW, random_state=seed(1))
+    share = (functions > 0).mean(axis=0)
+    assert np.abs(share - p.predict_proba(NEW)[:, 1]).max() < 0.15
+
+
+def test_class_weights_multiply_the_averages(model):
+    weighted = BayesPointClassifier(
+        random_state=seed(0), n_models=4, class_weight={"a": 3.0, "b": 1.0}
+    ).fit(X, Y)
+    p = model.predict_proba(NEW) * [3.0, 1.0]
+    np.testing.assert_allclose(
+        weighted.predict_proba(NEW), p / p.sum(axis=1, keepdims=True), atol=1e-9
+    )
+
+
+def test_one_model_is_the_plain_one():
+    plain = BayesPointClassifier(random_state=seed(0), n_models=1).fit(X, Y)
+    assert isinstance(plain.kernel_, kernels.Scaled)
+    assert plain.models_ == ()
+    with pytest.raises(AttributeError, match="feature_relevance_ needs several models"):
+        _ = plain.feature_relevance_
+
+
+def test_irrelevant_features_have_small_weights():
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(150, 8))
+    labels = wide[:, 2] + np.sin(2 * wide[:, 5]) > 0
+    found = BayesPointClassifier(random_state=seed(0)).fit(wide, labels).feature_relevance_
+    assert set(found.ranking[:2]) == {2, 5}
+    assert (found.low <= found.mean).all()
+    assert (found.mean <= found.high).all()
+    others = [j for j in range(8) if j not in (2, 5)]
+    assert found.high[others].max() < found.mean[[2, 5]].min()
+
+
+def test_weights_follow_the_better_model():
+    logs = np.log([np.full(50, 0.9), np.full(50, 0.5)])
+    np.testing.assert_allclose(average_weights(logs), [0.75, 0.25], atol=1e-6)
+
+
+def test_several_classes():
+    labels = np.digitize(X[:, 0] + 0.2 * X[:, 1], [-0.5, 0.5])
+    model = BayesPointClassifier(random_state=seed(0)).fit(X, labels)
+    assert len(model.models_) == 4
+    each = np.stack([one.predict_proba(NEW) for one in model.models_])
+    mean = np.tensordot(model.model_weights_, each, 1)
+    np.testing.assert_allclose(model.predict_proba(NEW), mean, atol=1e-10)
+    assert np.isnan(model.feature_relevance_.low).all()
+
+
+@pytest.mark.parametrize("n_models", [0, 1.5, "all", None])
+def test_wrong_numbers_are_refused(n_models):
+    with pytest.raises((TypeError, ValueError), match="n_models must be"):
+        BayesPointClassifier(n_models=n_models).fit(X, Y)
+
+
+def test_nothing_to_average_is_refused():
+    given = BayesPointClassifier(kernels.RBF(2.0), softness=0.5, n_models=3)
+    with pytest.raises(ValueError, match="n_models must be 1 if nothing is left to find; got 3"):
+        given.fit(X, Y)
+    with pytest.raises(ValueError, match="n_models must be 1 with kernel='precomputed'"):
+        BayesPointClassifier("precomputed", n_models=3).fit(X @ X.T, Y)
+
+
+def test_own_kernels_are_averaged():
+    wide = np.concatenate([X, RNG.normal(size=(90, 1))], axis=1)
+    model = BayesPointClassifier(kernels.RBF(per_feature=True), random_state=seed(0)).fit(wide, Y)
+    assert len(model.models_) == 6
+    assert len({one.kernel_.sigma for one in model.models_}) > 1
+    assert model.feature_relevance_.mean.shape == (5,)
+    few = BayesPointClassifier("rbf", random_state=seed(0)).fit(X, Y)
+    assert few.models_ == ()
+    assert len(few.set_params(n_models=2).fit(X, Y).models_) == 2
+
+
+def test_refined_models_are_averaged(model):
+    refined = copy.deepcopy(model).refine(60.0)
+    assert len(refined.models_) == 4
+    assert refined.billiard_.length > model.billiard_.length
+    assert np.abs(refined.predict_proba(NEW) - model.predict_proba(NEW)).max() < 0.1
+
+
+def test_reweighting_is_refused(model):
+    with pytest.raises(ValueError, match="reweight needs one setting"):
+        model.reweight(lambda margins: np.ones(len(margins)))

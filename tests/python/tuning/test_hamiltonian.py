@@ -1,0 +1,74 @@
+"""Hamiltonian Monte Carlo against known laws."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from bayespoint.tuning import hamiltonian
+from helpers import seed
+
+SCALES = np.array([0.3, 1.0, 4.0])
+
+
+def normal(theta):
+    """Return the log density and gradient of independent normal variables."""
+    return -0.5 * float(((theta / SCALES) ** 2).sum()), -theta / SCALES**2
+
+
+def states(density, start, n=4000, **options):
+    rng = np.random.default_rng(seed(0))
+    draws = hamiltonian.chain(density, start, 0.5 * SCALES, rng, n_adapt=50, **options)
+    found = list(islice(draws, 50 + n))[50:]
+    return np.stack([state.theta for state, _ in found]), np.mean([a for _, a in found])
+
+
+def spread_error(values):
+    """Return the standard error of a mean, from means of batches."""
+    batches = values.reshape(40, -1).mean(axis=1)
+    return batches.std(ddof=1) / np.sqrt(len(batches))
+
+
+@pytest.mark.parametrize("step", [0.4, 4.0])
+def test_a_normal_law_is_sampled(step):
+    theta, acceptance = states(normal, np.ones(3), step=step)
+    assert 0.65 < acceptance < 0.95
+    for k, scale in enumerate(SCALES):
+        for power, expected in ((1, 0.0), (2, scale**2)):
+            values = theta[:, k] ** power
+            assert abs(values.mean() - expected) < 4 * spread_error(values)
+
+
+def test_a_wrong_slope_changes_only_the_acceptance():
+    # The decision corrects the leapfrog steps for any gradient.
+    def biased(theta):
+        value, slope = normal(theta)
+        return value, 0.8 * slope
+
+    theta, acceptance = states(biased, np.ones(3))
+    assert acceptance < 0.95
+    squares = theta[:, 1] ** 2
+    assert abs(squares.mean() - 1.0) < 4 * spread_error(squares)
+
+
+def test_without_the_decision_the_law_is_missed(monkeypatch):
+    monkeypatch.setattr(hamiltonian.math, "exp", lambda _: 1.0)
+
+    def biased(theta):
+        value, slope = normal(theta)
+        return value, 0.5 * slope
+
+    theta, _ = states(biased, np.ones(3))
+    squares = theta[:, 1] ** 2
+    assert abs(squares.mean() - 1.0) > 4 * spread_error(squares)
+
+
+def test_no_state_leaves_the_support():
+    def half(theta):
+        if theta[1] < 0:
+            return -np.inf, np.zeros(3)
+        return normal(theta)
+
+    theta, _ = states(half, np.ones(3))
+    assert theta[:, 1].min() >= 0
+    assert abs(theta[:, 1].mean() - np.sqrt(2 / np.pi)) < 4 * spread_error(theta[:, 1])
