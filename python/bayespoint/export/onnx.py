@@ -9,6 +9,8 @@ of a Cholesky factor. Writing it needs the package `onnx`: ``pip install onnx``.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial, reduce
 from importlib import metadata
 from typing import Any
@@ -135,6 +137,42 @@ def _bayes_point(graph: _Graph, classifier: BayesPointClassifier, probabilities:
     if posterior.scaler is not None:
         centered = graph.op("Sub", "X", posterior.scaler.mean_)
         graph.x = graph.op("Div", centered, posterior.scaler.scale_)
+    if classifier.models_:
+        shares = [_shares(graph, model) for model in classifier.models_]
+        weights = classifier.model_weights_.tolist()
+        parts = [graph.op("Mul", p, w) for p, w in zip(shares, weights, strict=True)]
+        z = _quantile(graph, reduce(partial(graph.op, "Add"), parts))
+        if len(classifier.classes_) == 2:
+            z = graph.op("Gather", z, np.array([1]), axis=1)
+        numerator = z
+    else:
+        z, numerator = _decision_values(graph, classifier)
+    if len(classifier.classes_) == 2:
+        graph.label_of_sign(numerator, classifier.classes_)
+        graph.op("Squeeze", z, np.array([1]), output="decision")
+    else:
+        graph.label_of_largest(z, classifier.classes_)
+        graph.op("Identity", z, output="decision")
+    if not probabilities:
+        return
+    if isinstance(posterior.problems[0], joint.JointPosterior):
+        _joint_probabilities(graph, z, classifier)
+    else:
+        _probabilities(graph, z, classifier)
+
+
+def _shares(graph: _Graph, classifier: BayesPointClassifier) -> str:
+    """Return the probabilities of the classes before label noise, shape (n, n_classes)."""
+    z, _ = _decision_values(graph, classifier)
+    if len(classifier.classes_) == 2:
+        return graph.op("Concat", graph.normal(graph.op("Neg", z)), graph.normal(z), axis=1)
+    p = graph.op("Max", graph.normal(z), 1e-30)
+    return graph.op("Div", p, graph.sum(p))
+
+
+def _decision_values(graph: _Graph, classifier: BayesPointClassifier) -> tuple[str, str]:
+    """Return the decision values of one model, and of two classes numbers of their sign."""
+    posterior = classifier.posterior_
     n = posterior.factor.rank
     k_star = _kernel(graph, classifier)
     if posterior.offset:
@@ -142,11 +180,7 @@ def _bayes_point(graph: _Graph, classifier: BayesPointClassifier, probabilities:
     variance = _variance(graph, posterior, k_star)
     if isinstance(posterior.problems[0], joint.JointPosterior):
         z = _joint_values(graph, posterior.problems[0], k_star, variance)
-        graph.label_of_largest(z, classifier.classes_)
-        graph.op("Identity", z, output="decision")
-        if probabilities:
-            _joint_probabilities(graph, z, classifier)
-        return
+        return z, z
     a = predictive.chi_mean(n)
     numerators, columns = [], []
     for one in posterior.problems:
@@ -166,15 +200,7 @@ def _bayes_point(graph: _Graph, classifier: BayesPointClassifier, probabilities:
         z = graph.op("Div", numerator, graph.op("Sqrt", scale))
         numerators.append(numerator)
         columns.append(graph.op("Mul", z, one.calibration))
-    z = graph.op("Concat", *columns, axis=1)
-    if len(posterior.problems) == 1:
-        graph.label_of_sign(numerators[0], classifier.classes_)
-        graph.op("Squeeze", z, np.array([1]), output="decision")
-    else:
-        graph.label_of_largest(z, classifier.classes_)
-        graph.op("Identity", z, output="decision")
-    if probabilities:
-        _probabilities(graph, z, classifier)
+    return graph.op("Concat", *columns, axis=1), numerators[0]
 
 
 def _joint_values(
@@ -337,6 +363,9 @@ def _values(graph: _Graph, kernel: Any, inputs: Floats) -> str:
         return graph.op("Mul", _values(graph, kernel.kernel, inputs), factors)
     if kind in (kernels.Sum, kernels.Product):
         return _joined(graph, kind, [_values(graph, part, inputs) for part in kernel.parts])
+    if kind is kernels.Weighted:
+        with _weighted(graph, kernel):
+            return _values(graph, kernel.kernel, inputs * np.array(kernel.weights))
     if kind is kernels.Normalized:
         values = _values(graph, kernel.kernel, inputs)
         length = np.sqrt(kernels.diagonal(kernel.kernel, inputs))
@@ -398,6 +427,15 @@ def _squared_distances(graph: _Graph, kernel: Any, inputs: Floats) -> str:
     return graph.op("Max", square, 0.0)
 
 
+@contextmanager
+def _weighted(graph: _Graph, kernel: kernels.Weighted) -> Iterator[None]:
+    """Multiply the input by the weights of its features, while the block runs."""
+    plain = graph.x
+    graph.x = graph.op("Mul", plain, np.array(kernel.weights))
+    yield
+    graph.x = plain
+
+
 def _diagonal(graph: _Graph, kernel: Any) -> str:
     """Return the values k(x, x) of the input, shape (n, 1)."""
     kind = type(kernel)
@@ -405,6 +443,9 @@ def _diagonal(graph: _Graph, kernel: Any) -> str:
         return graph.op("Mul", _diagonal(graph, kernel.kernel), float(kernel.factor))
     if kind in (kernels.Sum, kernels.Product):
         return _joined(graph, kind, [_diagonal(graph, part) for part in kernel.parts])
+    if kind is kernels.Weighted:
+        with _weighted(graph, kernel):
+            return _diagonal(graph, kernel.kernel)
     square = graph.sum(graph.op("Mul", graph.x, graph.x))
     if kind is kernels.Linear:
         return square

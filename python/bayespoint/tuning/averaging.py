@@ -60,7 +60,7 @@ _LINEAR = 1 / math.e
 _ADAPTED = 8
 """Number of first states, in which the step size is adapted and the chain leaves its start."""
 
-_APART = 4
+_APART = 2
 """Number of states from one that is kept to the next."""
 
 _CLIMB = 10

@@ -139,3 +139,37 @@ def test_refined_models_are_averaged(model):
 def test_reweighting_is_refused(model):
     with pytest.raises(ValueError, match="reweight needs one setting"):
         model.reweight(lambda margins: np.ones(len(margins)))
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_exported_averages_agree(several):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    from bayespoint.export.onnx import to_onnx
+
+    labels = np.digitize(X[:, 0], [-0.5, 0.5]) if several else Y
+    model = BayesPointClassifier(random_state=seed(0)).fit(X, labels)
+    graph = to_onnx(model).SerializeToString()
+    session = runtime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    label, decision, p = session.run(None, {"X": NEW})
+    np.testing.assert_array_equal(label, model.predict(NEW))
+    np.testing.assert_allclose(p, model.predict_proba(NEW), atol=1e-6)
+    np.testing.assert_allclose(decision, model.decision_function(NEW), atol=1e-3)
+
+
+def test_saved_averages_agree(tmp_path, model):
+    model.save(tmp_path / "model.skops")
+    again = type(model).load(tmp_path / "model.skops")
+    np.testing.assert_array_equal(again.predict_proba(NEW), model.predict_proba(NEW))
+    assert len(again.models_) == 4
+    assert repr(again.feature_relevance_) == repr(model.feature_relevance_)
+
+
+def test_joint_labels_are_averaged(model):
+    found = model.log_labeling_probability(NEW[:2], model.predict(NEW[:2]), random_state=seed(0))
+    p = [
+        one.log_labeling_probability(NEW[:2], model.predict(NEW[:2]), random_state=seed(k))
+        for k, one in enumerate(model.models_)
+    ]
+    mean = np.log(model.model_weights_ @ np.exp([one.value for one in p]))
+    assert abs(found.value - mean) < 4 * np.hypot(found.error, max(one.error for one in p))

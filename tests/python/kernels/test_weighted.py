@@ -61,7 +61,7 @@ def test_wrong_weights_are_refused():
         Weighted(RBF(1.0), (1.0, 2.0))(X)
     with pytest.raises(ValueError, match=r"weights\[1\] must be a finite number in"):
         Weighted(RBF(1.0), (1.0, 0.0))
-    with pytest.raises(ValueError, match="weights of .* must be given outside a fit"):
+    with pytest.raises(ValueError, match=r"weights of .* must be given outside a fit"):
         Weighted(RBF(1.0))(X)
     polynomial = Weighted(kernels.Polynomial(2, coef0=1.0), WEIGHTS)
     with pytest.raises(TypeError, match="Polynomial has no derivatives with respect to features"):
