@@ -6,7 +6,8 @@ parameters, the softness and the label noise. Maximizing it needs no held-out ex
 A quasi-Newton method maximizes an approximation over the logarithms of the parameters: from several
 starts on a part of the examples, then by a few more steps on all. This takes a few dozen
 evaluations. For two classes the approximation is expectation propagation, which is within about a
-nat of the exact evidence; for more it is Laplace's, which takes less time.
+nat of the exact evidence. For more it is Laplace's, which takes less time, or the sum over problems
+of each class against the rest.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ _RELATIVE_GAIN = 1e-4
 that for which label noise is accepted."""
 
 _GAIN_OF_SEVERAL = 0.25
-"""The same in nats for more than two classes, whose evidence is less exact and takes longer."""
+"""The same in nats for more than two classes jointly, whose evidence is less exact and takes
+longer."""
 
 _RISE = 1.0
 """Smallest rise of the evidence over a factor of e, in nats, at a bound of a kernel's parameter for
@@ -520,12 +522,12 @@ def tune(
     -----
     The softness is searched relative to the variance of f over the examples, the mean of the
     centered kernel matrix's diagonal, from 0.001 to 10000: `Search.at_bounds` says if it ends
-    there. A search ends after a step that gains less than a hundredth of a nat, or
-    a ten thousandth of the evidence.
+    there. A search ends after a step that gains less than a hundredth of a nat, or a ten thousandth
+    of the evidence, and on all examples where the next step is expected to.
 
-    For more than 375 examples the search from several starts uses a stratified sample of 250, and
-    a few more steps all, or a sample of 500. Of a rare class a sample holds all
-    examples, up to a fourth of an equal share: 62 of 500 for two classes.
+    For more than 375 examples the search from several starts uses a stratified sample of 250. At
+    most ten more settings are tried on all examples, or on a sample of 500. Of a rare class a
+    sample holds all examples, up to a fourth of an equal share: 62 of 500 for two classes.
 
     Label noise is searched last, from three starts, or from five for two rates. It stays 0 if the
     gain is less than a hundredth of a nat, and so does a rate that ends at its lower bound of 1e-4.

@@ -346,6 +346,22 @@ def test_a_part_of_the_examples_leads_to_the_same_maximum():
     assert found.log_evidence >= max(values) - 0.05
 
 
+@pytest.mark.parametrize("size", [1e-3, 0.1, 100.0])
+def test_steps_on_all_examples_correct_the_second_derivatives(size):
+    X, y = problem()
+    examples = tuning_search._Examples(X, y[None], np.ones(len(y)), False)
+    arguments = (kernels.RBF(), examples, 1.0, None, (0.0, 0.0), 0, None, None)
+    objective = tuning_search._Objective(*arguments)
+    best = objective.minimize(examples, objective.start(1.0, 0.3))
+    start = tuning_search._Point(best.theta + 0.5, False, 0.0, np.zeros(2), size * np.eye(2))
+    found = objective.refine(examples, start, len(y))
+    first = objective._evaluate(examples, start.theta, False, [None])[0]
+    assert found.value >= first
+    if size > 1e-3:  # huge second derivatives promise no gain, and end the steps
+        assert first < best.value - 0.2
+        assert found.value > best.value - 0.2
+
+
 def test_invalid_kernels_are_refused():
     X, y = problem()
     bad = -np.ones((len(X), len(X))) + np.eye(len(X))
