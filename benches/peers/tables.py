@@ -153,6 +153,7 @@ def lightgbm(split: Split, seed: int) -> tuple[float, Any, Any]:
 
 METHODS: dict[str, Method] = {
     "bayespoint": bayes_point(),
+    "one model": bayes_point(n_models=1),
     "one_vs_rest": bayes_point(multiclass="one_vs_rest"),
     "first version": scaled(lambda seed: BayesPointClassifier(random_state=seed)),
     "SVC": scaled(lambda seed: TunedSVC()),

@@ -57,12 +57,6 @@ class Plan:
     drawn: bool = True
     """Whether settings are drawn, or each kernel has its most probable one."""
 
-    def settings(self, X: NDArray[Any], labels: Floats, **options: Any) -> list[Setting]:
-        """Return the settings, with the arguments of :func:`bayespoint.tuning.averaging.draw`."""
-        if self.drawn:
-            return averaging.draw(self.choices, X, labels, n=self.n, **options)
-        return averaging.most_probable(self.choices, X, labels, **options)
-
 
 def plan(model: Any, inputs: Any, n_classes: int, settings: FitSettings) -> Plan:
     """Return which settings a classifier averages, after its parameter `n_models`."""

@@ -51,7 +51,7 @@ from bayespoint.posterior.posterior import scaled
 from bayespoint.results import BilliardResult, Estimate, Evidence, FeatureRelevance
 from bayespoint.results.search import rates
 from bayespoint.tuning import search
-from bayespoint.tuning.averaging import Setting
+from bayespoint.tuning.averaging import Setting, find
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -589,9 +589,11 @@ class BayesPointClassifier(
     ) -> list[Setting]:
         """Return the settings of the hyperparameters to be averaged."""
         with self._search_task(progress, settings, len(index)) as report:
-            found = plan.settings(
+            found = find(
+                plan.choices,
                 inputs,
                 estimators_inputs.one_vs_rest(index, len(self.classes_)).astype(np.float64),
+                n=plan.n if plan.drawn else None,
                 offset=settings.offset,
                 softness=settings.softness,
                 label_noise=settings.label_noise,

@@ -156,6 +156,21 @@ class AveragedPosterior(Posterior):
             found[..., chosen == k, :] = functions[..., chosen == k, :]
         return found
 
+    def bayes_point(self, X_unlabelled: ArrayLike) -> Floats:
+        """Return the weight vector of the first part closest to the vote of its draws.
+
+        Parameters
+        ----------
+        X_unlabelled
+            As for :meth:`BayesPointClassifier.bayes_point`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, m)
+            Dual coefficients, not normalized.
+        """
+        return self.parts[0].bayes_point(X_unlabelled)
+
     def reweight(self, weight: Callable[[Floats], ArrayLike], *, log: bool = False) -> Self:
         """Raise ValueError: the parts have different margins.
 

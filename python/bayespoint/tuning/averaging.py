@@ -38,7 +38,7 @@ from bayespoint.results import Search
 from bayespoint.tuning import hamiltonian
 from bayespoint.tuning.search import Examples, LimitError, Objective, Point, Report, subset, tune
 
-__all__ = ["LARGEST", "Setting", "default_kernels", "draw", "most_probable"]
+__all__ = ["LARGEST", "MOST_FEATURES", "Setting", "default_kernels", "find"]
 
 LARGEST = 200
 """Largest number of examples for the posterior of the hyperparameters: a draw takes dozens of
@@ -164,17 +164,13 @@ class _Density:
                 options={"maxiter": steps},
             )
         except LimitError:
-            self.limited()
+            self.ended = True
+            last = self.objective.best[1]
+            z = (last.theta - self.center) / self.spread
+            value, slope = last.value - 0.5 * float(z @ z), last.slope - z / self.spread
+            if value > best.value:
+                best = hamiltonian.State(last.theta, value, slope)
         return best
-
-    def limited(self) -> None:
-        """Warn that a limit ended the search."""
-        self.ended = True
-        warn(
-            f"max_iter or max_time ended the search for hyperparameters of "
-            f"{self.objective.kernel!r} after {len(self.objective.tried)} settings",
-            ConvergenceWarning,
-        )
 
     def setting(self, state: hamiltonian.State, states: Sequence[hamiltonian.State]) -> Setting:
         """Return a state as a setting; it stands for several `states`."""
@@ -206,12 +202,12 @@ class _Density:
         return np.asarray(values / np.sqrt((values**2).mean(axis=1, keepdims=True)))
 
 
-def draw(
+def find(
     choices: Sequence[Any],
     X: NDArray[Any],
     labels: Floats,
     *,
-    n: int,
+    n: int | None,
     offset: float,
     softness: float | None,
     label_noise: tuple[float, float],
@@ -223,18 +219,20 @@ def draw(
     max_iter: int | None = None,
     max_time: float | None = None,
 ) -> list[Setting]:
-    """Draw settings of the hyperparameters from their posterior.
+    """Return settings of the hyperparameters for an average.
 
     Parameters
     ----------
     choices : sequence of kernel objects
-        The kernels; each has as many settings as the others, or one more.
+        The kernels.
     X : ndarray of shape (m, d)
         Inputs.
     labels, offset, softness, label_noise, rates, weights, joint
         As for `tune`.
-    n : int
-        Number of settings, at least as many as kernels.
+    n : int or None
+        Number of settings to draw from the posterior, at least one for each kernel. None: the most
+        probable setting of each kernel; that of the largest evidence, by `tune`, if the kernel has
+        at most four parameters.
     seed : int
         Seed of the draws and of the choice of examples.
     report : callable, default=None
@@ -255,21 +253,53 @@ def draw(
     Warns
     -----
     ConvergenceWarning
-        If `max_iter` or `max_time` ended the draws: there are fewer settings then.
+        If `max_iter` or `max_time` ended the search: there may be fewer settings then.
     """
     deadline = math.inf if max_time is None else time.monotonic() + max_time
+    each = None if max_iter is None else -(-max_iter // len(choices))
     examples = _part(X, labels, weights, joint, seed)
-    rng, found = np.random.default_rng(seed), []
+    problem = {"offset": offset, "softness": softness, "rates": rates, "report": report}
+    rng = np.random.default_rng(seed)
+    found: list[Setting] = []
+    tried, ended = 0, False
     for k, kernel in enumerate(choices):
-        objective = Objective(kernel, examples, offset, softness, label_noise, rates, report, None)
-        left = len(choices) - k
-        objective.max_iter = None if max_iter is None else -(-max_iter // len(choices))
+        share = None
         if max_time is not None:
-            now = time.monotonic()
-            objective.deadline = now + (deadline - now) / left
-        count = n // len(choices) + (k < n % len(choices))
+            share = max(1e-3, (deadline - time.monotonic()) / (len(choices) - k))
+        objective = Objective(kernel, examples, noise=label_noise, n_jobs=None, **problem)
+        if n is None and len(objective.parameters) <= _FEW:
+            search = tune(
+                kernel,
+                X,
+                labels,
+                label_noise=label_noise,
+                weights=weights,
+                joint=joint,
+                seed=seed,
+                max_iter=each,
+                max_time=share,
+                **problem,
+            )
+            found.append(Setting(search, np.empty((0, 0))))
+            continue
+        objective.max_iter = each
+        objective.deadline = math.inf if share is None else time.monotonic() + share
+        density = _Density(objective, examples, rates > 0)
         with linalg.one_thread():
-            found += _chain(_Density(objective, examples, rates > 0), count, rng)
+            if n is None:
+                state = _start(density, _CLIMB)
+                found.append(density.setting(state, [state]))
+            else:
+                count = n // len(choices) + (k < n % len(choices))
+                found += _chain(density, count, rng)
+        tried, ended = tried + len(objective.tried), ended or density.ended
+    if ended:
+        by_time = each is None or time.monotonic() >= deadline
+        warn(
+            f"{'max_time' if by_time else 'max_iter'} ended the search for hyperparameters after "
+            f"{tried} settings: {len(found)} are averaged",
+            ConvergenceWarning,
+        )
     return found
 
 
@@ -289,7 +319,7 @@ def _chain(density: _Density, n: int, rng: np.random.Generator) -> list[Setting]
         try:
             states.extend(state for state, _ in islice(draws, length))
         except LimitError:
-            density.limited()
+            density.ended = True
     drawn = states[1 + _ADAPTED :] or states[-1:]
     chosen = [drawn[k : k + _APART] for k in range(0, len(drawn), _APART)]
     return [density.setting(group[-1], group) for group in chosen]
@@ -304,71 +334,4 @@ def _start(density: _Density, steps: int) -> hamiltonian.State:
             f"{density.objective.kernel!r} did so at none of {len(density.objective.tried)} "
             "settings tried"
         )
-    return found
-
-
-def most_probable(
-    choices: Sequence[Any],
-    X: NDArray[Any],
-    labels: Floats,
-    *,
-    offset: float,
-    softness: float | None,
-    label_noise: tuple[float, float],
-    rates: int,
-    weights: Floats,
-    joint: bool,
-    seed: int,
-    report: Report | None = None,
-    max_iter: int | None = None,
-    max_time: float | None = None,
-) -> list[Setting]:
-    """Return the most probable setting of each kernel.
-
-    Kernels of a few parameters have that of the largest evidence, by `tune`.
-
-    Parameters
-    ----------
-    choices, X, labels, offset, softness, label_noise, rates, weights, joint, seed, report, max_iter
-        As for `draw`.
-    max_time
-        As for `draw`.
-
-    Returns
-    -------
-    list of Setting
-        One for each kernel.
-    """
-    deadline = math.inf if max_time is None else time.monotonic() + max_time
-    each = None if max_iter is None else -(-max_iter // len(choices))
-    examples, found = _part(X, labels, weights, joint, seed), []
-    for k, kernel in enumerate(choices):
-        share = None
-        if max_time is not None:
-            share = max(1e-3, (deadline - time.monotonic()) / (len(choices) - k))
-        objective = Objective(kernel, examples, offset, softness, label_noise, rates, report, None)
-        if len(objective.parameters) <= _FEW:
-            search = tune(
-                kernel,
-                X,
-                labels,
-                offset=offset,
-                softness=softness,
-                label_noise=label_noise,
-                rates=rates,
-                weights=weights,
-                joint=joint,
-                seed=seed,
-                report=report,
-                max_iter=each,
-                max_time=share,
-            )
-            found.append(Setting(search, np.empty((0, 0))))
-            continue
-        objective.max_iter = each
-        objective.deadline = math.inf if share is None else time.monotonic() + share
-        density = _Density(objective, examples, rates > 0)
-        with linalg.one_thread():
-            state = _start(density, _CLIMB)
-        found.append(density.setting(state, [state]))
     return found

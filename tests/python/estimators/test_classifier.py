@@ -60,7 +60,7 @@ def blobs(n=120, index=0):
 
 def test_attributes():
     x, y, _ = blobs()
-    model = BayesPointClassifier(random_state=seed(0)).fit(x, y)
+    model = BayesPointClassifier(random_state=seed(0), n_models=1).fit(x, y)
     assert model.classes_.tolist() == [0, 1]
     assert model.dual_coef_.shape == (1, 120)
     assert model.intercept_.shape == (1,)
@@ -100,7 +100,7 @@ def test_multiclass_attributes():
 def test_the_sign_of_z_is_that_of_the_bayes_point():
     """`predict` agrees with it; a tie goes to the first class."""
     x, y, points = blobs()
-    model = BayesPointClassifier(random_state=seed(0), standardize=False).fit(x, y)
+    model = BayesPointClassifier(random_state=seed(0), standardize=False, n_models=1).fit(x, y)
     z = model.decision_function(points)
     expansion = model.kernel_(points, x) @ model.dual_coef_[0] + model.intercept_[0]
     np.testing.assert_array_equal(z > 0, expansion > 0)
@@ -291,7 +291,7 @@ def test_a_search_without_any_evidence_keeps_the_kernel_of_its_start(monkeypatch
         self._record([0.0] * len(self.names))
         return -np.inf, np.zeros(len(theta))
 
-    monkeypatch.setattr(search._Objective, "_evaluate", fails)
+    monkeypatch.setattr(search.Objective, "evaluate", fails)
     model = BayesPointClassifier("rbf", softness=0.0, label_noise=0.2, random_state=seed(0))
     with pytest.warns(ConvergenceWarning, match="the search for hyperparameters found no"):
         model.set_params(standardize=False).fit(x, y)
@@ -434,12 +434,12 @@ def test_the_kernel_matrix_is_computed_once(softness):
 
 def test_verbose(capsys):
     x, y, _ = blobs()
-    BayesPointClassifier(random_state=seed(0), verbose=1).fit(x, y)
+    BayesPointClassifier("rbf", random_state=seed(0), verbose=1).fit(x, y)
     output = capsys.readouterr()
     assert output.out == ""
     search, matrix, billiard = output.err.splitlines()
     assert re.fullmatch(
-        r"search by evidence: \d+ settings on 120 examples, [\d.e-]+ s: [\d.]+ \* Matern\(.*\), "
+        r"search by evidence: \d+ settings on 120 examples, [\d.e-]+ s: RBF\(sigma=[\d.]+\), "
         r"softness [\d.]+, log evidence -[\d.]+",
         search,
     )
@@ -449,8 +449,16 @@ def test_verbose(capsys):
         r"the walls of \d+ of 120 examples were hit",
         billiard,
     )
-    BayesPointClassifier(random_state=seed(0)).fit(x, y)
+    BayesPointClassifier("rbf", random_state=seed(0)).fit(x, y)
     assert capsys.readouterr().err == ""
+    BayesPointClassifier(random_state=seed(0), verbose=1).fit(x, y)
+    lines = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"6 settings of the hyperparameters, [\d.e-]+ s:", lines[0])
+    assert all(
+        re.match(r"  .*(Matern|Laplacian)\(.*Linear.*, softness [\d.]+, log evidence -", line)
+        for line in lines[1:7]
+    )
+    assert sum(line.startswith("billiard") for line in lines) == 6
     noisy = BayesPointClassifier("linear", random_state=seed(0), verbose=1, label_noise=None)
     noisy.fit(IRIS[0], IRIS[1])
     lines = capsys.readouterr().err.splitlines()
@@ -481,7 +489,8 @@ def test_progress_bars(capsys, monkeypatch):
     x, y, _ = blobs()
 
     monkeypatch.setattr(progress.Bar, "__init__", every_step(progress.Bar))
-    BayesPointClassifier(random_state=seed(0), verbose=2, tol=0.0015).fit(x, y)
+    model = BayesPointClassifier(random_state=seed(0), verbose=2, tol=0.0015, n_models=1)
+    model.fit(x, y)
     err = capsys.readouterr().err
     assert re.search(
         r"search by evidence: \d+ settings, [\d:]+, on 120 of 120 examples, log_ev", err
@@ -497,7 +506,7 @@ def test_progress_bars(capsys, monkeypatch):
         "billiard",
     ]
     assert sorted(order, key=err.index) == order
-    BayesPointClassifier(random_state=seed(0), verbose=3).fit(x, y)
+    model.set_params(verbose=3, tol="auto").fit(x, y)
     assert re.search(r"kernel.sigma=[\d.]+, softness=.*log_evidence=-", capsys.readouterr().err)
 
 
@@ -505,7 +514,7 @@ def test_the_bar_of_a_search_says_on_how_many_examples_it_is(capsys, monkeypatch
     """It begins on a part; the evidence of all is another one, smaller than the best before."""
     x = np.random.default_rng(seed(0)).standard_normal((600, 2))
     monkeypatch.setattr(progress.Bar, "__init__", every_step(progress.Bar))
-    model = BayesPointClassifier(random_state=seed(0), verbose=2, tol=0.3)
+    model = BayesPointClassifier(random_state=seed(0), verbose=2, tol=0.3, n_models=1)
     model.fit(x, x[:, 0] + 0.5 * x[:, 1] ** 2 > 0.3)
     found = re.findall(r"on (\d+) of 600 examples, log_evidence (-[\d.]+)", capsys.readouterr().err)
     assert list(dict.fromkeys(n for n, _ in found)) == ["250", "500"]
@@ -536,15 +545,17 @@ def test_the_package():
 # --- budgets ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("n_models", [1, "auto"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_max_time_ends_search_and_billiards(n_classes):
+def test_max_time_ends_search_and_billiards(n_classes, n_models):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 5))
     y = (X[:, 0] + X[:, 1] ** 2 + 0.5 * rng.standard_normal(300) > 0.5).astype(int)
     y += (n_classes == 3) * (X[:, 2] > 1)
     began = time.monotonic()
     with pytest.warns(ConvergenceWarning) as caught:
-        model = BayesPointClassifier(tol=1e-9, max_time=1.0, random_state=0).fit(X, y)
+        model = BayesPointClassifier(tol=1e-9, max_time=1.0, random_state=0, n_models=n_models)
+        model.fit(X, y)
     assert time.monotonic() - began < 15.0
     text = " ".join(str(one.message) for one in caught)
     assert "when max_time ended the run" in text
@@ -553,10 +564,10 @@ def test_max_time_ends_search_and_billiards(n_classes):
     assert np.isfinite(model.predict_proba(X)).all()
     # One evaluation, and a moment for each billiard.
     with pytest.warns(ConvergenceWarning) as caught:
-        short = BayesPointClassifier(max_time=1e-6, random_state=0).fit(X, y)
-    assert "max_time ended the search for hyperparameters after 1 settings" in str(
-        caught[0].message
-    )
+        short = BayesPointClassifier(max_time=1e-6, random_state=0, n_models=n_models).fit(X, y)
+    n = 1 if n_models == 1 or n_classes == 3 else 2  # kernels, each with its search
+    text = f"max_time ended the search for hyperparameters after {n} settings"
+    assert text in str(caught[0].message)
     assert np.isfinite(short.predict_proba(X)).all()
     assert len(short.tuning_.tried) == 1
 
@@ -564,7 +575,7 @@ def test_max_time_ends_search_and_billiards(n_classes):
 def test_max_iter_limits_search_and_bounces():
     X, y = make_moons(400, noise=0.3, random_state=0)
     with pytest.warns(ConvergenceWarning) as caught:
-        model = BayesPointClassifier(max_iter=7, random_state=0).fit(X, y)
+        model = BayesPointClassifier(max_iter=7, random_state=0, n_models=1).fit(X, y)
     texts = [str(one.message) for one in caught]
     assert any("max_iter ended the search for hyperparameters after 7 settings" in t for t in texts)
     assert any("when max_bounces (a classifier's max_iter) ended" in text for text in texts)

@@ -41,6 +41,7 @@ def model(**settings):
 
 FITTED = {
     "default": model().fit(X, NOISY),
+    "plain": model(n_models=1).fit(X, NOISY),
     "three classes": model().fit(X, THREE),
     "Gaussian process": model(kernel=gp.RBF(1.5)).fit(X, NOISY),
     "sparse": model(kernel="rbf").fit(sparse.csr_array(X * (X > 0)), NOISY),
@@ -132,7 +133,7 @@ def test_a_run_from_a_given_start_is_saved_with_its_state():
 
 
 def test_what_is_left_out():
-    fitted = FITTED["default"]
+    fitted = FITTED["plain"]
     again = by_pickle(fitted)
     assert set(again.billiard_.state) == {"settings", "problem", "runs"}
     assert "factor" not in vars(again.posterior_)
@@ -149,6 +150,8 @@ def test_what_is_left_out():
     assert not hasattr(clone(fitted), "posterior_")
     with pytest.raises(AttributeError, match="no attribute 'fator'"):
         _ = again.posterior_.fator
+    for one in by_pickle(FITTED["default"]).models_:
+        assert "factor" not in vars(one.posterior_)
 
 
 @pytest.mark.parametrize("kernel", ["precomputed", own_rbf], ids=["precomputed", "callable"])
@@ -164,7 +167,7 @@ def test_the_factor_stays_if_the_kernel_cannot_be_trusted_to_give_it_again(kerne
 
 
 def test_several_threads_compute_the_factor_once(monkeypatch):
-    again, calls = by_pickle(FITTED["default"]), []
+    again, calls = by_pickle(FITTED["plain"]), []
     barrier = threading.Barrier(4)
     from bayespoint.posterior import posterior
 
@@ -185,7 +188,7 @@ def test_several_threads_compute_the_factor_once(monkeypatch):
     )
     assert len(calls) == 1
     for one in found:
-        np.testing.assert_array_equal(one, FITTED["default"].predict_proba(NEW))
+        np.testing.assert_array_equal(one, FITTED["plain"].predict_proba(NEW))
 
 
 def test_repeating_a_run_issues_no_warning_of_its_own():

@@ -265,7 +265,7 @@ def test_a_failed_fit_leaves_the_classifier_as_it_was(model):
 
 @pytest.mark.long
 def test_searched_and_calibrated():
-    found = BayesPointClassifier(label_noise=None, random_state=seed(0)).fit(X, Y)
+    found = BayesPointClassifier(label_noise=None, random_state=seed(0), n_models=1).fit(X, Y)
     assert found.tuning_ is not None
     assert found.calibration_.shape == (1,)
     assert found.calibration_[0] != 1.0

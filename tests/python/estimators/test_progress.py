@@ -61,7 +61,7 @@ def path(context):
 def test_the_tasks_of_a_fit(data, multiclass, n):
     callbacks()
     seen = Recorder()
-    model = BayesPointClassifier(random_state=seed(0), multiclass=multiclass)
+    model = BayesPointClassifier(random_state=seed(0), multiclass=multiclass, n_models=1)
     model.set_callbacks(seen).fit(*data)
     assert (seen.set_up, seen.torn_down) == (1, 1)
     assert len(seen.begun) == len(seen.ended)

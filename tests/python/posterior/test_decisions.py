@@ -106,6 +106,7 @@ def test_one_draw_makes_all_rules_one():
             random_state=seed(0),
             multiclass=multiclass,
             standardize=False,
+            n_models=1,
         ).fit(x, y)
         results = [problem.result for problem in model.problems_]
         for result in results:
@@ -132,7 +133,7 @@ def test_rules_for_several_classes():
     for method in ("center", "vote", "gibbs"):
         assert np.mean(model.predict(x[1::2], method=method) == y[1::2]) > 0.85
     # At a far point only the intercept matters; ties go to the first class.
-    bare = BayesPointClassifier(fit_intercept=False, random_state=seed(0)).fit(x, y + 3)
+    bare = BayesPointClassifier(fit_intercept=False, random_state=seed(0), n_models=1).fit(x, y + 3)
     far = np.full((1, 4), 1e4)
     for method in ("vote", "gibbs"):
         assert bare.predict(far, method=method).tolist() == [3]
@@ -270,7 +271,7 @@ def test_bayes_point(points, classes, multiclass):
     rng = np.random.default_rng(seed(0))
     some = IRIS[0][rng.integers(0, 150, points)] + 0.2 * rng.standard_normal((points, 4))
     model = BayesPointClassifier(
-        softness=0.1, random_state=seed(0), standardize=False, multiclass=multiclass
+        softness=0.1, random_state=seed(0), standardize=False, multiclass=multiclass, n_models=1
     ).fit(x, y)
     dual = model.bayes_point(some)
     assert dual.shape == model.dual_coef_.shape
@@ -307,7 +308,7 @@ def test_bayes_point(points, classes, multiclass):
 @pytest.mark.long
 def test_bayes_point_of_points_without_a_tie():
     x, y = IRIS[0], np.minimum(IRIS[1], 1)
-    model = BayesPointClassifier(fit_intercept=False, random_state=seed(0)).fit(x, y)
+    model = BayesPointClassifier(fit_intercept=False, random_state=seed(0), n_models=1).fit(x, y)
     assert not model.bayes_point(np.full((2, 4), 1e4)).any()
 
 
