@@ -341,6 +341,18 @@ def _calls():
             Y=inputs[:2],
             **parameters,
         )
+
+    def with_weights(X, Y, weights):
+        return kernels.Weighted(kernels.RBF(), weights).with_values({"kernel.sigma": 1.5})(X, Y)
+
+    yield one(
+        ("kernels.Weighted", *(f"kernels.Weighted.{m}" for m in KERNEL_METHODS)),
+        with_weights,
+        check=None,
+        X=X,
+        Y=NEW,
+        weights=np.linspace(0.5, 2.0, X.shape[1]),
+    )
     rbf = kernels.RBF(1.5)
     compound = [f"kernels.{k}" for k in ("Sum", "Product", "Scaled", "Normalized", "Base")]
     yield one(
@@ -370,6 +382,8 @@ KERNEL_METHODS = (
     "get_params",
     "parameters",
     "set_params",
+    "slopes",
+    "weighted_slopes",
     "with_values",
 )
 

@@ -62,9 +62,11 @@ class Weighted(WrappedKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        weights = None if self.weights is None else np.atleast_1d(np.asarray(self.weights)).tolist()
-        validation.set_fields(self, weights=weights)
         check_optional(self, "weights", check=_scales)
+        if isinstance(self.weights, float):
+            raise ValueError(
+                f"weights must hold one number for each feature; got {self.weights:g}"
+            )
 
     @property
     def accepts_sparse(self) -> bool:  # type: ignore[override]
@@ -72,13 +74,14 @@ class Weighted(WrappedKernel):
         return False
 
     def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
-        return evaluate(self.kernel, self._weighted(X), None if Y is None else self._weighted(Y))
+        others = None if Y is None else self._weighted(Y, "Y")
+        return evaluate(self.kernel, self._weighted(X), others)
 
     def diag(self, X: Floats) -> Floats:
         return diagonal(self.kernel, self._weighted(X))
 
-    def _weighted(self, X: Any) -> Floats:
-        X = vectors("X", validation.dense("X", X))
+    def _weighted(self, X: Any, name: str = "X") -> Floats:
+        X = vectors(name, validation.dense(name, X))
         weights = np.array(given(self, "weights"))
         if X.shape[1] != len(weights):
             raise ValueError(

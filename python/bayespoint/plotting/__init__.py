@@ -23,6 +23,7 @@ from bayespoint.plotting.evidence import EvidenceDisplay
 from bayespoint.plotting.onion import OnionDisplay
 from bayespoint.plotting.panels import Panels
 from bayespoint.plotting.rejection import RejectionDisplay
+from bayespoint.plotting.relevance import RelevanceDisplay
 from bayespoint.plotting.tuning import TuningDisplay
 from bayespoint.plotting.walls import WallsDisplay
 
@@ -33,6 +34,7 @@ __all__ = [
     "OnionDisplay",
     "Panels",
     "RejectionDisplay",
+    "RelevanceDisplay",
     "TuningDisplay",
     "WallsDisplay",
 ]

@@ -28,7 +28,7 @@ class FeatureRelevance(Savable):
 
     The kernel multiplies features by their weights, of which only the ratios matter: they are given
     relative to their root mean square, so that 1 is average and a feature of weight 0 has no
-    influence. They depend on the scale of features that are not standardized.
+    influence. Features that are not standardized have weights times standard deviations.
     """
 
     mean: Floats
@@ -46,7 +46,22 @@ class FeatureRelevance(Savable):
 
     @classmethod
     def of(cls, states: Floats, weights: Floats, names: Sequence[str] | None = None) -> Self:
-        """Return the relevance from states, (n_states, n_features), and their weights."""
+        """Return the relevance from states of the posterior.
+
+        Parameters
+        ----------
+        states : ndarray of shape (n_states, n_features)
+            Weights of the features.
+        weights : ndarray of shape (n_states,)
+            Weights of the states, with sum 1.
+        names : sequence of str, default=None
+            Names of the features. None: their numbers.
+
+        Returns
+        -------
+        FeatureRelevance
+            Means and intervals.
+        """
         d = states.shape[1]
         low = high = np.full(d, np.nan)
         if len(states) >= _FEWEST:

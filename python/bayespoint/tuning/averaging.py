@@ -5,12 +5,15 @@ the hyperparameters does not: its settings are drawn in proportion to evidence t
 Hamiltonian Monte Carlo on a part of the examples.
 
 The priors are log-normal, so that they do not depend on units, and wide enough that the evidence
-decides. The medians of a kernel's parameters are its starts and their spreads are declared with
-them (:class:`bayespoint.kernels.Parameter`): 1 for a length scale, whose rule of thumb is right
-within a factor of 3; 0.8 for a feature's weight; 1.5 for factors. The softness has the median 0.15
-relative to the variance of the latent function, where 12 % of labels contradict it, and the spread
-2: from almost none to almost only noise. A rate of label noise has the median 0.05 and the spread
-1: from 2 % to 14 %.
+decides. The medians of a kernel's parameters are its starts; their spreads, the standard deviations
+of the logarithms, are declared with them (:class:`bayespoint.kernels.Parameter`).
+
+- Length scale: spread 1, since the rule of thumb is right within a factor of 3.
+- Weight of a feature: median 1, spread 0.8.
+- Factor of a kernel: spread 1.5.
+- Softness: median 0.15 relative to the variance of the latent function, where 12 % of labels
+  contradict it, and spread 2: from almost none to almost only noise.
+- Rate of label noise: median 0.05, spread 1: from 2 % to 14 %.
 
 More than two classes have too costly an evidence for that. There the average is over the most
 probable setting for each of several kernels.
@@ -55,7 +58,7 @@ _RATE = (0.05, 1.0)
 """Median and spread of a rate of label noise."""
 
 _LINEAR = 1 / math.e
-"""Variance of the linear part of f relative to the other, for features of variance 1."""
+"""Variance of the linear part of f over the examples, relative to the other, to start from."""
 
 _ADAPTED = 8
 """Number of first states, in which the step size is adapted and the chain leaves its start."""
@@ -78,8 +81,8 @@ class Setting:
     """The setting, its evidence, and all settings tried of its kernel."""
 
     relevance: Floats
-    """(n_states, n_features) weights of the features in the states that it stands for, with a mean
-    square of 1 over the features; (0, n_features) if the kernel has none."""
+    """(n_states, n_features) weights of the features, times their standard deviations, in the states
+    that it stands for, with a mean square of 1 over the features; empty if the kernel has none."""
 
 
 def default_kernels(X: NDArray[Any], n_classes: int) -> list[Any]:
@@ -88,7 +91,7 @@ def default_kernels(X: NDArray[Any], n_classes: int) -> list[Any]:
     Parameters
     ----------
     X : ndarray of shape (m, n_features)
-        Inputs, standardized.
+        Inputs.
     n_classes : int
         Number of classes.
 
@@ -103,7 +106,8 @@ def default_kernels(X: NDArray[Any], n_classes: int) -> list[Any]:
     plain = [kernels.Scaled(smooth), kernels.Scaled(rough)]
     if not 1 < d <= MOST_FEATURES:
         return plain
-    linear = kernels.Scaled(_LINEAR / d * kernels.Linear())
+    variance = float(X.var(axis=0).sum()) or 1.0
+    linear = kernels.Scaled(_LINEAR / variance * kernels.Linear())
     weighted = [kernels.Weighted(one + linear) for one in plain]
     return weighted if n_classes == 2 else plain + weighted
 
@@ -198,8 +202,9 @@ class _Density:
         if not chosen:
             return np.empty((0, 0))
         logs = sign * np.stack([state.theta[chosen] for state in states])
-        values = np.exp(logs - logs.max(axis=1, keepdims=True))
-        return np.asarray(values / np.sqrt((values**2).mean(axis=1, keepdims=True)))
+        values = np.exp(logs - logs.max(axis=1, keepdims=True)) * self.examples.X.std(axis=0)
+        size = np.sqrt((values**2).mean(axis=1, keepdims=True))
+        return np.asarray(values / np.where(size > 0, size, 1.0))
 
 
 def find(

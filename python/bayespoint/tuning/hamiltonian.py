@@ -31,8 +31,13 @@ class State:
     """A point with its log density and gradient."""
 
     theta: Floats
+    """The point."""
+
     value: float
+    """Its log density."""
+
     slope: Floats
+    """Gradient of the log density."""
 
 
 def chain(

@@ -154,7 +154,7 @@ def test_results_come_back(path):
 
 
 def test_a_weighted_posterior_comes_back(path):
-    model = BayesPointClassifier(**QUICK).fit(X, TWO)
+    model = BayesPointClassifier(**QUICK, n_models=1).fit(X, TWO)
     with pytest.warns(ConvergenceWarning, match="worth"):
         weighted = model.reweight(lambda margins: margins[:, 0] ** 40)
     weighted.save(path)

@@ -385,6 +385,7 @@ def test_dask_gives_the_same_bits_and_its_workers_do_the_work(which, cluster, ca
 @dask
 def test_the_search_starts_in_several_places(cluster, caplog):
     estimator, inputs, y = FITS["everything searched"]
+    estimator = clone(estimator).set_params(n_models=1)
     here = clone(estimator).fit(inputs, y)
     with caplog.at_level(logging.DEBUG, "bayespoint.distributed"), joblib.parallel_config("dask"):
         there = clone(estimator).fit(inputs, y)

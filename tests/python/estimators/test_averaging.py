@@ -174,3 +174,64 @@ def test_joint_labels_are_averaged(model):
     ]
     mean = np.log(model.model_weights_ @ np.exp([one.value for one in p]))
     assert abs(found.value - mean) < 4 * np.hypot(found.error, max(one.error for one in p))
+
+
+def odd_features(name):
+    """Return inputs of training and test, with labels, whose features are odd in some way."""
+    rng = np.random.default_rng(seed(7))
+    x = rng.normal(size=(480, 3))
+    y = (x[:, 0] + np.sin(2 * x[:, 1]) > 0).astype(int)
+    groups = rng.integers(0, 4, 480)
+    inputs = {
+        "constant": np.c_[x, np.full(480, 3.0)],
+        "duplicate": np.c_[x, x[:, 0]],
+        "one-hot": np.c_[x, np.eye(4)[groups]],
+        "heavy tails": np.c_[x, rng.standard_cauchy((480, 1))],
+        "tiny": 1e-12 * x,
+        "huge": 1e12 * x + 1e13,
+        "all constant": np.ones((480, 2)),
+    }
+    if name == "one-hot":
+        y = np.where(groups == 2, 1 - y, y)
+    given = inputs[name]
+    return given[:180], y[:180], given[180:], y[180:]
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize(
+    "name", ["constant", "duplicate", "one-hot", "heavy tails", "tiny", "huge", "all constant"]
+)
+def test_odd_features(name, standardize):
+    inputs, labels, new, truth = odd_features(name)
+    model = BayesPointClassifier(random_state=seed(0), tol=0.1, standardize=standardize)
+    model.fit(inputs, labels)
+    p = model.predict_proba(new)
+    assert np.isfinite(p).all()
+    relevance = model.feature_relevance_
+    if name == "all constant":
+        np.testing.assert_allclose(p[:, 1], labels.mean(), atol=0.1)
+        assert not relevance.mean.any()
+        return
+    assert model.score(new, truth) > (0.75 if name == "heavy tails" and not standardize else 0.85)
+    if name == "constant":
+        assert relevance.mean[3] == 0.0
+        assert relevance.ranking[-1] == 3
+
+
+@pytest.mark.parametrize("m", [2, 10])
+def test_few_examples(m):
+    few = np.r_[X[Y == "a"][: m // 2], X[Y == "b"][: m // 2]]
+    model = BayesPointClassifier(random_state=seed(0)).fit(few, [0] * (m // 2) + [1] * (m // 2))
+    p = model.predict_proba(NEW)
+    assert np.isfinite(p).all()
+    assert 0.5 < p.max() < 0.99
+
+
+def test_one_example_of_a_class():
+    labels = np.arange(90) == 4
+    model = BayesPointClassifier(random_state=seed(0)).fit(X, labels)
+    assert len(model.models_) == 6
+    assert model.predict_proba(NEW)[:, 1].mean() < 0.05
+    kinds = np.where(labels, "rare", Y)
+    several = BayesPointClassifier(random_state=seed(0)).fit(X, kinds)
+    assert several.predict_proba(NEW)[:, 2].mean() < 0.1

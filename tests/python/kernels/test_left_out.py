@@ -108,7 +108,7 @@ def test_names_mean_kernels():
         assert fitted(name).kernel_ == fitted(kernel).kernel_
         assert MaxMarginClassifier(name).fit(X, Y).kernel_ == at_start(kernel, X)
         assert KernelPerceptron(name, softness=1.0).fit(X, Y).kernel_ == at_start(kernel, X)
-    assert fitted(None).kernel_ == fitted(Scaled(Matern(nu=2.5))).kernel_
+    assert fitted(None, n_models=1).kernel_ == fitted(Scaled(Matern(nu=2.5))).kernel_
     rows = VersionSpace.from_features(X, Y, "rbf", softness=0.1).gram
     np.testing.assert_array_equal(rows[:3, :], at_start(RBF(), X)(X[:3], X))
 

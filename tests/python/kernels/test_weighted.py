@@ -5,8 +5,9 @@ import pytest
 
 from bayespoint import kernels
 from bayespoint.kernels import RBF, Constant, Laplacian, Linear, Matern, RationalQuadratic, Weighted
+from helpers import seed
 
-RNG = np.random.default_rng(0)
+RNG = np.random.default_rng(seed(0))
 X = RNG.normal(size=(25, 3))
 R = RNG.normal(size=(25, 25))
 R += R.T

@@ -18,6 +18,7 @@ from bayespoint import (
     VersionSpace,
     datasets,
     plotting,
+    results,
 )
 from bayespoint.kernels import RBF
 from bayespoint.posterior import rejection
@@ -46,7 +47,7 @@ def ax():
 @pytest.fixture(scope="module")
 def moons():
     X, y = make_moons(60, noise=0.25, random_state=SEED)
-    return X, y, BayesPointClassifier(random_state=SEED).fit(X, y)
+    return X, y, BayesPointClassifier(random_state=SEED, n_models=1).fit(X, y)
 
 
 @pytest.fixture(scope="module")
@@ -403,6 +404,35 @@ def test_convergence_of_an_estimator(three_classes, ax):
     assert display.reference_error == model.billiard_[0].center_error
 
 
+# --- relevance ---
+
+
+def relevance(n=5):
+    states = np.random.default_rng(SEED).uniform(0.0, 2.0, size=(12, n))
+    names = [f"feature {j}" for j in range(n)]
+    return results.FeatureRelevance.of(states, np.full(12, 1 / 12), names)
+
+
+def test_relevance(ax):
+    found = relevance()
+    display = plotting.RelevanceDisplay.from_result(found, max_features=3, ax=ax)
+    shown = found.ranking[:3]
+    np.testing.assert_array_equal(display.points_.get_xdata(), found.mean[shown])
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        f"feature {j}" for j in shown
+    ]
+    ends = [line[:, 0].tolist() for line in display.intervals_.get_segments()]
+    assert ends == [[found.low[j], found.high[j]] for j in shown]
+    assert "2 features of smaller weight not shown" in ax.get_xlabel()
+    with pytest.raises(ValueError, match="max_features must be an integer of at least 1; got 0"):
+        plotting.RelevanceDisplay.from_result(found, max_features=0)
+
+
+def test_relevance_of_a_plain_classifier_is_refused(moons):
+    with pytest.raises(AttributeError, match="feature_relevance_ needs several models"):
+        plotting.RelevanceDisplay.from_estimator(moons[2])
+
+
 # --- all displays ---
 
 
@@ -417,6 +447,7 @@ def every_display(moons, teacher, cone, table):
     yield plotting.TuningDisplay.from_result(model.tuning_)
     yield plotting.OnionDisplay.from_result(table)
     yield plotting.RejectionDisplay.from_estimator(model, X, y)
+    yield plotting.RelevanceDisplay.from_result(relevance())
     yield plotting.ConvergenceDisplay.from_result(run, space)
 
 

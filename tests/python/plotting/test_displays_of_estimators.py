@@ -15,7 +15,7 @@ matplotlib.use("Agg")
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 NAMES = sorted(set(plotting.__all__) - {"Panels"})
-BY_CLASS = sorted(set(NAMES) - {"RejectionDisplay", "TuningDisplay"})
+BY_CLASS = sorted(set(NAMES) - {"RejectionDisplay", "RelevanceDisplay", "TuningDisplay"})
 PRIVATE_WORDS = ("κ", "kappa", "impulse", "transparency", "violat", " ln ")
 
 

@@ -349,13 +349,13 @@ def test_a_part_of_the_examples_leads_to_the_same_maximum():
 @pytest.mark.parametrize("size", [1e-3, 0.1, 100.0])
 def test_steps_on_all_examples_correct_the_second_derivatives(size):
     X, y = problem()
-    examples = tuning_search._Examples(X, y[None], np.ones(len(y)), False)
+    examples = tuning_search.Examples(X, y[None], np.ones(len(y)), False)
     arguments = (kernels.RBF(), examples, 1.0, None, (0.0, 0.0), 0, None, None)
-    objective = tuning_search._Objective(*arguments)
+    objective = tuning_search.Objective(*arguments)
     best = objective.minimize(examples, objective.start(1.0, 0.3))
-    start = tuning_search._Point(best.theta + 0.5, False, 0.0, np.zeros(2), size * np.eye(2))
+    start = tuning_search.Point(best.theta + 0.5, False, 0.0, np.zeros(2), size * np.eye(2))
     found = objective.refine(examples, start, len(y))
-    first = objective._evaluate(examples, start.theta, False, [None])[0]
+    first = objective.evaluate(examples, start.theta, False, [None])[0]
     assert found.value >= first
     if size > 1e-3:  # huge second derivatives promise no gain, and end the steps
         assert first < best.value - 0.2
@@ -395,7 +395,7 @@ def test_sonar_is_tuned_better_than_by_the_default():
 @pytest.mark.parametrize("kernel", [None, kernels.RBF()])
 def test_a_classifier_tunes_itself(kernel):
     X, y = problem(120)
-    model = BayesPointClassifier(kernel, random_state=seed(0)).fit(X, y)
+    model = BayesPointClassifier(kernel, random_state=seed(0), n_models=1).fit(X, y)
     search = model.tuning_
     assert model.kernel_ == search.kernel
     assert model.softness_ == search.softness
@@ -480,9 +480,9 @@ def test_a_classifier_finds_its_label_noise(noise):
 def test_several_classes_share_their_parameters():
     X, y = problem(90)
     y = np.where(X[:, 2] > 0.5, 2.0, y)
-    model = BayesPointClassifier(label_noise=None, random_state=seed(0), standardize=False).fit(
-        X, y
-    )
+    model = BayesPointClassifier(
+        label_noise=None, random_state=seed(0), standardize=False, n_models=1
+    ).fit(X, y)
     labels = np.where(y == model.classes_[:, None], 1.0, -1.0)
     alone = tuning_search.tune(kernels.resolve(None), X, labels, offset=1.0, rates=1)
     assert model.tuning_.log_evidence == pytest.approx(alone.log_evidence, abs=0.05)
@@ -494,7 +494,7 @@ def test_several_classes_share_their_parameters():
 
 def test_verbose_prints_the_settings_tried(capsys):
     X, y = problem(40)
-    model = BayesPointClassifier(random_state=seed(0), verbose=3).fit(X, y)
+    model = BayesPointClassifier(random_state=seed(0), verbose=3, n_models=1).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
     assert sum("softness=" in line and "n_examples=" in line for line in lines) == len(
         model.tuning_.tried

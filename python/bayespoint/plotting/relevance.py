@@ -1,0 +1,120 @@
+"""Display of the posterior of the features' weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from bayespoint.base import validation
+from bayespoint.plotting.runs import check_type, last_step, not_ours
+from bayespoint.plotting.style import COLORS, GRAY, Display
+from bayespoint.results import FeatureRelevance
+
+
+class RelevanceDisplay(Display):
+    """Posterior mean and 90 % interval of each feature's weight, the largest at the top.
+
+    Parameters
+    ----------
+    relevance : FeatureRelevance
+        The weights.
+    max_features : int, default=20
+        Number of features drawn, at least 1: those of the largest weights.
+
+    Attributes
+    ----------
+    points_ : matplotlib.lines.Line2D
+        The means.
+    intervals_ : matplotlib.collections.LineCollection or None
+        The intervals, if there are any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from bayespoint import BayesPointClassifier
+    >>> from bayespoint.plotting import RelevanceDisplay
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> model = BayesPointClassifier(random_state=0).fit(X, X[:, 2] > 0)
+    >>> display = RelevanceDisplay.from_estimator(model, ax=Figure().add_subplot())
+    >>> display.relevance.ranking[0]
+    2
+    """
+
+    def __init__(self, *, relevance: FeatureRelevance, max_features: int = 20) -> None:
+        self.relevance = relevance
+        self.max_features = validation.integer("max_features", max_features, low=1)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, max_features: int = 20, ax: Any = None
+    ) -> RelevanceDisplay:
+        """Draw the relevances of a fitted classifier's features.
+
+        Parameters
+        ----------
+        estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
+            Fitted, with several models and a kernel with a weight for each feature.
+        max_features : int, default=20
+            As for the class.
+        ax : matplotlib.axes.Axes, default=None
+            Axes to draw on. None makes a new figure.
+
+        Returns
+        -------
+        RelevanceDisplay
+            The drawing.
+
+        Raises
+        ------
+        AttributeError
+            If the classifier has no `feature_relevance_`.
+        """
+        check_is_fitted(estimator)
+        model = last_step(estimator)
+        if not hasattr(model, "models_"):
+            raise not_ours(model)
+        return cls.from_result(model.feature_relevance_, max_features=max_features, ax=ax)
+
+    @classmethod
+    def from_result(
+        cls, relevance: FeatureRelevance, *, max_features: int = 20, ax: Any = None
+    ) -> RelevanceDisplay:
+        """Draw relevances.
+
+        Parameters
+        ----------
+        relevance : FeatureRelevance
+            The attribute `feature_relevance_` of a classifier.
+        max_features, ax
+            As for `from_estimator`.
+
+        Returns
+        -------
+        RelevanceDisplay
+            The drawing.
+        """
+        check_type("relevance", relevance, FeatureRelevance)
+        return cls(relevance=relevance, max_features=max_features).plot(ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        found = self.relevance
+        shown = found.ranking[: self.max_features]
+        ax = self._begin(ax, (5.0, 0.8 + 0.26 * len(shown)))
+        rows = np.arange(len(shown))
+        self.intervals_ = None
+        if not np.isnan(found.low).any():
+            self.intervals_ = ax.hlines(
+                rows, found.low[shown], found.high[shown], color=COLORS[0], linewidth=1.8
+            )
+        [self.points_] = ax.plot(found.mean[shown], rows, "o", color=COLORS[0], markersize=5)
+        ax.axvline(1.0, color=GRAY, linewidth=0.8, linestyle="dashed")
+        ax.set_yticks(rows, [found.names[j] for j in shown])
+        ax.set_ylim(len(shown) - 0.5, -0.5)
+        ax.set_xlim(left=0.0)
+        hidden = len(found.mean) - len(shown)
+        rest = f", {hidden} features of smaller weight not shown" if hidden else ""
+        ax.set_xlabel(f"weight (dashed: average{rest})")
+        ax.set_ylabel("feature")
