@@ -351,7 +351,7 @@ def _calls():
         check=None,
         X=X,
         Y=NEW,
-        weights=np.linspace(0.5, 2.0, X.shape[1]),
+        weights=tuple(np.linspace(0.5, 2.0, X.shape[1]).tolist()),
     )
     rbf = kernels.RBF(1.5)
     compound = [f"kernels.{k}" for k in ("Sum", "Product", "Scaled", "Normalized", "Base")]
