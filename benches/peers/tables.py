@@ -4,11 +4,14 @@
     python benches/peers/tables.py --out classes.csv --report
 
 CatBoost and LightGBM must be installed (``make bench-peers`` does so). Every method has one
-thread. A file that exists is continued, so that methods and splits can be added. The suite
-"tables" are the files ``tabular/*.csv`` and ``*.csv`` of the folder BAYESPOINT_DATA and data of
-scikit-learn; "classes" are eight data sets of three to ten classes. At most 500 examples are for
-training (two of the eight also have a row with 1000), and at most 2000 others for the test. Without
-BAYESPOINT_DATA only the data of scikit-learn are used.
+thread. A file that exists is continued, so that methods and splits can be added. At most 500
+examples are for training, and at most 2000 others for the test. The suites:
+
+- "tables": the files ``tabular/*.csv`` and ``*.csv`` of the folder BAYESPOINT_DATA and data of
+  scikit-learn; without BAYESPOINT_DATA only these.
+- "classes": eight data sets of three to ten classes, two of them also with 1000 examples.
+- "irrelevant": labels that depend on 5 of 5, 20 or 50 features, with 100 and 300 examples.
+- "ablation": the two-class data of "tables", with parts of the default classifier left out.
 
 Features are given in the form that suits a method: standardized for linear models, SVC and
 Gaussian processes, categories as indicators or, to boosted trees, as categories. Seconds are those
@@ -19,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 import os
 import time
 import warnings
@@ -42,7 +46,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from bayespoint import BayesPointClassifier
+from bayespoint import BayesPointClassifier, kernels
 
 N_TEST = 2000
 BUNDLED = {
@@ -51,6 +55,7 @@ BUNDLED = {
     "digits": load_digits,
     "breast_cancer": load_breast_cancer,
 }
+IRRELEVANT = ("5 of 5 features", "5 of 20 features", "5 of 50 features")
 CLASSES = ("segment", "vehicle", "contraceptive", "wine", "iris", "digits", "usps", "mnist")
 FIGURES = ("log_loss", "error", "brier", "calibration", "seconds")
 
@@ -94,6 +99,26 @@ def bayes_point(**settings: Any) -> Method:
     def method(split: Split, seed: int) -> tuple[float, Any, Any]:
         X, X_test = split.numbers()
         return timed(BayesPointClassifier(random_state=seed, **settings), X, X_test, split.y)
+
+    return method
+
+
+def ablated(kernel: Callable[[int], Any], stacked: float = 0.0, **settings: Any) -> Method:
+    """Return our classifier with a kernel made for the number of features.
+
+    The weights of several models are equal, but for a part `stacked` that is from stacking.
+    """
+
+    def method(split: Split, seed: int) -> tuple[float, Any, Any]:
+        X, X_test = split.numbers()
+        model = BayesPointClassifier(kernel(X.shape[1]), random_state=seed, **settings)
+        seconds, classes, p = timed(model, X, X_test, split.y)
+        if model.models_:
+            equal = 1 / len(model.models_)
+            weights = equal + 2 * stacked * (model.model_weights_ - equal)
+            each = np.stack([one.predict_proba(X_test) for one in model.models_])
+            p = np.tensordot(weights, each, 1)
+        return seconds, classes, p
 
     return method
 
@@ -151,6 +176,36 @@ def lightgbm(split: Split, seed: int) -> tuple[float, Any, Any]:
     )
 
 
+def smooth(n_features: int) -> Any:
+    """Return the Matérn kernel with one length scale."""
+    return kernels.Scaled(kernels.Matern(nu=2.5))
+
+
+def with_linear(n_features: int, kernel: Any = None) -> Any:
+    """Return a kernel, the Matérn kernel by default, with a linear one added."""
+    linear = kernels.Scaled(1 / (math.e * n_features) * kernels.Linear())
+    return (kernel or smooth(n_features)) + linear
+
+
+def weighted(n_features: int) -> Any:
+    """Return the Matérn kernel with a weight for each feature, and a linear one."""
+    return kernels.Weighted(with_linear(n_features))
+
+
+def no_kernel(n_features: int) -> None:
+    """Return None, the default."""
+
+
+ABLATION: dict[str, Method] = {
+    "isotropic": ablated(smooth, n_models=1),
+    "+ linear": ablated(with_linear, n_models=1),
+    "per feature, maximum": ablated(weighted, n_models=1),
+    "per feature, averaged": ablated(weighted, n_models=6),
+    "+ family": ablated(no_kernel, n_models=6),
+    "+ half stacked": ablated(no_kernel, n_models=6, stacked=0.5),
+    "stacked": ablated(no_kernel, n_models=6, stacked=1.0),
+}
+
 METHODS: dict[str, Method] = {
     "bayespoint": bayes_point(),
     "one model": bayes_point(n_models=1),
@@ -168,12 +223,25 @@ METHODS: dict[str, Method] = {
     "GP": scaled(
         lambda seed: GaussianProcessClassifier(ConstantKernel() * RBF(), random_state=seed)
     ),
+    **ABLATION,
 }
 """By name. "first version" is our classifier in an environment with that version."""
+
+PEERS = ("SVC", "logistic", "forest", "CatBoost", "LightGBM")
+SUITES: dict[str, tuple[str, ...]] = {
+    "tables": ("bayespoint", "one model", *PEERS, "GP"),
+    "classes": ("bayespoint", "one model", "one_vs_rest", *PEERS),
+    "irrelevant": ("bayespoint", "one model", "logistic", "CatBoost"),
+    "ablation": tuple(ABLATION),
+}
+"""The methods of a suite by default."""
 
 
 def load(name: str) -> tuple[pd.DataFrame, Any]:
     """Return features and labels of a data set."""
+    if name in IRRELEVANT:
+        X, y = with_irrelevant(int(name.split()[2]))
+        return pd.DataFrame(X), y
     if name in BUNDLED:
         X, y = BUNDLED[name](return_X_y=True)
         return pd.DataFrame(X), y.astype(str)
@@ -193,8 +261,20 @@ def load(name: str) -> tuple[pd.DataFrame, Any]:
     return X.astype(dict.fromkeys(texts, "category")), y
 
 
+def with_irrelevant(n_features: int, n: int = 2400) -> tuple[Any, Any]:
+    """Return normal features, and labels of an additive function of the first five with noise."""
+    X = np.random.default_rng(0).normal(size=(n, n_features))
+    f = X[:, 0] + np.sin(2 * X[:, 1]) + X[:, 2] ** 2 / 2 - 0.5 + X[:, 3] * X[:, 4]
+    noise = 0.5 * np.random.default_rng(1).normal(size=n)
+    return X, (f + noise > 0).astype(int).astype(str)
+
+
 def cases(suite: str) -> list[tuple[str, int]]:
     """Return the data sets of a suite, and the largest numbers of training examples."""
+    if suite == "irrelevant":
+        return [(name, size) for name in IRRELEVANT for size in (100, 300)]
+    if suite == "ablation":
+        return [(name, size) for name, size in cases("tables") if name not in CLASSES]
     if "BAYESPOINT_DATA" not in os.environ:
         several = [name for name in BUNDLED if name in CLASSES]
         return [(name, 500) for name in (several if suite == "classes" else BUNDLED)]
@@ -309,14 +389,15 @@ def paired(rows: pd.DataFrame, methods: list[str]) -> None:
 def main() -> None:
     """Measure, or print the report of what was measured."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--suite", choices=("tables", "classes"), default="tables")
+    parser.add_argument("--suite", choices=SUITES, default="tables")
     parser.add_argument("--splits", type=int, default=10)
-    ours = [name for name in METHODS if name != "first version"]
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=ours)
+    parser.add_argument("--methods", nargs="+", choices=METHODS)
     parser.add_argument("--only", nargs="+", help="names of data sets")
     parser.add_argument("--out", type=Path, default=Path("tables.csv"))
     parser.add_argument("--report", action="store_true", help="measure nothing")
     options = parser.parse_args()
+    if options.methods is None:
+        options.methods = SUITES[options.suite]
     if not options.report:
         new = not options.out.exists()
         for row in measured(options):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from bayespoint.posterior.averaged import AveragedPosterior, average_weights
 from bayespoint.posterior.class_weight import normalized
 from bayespoint.results import Estimate, FeatureRelevance
 from bayespoint.tuning import averaging
-from bayespoint.tuning.averaging import Setting
+from bayespoint.tuning.averaging import Choice, Setting
 
 MOST_EXAMPLES = 2000
 """Most examples for which several settings are averaged by default. With more the evidence is
@@ -44,22 +44,8 @@ _SHARED = (
 """What the models of an average share."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Which settings are averaged."""
-
-    n: int
-    """Number of settings; 1: that of the largest evidence."""
-
-    choices: Sequence[Any] = ()
-    """Kernels, if several settings are averaged."""
-
-    drawn: bool = True
-    """Whether settings are drawn, or each kernel has its most probable one."""
-
-
-def plan(model: Any, inputs: Any, n_classes: int, settings: FitSettings) -> Plan:
-    """Return which settings a classifier averages, after its parameter `n_models`."""
+def plan(model: Any, inputs: Any, n_classes: int, settings: FitSettings) -> list[Choice]:
+    """Return what a classifier averages after its parameter `n_models`; nothing for one model."""
     n = model.n_models
     if isinstance(n, str):
         if n != "auto":
@@ -67,26 +53,24 @@ def plan(model: Any, inputs: Any, n_classes: int, settings: FitSettings) -> Plan
     else:
         n = validation.integer("n_models", n, low=1)
     if n == 1:
-        return Plan(1)
+        return []
     m = inputs.shape[0] if hasattr(inputs, "shape") else len(inputs)
+    too_many = m > MOST_EXAMPLES or settings.softness == 0
     if model.kernel is None:
-        if n == "auto":
-            if m > MOST_EXAMPLES or settings.softness == 0:
-                return Plan(1)
-            choices = averaging.default_kernels(inputs, n_classes)
-            drawn = n_classes == 2
-            return Plan(N_MODELS if drawn else len(choices), choices, drawn)
-        return Plan(n, averaging.default_kernels(inputs, 2))
+        if n != "auto":
+            return averaging.default_choices(inputs, n)
+        if too_many:
+            return []
+        return averaging.default_choices(inputs, N_MODELS if n_classes == 2 else None)
     kernel = kernels.resolve(model.kernel)
     named = isinstance(kernel, str)
     found = 0 if named else len(kernels.parameters(kernel, inputs))
     if n == "auto":
-        many = found > _FEW and m <= MOST_EXAMPLES and settings.softness != 0
-        return Plan(N_MODELS, [kernel]) if many else Plan(1)
+        return [] if found <= _FEW or too_many else [Choice(kernel, N_MODELS)]
     if named or not (found or settings.softness is None or settings.rates):
         reason = "with kernel='precomputed'" if named else "if nothing is left to find"
         raise ValueError(f"n_models must be 1 {reason}; got {n}")
-    return Plan(n, [kernel])
+    return [Choice(kernel, n)]
 
 
 def members(model: Any, found: Sequence[Setting]) -> list[Any]:

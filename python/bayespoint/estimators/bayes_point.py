@@ -51,7 +51,7 @@ from bayespoint.posterior.posterior import scaled
 from bayespoint.results import BilliardResult, Estimate, Evidence, FeatureRelevance
 from bayespoint.results.search import rates
 from bayespoint.tuning import search
-from bayespoint.tuning.averaging import Setting, find
+from bayespoint.tuning.averaging import Choice, Setting, find
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -410,8 +410,8 @@ class BayesPointClassifier(
         self.class_weight_ = self._class_weight(index, share)
         single = len(self.classes_) == 2 or settings.joint
         n_problems = 1 if single else len(self.classes_)
-        plan = averaging.plan(self, inputs, len(self.classes_), settings)
-        n_models = max(1, plan.n)
+        choices = averaging.plan(self, inputs, len(self.classes_), settings)
+        n_models = sum(choice.n or 1 for choice in choices) or 1
         progress = Progress(self, settings.verbose, 1 + n_models * n_problems, X=X, y=y)
 
         def continuation(kernel: Any) -> Continuation | None:
@@ -422,13 +422,13 @@ class BayesPointClassifier(
             return old.continuation(self.classes_, index, raw, inputs, kernel, n_problems)
 
         observed = inputs, index, share
-        if n_models == 1:
+        if not choices:
             gram = self._resolve_hyperparameters(*observed, settings, progress)
             run = continuation(self.kernel_)
             self._fit_fixed(*observed, settings, run, progress, gram)
             averaging.set_models(self, [])
         else:
-            found = self._draw_hyperparameters(plan, *observed, settings, progress)
+            found = self._settings_to_average(choices, *observed, settings, progress)
             members = averaging.members(self, found)
             for k, member in enumerate(members):
                 share_of_time = averaging.with_share(settings, len(members) - k)
@@ -578,22 +578,21 @@ class BayesPointClassifier(
 
             yield None if advance is None else report
 
-    def _draw_hyperparameters(
+    def _settings_to_average(
         self,
-        plan: averaging.Plan,
+        choices: list[Choice],
         inputs: Any,
         index: NDArray[np.intp],
         share: Floats,
         settings: FitSettings,
         progress: Progress,
     ) -> list[Setting]:
-        """Return the settings of the hyperparameters to be averaged."""
+        """Return the settings of the hyperparameters to average."""
         with self._search_task(progress, settings, len(index)) as report:
             found = find(
-                plan.choices,
+                choices,
                 inputs,
                 estimators_inputs.one_vs_rest(index, len(self.classes_)).astype(np.float64),
-                n=plan.n if plan.drawn else None,
                 offset=settings.offset,
                 softness=settings.softness,
                 label_noise=settings.label_noise,

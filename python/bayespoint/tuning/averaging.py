@@ -16,7 +16,7 @@ of the logarithms, are declared with them (:class:`bayespoint.kernels.Parameter`
 - Rate of label noise: median 0.05, spread 1: from 2 % to 14 %.
 
 More than two classes have too costly an evidence for that. There the average is over the most
-probable setting for each of several kernels.
+probable setting of each of several kernels.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from bayespoint.results import Search
 from bayespoint.tuning import hamiltonian
 from bayespoint.tuning.search import Examples, LimitError, Objective, Point, Report, subset, tune
 
-__all__ = ["LARGEST", "MOST_FEATURES", "Setting", "default_kernels", "find"]
+__all__ = ["LARGEST", "MOST_FEATURES", "Choice", "Setting", "default_choices", "find"]
 
 LARGEST = 200
 """Largest number of examples for the posterior of the hyperparameters: a draw takes dozens of
@@ -63,14 +63,14 @@ _LINEAR = 1 / math.e
 _ADAPTED = 8
 """Number of first states, in which the step size is adapted and the chain leaves its start."""
 
-_APART = 2
+_APART = 3
 """Number of states from one that is kept to the next."""
 
 _CLIMB = 10
 """Largest number of steps towards the most probable setting, where a chain starts."""
 
 _FEW = 4
-"""Largest number of parameters that are set by the largest evidence for more than two classes."""
+"""Largest number of parameters of a kernel whose only setting is that of the largest evidence."""
 
 
 @dataclass(frozen=True)
@@ -85,31 +85,51 @@ class Setting:
     that it stands for, with a mean square of 1 over the features; empty if the kernel has none."""
 
 
-def default_kernels(X: NDArray[Any], n_classes: int) -> list[Any]:
-    """Return the kernels between which the default averages.
+@dataclass(frozen=True)
+class Choice:
+    """A kernel of an average, and how many settings it has."""
+
+    kernel: Any
+    """The kernel."""
+
+    n: int | None
+    """Number of settings, drawn from the posterior; None: only the most probable one."""
+
+
+def default_choices(X: NDArray[Any], n: int | None) -> list[Choice]:
+    """Return the kernels over which the default averages.
 
     Parameters
     ----------
     X : ndarray of shape (m, n_features)
         Inputs.
-    n_classes : int
-        Number of classes.
+    n : int or None
+        Number of settings in all, at least 2. None: the most probable one of each kernel.
 
     Returns
     -------
-    list of kernel objects
-        The Matérn kernel with nu = 5/2 and the Laplacian. Up to 100 features have weights, and then
-        a linear kernel is added; for more than two classes the kernels without are added to these.
+    list of Choice
+        The Matérn kernel with nu = 5/2 and the Laplacian; for 2 to 100 features the same with a
+        weight for each feature and a linear kernel added. If there are these, settings are drawn
+        for them alone: the others have few parameters, and each its most probable setting.
     """
     d = X.shape[1]
-    smooth, rough = kernels.Matern(nu=2.5), kernels.Laplacian()
-    plain = [kernels.Scaled(smooth), kernels.Scaled(rough)]
+    plain = [kernels.Scaled(kernels.Matern(nu=2.5)), kernels.Scaled(kernels.Laplacian())]
     if not 1 < d <= MOST_FEATURES:
-        return plain
+        return _shared(plain, n)
     variance = float(X.var(axis=0).sum()) or 1.0
     linear = kernels.Scaled(_LINEAR / variance * kernels.Linear())
     weighted = [kernels.Weighted(one + linear) for one in plain]
-    return weighted if n_classes == 2 else plain + weighted
+    single = [] if n is not None and n < 2 * len(plain) else _shared(plain, None)
+    return _shared(weighted, None if n is None else n - len(single)) + single
+
+
+def _shared(choices: Sequence[Any], n: int | None) -> list[Choice]:
+    """Return kernels that share n settings; the first have one more if they do not divide."""
+    if n is None:
+        return [Choice(kernel, None) for kernel in choices]
+    each, more = divmod(n, len(choices))
+    return [Choice(kernel, each + (k < more)) for k, kernel in enumerate(choices)]
 
 
 @dataclass(eq=False)
@@ -208,11 +228,10 @@ class _Density:
 
 
 def find(
-    choices: Sequence[Any],
+    choices: Sequence[Choice],
     X: NDArray[Any],
     labels: Floats,
     *,
-    n: int | None,
     offset: float,
     softness: float | None,
     label_noise: tuple[float, float],
@@ -228,16 +247,13 @@ def find(
 
     Parameters
     ----------
-    choices : sequence of kernel objects
-        The kernels.
+    choices : sequence of Choice
+        The kernels. The most probable setting of one with at most four parameters is that of the
+        largest evidence, by `tune`.
     X : ndarray of shape (m, d)
         Inputs.
     labels, offset, softness, label_noise, rates, weights, joint
         As for `tune`.
-    n : int or None
-        Number of settings to draw from the posterior, at least one for each kernel. None: the most
-        probable setting of each kernel; that of the largest evidence, by `tune`, if the kernel has
-        at most four parameters.
     seed : int
         Seed of the draws and of the choice of examples.
     report : callable, default=None
@@ -267,12 +283,12 @@ def find(
     rng = np.random.default_rng(seed)
     found: list[Setting] = []
     tried, ended = 0, False
-    for k, kernel in enumerate(choices):
-        share = None
+    for k, choice in enumerate(choices):
+        kernel, share = choice.kernel, None
         if max_time is not None:
             share = max(1e-3, (deadline - time.monotonic()) / (len(choices) - k))
         objective = Objective(kernel, examples, noise=label_noise, n_jobs=None, **problem)
-        if n is None and len(objective.parameters) <= _FEW:
+        if choice.n is None and len(objective.parameters) <= _FEW:
             search = tune(
                 kernel,
                 X,
@@ -291,12 +307,11 @@ def find(
         objective.deadline = math.inf if share is None else time.monotonic() + share
         density = _Density(objective, examples, rates > 0)
         with linalg.one_thread():
-            if n is None:
+            if choice.n is None:
                 state = _start(density, _CLIMB)
                 found.append(density.setting(state, [state]))
             else:
-                count = n // len(choices) + (k < n % len(choices))
-                found += _chain(density, count, rng)
+                found += _chain(density, choice.n, rng)
         tried, ended = tried + len(objective.tried), ended or density.ended
     if ended:
         by_time = each is None or time.monotonic() >= deadline

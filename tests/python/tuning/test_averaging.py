@@ -20,7 +20,7 @@ OFFSET = 1.0
 
 def density(X, y):
     examples = Examples(X, y[None], np.ones(len(y)), False)
-    kernel = averaging.default_kernels(X, 2)[0]
+    kernel = averaging.default_choices(X, 2)[0].kernel
     objective = Objective(kernel, examples, OFFSET, None, (0.0, 0.0), 0, None, None)
     return averaging._Density(objective, examples, False)
 
