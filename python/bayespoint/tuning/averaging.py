@@ -66,6 +66,10 @@ _ADAPTED = 8
 _APART = 3
 """Number of states from one that is kept to the next."""
 
+_CHANGE = 0.01
+"""Change of the evidence, in nats, at which the sweeps of a draw end: it hardly changes the
+probability that a state is accepted."""
+
 _CLIMB = 10
 """Largest number of steps towards the most probable setting, where a chain starts."""
 
@@ -149,6 +153,7 @@ class _Density:
         self.low, self.high = self.objective.bounds(self.noisy).T
         self.center = np.clip(np.log(medians), self.low, self.high)
         self.nearest = self.examples.unknown()
+        self.objective.change = _CHANGE
         self.ended = False
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:

@@ -150,6 +150,9 @@ class Objective:
     best: tuple[int, Point] = (0, Point(np.empty(0), False, -math.inf, np.empty(0)))
     """The largest number of examples evaluated, and the best point on so many."""
 
+    change: float = _CHANGE
+    """Change of the approximate evidence at which the sweeps end, without label noise."""
+
     def __post_init__(self, examples: Examples) -> None:
         self.parameters = kernels.parameters(self.kernel, examples.X)
         self.tried: list[list[float]] = []
@@ -381,7 +384,13 @@ class Objective:
             gram: Floats, softness: float, *, by_gram: bool = False
         ) -> expectation_propagation.Approximation | laplace.Approximation:
             return _approximate(
-                examples, gram + self.offset, softness, noise, nearest, by_gram=by_gram
+                examples,
+                gram + self.offset,
+                softness,
+                noise,
+                nearest,
+                by_gram=by_gram,
+                change=self.change,
             )
 
         try:
@@ -628,6 +637,7 @@ def _approximate(
     nearest: list[Any],
     *,
     by_gram: bool = False,
+    change: float = _CHANGE,
 ) -> expectation_propagation.Approximation | laplace.Approximation:
     """Return the approximate evidence; start at `nearest` and replace it by the ends."""
     levels = softness / examples.weights
@@ -647,7 +657,7 @@ def _approximate(
             noise=noise,
             sites=nearest[k],
             derivatives=by_gram,
-            change=_FINE_CHANGE if any(noise) or softness == 0 else _CHANGE,
+            change=_FINE_CHANGE if any(noise) or softness == 0 else change,
         )
         nearest[k] = found.sites if found.converged else None
         each.append(found)
