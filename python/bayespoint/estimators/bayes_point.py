@@ -67,181 +67,115 @@ class BayesPointClassifier(
 ):
     r"""Gaussian process classification with calibrated probabilities, sampled by a billiard.
 
-    The Bayes point is the center of mass of all unit weight vectors that label the training
-    examples correctly. A billiard samples these vectors. With `softness` the noise is probit, and
-    the posterior is sampled without a Gaussian approximation. Several classes have one latent
-    function each, and the label is the class of the largest: the posterior of all functions is
-    sampled jointly.
+    The posterior of the latent function is sampled, not approximated, and by default predictions
+    are averaged over several settings of the hyperparameters. More than two classes have one latent
+    function each, and one joint posterior.
 
     Parameters
     ----------
     kernel : None, str, kernel object or callable, default=None
-        - an object of :mod:`bayespoint.kernels`: parameters that are given are kept, those that are
-          left out, as in ``RBF()``, are found. An object of
-          :mod:`sklearn.gaussian_process.kernels` has its own bounds.
-        - None: Matérn kernels with nu = 5/2 and Laplacians, with a weight for each feature and a
-          linear kernel added; with n_models=1 ``Scaled(Matern(nu=2.5))``.
+        - None: the default, four kernels that are averaged (:doc:`/guide/models`); with n_models=1
+          the Matérn kernel ``Scaled(Matern(nu=2.5))``.
+        - an object of :mod:`bayespoint.kernels` or :mod:`sklearn.gaussian_process.kernels`:
+          parameters that are given are kept, those left out, as in ``RBF()``, are found.
         - "linear", "rbf", "poly": ``Linear()``, ``RBF()``, ``Polynomial()``.
-        - "precomputed": `X` holds kernel values.
-        - a callable ``k(X, Y)`` that returns the (n, n') matrix of kernel values.
-
-        Which to choose: :doc:`/guide/kernels`.
+        - "precomputed": `X` holds kernel values; a callable ``k(X, Y)`` returns their matrix.
     standardize : bool, default=True
-        Scale each feature to variance 1 and, if `X` is dense, center it, before the kernel is
-        evaluated: length scales are in units of standard deviations. Has no effect with
-        kernel="precomputed" and on inputs that are not vectors.
+        Scale features to variance 1 and, if `X` is dense, center them, before the kernel.
     softness : float or None, default=None
-        Variance of Gaussian noise on the latent function, at least 0, in units of the kernel's
-        values: added to the diagonal of the training kernel matrix. With 0 the training examples
-        must be separable. None: found.
+        Variance, at least 0, of Gaussian noise on the latent function. None: found. 0: training
+        examples must be separable.
     label_noise : float, None or a pair of either, default=0.0
-        Probability in [0, 0.5) that a label was flipped; with two classes also a pair, for examples
-        that truly are of the first and of the second class. None: found, one rate for both classes;
-        ``(None, None)``: one for each.
+        Probability in [0, 0.5) that a label was flipped, or one for each of two classes. None:
+        found.
     class_weight : dict, "balanced" or None, default=None
-        Positive weights of the classes in the population to predict for, relative to the training
-        examples: they multiply the probabilities of the classes, before label noise. "balanced":
-        weights inversely proportional to the frequencies, for equally frequent classes. The
-        posterior does not depend on them.
+        Weights of the classes in the population to predict for, relative to the training examples.
+        They multiply the probabilities.
     calibration : {"auto", "leave-one-out"} or None, default="auto"
-        "leave-one-out": multiply the decision values by the factor between 1/2 and 2 that makes
-        the leave-one-out predictions of the training examples most probable. Needs a positive
-        softness. None: no factor. "auto": "leave-one-out" if anything was found.
+        "leave-one-out": multiply decision values by the factor between 1/2 and 2 that makes the
+        leave-one-out predictions of the training labels most probable. "auto": if anything was
+        found and the softness is positive.
     multiclass : {"joint", "one_vs_rest"}, default="joint"
-        How to treat more than two classes. "joint": one posterior and one billiard for all.
-        "one_vs_rest": a binary problem for each class against the rest, whose probabilities are
-        scaled to sum to 1. Two classes are one binary problem in either case.
+        More than two classes: one joint posterior, or a binary problem for each class.
     n_models : int or "auto", default="auto"
-        Number of settings of the hyperparameters whose predictions are averaged; each has its own
-        billiard. 1: the setting of the largest evidence alone, the plain Bayes point. More: drawn
-        from the posterior of what is to be found. "auto": with kernel=None, or a kernel with more
-        than four parameters to be found, 6; for more than two classes the most probable setting of
-        each of the default's four kernels; 1 if little is to be found or beyond 2000 examples. See
-        :doc:`/guide/models`.
+        Number of settings of the hyperparameters to average. 1: the setting of the largest
+        evidence, the plain Bayes point. More: drawn from their posterior. "auto": 6 for two classes
+        and 4 for more with kernel=None; 6 for a kernel with more than four parameters to be found;
+        1 for others, with softness=0, and beyond 2000 examples.
     fit_intercept : bool, default=True
-        Add 1 to all kernel values, which gives the weight vector an intercept.
-    n_trajectories : int, default=4
-        Number of independent chains, for each problem.
-    n_draws : int, default=100
-        Number of draws to keep of each chain, for decision values and probabilities.
+        Add 1 to all kernel values.
+    n_trajectories, n_draws : int, default=4, 100
+        Number of chains for each problem, and of draws kept of each.
     tol : float or "auto", default="auto"
-        Estimated angular error of the Bayes point, in radians, at which to stop. Positive. The
-        time of a fit is proportional to 1 / tol^2. "auto": 0.03 for up to 500 examples, then
-        proportional to the square root of their number, at most 0.1; of C classes jointly C - 1
-        times that, at most 0.15. The billiard also goes on until the draws suffice: see
-        :meth:`VersionSpace.sample`.
+        Angular error of the Bayes point, in radians, at which the billiard may stop: see
+        :ref:`how-exact`. Time is proportional to 1 / tol^2.
     max_iter : int, default=None
-        Largest number of settings that the search tries, and of bounces of each chain. None: no
-        limit of the search, and 10 000 000 bounces.
+        Largest number of settings tried, and of bounces of a chain (None: 10 000 000).
     max_time : float, default=None
-        Seconds for a fit, positive: at most half of them for the search, the rest shared by the
-        billiards. What is running is not cut short: an evaluation of the search, the kernel matrix
-        and its factor. The result then depends on the machine.
+        Seconds for a fit, at most half for the search. The result then depends on the machine.
     n_jobs : int, default=None
-        Number of threads, as in joblib. The result does not depend on it.
+        Number of threads. The result does not depend on it.
     random_state : None, int, Generator or RandomState, default=None
         Seed. None draws one from NumPy's global generator.
     verbose : int, default=0
-        1: print a line to standard error after each part of a fit: the search, the kernel matrix
-        and its factor, and each billiard. 2: also show progress bars. 3: also print a line for
-        each setting of the search.
+        1: print a line after each part of a fit. 2: also progress bars. 3: also each setting tried.
     warm_start : bool, default=False
-        Use the previous fit, if its examples are the first of the new ones. With the same examples
-        and settings, except `tol` and `random_state`, the billiard continues. Otherwise chains that
-        need a start in version space begin at the old center, if it is feasible. The sampled
-        distribution is that of the new examples and settings.
+        Continue the previous fit, if its examples are the first of the new ones:
+        :doc:`/guide/continuing`.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted. Of two, the second is the positive one.
-    class_weight_ : ndarray of shape (n_classes,)
-        Weights of the classes; 1 for class_weight=None.
-    sample_indices_ : ndarray of shape (n_observations,)
-        Row of `X` in `fit` of each observation, 0, 1, 2, ... without sample weights. With sample
-        weights `X_fit_`, `dual_coef_`, `support_`, `billiard_`, `problems_` and `posterior_` refer
-        to observations: n_samples is their number.
-    dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
-        Signed dual coefficients of the unit Bayes point, of several classes jointly with a row for
-        each class, whose sum is zero; otherwise of that of each binary problem.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts; 0 without `fit_intercept`.
-    support_ : ndarray of shape (n_support,)
-        Indices of the examples of which a wall was hit.
-    X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), CSR array, or None
-        Training inputs as the kernel gets them, standardized by `scaler_`; None for
-        kernel="precomputed".
-    scaler_ : StandardScaler or None
-        What standardizes inputs; None if they are used as they are.
-    kernel_ : kernel object, callable or "precomputed"
-        The kernel with its parameters.
-    softness_ : float
-        The softness used.
-    tuning_ : Search or None
-        The search for hyperparameters, for the largest marginal likelihood of the labels on at most
-        500 examples (see :func:`bayespoint.tuning.tune`); None if all were given.
-    label_noise_ : tuple of two floats
-        Label noise of the first and of the second class; with more classes both are the same.
-    calibration_ : ndarray of shape (n_problems,)
-        Factors on the decision values; 1 without calibration. `n_problems` is 1, or the number of
-        classes if each of several is treated against the rest.
-    billiard_ : BilliardResult or list of BilliardResult
-        The billiard; a list if there are several problems.
+    classes_, class_weight_ : ndarray of shape (n_classes,)
+        Class labels, sorted (of two, the second is the positive one), and their weights.
+    models_ : tuple of BayesPointClassifier
+        The plain classifiers that are averaged, those of large weights first; empty for one model.
+        With several, all attributes below that concern one model are those of the first.
+    model_weights_ : ndarray of shape (n_models,)
+        Their weights, with sum 1: halfway between equal ones and those of stacking.
+    feature_relevance_ : FeatureRelevance
+        Posterior of the features' weights, if the kernels have weights and are averaged.
     posterior_ : Posterior
-        The posterior, which computes the predictions.
+        Computes the predictions.
+    kernel_, softness_, label_noise_, calibration_
+        What was given or found: a kernel, a float, a pair of floats, an array of shape
+        (n_problems,). A problem is all of the classes, or one class against the rest.
+    tuning_ : Search or None
+        The settings tried and their evidence; None if all were given.
+    billiard_ : BilliardResult or list of BilliardResult
+        The draws and their diagnostics; a list if there are several problems.
     problems_ : tuple of TrainingProblem
         The problems with their results.
-    models_ : tuple of BayesPointClassifier
-        The plain classifiers whose probabilities are averaged, those of large weights first; empty
-        with one model. With several, `kernel_`, `softness_`, `tuning_`, `calibration_`,
-        `dual_coef_`, `billiard_`, `problems_` and what else concerns one model is of the first.
-    model_weights_ : ndarray of shape (n_models,)
-        Weights of these, with sum 1: halfway between equal ones and those of the best leave-one-out
-        predictions (stacking).
-    feature_relevance_ : FeatureRelevance
-        Posterior mean and 90 % interval of each feature's weight. AttributeError if the kernels
-        have none.
+    dual_coef_, intercept_ : ndarrays of shape (1, n) and (1,), or (n_classes, n) and (n_classes,)
+        Dual coefficients of the unit Bayes point, and intercepts.
+    support_ : ndarray of shape (n_support,)
+        Indices of the examples of which a wall was hit.
+    X_fit_ : ndarray, CSR array or None
+        Training inputs as the kernel gets them; None for kernel="precomputed".
+    scaler_ : StandardScaler or None
+        What standardizes inputs.
+    sample_indices_ : ndarray of shape (n,)
+        Row of `X` in `fit` of each of the n observations, which sample weights repeat.
     n_iter_ : ndarray of shape (n_problems,)
-        Bounces of the longest chain of each problem. ``len(tuning_.tried)`` is the number of
-        settings that the search tried.
+        Bounces of the longest chain.
     prior_from_examples_ : str
         What the prior took from the training examples: "evidence", "length scale", "scale of the
-        features", or "" for nothing. Risk bounds hold only in the last case.
-    seed_ : int
-        Seed of the choice of examples for the search.
-    n_features_in_ : int
-        Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features seen in fit, if all are strings.
+        features" or "". Risk bounds hold only for "".
+    seed_, n_features_in_, feature_names_in_
+        The seed that was drawn; the number of features, and their names if all are strings.
 
     Warns
     -----
     ConvergenceWarning
-        If `max_iter` or `max_time` ended the search, if the billiard did not reach `tol` or its
-        plane coordinates drifted, or if with softness=0 no setting of the search had an evidence.
+        If a limit ended the search, or the draws are not to be trusted: :doc:`/guide/diagnostics`.
 
     See Also
     --------
     VersionSpace : The billiard itself, for a given kernel matrix.
 
-    Notes
-    -----
-    A fit needs 16 m^2 bytes for m examples: the kernel matrix, and its Cholesky factor, which is
-    kept. The factor gives the center as an average of conditional means, which has far less noise
-    than the integral along the path: see `average` in :class:`SampleOptions`. The integral is
-    used for nearly singular matrices, as without softness.
-
-    `n_jobs` threads run the billiard. BLAS has its own number of threads (see
-    :mod:`threadpoolctl`), but uses one for up to 1500 examples and in the search, which is faster
-    and makes the result independent of their number.
-
     References
     ----------
     R. Herbrich, T. Graepel and C. Campbell, "Bayes Point Machines", Journal of Machine Learning
     Research 1, 2001.
-
-    P. Ruján and M. Marchand, "Computing the Bayes Kernel Classifier", in Advances in Large
-    Margin Classifiers, MIT Press, 2000.
 
     C. E. Rasmussen and C. K. I. Williams, "Gaussian Processes for Machine Learning", MIT Press,
     2006.
@@ -254,8 +188,6 @@ class BayesPointClassifier(
     >>> model = BayesPointClassifier(random_state=0).fit(X[::2], y[::2])
     >>> model.predict(X[[1, 51, 101]])
     array([0, 1, 2])
-    >>> model.predict_proba(X[1::2]).shape
-    (75, 3)
     """
 
     # `method` and `diag` are options of the caller, not metadata to be routed.

@@ -64,9 +64,7 @@ class Weighted(WrappedKernel):
         super().__post_init__()
         check_optional(self, "weights", check=_scales)
         if isinstance(self.weights, float):
-            raise ValueError(
-                f"weights must hold one number for each feature; got {self.weights:g}"
-            )
+            raise TypeError(f"weights must hold one number for each feature; got {self.weights:g}")
 
     @property
     def accepts_sparse(self) -> bool:  # type: ignore[override]

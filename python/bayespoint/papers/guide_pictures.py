@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_iris, make_moons
+from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 
 from bayespoint import BayesPointClassifier, VersionSpace
 from bayespoint.datasets import make_elongated, make_teacher
@@ -23,6 +23,7 @@ from bayespoint.plotting import (
     EvidenceDisplay,
     OnionDisplay,
     RejectionDisplay,
+    RelevanceDisplay,
     TuningDisplay,
     WallsDisplay,
 )
@@ -36,10 +37,11 @@ X_test, y_test = make_moons(2000, noise=0.25, random_state=1)
 def models() -> dict[str, Any]:
     """Return the classifiers of the page, of two classes and of three."""
     classifier = BayesPointClassifier(random_state=0).fit(X, y)
+    plain = BayesPointClassifier(n_models=1, random_state=0).fit(X, y)
     flowers = load_iris(as_frame=True)
     species = flowers.target_names[flowers.target]
     three = BayesPointClassifier(random_state=0).fit(flowers.data, species)
-    return {"classifier": classifier, "three": three}
+    return {"classifier": classifier, "plain": plain, "three": three}
 
 
 def rejection(classifier: Any) -> Any:
@@ -81,7 +83,19 @@ def draws(three: Any) -> Any:
     return BilliardDisplay.from_estimator(three)
 
 
-def tuning(classifier: Any) -> Any:
+def relevance() -> Any:
+    """RelevanceDisplay: which features matter.
+
+    The posterior means and 90 % intervals of the weights of the features, here of 30 measurements
+    of tumors. 1, the dashed line, is the weight of an average feature, and at 0 a feature has no
+    influence. A small weight may also belong to a feature that says the same as another one.
+    """
+    data, target = load_breast_cancer(return_X_y=True, as_frame=True)
+    tumors = BayesPointClassifier(random_state=0).fit(data[::2], target[::2])
+    return RelevanceDisplay.from_estimator(tumors, max_features=10)
+
+
+def tuning(plain: Any) -> Any:
     """TuningDisplay: the evidence around the best hyperparameters.
 
     The approximate log evidence over two hyperparameters, in nats below the best setting, with the
@@ -90,10 +104,32 @@ def tuning(classifier: Any) -> Any:
     in color, which costs nothing. The contours took 3 seconds for these 120 examples. A search on
     500 takes up to half a second for each of the 400 points.
     """
-    return TuningDisplay.from_estimator(classifier, grid_resolution=20)
+    return TuningDisplay.from_estimator(plain, grid_resolution=20)
 
 
-def evidence(classifier: Any) -> Any:
+def average(classifier: Any) -> Any:
+    """Averaged models, with matplotlib.
+
+    The probability of the second class along a line through both moons. Thin lines are the models
+    that are averaged, each with its own [setting](models.md#averaged-settings); the thick line is
+    their average. They agree where there are examples.
+    """
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(6.0, 3.4), layout="constrained")
+    line = np.column_stack([np.linspace(-3.0, 4.0, 400), np.full(400, 0.25)])
+    for k, model in enumerate(classifier.models_):
+        label = "each of the six models" if k == 0 else None
+        ax.plot(line[:, 0], model.predict_proba(line)[:, 1], color="0.6", lw=1, label=label)
+    ax.plot(line[:, 0], classifier.predict_proba(line)[:, 1], lw=2.5, label="their average")
+    near = np.abs(X[:, 1] - 0.25) < 0.25
+    ax.plot(X[near, 0], y[near], "|", color="black", label="labels near the line")
+    ax.set(xlabel="first feature", ylabel="probability of the second class")
+    figure.legend(frameon=False, loc="outside upper center", ncols=3)
+    return figure
+
+
+def evidence(plain: Any) -> Any:
     """EvidenceDisplay: the log evidence by sampling.
 
     If labels may be wrong with some probability, how many of them are taken as noise? With
@@ -102,7 +138,7 @@ def evidence(classifier: Any) -> Any:
     are the rates sampled: they should be dense where the curve is steep. The picture samples anew,
     for up to a second on 100 examples and about 5 on 400.
     """
-    return EvidenceDisplay.from_estimator(classifier, random_state=0)
+    return EvidenceDisplay.from_estimator(plain, random_state=0)
 
 
 def convergence(three: Any) -> Any:
@@ -188,6 +224,8 @@ SCENES: dict[str, Callable[[], Any]] = {
         walls,
         onion,
         draws,
+        relevance,
+        average,
         tuning,
         evidence,
         convergence,
@@ -207,7 +245,8 @@ FILES = {
 _HEAD = """# Plots
 
 One line draws a fitted classifier, of two classes or of several, with matplotlib. Here
-`classifier` is fitted to two moons and `three` to irises ([the lines](#the-data-of-the-pictures)).
+`classifier` is fitted to two moons, `plain` to the same with `n_models=1`, and `three` to irises
+([the lines](#the-data-of-the-pictures)).
 """
 
 _TAIL = """## All displays
@@ -220,8 +259,9 @@ _TAIL = """## All displays
 - Several classes are in one picture, except for the training errors of `OnionDisplay`. With
   `multiclass="one_vs_rest"` there is a panel for each class, and `from_estimator` returns `Panels`,
   whose `displays` are the displays by class. `label` chooses a single class, in the displays of a
-  run: billiard, walls, onion, convergence and evidence. `RejectionDisplay` and `TuningDisplay` show
-  all classes at once.
+  run: billiard, walls, onion, convergence and evidence. The others show all classes at once.
+- If several models are averaged the displays of a run or a search show the first, which has the
+  largest weight. `from_estimator(model.models_[1])` draws another one.
 - `ax` takes the axes to draw on; for panels a sequence of them, such as `plt.subplots(1, 3)[1]`.
   `plot(ax=...)` draws again. `ax_` (for panels `axes_`) and `figure_` hold where it was drawn.
   Other attributes that end in an underscore (`line_`, `bars_`, `im_`) are the parts of the drawing.

@@ -114,7 +114,8 @@ class RelevanceDisplay(Display):
         ax.set_yticks(rows, [found.names[j] for j in shown])
         ax.set_ylim(len(shown) - 0.5, -0.5)
         ax.set_xlim(left=0.0)
-        hidden = len(found.mean) - len(shown)
-        rest = f", {hidden} features of smaller weight not shown" if hidden else ""
-        ax.set_xlabel(f"weight (dashed: average{rest})")
-        ax.set_ylabel("feature")
+        ax.set_xlabel("weight (dashed: average)")
+        total = len(found.mean)
+        ax.set_ylabel(
+            "feature" if len(shown) == total else f"first {len(shown)} of {total} features"
+        )

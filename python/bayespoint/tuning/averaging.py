@@ -85,7 +85,7 @@ class Setting:
     """The setting, its evidence, and all settings tried of its kernel."""
 
     relevance: Floats
-    """(n_states, n_features) weights of the features, times their standard deviations, in the states
+    """(n_states, n_features) weights of the features times their standard deviations, in the states
     that it stands for, with a mean square of 1 over the features; empty if the kernel has none."""
 
 
@@ -284,7 +284,7 @@ def find(
     deadline = math.inf if max_time is None else time.monotonic() + max_time
     each = None if max_iter is None else -(-max_iter // len(choices))
     examples = _part(X, labels, weights, joint, seed)
-    problem = {"offset": offset, "softness": softness, "rates": rates, "report": report}
+    problem: dict[str, Any] = {"offset": offset, "softness": softness, "rates": rates, "report": report}
     rng = np.random.default_rng(seed)
     found: list[Setting] = []
     tried, ended = 0, False

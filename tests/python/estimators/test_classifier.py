@@ -553,8 +553,8 @@ def test_max_time_ends_search_and_billiards(n_classes, n_models):
     y = (X[:, 0] + X[:, 1] ** 2 + 0.5 * rng.standard_normal(300) > 0.5).astype(int)
     y += (n_classes == 3) * (X[:, 2] > 1)
     began = time.monotonic()
+    model = BayesPointClassifier(tol=1e-9, max_time=1.0, random_state=0, n_models=n_models)
     with pytest.warns(ConvergenceWarning) as caught:
-        model = BayesPointClassifier(tol=1e-9, max_time=1.0, random_state=0, n_models=n_models)
         model.fit(X, y)
     assert time.monotonic() - began < 15.0
     text = " ".join(str(one.message) for one in caught)

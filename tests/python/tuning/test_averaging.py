@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayespoint import kernels
 from bayespoint.base.linalg import one_thread
 from bayespoint.tuning import averaging, hamiltonian
 from bayespoint.tuning.search import Examples, Objective
