@@ -284,7 +284,12 @@ def find(
     deadline = math.inf if max_time is None else time.monotonic() + max_time
     each = None if max_iter is None else -(-max_iter // len(choices))
     examples = _part(X, labels, weights, joint, seed)
-    problem: dict[str, Any] = {"offset": offset, "softness": softness, "rates": rates, "report": report}
+    problem: dict[str, Any] = {
+        "offset": offset,
+        "softness": softness,
+        "rates": rates,
+        "report": report,
+    }
     rng = np.random.default_rng(seed)
     found: list[Setting] = []
     tried, ended = 0, False
