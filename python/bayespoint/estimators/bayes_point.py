@@ -1022,7 +1022,8 @@ class BayesPointClassifier(
         Raises
         ------
         TypeError, ValueError
-            As in :meth:`VersionSpace.reweight`, and with kernel="precomputed" as in `evidence`.
+            As in :meth:`VersionSpace.reweight`, and with kernel="precomputed" as in `evidence`. If
+            several models are averaged, which have different margins.
 
         Warns
         -----
@@ -1034,7 +1035,7 @@ class BayesPointClassifier(
         >>> import numpy as np
         >>> from bayespoint import BayesPointClassifier
         >>> X = np.random.default_rng(0).normal(size=(40, 2))
-        >>> model = BayesPointClassifier(random_state=0).fit(X, X[:, 0] > X[:, 1])
+        >>> model = BayesPointClassifier(n_models=1, random_state=0).fit(X, X[:, 0] > X[:, 1])
         >>> cautious = model.reweight(lambda margins: np.log(margins).sum(axis=1) / 10, log=True)
         >>> cautious.predict([[0.0, 1.0], [1.0, 0.0]])
         array([False,  True])
@@ -1052,7 +1053,7 @@ class BayesPointClassifier(
         max_length: float = 1e5,
         random_state: RandomState = None,
     ) -> Evidence | list[Evidence]:
-        """Return the log probability of the training labels under the fitted model.
+        """Return the log probability of the training labels under the model, of several the first.
 
         Class weights have no effect, and repeated labels count as often as they are repeated.
         Billiards estimate it. It can be used to compare models of the same labels. The search for
@@ -1270,8 +1271,8 @@ class BayesPointClassifier(
             Radians to add to the path of each trajectory, positive. Two calls give the same bits
             as one with their sum. Either this or `tol` must be given.
         tol : float, default=None
-            Angular error of the center, in radians, at which to stop. The result has the same bits
-            as a fit with this `tol`.
+            Angular error of the center, in radians, at which to stop; of several models the square
+            root of their number times that. The result has the same bits as a fit with this `tol`.
         gram : array-like of shape (n_samples, n_samples), default=None
             With kernel="precomputed", and only then: the matrix given to fit.
 
