@@ -18,6 +18,7 @@ from bayespoint.kernels import RBF
 SIZES = (1000, 4000)
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
+    "one model": {"n_models": 1},
     "given": {"kernel": RBF(np.sqrt(10.0)), "softness": 0.1, "tol": 0.1},
 }
 
