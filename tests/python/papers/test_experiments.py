@@ -284,12 +284,3 @@ def test_convergence(quick):
     assert (numbers(rows, "bounces", asked=300) >= 300).all()
     assert claim(record, "polygon: Hoeffding")
     assert claim(record, "teacher: Hoeffding")
-
-
-def test_comparison(quick):
-    _, rows, _ = quick("comparison")
-    ours = numbers(rows, "loss", classifier="BayesPointClassifier", data="sonar")
-    assert (ours < np.log(2)).all()  # the loss of equal probabilities
-    wine = numbers(rows, "error", data="wine")
-    assert (wine < 20).all()  # three classes: guessing has an error of 60 %
-    assert set(numbers(rows, "n_train", data="wine")) == {106}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bayespoint.papers.experiments import (
     bound_figures,
-    comparison,
     convergence,
     learning,
     polygons,
@@ -30,7 +29,6 @@ _MODULES = (
     wisconsin,
     sparsity,
     convergence,
-    comparison,
 )
 
 EXPERIMENTS: dict[str, Experiment] = {
