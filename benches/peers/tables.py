@@ -373,6 +373,14 @@ def report(rows: pd.DataFrame) -> None:
         print(f"| {'sum' if figure == 'seconds' else 'mean'} | | {' | '.join(cells)} |")
         ranks = complete.rank(axis=1).mean()
         print(f"| mean rank | | {' | '.join(f'{value:.2f}' for value in ranks)} |")
+        if "one model" in methods:
+            ranks = complete.drop(columns="one model").rank(axis=1).mean().reindex(methods)
+            cells = ["" if np.isnan(value) else f"{value:.2f}" for value in ranks]
+            print(f"| mean rank without one model | | {' | '.join(cells)} |")
+        if figure == "log_loss":
+            ratios = np.exp(np.log(complete.div(complete[methods[0]], axis=0)).mean())
+            cells = [f"{value:.3f}" for value in ratios]
+            print(f"| geometric mean of the ratios to the first | | {' | '.join(cells)} |")
     paired(rows, methods)
 
 
@@ -383,6 +391,15 @@ def paired(rows: pd.DataFrame, methods: list[str]) -> None:
     if "bayespoint" not in losses:
         return
     others = [name for name in methods if name != "bayespoint"]
+    gaps = []
+    for _, part in losses.groupby(["table", "size"]):
+        peers = part.drop(columns=["bayespoint", "one model"], errors="ignore")
+        gaps.append((part["bayespoint"] - peers[peers.mean().idxmin()]).agg(["mean", "sem"]))
+    gap, error = np.transpose(gaps)
+    print(
+        f"\nOurs is the lowest on {np.sum(gap <= 0)} of {len(gap)}, and within two standard errors "
+        f"of it on {np.sum(gap <= 2 * error)}."
+    )
     print("\nlog loss minus that of bayespoint, with its standard error over the splits\n")
     print(f"| data | examples | {' | '.join(others)} |")
     print(f"|---|---:|{'---:|' * len(others)}")
