@@ -99,16 +99,17 @@ class BayesPointClassifier(
         More than two classes: one joint posterior, or a binary problem for each class.
     n_models : int or "auto", default="auto"
         Number of settings of the hyperparameters to average. 1: the setting of the largest
-        evidence, the plain Bayes point. More: drawn from their posterior. "auto": 6 for two classes
-        and 4 for more with kernel=None; 6 for a kernel with more than four parameters to be found;
-        1 for others, with softness=0, and beyond 2000 examples.
+        evidence. More: that many, most of them drawn from their posterior. "auto": with kernel=None
+        6 for two classes and 4 for more (2 with one feature or more than 100); 6 for a kernel with
+        more than four parameters to be found; 1 otherwise, with softness=0, and beyond 2000
+        examples.
     fit_intercept : bool, default=True
         Add 1 to all kernel values.
     n_trajectories, n_draws : int, default=4, 100
         Number of chains for each problem, and of draws kept of each.
     tol : float or "auto", default="auto"
-        Angular error of the Bayes point, in radians, at which the billiard may stop: see
-        :ref:`how-exact`. Time is proportional to 1 / tol^2.
+        Angular error of the Bayes point, in radians, at which the billiard may stop; of each of n
+        models √n times that. See :ref:`how-exact`. Time is proportional to 1 / tol^2.
     max_iter : int, default=None
         Largest number of settings tried, and of bounces of a chain (None: 10 000 000).
     max_time : float, default=None
@@ -128,8 +129,8 @@ class BayesPointClassifier(
     classes_, class_weight_ : ndarray of shape (n_classes,)
         Class labels, sorted (of two, the second is the positive one), and their weights.
     models_ : tuple of BayesPointClassifier
-        The plain classifiers that are averaged, those of large weights first; empty for one model.
-        With several, all attributes below that concern one model are those of the first.
+        The classifiers with one setting each that are averaged, those of large weights first; empty
+        for one model. With several, the attributes from `kernel_` to `support_` are of the first.
     model_weights_ : ndarray of shape (n_models,)
         Their weights, with sum 1: halfway between equal ones and those of stacking.
     feature_relevance_ : FeatureRelevance
@@ -333,7 +334,8 @@ class BayesPointClassifier(
                 f"{self.label_noise!r} for {len(self.classes_)} classes"
             )
         repetition = Repetition.of(sample_weight, len(index))
-        self._require_memory(float(repetition.counts.sum()))
+        n_observations = float(repetition.counts.sum())
+        self._require_memory(n_observations)
         raw, index, share = self._observations(repetition, inputs, index, settings)
         self.scaler_ = None
         if validation.boolean("standardize", self.standardize):
@@ -344,6 +346,7 @@ class BayesPointClassifier(
         n_problems = 1 if single else len(self.classes_)
         choices = averaging.plan(self, inputs, len(self.classes_), settings)
         n_models = sum(choice.n or 1 for choice in choices) or 1
+        self._require_memory(n_observations, n_models)
         progress = Progress(self, settings.verbose, 1 + n_models * n_problems, X=X, y=y)
 
         def continuation(kernel: Any) -> Continuation | None:
@@ -440,14 +443,14 @@ class BayesPointClassifier(
             )
         return weights
 
-    def _require_memory(self, m: float) -> None:
-        """Raise MemoryError if the kernel matrix, its factors and the draws do not fit."""
+    def _require_memory(self, m: float, n_models: int = 1) -> None:
+        """Raise MemoryError if a kernel matrix, and the factor and draws of each model do not fit."""
         kept = validation.integer("n_trajectories", self.n_trajectories, low=1)
         kept *= validation.integer("n_draws", self.n_draws, low=1)
         memory.require(  # the last factor overwrites the matrix
-            8.0 * 2 * m * m + 8.0 * m * (len(self.classes_) + 1) * kept,
+            8.0 * (1 + n_models) * m * m + 8.0 * m * (len(self.classes_) + 1) * kept * n_models,
             f"fitting {m:.15g} examples (the {m:.15g} x {m:.15g} kernel matrix, its factor, and "
-            f"{kept} draws)",
+            f"{kept} draws{f' of each of {n_models} models' if n_models > 1 else ''})",
             advice.TOO_MANY,
         )
 
@@ -704,7 +707,7 @@ class BayesPointClassifier(
     def predict(
         self, X: ArrayLike, *, method: str = "center", diag: ArrayLike | None = None
     ) -> NDArray[Any]:
-        """Return the class predicted by the Bayes point, by the vote of the draws or by one draw.
+        """Return the predicted class: that of the Bayes point, of the vote of the draws or of one.
 
         Parameters
         ----------
@@ -712,8 +715,8 @@ class BayesPointClassifier(
             Inputs; with kernel="precomputed" the (n_samples, n_train) kernel values between them
             and the training examples.
         method : {"center", "vote", "gibbs"}, default="center"
-            "center": the class of the largest decision value, for two classes that of the Bayes
-            point. "vote": the majority of the draws, the Bayes classification strategy (Herbrich et
+            "center": the class of the largest decision value: that of the Bayes point, or of several
+            models of the largest average probability. "vote": the majority of the draws, the Bayes classification strategy (Herbrich et
             al., Eq. 7). "gibbs": one draw for all of `X`, chosen by `random_state` at each call:
             always the same one if that is an int. With class weights the votes times the weight of
             their class, and the class of the largest weighted decision value given the draw.
@@ -752,8 +755,9 @@ class BayesPointClassifier(
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Decision values z. For two classes, positive for the second class, and the predictive
-            mean divided by its standard deviation; otherwise a column for each class.
+            Decision values z. For two classes, positive for the second class: of one model the
+            predictive mean divided by its standard deviation, of several the normal quantile of the
+            average probability. Otherwise a column for each class.
             :math:`\Phi(z)` is the probability before label noise (of several classes jointly, with
             calibration, before the probabilities are scaled to sum to 1), with class weights: for
             two classes p with the odds :math:`p / (1 - p)` times the ratio of the weights,
@@ -919,15 +923,16 @@ class BayesPointClassifier(
         gram : array-like of shape (n_samples, n_samples), default=None
             With kernel="precomputed", and only then: kernel values between the points.
         noise : bool, default=True
-            Add independent noise of variance `softness_` at each point, so that the signs are
-            labels. False: the function itself.
+            Add independent noise at each point, so that the signs are labels: of the variance
+            `softness_` of the model that the function is from. False: the function itself.
         random_state : None, int, Generator or RandomState, default=None
             Seed of the lengths of the weight vectors and of the noise.
 
         Returns
         -------
         ndarray of shape (n_draws_total, n_samples) or (n_classes, n_draws_total, n_samples)
-            One function for each draw of the billiard, trajectory by trajectory. Positive for the
+            One function for each draw of the billiard, trajectory by trajectory; of several models
+            each from one that is chosen by its weight. Positive for the
             second class or, with multiclass="one_vs_rest", for each class against the rest. Of
             several classes jointly the largest determines the class: a function common to all
             changes nothing, and they are given with sum zero over the classes.
@@ -1053,7 +1058,9 @@ class BayesPointClassifier(
         max_length: float = 1e5,
         random_state: RandomState = None,
     ) -> Evidence | list[Evidence]:
-        """Return the log probability of the training labels under the model, of several the first.
+        """Return the log probability of the training labels under the model.
+
+        If several models are averaged it is that of the first.
 
         Class weights have no effect, and repeated labels count as often as they are repeated.
         Billiards estimate it. It can be used to compare models of the same labels. The search for

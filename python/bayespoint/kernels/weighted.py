@@ -33,8 +33,8 @@ a wide one lets the weights follow single examples."""
 class Weighted(WrappedKernel):
     """A kernel of inputs whose features are multiplied by weights: ``k(w * x, w * x')``.
 
-    A feature of weight 0 has no influence. With a sum of kernels one weight of a feature holds for
-    all its parts.
+    The smaller the weight, the less influence a feature has. In a sum of kernels a feature has one
+    weight for all parts.
 
     Parameters
     ----------
@@ -42,9 +42,8 @@ class Weighted(WrappedKernel):
         The kernel of the weighted inputs. To find weights it has to be stationary, linear, constant
         or a sum or multiple of these.
     weights : array-like of shape (n_features,), default=None
-        Positive weights. None: found, as automatic relevance determination. A search for the
-        largest evidence overfits; averaged weights do not (see `n_models` of
-        :class:`BayesPointClassifier`).
+        Positive weights. None: found by :class:`BayesPointClassifier` (automatic relevance
+        determination). The largest evidence overfits; averaged weights do not (`n_models`).
     bounds : pair of floats, default=None
         Bounds of weights that are found. None: exp(-5) and exp(5).
 

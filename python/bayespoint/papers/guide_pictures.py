@@ -87,8 +87,9 @@ def relevance() -> Any:
     """RelevanceDisplay: which features matter.
 
     The posterior means and 90 % intervals of the weights of the features, here of 30 measurements
-    of tumors. 1, the dashed line, is the weight of an average feature, and at 0 a feature has no
-    influence. A small weight may also belong to a feature that says the same as another one.
+    of tumors. If all features mattered alike, each would have the weight 1, the dashed line; at 0 a
+    feature has no influence. A small weight may also belong to a feature that says the same as
+    another one.
     """
     data, target = load_breast_cancer(return_X_y=True, as_frame=True)
     tumors = BayesPointClassifier(random_state=0).fit(data[::2], target[::2])

@@ -114,7 +114,7 @@ class RelevanceDisplay(Display):
         ax.set_yticks(rows, [found.names[j] for j in shown])
         ax.set_ylim(len(shown) - 0.5, -0.5)
         ax.set_xlim(left=0.0)
-        ax.set_xlabel("weight (dashed: average)")
+        ax.set_xlabel("weight (dashed: if all mattered alike)")
         total = len(found.mean)
         ax.set_ylabel(
             "feature" if len(shown) == total else f"first {len(shown)} of {total} features"

@@ -26,9 +26,9 @@ _FEWEST = 10
 class FeatureRelevance(Savable):
     """The posterior of the weights of the features.
 
-    The kernel multiplies features by their weights, of which only the ratios matter: they are given
-    relative to their root mean square, so that 1 is average and a feature of weight 0 has no
-    influence. Features that are not standardized have weights times standard deviations.
+    The kernel multiplies features by their weights, of which only the ratios matter. They are
+    scaled to a mean square of 1: if all features mattered alike, each would have the weight 1. If
+    features are not standardized each weight is multiplied by the feature's standard deviation.
     """
 
     mean: Floats
