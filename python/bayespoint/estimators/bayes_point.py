@@ -444,7 +444,7 @@ class BayesPointClassifier(
         return weights
 
     def _require_memory(self, m: float, n_models: int = 1) -> None:
-        """Raise MemoryError if a kernel matrix, and the factor and draws of each model do not fit."""
+        """Raise MemoryError if a kernel matrix and each model's factor and draws do not fit."""
         kept = validation.integer("n_trajectories", self.n_trajectories, low=1)
         kept *= validation.integer("n_draws", self.n_draws, low=1)
         memory.require(  # the last factor overwrites the matrix
@@ -715,11 +715,12 @@ class BayesPointClassifier(
             Inputs; with kernel="precomputed" the (n_samples, n_train) kernel values between them
             and the training examples.
         method : {"center", "vote", "gibbs"}, default="center"
-            "center": the class of the largest decision value: that of the Bayes point, or of several
-            models of the largest average probability. "vote": the majority of the draws, the Bayes classification strategy (Herbrich et
-            al., Eq. 7). "gibbs": one draw for all of `X`, chosen by `random_state` at each call:
-            always the same one if that is an int. With class weights the votes times the weight of
-            their class, and the class of the largest weighted decision value given the draw.
+            "center": the class of the largest decision value, of the Bayes point or of the average
+            of several. "vote": the majority of the draws, the Bayes classification strategy
+            (Herbrich et al., Eq. 7). "gibbs": one draw for all of `X`, chosen by `random_state` at
+            each call: always the same one if that is an int. With class weights the votes times the
+            weight of their class, and the class of the largest weighted decision value given the
+            draw.
         diag : array-like of shape (n_samples,), default=None
             With kernel="precomputed" and more than two classes or class weights, except for "vote":
             as for `decision_function`. If the values are not known, points are assumed to lie in
