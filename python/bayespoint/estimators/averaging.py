@@ -28,9 +28,6 @@ sharper, and each model needs a matrix and its factor."""
 N_MODELS = 6
 """Number of settings drawn by default: six are about as good as twelve."""
 
-_FEW = 4
-"""Most parameters of a kernel for which one setting is enough: their posterior is narrow."""
-
 _SHARED = (
     "classes_",
     "class_weight_",
@@ -65,7 +62,11 @@ def plan(model: Any, inputs: Any, n_classes: int, settings: FitSettings) -> list
     named = isinstance(kernel, str)
     found = 0 if named else len(kernels.parameters(kernel, inputs))
     if n == "auto":
-        return [] if found <= _FEW or too_many else [Choice(kernel, N_MODELS)]
+        return (
+            []
+            if found <= averaging.FEW or too_many or n_classes > 2
+            else [Choice(kernel, N_MODELS)]
+        )
     if named or not (found or settings.softness is None or settings.rates):
         reason = "with kernel='precomputed'" if named else "if nothing is left to find"
         raise ValueError(f"n_models must be 1 {reason}; got {n}")
@@ -82,7 +83,7 @@ def members(model: Any, found: Sequence[Setting]) -> list[Any]:
             "kernel": search.kernel,
             "softness": search.softness,
             "label_noise": search.label_noise[0] if several else search.label_noise,
-            "calibration": "leave-one-out" if model.calibration == "auto" else model.calibration,
+            "calibration": member_calibration(model.calibration, search.softness),
             "n_models": 1,
             "warm_start": False,
         }
@@ -94,6 +95,13 @@ def members(model: Any, found: Sequence[Setting]) -> list[Any]:
         set_models(member, [])
         made.append(member)
     return made
+
+
+def member_calibration(calibration: str | None, softness: float) -> str | None:
+    """Return the parameter `calibration` of a model of an average, for which nothing is found."""
+    if calibration != "auto":
+        return calibration
+    return "leave-one-out" if softness > 0 else None
 
 
 def set_models(model: Any, models: Sequence[Any]) -> None:

@@ -100,9 +100,9 @@ class BayesPointClassifier(
     n_models : int or "auto", default="auto"
         Number of settings of the hyperparameters to average. 1: the setting of the largest
         evidence. More: that many, most of them drawn from their posterior. "auto": with kernel=None
-        6 for two classes and 4 for more (2 with one feature or more than 100); 6 for a kernel with
-        more than four parameters to be found; 1 otherwise, with softness=0, and beyond 2000
-        examples.
+        6 for two classes and 4 for more (2 with one feature or more than 100); for two classes 6
+        for a kernel with more than four parameters to be found; 1 otherwise, with softness=0, and
+        beyond 2000 examples.
     fit_intercept : bool, default=True
         Add 1 to all kernel values.
     n_trajectories, n_draws : int, default=4, 100
@@ -349,17 +349,18 @@ class BayesPointClassifier(
         self._require_memory(n_observations, n_models)
         progress = Progress(self, settings.verbose, 1 + n_models * n_problems, X=X, y=y)
 
-        def continuation(kernel: Any) -> Continuation | None:
-            """Return how the run with a kernel continues the previous fit."""
+        def continuation(model: BayesPointClassifier) -> Continuation | None:
+            """Return how the run of a model continues the previous fit."""
             if not previous:
                 return None
-            old = next((one for one in previous if one.kernel == kernel), previous[0])
-            return old.continuation(self.classes_, index, raw, inputs, kernel, n_problems)
+            setting = model.kernel_, model.softness_, model.label_noise_
+            old = next((one for one in previous if one.setting == setting), previous[0])
+            return old.continuation(self.classes_, index, raw, inputs, model.kernel_, n_problems)
 
         observed = inputs, index, share
         if not choices:
             gram = self._resolve_hyperparameters(*observed, settings, progress)
-            run = continuation(self.kernel_)
+            run = continuation(self)
             self._fit_fixed(*observed, settings, run, progress, gram)
             averaging.set_models(self, [])
         else:
@@ -367,7 +368,7 @@ class BayesPointClassifier(
             members = averaging.members(self, found)
             for k, member in enumerate(members):
                 share_of_time = averaging.with_share(settings, len(members) - k)
-                run = continuation(member.kernel_)
+                run = continuation(member)
                 member._fit_fixed(
                     *observed, share_of_time, run, progress, stream=k, n_models=len(members)
                 )
@@ -385,7 +386,7 @@ class BayesPointClassifier(
                 self._index,
                 self.X_fit_,
                 self.scaler_,
-                model.kernel_,
+                (model.kernel_, model.softness_, model.label_noise_),
                 [problem.result for problem in model.problems_],
             )
             for model in self.models_ or (self,)
@@ -586,7 +587,7 @@ class BayesPointClassifier(
                 SampleSettings(
                     n_trajectories=self.n_trajectories,
                     n_draws=self.n_draws,
-                    # The errors of several models average out.
+                    # The errors of several models average out, if their weights are alike.
                     tol=tolerance(self.tol, len(matrix), problems[0].n_classes)
                     * math.sqrt(n_models),
                     max_bounces=settings.max_iter,
@@ -1330,7 +1331,10 @@ class BayesPointClassifier(
             self.class_weight_ = weights
             for k, model in enumerate(models or [self]):
                 model.class_weight_ = weights
-                model.set_params(calibration=self.calibration, n_jobs=self.n_jobs)
+                model.set_params(n_jobs=self.n_jobs)
+                if models:
+                    calibration = averaging.member_calibration(self.calibration, model.softness_)
+                    model.set_params(calibration=calibration)
                 run = longer([one.result for one in model.problems_], more_length, tol)
                 own = averaging.with_share(settings, n_models - k)
                 try:

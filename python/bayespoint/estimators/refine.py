@@ -31,7 +31,8 @@ class PreviousFit:
     inputs: Any
     """As the kernel got them; None with kernel="precomputed"."""
     scaler: Any
-    kernel: Any
+    setting: tuple[Any, float, tuple[float, float]]
+    """Kernel, softness and label noise."""
     results: Sequence[BilliardResult]
 
     def continuation(
@@ -57,7 +58,7 @@ class PreviousFit:
         same = (
             self.inputs is not None
             and len(index) == m
-            and self.kernel == kernel
+            and self.setting[0] == kernel
             and _equal(self.inputs, inputs)
         )
 

@@ -138,15 +138,16 @@ def _bayes_point(graph: _Graph, classifier: BayesPointClassifier, probabilities:
         centered = graph.op("Sub", "X", posterior.scaler.mean_)
         graph.x = graph.op("Div", centered, posterior.scaler.scale_)
     if classifier.models_:
-        shares = [_shares(graph, model) for model in classifier.models_]
-        weights = classifier.model_weights_.tolist()
-        parts = [graph.op("Mul", p, w) for p, w in zip(shares, weights, strict=True)]
-        z = _quantile(graph, reduce(partial(graph.op, "Add"), parts))
+        models, n_classes = classifier.models_, len(classifier.classes_)
+        values = [_decision_values(graph, model)[0] for model in models]
+        shares = [_shares(graph, z, n_classes) for z in values]
+        z = _quantile(graph, _average(graph, classifier, shares))
         if len(classifier.classes_) == 2:
             z = graph.op("Gather", z, np.array([1]), axis=1)
         numerator = z
     else:
         z, numerator = _decision_values(graph, classifier)
+        models, values = (classifier,), [z]
     if len(classifier.classes_) == 2:
         graph.label_of_sign(numerator, classifier.classes_)
         graph.op("Squeeze", z, np.array([1]), output="decision")
@@ -155,16 +156,25 @@ def _bayes_point(graph: _Graph, classifier: BayesPointClassifier, probabilities:
         graph.op("Identity", z, output="decision")
     if not probabilities:
         return
+    of = _probabilities
     if isinstance(posterior.problems[0], joint.JointPosterior):
-        _joint_probabilities(graph, z, classifier)
-    else:
-        _probabilities(graph, z, classifier)
+        of = _joint_probabilities
+    each = [of(graph, z, model) for z, model in zip(values, models, strict=True)]
+    graph.op("Identity", _average(graph, classifier, each), output="probabilities")
 
 
-def _shares(graph: _Graph, classifier: BayesPointClassifier) -> str:
+def _average(graph: _Graph, classifier: BayesPointClassifier, each: list[str]) -> str:
+    """Return the average of what the models of a classifier have; that of a single one as it is."""
+    if len(each) == 1:
+        return each[0]
+    weights = classifier.model_weights_.tolist()
+    parts = [graph.op("Mul", one, weight) for one, weight in zip(each, weights, strict=True)]
+    return reduce(partial(graph.op, "Add"), parts)
+
+
+def _shares(graph: _Graph, z: str, n_classes: int) -> str:
     """Return the probabilities of the classes before label noise, shape (n, n_classes)."""
-    z, _ = _decision_values(graph, classifier)
-    if len(classifier.classes_) == 2:
+    if n_classes == 2:
         return graph.op("Concat", graph.normal(graph.op("Neg", z)), graph.normal(z), axis=1)
     p = graph.op("Max", graph.normal(z), 1e-30)
     return graph.op("Div", p, graph.sum(p))
@@ -285,13 +295,13 @@ def _quantile(graph: _Graph, p: str) -> str:
     return graph.op("Where", inside, graph.op("Mul", q, middle), outer)
 
 
-def _joint_probabilities(graph: _Graph, z: str, classifier: BayesPointClassifier) -> None:
+def _joint_probabilities(graph: _Graph, z: str, classifier: BayesPointClassifier) -> str:
     p = graph.normal(z)
     p = graph.op("Div", p, graph.sum(p))
     rate = classifier.label_noise_[0]
     other = rate / (len(classifier.classes_) - 1)
     p = graph.op("Mul", p, 1 - rate - other)
-    graph.op("Add", p, other, output="probabilities")
+    return graph.op("Add", p, other)
 
 
 def _variance(graph: _Graph, posterior: Posterior, k_star: str) -> str:
@@ -307,7 +317,7 @@ def _variance(graph: _Graph, posterior: Posterior, k_star: str) -> str:
     return graph.op("Max", graph.op("Sub", own, explained), 0.0)
 
 
-def _probabilities(graph: _Graph, z: str, classifier: BayesPointClassifier) -> None:
+def _probabilities(graph: _Graph, z: str, classifier: BayesPointClassifier) -> str:
     first, second = classifier.label_noise_
 
     def of(z: str, rate: float) -> str:
@@ -316,11 +326,10 @@ def _probabilities(graph: _Graph, z: str, classifier: BayesPointClassifier) -> N
 
     if len(classifier.classes_) == 2:
         negative, positive = of(graph.op("Neg", z), second), of(z, first)
-        graph.op("Concat", negative, positive, axis=1, output="probabilities")
-        return
+        return graph.op("Concat", negative, positive, axis=1)
     # Equal probabilities if all of them underflow in single precision.
     p = graph.op("Max", of(z, first), 1e-30)
-    graph.op("Div", p, graph.sum(p), output="probabilities")
+    return graph.op("Div", p, graph.sum(p))
 
 
 def _linear(graph: _Graph, classifier: Any) -> None:

@@ -23,6 +23,7 @@ from bayespoint.kernels.functions import (
     replace,
     requires_vectors,
     slopes,
+    weighted_slopes,
 )
 from bayespoint.kernels.products import count, counts
 from bayespoint.kernels.protocol import (
@@ -212,16 +213,18 @@ class Sum(CompositeKernel):
 
     def weighted_slopes(
         self, X: Floats, gram: Floats, by_gram: Floats
-    ) -> tuple[Mapping[str, float], Floats]:
+    ) -> tuple[Mapping[str, float], Floats] | None:
         known: dict[str, float] = {}
         total = np.zeros(X.shape[1])
         rest = gram
         for k, part in reversed(list(enumerate(self.parts))):
             own = evaluate(part, X) if k else rest
             rest = rest - own if k else rest
-            slopes, each = part.weighted_slopes(X, own, by_gram)
-            known |= {f"{k}.{name}": slope for name, slope in slopes.items()}
-            total += each
+            found = weighted_slopes(part, X, own, by_gram)
+            if found is None:
+                return None
+            known |= {f"{k}.{name}": slope for name, slope in found[0].items()}
+            total += found[1]
         return known, total
 
     def __repr__(self) -> str:
@@ -340,11 +343,13 @@ class Scaled(WrappedKernel):
 
     def weighted_slopes(
         self, X: Floats, gram: Floats, by_gram: Floats
-    ) -> tuple[Mapping[str, float], Floats]:
+    ) -> tuple[Mapping[str, float], Floats] | None:
         factor = given(self, "factor")
-        inner, each = self.kernel.weighted_slopes(X, gram / factor, factor * by_gram)
-        known = {f"kernel.{name}": slope for name, slope in inner.items()}
-        return {"factor": float(np.vdot(by_gram, gram)), **known}, each
+        found = weighted_slopes(self.kernel, X, gram / factor, factor * by_gram)
+        if found is None:
+            return None
+        known = {f"kernel.{name}": slope for name, slope in found[0].items()}
+        return {"factor": float(np.vdot(by_gram, gram)), **known}, found[1]
 
     def __repr__(self) -> str:
         inner = f"({self.kernel!r})" if isinstance(self.kernel, (Sum, Product)) else self.kernel

@@ -127,7 +127,7 @@ class KernelObject:
 
     def weighted_slopes(
         self, X: Floats, gram: Floats, by_gram: Floats
-    ) -> tuple[Mapping[str, float], Floats]:
+    ) -> tuple[Mapping[str, float], Floats] | None:
         """Return `slopes`, and those with respect to the logarithms of weights of the features.
 
         Parameters
@@ -142,12 +142,9 @@ class KernelObject:
         by_feature : ndarray of shape (n_features,)
             At weights of 1, by which the features are multiplied: see :class:`Weighted`.
 
-        Raises
-        ------
-        TypeError
-            If the kernel does not know them.
+        None is returned if the kernel does not know them.
         """
-        raise TypeError(f"{type(self).__name__} has no derivatives with respect to features")
+        return None
 
     def __repr__(self) -> str:
         given = {k: v for k, v in _fields(self).items() if v is not None and v is not False}

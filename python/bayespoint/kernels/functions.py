@@ -50,6 +50,15 @@ def slopes(kernel: object, X: Inputs, gram: Floats, by_gram: Floats) -> Mapping[
     return {name: float(np.vdot(by_gram, known[name])) for name in known}
 
 
+def weighted_slopes(
+    kernel: object, X: Floats, gram: Floats, by_gram: Floats
+) -> tuple[Mapping[str, float], Floats] | None:
+    """Return a kernel's `weighted_slopes`; None if it does not know them."""
+    if isinstance(kernel, KernelObject):
+        return kernel.weighted_slopes(X, gram, by_gram)
+    return None
+
+
 def requires_vectors(kernel: object) -> bool | None:
     """Return whether a kernel takes the rows of a numeric array; None if it takes any inputs.
 

@@ -78,7 +78,7 @@ def units_of(sigma: float | tuple[float, ...], X: Any) -> Floats:
     return units
 
 
-def _scales(name: str, values: Any) -> float | tuple[float, ...]:
+def scales(name: str, values: Any) -> float | tuple[float, ...]:
     """Return a checked length scale, or one for each feature."""
     if not isinstance(values, (Sequence, np.ndarray)) or isinstance(values, str):
         return validation.positive(name, values)
@@ -100,7 +100,7 @@ class _Stationary(Base):
     bounds: Bounds | None = field(default=None, kw_only=True, metadata={"bounds_of": "sigma"})
 
     def __post_init__(self) -> None:
-        check_optional(self, "sigma", check=_scales)
+        check_optional(self, "sigma", check=scales)
         if validation.boolean("per_feature", self.per_feature) and isinstance(self.sigma, float):
             raise ValueError(
                 "sigma must be None or hold one number for each feature with per_feature=True; got "
@@ -167,6 +167,7 @@ class _Stationary(Base):
     def _feature_slopes(self, X: Floats, units: Floats, gram: Floats, by_gram: Floats) -> Floats:
         """Return the derivatives by log weights of the features; `units` are X / sigma."""
         radial = by_gram * self._radial(X, gram)
+        units = units - units.mean(axis=0)  # which changes no difference, but rounding errors
         products = np.einsum("ij,ij->j", units, radial @ units)
         slopes: Floats = 2 * (products - (units * units).T @ radial.sum(axis=1))
         return slopes

@@ -13,10 +13,10 @@ import numpy as np
 from bayespoint.base import validation
 from bayespoint.kernels.algebra import WrappedKernel
 from bayespoint.kernels.base import KernelObject, check_optional, given, within
-from bayespoint.kernels.functions import diagonal, evaluate, replace
+from bayespoint.kernels.functions import diagonal, evaluate, replace, slopes, weighted_slopes
 from bayespoint.kernels.products import vectors
 from bayespoint.kernels.protocol import Bounds, Floats, Parameter
-from bayespoint.kernels.stationary import _scales
+from bayespoint.kernels.stationary import scales
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -39,8 +39,8 @@ class Weighted(WrappedKernel):
     Parameters
     ----------
     kernel : kernel object
-        The kernel of the weighted inputs. To find weights it has to be stationary, linear, constant
-        or a sum or multiple of these.
+        The kernel of the weighted inputs. Weights are found fastest if it is stationary, linear,
+        constant or a sum or multiple of these; for others by finite differences.
     weights : array-like of shape (n_features,), default=None
         Positive weights. None: found by :class:`BayesPointClassifier` (automatic relevance
         determination). The largest evidence overfits; averaged weights do not (`n_models`).
@@ -61,7 +61,7 @@ class Weighted(WrappedKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_optional(self, "weights", check=_scales)
+        check_optional(self, "weights", check=scales)
         if isinstance(self.weights, float):
             raise TypeError(f"weights must hold one number for each feature; got {self.weights:g}")
 
@@ -89,9 +89,10 @@ class Weighted(WrappedKernel):
 
     def parameters(self, X: Floats) -> tuple[Parameter, ...]:
         """Return "kernel.<name>" for those of the kernel, then "weights[0]", "weights[1]", ...."""
+        weighted = X if self.weights is None else self._weighted(X)
         inner = tuple(
             dataclasses.replace(parameter, name=f"kernel.{parameter.name}")
-            for parameter in super().parameters(X)
+            for parameter in super().parameters(weighted)
         )
         if self.weights is not None:
             return inner
@@ -113,12 +114,19 @@ class Weighted(WrappedKernel):
         return {}
 
     def slopes(self, X: Floats, gram: Floats, by_gram: Floats) -> Mapping[str, float]:
-        return self.weighted_slopes(X, gram, by_gram)[0]
+        found = self.weighted_slopes(X, gram, by_gram)
+        if found is not None:
+            return found[0]
+        inner = slopes(self.kernel, self._weighted(X), gram, by_gram)
+        return {f"kernel.{name}": slope for name, slope in inner.items()}
 
     def weighted_slopes(
         self, X: Floats, gram: Floats, by_gram: Floats
-    ) -> tuple[Mapping[str, float], Floats]:
-        inner, each = self.kernel.weighted_slopes(self._weighted(X), gram, by_gram)
+    ) -> tuple[Mapping[str, float], Floats] | None:
+        found = weighted_slopes(self.kernel, self._weighted(X), gram, by_gram)
+        if found is None:
+            return None
+        inner, each = found
         known = {f"kernel.{name}": slope for name, slope in inner.items()}
         return known | {f"weights[{k}]": float(slope) for k, slope in enumerate(each)}, each
 

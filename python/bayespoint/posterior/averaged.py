@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,9 @@ from scipy import special
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
-from bayespoint.posterior.class_weight import weighted_values
 from bayespoint.posterior.joint import quantiles
 from bayespoint.posterior.posterior import Posterior
-from bayespoint.posterior.predictive import share
+from bayespoint.posterior.predictive import observed, observed_class, share
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -57,8 +57,9 @@ def average_weights(log_probabilities: Sequence[Floats]) -> Floats:
 class AveragedPosterior(Posterior):
     """The average of posteriors with different hyperparameters, in the attribute `posterior_`.
 
-    Probabilities and votes are averages over the parts. What concerns one posterior alone, as
-    `dual_coef`, `kernel` and `factor`, is that of the first part, which has the largest weight.
+    Probabilities and votes are averages over the parts; class weights multiply the averages, before
+    each part's label noise. What concerns one posterior alone, as `dual_coef`, `label_noise` and
+    `factor`, is that of the first part, which has the largest weight.
     """
 
     parts: tuple[Posterior, ...] = ()
@@ -72,18 +73,9 @@ class AveragedPosterior(Posterior):
         cls, parts: Sequence[Posterior], weights: Floats, class_weight: Floats | None
     ) -> AveragedPosterior:
         """Return the average of posteriors of the same examples and scaler."""
-        first = parts[0]
-        rates = np.array([part.label_noise for part in parts])
-        noise: tuple[float, float] = tuple((weights @ rates).tolist())
-        own = {
-            name: getattr(first, name)
-            for name in Posterior.__dataclass_fields__
-            if name not in ("label_noise", "class_weight")
-        }
+        own = {name: getattr(parts[0], name) for name in Posterior.__dataclass_fields__}
         return cls(
-            **own,
-            label_noise=noise,
-            class_weight=class_weight,
+            **own | {"class_weight": class_weight},
             parts=tuple(replace(part, class_weight=None) for part in parts),
             part_weights=weights,
         )
@@ -94,26 +86,70 @@ class AveragedPosterior(Posterior):
     def _values(
         self, X: Any, diag: ArrayLike | None, *, strict: bool = True, mixture: bool = False
     ) -> Floats:
-        if mixture:
-            values = [part._values(X, diag, strict=strict, mixture=True) for part in self.parts]
-            return np.asarray(np.tensordot(self.part_weights, values, 1))
-        logs = np.stack([self._log_shares(part, X, diag, strict) for part in self.parts])
-        with np.errstate(divide="ignore"):
-            weights = np.log(self.part_weights)[:, None, None]
-        averaged = special.logsumexp(logs + weights, axis=0)
-        z: Floats = quantiles(averaged.T).T
+        """Return the decision values that give the averages before label noise."""
+        shares = self._shares(X, diag, strict=strict, mixture=mixture)
+        z: Floats = quantiles(special.logsumexp(shares, axis=0).T).T
         return z[:, 1:] if self._is_binary else z
 
-    def _log_shares(self, part: Posterior, X: Any, diag: ArrayLike | None, strict: bool) -> Floats:
-        """Return ln of the probability of each class before label noise."""
-        z = part._values(X, diag, strict=strict)
-        if self._is_binary:
-            return np.concatenate([special.log_ndtr(-z), special.log_ndtr(z)], axis=1)
-        return share(special.log_ndtr(z))
+    def _shares(self, X: Any, diag: ArrayLike | None, *, strict: bool, mixture: bool) -> Floats:
+        """Return ln of weight times probability of each class before noise, (n_parts, n, C)."""
+        logs = []
+        for part in self.parts:
+            values = part._values(X, diag, strict=strict, mixture=mixture)
+            log_p = np.log(values) if mixture else special.log_ndtr(values)
+            if self._is_binary:
+                log_q = np.log1p(-values) if mixture else special.log_ndtr(-values)
+                logs.append(np.concatenate([log_q, log_p], axis=1))
+            else:
+                logs.append(share(log_p))
+        with np.errstate(divide="ignore"):
+            return np.stack(logs) + np.log(self.part_weights)[:, None, None]
+
+    def predict_log_proba(
+        self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
+    ) -> Floats:
+        """Return the natural logarithms of the averages of the parts' probabilities.
+
+        Parameters
+        ----------
+        X, method, diag
+            As for :meth:`BayesPointClassifier.predict_log_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Nats; -inf for probabilities of 0.
+        """
+        if not self._is_binary and not self._is_joint:  # noise comes before the normalization
+            each = [
+                replace(part, class_weight=self.class_weight).predict_log_proba(
+                    X, method=method, diag=diag
+                )
+                for part in self.parts
+            ]
+            averaged = special.logsumexp(each, axis=0, b=self.part_weights[:, None, None])
+            return np.asarray(np.minimum(averaged, 0.0))
+        mixture = validation.choice("method", method, ("moments", "mixture")) == "mixture"
+        with np.errstate(divide="ignore"):
+            mass = self._shares(self._points(X), diag, strict=True, mixture=mixture)
+        if self.class_weight is not None:
+            mass = mass + np.log(self.class_weight)
+        mass -= special.logsumexp(mass, axis=(0, 2), keepdims=True)
+        seen = []
+        for part, logs in zip(self.parts, mass, strict=True):
+            of_part = special.logsumexp(logs, axis=1, keepdims=True)
+            given = np.where(np.isfinite(of_part), logs - of_part, -math.log(logs.shape[1]))
+            if self._is_joint:
+                given = observed_class(given, part.label_noise[0], self._width)
+            else:
+                pair = observed(given[:, :1], given[:, 1:], part.label_noise)
+                given = np.concatenate(pair, axis=1)
+            seen.append(given + of_part)
+        return np.asarray(np.minimum(special.logsumexp(seen, axis=0), 0.0))
 
     def _votes(self, points: Any) -> Floats:
-        votes = [part._votes(points) for part in self.parts]
-        return np.asarray(np.tensordot(self.part_weights, votes, 1))
+        votes = np.tensordot(self.part_weights, [part._votes(points) for part in self.parts], 1)
+        return np.asarray(np.clip(votes, -1.0, 1.0))
 
     def _center_values(self, points: Any, diag: ArrayLike | None) -> Floats:
         return self._values(points, diag, strict=False)
@@ -121,8 +157,7 @@ class AveragedPosterior(Posterior):
     def _one_draw(self, points: Any, diag: ArrayLike | None, random_state: RandomState) -> Floats:
         rng = np.random.default_rng(validation.seed(random_state))
         part = self.parts[rng.choice(len(self.parts), p=self.part_weights)]
-        values = part._one_draw(points, diag, rng)
-        return values if self.class_weight is None else weighted_values(values, self.class_weight)
+        return replace(part, class_weight=self.class_weight)._one_draw(points, diag, rng)
 
     def sample_functions(
         self,
@@ -145,15 +180,14 @@ class AveragedPosterior(Posterior):
             Values of the functions.
         """
         rng = np.random.default_rng(validation.seed(random_state))
-        each = [
-            part.sample_functions(X, gram=gram, noise=noise, random_state=rng)
-            for part in self.parts
-        ]
-        total = each[0].shape[-2]
+        total = len(self.problems[0].draws)
         chosen = rng.choice(len(self.parts), size=total, p=self.part_weights)
-        found = each[0].copy()
-        for k, functions in enumerate(each):
+        found: Floats | None = None
+        for k in np.unique(chosen):
+            functions = self.parts[k].sample_functions(X, gram=gram, noise=noise, random_state=rng)
+            found = np.empty_like(functions) if found is None else found
             found[..., chosen == k, :] = functions[..., chosen == k, :]
+        assert found is not None
         return found
 
     def bayes_point(self, X_unlabelled: ArrayLike) -> Floats:

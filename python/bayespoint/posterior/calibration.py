@@ -29,7 +29,7 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.engine.largest import largest_probabilities
 from bayespoint.posterior.joint import chi_quantiles, quantiles
-from bayespoint.posterior.predictive import chi_mean, observed_class, share
+from bayespoint.posterior.predictive import chi_mean, observed, observed_class, share
 from bayespoint.results import BilliardResult
 
 LARGEST = 1000
@@ -133,8 +133,9 @@ def log_leave_one_out(
     if len(predictions) == 1:
         return predictions[0].log_probabilities(factors[0] * values[0])
     labels = np.stack([one.labels for one in predictions])
-    z = factors[:, None] * np.stack(values) * labels
-    log_p = share(special.log_ndtr(z.T))
+    z = (factors[:, None] * np.stack(values) * labels).T
+    seen = observed(special.log_ndtr(-z), special.log_ndtr(z), predictions[0].noise)[1]
+    log_p = share(seen)
     return np.asarray(log_p[np.arange(labels.shape[1]), labels.argmax(axis=0)])
 
 

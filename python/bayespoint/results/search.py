@@ -15,19 +15,23 @@ from bayespoint.base.report import as_columns, as_grid, as_html
 
 @dataclass(frozen=True, eq=False)
 class Search(Savable):
-    """A search for hyperparameters: the best setting, and all settings tried."""
+    """A search for hyperparameters: the setting found, and all settings tried.
+
+    The setting is that of the largest evidence or, for a model of an average, one that was drawn
+    from the posterior of the hyperparameters.
+    """
 
     kernel: Callable[..., Any] | str
-    """The kernel with the parameters of the best evidence."""
+    """The kernel with the parameters found."""
 
     softness: float
-    """The softness of the best evidence, or the one given."""
+    """The softness found, or the one given."""
 
     label_noise: tuple[float, float]
-    """Label noise of the negative and of the positive class, of the best evidence or given."""
+    """Label noise of the negative and of the positive class, found or given."""
 
     log_evidence: float
-    """The best approximate evidence in nats, of the labels of the examples used."""
+    """The approximate evidence of the setting in nats, of the labels of the examples used."""
 
     n_examples: int
     """Number of examples used."""

@@ -22,6 +22,7 @@ probable setting of each of several kernels.
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize
+from scipy import optimize, sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import kernels
@@ -41,7 +42,7 @@ from bayespoint.results import Search
 from bayespoint.tuning import hamiltonian
 from bayespoint.tuning.search import Examples, LimitError, Objective, Point, Report, subset, tune
 
-__all__ = ["LARGEST", "MOST_FEATURES", "Choice", "Setting", "default_choices", "find"]
+__all__ = ["FEW", "LARGEST", "MOST_FEATURES", "Choice", "Setting", "default_choices", "find"]
 
 LARGEST = 200
 """Largest number of examples for the posterior of the hyperparameters: a draw takes dozens of
@@ -70,11 +71,19 @@ _CHANGE = 0.01
 """Change of the evidence, in nats, at which the sweeps of a draw end: it hardly changes the
 probability that a state is accepted."""
 
+_STUCK = 4
+"""Number of equal states above which a chain does not move."""
+
 _CLIMB = 10
 """Largest number of steps towards the most probable setting, where a chain starts."""
 
-_FEW = 4
-"""Largest number of parameters of a kernel whose only setting is that of the largest evidence."""
+FEW = 4
+"""Largest number of parameters of a kernel for which one setting is enough: with so few their
+posterior is narrow."""
+
+
+_OF_A_FEATURE = re.compile(r"(.*?)(weights|sigma|length_scale)\[\d+\]")
+"""Names of parameters that scale a feature."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,8 @@ class Choice:
     """The kernel."""
 
     n: int | None
-    """Number of settings, drawn from the posterior; None: only the most probable one."""
+    """Number of settings, drawn from the posterior. None: one, the most probable, or with at most
+    `FEW` parameters that of the largest evidence."""
 
 
 def default_choices(X: NDArray[Any], n: int | None) -> list[Choice]:
@@ -108,21 +118,22 @@ def default_choices(X: NDArray[Any], n: int | None) -> list[Choice]:
     X : ndarray of shape (m, n_features)
         Inputs.
     n : int or None
-        Number of settings in all, at least 2. None: the most probable one of each kernel.
+        Number of settings in all, at least 2. None: one of each kernel, the best.
 
     Returns
     -------
     list of Choice
         The Matérn kernel with nu = 5/2 and the Laplacian; for 2 to 100 features the same with a
         weight for each feature and a linear kernel added. If there are these, settings are drawn
-        for them alone: the others have few parameters, and each its most probable setting.
+        for them alone: the others have few parameters, and each its best setting.
     """
     d = X.shape[1]
     plain = [kernels.Scaled(kernels.Matern(nu=2.5)), kernels.Scaled(kernels.Laplacian())]
     if not 1 < d <= MOST_FEATURES:
         return _shared(plain, n)
-    variance = float(X.var(axis=0).sum()) or 1.0
-    linear = kernels.Scaled(_LINEAR / variance * kernels.Linear())
+    with np.errstate(over="ignore", divide="ignore"):
+        factor = float(_LINEAR / X.var(axis=0).sum())
+    linear = kernels.Scaled((factor if 0 < factor < math.inf else 1.0) * kernels.Linear())
     weighted = [kernels.Weighted(one + linear) for one in plain]
     single = [] if n is not None and n < 2 * len(plain) else _shared(plain, None)
     return _shared(weighted, None if n is None else n - len(single)) + single
@@ -154,13 +165,15 @@ class _Density:
         self.center = np.clip(np.log(medians), self.low, self.high)
         self.nearest = self.examples.unknown()
         self.objective.change = _CHANGE
-        self.ended = False
+        self.limit = ""
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
         """Return the log density, minus infinity out of bounds, and the gradient."""
-        if (theta < self.low).any() or (theta > self.high).any():
+        if not ((theta >= self.low).all() and (theta <= self.high).all()):
             return -math.inf, np.zeros_like(theta)
         value, slope = self.objective.evaluate(self.examples, theta, self.noisy, self.nearest)
+        if not np.isfinite(slope).all():
+            return -math.inf, np.zeros_like(theta)
         z = (theta - self.center) / self.spread
         return value - 0.5 * float(z @ z), slope - z / self.spread
 
@@ -193,13 +206,18 @@ class _Density:
                 options={"maxiter": steps},
             )
         except LimitError:
-            self.ended = True
+            self.limited()
             last = self.objective.best[1]
             z = (last.theta - self.center) / self.spread
             value, slope = last.value - 0.5 * float(z @ z), last.slope - z / self.spread
             if value > best.value:
                 best = hamiltonian.State(last.theta, value, slope)
         return best
+
+    def limited(self) -> None:
+        """Keep the name of the limit that was reached."""
+        by_time = time.monotonic() >= self.objective.deadline
+        self.limit = "max_time" if by_time else "max_iter"
 
     def setting(self, state: hamiltonian.State, states: Sequence[hamiltonian.State]) -> Setting:
         """Return a state as a setting; it stands for several `states`."""
@@ -220,16 +238,28 @@ class _Density:
 
     def _relevance(self, states: Sequence[hamiltonian.State]) -> Floats:
         """Return the weights of the features in some states."""
-        names = [parameter.name for parameter in self.objective.parameters]
-        weights = [k for k, name in enumerate(names) if "weights[" in name]
-        scales = [k for k, name in enumerate(names) if "sigma[" in name]
-        chosen, sign = (weights, 1.0) if weights else (scales, -1.0)
-        if not chosen:
+        found: dict[tuple[str, str], list[int]] = {}
+        for k, parameter in enumerate(self.objective.parameters):
+            if match := _OF_A_FEATURE.fullmatch(parameter.name):
+                found.setdefault((match[1], match[2]), []).append(k)
+        groups = list(found.items())
+        if len(groups) != 1 or len(groups[0][1]) != self.examples.X.shape[1]:
             return np.empty((0, 0))
+        [((_, name), chosen)] = groups
+        sign = 1.0 if name == "weights" else -1.0
         logs = sign * np.stack([state.theta[chosen] for state in states])
-        values = np.exp(logs - logs.max(axis=1, keepdims=True)) * self.examples.X.std(axis=0)
+        values = np.exp(logs - logs.max(axis=1, keepdims=True)) * _spread(self.examples.X)
         size = np.sqrt((values**2).mean(axis=1, keepdims=True))
         return np.asarray(values / np.where(size > 0, size, 1.0))
+
+
+def _spread(X: Any) -> Floats:
+    """Return the standard deviation of each feature."""
+    if sparse.issparse(X):
+        square = np.asarray(X.multiply(X).mean(axis=0)) - np.square(np.asarray(X.mean(axis=0)))
+        return np.asarray(np.sqrt(np.maximum(square, 0.0)).ravel())
+    spread: Floats = X.std(axis=0)
+    return spread
 
 
 def find(
@@ -253,8 +283,7 @@ def find(
     Parameters
     ----------
     choices : sequence of Choice
-        The kernels. The most probable setting of one with at most four parameters is that of the
-        largest evidence, by `tune`.
+        The kernels.
     X : ndarray of shape (m, d)
         Inputs.
     labels, offset, softness, label_noise, rates, weights, joint
@@ -264,7 +293,7 @@ def find(
     report : callable, default=None
         As for `tune`.
     max_iter, max_time : default=None
-        As for `tune`, shared by the kernels.
+        As for `tune`, shared by the kernels; each tries one setting at least.
 
     Returns
     -------
@@ -282,7 +311,6 @@ def find(
         If `max_iter` or `max_time` ended the search: there may be fewer settings then.
     """
     deadline = math.inf if max_time is None else time.monotonic() + max_time
-    each = None if max_iter is None else -(-max_iter // len(choices))
     examples = _part(X, labels, weights, joint, seed)
     problem: dict[str, Any] = {
         "offset": offset,
@@ -292,13 +320,13 @@ def find(
     }
     rng = np.random.default_rng(seed)
     found: list[Setting] = []
-    tried, ended = 0, False
+    tried, limit = 0, ""
     for k, choice in enumerate(choices):
-        kernel, share = choice.kernel, None
+        kernel, share, left = choice.kernel, None, len(choices) - k
+        each = None if max_iter is None else max(1, (max_iter - tried) // left)
         if max_time is not None:
-            share = max(1e-3, (deadline - time.monotonic()) / (len(choices) - k))
-        objective = Objective(kernel, examples, noise=label_noise, n_jobs=None, **problem)
-        if choice.n is None and len(objective.parameters) <= _FEW:
+            share = max(1e-3, (deadline - time.monotonic()) / left)
+        if choice.n is None and len(kernels.parameters(kernel, X)) <= FEW:
             search = tune(
                 kernel,
                 X,
@@ -312,7 +340,9 @@ def find(
                 **problem,
             )
             found.append(Setting(search, np.empty((0, 0))))
+            tried += len(search.tried)
             continue
+        objective = Objective(kernel, examples, noise=label_noise, n_jobs=None, **problem)
         objective.max_iter = each
         objective.deadline = math.inf if share is None else time.monotonic() + share
         density = _Density(objective, examples, rates > 0)
@@ -322,12 +352,11 @@ def find(
                 found.append(density.setting(state, [state]))
             else:
                 found += _chain(density, choice.n, rng)
-        tried, ended = tried + len(objective.tried), ended or density.ended
-    if ended:
-        by_time = each is None or time.monotonic() >= deadline
+        tried, limit = tried + len(objective.tried), limit or density.limit
+    if limit:
         warn(
-            f"{'max_time' if by_time else 'max_iter'} ended the search for hyperparameters after "
-            f"{tried} settings: {len(found)} are averaged",
+            f"{limit} ended the search for hyperparameters after {tried} settings: {len(found)} "
+            "are averaged",
             ConvergenceWarning,
         )
     return found
@@ -343,14 +372,20 @@ def _chain(density: _Density, n: int, rng: np.random.Generator) -> list[Setting]
     """Return n settings of one kernel."""
     start = _start(density, _CLIMB)
     states = [start]
-    if not density.ended:
+    if not density.limit:
         units, length = 0.5 * density.spread, _ADAPTED + n * _APART
-        draws = hamiltonian.chain(density, start.theta, units, rng, n_adapt=_ADAPTED)
+        draws = hamiltonian.chain(density, start, units, rng, n_adapt=_ADAPTED)
         try:
             states.extend(state for state, _ in islice(draws, length))
         except LimitError:
-            density.ended = True
+            density.limited()
     drawn = states[1 + _ADAPTED :] or states[-1:]
+    if len(drawn) > _STUCK and all(state is drawn[0] for state in drawn):
+        warn(
+            f"no draw of the hyperparameters of {density.objective.kernel!r} was accepted: its "
+            "settings are all the same; scaled features, or a kernel with fewer parameters, help",
+            ConvergenceWarning,
+        )
     chosen = [drawn[k : k + _APART] for k in range(0, len(drawn), _APART)]
     return [density.setting(group[-1], group) for group in chosen]
 

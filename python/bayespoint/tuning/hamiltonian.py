@@ -42,7 +42,7 @@ class State:
 
 def chain(
     density: Callable[[Floats], tuple[float, Floats]],
-    start: Floats,
+    start: State,
     units: Floats,
     rng: np.random.Generator,
     *,
@@ -57,7 +57,7 @@ def chain(
     density : callable
         Maps a point of shape (d,) to its log density, minus infinity outside of the support, and
         the gradient.
-    start : ndarray of shape (d,)
+    start : State
         A point of finite density.
     units : ndarray of shape (d,)
         Scales of the parameters.
@@ -78,11 +78,10 @@ def chain(
     acceptance : float
         Probability of acceptance.
     """
-    state = State(start, *density(start))
-    count = 0
+    state, count = start, 0
     while True:
         size = step * math.exp(_JITTER * rng.standard_normal()) * units
-        momentum = rng.standard_normal(len(start))
+        momentum = rng.standard_normal(len(start.theta))
         energy = 0.5 * float(momentum @ momentum) - state.value
         ahead, moving = state, momentum
         for _ in range(n_leaps):
@@ -93,7 +92,7 @@ def chain(
                 break
             moving = half + 0.5 * size * ahead.slope
         gain = energy - (0.5 * float(moving @ moving) - ahead.value)
-        acceptance = math.exp(min(0.0, gain)) if math.isfinite(ahead.value) else 0.0
+        acceptance = math.exp(min(0.0, gain)) if math.isfinite(gain) else 0.0
         if rng.random() < acceptance:
             state = ahead
         if count < n_adapt:

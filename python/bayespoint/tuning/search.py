@@ -92,6 +92,9 @@ which a warning is given."""
 _AT_BOUND = 1e-6
 """Distance of a logarithm from a bound up to which it is at the bound."""
 
+_ROUNDING = 1e-12
+"""Share of the diagonal of a matrix below which a difference from it is rounding."""
+
 _REFINEMENTS = 10
 """Largest number of settings tried on all examples, after the search on a part of them."""
 
@@ -692,10 +695,11 @@ def _search(objective: Objective, examples: Examples, coarse: Examples) -> Point
 def _variance(gram: Floats) -> float:
     """Return the variance over the examples of f, on average: that of the kernel, centered.
 
-    It is 1 if that is not positive.
+    It is 1 if that is not positive, or is no more than rounding.
     """
-    variance = float(gram.diagonal().mean() - gram.mean())
-    return variance if variance > 0 and math.isfinite(variance) else 1.0
+    whole = float(gram.diagonal().mean())
+    variance = whole - float(gram.mean())
+    return variance if variance > _ROUNDING * abs(whole) and math.isfinite(variance) else 1.0
 
 
 def _variance_slope(gram: Floats) -> Floats:

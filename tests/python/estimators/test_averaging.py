@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 import pytest
-from scipy import special
+from scipy import sparse, special
 
 import bayespoint
 from bayespoint import BayesPointClassifier, kernels
@@ -131,7 +131,7 @@ def test_own_kernels_are_averaged():
 
 
 def test_refined_models_are_averaged(model):
-    refined = copy.deepcopy(model).refine(60.0)
+    refined = copy.deepcopy(model).refine(tol=0.02)
     assert len(refined.models_) == 4
     assert refined.billiard_.length > model.billiard_.length
     assert np.abs(refined.predict_proba(NEW) - model.predict_proba(NEW)).max() < 0.1
@@ -235,3 +235,150 @@ def test_one_example_of_a_class():
     kinds = np.where(labels, "rare", Y)
     several = BayesPointClassifier(random_state=seed(0)).fit(X, kinds)
     assert several.predict_proba(NEW)[:, 2].mean() < 0.1
+
+
+@pytest.mark.parametrize("multiclass", ["two", "joint", "one_vs_rest"])
+@pytest.mark.parametrize("label_noise", [0.1, None])
+def test_averages_are_those_after_label_noise(multiclass, label_noise):
+    rng = np.random.default_rng(seed(3))
+    labels = np.where(rng.random(90) < 0.1, rng.permutation(Y), Y)
+    how = {}
+    if multiclass != "two":
+        labels = np.where(X[:, 2] > 0.5, "c", labels)
+        how = {"multiclass": multiclass}
+    model = BayesPointClassifier(
+        label_noise=label_noise, n_models=4, random_state=seed(0), tol=0.3, n_draws=50, **how
+    ).fit(X, labels)
+    for method in ("moments", "mixture"):
+        each = np.stack([one.predict_proba(NEW, method=method) for one in model.models_])
+        mean = np.tensordot(model.model_weights_, each, 1)
+        found = model.predict_proba(NEW, method=method)
+        np.testing.assert_allclose(found, mean, atol=1e-10)
+    weight = {label: 1.0 + 3.0 * (label == "b") for label in model.classes_}
+    weighted = copy.copy(model).set_params(class_weight=weight)
+    weighted.refine(tol=10.0)
+    p = weighted.predict_proba(NEW)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert (p[:, 1] >= found[:, 1] - 0.2).all()
+
+
+def test_gibbs_predictions_are_of_the_models():
+    labels = (X[:, 0] + RNG.normal(size=90) > 0).astype(int)
+    model = BayesPointClassifier(
+        n_models=3, class_weight={0: 1.0, 1: 5.0}, random_state=seed(0), tol=0.3
+    ).fit(X, labels)
+    model.random_state = np.random.default_rng(seed(0))
+    points = NEW[:10]
+    own = np.mean(
+        [model.predict(points, method="gibbs") for _ in range(400)], axis=0
+    )
+    each = []
+    for one in model.models_:
+        part = copy.copy(one).set_params(class_weight={0: 1.0, 1: 5.0}).refine(tol=10.0)
+        part.random_state = np.random.default_rng(seed(1))
+        each.append(
+            np.mean(
+                [part.predict(points, method="gibbs") for _ in range(400)],
+                axis=0,
+            )
+        )
+    expected = np.tensordot(model.model_weights_, each, 1)
+    assert np.abs(own - expected).max() < 5 * np.sqrt(0.25 * 2 / 400)
+
+
+def test_certain_probabilities_are_at_most_one():
+    x = np.random.default_rng(seed(2)).normal(size=(80, 2))
+    model = BayesPointClassifier(
+        kernels.Scaled(kernels.Linear()), n_models=5, random_state=seed(2), tol=1.0, n_draws=50
+    ).fit(x, x[:, 0] > 0)
+    p = model.predict_proba([[50.0, 0.0], [-50.0, 0.0]], method="mixture")
+    assert np.isfinite(p).all()
+    assert p.max() <= 1.0
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        kernels.RBF(per_feature=True) + kernels.Matern(per_feature=True),
+        kernels.Weighted(kernels.RBF()) + kernels.Weighted(kernels.Linear()),
+        kernels.Weighted(kernels.Polynomial(2)),
+    ],
+    ids=repr,
+)
+def test_kernels_of_any_form_are_averaged(kernel):
+    model = BayesPointClassifier(kernel, random_state=seed(0), n_models=2, tol=0.3).fit(X, Y)
+    assert len(model.models_) == 2
+    if isinstance(kernel, kernels.Weighted):
+        assert model.feature_relevance_.mean.shape == (4,)
+    else:  # two scales of each feature are not one relevance
+        with pytest.raises(AttributeError, match="feature_relevance_ needs"):
+            _ = model.feature_relevance_
+
+
+def test_sparse_inputs_are_averaged():
+    wide = np.random.default_rng(seed(4)).normal(size=(90, 6))
+    wide *= wide > 0
+    model = BayesPointClassifier(kernels.RBF(per_feature=True), random_state=seed(0), tol=0.3).fit(
+        sparse.csr_array(wide), Y
+    )
+    assert model.feature_relevance_.mean.shape == (6,)
+
+
+def test_given_weights_scale_the_start_of_the_search():
+    found = [
+        BayesPointClassifier(
+            kernels.Weighted(kernels.RBF(), [scale] * 4), random_state=seed(0), tol=0.3
+        )
+        .fit(X, Y)
+        .tuning_.log_evidence
+        for scale in (1e-3, 1.0, 1e3)
+    ]
+    np.testing.assert_allclose(found, found[1], atol=0.05)
+    for inner in (kernels.Polynomial(2), kernels.RBF() * kernels.RBF()):
+        BayesPointClassifier(kernels.Weighted(inner, [1.0] * 4), tol=0.3).fit(X, Y)
+
+
+@pytest.mark.parametrize("scale", [1e-154, 1e154])
+def test_extreme_scales_are_averaged(scale):
+    with np.errstate(all="ignore"):
+        model = BayesPointClassifier(random_state=seed(0), standardize=False, tol=0.3)
+        if scale > 1:  # the linear kernel has no values
+            with pytest.raises(ValueError, match="must be finite"):
+                model.fit(scale * X, Y)
+            return
+        assert model.fit(scale * X, Y).score(scale * X, Y) > 0.8
+
+
+def test_a_chain_far_from_the_origin_moves():
+    model = BayesPointClassifier(
+        kernels.Weighted(kernels.Scaled(kernels.Matern(nu=2.5))),
+        n_models=4,
+        standardize=False,
+        random_state=seed(0),
+        tol=0.3,
+    ).fit(X + 1e8, Y)
+    assert len({one.kernel_ for one in model.models_}) > 1
+    assert model.feature_relevance_.ranking[0] in (0, 1)
+
+
+def test_warm_starts_continue_each_model():
+    model = BayesPointClassifier(
+        kernels.RBF(2.0), n_models=3, warm_start=True, random_state=seed(0), tol=0.3
+    ).fit(X, Y)
+    lengths = [one.billiard_.length for one in model.models_]
+    model.set_params(tol=0.05).fit(X, Y)
+    for one, length in zip(model.models_, lengths, strict=True):
+        assert one.billiard_.length >= length
+        assert one.billiard_.start[0] == "continued" or one.billiard_.length == length
+
+
+def test_exported_averages_have_the_noise_of_each_model():
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    from bayespoint.export.onnx import to_onnx
+
+    model = BayesPointClassifier(label_noise=None, random_state=seed(0), tol=0.3).fit(X, Y)
+    graph = to_onnx(model).SerializeToString()
+    session = runtime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    p = session.run(None, {"X": NEW})[2]
+    np.testing.assert_allclose(p, model.predict_proba(NEW), atol=1e-6)

@@ -65,5 +65,5 @@ def test_wrong_weights_are_refused():
     with pytest.raises(ValueError, match=r"weights of .* must be given outside a fit"):
         Weighted(RBF(1.0))(X)
     polynomial = Weighted(kernels.Polynomial(2, coef0=1.0), WEIGHTS)
-    with pytest.raises(TypeError, match="Polynomial has no derivatives with respect to features"):
-        polynomial.slopes(X, polynomial(X), R)
+    assert polynomial.weighted_slopes(X, polynomial(X), R) is None
+    assert set(polynomial.slopes(X, polynomial(X), R)) == {"kernel.coef0"}

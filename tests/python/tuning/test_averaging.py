@@ -56,7 +56,8 @@ def ranks(n, weight):
             return weight * value, weight * slope
 
         units = 0.5 * target.spread
-        states = hamiltonian.chain(powered, target.center, units, rng, n_adapt=20)
+        start = hamiltonian.State(target.center, *powered(target.center))
+        states = hamiltonian.chain(powered, start, units, rng, n_adapt=20)
         draws = np.stack([state.theta for state, _ in islice(states, 20, 72, 4)])
         found.append((draws < truth).sum(axis=0))
     return np.array(found)

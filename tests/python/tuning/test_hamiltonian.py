@@ -18,7 +18,8 @@ def normal(theta):
 
 def states(density, start, n=4000, **options):
     rng = np.random.default_rng(seed(0))
-    draws = hamiltonian.chain(density, start, 0.5 * SCALES, rng, n_adapt=50, **options)
+    first = hamiltonian.State(start, *density(start))
+    draws = hamiltonian.chain(density, first, 0.5 * SCALES, rng, n_adapt=50, **options)
     found = list(islice(draws, 50 + n))[50:]
     return np.stack([state.theta for state, _ in found]), np.mean([a for _, a in found])
 
