@@ -131,7 +131,7 @@ def test_own_kernels_are_averaged():
 
 
 def test_refined_models_are_averaged(model):
-    refined = copy.deepcopy(model).refine(tol=0.02)
+    refined = copy.deepcopy(model).refine(tol=0.01)
     assert len(refined.models_) == 4
     assert refined.billiard_.length > model.billiard_.length
     assert np.abs(refined.predict_proba(NEW) - model.predict_proba(NEW)).max() < 0.1
