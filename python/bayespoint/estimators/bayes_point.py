@@ -464,24 +464,9 @@ class BayesPointClassifier(
         progress: Progress,
     ) -> tuple[Floats, bool] | None:
         """Set kernel, softness and label noise; return the argument `gram` of `_fit_fixed`."""
-        with self._search_task(progress, settings, len(index)) as report:
+        with self._search_task(index, share, settings, progress) as arguments:
             self.kernel_, self.softness_, self.label_noise_, self.tuning_, gram = (
-                search.resolve_hyperparameters(
-                    self.kernel,
-                    inputs,
-                    estimators_inputs.one_vs_rest(index, len(self.classes_)).astype(np.float64),
-                    offset=settings.offset,
-                    softness=settings.softness,
-                    label_noise=settings.label_noise,
-                    rates=settings.rates,
-                    weights=share,
-                    joint=settings.joint,
-                    seed=settings.seed % 2**32,
-                    report=report,
-                    n_jobs=self.n_jobs,
-                    max_iter=settings.max_iter,
-                    max_time=settings.search_time,
-                )
+                search.resolve_hyperparameters(self.kernel, inputs, **arguments, n_jobs=self.n_jobs)
             )
         found = self.tuning_
         if settings.verbose and found is not None:
@@ -496,9 +481,9 @@ class BayesPointClassifier(
 
     @contextmanager
     def _search_task(
-        self, progress: Progress, settings: FitSettings, m: int
-    ) -> Iterator[search.Report | None]:
-        """Yield a function that reports the settings tried in a search; None if nobody watches."""
+        self, index: NDArray[np.intp], share: Floats, settings: FitSettings, progress: Progress
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the arguments of a search for hyperparameters, with a report of its progress."""
         with progress.task("search by evidence") as advance:
             best, n, examples = -math.inf, 0, 0
 
@@ -510,9 +495,22 @@ class BayesPointClassifier(
                 if settings.verbose > 2:
                     progress.tell(", ".join(f"{k}={value:.4g}" for k, value in setting.items()))
                 if advance is not None:
-                    advance(n, f"on {examples} of {m} examples, log_evidence {best:.2f}")
+                    told = f"on {examples} of {len(index)} examples, log_evidence {best:.2f}"
+                    advance(n, told)
 
-            yield None if advance is None else report
+            yield {
+                "labels": estimators_inputs.one_vs_rest(index, len(self.classes_)).astype(float),
+                "offset": settings.offset,
+                "softness": settings.softness,
+                "label_noise": settings.label_noise,
+                "rates": settings.rates,
+                "weights": share,
+                "joint": settings.joint,
+                "seed": settings.seed % 2**32,
+                "report": None if advance is None else report,
+                "max_iter": settings.max_iter,
+                "max_time": settings.search_time,
+            }
 
     def _settings_to_average(
         self,
@@ -524,22 +522,8 @@ class BayesPointClassifier(
         progress: Progress,
     ) -> list[Setting]:
         """Return the settings of the hyperparameters to average."""
-        with self._search_task(progress, settings, len(index)) as report:
-            found = find(
-                choices,
-                inputs,
-                estimators_inputs.one_vs_rest(index, len(self.classes_)).astype(np.float64),
-                offset=settings.offset,
-                softness=settings.softness,
-                label_noise=settings.label_noise,
-                rates=settings.rates,
-                weights=share,
-                joint=settings.joint,
-                seed=settings.seed % 2**32,
-                report=report,
-                max_iter=settings.max_iter,
-                max_time=settings.search_time,
-            )
+        with self._search_task(index, share, settings, progress) as arguments:
+            found = find(choices, inputs, **arguments)
         if settings.verbose:
             progress.tell(f"{len(found)} settings of the hyperparameters, {progress.seconds()}:")
             for one in found:
