@@ -102,7 +102,7 @@ CLASSIFIERS: dict[str, Callable[[Floats, Ints, int], Any]] = {
 KERNELS: dict[str, Any] = {
     "polynomial, degree 3": "poly",
     "RBF": kernels.Scaled(kernels.RBF()),
-    "Matérn, nu = 5/2 (default)": None,
+    "Matérn, nu = 5/2": kernels.Scaled(kernels.Matern(nu=2.5)),
     "Laplacian": kernels.Scaled(kernels.Laplacian()),
     "linear": "linear",
 }

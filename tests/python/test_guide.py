@@ -67,7 +67,8 @@ def test_the_commands_of_the_page_work(tmp_path):
                 found["animation"].save(tmp_path / "path.gif", writer="pillow", dpi=20)
                 assert (tmp_path / "path.gif").read_bytes().startswith(b"GIF")
             else:
-                assert isinstance(found["display"].figure_, figure.Figure)
+                drawn = found["display"].figure_ if "display" in found else found["figure"]
+                assert isinstance(drawn, figure.Figure)
             pyplot.close("all")
     finally:
         pyplot.close("all")

@@ -744,6 +744,7 @@ class BayesPointClassifier(
             Decision values z. For two classes, positive for the second class: of one model the
             predictive mean divided by its standard deviation, of several the normal quantile of the
             average probability. Otherwise a column for each class.
+
             :math:`\Phi(z)` is the probability before label noise (of several classes jointly, with
             calibration, before the probabilities are scaled to sum to 1), with class weights: for
             two classes p with the odds :math:`p / (1 - p)` times the ratio of the weights,

@@ -260,7 +260,8 @@ _TAIL = """## All displays
 - Several classes are in one picture, except for the training errors of `OnionDisplay`. With
   `multiclass="one_vs_rest"` there is a panel for each class, and `from_estimator` returns `Panels`,
   whose `displays` are the displays by class. `label` chooses a single class, in the displays of a
-  run: billiard, walls, onion, convergence and evidence. The others show all classes at once.
+  run: billiard, walls, onion, convergence and evidence. `RejectionDisplay`, `RelevanceDisplay` and
+  `TuningDisplay` show all classes at once.
 - If several models are averaged the displays of a run or a search show the first, which has the
   largest weight. `from_estimator(model.models_[1])` draws another one.
 - `ax` takes the axes to draw on; for panels a sequence of them, such as `plt.subplots(1, 3)[1]`.
@@ -299,6 +300,7 @@ def page() -> str:
     for name, draw in SCENES.items():
         title, text = pictures.caption(draw).split("\n\n", 1)
         code = pictures.code_of(draw, "animation" if name == "animation" else "display")
+        code = code.removesuffix("\ndisplay = figure")
         parts.append(
             f"## {title.rstrip('.')}\n\n```python\n{code}\n```\n\n"
             f"![{name}](../{FILES[name]})\n\n{text}\n"

@@ -269,9 +269,7 @@ def test_gibbs_predictions_are_of_the_models():
     ).fit(X, labels)
     model.random_state = np.random.default_rng(seed(0))
     points = NEW[:10]
-    own = np.mean(
-        [model.predict(points, method="gibbs") for _ in range(400)], axis=0
-    )
+    own = np.mean([model.predict(points, method="gibbs") for _ in range(400)], axis=0)
     each = []
     for one in model.models_:
         part = copy.copy(one).set_params(class_weight={0: 1.0, 1: 5.0}).refine(tol=10.0)

@@ -455,7 +455,7 @@ def test_verbose(capsys):
     lines = capsys.readouterr().err.splitlines()
     assert re.fullmatch(r"6 settings of the hyperparameters, [\d.e-]+ s:", lines[0])
     assert all(
-        re.match(r"  .*(Matern|Laplacian)\(.*Linear.*, softness [\d.]+, log evidence -", line)
+        re.match(r"  .*(Matern|Laplacian)\(.*, softness [\d.]+, log evidence -", line)
         for line in lines[1:7]
     )
     assert sum(line.startswith("billiard") for line in lines) == 6
@@ -565,9 +565,9 @@ def test_max_time_ends_search_and_billiards(n_classes, n_models):
     # One evaluation, and a moment for each billiard.
     with pytest.warns(ConvergenceWarning) as caught:
         short = BayesPointClassifier(max_time=1e-6, random_state=0, n_models=n_models).fit(X, y)
-    n = 1 if n_models == 1 or n_classes == 3 else 2  # kernels, each with its search
+    n = 1 if n_models == 1 else 4  # kernels, each with its search
     text = f"max_time ended the search for hyperparameters after {n} settings"
-    assert text in str(caught[0].message)
+    assert any(text in str(one.message) for one in caught)
     assert np.isfinite(short.predict_proba(X)).all()
     assert len(short.tuning_.tried) == 1
 
