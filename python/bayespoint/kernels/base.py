@@ -137,12 +137,9 @@ class KernelObject:
 
         Returns
         -------
-        slopes : mapping of str to float
-            As `slopes`.
-        by_feature : ndarray of shape (n_features,)
-            At weights of 1, by which the features are multiplied: see :class:`Weighted`.
-
-        None is returned if the kernel does not know them.
+        pair of a mapping of str to float and an ndarray of shape (n_features,), or None
+            `slopes`, and those at weights of 1, by which the features are multiplied (see
+            :class:`Weighted`). None if the kernel does not know them.
         """
         return None
 
