@@ -90,6 +90,7 @@ def given(m: int, sigma: float, options: argparse.Namespace) -> str:
         X, y, _, _ = data(m, seed)
         ours = BayesPointClassifier(
             kernels.RBF(sigma),
+            standardize=False,
             softness=0.0,
             tol=0.1,
             n_jobs=options.threads,
