@@ -206,7 +206,10 @@ def _names(module: str, names: list[str]) -> str:
     return "\n".join([*lines, "```", ""])
 
 
-OF_KERNELS = re.compile(r"bayespoint\.kernels\.\w+\.(derivatives|diag|parameters|slopes|weighted_slopes|with_values)")
+OF_KERNELS = re.compile(
+    r"bayespoint\.kernels\.\w+\."
+    r"(derivatives|diag|parameters|slopes|weighted_slopes|with_values)"
+)
 """Methods that kernels have from `Base`, which says what they take and return."""
 
 
