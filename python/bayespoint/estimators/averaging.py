@@ -26,7 +26,7 @@ MOST_EXAMPLES = 2000
 sharper, and each model needs a matrix and its factor."""
 
 N_MODELS = 6
-"""Number of settings drawn by default: six are about as good as twelve."""
+"""Number of settings by default for two classes: six are about as good as twelve."""
 
 _SHARED = (
     "classes_",
@@ -62,11 +62,8 @@ def plan(model: Any, inputs: Any, n_classes: int, settings: FitSettings) -> list
     named = isinstance(kernel, str)
     found = 0 if named else len(kernels.parameters(kernel, inputs))
     if n == "auto":
-        return (
-            []
-            if found <= averaging.FEW or too_many or n_classes > 2
-            else [Choice(kernel, N_MODELS)]
-        )
+        plain = found <= averaging.FEW or too_many or n_classes > 2
+        return [] if plain else [Choice(kernel, N_MODELS)]
     if named or not (found or settings.softness is None or settings.rates):
         reason = "with kernel='precomputed'" if named else "if nothing is left to find"
         raise ValueError(f"n_models must be 1 {reason}; got {n}")

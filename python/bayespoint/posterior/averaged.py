@@ -105,33 +105,15 @@ class AveragedPosterior(Posterior):
         with np.errstate(divide="ignore"):
             return np.stack(logs) + np.log(self.part_weights)[:, None, None]
 
-    def predict_log_proba(
-        self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
-    ) -> Floats:
-        """Return the natural logarithms of the averages of the parts' probabilities.
-
-        Parameters
-        ----------
-        X, method, diag
-            As for :meth:`BayesPointClassifier.predict_log_proba`.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            Nats; -inf for probabilities of 0.
-        """
+    def _log_probabilities(self, points: Any, diag: ArrayLike | None, *, mixture: bool) -> Floats:
+        """Return ln of the average of the parts' probabilities, after the label noise of each."""
         if not self._is_binary and not self._is_joint:  # noise comes before the normalization
-            each = [
-                replace(part, class_weight=self.class_weight).predict_log_proba(
-                    X, method=method, diag=diag
-                )
-                for part in self.parts
-            ]
+            parts = [replace(part, class_weight=self.class_weight) for part in self.parts]
+            each = [part._log_probabilities(points, diag, mixture=mixture) for part in parts]
             averaged = special.logsumexp(each, axis=0, b=self.part_weights[:, None, None])
             return np.asarray(np.minimum(averaged, 0.0))
-        mixture = validation.choice("method", method, ("moments", "mixture")) == "mixture"
         with np.errstate(divide="ignore"):
-            mass = self._shares(self._points(X), diag, strict=True, mixture=mixture)
+            mass = self._shares(points, diag, strict=True, mixture=mixture)
         if self.class_weight is not None:
             mass = mass + np.log(self.class_weight)
         mass -= special.logsumexp(mass, axis=(0, 2), keepdims=True)
@@ -190,20 +172,8 @@ class AveragedPosterior(Posterior):
         assert found is not None
         return found
 
-    def bayes_point(self, X_unlabelled: ArrayLike) -> Floats:
-        """Return the weight vector of the first part closest to the vote of its draws.
-
-        Parameters
-        ----------
-        X_unlabelled
-            As for :meth:`BayesPointClassifier.bayes_point`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, m)
-            Dual coefficients, not normalized.
-        """
-        return self.parts[0].bayes_point(X_unlabelled)
+    def _closest_to_vote(self, X: Any) -> Floats:
+        return self.parts[0]._closest_to_vote(X)
 
     def reweight(self, weight: Callable[[Floats], ArrayLike], *, log: bool = False) -> Self:
         """Raise ValueError: the parts have different margins.

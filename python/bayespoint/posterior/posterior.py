@@ -225,7 +225,10 @@ class Posterior(Savable):
             Nats; -inf for probabilities of 0.
         """
         mixture = validation.choice("method", method, ("moments", "mixture")) == "mixture"
-        points = self._points(X)
+        return self._log_probabilities(self._points(X), diag, mixture=mixture)
+
+    def _log_probabilities(self, points: Any, diag: ArrayLike | None, *, mixture: bool) -> Floats:
+        """Return `predict_log_proba` at inputs as the kernel gets them."""
         if mixture:
             value = self._values(points, diag, mixture=True)
             if self.class_weight is not None:

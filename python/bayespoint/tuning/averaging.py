@@ -81,7 +81,6 @@ FEW = 4
 """Largest number of parameters of a kernel for which one setting is enough: with so few their
 posterior is narrow."""
 
-
 _OF_A_FEATURE = re.compile(r"(.*?)(weights|sigma|length_scale)\[\d+\]")
 """Names of parameters that scale a feature."""
 
@@ -178,6 +177,7 @@ class _Density:
         return value - 0.5 * float(z @ z), slope - z / self.spread
 
     def log_evidence(self, state: hamiltonian.State) -> float:
+        """Return the evidence of a state, without the prior."""
         z = (state.theta - self.center) / self.spread
         return state.value + 0.5 * float(z @ z)
 
