@@ -1,5 +1,7 @@
 //! The inverse of a positive definite Gram matrix, from a given Cholesky factor.
 
+use std::array;
+
 use pulp::Arch;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -8,9 +10,14 @@ use crate::base::{Control, Error, Result};
 use crate::gram::{Gram, Planes};
 use crate::linalg::factor::{Draw, Isotropic, take_off_mean};
 use crate::simd::dot;
+use crate::simd::tile::{self, SHARING};
 
 /// Power iterations for the largest eigenvalue.
 const POWER_ITERATIONS: usize = 6;
+
+/// Columns of the factor that are read together, and panels of them between two checks of the stop flag.
+const PANEL: usize = 4;
+const CHECK_EVERY: usize = 16;
 
 /// The inverse Q of a positive definite Gram matrix A, represented by the Cholesky factor of A.
 ///
@@ -75,12 +82,6 @@ impl<'a> Inverse<'a> {
         self.arch
     }
 
-    /// Column j of L from its diagonal entry on.
-    fn column(&self, j: usize) -> &'a [f64] {
-        let m = self.examples();
-        &self.columns[j * m + j..(j + 1) * m]
-    }
-
     /// `x ← A⁻¹ x` for several vectors, in two passes over the factor.
     pub(crate) fn solve(&self, vectors: &mut [Vec<f64>], control: &Control) -> Result<()> {
         let Some(planes) = self.planes else { return self.solve_of_examples(vectors, control) };
@@ -95,33 +96,77 @@ impl<'a> Inverse<'a> {
     }
 
     fn solve_of_examples(&self, vectors: &mut [Vec<f64>], control: &Control) -> Result<()> {
-        for j in 0..self.examples() {
-            if j % 64 == 0 {
+        let (fours, rest) = vectors.as_chunks_mut();
+        for (panel, first) in (0..self.examples()).step_by(PANEL).enumerate() {
+            if panel % CHECK_EVERY == 0 {
                 control.check()?;
             }
-            let column = self.column(j);
-            for x in &mut *vectors {
-                let (head, tail) = x[j..].split_at_mut(1);
-                head[0] /= column[0];
-                dot::axpy(self.arch, -head[0], &column[1..], tail);
-            }
+            fours.iter_mut().for_each(|xs| self.forward::<SHARING>(first, xs));
+            rest.iter_mut().for_each(|x| self.forward(first, array::from_mut(x)));
         }
-        for j in (0..self.examples()).rev() {
-            if j % 64 == 0 {
+        for (panel, first) in (0..self.examples()).step_by(PANEL).enumerate().rev() {
+            if panel % CHECK_EVERY == 0 {
                 control.check()?;
             }
-            for x in &mut *vectors {
-                self.back_step(j, x);
-            }
+            fours.iter_mut().for_each(|xs| self.backward::<SHARING>(first, xs));
+            rest.iter_mut().for_each(|x| self.backward(first, array::from_mut(x)));
         }
         Ok(())
     }
 
-    /// One step of the back substitution `x ← L⁻ᵀ x`: computes entry j from those after it.
-    fn back_step(&self, j: usize, x: &mut [f64]) {
-        let column = self.column(j);
-        let (head, tail) = x[j..].split_at_mut(1);
-        head[0] = (head[0] - dot::dot(self.arch, &column[1..], tail)) / column[0];
+    /// The columns of the panel that begins with column `first`: their entries within its rows, and those below.
+    fn panel(&self, first: usize) -> ([&'a [f64]; PANEL], [&'a [f64]; PANEL]) {
+        let m = self.examples();
+        let end = (first + PANEL).min(m);
+        // Beyond the last column of the matrix there is nothing to read.
+        let column = |k: usize| {
+            let row = (first + k < m).then(|| &self.columns[(first + k) * m..][..m]);
+            row.map_or((&[][..], &[][..]), |row| (&row[first..end], &row[end..]))
+        };
+        let columns: [_; PANEL] = array::from_fn(column);
+        (columns.map(|(top, _)| top), columns.map(|(_, below)| below))
+    }
+
+    /// The steps of `x ← L⁻¹ x` for the columns of a panel.
+    fn forward<const V: usize>(&self, first: usize, vectors: &mut [Vec<f64>; V]) {
+        let (top, below) = self.panel(first);
+        let n = top[0].len();
+        let mut factors = [[0.0; PANEL]; V];
+        for (x, factors) in vectors.iter_mut().zip(&mut factors) {
+            let head = &mut x[first..first + n];
+            for k in 0..n {
+                head[k] /= top[k][k];
+                for i in k + 1..n {
+                    head[i] -= head[k] * top[k][i];
+                }
+                factors[k] = -head[k];
+            }
+        }
+        if !below[0].is_empty() {
+            let tails = vectors.each_mut().map(|x| &mut x[first + n..]);
+            tile::add_multiples(self.arch, below, factors, tails);
+        }
+    }
+
+    /// The steps of `x ← L⁻ᵀ x` for the columns of a panel, after those of all later panels.
+    fn backward<const V: usize>(&self, first: usize, vectors: &mut [Vec<f64>; V]) {
+        let (top, below) = self.panel(first);
+        let n = top[0].len();
+        let sums = if below[0].is_empty() {
+            [[0.0; V]; PANEL]
+        } else {
+            let tails = vectors.each_ref().map(|x| &x[first + n..]);
+            let [a, b, c, d] = below;
+            let [two, more] = [[a, b], [c, d]].map(|rows| tile::products(self.arch, rows, tails));
+            [two[0], two[1], more[0], more[1]]
+        };
+        for (v, x) in vectors.iter_mut().enumerate() {
+            let head = &mut x[first..first + n];
+            for k in (0..n).rev() {
+                let later: f64 = (k + 1..n).map(|i| top[k][i] * head[i]).sum();
+                head[k] = (head[k] - sums[k][v] - later) / top[k][k];
+            }
+        }
     }
 
     /// Returns the vector of the examples' span with orthonormal coordinates ξ.
@@ -130,9 +175,20 @@ impl<'a> Inverse<'a> {
         let square = dot::dot(self.arch, &dual, &dual);
         let mut field = vec![0.0; m];
         // Both products in one pass over the factor, whose reading takes most of the time.
-        for j in (0..m).rev() {
-            dot::axpy(self.arch, dual[j], self.column(j), &mut field[j..]);
-            self.back_step(j, &mut dual);
+        for first in (0..m).step_by(PANEL).rev() {
+            let (top, below) = self.panel(first);
+            let (head, tail) = field[first..].split_at_mut(top[0].len());
+            let mut factors = [0.0; PANEL];
+            for k in 0..head.len() {
+                factors[k] = dual[first + k];
+                for i in k..head.len() {
+                    head[i] += factors[k] * top[k][i];
+                }
+            }
+            if !tail.is_empty() {
+                tile::add_multiples(self.arch, below, [factors], [tail]);
+            }
+            self.backward(first, array::from_mut(&mut dual));
         }
         Draw { dual, field, square }
     }

@@ -11,8 +11,8 @@ use crate::simd::entry::Entry;
 /// Number of independent sums, which hide the latency of an addition.
 const SUMS: usize = 4;
 
-/// An inner product, plain or compensated.
-struct Dot<'a, E, const COMPENSATED: bool>(&'a [E], &'a [f64]);
+/// The inner products of one vector with V others, plain or compensated.
+struct Dots<'a, E, const COMPENSATED: bool, const V: usize>(&'a [E], [&'a [f64]; V]);
 
 /// Sums of products, one per lane, with their rounding errors.
 #[derive(Clone, Copy)]
@@ -46,65 +46,84 @@ impl<S: Simd> Sum<S> {
     }
 }
 
-impl<E: Entry, const COMPENSATED: bool> WithSimd for Dot<'_, E, COMPENSATED> {
-    type Output = f64;
+impl<E: Entry, const COMPENSATED: bool, const V: usize> WithSimd for Dots<'_, E, COMPENSATED, V> {
+    type Output = [f64; V];
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        let a = self.0;
-        let (b_vectors, b_rest) = S::as_simd_f64s(self.1);
-        let (a_vectors, a_rest) = a.split_at(b_vectors.len() * S::F64_LANES);
+    fn with_simd<S: Simd>(self, simd: S) -> [f64; V] {
+        let n = self.0.len();
+        let (a_vectors, a_rest) = self.0.split_at(n - n % S::F64_LANES);
+        let b = self.1.map(|b| S::as_simd_f64s(&b[..n]));
         let zero = simd.splat_f64s(0.0);
-        let mut sums = [Sum::<S> { high: zero, low: zero }; SUMS];
-        let (b_blocks, b_single) = b_vectors.as_chunks::<SUMS>();
+        let mut sums = [[Sum::<S> { high: zero, low: zero }; SUMS]; V];
         let width = SUMS * S::F64_LANES;
-        let (a_blocks, a_single) = a_vectors.split_at(b_blocks.len() * width);
-        for (a, b) in a_blocks.chunks_exact(width).zip(b_blocks) {
+        let blocks = n / width;
+        let (a_blocks, a_single) = a_vectors.split_at(blocks * width);
+        let b_blocks = b.map(|(vectors, _)| &vectors.as_chunks::<SUMS>().0[..blocks]);
+        for (block, a) in a_blocks.chunks_exact(width).enumerate() {
             for k in 0..SUMS {
                 let a = E::load(simd, &a[k * S::F64_LANES..]);
-                sums[k].add_product::<COMPENSATED>(simd, a, b[k]);
+                for v in 0..V {
+                    sums[v][k].add_product::<COMPENSATED>(simd, a, b_blocks[v][block][k]);
+                }
             }
         }
-        for (k, (a, b)) in a_single.chunks_exact(S::F64_LANES).zip(b_single).enumerate() {
-            sums[k].add_product::<COMPENSATED>(simd, E::load(simd, a), *b);
+        for (k, a) in a_single.chunks_exact(S::F64_LANES).enumerate() {
+            let a = E::load(simd, a);
+            for v in 0..V {
+                let b = b[v].0[blocks * SUMS + k];
+                sums[v][k].add_product::<COMPENSATED>(simd, a, b);
+            }
         }
         if !a_rest.is_empty() {
-            let (a, b) = (E::load_partial(simd, a_rest), simd.partial_load_f64s(b_rest));
-            sums[0].add_product::<COMPENSATED>(simd, a, b);
-        }
-        let [mut total, others @ ..] = sums;
-        for other in others {
-            if COMPENSATED {
-                total.add(simd, other.high);
-                total.low = simd.add_f64s(total.low, other.low);
-            } else {
-                total.high = simd.add_f64s(total.high, other.high);
+            let a = E::load_partial(simd, a_rest);
+            for v in 0..V {
+                let b = simd.partial_load_f64s(b[v].1);
+                sums[v][0].add_product::<COMPENSATED>(simd, a, b);
             }
         }
-        if !COMPENSATED {
-            return simd.reduce_sum_f64s(total.high);
-        }
-        let (mut high, mut low) = (0.0, simd.reduce_sum_f64s(total.low));
-        for x in pulp::bytemuck::cast_slice::<_, f64>(std::slice::from_ref(&total.high)) {
-            let sum = high + x;
-            let part = sum - high;
-            low += (high - (sum - part)) + (x - part);
-            high = sum;
-        }
-        high + low
+        sums.map(
+            #[inline(always)]
+            |sums| total::<S, COMPENSATED>(simd, sums),
+        )
     }
+}
+
+/// Returns the sum over all lanes of all sums.
+#[inline(always)]
+fn total<S: Simd, const COMPENSATED: bool>(simd: S, sums: [Sum<S>; SUMS]) -> f64 {
+    let [mut total, others @ ..] = sums;
+    for other in others {
+        if COMPENSATED {
+            total.add(simd, other.high);
+            total.low = simd.add_f64s(total.low, other.low);
+        } else {
+            total.high = simd.add_f64s(total.high, other.high);
+        }
+    }
+    if !COMPENSATED {
+        return simd.reduce_sum_f64s(total.high);
+    }
+    let (mut high, mut low) = (0.0, simd.reduce_sum_f64s(total.low));
+    for x in pulp::bytemuck::cast_slice::<_, f64>(std::slice::from_ref(&total.high)) {
+        let sum = high + x;
+        let part = sum - high;
+        low += (high - (sum - part)) + (x - part);
+        high = sum;
+    }
+    high + low
 }
 
 /// Returns the inner product of two vectors of the same length.
 pub(crate) fn dot<E: Entry>(arch: Arch, a: &[E], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
-    arch.dispatch(Dot::<E, false>(a, b))
+    arch.dispatch(Dots::<E, false, 1>(a, [b]))[0]
 }
 
 /// Returns the inner product as if summed in twice the working precision and then rounded (Ogita, Rump and Oishi, 2005).
 pub(crate) fn dot_compensated<E: Entry>(arch: Arch, a: &[E], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
-    arch.dispatch(Dot::<E, true>(a, b))
+    arch.dispatch(Dots::<E, true, 1>(a, [b]))[0]
 }
 
 /// Precision of the sum in an inner product.
@@ -126,6 +145,20 @@ impl Precision {
             Self::Plain => dot,
             Self::Compensated => dot_compensated,
         }
+    }
+}
+
+/// Returns the inner products of one vector with V others, which it is read once for. Each has the bits of one alone.
+pub(crate) fn dots<E: Entry, const V: usize>(
+    arch: Arch,
+    a: &[E],
+    b: [&[f64]; V],
+    precision: Precision,
+) -> [f64; V] {
+    assert!(b.iter().all(|b| b.len() == a.len()));
+    match precision {
+        Precision::Plain => arch.dispatch(Dots::<E, false, V>(a, b)),
+        Precision::Compensated => arch.dispatch(Dots::<E, true, V>(a, b)),
     }
 }
 
@@ -200,6 +233,9 @@ mod tests {
                 prop_assert!((product - plain).abs() < 1e-12);
                 let of_singles = precision.product()(Arch::new(), &singles, &b);
                 prop_assert_eq!(product.to_bits(), of_singles.to_bits());
+                let [first, second] = dots(Arch::new(), &singles, [&a, &b], precision);
+                let square = precision.product()(Arch::new(), &a, &a);
+                prop_assert_eq!([first.to_bits(), second.to_bits()], [square.to_bits(), product.to_bits()]);
             }
         }
 

@@ -5,6 +5,7 @@ mod entry;
 mod largest;
 pub mod pass;
 pub(crate) mod special;
+pub(crate) mod tile;
 
 pub use dot::Precision;
 pub(crate) use dot::Product;
