@@ -30,6 +30,8 @@ pub(super) fn suffices(records: &[&Recorder], n: usize) -> bool {
     let least = MIN_SIZE.min(0.5 * all).max(MIN_SHARE * all);
     let step = n.div_ceil(R_HAT_DRAWS);
     let most = r_hat_limit(t, least);
+    let scores = |n: usize| normal_scores(2 * t * (n / 2));
+    let (thin_scores, scores) = (scores(n.div_ceil(step)), scores(n));
     let functionals: Vec<&[f64]> = records.iter().map(|record| record.last(n).1).collect();
     let q = functionals[0].len() / n;
     (0..q).all(|k| {
@@ -39,7 +41,8 @@ pub(super) fn suffices(records: &[&Recorder], n: usize) -> bool {
         [Some(values), square].into_iter().flatten().all(|draws| {
             let (low, high) = draws.range();
             // Nothing can be said about a constant.
-            low >= high || (draws.thinned(step).r_hat() <= most && draws.ess() >= least)
+            low >= high
+                || (draws.thinned(step).r_hat(&thin_scores) <= most && draws.ess(&scores) >= least)
         })
     })
 }
@@ -52,6 +55,16 @@ fn r_hat_limit(t: usize, n: f64) -> f64 {
     let spread = 2.0 / (9.0 * (halves - 1.0));
     let ratio = (1.0 - spread + RARE * spread.sqrt()).powi(3);
     MAX_R_HAT.max((1.0 + (ratio - 1.0) * halves / n).sqrt())
+}
+
+/// Returns the normal score of a rank, from 1 to n.
+fn normal_score(rank: f64, n: usize) -> f64 {
+    normal_quantile((rank - 0.375) / (n as f64 + 0.25))
+}
+
+/// Returns the normal scores of the ranks 1 to n. They are the same for all quantities, and take longer than the ranks.
+fn normal_scores(n: usize) -> Vec<f64> {
+    (1..=n).map(|rank| normal_score(rank as f64, n)).collect()
 }
 
 /// Draws of one quantity, a list for each trajectory or half of one.
@@ -99,8 +112,9 @@ impl Draws {
         f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2])
     }
 
-    /// Replaces all values by the normal scores of their ranks, equal ones by that of their mean rank.
-    fn scores(&self) -> Self {
+    /// Replaces all n values by the normal scores of their ranks, equal ones by that of their mean rank. `of_ranks` are
+    /// [`normal_scores`] of n.
+    fn scores(&self, of_ranks: &[f64]) -> Self {
         let width = self.0[0].len();
         let values: Vec<f64> = self.all().collect();
         let n = values.len();
@@ -111,8 +125,10 @@ impl Draws {
         while first < n {
             let same = order[first..].iter().take_while(|&&i| values[i] <= values[order[first]]);
             let end = first + same.count().max(1);
-            let rank = 0.5 * (first + end + 1) as f64;
-            let score = normal_quantile((rank - 0.375) / (n as f64 + 0.25));
+            let score = match end - first {
+                1 => of_ranks[first],
+                _ => normal_score(0.5 * (first + end + 1) as f64, n),
+            };
             order[first..end].iter().for_each(|&i| scores[i] = score);
             first = end;
         }
@@ -120,10 +136,13 @@ impl Draws {
     }
 
     /// Returns the rank-normalized split R-hat, also of the distances from the median.
-    fn r_hat(&self) -> f64 {
+    fn r_hat(&self, of_ranks: &[f64]) -> f64 {
         let halves = self.halves();
         let median = halves.median();
-        halves.scores().plain_r_hat().max(halves.map(|x| (x - median).abs()).scores().plain_r_hat())
+        let distances = halves.map(|x| (x - median).abs());
+        let [location, spread] =
+            [halves, distances].map(|draws| draws.scores(of_ranks).plain_r_hat());
+        location.max(spread)
     }
 
     fn plain_r_hat(&self) -> f64 {
@@ -134,8 +153,8 @@ impl Draws {
     }
 
     /// Returns the bulk effective sample size, by the initial monotone sequence (Geyer, 1992) of the autocovariances.
-    fn ess(&self) -> f64 {
-        let mut chains = self.halves().scores().0;
+    fn ess(&self, of_ranks: &[f64]) -> f64 {
+        let mut chains = self.halves().scores(of_ranks).0;
         let n = chains[0].len();
         let means: Vec<f64> = chains.iter().map(|chain| mean(chain)).collect();
         for (chain, mean) in chains.iter_mut().zip(&means) {
@@ -277,8 +296,9 @@ mod tests {
             (waves(0.8), 1.093_297_828_827_604_3, 37.289_163_536_414_37),
             (waves(0.8).map(|x| (2.0 * x).round()), 1.082_092_389_006_854_1, 47.230_242_267_770_57),
         ] {
-            assert_relative_eq!(draws.r_hat(), r_hat, max_relative = 1e-9);
-            assert_relative_eq!(draws.ess(), ess, max_relative = 1e-9);
+            let scores = normal_scores(draws.halves().all().count());
+            assert_relative_eq!(draws.r_hat(&scores), r_hat, max_relative = 1e-9);
+            assert_relative_eq!(draws.ess(&scores), ess, max_relative = 1e-9);
         }
     }
 
