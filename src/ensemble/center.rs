@@ -70,10 +70,10 @@ pub(crate) fn join_pairs(batches: &mut Vec<Batch>) {
 /// Replaces the integrals of all batches with densities by those of conditional means.
 pub(crate) fn smooth(
     smoother: &Smoother<'_>,
-    batches: &mut [Batch],
+    batches: &mut [&mut Batch],
     control: &Control,
 ) -> Result<()> {
-    let rough: Vec<&mut Batch> = batches.iter_mut().filter(|b| b.densities.is_some()).collect();
+    let rough: Vec<_> = batches.iter_mut().filter(|b| b.densities.is_some()).collect();
     let mut moves: Vec<Vec<f64>> = rough
         .iter()
         .map(|batch| smoother.step(&batch.integral, batch.densities.as_deref().unwrap_or_default()))
@@ -87,9 +87,13 @@ pub(crate) fn smooth(
 }
 
 /// Computes the plane coordinates of all batches that lack them, in one sweep through the matrix.
-pub(crate) fn fill_fields(gram: &Gram<'_>, batches: &mut [Batch], control: &Control) -> Result<()> {
+pub(crate) fn fill_fields(
+    gram: &Gram<'_>,
+    batches: &mut [&mut Batch],
+    control: &Control,
+) -> Result<()> {
     let m = gram.len();
-    let missing: Vec<&mut Batch> = batches.iter_mut().filter(|b| b.field.is_none()).collect();
+    let missing: Vec<_> = batches.iter_mut().filter(|b| b.field.is_none()).collect();
     let mut fields = vec![vec![0.0; m]; missing.len()];
     {
         let duals: Vec<&[f64]> = missing.iter().map(|b| b.integral.as_slice()).collect();

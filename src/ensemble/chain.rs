@@ -222,14 +222,6 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         }
     }
 
-    /// Prepares the averages of the pieces for the center.
-    pub(super) fn prepare(&mut self, control: &Control) -> Result<()> {
-        if let Some(densities) = &self.densities {
-            center::smooth(densities.smoother(), &mut self.batches, control)?;
-        }
-        center::fill_fields(self.trajectory.space().gram(), &mut self.batches, control)
-    }
-
     /// Restores a chain from its stored form.
     pub(super) fn restored(
         space: &'s VersionSpace<'s>,
@@ -278,12 +270,28 @@ pub(super) fn totals<D: Dynamics>(chains: &[Chain<'_, D>]) -> (f64, u64) {
     })
 }
 
+/// Prepares the averages of the pieces of several trajectories for the center, in one pass over the matrix and two over the
+/// factor. The bits do not depend on which trajectories are together.
+pub(super) fn prepare<D: Dynamics>(chains: &mut [Chain<'_, D>], control: &Control) -> Result<()> {
+    let Some(first) = chains.first() else { return Ok(()) };
+    let gram = first.trajectory.space().gram();
+    let smoother = first.densities.as_ref().map(|densities| Arc::clone(densities.smoother()));
+    let mut batches: Vec<&mut Batch> = chains.iter_mut().flat_map(|c| &mut c.batches).collect();
+    if let Some(smoother) = smoother {
+        center::smooth(&smoother, &mut batches, control)?;
+    }
+    center::fill_fields(gram, &mut batches, control)
+}
+
 /// Returns the center of all pieces so far.
 pub(super) fn estimate<D: Dynamics>(
     run: &Context<'_, '_>,
     chains: &mut [Chain<'_, D>],
 ) -> Result<Center> {
-    run.pool.each(chains, |_, chain| chain.prepare(run.control))?;
+    // As many groups as threads, since reading the matrix takes most of the time.
+    let mut groups: Vec<_> =
+        chains.chunks_mut(chains.len().div_ceil(run.pool.n_threads())).collect();
+    run.pool.each(&mut groups, |_, group| prepare(group, run.control))?;
     let lists: Vec<&[Batch]> = chains.iter().map(|chain| &*chain.batches).collect();
     Ok(center::center(run.space.gram(), &lists))
 }

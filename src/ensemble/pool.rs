@@ -40,6 +40,11 @@ impl WorkerPool {
         Ok(Self { pool: Some(pool), stop })
     }
 
+    /// Number of threads.
+    pub(crate) fn n_threads(&self) -> usize {
+        self.pool.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
+    }
+
     /// Checks that memory suffices for `n` trajectories with `vectors` vectors of m doubles each.
     pub(crate) fn check_memory(&self, n: usize, vectors: usize, m: usize) -> Result<()> {
         let threads = self.pool.as_ref().map_or(0, rayon::ThreadPool::current_num_threads);

@@ -147,7 +147,8 @@ impl Measurement {
             if control.is_out_of_time() && chains.iter().all(|chain| !chain.batches.is_empty()) {
                 return Ok(false);
             }
-            let prepare = settings.tol.is_some() && stage == self.stage;
+            // Here the pieces of all trajectories are prepared together.
+            let prepare = executor.is_some() && settings.tol.is_some() && stage == self.stage;
             step::take(run, chains, Step::Extend { stage, unit: self.unit, limit, prepare })?;
             let is_done = chains.iter().all(|chain| chain.has(stage));
             // Workers in other processes do not pause. A requested state is the one between two steps.

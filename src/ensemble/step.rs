@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::base::{Control, Error, Result, decode, encode, ensure, ensure_finite, incompatible};
-use crate::ensemble::chain::{Chain, ChainState, MOST_PIECES, Parts, Snapshot};
+use crate::ensemble::chain::{self, Chain, ChainState, MOST_PIECES, Parts, Snapshot};
 use crate::ensemble::conditional_means::{Densities, Smoother};
 use crate::ensemble::context::Context;
 use crate::linalg::Inverse;
@@ -102,7 +102,11 @@ impl<D: Dynamics> Chain<'_, D> {
             Step::Extend { stage, unit, limit, prepare } => {
                 self.extend(stage, unit, limit, control)?;
                 // A longer run replaces the piece that a limit cut short.
-                if prepare && !self.is_cut() { self.prepare(control) } else { Ok(()) }
+                if prepare && !self.is_cut() {
+                    chain::prepare(std::slice::from_mut(self), control)
+                } else {
+                    Ok(())
+                }
             }
         }
     }

@@ -62,13 +62,13 @@ pub(super) fn estimate<T: Send>(
 ) -> Result<Vec<Option<Center>>> {
     let gram = space.gram();
     pool.each(walkers, |_, walker| {
-        for batches in pieces(walker).batches.iter_mut().filter(|batches| !batches.is_empty()) {
-            if batches.len() > MOST_BATCHES {
-                center::join_pairs(batches);
-            }
-            center::fill_fields(gram, batches, control)?;
-        }
-        Ok(())
+        let layers = &mut pieces(walker).batches;
+        layers
+            .iter_mut()
+            .filter(|batches| batches.len() > MOST_BATCHES)
+            .for_each(center::join_pairs);
+        // One pass over the matrix for all layers.
+        center::fill_fields(gram, &mut layers.iter_mut().flatten().collect::<Vec<_>>(), control)
     })?;
     let pieces: Vec<&Pieces> = walkers.iter_mut().map(|walker| &*pieces(walker)).collect();
     let centers = range.iter().enumerate().map(|(layer, violated)| {
