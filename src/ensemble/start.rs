@@ -33,10 +33,16 @@ pub(super) fn start<'s>(run: &Context<'s, '_>) -> Result<Vec<Chain<'s>>> {
         }
         if let Some((smoother, middle)) = &middle {
             let position = smoother.typical(space, middle, &mut rng, control)?;
-            // Between walls that are very close, rounding may put the point outside.
-            if space.contains(&position)? {
-                return at(space, &position, rng, control).map(Trapped::Caught);
+            let tried = at(space, &position, rng, control);
+            control.check()?;
+            // Between walls that are very close, rounding may put the point outside or on one of them.
+            if let Ok(trajectory) = tried
+                && trajectory.violated() == 0
+                && trajectory.ball().f().iter().all(|&f| f != 0.0)
+            {
+                return Ok(Trapped::Caught(trajectory));
             }
+            rng = random::stream(settings.seed, i);
         }
         light_trap::trap(space, mirror, rng, control)
     })?;
