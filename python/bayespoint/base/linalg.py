@@ -30,9 +30,6 @@ _CERTAIN_PIVOT = 1e3
 """Smallest squared pivot of a matrix that is certainly not singular, relative to the diagonal
 entry, in units of the number of rows times the machine epsilon."""
 
-_INVERT_AT_ONCE = 2048
-"""Largest number of rows of a triangle that is inverted in one call, into a second one."""
-
 _STEP_WORK = 3e9
 """Multiplications between two checks for Ctrl-C: some hundredths of a second on one processor."""
 
@@ -84,13 +81,10 @@ class Factor:
     def inverse_diagonal(self, report: Report | None = None) -> Floats:
         """Return the (m,) diagonal of ``A^-1`` of an invertible matrix.
 
-        Takes m^3 / 3 operations, and memory for ``L^-1`` up to 2048 examples, beyond that for 256
-        of its columns, and then calls `report` for each block.
+        Takes m^3 / 3 operations, and memory for 256 columns of ``L^-1``. Calls `report` for each
+        block.
         """
         m = self.rank
-        if m <= _INVERT_AT_ONCE:
-            whole, _ = linalg.lapack.dtrtri(self.lower, lower=1)
-            return np.asarray(np.einsum("ij,ij->j", whole, whole))
         parts = list(validation.blocks(m, _BLOCK))
         with one_thread(beside_numpy=True):  # idle threads of SciPy's would disturb NumPy's
             corners = [

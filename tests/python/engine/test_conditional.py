@@ -23,11 +23,8 @@ def problem(m=150, softness=0.1, index=0):
     return VersionSpace(kernels.RBF(2.0)(X), y, softness=softness, offset=1.0)
 
 
-@pytest.mark.parametrize("in_blocks", [False, True])
 @pytest.mark.parametrize("m", [1, 7, 255, 256, 257, 600])
-def test_diagonal_of_the_inverse(m, in_blocks, monkeypatch):
-    if in_blocks:
-        monkeypatch.setattr(linalg, "_INVERT_AT_ONCE", 0)
+def test_diagonal_of_the_inverse(m):
     rng = np.random.default_rng(m)
     X = rng.normal(size=(m, 3))
     gram, softness = kernels.RBF(1.0)(X), rng.uniform(0.1, 1.0, m)
