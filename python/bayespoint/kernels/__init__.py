@@ -38,6 +38,7 @@ from bayespoint.kernels.functions import (
     diagonal as diagonal,
     evaluate as evaluate,
     is_reproducible as is_reproducible,
+    is_semidefinite as is_semidefinite,
     parameters as parameters,
     replace as replace,
     requires_vectors as requires_vectors,

@@ -595,14 +595,18 @@ class Posterior(Savable):
 
     def _blocks(self, X: Any) -> Iterator[tuple[slice, Floats]]:
         """Yield blocks of kernel values, offset included, between points and examples."""
-        m, first = len(self.example_softness), self.problems[0].draws
-        size = int(BLOCK_BYTES / (8 * (3 * m + 2 * math.prod(first.shape[:-1]))))
+        m, shape = len(self.example_softness), self.problems[0].result.draws.shape
+        size = int(BLOCK_BYTES / (8 * (3 * m + 2 * math.prod(shape[:-1]))))
         for rows in validation.blocks(count(X), max(1, size)):
             if isinstance(self.kernel, str):
                 k_star = X[rows]
             else:
                 k_star = kernels.evaluate(self.kernel, X[rows], self.inputs)
-            yield rows, k_star + self.offset
+            if self.offset:
+                # Only the arrays of our own kernels are certainly new ones.
+                own = not isinstance(self.kernel, str) and kernels.is_semidefinite(self.kernel)
+                k_star = np.add(k_star, self.offset, out=k_star if own else None)
+            yield rows, k_star
 
     def _values(
         self, X: Any, diag: ArrayLike | None, *, strict: bool = True, mixture: bool = False
