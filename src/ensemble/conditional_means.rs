@@ -42,6 +42,8 @@ const NEAR: f64 = 0.05;
 pub(crate) struct Smoother<'a> {
     pub inverse: Inverse<'a>,
     pub share: f64,
+    /// √Q_ii and its reciprocal, for each plane.
+    roots: Vec<[f64; 2]>,
     /// Distribution of the squared length of a Gaussian vector.
     square: ChiSquared<f64>,
 }
@@ -55,7 +57,8 @@ impl<'a> Smoother<'a> {
     pub(crate) fn with_share(inverse: Inverse<'a>, share: f64) -> Result<Self> {
         let square = ChiSquared::new(inverse.len() as f64)
             .map_err(|_| Error::invalid("factor", "no rows", "one row or more"))?;
-        Ok(Self { inverse, share, square })
+        let roots = inverse.diagonal().map(|q| [q.sqrt(), q.sqrt().recip()]).collect();
+        Ok(Self { inverse, share, roots, square })
     }
 
     /// Returns the change `s D⁻¹ (r - c)` of the plane coordinates of an integral of positions, with dual coefficients c, when it
@@ -77,10 +80,10 @@ impl<'a> Smoother<'a> {
         let mut field = vec![0.0; inverse.len()];
         let mut dual = field.clone();
         for _ in 0..MOST_MOVES {
-            let walls = space.labels().iter().zip(&field).zip(&dual).zip(inverse.diagonal());
+            let walls = space.labels().iter().zip(&field).zip(&dual).zip(&self.roots);
             let densities: Vec<f64> = walls
-                .map(|(((&label, f), c), q)| {
-                    wall_density(label, [*f, *c, q], 1.0, mirror.of(label))
+                .map(|(((&label, f), c), root)| {
+                    wall_density(label, [*f, *c], *root, 1.0, mirror.of(label))
                 })
                 .collect();
             let step = self.step(&dual, &densities);
@@ -154,10 +157,10 @@ impl<'a> Densities<'a> {
         let dual = ball.position(0.0);
         let violated = space.violated_walls(ball.f());
         let walls = space.labels().iter().zip(ball.f()).zip(&dual);
-        let walls = walls.zip(self.smoother.inverse.diagonal()).zip(&mut self.sums.sum);
-        for (i, ((((&label, f), c), q), sum)) in walls.enumerate() {
+        let walls = walls.zip(&self.smoother.roots).zip(&mut self.sums.sum);
+        for (i, ((((&label, f), c), root), sum)) in walls.enumerate() {
             let transparency = space.own_transparency(i, *f, &violated, self.mirror);
-            *sum += wall_density(label, [*f, *c, q], length, transparency);
+            *sum += wall_density(label, [*f, *c], *root, length, transparency);
         }
         self.sums.count += 1.0;
     }
@@ -192,11 +195,18 @@ impl<'a> Densities<'a> {
     }
 }
 
-/// Returns the density r at the wall of a plane with coordinate f, dual coefficient c and Q_ii = q, of a unit vector times
-/// `length`.
-fn wall_density(label: i8, [f, c, q]: [f64; 3], length: f64, transparency: f64) -> f64 {
-    let (y, root) = (f64::from(label), q.sqrt());
-    let z = y * length * (f * root - c / root);
+/// Returns the density r at the wall of a plane with coordinate f and dual coefficient c, of a unit vector times `length`.
+/// `root` are √Q_ii and its reciprocal.
+#[inline]
+fn wall_density(
+    label: i8,
+    [f, c]: [f64; 2],
+    [root, reciprocal]: [f64; 2],
+    length: f64,
+    transparency: f64,
+) -> f64 {
+    let y = f64::from(label);
+    let z = y * length * (f * root - c * reciprocal);
     y * root * density(z, transparency)
 }
 

@@ -22,8 +22,14 @@ const TABLE_TO: f64 = 8.0;
 const PER_UNIT: f64 = 64.0;
 const TABLE_STEPS: u32 = 1_024;
 
-static HAZARDS: LazyLock<Vec<f64>> = LazyLock::new(|| {
-    (0..=TABLE_STEPS).map(|k| hazard_plain(f64::from(k) / PER_UNIT - TABLE_TO)).collect()
+/// The hazard function and its derivative times the step.
+static HAZARDS: LazyLock<Vec<[f64; 2]>> = LazyLock::new(|| {
+    let entry = |k| {
+        let z = f64::from(k) / PER_UNIT - TABLE_TO;
+        let hazard = hazard_plain(z);
+        [hazard, -hazard * (z + hazard) / PER_UNIT]
+    };
+    (0..=TABLE_STEPS).map(entry).collect()
 });
 
 /// Returns `h(z) = N(z) / Φ(z)` to at least six digits: cubic Hermite interpolation in a table, with the derivative `-h (z + h)`.
@@ -36,10 +42,7 @@ pub(crate) fn hazard(z: f64) -> f64 {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the table")]
     let k = place as usize;
     let t = place - k as f64;
-    let left = z - t / PER_UNIT;
-    let (a, b) = (HAZARDS[k], HAZARDS[k + 1]);
-    let slope_a = -a * (left + a) / PER_UNIT;
-    let slope_b = -b * (left + 1.0 / PER_UNIT + b) / PER_UNIT;
+    let ([a, slope_a], [b, slope_b]) = (HAZARDS[k], HAZARDS[k + 1]);
     let (rise, u) = (b - a, 1.0 - t);
     a + t * (rise + u * (u * (slope_a - rise) - t * (slope_b - rise)))
 }
