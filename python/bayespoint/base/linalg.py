@@ -22,9 +22,10 @@ from bayespoint.base.validation import Floats
 Report: TypeAlias = "Callable[[float], object]"
 """Called with the share of the work that is done, in (0, 1]."""
 
-ONE_THREAD_ROWS = 1500
+ONE_THREAD_ROWS = 2500
 """Largest number of examples for which BLAS gets one thread. Idle ones spin for some hundredths of
-a second after each call, on processors that the trajectories need."""
+a second after each call, on processors that the trajectories need. Where another program runs too,
+they wait for one another: two threads then took twice as long as one for fits of 2000 examples."""
 
 _CERTAIN_PIVOT = 1e3
 """Smallest squared pivot of a matrix that is certainly not singular, relative to the diagonal
