@@ -113,7 +113,7 @@ class Constant(Base):
         return KernelGradient({"value": gram.copy})
 
     def weighted_slopes(
-        self, X: Floats, gram: Floats, by_gram: Floats
+        self, X: Floats, gram: Floats, by_gram: Floats, Y: Floats | None = None
     ) -> tuple[Mapping[str, float], Floats]:
         return {"value": float(np.vdot(by_gram, gram))}, np.zeros(X.shape[1])
 
@@ -204,23 +204,25 @@ class Sum(CompositeKernel):
 
     _operation = np.add
 
-    def slopes(self, X: Inputs, gram: Floats, by_gram: Floats) -> Mapping[str, float]:
+    def slopes(
+        self, X: Inputs, gram: Floats, by_gram: Floats, Y: Inputs | None = None
+    ) -> Mapping[str, float]:
         return {
             f"{k}.{name}": slope
             for k, part in enumerate(self.parts)
-            for name, slope in slopes(part, X, evaluate(part, X), by_gram).items()
+            for name, slope in slopes(part, X, evaluate(part, X, Y), by_gram, Y).items()
         }
 
     def weighted_slopes(
-        self, X: Floats, gram: Floats, by_gram: Floats
+        self, X: Floats, gram: Floats, by_gram: Floats, Y: Floats | None = None
     ) -> tuple[Mapping[str, float], Floats] | None:
         known: dict[str, float] = {}
         total = np.zeros(X.shape[1])
         rest = gram
         for k, part in reversed(list(enumerate(self.parts))):
-            own = evaluate(part, X) if k else rest
+            own = evaluate(part, X, Y) if k else rest
             rest = rest - own if k else rest
-            found = weighted_slopes(part, X, own, by_gram)
+            found = weighted_slopes(part, X, own, by_gram, Y)
             if found is None:
                 return None
             known |= {f"{k}.{name}": slope for name, slope in found[0].items()}
@@ -335,17 +337,19 @@ class Scaled(WrappedKernel):
         inner = deferred(gradient, lambda derivative: factor * derivative, "kernel.")
         return KernelGradient({"factor": gram.copy, **inner})
 
-    def slopes(self, X: Inputs, gram: Floats, by_gram: Floats) -> Mapping[str, float]:
+    def slopes(
+        self, X: Inputs, gram: Floats, by_gram: Floats, Y: Inputs | None = None
+    ) -> Mapping[str, float]:
         factor = given(self, "factor")
-        inner = slopes(self.kernel, X, gram / factor, factor * by_gram)
+        inner = slopes(self.kernel, X, gram / factor, factor * by_gram, Y)
         own = {"factor": float(np.vdot(by_gram, gram))}
         return own | {f"kernel.{name}": slope for name, slope in inner.items()}
 
     def weighted_slopes(
-        self, X: Floats, gram: Floats, by_gram: Floats
+        self, X: Floats, gram: Floats, by_gram: Floats, Y: Floats | None = None
     ) -> tuple[Mapping[str, float], Floats] | None:
         factor = given(self, "factor")
-        found = weighted_slopes(self.kernel, X, gram / factor, factor * by_gram)
+        found = weighted_slopes(self.kernel, X, gram / factor, factor * by_gram, Y)
         if found is None:
             return None
         known = {f"kernel.{name}": slope for name, slope in found[0].items()}

@@ -105,34 +105,43 @@ class KernelObject:
         """
         return {}
 
-    def slopes(self, X: Inputs, gram: Floats, by_gram: Floats) -> Mapping[str, float]:
+    def slopes(
+        self, X: Inputs, gram: Floats, by_gram: Floats, Y: Inputs | None = None
+    ) -> Mapping[str, float]:
         """Return the derivatives of a function of the kernel matrix with respect to log parameters.
 
         Parameters
         ----------
         X : array of shape (n, n_features), or a sequence of n examples
             Inputs.
-        gram : ndarray of shape (n, n)
-            The matrix ``k(X)``.
-        by_gram : ndarray of shape (n, n)
-            Derivatives of the function with respect to the entries of the matrix, symmetric.
+        gram : ndarray of shape (n, n')
+            The matrix ``k(X, Y)``.
+        by_gram : ndarray of shape (n, n')
+            Derivatives of the function with respect to the entries of the matrix; symmetric for
+            ``Y=None``.
+        Y : array of shape (n', n_features), default=None
+            Other inputs. None: `X`.
 
         Returns
         -------
         mapping of str to float
-            ``sum(by_gram * derivative)`` for each of `derivatives`.
+            ``sum(by_gram * derivative)`` for each of `derivatives`. With `Y` kernels may know fewer
+            of them.
         """
+        if Y is not None:
+            found = self.weighted_slopes(X, gram, by_gram, Y)
+            return {} if found is None else found[0]
         known = self.derivatives(X, gram) if callable(self.derivatives) else {}
         return {name: float(np.vdot(by_gram, known[name])) for name in known}
 
     def weighted_slopes(
-        self, X: Floats, gram: Floats, by_gram: Floats
+        self, X: Floats, gram: Floats, by_gram: Floats, Y: Floats | None = None
     ) -> tuple[Mapping[str, float], Floats] | None:
         """Return `slopes`, and those with respect to the logarithms of weights of the features.
 
         Parameters
         ----------
-        X, gram, by_gram
+        X, gram, by_gram, Y
             As for `slopes`.
 
         Returns

@@ -38,9 +38,9 @@ class Linear(Base):
         return squares(vectors("X", X))
 
     def weighted_slopes(
-        self, X: Floats, gram: Floats, by_gram: Floats
+        self, X: Floats, gram: Floats, by_gram: Floats, Y: Floats | None = None
     ) -> tuple[Mapping[str, float], Floats]:
-        return {}, 2 * np.einsum("ij,ij->j", X, by_gram @ X)
+        return {}, 2 * np.einsum("ij,ij->j", X, by_gram @ (X if Y is None else Y))
 
 
 @dataclass(frozen=True, repr=False)

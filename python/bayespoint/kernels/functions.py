@@ -42,20 +42,24 @@ def derivatives(kernel: object, X: Inputs, gram: Floats) -> Mapping[str, Floats]
     return known(X, gram) if callable(known) else {}
 
 
-def slopes(kernel: object, X: Inputs, gram: Floats, by_gram: Floats) -> Mapping[str, float]:
+def slopes(
+    kernel: object, X: Inputs, gram: Floats, by_gram: Floats, Y: Inputs | None = None
+) -> Mapping[str, float]:
     """Return ``sum(by_gram * derivative)`` for each of the known derivatives."""
     if isinstance(kernel, KernelObject):
-        return kernel.slopes(X, gram, by_gram)
+        return kernel.slopes(X, gram, by_gram, Y)
+    if Y is not None:
+        return {}
     known = derivatives(kernel, X, gram)
     return {name: float(np.vdot(by_gram, known[name])) for name in known}
 
 
 def weighted_slopes(
-    kernel: object, X: Floats, gram: Floats, by_gram: Floats
+    kernel: object, X: Floats, gram: Floats, by_gram: Floats, Y: Floats | None = None
 ) -> tuple[Mapping[str, float], Floats] | None:
     """Return a kernel's `weighted_slopes`; None if it does not know them."""
     if isinstance(kernel, KernelObject):
-        return kernel.weighted_slopes(X, gram, by_gram)
+        return kernel.weighted_slopes(X, gram, by_gram, Y)
     return None
 
 

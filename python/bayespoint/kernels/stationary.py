@@ -156,20 +156,26 @@ class _Stationary(Base):
         )
 
     def weighted_slopes(
-        self, X: Floats, gram: Floats, by_gram: Floats
+        self, X: Floats, gram: Floats, by_gram: Floats, Y: Floats | None = None
     ) -> tuple[Mapping[str, float], Floats]:
-        units = divided(X, units_of(given(self, "sigma"), X))
-        each = self._feature_slopes(X, units, gram, by_gram)
+        scales = units_of(given(self, "sigma"), X)
+        others = None if Y is None else divided(Y, scales)
+        each = self._feature_slopes(divided(X, scales), others, by_gram, self._radial(X, gram, Y))
         if isinstance(self.sigma, tuple):
             return {f"sigma[{k}]": -float(slope) for k, slope in enumerate(each)}, each
         return {"sigma": -float(each.sum())}, each
 
-    def _feature_slopes(self, X: Floats, units: Floats, gram: Floats, by_gram: Floats) -> Floats:
-        """Return the derivatives by log weights of the features; `units` are X / sigma."""
-        radial = by_gram * self._radial(X, gram)
-        units = units - units.mean(axis=0)  # which changes no difference, but rounding errors
-        products = np.einsum("ij,ij->j", units, radial @ units)
-        slopes: Floats = 2 * (products - (units * units).T @ radial.sum(axis=1))
+    def _feature_slopes(
+        self, X: Floats, Y: Floats | None, by_gram: Floats, radial: Floats
+    ) -> Floats:
+        """Return the derivatives by log weights of the features, for inputs divided by sigma."""
+        weights = by_gram * radial
+        origin = X.mean(axis=0)  # which changes no difference, but rounding errors
+        left = X - origin
+        right = left if Y is None else Y - origin
+        slopes: Floats = 2 * np.einsum("ij,ij->j", left, weights @ right)
+        slopes -= (left * left).T @ weights.sum(axis=1)
+        slopes -= (right * right).T @ weights.sum(axis=0)
         return slopes
 
     def _in_units(self, X: Any, units: Floats, names: str) -> tuple[Any, Floats]:
@@ -195,10 +201,10 @@ class _Stationary(Base):
     def _feature_derivative(self, X: Floats, gram: Floats, differences: Floats) -> Floats:
         """Return dK / d ln(sigma_k) from the (m, m) differences (x_k - x'_k) / sigma_k."""
         differences *= differences
-        differences *= self._radial(X, gram)
+        differences *= self._radial(X, gram, None)
         return differences
 
-    def _radial(self, X: Floats, gram: Floats) -> Floats:
+    def _radial(self, X: Floats, gram: Floats, Y: Floats | None) -> Floats:
         """Return -2 dk / d(r^2), r the distance in units of the length scale."""
         raise NotImplementedError
 
@@ -266,7 +272,7 @@ class RBF(_Stationary):
         derivative *= -2.0
         return derivative
 
-    def _radial(self, X: Floats, gram: Floats) -> Floats:
+    def _radial(self, X: Floats, gram: Floats, Y: Floats | None) -> Floats:
         return gram
 
 
@@ -339,11 +345,17 @@ class Laplacian(_Distances):
     def _typical(self, d: int) -> float:
         return math.sqrt(d)
 
-    def _feature_slopes(self, X: Floats, units: Floats, gram: Floats, by_gram: Floats) -> Floats:
-        weights = by_gram * gram
+    def _radial(self, X: Floats, gram: Floats, Y: Floats | None) -> Floats:
+        return gram  # by differences, not by squared distances
+
+    def _feature_slopes(
+        self, X: Floats, Y: Floats | None, by_gram: Floats, radial: Floats
+    ) -> Floats:
+        weights = by_gram * radial
+        right = X if Y is None else Y
         slopes, differences = np.empty(X.shape[1]), np.empty_like(weights)
-        for k, values in enumerate(np.ascontiguousarray(units.T)):
-            np.subtract(values[:, None], values, out=differences)
+        for k, (left, values) in enumerate(zip(X.T.copy(), right.T.copy(), strict=True)):
+            np.subtract(left[:, None], values, out=differences)
             np.abs(differences, out=differences)
             slopes[k] = -np.vdot(weights, differences)
         return slopes
@@ -390,8 +402,8 @@ class Matern(_Distances):
         distances = self._distances(X)
         return self._decay(distances) * distances**2
 
-    def _radial(self, X: Floats, gram: Floats) -> Floats:
-        return self._decay(self._distances(X))
+    def _radial(self, X: Floats, gram: Floats, Y: Floats | None) -> Floats:
+        return self._decay(self._distances(X, Y))
 
     def _decay(self, distances: Floats) -> Floats:
         """Return ``-dk/dr / r``; 0 at r = 0, where it is multiplied by 0."""
@@ -456,20 +468,20 @@ class RationalQuadratic(_Distances):
         distances = self._distances(X)
         return gram * distances / (1 + distances / (2 * alpha))
 
-    def _radial(self, X: Floats, gram: Floats) -> Floats:
+    def _radial(self, X: Floats, gram: Floats, Y: Floats | None) -> Floats:
         alpha: float = given(self, "alpha")
-        return gram / (1 + self._distances(X) / (2 * alpha))
+        return gram / (1 + self._distances(X, Y) / (2 * alpha))
 
     def weighted_slopes(
-        self, X: Floats, gram: Floats, by_gram: Floats
+        self, X: Floats, gram: Floats, by_gram: Floats, Y: Floats | None = None
     ) -> tuple[Mapping[str, float], Floats]:
-        known, each = super().weighted_slopes(X, gram, by_gram)
-        alpha = float(np.vdot(by_gram, self._exponent_derivative(X, gram)))
+        known, each = super().weighted_slopes(X, gram, by_gram, Y)
+        alpha = float(np.vdot(by_gram, self._exponent_derivative(X, gram, Y)))
         return {**known, "alpha": alpha}, each
 
-    def _exponent_derivative(self, X: Floats, gram: Floats) -> Floats:
+    def _exponent_derivative(self, X: Floats, gram: Floats, Y: Floats | None = None) -> Floats:
         alpha: float = given(self, "alpha")
-        ratio = self._distances(X) / (2 * alpha)
+        ratio = self._distances(X, Y) / (2 * alpha)
         return alpha * gram * (ratio / (1 + ratio) - np.log1p(ratio))
 
 

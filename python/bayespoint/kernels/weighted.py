@@ -113,17 +113,21 @@ class Weighted(WrappedKernel):
         """Return nothing: `slopes` has the derivatives for all weights at once."""
         return {}
 
-    def slopes(self, X: Floats, gram: Floats, by_gram: Floats) -> Mapping[str, float]:
-        found = self.weighted_slopes(X, gram, by_gram)
+    def slopes(
+        self, X: Floats, gram: Floats, by_gram: Floats, Y: Floats | None = None
+    ) -> Mapping[str, float]:
+        found = self.weighted_slopes(X, gram, by_gram, Y)
         if found is not None:
             return found[0]
-        inner = slopes(self.kernel, self._weighted(X), gram, by_gram)
+        others = None if Y is None else self._weighted(Y, "Y")
+        inner = slopes(self.kernel, self._weighted(X), gram, by_gram, others)
         return {f"kernel.{name}": slope for name, slope in inner.items()}
 
     def weighted_slopes(
-        self, X: Floats, gram: Floats, by_gram: Floats
+        self, X: Floats, gram: Floats, by_gram: Floats, Y: Floats | None = None
     ) -> tuple[Mapping[str, float], Floats] | None:
-        found = weighted_slopes(self.kernel, self._weighted(X), gram, by_gram)
+        others = None if Y is None else self._weighted(Y, "Y")
+        found = weighted_slopes(self.kernel, self._weighted(X), gram, by_gram, others)
         if found is None:
             return None
         inner, each = found
