@@ -21,6 +21,8 @@ __all__ = [
     "feasible_point",
     "largest_probabilities",
     "light_trap",
+    "likelihood_of_classes",
+    "likelihood_of_signs",
     "max_margin",
     "onion",
     "perceptron",
@@ -101,6 +103,12 @@ def feasible_point(
     problem: _Problem, *, method: str, seed: int, callback: _Callback
 ) -> _FeasiblePoint: ...
 def largest_probabilities(behind: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def likelihood_of_signs(
+    values: NDArray[Any], coefs: NDArray[np.float64], floors: NDArray[np.float64], span: float
+) -> NDArray[np.float64]: ...
+def likelihood_of_classes(
+    values: NDArray[Any], coefs: NDArray[np.float64], labels: NDArray[np.uint32], noise: float
+) -> NDArray[np.float64]: ...
 def light_trap(problem: _Problem, *, seed: int, callback: _Callback) -> _LightTrap: ...
 def max_margin(problem: _Problem, settings: object, *, callback: _Callback) -> _MaxMargin: ...
 def perceptron(

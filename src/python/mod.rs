@@ -6,6 +6,7 @@ mod arrays;
 mod call;
 mod errors;
 mod largest;
+mod likelihood;
 mod outcomes;
 mod points;
 mod remote;
@@ -34,6 +35,8 @@ mod _core {
     use super::errors::InfeasibleError;
     #[pymodule_export]
     use super::largest::largest_probabilities;
+    #[pymodule_export]
+    use super::likelihood::{likelihood_of_classes, likelihood_of_signs};
     #[pymodule_export]
     use super::points::{feasible_point, light_trap_one_way, max_margin_point, perceptron_path};
     #[pymodule_export]

@@ -18,6 +18,7 @@ use std::sync::LazyLock;
 
 use pulp::{Arch, Simd, WithSimd};
 
+use super::log_normal::ln_normal_cdf;
 use super::special::{hazard_plain, normal};
 
 /// Nodes of the integral, and the next larger number that fills vectors. The first node is [`FIRST`].
@@ -100,6 +101,21 @@ impl Largest {
         self.scratch.resize(near, AtNodes { below: [0.0; LANES], density: [0.0; LANES] });
         let scratch = &mut *self.scratch;
         self.arch.dispatch(Integrals { table: &TABLE, behind, p, scratch });
+    }
+}
+
+impl Largest {
+    /// Returns the log probability that value `own` is the largest; `p` is memory for the probabilities of all.
+    ///
+    /// Of a value that is so far behind that its probability is 0 in `probabilities`, it is that against the largest alone.
+    pub(crate) fn ln_probability(&mut self, behind: &[f64], own: usize, p: &mut [f64]) -> f64 {
+        let distance = behind[own];
+        if is_near(distance) {
+            self.probabilities(behind, p);
+            p[own].ln()
+        } else {
+            ln_normal_cdf(-distance * std::f64::consts::FRAC_1_SQRT_2)
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 pub(crate) mod dot;
 mod entry;
 mod largest;
+pub(crate) mod likelihood;
+mod log_normal;
 pub mod pass;
 pub(crate) mod special;
 pub(crate) mod tile;
