@@ -15,9 +15,10 @@ SOURCES = ROOT / "src"
 PYTHON = [
     ["_core"],
     ["base"],
-    ["kernels", "datasets"],
+    ["kernels", "datasets", "blocks"],
     ["results"],
     ["engine"],
+    ["landmarks"],
     ["posterior"],
     ["version_space", "dynamics", "tuning"],
     ["bounds"],

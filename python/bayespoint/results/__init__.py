@@ -5,5 +5,14 @@ from bayespoint.results.evidence import Estimate, Evidence
 from bayespoint.results.points import MaxMargin
 from bayespoint.results.relevance import FeatureRelevance
 from bayespoint.results.search import Search
+from bayespoint.results.slices import SliceResult
 
-__all__ = ["BilliardResult", "Estimate", "Evidence", "FeatureRelevance", "MaxMargin", "Search"]
+__all__ = [
+    "BilliardResult",
+    "Estimate",
+    "Evidence",
+    "FeatureRelevance",
+    "MaxMargin",
+    "Search",
+    "SliceResult",
+]

@@ -1,0 +1,126 @@
+"""Tables in blocks that need not fit into memory together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayespoint.base.io import check_path
+
+__all__ = ["Blocks", "parquet"]
+
+
+class Blocks:
+    """A table in blocks of rows, for :class:`BayesPointClassifier`.
+
+    A block is read when it is needed, and then dropped: in a fit a few times, or in each pass over
+    the data if their features do not fit into memory.
+
+    Parameters
+    ----------
+    blocks : sequence
+        The blocks: arrays, memory maps, sparse matrices, frames of pandas or polars, or functions
+        without arguments that return one of these. Each must be the same whenever it is read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint import BayesPointClassifier
+    >>> from bayespoint.blocks import Blocks
+    >>> rng = np.random.default_rng(0)
+    >>> X = [rng.normal(size=(300, 2)) for _ in range(4)]
+    >>> y = [block[:, 0] > block[:, 1] for block in X]
+    >>> model = BayesPointClassifier(random_state=0).fit(Blocks(X), Blocks(y))
+    >>> model.predict([[1.0, 0.0], [0.0, 1.0]])
+    array([ True, False])
+    """
+
+    def __init__(self, blocks: Sequence[Any]) -> None:
+        if isinstance(blocks, (str, bytes, np.ndarray)) or not isinstance(blocks, Sequence):
+            raise TypeError(f"blocks must be a sequence of blocks; got {type(blocks).__name__}")
+        if not blocks:
+            raise ValueError("blocks must hold at least one block; got none")
+        self.blocks = tuple(blocks)
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    def __repr__(self) -> str:
+        return f"<Blocks: {len(self)} blocks>"
+
+
+def parquet(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    columns: str | Sequence[str] | None = None,
+) -> Blocks:
+    """Return the row groups of Parquet files as blocks. Needs pyarrow.
+
+    Parameters
+    ----------
+    path : path-like or sequence of these
+        The files, which must have the same columns.
+    columns : str or sequence of str, default=None
+        Columns to read, in this order; one name gives blocks of shape (n,), for labels. None: all.
+
+    Returns
+    -------
+    Blocks
+        Arrays, one for each row group.
+
+    Raises
+    ------
+    ImportError
+        If pyarrow is not installed.
+    OSError
+        If a file cannot be read.
+    KeyError
+        If a file lacks a column.
+
+    Examples
+    --------
+    ``X, y = parquet("t.parquet", ["length", "width"]), parquet("t.parquet", "species")``
+    """
+    try:
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        raise ImportError(
+            "parquet needs pyarrow, which is not installed: run `pip install pyarrow`"
+        ) from error
+    paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+    found: list[Callable[[], Any]] = []
+    for one in paths:
+        check_path("path", one)
+        with ParquetFile(one) as file:
+            names = file.schema_arrow.names
+            wanted = names if columns is None else columns
+            missing = set([wanted] if isinstance(wanted, str) else wanted) - set(names)
+            if missing:
+                raise KeyError(f"{os.fspath(one)} has no column {sorted(missing)[0]!r}")
+            groups = range(file.num_row_groups)
+            chosen = wanted if isinstance(wanted, str) else tuple(wanted)
+            found += [_RowGroup(os.fspath(one), group, chosen) for group in groups]
+    return Blocks(found)
+
+
+@dataclass(frozen=True)
+class _RowGroup:
+    """Reads a row group of a Parquet file."""
+
+    path: str
+    group: int
+    columns: str | tuple[str, ...]
+
+    def __call__(self) -> NDArray[Any]:
+        from pyarrow.parquet import ParquetFile
+
+        single = isinstance(self.columns, str)
+        names = [self.columns] if single else list(self.columns)
+        with ParquetFile(self.path) as file:
+            table = file.read_row_group(self.group, columns=names)
+        arrays = [table.column(name).to_numpy() for name in names]
+        return arrays[0] if single else np.column_stack(arrays)

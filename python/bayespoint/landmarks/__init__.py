@@ -1,0 +1,1 @@
+"""Models of few dimensions for many examples, with landmarks in place of all kernel values."""

@@ -1,0 +1,171 @@
+"""Where the blocks of a fit lie and are worked on: threads of this process, or Dask.
+
+An executor applies a function to every block. What it keeps stays where the block is; sums are
+formed there too, always in the same order, so that results do not depend on the number of threads
+or workers. Functions are pure: Dask repeats them if a worker is lost.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any, Protocol
+
+from bayespoint.base.linalg import one_thread
+
+_BRANCHES = 8
+"""Number of results that Dask adds in one task."""
+
+
+class Executor(Protocol):
+    """Applies functions to blocks."""
+
+    def running(self) -> Any:
+        """Return a context manager around all other calls."""
+
+    def keep(
+        self, work: Callable[..., Any], *columns: Sequence[Any], common: Any = ()
+    ) -> list[Any]:
+        """Return the results ``work(*arguments of the block, *common)``, or what stands for them.
+
+        `columns` have an argument for each block: one given or one kept.
+        """
+
+    def defer(
+        self, work: Callable[..., Any], *columns: Sequence[Any], common: Any = ()
+    ) -> list[Any]:
+        """Return what stands for the results, which are computed anew at every use."""
+
+    def gather(
+        self, work: Callable[..., Any], *columns: Sequence[Any], common: Any = ()
+    ) -> list[Any]:
+        """Return the results themselves."""
+
+    def total(self, work: Callable[..., Any], *columns: Sequence[Any], common: Any = ()) -> Any:
+        """Return the sum of the results."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Deferred:
+    """A result that is computed at every use."""
+
+    work: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+    def __call__(self) -> Any:
+        return self.work(*(_value(one) for one in self.arguments))
+
+
+def _value(argument: Any) -> Any:
+    return argument() if isinstance(argument, _Deferred) else argument
+
+
+class Threads:
+    """Threads of this process, each with a block at a time and one thread of BLAS."""
+
+    def __init__(self, n_threads: int) -> None:
+        self.n_threads = n_threads
+        self._pool: ThreadPoolExecutor | None = None
+
+    @contextmanager
+    def running(self) -> Iterator[Threads]:
+        """Keep the threads for as long as the context."""
+        with one_thread():
+            if self.n_threads == 1:
+                yield self
+                return
+            self._pool = ThreadPoolExecutor(self.n_threads)
+            try:
+                yield self
+            finally:
+                # After Ctrl-C the tasks that have not begun are dropped.
+                self._pool.shutdown(cancel_futures=True)
+                self._pool = None
+
+    def keep(
+        self, work: Callable[..., Any], *columns: Sequence[Any], common: Any = ()
+    ) -> list[Any]:
+        """Return the results."""
+
+        def task(*arguments: Any) -> Any:
+            return work(*(_value(one) for one in arguments), *common)
+
+        if self._pool is None or len(columns[0]) == 1:
+            return list(map(task, *columns))
+        return list(self._pool.map(task, *columns))
+
+    gather = keep
+
+    def defer(
+        self, work: Callable[..., Any], *columns: Sequence[Any], common: Any = ()
+    ) -> list[Any]:
+        """Return objects that compute the results at every use."""
+        return [_Deferred(work, (*row, *common)) for row in zip(*columns, strict=True)]
+
+    def total(self, work: Callable[..., Any], *columns: Sequence[Any], common: Any = ()) -> Any:
+        """Return the sum of the results."""
+        return reduce(add, self.keep(work, *columns, common=common))
+
+
+class Dask:
+    """Dask's scheduler: the active cluster, or its threads in this process."""
+
+    @contextmanager
+    def running(self) -> Iterator[Dask]:
+        """Limit this process to one thread of BLAS; the workers of Dask are running already."""
+        with one_thread():
+            yield self
+
+    def keep(
+        self, work: Callable[..., Any], *columns: Sequence[Any], common: Any = ()
+    ) -> list[Any]:
+        """Return delayed objects of results that are kept on the workers."""
+        return list(dask().persist(*self.defer(work, *columns, common=common)))
+
+    def defer(
+        self, work: Callable[..., Any], *columns: Sequence[Any], common: Any = ()
+    ) -> list[Any]:
+        """Return delayed objects of results that are computed at every use."""
+        delayed = dask().delayed
+        # Sent once, not with each task, and as bytes: arrays from a network may be unaligned.
+        shared = delayed(pickle.dumps((work, common), protocol=5), pure=False)
+        task = delayed(_in_one_thread, pure=False)
+        return [task(shared, *row) for row in zip(*columns, strict=True)]
+
+    def gather(
+        self, work: Callable[..., Any], *columns: Sequence[Any], common: Any = ()
+    ) -> list[Any]:
+        """Return the results, in this process."""
+        return list(dask().compute(*self.defer(work, *columns, common=common)))
+
+    def total(self, work: Callable[..., Any], *columns: Sequence[Any], common: Any = ()) -> Any:
+        """Return the sum of the results, formed on the workers in groups."""
+        parts = self.defer(work, *columns, common=common)
+        join = dask().delayed(_sum, pure=False)
+        while len(parts) > 1:
+            parts = [join(parts[k : k + _BRANCHES]) for k in range(0, len(parts), _BRANCHES)]
+        [found] = dask().compute(parts[0])
+        return found
+
+
+def dask() -> Any:
+    """Return the module, which is an optional dependency."""
+    import dask as module
+
+    return module
+
+
+def _in_one_thread(shared: bytes, *arguments: Any) -> Any:
+    """Call a function with one thread of BLAS, since Dask runs as many tasks as there are cores."""
+    work, common = pickle.loads(shared)
+    with one_thread():
+        return work(*arguments, *common)
+
+
+def _sum(parts: Sequence[Any]) -> Any:
+    return reduce(add, parts)

@@ -1,0 +1,197 @@
+"""A run of slice sampling until its draws suffice."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayespoint.base.validation import Floats
+from bayespoint.landmarks import circles
+from bayespoint.landmarks.circles import BATCH, Circles
+from bayespoint.landmarks.features import Features
+from bayespoint.landmarks.model import contrasts
+from bayespoint.landmarks.variational import Normal
+from bayespoint.results.slices import SliceResult
+
+_WATCHED = 16
+"""Largest number of landmarks whose function values are watched."""
+
+_PARTS = 64
+"""Number of parts of a run from whose means the error of the center follows."""
+
+_BURN_IN = 0.25
+"""Steps before the first that counts, relative to the number of draws."""
+
+_SINGLES = 2**22
+"""Numbers of all draws above which they are kept in singles."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a run ends."""
+
+    n_draws: int
+    tol: float
+    max_steps: int | None = None
+    deadline: float | None = None
+    """Time of :func:`time.monotonic`."""
+
+    def over(self, steps: int) -> str:
+        """Return the limit that is reached, if one is."""
+        if self.max_steps is not None and steps >= self.max_steps:
+            return "max_iter"
+        if self.deadline is not None and time.monotonic() >= self.deadline:
+            return "max_time"
+        return ""
+
+
+def sample(
+    posterior: circles.Posterior,
+    normal: Normal,
+    features: Features,
+    limits: Limits,
+    *,
+    n_classes: int,
+    n_examples: int,
+    n_chains: int,
+    seed: int,
+    report: Callable[[SliceResult], object] | None = None,
+) -> SliceResult:
+    """Return draws of the functions of a posterior.
+
+    Parameters
+    ----------
+    posterior : circles.Posterior
+        Computes the likelihood.
+    normal : Normal
+        The approximation about which it is sampled.
+    features : Features
+        The features, of r landmarks.
+    limits : Limits
+        The run ends when the center is accurate, the draws are worth enough independent ones and
+        the chains agree. Until then it is doubled.
+    n_classes, n_examples : int
+        Numbers of classes and of training examples.
+    n_chains, seed
+        As for `Circles`.
+    report : callable, default=None
+        Called with the result so far, after each doubling.
+
+    Returns
+    -------
+    SliceResult
+        The draws.
+    """
+    chains = Circles(posterior, normal, n_chains, seed)
+    burn_in = BATCH * math.ceil(_BURN_IN * limits.n_draws / BATCH)
+    for _ in range(0, burn_in, BATCH):
+        if limits.over(0) == "max_time":
+            break
+        chains.steps()
+    chains.angles = 0
+    record = _Record(n_chains, len(normal.mean))
+    spacing = 1
+    while True:
+        reason = ""
+        while record.n_steps < limits.n_draws * spacing and not reason:
+            record.add(*chains.steps(), spacing)
+            reason = limits.over(record.n_steps)
+        found = record.result(
+            normal,
+            features,
+            limits.n_draws,
+            n_classes=n_classes,
+            n_examples=n_examples,
+            spacing=spacing,
+            burn_in=burn_in,
+            angles=chains.angles / (n_chains * record.n_steps),
+            stop_reason=reason or "tol",
+            seed=seed,
+        )
+        if report is not None:
+            report(found)
+        if reason or (found.mixed and found.center_error <= limits.tol):
+            return found
+        spacing *= 2
+        record.thin()
+
+
+class _Record:
+    """The draws of a run so far."""
+
+    def __init__(self, n_chains: int, dimension: int) -> None:
+        self.n_steps = 0
+        self.z: list[Floats] = []
+        self.residuals: list[Floats] = []
+        self.reference: list[Floats] = []
+        self.sums = np.empty((0, n_chains, dimension))
+        self._per_sum = 1
+        self._open: list[Floats] = []
+
+    def add(self, z: Floats, residuals: Floats, reference: Floats, spacing: int) -> None:
+        """Add a batch of steps, of which every `spacing`-th is kept."""
+        ends = np.arange(self.n_steps + 1, self.n_steps + 1 + BATCH)
+        kept = np.flatnonzero(ends % spacing == 0)
+        self.z.append(z[:, kept])
+        self.residuals.append(residuals[:, kept])
+        self.reference.append(reference.ravel())
+        self.n_steps += BATCH
+        self._open.append(z.sum(axis=1))
+        if len(self._open) == self._per_sum:
+            self.sums = np.concatenate([self.sums, np.sum(self._open, axis=0)[None]])
+            self._open = []
+        if len(self.sums) == 2 * _PARTS:
+            self.sums = self.sums[::2] + self.sums[1::2]
+            self._per_sum *= 2
+
+    def thin(self) -> None:
+        """Drop every second draw."""
+        self.z = [np.concatenate(self.z, axis=1)[:, 1::2]]
+        self.residuals = [np.concatenate(self.residuals, axis=1)[:, 1::2]]
+
+    def result(
+        self, normal: Normal, features: Features, n_draws: int, *, n_classes: int, **known: object
+    ) -> SliceResult:
+        """Return the result so far."""
+        z = np.concatenate(self.z, axis=1)[:, :n_draws]
+        residuals = np.concatenate(self.residuals, axis=1)[:, :n_draws]
+        n_chains, n, dimension = z.shape
+        w = normal.mean + z.reshape(-1, dimension) @ normal.root.T
+        total = np.sum(self._open, axis=0) if self._open else 0.0
+        mean = normal.mean + normal.root @ (
+            (self.sums.sum(axis=0) + total).mean(axis=0) / self.n_steps
+        )
+        parts = self.sums.reshape(-1, dimension) / (self._per_sum * BATCH)
+        error = math.inf
+        if len(parts) > 1:
+            spread = float(((parts - parts.mean(axis=0)) @ normal.root.T).var(axis=0, ddof=1).sum())
+            error = math.sqrt(spread / len(parts)) / max(float(np.linalg.norm(mean)), 1e-300)
+        w, mean = _by_class(w, n_classes), _by_class(mean, n_classes)
+        draws = features.dual_coef(w).reshape(n_chains, n, *w.shape[1:])
+        watched = np.unique(np.linspace(0, w.shape[-1] - 1, _WATCHED).astype(int))
+        heights = (w @ features.factor.lower[watched].T).reshape(n_chains, n, -1)
+        if draws.size > _SINGLES:
+            draws = draws.astype(np.float32)
+        return SliceResult(
+            draws=draws,
+            center=features.dual_coef(mean),
+            functionals=np.concatenate([heights, residuals[..., None]], axis=2),
+            residuals=residuals,
+            reference=np.concatenate(self.reference),
+            log_scale=normal.log_det_root,
+            n_steps=self.n_steps,
+            center_error=error,
+            **known,  # type: ignore[arg-type]
+        )
+
+
+def _by_class(w: Floats, n_classes: int) -> Floats:
+    """Return weight vectors with an axis for the classes, if there are more than two."""
+    if n_classes == 2:
+        return w
+    each = w.reshape(*w.shape[:-1], n_classes - 1, -1)
+    return np.asarray(np.matmul(contrasts(n_classes), each))

@@ -1,0 +1,57 @@
+"""The normal distribution nearest to a posterior."""
+
+import numpy as np
+import pytest
+
+from bayespoint.landmarks import variational
+from bayespoint.landmarks.model import TwoClasses
+from helpers import seed
+
+
+def block(n=60, r=3, scale=1.0):
+    rng = np.random.default_rng(seed(0))
+    return TwoClasses(scale * rng.standard_normal((n, r)) + 0.3)
+
+
+def bound(one, mean, root):
+    value = one.moments(mean, root).value
+    divergence = 0.5 * (np.vdot(root, root) + mean @ mean - len(mean))
+    return value - divergence + np.log(np.abs(np.linalg.det(root)))
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])
+def test_no_other_normal_distribution_has_a_higher_bound(scale):
+    one = block(scale=scale)
+    found = variational.approximate(one.moments, 3)
+    assert found.converged
+    best = bound(one, found.mean, found.root)
+    assert best == pytest.approx(found.bound, abs=0.02)
+    rng = np.random.default_rng(seed(1))
+    for _ in range(50):
+        mean = found.mean + found.root @ (0.2 * rng.standard_normal(3))
+        root = found.root @ (np.eye(3) + 0.2 * np.triu(rng.standard_normal((3, 3))))
+        assert bound(one, mean, root) < best + 1e-2
+
+
+def test_a_start_saves_passes():
+    one, passes = block(), []
+    first = variational.approximate(one.moments, 3, report=lambda k, _: passes.append(k))
+    again = []
+    second = variational.approximate(
+        one.moments, 3, start=first, report=lambda k, _: again.append(k)
+    )
+    assert again[-1] < passes[-1]
+    np.testing.assert_allclose(second.mean, first.mean, atol=1e-2)
+
+
+def test_far_starts_are_approached_by_shorter_steps():
+    # Newton's method alone overshoots where labels contradict a steep function.
+    rng = np.random.default_rng(seed(2))
+    rows = 20 * rng.standard_normal((500, 5)) * np.where(rng.random(500) < 0.8, 1, -1)[:, None]
+    rows[:, 0] = np.abs(rows[:, 0])
+    assert variational.approximate(TwoClasses(rows).moments, 5).converged
+
+
+def test_without_convergence_says_so(monkeypatch):
+    monkeypatch.setattr(variational, "STEPS", 2)
+    assert not variational.approximate(block(scale=30.0).moments, 3).converged
