@@ -183,7 +183,6 @@ def _shares(graph: _Graph, z: str, n_classes: int) -> str:
 def _decision_values(graph: _Graph, classifier: BayesPointClassifier) -> tuple[str, str]:
     """Return the decision values of one model, and of two classes numbers of their sign."""
     posterior = classifier.posterior_
-    n = posterior.factor.rank
     k_star = _kernel(graph, classifier)
     if posterior.offset:
         k_star = graph.op("Add", k_star, posterior.offset)
@@ -191,7 +190,7 @@ def _decision_values(graph: _Graph, classifier: BayesPointClassifier) -> tuple[s
     if isinstance(posterior.problems[0], joint.JointPosterior):
         z = _joint_values(graph, posterior.problems[0], k_star, variance)
         return z, z
-    a = predictive.chi_mean(n)
+    a, square = predictive.length_moments(posterior.problems[0].freedom)
     numerators, columns = [], []
     for one in posterior.problems:
         # As predictive.decision_values.
@@ -201,7 +200,7 @@ def _decision_values(graph: _Graph, classifier: BayesPointClassifier) -> tuple[s
         h = graph.op("MatMul", k_star, draws.T)
         second = graph.mean(graph.op("Mul", h, h))
         first = graph.op("Mul", graph.mean(h), a)
-        spread = graph.op("Sub", graph.op("Mul", second, float(n)), graph.op("Mul", first, first))
+        spread = graph.op("Sub", graph.op("Mul", second, square), graph.op("Mul", first, first))
         scale = graph.op("Add", graph.op("Max", spread, 0.0), variance)
         least = graph.op("Mul", graph.op("Mul", numerator, numerator), 1e-16)
         scale = graph.op("Max", scale, least)
@@ -220,7 +219,7 @@ def _joint_values(
     # As joint.decision_values, with arrays of shape (n_classes, n, n_draws). Lengths of the draws
     # and the shift to the center are in the coefficients.
     draws, freedom = posterior.draws, posterior.freedom
-    mean = predictive.chi_mean(freedom) * posterior.center_norm * posterior.center
+    mean = predictive.length_moments(freedom)[0] * posterior.center_norm * posterior.center
     coef = draws * joint.chi_quantiles(freedom, len(draws))[:, None, None]
     coef += mean - coef.mean(axis=0)
     values = graph.op("MatMul", k_star, np.ascontiguousarray(np.moveaxis(coef, 0, 2)))

@@ -92,15 +92,38 @@ class LeaveOneOutPredictions:
         heights += offset * draws.sum(axis=-1, keepdims=True)
         heights += softness[chosen] * draws[..., chosen]
         self.examples, self.labels, self.noise = chosen, labels[chosen], noise
+        self._precision: Floats | None = None
         self.heights, self.draws = heights, draws[..., chosen]
 
-    def values(self, inverse_diagonal: Floats) -> Floats:
+    @classmethod
+    def of_functions(
+        cls, values: Floats, variance: Floats, labels: NDArray[Any], noise: tuple[float, float]
+    ) -> LeaveOneOutPredictions:
+        """Return those of examples whose labels are independent given a function.
+
+        `values` are the (n_draws, [n_classes,] n) values at the examples of functions drawn from
+        the posterior, and `variance` is that of the noise.
+        """
+        made = cls.__new__(cls)
+        made._joint = values.ndim == 3
+        if made._joint:
+            values = values[:: -(-len(values) // _MOST_DRAWS)]
+        made.examples, made.labels, made.noise = np.arange(len(labels)), labels, noise
+        made.heights, made.draws = values, np.zeros_like(values)
+        made._precision = 1.0 / variance
+        return made
+
+    def values(self, inverse_diagonal: Floats | None = None) -> Floats:
         """Return the leave-one-out decision values: (n,), times the labels, or (n_classes, n).
 
         `inverse_diagonal` is the (m,) diagonal of the inverse of the matrix with offset and
-        softness.
+        softness; None for those of functions.
         """
-        precision, m = inverse_diagonal[self.examples], len(inverse_diagonal)
+        if inverse_diagonal is None:
+            assert self._precision is not None
+            precision, m = self._precision, None
+        else:
+            precision, m = inverse_diagonal[self.examples], len(inverse_diagonal)
         if self._joint:
             return joint_leave_one_out(
                 self.heights, self.draws, precision, self.labels, self.noise[0], m
@@ -145,14 +168,14 @@ def leave_one_out(
     precision: Floats,
     labels: NDArray[Any],
     noise: tuple[float, float],
-    n: int,
+    n: int | None,
 ) -> Floats:
     r"""Return the leave-one-out decision values of examples, times their labels.
 
     These are z with :math:`\Phi(z)` the probability of the label before label noise, at most 8 in
     absolute value. `heights` are the (n_draws, n_examples) function values, noise included, of
     draws of unit length, `draws` their dual coefficients, `precision` the diagonal entries of
-    :math:`C^{-1}`, and `n` is the dimension of the span.
+    :math:`C^{-1}`, and `n` is the dimension of the span, or None for draws with their own lengths.
     """
     z = labels * (heights - draws / precision) * np.sqrt(precision)
     floor, log_span = _noise(labels, noise)
@@ -177,7 +200,7 @@ def joint_leave_one_out(
     precision: Floats,
     labels: NDArray[Any],
     noise: float,
-    n: int,
+    n: int | None,
 ) -> Floats:
     """Return the (n_classes, n_examples) leave-one-out decision values of several classes.
 
@@ -185,7 +208,8 @@ def joint_leave_one_out(
     n_classes, n_examples), `labels` are indices of classes and `noise` is one rate.
     """
     values = np.moveaxis((heights - draws / precision) * np.sqrt(precision), 1, 0)
-    values *= chi_quantiles((len(values) - 1) * n, len(draws))[:, None]
+    freedom = None if n is None else (len(values) - 1) * n
+    values *= chi_quantiles(freedom, len(draws))[:, None]
     p = largest_probabilities(values.max(axis=0) - values)
     own = np.take_along_axis(p, labels[None, None, :], axis=0)
     with np.errstate(divide="ignore"):
@@ -195,8 +219,10 @@ def joint_leave_one_out(
     return np.clip(z, -_LARGEST_Z, _LARGEST_Z)
 
 
-def _lengths(n: int) -> list[float]:
+def _lengths(n: int | None) -> list[float]:
     """Return equally weighted points that represent the chi distribution of n dimensions."""
+    if n is None:
+        return [1.0]
     if n < _MANY:
         middles = (np.arange(_LENGTHS) + 0.5) / _LENGTHS
         return [math.sqrt(square) for square in special.chdtri(n, 1.0 - middles)]

@@ -33,7 +33,7 @@ from bayespoint.base.validation import Floats
 from bayespoint.engine.largest import largest_probabilities
 from bayespoint.posterior.predictive import (
     SampledPosterior,
-    chi_mean,
+    length_moments,
     mean_of_draws,
     product,
     require_square,
@@ -48,13 +48,18 @@ _TINY = 1e-300
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
-def chi_quantiles(freedom: int, n: int) -> Floats:
-    """Return n values of the chi distribution: quantiles of a sequence that fills (0, 1) evenly."""
+def chi_quantiles(freedom: int | None, n: int) -> Floats:
+    """Return n values of the chi distribution: quantiles of a sequence that fills (0, 1) evenly.
+
+    They are ones for None, for draws with their own lengths.
+    """
+    if freedom is None:
+        return np.ones(n)
     level = (_GOLDEN * np.arange(1, n + 1)) % 1.0
     return np.asarray(np.sqrt(special.chdtri(freedom, level)))
 
 
-def latent_values(k_star: Floats, variance: Floats, draws: Floats, freedom: int) -> Floats:
+def latent_values(k_star: Floats, variance: Floats, draws: Floats, freedom: int | None) -> Floats:
     """Return the latent values of draws of the posterior, without noise."""
     values = np.empty((draws.shape[1], len(k_star), len(draws)))
     for one, dual_coef in zip(values, np.moveaxis(draws, 1, 0), strict=True):
@@ -83,7 +88,7 @@ def decision_values(
     draws: Floats,
     center: Floats,
     center_norm: float,
-    freedom: int,
+    freedom: int | None,
     weights: Floats | None = None,
 ) -> Floats:
     r"""Return the (n_classes, n_points) decision values :math:`z_c = \Phi^{-1}(P(c))`.
@@ -93,7 +98,7 @@ def decision_values(
     for the class j of the largest mean and normal latent values.
     """
     values = latent_values(k_star, variance, draws, freedom)
-    mean = chi_mean(freedom) * center_norm * product(k_star, center.T).T
+    mean = length_moments(freedom)[0] * center_norm * product(k_star, center.T).T
     values += (mean - mean_of_draws(values, weights))[..., None]
     with np.errstate(divide="ignore"):
         log_p = np.log(mixture_probabilities(values, variance, weights))
@@ -144,9 +149,9 @@ class JointPosterior(SampledPosterior):
     """The posterior of several classes."""
 
     @property
-    def freedom(self) -> int:
-        """Degrees of freedom of the length of a weight vector."""
-        return (len(self.center) - 1) * self.rank
+    def freedom(self) -> int | None:
+        """Degrees of freedom of the length of a weight vector; None if the draws have their own."""
+        return None if self.rank is None else (len(self.center) - 1) * self.rank
 
     def decision_values(self, k_star: Floats, variance: Floats) -> Floats:
         """Return the calibrated decision values, (n_points, n_classes)."""

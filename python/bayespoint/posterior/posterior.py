@@ -26,6 +26,7 @@ from bayespoint.base.linalg import (
 )
 from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, RandomState
+from bayespoint.engine.largest import largest_probabilities
 from bayespoint.engine.problem import Problem
 from bayespoint.kernels.products import count
 from bayespoint.posterior.class_weight import elected, weighted_probabilities, weighted_values
@@ -39,6 +40,7 @@ from bayespoint.posterior.predictive import (
     share,
 )
 from bayespoint.posterior.reweight import reweight
+from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.weighted import WeightedResult
 
 if TYPE_CHECKING:
@@ -86,7 +88,7 @@ class Posterior(Savable):
     """The kernel, or "precomputed"."""
 
     inputs: Any
-    """Training inputs as the kernel gets them; None for "precomputed"."""
+    """Training inputs as the kernel gets them, or landmarks; None for "precomputed"."""
 
     scaler: StandardScaler | None
     """Standardizes new inputs for the kernel; None if they are used as they are."""
@@ -168,6 +170,11 @@ class Posterior(Savable):
         """Intercepts of the centers, shape (n_rows,)."""
         intercept: Floats = self.offset * self.dual_coef.sum(axis=1)
         return intercept
+
+    @property
+    def has_landmarks(self) -> bool:
+        """Whether functions are given at landmarks, which then stand for the training examples."""
+        return self.problems[0].rank is None
 
     @property
     def weighted(self) -> list[WeightedResult]:
@@ -404,6 +411,43 @@ class Posterior(Savable):
             lead = ordered[:, -1] - ordered[:, -2]
         return np.argsort(lead, kind="stable")[:n]
 
+    def log_likelihoods(self, X: Any, labels: NDArray[np.intp]) -> Floats:
+        """Return the log probability of labels at points given each draw, with landmarks.
+
+        Parameters
+        ----------
+        X : inputs of shape (n, n_features)
+            Points.
+        labels : ndarray of shape (n,)
+            Indices of classes.
+
+        Returns
+        -------
+        ndarray of shape (n_draws,)
+            Sums over the points, whose labels are independent given a function.
+        """
+        points, [one] = self._points(X), self.problems
+        own, total = self._own_variance(points, None, strict=True), np.zeros(len(one.draws))
+        for rows, k_star in self._blocks(points):
+            scale = np.sqrt(self._variance(own, rows, k_star))
+            f = product(k_star, one.draws.reshape(-1, k_star.shape[1]).T) / scale[:, None]
+            if self._is_joint:
+                f = f.reshape(len(k_star), len(one.draws), -1)
+                behind = np.moveaxis(f.max(axis=2, keepdims=True) - f, 2, 0)
+                with np.errstate(divide="ignore"):
+                    log_p = np.log(largest_probabilities(behind))
+                log_p = observed_class(
+                    np.moveaxis(log_p, 0, 2).reshape(-1, self._width),
+                    self.label_noise[0],
+                    self._width,
+                ).reshape(f.shape)
+                own_label = labels[rows][:, None, None]
+                total += np.take_along_axis(log_p, own_label, axis=2)[..., 0].sum(axis=0)
+            else:
+                pair = observed(special.log_ndtr(-f), special.log_ndtr(f), self.label_noise)
+                total += np.where(labels[rows][:, None] == 1, pair[1], pair[0]).sum(axis=0)
+        return total
+
     # --- functions -------------------------------------------------------------------------------
 
     def sample_functions(
@@ -446,9 +490,10 @@ class Posterior(Savable):
         for rows in validation.blocks(n, interruptible_step(n * rank)):
             covariance[rows] -= product(solved[:, rows].T, solved)
         joint = self._is_joint  # one length for all classes
-        freedom = (len(draws) - 1) * rank if joint else rank
-        lengths = rng.chisquare(freedom, size=(1 if joint else len(draws), total, 1))
-        means *= np.sqrt(lengths)
+        freedom = self.problems[0].freedom
+        if freedom is not None:
+            lengths = rng.chisquare(freedom, size=(1 if joint else len(draws), total, 1))
+            means *= np.sqrt(lengths)
         root, normal = _root(covariance), rng.standard_normal(means.shape)
         for rows in validation.blocks(n, interruptible_step(means.size)):
             means[..., rows] += normal @ root[rows].T
@@ -523,6 +568,7 @@ class Posterior(Savable):
             if before is not None:  # weights of an earlier call
                 relative = _product_of(weight, before, log)
             problem = Problem(gram, one.y, softness, offset, n_classes=n_classes)
+            assert isinstance(one.result, BilliardResult)  # there is a training matrix
             found = reweight(one.result, relative, problem, log=log)
             problems.append(replace(one, calibration=1.0, weighted=found))
         return replace(self, problems=tuple(problems))
@@ -533,6 +579,11 @@ class Posterior(Savable):
         A precomputed matrix is recovered from its factor, which includes offset and softness. These
         are then 0. Raises ValueError if it is singular; `question` is the calling method's name.
         """
+        if self.has_landmarks:
+            raise ValueError(
+                f"{question} needs the kernel matrix of the training examples, which a classifier "
+                "with landmarks does not have: fit with approximation=None"
+            )
         if not isinstance(self.kernel, str):
             gram = kernels.training_gram(
                 self.kernel, self.inputs, self.offset, self.example_softness

@@ -18,7 +18,8 @@ values and probabilities are means over the draws.
 The functions take `k_star`, the (n_points, m) kernel values with the offset; `variance`, the
 (n_points,) values of :math:`s_*^2`; `draws`, the (n_draws, m) dual coefficients of unit weight
 vectors; `n`; and `weights`, the (n_draws,) weights of the draws, of sum 1, or None if all are
-equal. They raise ValueError if squares of values of f overflow or underflow.
+equal. With landmarks, m is their number, draws are functions with their own lengths, and `n` is
+None. They raise ValueError if squares of values of f overflow or underflow.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from bayespoint.base.io import deep_copy
 from bayespoint.base.validation import Floats
 from bayespoint.results import BilliardResult
 from bayespoint.results.billiard import without_state_arrays
+from bayespoint.results.slices import SliceResult
 from bayespoint.results.weighted import WeightedResult
 
 if TYPE_CHECKING:
@@ -66,13 +68,18 @@ def chi_mean(n: int) -> float:
     return math.sqrt(n) * (1 - y * (1 - y * (0.5 + y * (2.5 - y * 2.625))))
 
 
+def length_moments(n: int | None) -> tuple[float, float]:
+    """Return the mean length of a weight vector and its mean square, in units of a draw's."""
+    return (1.0, 1.0) if n is None else (chi_mean(n), float(n))
+
+
 def decision_values(
     k_star: Floats,
     variance: Floats,
     draws: Floats,
     center: Floats,
     center_norm: float,
-    n: int,
+    n: int | None,
     weights: Floats | None = None,
 ) -> Floats:
     r"""Return the (n_points,) decision values z, for which P(f > 0) is close to Phi(z).
@@ -83,7 +90,7 @@ def decision_values(
     since it is more accurate than the mean of the draws. The absolute value of z is at most 1e8,
     and z = 0 where M, V and :math:`s_*^2` are all zero.
     """
-    a = chi_mean(n)
+    a, square = length_moments(n)
     h = product(k_star, draws.T)
     numerator = a * center_norm * product(k_star, center)
     require_range(variance, h, numerator)
@@ -91,7 +98,7 @@ def decision_values(
         second = np.einsum("ij,ij->i", h, h) / h.shape[1]
     else:
         second = np.einsum("ij,ij,j->i", h, h, weights)
-    spread = n * second - (a * mean_of_draws(h, weights)) ** 2
+    spread = square * second - (a * mean_of_draws(h, weights)) ** 2
     scale = np.maximum(spread, 0.0) + variance
     np.maximum(scale, 1e-16 * numerator**2, out=scale)
     z: Floats = np.divide(numerator, np.sqrt(scale), out=np.zeros_like(numerator), where=scale > 0)
@@ -131,7 +138,7 @@ def mean_of_draws(values: Floats, weights: Floats | None) -> Floats:
 
 
 def mixture_probability(
-    k_star: Floats, variance: Floats, draws: Floats, n: int, weights: Floats | None = None
+    k_star: Floats, variance: Floats, draws: Floats, n: int | None, weights: Floats | None = None
 ) -> Floats:
     r"""Return the (n_points,) values of P(f > 0), means of the exact ones given the directions.
 
@@ -142,10 +149,10 @@ def mixture_probability(
     require_range(variance, h)
     certain = variance == 0
     with np.errstate(over="ignore", under="ignore"):  # probabilities 0 and 1
-        h[~certain] *= math.sqrt(n) / np.sqrt(variance[~certain, None])
+        h[~certain] *= math.sqrt(length_moments(n)[1]) / np.sqrt(variance[~certain, None])
     for rows in validation.blocks(len(h), max(1, _BLOCK // h.shape[1])):
         spread = h[rows][~certain[rows]]
-        h[rows][~certain[rows]] = special.stdtr(n, spread)
+        h[rows][~certain[rows]] = special.ndtr(spread) if n is None else special.stdtr(n, spread)
     h[certain] = (1 + np.sign(h[certain])) / 2
     # The weights sum to 1 up to rounding.
     return np.minimum(mean_of_draws(h, weights), 1.0)
@@ -191,13 +198,15 @@ class SampledPosterior:
     """What the posteriors of one problem have in common: the draws of its run."""
 
     y: NDArray[np.integer]
-    """(m,) labels of the examples: -1 or +1, of several classes their indices."""
+    """(m,) labels of the examples: -1 or +1, of several classes their indices; empty with
+    landmarks."""
 
-    result: BilliardResult
+    result: BilliardResult | SliceResult
     """The run."""
 
-    rank: int
-    """Dimension of the span of the examples."""
+    rank: int | None
+    """Dimension of the span of the examples. None: the draws are functions over landmarks, with
+    their own lengths."""
 
     calibration: float = 1.0
     """Factor on the decision values."""
@@ -207,11 +216,18 @@ class SampledPosterior:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled and saved: all but the arrays that continue the run."""
+        if isinstance(self.result, SliceResult):
+            return vars(self)
         return vars(self) | {"result": without_state_arrays(self.result)}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         copied: Self = deep_copy(self, memo)
         return copied
+
+    @property
+    def freedom(self) -> int | None:
+        """Degrees of freedom of the length of a weight vector; None if the draws have their own."""
+        return self.rank
 
     @property
     def draws(self) -> Floats:

@@ -126,16 +126,22 @@ def default_choices(X: NDArray[Any], n: int | None) -> list[Choice]:
         weight for each feature and a linear kernel added. If there are these, settings are drawn
         for them alone: the others have few parameters, and each its best setting.
     """
-    d = X.shape[1]
-    plain = [kernels.Scaled(kernels.Matern(nu=2.5)), kernels.Scaled(kernels.Laplacian())]
-    if not 1 < d <= MOST_FEATURES:
+    matern, linear, laplacian = parts(X)
+    plain = [matern, laplacian]
+    if not 1 < X.shape[1] <= MOST_FEATURES:
         return _shared(plain, n)
-    with np.errstate(over="ignore", divide="ignore"):
-        factor = float(_LINEAR / X.var(axis=0).sum())
-    linear = kernels.Scaled((factor if 0 < factor < math.inf else 1.0) * kernels.Linear())
     weighted = [kernels.Weighted(one + linear) for one in plain]
     single = [] if n is not None and n < 2 * len(plain) else _shared(plain, None)
     return _shared(weighted, None if n is None else n - len(single)) + single
+
+
+def parts(X: NDArray[Any]) -> tuple[Any, Any, Any]:
+    """Return multiples of the kernels that defaults are made of: Matérn, linear and Laplacian."""
+    with np.errstate(over="ignore", divide="ignore"):
+        factor = float(_LINEAR / X.var(axis=0).sum())
+    linear = (factor if 0 < factor < math.inf else 1.0) * kernels.Linear()
+    matern, laplacian = kernels.Matern(nu=2.5), kernels.Laplacian()
+    return kernels.Scaled(matern), kernels.Scaled(linear), kernels.Scaled(laplacian)
 
 
 def _shared(choices: Sequence[Any], n: int | None) -> list[Choice]:
@@ -147,7 +153,7 @@ def _shared(choices: Sequence[Any], n: int | None) -> list[Choice]:
 
 
 @dataclass(eq=False)
-class _Density:
+class Density:
     """Evidence times prior, as a function of the logarithms of the parameters."""
 
     objective: Objective
@@ -181,8 +187,11 @@ class _Density:
         z = (state.theta - self.center) / self.spread
         return state.value + 0.5 * float(z @ z)
 
-    def climb(self, steps: int) -> hamiltonian.State:
-        """Return a state near the largest density, by a few steps of a quasi-Newton method."""
+    def climb(self, steps: int, start: Floats | None = None) -> hamiltonian.State:
+        """Return a state near the largest density, by a few steps of a quasi-Newton method.
+
+        It begins at `start`, or at the medians of the prior.
+        """
         best = hamiltonian.State(self.center, -math.inf, np.zeros_like(self.center))
 
         def loss(z: Floats) -> tuple[float, Floats]:
@@ -199,7 +208,9 @@ class _Density:
         try:
             optimize.minimize(
                 loss,
-                np.zeros_like(self.center),
+                np.zeros_like(self.center)
+                if start is None
+                else (start - self.center) / self.spread,
                 jac=True,
                 method="L-BFGS-B",
                 bounds=bounds.T,
@@ -345,7 +356,7 @@ def find(
         objective = Objective(kernel, examples, noise=label_noise, n_jobs=None, **problem)
         objective.max_iter = each
         objective.deadline = math.inf if share is None else time.monotonic() + share
-        density = _Density(objective, examples, rates > 0)
+        density = Density(objective, examples, rates > 0)
         with linalg.one_thread():
             if choice.n is None:
                 state = _start(density, _CLIMB)
@@ -368,7 +379,7 @@ def _part(X: NDArray[Any], labels: Floats, weights: Floats, joint: bool, seed: i
     return everything.part(subset(everything.labels, LARGEST, seed))
 
 
-def _chain(density: _Density, n: int, rng: np.random.Generator) -> list[Setting]:
+def _chain(density: Density, n: int, rng: np.random.Generator) -> list[Setting]:
     """Return n settings of one kernel."""
     start = _start(density, _CLIMB)
     states = [start]
@@ -390,7 +401,7 @@ def _chain(density: _Density, n: int, rng: np.random.Generator) -> list[Setting]
     return [density.setting(group[-1], group) for group in chosen]
 
 
-def _start(density: _Density, steps: int) -> hamiltonian.State:
+def _start(density: Density, steps: int) -> hamiltonian.State:
     """Return a state near the largest density; raise ValueError if no setting has one."""
     found = density.climb(steps)
     if found.value == -math.inf:

@@ -201,9 +201,9 @@ class Objective:
         gram = kernels.evaluate(kernel, examples.X)
         softness = self.softness
         if softness is None:
-            softness = values[n] * _variance(gram)
+            softness = values[n] * variance_of(gram)
         elif self.relative(examples):
-            softness = _SOFTNESS[0] * _variance(gram)
+            softness = _SOFTNESS[0] * variance_of(gram)
         noise = (values[-self.rates], values[-1]) if noisy else self.noise
         return kernel, gram, float(softness), noise
 
@@ -381,52 +381,29 @@ class Objective:
         """
         kernel, gram, softness, noise = self.unpack(theta, noisy, examples)
         own = [parameter.name for parameter in self.parameters]
-        exact = any(noise) or softness == 0
-
-        def approximate(
-            gram: Floats, softness: float, *, by_gram: bool = False
-        ) -> expectation_propagation.Approximation | laplace.Approximation:
-            return _approximate(
-                examples,
-                gram + self.offset,
-                softness,
-                noise,
-                nearest,
-                by_gram=by_gram,
-                change=self.change,
-            )
-
         try:
-            found = approximate(gram, softness, by_gram=bool(own))
-            by_softness = softness * float(found.by_softness @ (1 / examples.weights))
-            value = found.log_evidence
-            if (examples.joint or exact) and not found.converged:
-                value = -math.inf  # the value of oscillating sweeps is arbitrary
-            slopes: Mapping[str, float] = {}
-            if found.by_gram is not None and own:
-                by_gram = found.by_gram
-                if self.relative(examples):  # its ratio to the variance is what stays
-                    by_gram += by_softness * _variance_slope(gram)
-                slopes = kernels.slopes(kernel, examples.X, gram, by_gram)
-            gradient = []
+            found = self.approximate(examples, kernel, gram, softness, noise, nearest, slopes=True)
+            value, gradient = found.value, []
             for k, name in enumerate(own):
-                if name in slopes:
-                    gradient.append(slopes[name])
+                if name in found.slopes:
+                    gradient.append(found.slopes[name])
                     continue
                 moved = theta.copy()
                 moved[k] += _STEP
-                _, other, other_softness, _ = self.unpack(moved, noisy, examples)
-                ahead = approximate(other, other_softness)
-                gradient.append((ahead.log_evidence - value) / _STEP)
+                ahead = self.approximate(
+                    examples, *self.unpack(moved, noisy, examples), nearest, slopes=False
+                )
+                gradient.append((ahead.value - value) / _STEP)
+            by_softness, by_noise = found.by_softness, found.by_noise
         except np.linalg.LinAlgError:
             # Not positive semidefinite at these parameters. The fit checks the chosen kernel.
             value, gradient = -math.inf, [0.0] * len(own)
-            found, by_softness = None, 0.0
+            by_softness, by_noise = 0.0, np.zeros(2)
         if self.softness is None:
             gradient.append(by_softness)
         if noisy:
-            by_noise = np.zeros(2) if found is None else np.array(noise) * found.by_noise
-            gradient.extend([by_noise.sum()] if self.rates == 1 else by_noise.tolist())
+            by_rates = np.array(noise) * by_noise
+            gradient.extend([by_rates.sum()] if self.rates == 1 else by_rates.tolist())
         row = [
             *np.exp(theta[: len(own)]).tolist(),
             softness,
@@ -438,6 +415,61 @@ class Objective:
         slope = np.array(gradient)
         self._keep(Point(theta.copy(), noisy, value, slope), examples)
         return value, slope
+
+    def approximate(
+        self,
+        examples: Examples,
+        kernel: Any,
+        gram: Floats,
+        softness: float,
+        noise: tuple[float, float],
+        nearest: list[Any],
+        *,
+        slopes: bool,
+    ) -> Approximation:
+        """Return the approximate evidence of a setting, with the derivatives known.
+
+        Without `slopes` those by parameters of the kernel are left out.
+        """
+        by_gram = slopes and bool(self.parameters)
+        found = _approximate(
+            examples,
+            gram + self.offset,
+            softness,
+            noise,
+            nearest,
+            by_gram=by_gram,
+            change=self.change,
+        )
+        by_softness = softness * float(found.by_softness @ (1 / examples.weights))
+        value = found.log_evidence
+        exact = any(noise) or softness == 0
+        if (examples.joint or exact) and not found.converged:
+            value = -math.inf  # the value of oscillating sweeps is arbitrary
+        known: Mapping[str, float] = {}
+        if by_gram and found.by_gram is not None:
+            matrix = found.by_gram
+            if self.relative(examples):  # its ratio to the variance is what stays
+                matrix += by_softness * variance_slope(gram)
+            known = kernels.slopes(kernel, examples.X, gram, matrix)
+        return Approximation(value, known, by_softness, found.by_noise)
+
+
+@dataclass(frozen=True, eq=False)
+class Approximation:
+    """An approximate evidence and its derivatives."""
+
+    value: float
+    """Nats."""
+
+    slopes: Mapping[str, float]
+    """By logarithms of the kernel's parameters, as far as they are known."""
+
+    by_softness: float
+    """By the logarithm of the softness."""
+
+    by_noise: Floats
+    """(2,) By the rates of label noise."""
 
 
 class LimitError(Exception):
@@ -692,7 +724,7 @@ def _search(objective: Objective, examples: Examples, coarse: Examples) -> Point
     return noisy if noisy.value > clean.value + _GAIN else clean
 
 
-def _variance(gram: Floats) -> float:
+def variance_of(gram: Floats) -> float:
     """Return the variance over the examples of f, on average: that of the kernel, centered.
 
     It is 1 if that is not positive, or is no more than rounding.
@@ -702,12 +734,12 @@ def _variance(gram: Floats) -> float:
     return variance if variance > _ROUNDING * abs(whole) and math.isfinite(variance) else 1.0
 
 
-def _variance_slope(gram: Floats) -> Floats:
+def variance_slope(gram: Floats) -> Floats:
     """Return the derivatives of the logarithm of the variance by the entries of the matrix."""
     m = len(gram)
     slope = np.full((m, m), -1.0 / m**2)
     slope.flat[:: m + 1] += 1.0 / m
-    slope /= _variance(gram)
+    slope /= variance_of(gram)
     return slope
 
 

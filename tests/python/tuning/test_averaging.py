@@ -21,7 +21,7 @@ def density(X, y):
     examples = Examples(X, y[None], np.ones(len(y)), False)
     kernel = averaging.default_choices(X, 2)[0].kernel
     objective = Objective(kernel, examples, OFFSET, None, (0.0, 0.0), 0, None, None)
-    return averaging._Density(objective, examples, False)
+    return averaging.Density(objective, examples, False)
 
 
 def prior_draw(target, rng):
