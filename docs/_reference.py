@@ -19,6 +19,7 @@ PASSED_ON = (
     "convergence_messages",
     "from_run",
     "kept_problems",
+    "log_likelihoods",
     "problems_over",
     "training_matrix",
 )
@@ -46,6 +47,7 @@ GUIDE = {
     "bayespoint.SampleOptions": ("guide/version-space", "guide/continuing"),
     "bayespoint.VersionSpace": ("guide/version-space", "guide/continuing", "guide/large-data"),
     "bayespoint.WeightedResult": ("guide/version-space",),
+    "bayespoint.blocks": ("guide/large-data", "guide/distributed"),
     "bayespoint.bounds": ("guide/risk-bounds",),
     "bayespoint.datasets": (),
     "bayespoint.dynamics": ("guide/version-space", "theory"),

@@ -31,6 +31,7 @@ OF_THE_PACKAGE = {
     "kernels.Kernel.diag",
     "kernels.Parameter",
     "papers.perceptron.KernelPerceptron.problems_over",
+    "posterior.Posterior.log_likelihoods",
     "posterior.Posterior.training_matrix",
 }
 """What other parts of the package call with what they have checked."""

@@ -12,10 +12,8 @@ from scipy import sparse
 from bayespoint.engine import InfeasibleError
 
 TOO_MANY = (
-    "Ways out: fewer examples; a linear model on approximate features, such as "
-    "make_pipeline(Nystroem(), LogisticRegression()) of scikit-learn; or VersionSpace, which takes "
-    "a kernel matrix of singles (float32), or with from_features none at all: see the guide on "
-    "large data"
+    "Ways out: BayesPointClassifier with approximation='landmarks'; fewer examples; or "
+    "VersionSpace, which takes a kernel matrix of singles (float32): see the guide on large data"
 )
 """For a kernel matrix that does not fit into memory."""
 

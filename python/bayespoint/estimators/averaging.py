@@ -33,6 +33,7 @@ _SHARED = (
     "class_weight_",
     "sample_indices_",
     "_n_examples",
+    "approximation_",
     "scaler_",
     "n_features_in_",
     "feature_names_in_",
@@ -48,7 +49,7 @@ def plan(model: Any, inputs: Any, n_classes: int, settings: FitSettings) -> list
             raise ValueError(f'n_models must be an int of at least 1 or "auto"; got {n!r}')
     else:
         n = validation.integer("n_models", n, low=1)
-    if n == 1:
+    if n == 1 or (n == "auto" and model.approximation_ == "landmarks"):
         return []
     m = inputs.shape[0] if hasattr(inputs, "shape") else len(inputs)
     too_many = m > MOST_EXAMPLES or settings.softness == 0

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import kernels
@@ -26,7 +27,7 @@ from bayespoint.bounds.risk_bounds import risk_bounds
 from bayespoint.engine.evidence import evidence
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
-from bayespoint.estimators import advice, averaging, transduction
+from bayespoint.estimators import advice, averaging, landmarks, sources, transduction
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators.problems import (
     TrainingProblem,
@@ -49,7 +50,7 @@ from bayespoint.posterior.calibration import LeaveOneOutPredictions, log_leave_o
 from bayespoint.posterior.class_weight import normalized
 from bayespoint.posterior.posterior import scaled
 from bayespoint.results import BilliardResult, Estimate, Evidence, FeatureRelevance
-from bayespoint.results.search import rates
+from bayespoint.results.search import Search, rates
 from bayespoint.tuning import search
 from bayespoint.tuning.averaging import Choice, Setting, find
 
@@ -101,8 +102,14 @@ class BayesPointClassifier(
         Number of settings of the hyperparameters to average. 1: the setting of the largest
         evidence. More: that many, most of them drawn from their posterior. "auto": with kernel=None
         6 for two classes and 4 for more (2 with one feature or more than 100); for two classes 6
-        for a kernel with more than four parameters to be found; 1 otherwise, with softness=0, and
-        beyond 2000 examples.
+        for a kernel with more than four parameters to be found; 1 otherwise, with softness=0, with
+        landmarks, and beyond 2000 examples.
+    approximation : {"auto", "landmarks"} or None, default="auto"
+        None: all kernel values, O(m^3) time and O(m^2) memory for m examples. "landmarks":
+        functions in the span of some kernel functions, O(m). "auto": landmarks beyond 4000
+        examples, if softness and kernel allow them. See :doc:`/guide/large-data`.
+    n_components : int or "auto", default="auto"
+        Number of landmarks. "auto": 500; for more classes at most 3000 / (n_classes - 1).
     fit_intercept : bool, default=True
         Add 1 to all kernel values.
     n_trajectories, n_draws : int, default=4, 100
@@ -111,7 +118,8 @@ class BayesPointClassifier(
         Angular error of the Bayes point, in radians, at which the billiard may stop; of each of n
         models √n times that. See :ref:`how-exact`. Time is proportional to 1 / tol^2.
     max_iter : int, default=None
-        Largest number of settings tried, and of bounces of a chain (None: 10 000 000).
+        Largest number of settings tried, and of bounces or steps of a chain (None: 10 000 000
+        bounces).
     max_time : float, default=None
         Seconds for a fit, at most half for the search. The result then depends on the machine.
     n_jobs : int, default=None
@@ -142,25 +150,30 @@ class BayesPointClassifier(
         (n_problems,). A problem is all of the classes, or one class against the rest.
     tuning_ : Search or None
         The settings tried and their evidence; None if all were given.
-    billiard_ : BilliardResult or list of BilliardResult
-        The draws and their diagnostics; a list if there are several problems.
+    approximation_ : str or None
+        "landmarks", or None for all kernel values.
+    billiard_ : BilliardResult, SliceResult, or list of these
+        The draws and their diagnostics, with landmarks a `SliceResult`; a list if there are several
+        problems.
     problems_ : tuple of TrainingProblem
         The problems with their results.
     dual_coef_, intercept_ : ndarrays of shape (1, n) and (1,), or (n_classes, n) and (n_classes,)
-        Dual coefficients of the unit Bayes point, and intercepts.
+        Dual coefficients of the unit Bayes point, or with landmarks, of which there are then n, of
+        the mean function; and intercepts.
     support_ : ndarray of shape (n_support,)
-        Indices of the examples of which a wall was hit.
+        Indices of the examples of which a wall was hit; not with landmarks.
     X_fit_ : ndarray, CSR array or None
-        Training inputs as the kernel gets them; None for kernel="precomputed".
+        Training inputs as the kernel gets them, or landmarks; None for kernel="precomputed".
     scaler_ : StandardScaler or None
         What standardizes inputs.
     sample_indices_ : ndarray of shape (n,)
-        Row of `X` in `fit` of each of the n observations, which sample weights repeat.
+        Row of `X` in `fit` of each of the n observations, which sample weights repeat; not for `X`
+        in blocks.
     n_iter_ : ndarray of shape (n_problems,)
-        Bounces of the longest chain.
+        Bounces of the longest chain, or steps of each with landmarks.
     prior_from_examples_ : str
         What the prior took from the training examples: "evidence", "length scale", "scale of the
-        features" or "". Risk bounds hold only for "".
+        features", "landmarks" or "". Risk bounds hold only for "".
     seed_, n_features_in_, feature_names_in_
         The seed that was drawn; the number of features, and their names if all are strings.
 
@@ -198,6 +211,7 @@ class BayesPointClassifier(
     __metadata_request__predict_log_proba = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
 
     X_fit_: NDArray[Any] | None
+    tuning_: Search | None
     problems_: tuple[TrainingProblem, ...]
 
     def __init__(
@@ -211,6 +225,8 @@ class BayesPointClassifier(
         calibration: str | None = "auto",
         multiclass: str = "joint",
         n_models: int | str = "auto",
+        approximation: str | None = "auto",
+        n_components: int | str = "auto",
         fit_intercept: bool = True,
         n_trajectories: int = 4,
         n_draws: int = 100,
@@ -230,6 +246,8 @@ class BayesPointClassifier(
         self.calibration = calibration
         self.multiclass = multiclass
         self.n_models = n_models
+        self.approximation = approximation
+        self.n_components = n_components
         self.fit_intercept = fit_intercept
         self.n_trajectories = n_trajectories
         self.n_draws = n_draws
@@ -276,13 +294,15 @@ class BayesPointClassifier(
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix, Blocks or collection of Dask, (n_samples, n_features)
             Inputs; with kernel="precomputed" the (n_samples, n_samples) kernel matrix, for a
-            kernel of sets or strings a sequence of these. Sparse matrices are accepted by
+            kernel of sets or strings a sequence of these. :class:`bayespoint.blocks.Blocks` and
+            collections of Dask are never in memory as a whole (:doc:`/guide/large-data`). Sparse
+            matrices are accepted by
             "linear", "rbf", "poly" and kernels made of `Linear`, `RBF` and `Polynomial`, which do
             not make them dense.
         y : array-like of shape (n_samples,)
-            Class labels of any type.
+            Class labels of any type; for collections of Dask another one.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the examples, at least 0; see Notes. None: all are 1.
 
@@ -325,17 +345,19 @@ class BayesPointClassifier(
         label pull twice as hard.
         """
         settings = fit_settings(self, self.random_state)
-        previous = self._previous() if validation.boolean("warm_start", self.warm_start) else []
+        warm = validation.boolean("warm_start", self.warm_start)
+        if sources.in_blocks(X):
+            return self._fit_blocks(X, y, sample_weight, settings)
+        previous = self._previous() if warm else []
         inputs, y = estimators_inputs.training(self, self.kernel, X, y)
         self.classes_, index = estimators_inputs.encode(y)
-        if len(self.classes_) > 2 and np.ndim(self.label_noise):  # type: ignore[arg-type]
-            raise ValueError(
-                "label_noise must be one rate for more than two classes; got "
-                f"{self.label_noise!r} for {len(self.classes_)} classes"
-            )
+        self._require_one_rate()
         repetition = Repetition.of(sample_weight, len(index))
         n_observations = float(repetition.counts.sum())
-        self._require_memory(n_observations)
+        with_landmarks = landmarks.applies(self, inputs, settings)
+        self.approximation_ = "landmarks" if with_landmarks else None
+        if not with_landmarks:
+            self._require_memory(n_observations)
         raw, index, share = self._observations(repetition, inputs, index, settings)
         self.scaler_ = None
         if validation.boolean("standardize", self.standardize):
@@ -346,7 +368,12 @@ class BayesPointClassifier(
         n_problems = 1 if single else len(self.classes_)
         choices = averaging.plan(self, inputs, len(self.classes_), settings)
         n_models = sum(choice.n or 1 for choice in choices) or 1
-        self._require_memory(n_observations, n_models)
+        source = None
+        if with_landmarks:
+            sample = landmarks.Examples(inputs, index, share)
+            source = landmarks.Source.of(sample, validation.threads(self.n_jobs))
+        else:
+            self._require_memory(n_observations, n_models)
         progress = Progress(self, settings.verbose, 1 + n_models * n_problems, X=X, y=y)
 
         def continuation(model: BayesPointClassifier) -> Continuation | None:
@@ -358,27 +385,93 @@ class BayesPointClassifier(
             return old.continuation(self.classes_, index, raw, inputs, model.kernel_, n_problems)
 
         observed = inputs, index, share
-        if not choices:
-            gram = self._resolve_hyperparameters(*observed, settings, progress)
-            run = continuation(self)
-            self._fit_fixed(*observed, settings, run, progress, gram)
-            averaging.set_models(self, [])
-        else:
-            found = self._settings_to_average(choices, *observed, settings, progress)
-            members = averaging.members(self, found)
-            for k, member in enumerate(members):
-                share_of_time = averaging.with_share(settings, len(members) - k)
-                run = continuation(member)
-                member._fit_fixed(
-                    *observed, share_of_time, run, progress, stream=k, n_models=len(members)
-                )
-            averaging.set_models(self, members)
+        self._fit_observed(observed, source, choices, settings, continuation, progress)
         progress.done()
         return self
 
+    def _fit_observed(
+        self,
+        observed: tuple[Any, NDArray[np.intp], Floats],
+        source: landmarks.Source | None,
+        choices: list[Choice],
+        settings: FitSettings,
+        continuation: Callable[[BayesPointClassifier], Continuation | None],
+        progress: Progress,
+    ) -> None:
+        """Find the hyperparameters and fit one model or several.
+
+        `observed` are inputs, classes and shares of the observations; with a `source` of all
+        examples they are a sample.
+        """
+        if not choices:
+            gram = self._resolve_hyperparameters(*observed, settings, progress)
+            run = continuation(self)
+            self._fit_fixed(*observed, settings, run, progress, gram, source=source)
+            averaging.set_models(self, [])
+            return
+        found = self._settings_to_average(choices, *observed, settings, progress)
+        members = averaging.members(self, found)
+        for k, member in enumerate(members):
+            share_of_time = averaging.with_share(settings, len(members) - k)
+            run = continuation(member)
+            member._fit_fixed(
+                *observed,
+                share_of_time,
+                run,
+                progress,
+                stream=k,
+                n_models=len(members),
+                source=source,
+            )
+        averaging.set_models(self, members)
+
+    def _fit_blocks(
+        self, X: Any, y: Any, sample_weight: Any, settings: FitSettings
+    ) -> BayesPointClassifier:
+        """Fit to a table in blocks."""
+        landmarks.require_blocks(self, settings)
+        opened = sources.open_blocks(
+            X,
+            y,
+            sample_weight,
+            standardize=validation.boolean("standardize", self.standardize),
+            takes_sparse=estimators_inputs.takes_sparse(self.kernel),
+            seed=settings.seed % 2**32,
+            n_threads=validation.threads(self.n_jobs),
+        )
+        summary, sample = opened.summary, opened.sample
+        check_classification_targets(summary.classes)
+        self.approximation_, self.classes_ = "landmarks", summary.classes
+        self._require_one_rate()
+        self.scaler_, self.n_features_in_ = opened.scaler, summary.n_features
+        if summary.names is None:
+            self.__dict__.pop("feature_names_in_", None)
+        else:
+            self.feature_names_in_ = np.array(summary.names, dtype=object)
+        self.__dict__.pop("sample_indices_", None)
+        self._n_examples = summary.n_examples
+        self.class_weight_ = self._class_weight(np.arange(len(summary.classes)), summary.weights)
+        choices = averaging.plan(self, sample.inputs, len(self.classes_), settings)
+        n_models = sum(choice.n or 1 for choice in choices) or 1
+        single = len(self.classes_) == 2 or settings.joint
+        n_tasks = 1 + n_models * (1 if single else len(self.classes_))
+        progress = Progress(self, settings.verbose, n_tasks, X=X, y=y)
+        observed = sample.inputs, sample.index, sample.share
+        self._fit_observed(observed, opened.source, choices, settings, lambda _: None, progress)
+        progress.done()
+        return self
+
+    def _require_one_rate(self) -> None:
+        """Raise ValueError for two rates of label noise and more than two classes."""
+        if len(self.classes_) > 2 and np.ndim(self.label_noise):  # type: ignore[arg-type]
+            raise ValueError(
+                "label_noise must be one rate for more than two classes; got "
+                f"{self.label_noise!r} for {len(self.classes_)} classes"
+            )
+
     def _previous(self) -> list[PreviousFit]:
         """Return the previous fit of each model."""
-        if not hasattr(self, "problems_"):
+        if not hasattr(self, "problems_") or self.approximation_ == "landmarks":
             return []
         return [
             PreviousFit(
@@ -465,9 +558,20 @@ class BayesPointClassifier(
     ) -> tuple[Floats, bool] | None:
         """Set kernel, softness and label noise; return the argument `gram` of `_fit_fixed`."""
         with self._search_task(index, share, settings, progress) as arguments:
-            self.kernel_, self.softness_, self.label_noise_, self.tuning_, gram = (
-                search.resolve_hyperparameters(self.kernel, inputs, **arguments, n_jobs=self.n_jobs)
-            )
+            found: Search | None
+            setting = None
+            if self.approximation_ == "landmarks":
+                setting = landmarks.search(self, inputs, arguments)
+            if setting is not None:
+                found, gram = setting.search, None
+                self.kernel_, self.softness_ = found.kernel, found.softness
+                self.label_noise_, self.tuning_ = found.label_noise, found
+            else:
+                self.kernel_, self.softness_, self.label_noise_, self.tuning_, gram = (
+                    search.resolve_hyperparameters(
+                        self.kernel, inputs, **arguments, n_jobs=self.n_jobs
+                    )
+                )
         found = self.tuning_
         if settings.verbose and found is not None:
             noise = f", label noise {rates(found.label_noise)}" if any(found.label_noise) else ""
@@ -545,13 +649,21 @@ class BayesPointClassifier(
         *,
         stream: int = 0,
         n_models: int = 1,
+        source: landmarks.Source | None = None,
     ) -> None:
         """Fit with the hyperparameters in `kernel_`, `softness_` and `label_noise_`.
 
         `share` are the (m,) parts of an observation for which the examples count. `gram` is the
         kernel matrix and whether it may be overwritten; None computes it. `stream` is the number of
-        this among `n_models` models that are averaged.
+        this among `n_models` models that are averaged. With a `source` of all examples, the others
+        are a sample.
         """
+        if source is not None:
+            sample = landmarks.Examples(inputs, index, share)
+            self._fit_landmarks(
+                sample, source, settings, progress, stream=stream, n_models=n_models
+            )
+            return
         with linalg.threads_for(len(index)):
             softness = validation.softness(self.softness_ / share, len(index))
             problems = self._problems(index, softness, settings)
@@ -638,6 +750,79 @@ class BayesPointClassifier(
         self.support_ = np.unique(np.concatenate([result.support for result in results]))
         self.n_iter_ = np.array([result.bounces.max() for result in results])
 
+    def _fit_landmarks(
+        self,
+        sample: landmarks.Examples,
+        source: landmarks.Source,
+        settings: FitSettings,
+        progress: Progress,
+        *,
+        stream: int,
+        n_models: int,
+    ) -> None:
+        """Do the same as `_fit_fixed`, with landmarks."""
+        self.seed_ = settings.seed % 2**32
+        tol = tolerance(self.tol, source.n_examples, 2) * math.sqrt(n_models)
+        found = landmarks.fit(
+            self,
+            sample,
+            source,
+            settings,
+            progress,
+            tol=tol,
+            seed=averaging.seed_of(settings.seed, stream),
+            deadline=settings.deadline,
+        )
+        features, several = found.features, len(found.results) > 1
+        calibrate = settings.calibrate
+        if calibrate is None:
+            calibrate = self.tuning_ is not None
+        self.calibration_, self._leave_one_out = np.ones(len(found.results)), None
+        if calibrate or n_models > 1:
+            values = [one.values() for one in found.predictions]
+            if calibrate:
+                pairs = zip(found.predictions, values, strict=True)
+                self.calibration_ = np.array([one.factor(z) for one, z in pairs])
+            if n_models > 1:
+                self._leave_one_out = log_leave_one_out(
+                    found.predictions, self.calibration_, values
+                )
+        r = features.factor.rank
+        jitter = np.full(r, features.jitter)
+        names = [f"slices of class {label}" for label in self.classes_] if several else ["slices"]
+        n_classes = len(self.classes_) if len(found.results) == 1 else 2
+        self.problems_ = tuple(
+            TrainingProblem(
+                name,
+                np.empty(0, dtype=np.int8),
+                jitter,
+                settings.offset,
+                self.label_noise_,
+                n_classes=n_classes,
+            ).with_result(result, None, calibration)
+            for name, result, calibration in zip(
+                names, found.results, self.calibration_.tolist(), strict=True
+            )
+        )
+        self.X_fit_ = features.landmarks
+        self.prior_from_examples_ = self._prior_from_examples() or "landmarks"
+        self.posterior_ = Posterior(
+            classes=self.classes_,
+            problems=tuple(one.posterior for one in self.problems_ if one.posterior is not None),
+            kernel=self.kernel_,
+            inputs=features.landmarks,
+            scaler=self.scaler_,
+            offset=settings.offset,
+            softness=self.softness_,
+            example_softness=jitter,
+            label_noise=self.label_noise_,
+            factor=features.factor,
+            constant_diagonal=None,
+            class_weight=normalized(self.class_weight_),
+        )
+        self.dual_coef_, self.intercept_ = self.posterior_.dual_coef, self.posterior_.intercept
+        self.n_iter_ = np.array([result.n_steps for result in found.results])
+
     @property
     def billiard_(self) -> BilliardResult | list[BilliardResult]:
         """The billiard; a list if there are several problems."""
@@ -722,6 +907,8 @@ class BayesPointClassifier(
             If inputs are so large that kernel values overflow; with more than two classes or class
             weights, except for a vote, as in `decision_function`.
         """
+        if sources.in_blocks(X):
+            return sources.mapped(self, "predict", X, diag, method=method)  # type: ignore[no-any-return]
         points = self._checked(X)
         return self.posterior_.predict(
             points, method=method, diag=diag, random_state=self.random_state
@@ -756,6 +943,8 @@ class BayesPointClassifier(
             If `diag` is needed and missing, or if values of the latent function are above 1e140
             or below 1e-140, so that their squares overflow or underflow.
         """
+        if sources.in_blocks(X):
+            return sources.mapped(self, "decision_function", X, diag)  # type: ignore[no-any-return]
         points = self._checked(X)
         return self.posterior_.decision_function(points, diag=diag)
 
@@ -787,6 +976,8 @@ class BayesPointClassifier(
         ValueError
             As `decision_function`.
         """
+        if sources.in_blocks(X):
+            return sources.mapped(self, "predict_proba", X, diag, method=method)  # type: ignore[no-any-return]
         points = self._checked(X)
         return self.posterior_.predict_proba(points, method=method, diag=diag)
 
@@ -810,6 +1001,8 @@ class BayesPointClassifier(
         ValueError
             As `decision_function`.
         """
+        if sources.in_blocks(X):
+            return sources.mapped(self, "predict_log_proba", X, diag, method=method)  # type: ignore[no-any-return]
         points = self._checked(X)
         return self.posterior_.predict_log_proba(points, method=method, diag=diag)
 
@@ -1086,6 +1279,8 @@ class BayesPointClassifier(
         """
         check_is_fitted(self)
         rng = np.random.default_rng(validation.seed(random_state))
+        if self.approximation_ == "landmarks":
+            return landmarks.evidence(self, method, tol)
         found = [
             evidence(
                 problem,
@@ -1150,6 +1345,12 @@ class BayesPointClassifier(
         """
         points = self._checked(X)
         rng = np.random.default_rng(validation.seed(random_state))
+        if self.approximation_ == "landmarks":
+            found = [
+                landmarks.log_labeling_probability(model.posterior_, points, y)
+                for model in self.models_ or (self,)
+            ]
+            return found[0] if len(found) == 1 else averaging.mean(found, self.model_weights_)
         found = [
             transduction.log_labeling_probability(
                 model.posterior_,
@@ -1216,6 +1417,8 @@ class BayesPointClassifier(
         `pac_bayes_kl` is given for the posterior: it bounds the probability that an observed,
         noisy label is predicted wrongly.
         """
+        check_is_fitted(self)
+        self._require_matrix("risk_bounds")
         return risk_bounds(
             self,
             delta,
@@ -1230,6 +1433,7 @@ class BayesPointClassifier(
     def problems_over(self, gram: ArrayLike | None = None) -> list[Problem]:
         """Return the problems with their kernel matrix, recomputed or given again."""
         check_is_fitted(self)
+        self._require_matrix("problems_over")
         return over_training(self.problems_, self.kernel_, self._inputs_again(gram))
 
     def _inputs_again(self, gram: ArrayLike | None) -> Any:
@@ -1295,6 +1499,7 @@ class BayesPointClassifier(
         estimator is unchanged.
         """
         check_is_fitted(self)
+        self._require_matrix("refine")
         if (more_length is None) == (tol is None):
             raise ValueError(
                 "exactly one of more_length and tol must be given; got "
@@ -1332,6 +1537,14 @@ class BayesPointClassifier(
             if models:
                 averaging.set_models(self, models)
         return self
+
+    def _require_matrix(self, question: str) -> None:
+        """Raise ValueError for a fit with landmarks, which has no matrix of all examples."""
+        if self.approximation_ == "landmarks":
+            raise ValueError(
+                f"{question} needs the kernel matrix of the training examples, which a classifier "
+                "with landmarks does not have: fit with approximation=None"
+            )
 
     def _require_as_fitted(self, offset: float) -> None:
         """Raise ValueError if the intercept is not that of the fit."""

@@ -24,6 +24,7 @@ from bayespoint.estimators.refine import Continuation
 from bayespoint.posterior.joint import JointPosterior
 from bayespoint.posterior.predictive import BinaryPosterior
 from bayespoint.results import BilliardResult
+from bayespoint.results.slices import SliceResult
 
 _ADVICE = "Use softness > 0, or label_noise > 0"
 """For examples that are not separable."""
@@ -67,7 +68,7 @@ class TrainingProblem:
         return self.n_classes > 2
 
     @property
-    def result(self) -> BilliardResult:
+    def result(self) -> Any:
         """The billiard."""
         if self.posterior is None:
             raise AttributeError(
@@ -92,7 +93,9 @@ class TrainingProblem:
         """Return the problem with its kernel matrix, the argument of the engine's functions."""
         return Problem(gram, self.y, self.softness, self.offset, inverse, n_classes=self.n_classes)
 
-    def with_result(self, result: BilliardResult, rank: int, calibration: float) -> TrainingProblem:
+    def with_result(
+        self, result: BilliardResult | SliceResult, rank: int | None, calibration: float
+    ) -> TrainingProblem:
         """Return the problem with its posterior."""
         kind = JointPosterior if self.is_joint else BinaryPosterior
         return replace(self, posterior=kind(self.y, result, rank, calibration))

@@ -1,0 +1,393 @@
+"""Fits with landmarks: from thousands to millions of examples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+from sklearn.exceptions import ConvergenceWarning
+
+from bayespoint import kernels
+from bayespoint.base import memory, validation
+from bayespoint.base.validation import Floats
+from bayespoint.base.warnings import warn
+from bayespoint.estimators import inputs as estimators_inputs
+from bayespoint.estimators.progress import Progress
+from bayespoint.estimators.settings import FitSettings
+from bayespoint.kernels.products import count, in_rows
+from bayespoint.landmarks import sampling, selection, variational
+from bayespoint.landmarks.blocks import Blocks
+from bayespoint.landmarks.circles import BATCH
+from bayespoint.landmarks.executors import Executor, Threads
+from bayespoint.landmarks.features import Features
+from bayespoint.landmarks.model import Block, SeveralClasses, TwoClasses
+from bayespoint.posterior import Posterior
+from bayespoint.posterior.calibration import LARGEST, LeaveOneOutPredictions
+from bayespoint.results import Estimate, Evidence
+from bayespoint.results.diagnostics import ess_bulk
+from bayespoint.results.slices import SliceResult
+from bayespoint.tuning import landmarks as tuning_landmarks
+from bayespoint.tuning.averaging import Setting
+
+MOST_EXAMPLES = 4000
+"""Most examples of a fit without landmarks by default: time grows as their third power."""
+
+DIMENSIONS = 3000
+"""Most dimensions of all functions of several classes by default, (n_classes - 1) times the
+landmarks."""
+
+N_COMPONENTS = 500
+"""Number of landmarks by default."""
+
+ROWS = 8192
+"""Most examples of a block."""
+
+_FEWEST_ROWS = 1024
+"""Fewest, if there are more examples than a block."""
+
+_DOUBLES = 10_000
+"""Most examples whose features are kept in doubles."""
+
+_SHARE_OF_MEMORY = 0.6
+"""Part of the available memory that features may take."""
+
+
+def applies(model: Any, inputs: Any, settings: FitSettings) -> bool:
+    """Return whether a fit uses landmarks, by the parameter `approximation`."""
+    wanted = model.approximation
+    if wanted is not None:
+        wanted = validation.choice("approximation", wanted, ("auto", "landmarks", None))
+    n = model.n_components
+    if n != "auto":
+        validation.integer("n_components", n, low=1)
+    precomputed = isinstance(model.kernel, str) and model.kernel == "precomputed"
+    if wanted == "landmarks":
+        _require_possible(model, settings, "approximation='landmarks'")
+        return True
+    if wanted is None or precomputed or settings.softness == 0 or model.warm_start:
+        return False
+    return count(inputs) > MOST_EXAMPLES
+
+
+def require_blocks(model: Any, settings: FitSettings) -> None:
+    """Raise ValueError if a classifier cannot be fitted to a table in blocks."""
+    if model.approximation is None:
+        raise ValueError("approximation must be 'landmarks' or 'auto' for X in blocks; got None")
+    applies(model, np.empty((0, 1)), settings)
+    _require_possible(model, settings, "X in blocks")
+    if kernels.requires_vectors(model.kernel) is False:
+        raise ValueError(f"kernel must take vectors for X in blocks; got {model.kernel!r}")
+
+
+def _require_possible(model: Any, settings: FitSettings, what: str) -> None:
+    """Raise ValueError for settings with which there can be no landmarks."""
+    if isinstance(model.kernel, str) and model.kernel == "precomputed":
+        raise ValueError(
+            f"kernel must not be 'precomputed' with {what}: landmarks need kernel values of other "
+            "points"
+        )
+    if settings.softness == 0:
+        raise ValueError(f"softness must be positive or None with {what}; got 0")
+    if model.warm_start:
+        raise ValueError(
+            f"warm_start must be False with {what}: the chains of another fit are not continued"
+        )
+
+
+def search(model: Any, inputs: Any, arguments: Mapping[str, Any]) -> Setting | None:
+    """Return the hyperparameters of a classifier found with landmarks.
+
+    None if nothing is left to find, or if the kernel does not know its derivatives: its parameters
+    are then found on fewer examples without landmarks. `arguments` are those of a search.
+    """
+    kernel = model.kernel
+    if kernel is None:
+        kernel = tuning_landmarks.default_kernel(inputs)
+    kernel = kernels.resolve(kernel)
+    found = kernels.parameters(kernel, inputs)
+    if not found and arguments["softness"] is not None and not arguments["rates"]:
+        return None
+    if not tuning_landmarks.knows_slopes(kernel, inputs):
+        return None
+    own = {name: value for name, value in arguments.items() if name != "joint"}
+    return tuning_landmarks.find(kernel, inputs, **own, n_jobs=model.n_jobs)
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Some or all examples of a fit, as the kernel gets them."""
+
+    inputs: Any
+    index: NDArray[np.intp]
+    """(n,) classes."""
+
+    share: Floats
+    """(n,) parts of an observation for which they count."""
+
+    def part(self, rows: slice | NDArray[np.intp]) -> Examples:
+        """Return some of the examples."""
+        return Examples(in_rows(self.inputs)[rows], self.index[rows], self.share[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """All examples of a fit, in blocks."""
+
+    executor: Executor
+    parts: list[Any]
+    """Stand for the `Examples` of each block."""
+
+    n_examples: int
+
+    uniform: int
+    """Number of first examples of the sample that were drawn with equal probabilities."""
+
+    bytes: float
+    """Memory that features may take where the blocks lie."""
+
+    @classmethod
+    def of(cls, examples: Examples, n_threads: int) -> Source:
+        """Return that of examples in memory."""
+        m = len(examples.index)
+        rows = validation.blocks(m, min(ROWS, max(_FEWEST_ROWS, -(-m // 4))))
+        parts = [examples.part(one) for one in rows]
+        return cls(Threads(n_threads), parts, m, m, _SHARE_OF_MEMORY * memory.available())
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a fit found for each problem."""
+
+    features: Features
+    results: list[SliceResult]
+    predictions: list[LeaveOneOutPredictions]
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """How a block of examples becomes a block of a problem."""
+
+    features: Features
+    softness: float
+    noise: tuple[float, float]
+    n_classes: int
+    joint: bool
+    positive: int
+    """The class against the others, if there is no joint problem."""
+
+    dtype: Any
+
+    def __call__(self, examples: Examples, seed: int) -> Block:
+        psi = self.features(examples.inputs)
+        variance = self.softness / examples.share + self.features.missed(examples.inputs, psi)
+        scale = 1.0 / np.sqrt(variance)
+        if self.joint:
+            rows = np.asarray(psi * scale[:, None], dtype=self.dtype, order="C")
+            labels = examples.index.astype(np.uint32)
+            return SeveralClasses(rows, labels, self.n_classes, self.noise[0], seed)
+        positive = examples.index == self.positive
+        signed = np.where(positive, scale, -scale)
+        rows = np.asarray(psi * signed[:, None], dtype=self.dtype, order="C")
+        floors = np.where(positive, *self.noise) if any(self.noise) else None
+        return TwoClasses(rows, floors, 1.0 - self.noise[0] - self.noise[1])
+
+
+def fit(
+    model: Any,
+    sample: Examples,
+    source: Source,
+    settings: FitSettings,
+    progress: Progress,
+    *,
+    tol: float,
+    seed: int,
+    deadline: float | None,
+) -> Fitted:
+    """Sample the posterior of a classifier whose hyperparameters are known.
+
+    `sample` are random examples for the landmarks and the calibration; all are in `source`.
+    """
+    n_classes, m = len(model.classes_), source.n_examples
+    joint = n_classes > 2 and settings.joint
+    n = n_landmarks(model.n_components, m, n_classes if joint else 2)
+    with progress.part("landmarks"):
+        points = selection.choose(model.kernel_, sample.inputs, n, model.seed_)
+        features = Features.of(model.kernel_, points, settings.offset)
+    if progress.verbose:
+        progress.tell(f"{features.factor.rank} landmarks: {progress.seconds()}")
+    names, positives = ["slices"], [1]
+    if n_classes > 2 and not joint:
+        names = [f"slices of class {label}" for label in model.classes_]
+        positives = list(range(n_classes))
+    seeds = np.random.SeedSequence(seed).generate_state(len(names), np.uint64).tolist()
+    limits = sampling.Limits(model.n_draws, tol, settings.max_iter, deadline)
+    results = []
+    with source.executor.running():
+        for name, positive, stream in zip(names, positives, seeds, strict=True):
+            make = _Rows(
+                features,
+                model.softness_,
+                model.label_noise_,
+                n_classes,
+                joint,
+                positive,
+                np.float64 if m <= _DOUBLES else np.float32,
+            )
+            results.append(
+                _sample(
+                    _blocks(source, make, model, progress),
+                    features,
+                    limits,
+                    n_classes=n_classes if joint else 2,
+                    n_examples=m,
+                    n_chains=model.n_trajectories,
+                    seed=stream,
+                    name=name,
+                    progress=progress,
+                )
+            )
+    chosen = np.random.default_rng(model.seed_).permutation(source.uniform)[:LARGEST]
+    some = sample.part(np.sort(chosen))
+    return Fitted(features, results, _predictions(features, results, some, model, joint))
+
+
+def _blocks(source: Source, make: _Rows, model: Any, progress: Progress) -> Blocks:
+    """Return the blocks of a problem: their features are kept if they fit, or else recomputed."""
+    m, r = source.n_examples, make.features.factor.rank
+    functions = make.n_classes if make.joint else 1
+    size = np.dtype(make.dtype).itemsize
+    directions = model.n_trajectories * (BATCH + 2) * functions
+    dimension = r * (make.n_classes - 1 if make.joint else 1)
+    needed = size * float(m) * directions + 5 * 8.0 * dimension**2
+    if needed > source.bytes / _SHARE_OF_MEMORY:
+        raise MemoryError(
+            f"fitting {m} examples with {r} landmarks needs {memory.readable(needed)} for the "
+            f"values of {directions} functions and matrices of {dimension} dimensions, but only "
+            f"{memory.readable(source.bytes / _SHARE_OF_MEMORY)} of memory is available. A smaller "
+            "n_components or n_trajectories helps"
+        )
+    keeps = needed + size * float(m) * r <= source.bytes
+    hold = source.executor.keep if keeps else source.executor.defer
+    with progress.part("features"):
+        blocks = hold(_apply, source.parts, range(len(source.parts)), common=(make,))
+        made = Blocks(source.executor, blocks)
+    if progress.verbose:
+        kept = "" if keeps else ", which are computed again in every pass"
+        progress.tell(f"features of {m} examples{kept}: {progress.seconds()}")
+    return made
+
+
+def _apply(examples: Examples, seed: int, make: _Rows) -> Block:
+    return make(examples, seed)
+
+
+def n_landmarks(n: int | str, m: int, n_classes: int) -> int:
+    """Return the number of landmarks that the parameter `n_components` stands for."""
+    if not isinstance(n, str):
+        return min(n, m)
+    return min(N_COMPONENTS, DIMENSIONS // (n_classes - 1), m)
+
+
+def _sample(
+    blocks: Blocks,
+    features: Features,
+    limits: sampling.Limits,
+    *,
+    name: str,
+    progress: Progress,
+    n_classes: int,
+    **known: Any,
+) -> SliceResult:
+    """Return the draws of one problem, with its warnings."""
+    dimension = features.factor.rank * (n_classes - 1)
+    with progress.part("normal approximation"):
+        normal = variational.approximate(blocks.moments, dimension)
+    if progress.verbose:
+        progress.tell(f"normal approximation: {progress.seconds()}")
+    with progress.task(name, 100) as advance:
+
+        def report(result: SliceResult) -> None:
+            if advance is not None:
+                done = min(1.0, result.ess / result.least_ess)
+                done = min(done, (limits.tol / max(result.center_error, 1e-300)) ** 2)
+                figures = f"{result.n_steps} steps, center_error {result.center_error:.2g}"
+                advance(int(100 * min(0.99, done)), figures)
+
+        result = sampling.sample(
+            blocks, normal, features, limits, n_classes=n_classes, report=report, **known
+        )
+    messages = result.convergence_messages(limits.tol)
+    if not normal.converged:
+        messages.append(
+            "the normal approximation about which draws are made did not converge: the draws are "
+            "exact, but may mix slowly"
+        )
+    for message in messages:
+        warn(message, ConvergenceWarning)
+    if progress.verbose:
+        progress.tell(
+            f"{name}: {result.n_steps} steps of each chain, {progress.seconds()}: center_error "
+            f"{result.center_error:.2g} rad (tol {limits.tol:.2g}), {result.ess:.0f} effective "
+            "draws"
+        )
+    return result
+
+
+def _predictions(
+    features: Features, results: list[SliceResult], some: Examples, model: Any, joint: bool
+) -> list[LeaveOneOutPredictions]:
+    """Return the leave-one-out predictions of some examples."""
+    k = kernels.evaluate(features.kernel, some.inputs, features.landmarks) + features.offset
+    missed = features.missed(some.inputs, features(some.inputs))
+    variance = model.softness_ / some.share + missed
+    found = []
+    for c, result in enumerate(results):
+        draws = result.draws.astype(np.float64).reshape(-1, *result.draws.shape[2:])
+        labels = some.index
+        if not joint:
+            labels = np.where(labels == (1 if len(results) == 1 else c), 1, -1)
+        found.append(
+            LeaveOneOutPredictions.of_functions(draws @ k.T, variance, labels, model.label_noise_)
+        )
+    return found
+
+
+def evidence(model: Any, method: str, tol: float) -> Evidence | list[Evidence]:
+    """Return the log evidence of a classifier, from the draws of its fit."""
+    if validation.choice("method", method, ("auto", "bridge", "integration")) == "integration":
+        raise ValueError("method must be 'auto' or 'bridge' with landmarks; got 'integration'")
+    tol = validation.positive("tol", tol)
+    found = [problem.result.evidence(tol) for problem in model.problems_]
+    for one in found:
+        if not one.converged:
+            warn(
+                f"the evidence has an estimated standard error of {one.error:.3g} nats from the "
+                f"draws of the fit; tol={tol:g} was asked for: raise n_draws, or lower the tol of "
+                "the classifier",
+                ConvergenceWarning,
+            )
+    return found[0] if len(found) == 1 else found
+
+
+def log_labeling_probability(posterior: Posterior, points: Any, y: Any) -> Estimate:
+    """Return ln of the mean over the draws of the probability of all labels.
+
+    The labels are independent given a function.
+    """
+    if len(posterior.problems) > 1 or posterior.class_weight is not None:
+        raise ValueError(
+            "log_labeling_probability needs one posterior without class weights: "
+            'multiclass="joint" and class_weight=None'
+        )
+    labels = estimators_inputs.known_labels(posterior.classes, y, count(points))
+    logs = posterior.log_likelihoods(points, labels)
+    chains = logs.reshape(posterior.problems[0].result.draws.shape[:2])
+    weights = np.exp(chains - chains.max())
+    n = float(ess_bulk(chains[..., None])[0])
+    error = float(weights.std() / weights.mean()) / math.sqrt(max(n, 1.0))
+    return Estimate(float(special.logsumexp(logs)) - math.log(len(logs)), error)

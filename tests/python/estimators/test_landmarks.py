@@ -1,0 +1,337 @@
+"""Classifiers with landmarks."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+import bayespoint
+from bayespoint import BayesPointClassifier
+from bayespoint.blocks import Blocks, parquet
+from bayespoint.kernels import RBF, Scaled
+from bayespoint.results import SliceResult
+from helpers import seed
+
+KERNEL = Scaled(RBF(sigma=1.2), 2.0)
+
+
+def examples(m=300, n_classes=2, index=0):
+    rng = np.random.default_rng(seed(index))
+    X = rng.standard_normal((m, 2))
+    f = np.stack([np.sin((k + 1) * X[:, 0]) + X[:, k % 2] for k in range(n_classes)])
+    return X, (f + 0.5 * rng.standard_normal(f.shape)).argmax(axis=0)
+
+
+def classifier(**settings):
+    given = {"kernel": KERNEL, "softness": 0.3, "n_models": 1, "random_state": seed(0)}
+    return BayesPointClassifier(**{**given, "approximation": "landmarks", **settings})
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_landmarks_at_all_examples_give_the_posterior_without(n_classes):
+    m = {2: 100, 3: 50}[n_classes]
+    X, y = examples(m, n_classes)
+    new = np.random.default_rng(1).standard_normal((200, 2))
+    settings = {"calibration": None, "standardize": False, "tol": 0.02}
+    with_them = classifier(n_components=m, **settings).fit(X, y)
+    without = classifier(approximation=None, **settings).fit(X, y)
+    p, q = with_them.predict_proba(new), without.predict_proba(new)
+    # Probabilities of 400 draws of each: their standard error is a few thousandths.
+    assert np.abs(p - q).max() < 0.05
+    assert np.abs(p - q).mean() < 0.008
+    p, q = (model.predict_proba(new, method="mixture") for model in (with_them, without))
+    assert np.abs(p - q).max() < 0.05
+    one, other = with_them.evidence(), without.evidence()
+    assert one.value == pytest.approx(other.value, abs=5 * np.hypot(one.error, other.error) + 0.1)
+
+
+def test_everything_works_without_settings():
+    X, y = examples(600, 3)
+    model = BayesPointClassifier(approximation="landmarks", n_components=40, random_state=0)
+    model.fit(X, y, np.where(X[:, 0] > 0, 2.0, 0.5))
+    assert model.approximation_ == "landmarks"
+    assert isinstance(model.billiard_, SliceResult)
+    assert model.X_fit_.shape == (40, 2)
+    assert model.billiard_.r_hat < model.billiard_.largest_r_hat
+    assert model.score(X, y) > 0.6
+    p = model.predict_proba(X[:50])
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    np.testing.assert_allclose(np.log(p), model.predict_log_proba(X[:50]), atol=1e-9)
+    assert set(model.predict(X[:50], method="vote")) <= {0, 1, 2}
+    assert set(model.predict(X[:50], method="gibbs")) <= {0, 1, 2}
+    assert model.reject(X[:50], 0.2)[1].dtype == bool
+    assert len(model.suggest_query(X[:50], 3)) == 3
+    assert model.sample_functions(X[:5]).shape == (3, 400, 5)
+    assert model.bayes_point(X[:50]).shape == (3, 40)
+    assert "landmarks" in model.billiard_.summary()
+
+
+def test_one_against_the_rest():
+    X, y = examples(600, 3)
+    model = classifier(multiclass="one_vs_rest", n_components=40, label_noise=0.05).fit(X, y)
+    assert len(model.billiard_) == 3
+    assert model.score(X, y) > 0.6
+    assert [one.method for one in model.evidence()] == ["bridge"] * 3
+
+
+def test_the_number_of_threads_does_not_matter():
+    X, y = examples(3000)
+    one, two = (classifier(n_components=50, n_jobs=n).fit(X, y) for n in (1, 2))
+    assert (one.billiard_.draws == two.billiard_.draws).all()
+
+
+def test_the_probability_of_labels_is_that_of_the_draws():
+    X, y = examples(500)
+    model = classifier(n_components=50).fit(X, y)
+    new, labels = X[:1], y[:1]
+    found = model.log_labeling_probability(new, labels)
+    expected = np.log(model.predict_proba(new, method="mixture")[0, labels[0]])
+    assert found.value == pytest.approx(expected, abs=1e-6)
+    joint = model.log_labeling_probability(X[:20], y[:20])
+    assert joint.value < found.value
+
+
+def test_saved_classifiers_predict_the_same_bits(tmp_path):
+    X, y = examples(500)
+    model = BayesPointClassifier(approximation="landmarks", n_components=30, random_state=0)
+    model.fit(X, y).save(tmp_path / "model")
+    again = bayespoint.load(tmp_path / "model")
+    assert (again.predict_proba(X) == model.predict_proba(X)).all()
+    model.billiard_.save(tmp_path / "result")
+    assert (bayespoint.load(tmp_path / "result").draws == model.billiard_.draws).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_onnx(n_classes):
+    runtime = pytest.importorskip("onnxruntime")
+    from bayespoint.export import to_onnx
+
+    X, y = examples(500, n_classes)
+    model = classifier(n_components=30).fit(X, y)
+    session = runtime.InferenceSession(to_onnx(model).SerializeToString())
+    found = session.run(["probabilities"], {"X": X[:20]})[0]
+    np.testing.assert_allclose(found, model.predict_proba(X[:20]), atol=1e-4)
+
+
+def test_texts_have_random_examples_as_landmarks():
+    X, y = examples(200)
+
+    class Words:
+        requires_vector_input = False
+
+        def __call__(self, a, b):
+            return np.array([[float(len(set(s) & set(t))) for t in b] for s in a])
+
+    texts = [f"{'abc'[int(a > 0)]}{'xyz'[int(b > 0)]}" for a, b in X]
+    model = classifier(kernel=Words(), n_components=20)
+    model.fit(texts, y)
+    assert len(model.X_fit_) <= 20
+    assert model.predict(texts[:3]).shape == (3,)
+
+
+def test_sparse_inputs_stay_sparse():
+    X, y = examples(400)
+    S = sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0.0))
+    model = classifier(kernel="rbf", n_components=30).fit(S, y)
+    assert model.predict(S).shape == (400,)
+
+
+def test_beyond_4000_examples_is_the_default():
+    X, y = examples(4200)
+    model = classifier(approximation="auto", n_components=20).fit(X, y)
+    assert model.approximation_ == "landmarks"
+    few = classifier(approximation="auto", n_components=20).fit(X[:200], y[:200])
+    assert few.approximation_ is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"approximation": "nystroem"}, "approximation must be"),
+        ({"n_components": 0}, "n_components must be"),
+        ({"softness": 0}, "softness must be positive or None"),
+        ({"kernel": "precomputed"}, "kernel must not be 'precomputed'"),
+        ({"warm_start": True}, "warm_start must be False"),
+    ],
+)
+def test_settings_that_do_not_fit_are_errors(settings, text):
+    X, y = examples(50)
+    with pytest.raises(ValueError, match=text):
+        classifier(**settings).fit(X @ X.T if "kernel" in settings else X, y)
+
+
+def test_what_needs_the_kernel_matrix_says_so():
+    X, y = examples(200)
+    model = classifier(n_components=20).fit(X, y)
+    for call in (
+        lambda: model.refine(tol=0.1),
+        lambda: model.risk_bounds(),
+        lambda: model.reweight(lambda margins: margins.sum(axis=1)),
+    ):
+        with pytest.raises(ValueError, match="approximation=None"):
+            call()
+    with pytest.raises(ValueError, match="'auto' or 'bridge'"):
+        model.evidence(method="integration")
+
+
+def test_limits_end_a_fit_with_a_warning():
+    X, y = examples(1000)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        classifier(n_components=100, max_iter=8).fit(X, y)
+
+
+# --- blocks --------------------------------------------------------------------------------------
+
+
+def split(X, y, n=4):
+    rows = np.array_split(np.arange(len(y)), n)
+    return [X[one] for one in rows], [y[one] for one in rows]
+
+
+def test_blocks_are_the_table():
+    X, y = examples(2000)
+    blocks, labels = split(X, y, 3)
+    model = classifier(n_components=40).fit(Blocks(blocks), Blocks(labels))
+    np.testing.assert_allclose(model.scaler_.mean_, X.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(model.scaler_.scale_, X.std(axis=0), rtol=1e-12)
+    assert model.n_features_in_ == 2
+    assert model.score(X, y) > 0.6
+    assert (model.predict(Blocks(blocks)) == model.predict(X)).all()
+
+
+def test_forms_of_blocks_do_not_matter(tmp_path):
+    X, y = examples(1200)
+    blocks, labels = split(X, y)
+    np.save(tmp_path / "block.npy", blocks[0])
+    forms = [
+        np.load(tmp_path / "block.npy", mmap_mode="r"),
+        blocks[1].tolist(),
+        lambda: blocks[2],
+        blocks[3],
+    ]
+    settings = {"n_components": 30}
+    expected = classifier(**settings).fit(Blocks(blocks), Blocks(labels)).predict_proba(X)
+    for given in (Blocks(forms), Blocks(blocks)):
+        for target in (y, Blocks(labels)):
+            found = classifier(**settings).fit(given, target).predict_proba(X)
+            assert (found == expected).all()
+
+
+def test_features_that_do_not_fit_are_computed_again(monkeypatch):
+    X, y = examples(1200)
+    given = Blocks(split(X, y)[0]), y
+    expected = classifier(n_components=30).fit(*given)
+    monkeypatch.setattr("bayespoint.estimators.sources._memory", lambda _: 270e3)
+    found = classifier(n_components=30).fit(*given)
+    assert (found.billiard_.draws == expected.billiard_.draws).all()
+    monkeypatch.setattr("bayespoint.estimators.sources._memory", lambda _: 1e3)
+    with pytest.raises(MemoryError, match="n_components"):
+        classifier(n_components=30).fit(*given)
+
+
+def test_frames_have_names():
+    X, y = examples(900)
+    blocks, labels = split(X, np.array(["no", "yes"])[y])
+    frames = [pd.DataFrame(block, columns=["a", "b"]) for block in blocks]
+    weights = Blocks([np.where(block[:, 0] > 0, 2.0, 0.5) for block in blocks])
+    model = classifier(n_components=30, class_weight="balanced")
+    model.fit(Blocks(frames), Blocks(labels), weights)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    assert set(model.predict(Blocks(frames))) == {"no", "yes"}
+    frames[2] = frames[2].rename(columns={"b": "c"})
+    with pytest.raises(ValueError, match="block 2"):
+        classifier().fit(Blocks(frames), Blocks(labels))
+
+
+def test_parquet(tmp_path):
+    pytest.importorskip("pyarrow")
+    X, y = examples(600)
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(label=np.array(["no", "yes"])[y])
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=200)
+    inputs = parquet(tmp_path / "t.parquet", ["a", "b"])
+    assert len(inputs) == 3
+    model = classifier(n_components=30).fit(inputs, parquet(tmp_path / "t.parquet", "label"))
+    assert set(model.predict(inputs)) == {"no", "yes"}
+    with pytest.raises(KeyError, match="nothing"):
+        parquet(tmp_path / "t.parquet", "nothing")
+
+
+def with_nan(blocks):
+    blocks[3] = blocks[3].copy()
+    blocks[3][5, 1] = np.nan
+    return blocks
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda X, y: (with_nan(X), y), "block 3: Input X contains NaN"),
+        (lambda X, y: (X, y[:-1]), "y must have as many blocks as X, 4; got 3"),
+        (lambda X, y: (X, [*y[:2], y[2][1:], y[3]]), "block 2: y must hold a label for each of"),
+        (lambda X, y: ([*X[:1], X[1][:, :1], *X[2:]], y), "in block 1"),
+        (lambda X, y: (X, [np.zeros_like(one) for one in y]), "at least two classes"),
+        (lambda X, y: (X, [*y[:3], np.full(len(y[3]), np.nan)]), "block 3: y must not lack"),
+    ],
+)
+def test_a_bad_block_is_named_and_nothing_is_fitted(change, text):
+    X, y = examples(400)
+    good = classifier(n_components=20).fit(X, y)
+    before = dict(vars(good))
+    blocks, labels = change(*split(X, y))
+    with pytest.raises(ValueError, match=text):
+        good.fit(Blocks(blocks), Blocks(labels))
+    assert vars(good).keys() == before.keys()
+    assert all(vars(good)[name] is value for name, value in before.items())
+
+
+def test_a_class_may_be_missing_in_the_first_block():
+    X, y = examples(400)
+    order = np.argsort(y, kind="stable")
+    blocks, labels = split(X[order], y[order])
+    model = classifier(n_components=20).fit(Blocks(blocks), Blocks(labels))
+    assert model.classes_.tolist() == [0, 1]
+    assert model.score(X, y) > 0.6
+
+
+def test_lengths_that_differ_are_an_error():
+    X, y = examples(400)
+    with pytest.raises(ValueError, match="y must hold an entry for each of the 400 rows"):
+        classifier().fit(Blocks(split(X, y)[0]), y[1:])
+    with pytest.raises(TypeError, match="sequence of blocks"):
+        Blocks(X)
+    with pytest.raises(ValueError, match="at least one block"):
+        Blocks([])
+    with pytest.raises(ValueError, match="approximation must be"):
+        classifier(approximation=None).fit(Blocks([X]), Blocks([y]))
+
+
+# --- Dask ----------------------------------------------------------------------------------------
+
+
+def test_dask_collections_give_the_bits_of_blocks():
+    da = pytest.importorskip("dask.array")
+    X, y = examples(1200)
+    blocks, labels = split(X, y, 3)
+    expected = classifier(n_components=30).fit(Blocks(blocks), Blocks(labels))
+    array, target = da.from_array(X, chunks=(400, 1)), da.from_array(y, chunks=400)
+    model = classifier(n_components=30).fit(array, target)
+    assert (model.billiard_.draws == expected.billiard_.draws).all()
+    for name in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
+        lazy = getattr(model, name)(array)
+        assert lazy.chunks[0] == (400, 400, 400)
+        np.testing.assert_allclose(lazy.compute(), getattr(model, name)(X), atol=1e-12)
+    with pytest.raises(TypeError, match="y must be a collection of Dask"):
+        classifier().fit(array, y)
+
+
+def test_dask_frames():
+    dd = pytest.importorskip("dask.dataframe")
+    X, y = examples(600)
+    frame = dd.from_pandas(pd.DataFrame(X, columns=["a", "b"]).assign(y=y), npartitions=3)
+    model = classifier(n_components=30).fit(frame[["a", "b"]], frame["y"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # arrays have no names of features
+        assert model.predict(frame[["a", "b"]]).compute().shape == (600,)
