@@ -109,7 +109,8 @@ class BayesPointClassifier(
         functions in the span of some kernel functions, O(m). "auto": landmarks beyond 4000
         examples, if softness and kernel allow them. See :doc:`/guide/large-data`.
     n_components : int or "auto", default="auto"
-        Number of landmarks. "auto": 500; for more classes at most 3000 / (n_classes - 1).
+        Number of landmarks. "auto": from 250 on, twice as many for as long as the bound of the
+        evidence gains, up to 2000; for more classes 500, or 3000 / (n_classes - 1) if that is less.
     fit_intercept : bool, default=True
         Add 1 to all kernel values.
     n_trajectories, n_draws : int, default=4, 100
@@ -118,8 +119,8 @@ class BayesPointClassifier(
         Angular error of the Bayes point, in radians, at which the billiard may stop; of each of n
         models √n times that. See :ref:`how-exact`. Time is proportional to 1 / tol^2.
     max_iter : int, default=None
-        Largest number of settings tried, and of bounces or steps of a chain (None: 10 000 000
-        bounces).
+        Largest number of settings tried, and of bounces or, with landmarks, steps of a chain
+        (None: 10 000 000 bounces, 100 000 steps).
     max_time : float, default=None
         Seconds for a fit, at most half for the search. The result then depends on the machine.
     n_jobs : int, default=None
@@ -761,6 +762,8 @@ class BayesPointClassifier(
         n_models: int,
     ) -> None:
         """Do the same as `_fit_fixed`, with landmarks."""
+        for name in ("support_", "_index", "_share"):  # of a fit without
+            self.__dict__.pop(name, None)
         self.seed_ = settings.seed % 2**32
         tol = tolerance(self.tol, source.n_examples, 2) * math.sqrt(n_models)
         found = landmarks.fit(

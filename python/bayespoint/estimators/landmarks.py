@@ -14,13 +14,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import kernels
 from bayespoint.base import memory, validation
+from bayespoint.base.linalg import one_thread
 from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators.progress import Progress
 from bayespoint.estimators.settings import FitSettings
 from bayespoint.kernels.products import count, in_rows
-from bayespoint.landmarks import sampling, selection, variational
+from bayespoint.landmarks import bound, sampling, selection, variational
 from bayespoint.landmarks.blocks import Blocks
 from bayespoint.landmarks.circles import BATCH
 from bayespoint.landmarks.executors import Executor, Threads
@@ -41,8 +42,21 @@ DIMENSIONS = 3000
 """Most dimensions of all functions of several classes by default, (n_classes - 1) times the
 landmarks."""
 
-N_COMPONENTS = 500
-"""Number of landmarks by default."""
+N_COMPONENTS = (250, 500, 1000, 2000)
+"""Numbers of landmarks tried by default, and the second for more than two classes."""
+
+_GAIN = 1e-3
+"""Gain of the bound of the evidence, in nats for each example, that is worth twice the landmarks:
+it is about that of the log loss."""
+
+_TRIED = 10_000
+"""Most examples on which numbers of landmarks are compared."""
+
+_FEWEST_EXAMPLES = 20
+"""Examples for each landmark by default: with fewer the chains mix slowly."""
+
+_WORK = 2e12
+"""Examples times the square of the landmarks, at most by default."""
 
 ROWS = 8192
 """Most examples of a block."""
@@ -214,8 +228,10 @@ def fit(
     """
     n_classes, m = len(model.classes_), source.n_examples
     joint = n_classes > 2 and settings.joint
-    n = n_landmarks(model.n_components, m, n_classes if joint else 2)
     with progress.part("landmarks"):
+        n = model.n_components
+        if isinstance(n, str):
+            n = _n_landmarks(model, sample, m, n_classes, joint, settings)
         points = selection.choose(model.kernel_, sample.inputs, n, model.seed_)
         features = Features.of(model.kernel_, points, settings.offset)
     if progress.verbose:
@@ -225,7 +241,8 @@ def fit(
         names = [f"slices of class {label}" for label in model.classes_]
         positives = list(range(n_classes))
     seeds = np.random.SeedSequence(seed).generate_state(len(names), np.uint64).tolist()
-    limits = sampling.Limits(model.n_draws, tol, settings.max_iter, deadline)
+    steps = settings.max_iter or sampling.MAX_STEPS
+    limits = sampling.Limits(model.n_draws, tol, steps, deadline)
     results = []
     with source.executor.running():
         for name, positive, stream in zip(names, positives, seeds, strict=True):
@@ -286,11 +303,35 @@ def _apply(examples: Examples, seed: int, make: _Rows) -> Block:
     return make(examples, seed)
 
 
-def n_landmarks(n: int | str, m: int, n_classes: int) -> int:
-    """Return the number of landmarks that the parameter `n_components` stands for."""
-    if not isinstance(n, str):
-        return min(n, m)
-    return min(N_COMPONENTS, DIMENSIONS // (n_classes - 1), m)
+def _n_landmarks(
+    model: Any, sample: Examples, m: int, n_classes: int, joint: bool, settings: FitSettings
+) -> int:
+    """Return the number of landmarks by default: twice as many for as long as the bound gains."""
+    if n_classes > 2:
+        most = DIMENSIONS // (n_classes - 1) if joint else m
+        return max(1, min(N_COMPONENTS[1], most, m))
+    most = max(N_COMPONENTS[0], min(m // _FEWEST_EXAMPLES, int(math.sqrt(_WORK / m))))
+    best, before = min(N_COMPONENTS[0], m), -math.inf
+    some = sample.part(np.random.default_rng(model.seed_).permutation(len(sample.index))[:_TRIED])
+    with one_thread():
+        for n in N_COMPONENTS:
+            if n > most or 2 * N_COMPONENTS[0] > most:
+                break
+            value = bound.evaluate(
+                model.kernel_,
+                some.inputs,
+                np.where(some.index == 1, 1.0, -1.0),
+                model.softness_ / some.share,
+                offset=settings.offset,
+                landmarks=selection.choose(model.kernel_, sample.inputs, n, model.seed_),
+                noise=model.label_noise_,
+                n_threads=validation.threads(model.n_jobs),
+                derivatives=False,
+            ).value
+            if value < before + _GAIN * len(some.index):
+                break
+            best, before = n, value
+    return best
 
 
 def _sample(

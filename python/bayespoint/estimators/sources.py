@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -87,7 +88,9 @@ class Summary:
                 f"X must have the same names of features in every block; got {self.names} in block "
                 f"{self.block} and {other.names} in block {other.block}"
             )
-        classes = _sorted(np.concatenate([self.classes, other.classes]))
+        # Empty blocks have labels of any type.
+        known = [one.classes for one in (self, other) if len(one.classes)] or [self.classes]
+        classes = _sorted(np.concatenate(known))
         weights = np.zeros(len(classes))
         for one in (self, other):
             weights[np.searchsorted(classes, one.classes)] += one.weights
@@ -119,7 +122,8 @@ class _Sample:
     @classmethod
     def joined(cls, parts: Sequence[_Sample]) -> _Sample:
         order = np.concatenate([one.order for one in parts])
-        labels = np.concatenate([one.labels for one in parts])
+        some = [one.labels for one in parts if len(one.labels)]
+        labels = np.concatenate(some or [parts[0].labels])
         by_order = np.argsort(order, kind="stable")
         kept = np.zeros(len(order), dtype=bool)
         kept[by_order[:SAMPLE]] = True
@@ -169,6 +173,8 @@ def open_blocks(
     numbers = range(len(columns[0]))
     with executor.running():
         summary: Summary = executor.total(_summary, *columns, numbers, common=(takes_sparse, seed))
+    if not len(summary.classes):
+        raise ValueError("X must hold at least one example; got empty blocks")
     if len(summary.classes) < 2:
         raise ValueError(f"y must hold at least two classes; got one class: {summary.classes[0]}")
     if not (summary.weights > 0).all():
@@ -179,7 +185,14 @@ def open_blocks(
     scaler = None
     if standardize:
         # Two rows that have the mean and the variance of all.
-        spread = np.sqrt(summary.square / max(summary.weights.sum(), 1e-300))
+        n = max(float(summary.weights.sum()), np.finfo(float).tiny)
+        variance = summary.square / n
+        # As scikit-learn, which takes the variance of a constant feature for rounding.
+        rounding = n * np.finfo(float).eps
+        constant = variance <= rounding * variance + (rounding * summary.mean) ** 2
+        if summary.is_sparse:
+            constant |= variance <= rounding * summary.mean**2
+        spread = np.sqrt(np.where(constant, 0.0, variance))
         rows = np.stack([summary.mean - spread, summary.mean + spread])
         scaler = estimators_inputs.standardizer(None, rows, np.ones(2))
         if scaler is not None and summary.is_sparse:
@@ -349,7 +362,9 @@ def _examples(
 ) -> Examples:
     """Return the examples of a block, as the kernel gets them."""
     inputs, labels, share, _ = _checked(X, y, weight, number, takes_sparse)
-    return Examples(scaled(scaler, inputs), np.searchsorted(classes, labels), share)
+    if inputs.shape[0]:  # the scaler refuses empty blocks
+        inputs = scaled(scaler, inputs)
+    return Examples(inputs, np.searchsorted(classes, labels), share)
 
 
 def mapped(model: Any, name: str, X: Any, diag: object, **options: Any) -> Any:
@@ -365,7 +380,14 @@ def mapped(model: Any, name: str, X: Any, diag: object, **options: Any) -> Any:
         return np.concatenate([predict(_read(block), **options) for block in X.blocks])
     import dask.array
 
-    array = X.to_dask_array() if hasattr(X, "to_dask_array") else X.rechunk({1: -1})
+    if hasattr(X, "to_dask_array"):
+        known = getattr(model, "feature_names_in_", None)
+        names = [str(name) for name in X.columns]
+        if known is not None and names != list(known):
+            raise ValueError(f"X must have the features {list(known)}, in this order; got {names}")
+        array = X.to_dask_array()
+    else:
+        array = X.rechunk({1: -1})
     n_classes = len(model.classes_)
     single = name == "predict" or (name == "decision_function" and n_classes == 2)
     kind = model.classes_.dtype if name == "predict" else np.float64
@@ -383,4 +405,6 @@ def mapped(model: Any, name: str, X: Any, diag: object, **options: Any) -> Any:
 
 
 def _predicted(block: Any, model: Any, name: str, options: dict[str, Any]) -> Any:
-    return getattr(model, name)(block, **options)
+    with warnings.catch_warnings():  # the names have been checked, and blocks have none
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        return getattr(model, name)(block, **options)

@@ -6,8 +6,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from bayespoint.base import validation
 from bayespoint.kernels.algebra import Base
@@ -40,7 +42,11 @@ class Linear(Base):
     def weighted_slopes(
         self, X: Floats, gram: Floats, by_gram: Floats, Y: Floats | None = None
     ) -> tuple[Mapping[str, float], Floats]:
-        return {}, 2 * np.einsum("ij,ij->j", X, by_gram @ (X if Y is None else Y))
+        rows: Any = X  # dense or sparse
+        products = by_gram @ (X if Y is None else Y)
+        if sparse.issparse(rows):
+            return {}, 2 * np.asarray(rows.multiply(products).sum(axis=0)).ravel()
+        return {}, 2 * np.einsum("ij,ij->j", X, products)
 
 
 @dataclass(frozen=True, repr=False)

@@ -59,6 +59,7 @@ def evaluate(
     noise: tuple[float, float] = (0.0, 0.0),
     start: Normal | None = None,
     n_threads: int = 1,
+    derivatives: bool = True,
 ) -> Bound:
     """Return the bound for labels -1 and +1.
 
@@ -80,6 +81,8 @@ def evaluate(
         The distribution of a similar setting.
     n_threads : int, default=1
         Number of threads, which does not change the result.
+    derivatives : bool, default=True
+        Compute these too. Otherwise they are left out.
 
     Returns
     -------
@@ -107,6 +110,9 @@ def evaluate(
     with executor.running():
         normal = approximate(Blocks(executor, blocks).moments, psi.shape[1], start=start)
     moments = TwoClasses(rows, floors, span).expected(normal.mean, normal.root)
+    value = float(moments[0].sum()) + normal.prior_term
+    if not derivatives:
+        return Bound(value, {}, np.empty(0), normal)
     half = rows @ normal.root
     by_rows = np.outer(moments[1], normal.mean)
     by_rows -= (moments[2][:, None] * half) @ normal.root.T
@@ -125,7 +131,6 @@ def evaluate(
         for part in validation.blocks(len(y), _DIAGONAL):
             gram = kernels.evaluate(kernel, X[part])
             _add(slopes, kernels.slopes(kernel, X[part], gram, np.diag(by_variance[part])))
-    value = float(moments[0].sum()) + normal.prior_term
     return Bound(value, slopes, by_variance, normal)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.engine import likelihood
 
@@ -28,6 +29,9 @@ _NODES = np.linspace(-7.5, 6.5, 29)
 
 _GROUP = 8
 """Examples of one draw in the moments of several classes."""
+
+_ENTRIES = 2**21
+"""Numbers in an array of several classes, examples and nodes."""
 
 _FAR = 11.0
 """Standard deviations behind the largest value at which an example's slope is kept."""
@@ -171,22 +175,32 @@ class SeveralClasses:
     def moments(self, mean: Floats, root: Floats | None) -> Moments:
         """Return the moments under a normal distribution of w."""
         f = self.values(mean[None])[0].astype(np.float64)
-        if root is None:
-            value, by_f, curvature = self._derivatives(f)
+        away = None if root is None else self._deviations(root)
+        size = max(1, _ENTRIES // (len(_NODES) * self.n_classes))
+        parts = validation.blocks(len(self.labels), size)
+        first, *others = [self._moments(f, away, part) for part in parts]
+        return sum(others, first)
+
+    def _moments(self, f: Floats, away: Floats | None, part: slice) -> Moments:
+        """Return the moments of a part, for values f or the means of f plus and minus others."""
+        if away is None:
+            value, by_f, curvature = self._derivatives(f[:, part], self.labels[part])
         else:
-            away = self._deviations(root)
-            pair = self._derivatives(f + away), self._derivatives(f - away)
+            pair = [
+                self._derivatives(f[:, part] + sign * away[:, part], self.labels[part])
+                for sign in (1, -1)
+            ]
             value, by_f, curvature = ((one + other) / 2 for one, other in zip(*pair, strict=True))
-        basis, dtype = contrasts(self.n_classes), self.rows.dtype
-        gradient = ((basis.T @ by_f).astype(dtype) @ self.rows).astype(np.float64)
-        k, r = basis.shape[1], self.rows.shape[1]
+        rows, basis, dtype = self.rows[part], contrasts(self.n_classes), self.rows.dtype
+        gradient = ((basis.T @ by_f).astype(dtype) @ rows).astype(np.float64)
+        k, r = basis.shape[1], rows.shape[1]
         inner = np.einsum("ca,icd,db->iab", basis, curvature, basis, optimize=True).astype(dtype)
         precision = np.empty((k, r, k, r))
         for a in range(k):
             for b in range(a + 1):
-                part = self.rows.T @ (self.rows * inner[:, a, b, None])
-                precision[a, :, b, :] = part
-                precision[b, :, a, :] = part.T
+                product = rows.T @ (rows * inner[:, a, b, None])
+                precision[a, :, b, :] = product
+                precision[b, :, a, :] = product.T
         return Moments(float(value.sum()), gradient.ravel(), precision.reshape(k * r, k * r))
 
     def _deviations(self, root: Floats) -> Floats:
@@ -205,22 +219,22 @@ class SeveralClasses:
         found = np.moveaxis(by_group, 0, 1).reshape(self.n_classes, -1)[:, :n]
         return np.asarray(found, dtype=np.float64)
 
-    def _derivatives(self, f: Floats) -> tuple[Floats, Floats, Floats]:
+    def _derivatives(self, f: Floats, labels: NDArray[np.uint32]) -> tuple[Floats, Floats, Floats]:
         """Return the log likelihood at (n_classes, n) values with its derivatives.
 
         These are (n_classes, n) slopes, and (n, n_classes, n_classes) negative second derivatives.
         """
         n = f.shape[1]
         examples = np.arange(n)
-        own = f[self.labels, examples]
+        own = f[labels, examples]
         behind = np.minimum(f.max(axis=0) - own, _FAR)
         u = _NODES + behind[:, None]
         ahead = (own - f).T  # 0 for the class itself, which is left out below
         t = u[:, :, None] + ahead[:, None, :]
         log_below = special.log_ndtr(t)
         hazard = np.exp(-0.5 * (t * t + math.log(2 * math.pi)) - log_below)
-        log_below[examples, :, self.labels] = 0.0
-        hazard[examples, :, self.labels] = 0.0
+        log_below[examples, :, labels] = 0.0
+        hazard[examples, :, labels] = 0.0
         log_weight = log_below.sum(axis=2) - 0.5 * (u * u + math.log(2 * math.pi))
         log_p = special.logsumexp(log_weight, axis=1) + math.log(_NODES[1] - _NODES[0])
         weight = special.softmax(log_weight, axis=1)
@@ -231,11 +245,11 @@ class SeveralClasses:
         second[:, np.arange(self.n_classes), np.arange(self.n_classes)] = diagonal
         # From distances to values: f of the label minus f of another class.
         slope = -first
-        slope[examples, self.labels] = first.sum(axis=1)
+        slope[examples, labels] = first.sum(axis=1)
         rows = second.sum(axis=2)
-        second[examples, self.labels, :] = -rows
-        second[examples, :, self.labels] = -rows
-        second[examples, self.labels, self.labels] = rows.sum(axis=1)
+        second[examples, labels, :] = -rows
+        second[examples, :, labels] = -rows
+        second[examples, labels, labels] = rows.sum(axis=1)
         if self.noise:
             other = self.noise / (self.n_classes - 1)
             span = 1 - self.noise - other

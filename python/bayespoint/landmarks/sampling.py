@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +26,9 @@ _PARTS = 64
 _BURN_IN = 0.25
 """Steps before the first that counts, relative to the number of draws."""
 
+MAX_STEPS = 100_000
+"""Most steps of a chain by default."""
+
 _SINGLES = 2**22
 """Numbers of all draws above which they are kept in singles."""
 
@@ -36,13 +39,13 @@ class Limits:
 
     n_draws: int
     tol: float
-    max_steps: int | None = None
+    max_steps: int = MAX_STEPS
     deadline: float | None = None
     """Time of :func:`time.monotonic`."""
 
     def over(self, steps: int) -> str:
         """Return the limit that is reached, if one is."""
-        if self.max_steps is not None and steps >= self.max_steps:
+        if steps >= self.max_steps:
             return "max_iter"
         if self.deadline is not None and time.monotonic() >= self.deadline:
             return "max_time"
@@ -94,7 +97,7 @@ def sample(
         chains.steps()
     chains.angles = 0
     record = _Record(n_chains, len(normal.mean))
-    spacing = 1
+    spacing = math.ceil(BATCH / limits.n_draws)
     while True:
         reason = ""
         while record.n_steps < limits.n_draws * spacing and not reason:
@@ -116,6 +119,8 @@ def sample(
             report(found)
         if reason or (found.mixed and found.center_error <= limits.tol):
             return found
+        if limits.over(2 * record.n_steps) == "max_iter":  # before draws are dropped in vain
+            return replace(found, stop_reason="max_iter")
         spacing *= 2
         record.thin()
 

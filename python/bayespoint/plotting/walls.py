@@ -117,6 +117,11 @@ class WallsDisplay(Display):
 
     @classmethod
     def _of(cls, result: BilliardResult, classes: tuple[str, ...]) -> WallsDisplay:
+        if not isinstance(result, BilliardResult):
+            raise ValueError(  # noqa: TRY004
+                "walls need the kernel matrix of the training examples, which a classifier with "
+                "landmarks does not have: fit with approximation=None"
+            )
         impulse, hits = np.abs(result.impulse_center), result.hits
         if impulse.ndim > 1:  # that of the own class is the sum of all walls of an example
             impulse, hits = impulse[result.y, np.arange(len(result.y))], hits.sum(axis=0)

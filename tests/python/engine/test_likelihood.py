@@ -6,8 +6,9 @@ from scipy import special
 
 from bayespoint.engine import likelihood
 from bayespoint.engine.largest import largest_probabilities
+from helpers import seed
 
-RNG = np.random.default_rng(0)
+RNG = np.random.default_rng(seed(0))
 VALUES = 2 * RNG.standard_normal((3, 700))
 COEFS = RNG.standard_normal((4, 3))
 

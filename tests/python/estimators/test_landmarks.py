@@ -1,7 +1,5 @@
 """Classifiers with landmarks."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -327,11 +325,71 @@ def test_dask_collections_give_the_bits_of_blocks():
         classifier().fit(array, y)
 
 
-def test_dask_frames():
+# --- findings of a review -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_constant_features_are_not_scaled(form):
+    X, y = examples(1200)
+    X = np.column_stack([X, np.full(len(y), 0.1)])
+    blocks, labels = split(X, y)
+    model = classifier(kernel="rbf", n_components=20)
+    model.fit(Blocks([form(block) for block in blocks]), Blocks(labels))
+    assert model.scaler_.scale_[2] == 1.0
+
+
+def test_empty_blocks_change_nothing():
+    X, y = examples(600)
+    blocks, labels = split(X, y)
+    expected = classifier(n_components=20).fit(Blocks(blocks), Blocks(labels))
+    model = classifier(n_components=20)
+    model.fit(Blocks([*blocks, X[:0]]), Blocks([*labels, []]))
+    assert (model.predict(X) == expected.predict(X)).all()
+    with pytest.raises(ValueError, match="at least one example"):
+        model.fit(Blocks([X[:0]]), Blocks([y[:0]]))
+
+
+def test_frames_of_dask_need_the_same_features():
     dd = pytest.importorskip("dask.dataframe")
     X, y = examples(600)
-    frame = dd.from_pandas(pd.DataFrame(X, columns=["a", "b"]).assign(y=y), npartitions=3)
-    model = classifier(n_components=30).fit(frame[["a", "b"]], frame["y"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # arrays have no names of features
-        assert model.predict(frame[["a", "b"]]).compute().shape == (600,)
+    frame = dd.from_pandas(pd.DataFrame(X, columns=["a", "b"]).assign(y=y), npartitions=2)
+    model = classifier(n_components=20).fit(frame[["a", "b"]], frame["y"])
+    assert model.predict(frame[["a", "b"]]).compute().shape == (600,)
+    with pytest.raises(ValueError, match="in this order"):
+        model.predict(frame[["b", "a"]])
+
+
+def test_a_center_of_zero_ends_with_a_warning(monkeypatch):
+    monkeypatch.setattr("bayespoint.landmarks.sampling.MAX_STEPS", 500)
+    X, y = examples(100)
+    with pytest.warns(ConvergenceWarning, match="center_error"):
+        classifier(n_components=20).fit(np.concatenate([X, X]), np.concatenate([y, 1 - y]))
+
+
+def test_sparse_inputs_of_a_linear_kernel():
+    X, y = examples(300)
+    S = sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0.0))
+    model = BayesPointClassifier("linear", approximation="landmarks", random_state=0)
+    assert model.fit(S, y).score(S, y) > 0.6
+
+
+def test_a_fit_with_landmarks_leaves_nothing_of_one_without():
+    X, y = examples(100)
+    model = classifier(approximation=None).fit(X, y)
+    assert hasattr(model, "support_")
+    model.set_params(approximation="landmarks").fit(X, y)
+    assert not hasattr(model, "support_")
+
+
+def test_one_draw():
+    X, y = examples(100)
+    model = classifier(n_components=10, n_draws=1, tol=1.0).fit(X, y)
+    assert model.billiard_.draws.shape == (4, 1, 10)
+
+
+def test_displays_of_the_billiard_need_the_kernel_matrix():
+    from bayespoint.plotting import WallsDisplay
+
+    X, y = examples(100)
+    with pytest.raises(ValueError, match="approximation=None"):
+        WallsDisplay.from_estimator(classifier(n_components=10).fit(X, y))
