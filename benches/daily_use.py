@@ -46,7 +46,7 @@ from bayespoint.kernels import RBF
 def fit(X, y, **settings):
     """Return a fitted classifier and the processor time that it took, in seconds."""
     start = time.process_time()
-    model = BayesPointClassifier(random_state=0, **settings).fit(X, y)
+    model = BayesPointClassifier(approximation=None, random_state=0, **settings).fit(X, y)
     return model, time.process_time() - start
 
 
@@ -150,12 +150,12 @@ def mixing():
     ):
         model, seconds = fit(X, y)
         run = model.billiard_
-        other = BayesPointClassifier(model.kernel_, softness=model.softness_, random_state=1).fit(
-            X, y
-        )
-        again = BayesPointClassifier(model.kernel_, softness=model.softness_, random_state=2).fit(
-            X, y
-        )
+        other = BayesPointClassifier(
+            model.kernel_, softness=model.softness_, approximation=None, random_state=1
+        ).fit(X, y)
+        again = BayesPointClassifier(
+            model.kernel_, softness=model.softness_, approximation=None, random_state=2
+        ).fit(X, y)
         new = rng.standard_normal((1000, X.shape[1]))
         p, q = (one.predict_proba(new, method="mixture")[:, 1] for one in (other, again))
         print(

@@ -51,7 +51,7 @@ def main(names: list[str], seeds: int) -> None:
     for name in names:
         X, y = DATA[name]()
         start = time.process_time()
-        found = BayesPointClassifier(n_draws=FEW, random_state=0).fit(X, y)
+        found = BayesPointClassifier(approximation=None, n_draws=FEW, random_state=0).fit(X, y)
         whole = time.process_time() - start
         seconds: dict[int, list[float]] = {FEW: [], 100: []}
         fits = []
@@ -62,6 +62,7 @@ def main(names: list[str], seeds: int) -> None:
                     found.kernel_,
                     softness=found.softness_,
                     label_noise=found.label_noise_,
+                    approximation=None,
                     n_draws=n_draws,
                     random_state=seed,
                 ).fit(X, y)
