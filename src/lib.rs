@@ -67,6 +67,7 @@ pub use interior::{
 };
 pub use linalg::{Draw, Factor, Inverse, Isotropic};
 pub use onion::{OnionMethod, OnionOutcome, OnionSettings, onion};
+pub use simd::likelihood;
 pub use simd::{Largest, Precision, pass};
 pub use space::{Encounter, LayerRange, Mirror, VersionSpace};
 pub use trajectory::dynamics::{Addition, RunningCenter};

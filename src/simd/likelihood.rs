@@ -16,7 +16,7 @@ const BLOCK: usize = 512;
 ///
 /// `values` holds k rows with a value for each example, `coefs` rows of k coefficients, and t is the combination of the values.
 /// `floors` has a number for each example, or none.
-pub(crate) fn two_classes<E: Entry>(
+pub fn two_classes<E: Entry>(
     values: &[&[E]],
     coefs: &[&[f64]],
     floors: &[f64],
@@ -32,7 +32,7 @@ pub(crate) fn two_classes<E: Entry>(
         for (sum, coefs) in sums.iter_mut().zip(coefs) {
             combine(arch, values, coefs, block.clone(), t);
             *sum += if floors.is_empty() {
-                t.iter().map(|&t| ln_normal_cdf(t)).sum::<f64>()
+                t.iter().copied().map(ln_normal_cdf).sum::<f64>()
             } else {
                 let pairs = t.iter().zip(&floors[block.clone()]);
                 pairs.map(|(&t, floor)| (floor + span * ln_normal_cdf(t).exp()).ln()).sum()
@@ -46,7 +46,7 @@ pub(crate) fn two_classes<E: Entry>(
 /// value, each with independent noise of variance 1, and then was changed with the probability `noise`.
 ///
 /// `values` holds k times a row for each class, and `labels` the class of each example.
-pub(crate) fn several_classes<E: Entry>(
+pub fn several_classes<E: Entry>(
     values: &[Vec<&[E]>],
     coefs: &[&[f64]],
     labels: &[u32],
@@ -103,6 +103,7 @@ fn combine<E: Entry>(
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "singles")]
 mod tests {
     use super::*;
     use crate::simd::log_normal::ln_normal_cdf_plain;
@@ -121,7 +122,7 @@ mod tests {
         let rows: Vec<Vec<f64>> = (0..3).map(|k| numbers(n, k)).collect();
         let values: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
         let coefs = [[1.0, 0.5, -0.25], [0.0, 2.0, 1.0]];
-        let coefs: Vec<&[f64]> = coefs.iter().map(|row| row.as_slice()).collect();
+        let coefs: Vec<&[f64]> = coefs.iter().map(<[f64; 3]>::as_slice).collect();
         let floors: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { 0.1 } else { 0.02 }).collect();
         for floors in [&[][..], &floors] {
             let found = two_classes(&values, &coefs, floors, 0.88);

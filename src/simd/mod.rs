@@ -3,7 +3,7 @@
 pub(crate) mod dot;
 mod entry;
 mod largest;
-pub(crate) mod likelihood;
+pub mod likelihood;
 mod log_normal;
 pub mod pass;
 pub(crate) mod special;
