@@ -49,7 +49,7 @@ from bayespoint.posterior import Posterior
 from bayespoint.posterior.calibration import LeaveOneOutPredictions, log_leave_one_out
 from bayespoint.posterior.class_weight import normalized
 from bayespoint.posterior.posterior import scaled
-from bayespoint.results import BilliardResult, Estimate, Evidence, FeatureRelevance
+from bayespoint.results import Estimate, Evidence, FeatureRelevance
 from bayespoint.results.search import Search, rates
 from bayespoint.tuning import search
 from bayespoint.tuning.averaging import Choice, Setting, find
@@ -355,7 +355,7 @@ class BayesPointClassifier(
         self._require_one_rate()
         repetition = Repetition.of(sample_weight, len(index))
         n_observations = float(repetition.counts.sum())
-        with_landmarks = landmarks.applies(self, inputs, settings)
+        with_landmarks = landmarks.applies(self, n_observations, settings)
         self.approximation_ = "landmarks" if with_landmarks else None
         if not with_landmarks:
             self._require_memory(n_observations)
@@ -563,6 +563,8 @@ class BayesPointClassifier(
             setting = None
             if self.approximation_ == "landmarks":
                 setting = landmarks.search(self, inputs, arguments)
+                if setting is None:  # without landmarks, on examples that a matrix can hold
+                    inputs, arguments = landmarks.part_of_search(inputs, arguments)
             if setting is not None:
                 found, gram = setting.search, None
                 self.kernel_, self.softness_ = found.kernel, found.softness
@@ -733,21 +735,7 @@ class BayesPointClassifier(
                 problems, results, self.calibration_.tolist(), strict=True
             )
         )
-        self.posterior_ = Posterior(
-            classes=self.classes_,
-            problems=tuple(one.posterior for one in self.problems_ if one.posterior is not None),
-            kernel=self.kernel_,
-            inputs=self.X_fit_,
-            scaler=self.scaler_,
-            offset=settings.offset,
-            softness=self.softness_,
-            example_softness=softness,
-            label_noise=self.label_noise_,
-            factor=factor,
-            constant_diagonal=constant_diagonal,
-            class_weight=normalized(self.class_weight_),
-        )
-        self.dual_coef_, self.intercept_ = self.posterior_.dual_coef, self.posterior_.intercept
+        self._set_posterior(softness, factor, constant_diagonal)
         self.support_ = np.unique(np.concatenate([result.support for result in results]))
         self.n_iter_ = np.array([result.bounces.max() for result in results])
 
@@ -776,7 +764,7 @@ class BayesPointClassifier(
             seed=averaging.seed_of(settings.seed, stream),
             deadline=settings.deadline,
         )
-        features, several = found.features, len(found.results) > 1
+        features = found.features
         calibrate = settings.calibrate
         if calibrate is None:
             calibrate = self.tuning_ is not None
@@ -790,9 +778,7 @@ class BayesPointClassifier(
                 self._leave_one_out = log_leave_one_out(
                     found.predictions, self.calibration_, values
                 )
-        r = features.factor.rank
-        jitter = np.full(r, features.jitter)
-        names = [f"slices of class {label}" for label in self.classes_] if several else ["slices"]
+        jitter = np.full(features.factor.rank, features.jitter)
         n_classes = len(self.classes_) if len(found.results) == 1 else 2
         self.problems_ = tuple(
             TrainingProblem(
@@ -804,31 +790,37 @@ class BayesPointClassifier(
                 n_classes=n_classes,
             ).with_result(result, None, calibration)
             for name, result, calibration in zip(
-                names, found.results, self.calibration_.tolist(), strict=True
+                found.names, found.results, self.calibration_.tolist(), strict=True
             )
         )
         self.X_fit_ = features.landmarks
         self.prior_from_examples_ = self._prior_from_examples() or "landmarks"
+        self._set_posterior(jitter, features.factor, None)
+        self.n_iter_ = np.array([result.n_steps for result in found.results])
+
+    def _set_posterior(
+        self, example_softness: Floats, factor: linalg.Factor, constant_diagonal: float | None
+    ) -> None:
+        """Set the posterior of the problems, and what follows from it."""
         self.posterior_ = Posterior(
             classes=self.classes_,
             problems=tuple(one.posterior for one in self.problems_ if one.posterior is not None),
             kernel=self.kernel_,
-            inputs=features.landmarks,
+            inputs=self.X_fit_,
             scaler=self.scaler_,
-            offset=settings.offset,
+            offset=self.problems_[0].offset,
             softness=self.softness_,
-            example_softness=jitter,
+            example_softness=example_softness,
             label_noise=self.label_noise_,
-            factor=features.factor,
-            constant_diagonal=None,
+            factor=factor,
+            constant_diagonal=constant_diagonal,
             class_weight=normalized(self.class_weight_),
         )
         self.dual_coef_, self.intercept_ = self.posterior_.dual_coef, self.posterior_.intercept
-        self.n_iter_ = np.array([result.n_steps for result in found.results])
 
     @property
-    def billiard_(self) -> BilliardResult | list[BilliardResult]:
-        """The billiard; a list if there are several problems."""
+    def billiard_(self) -> Any:
+        """The draws: a `BilliardResult` or `SliceResult`, or a list for several problems."""
         check_is_fitted(self)
         results = [problem.result for problem in self.problems_]
         return results[0] if len(results) == 1 else results
@@ -1246,8 +1238,9 @@ class BayesPointClassifier(
         If several models are averaged it is that of the first.
 
         Class weights have no effect, and repeated labels count as often as they are repeated.
-        Billiards estimate it. It can be used to compare models of the same labels. The search for
-        hyperparameters uses an approximation, whose value is ``tuning_.log_evidence``.
+        Billiards estimate it, or with landmarks the draws of the fit, which `max_length` and
+        `random_state` do not change. It can be used to compare models of the same labels. The
+        search for hyperparameters uses an approximation, whose value is ``tuning_.log_evidence``.
 
         Parameters
         ----------
@@ -1283,7 +1276,7 @@ class BayesPointClassifier(
         check_is_fitted(self)
         rng = np.random.default_rng(validation.seed(random_state))
         if self.approximation_ == "landmarks":
-            return landmarks.evidence(self, method, tol)
+            return landmarks.evidence(self, method, tol, max_length)
         found = [
             evidence(
                 problem,
@@ -1343,14 +1336,15 @@ class BayesPointClassifier(
         Notes
         -----
         The value is the log evidence of examples and points minus that of the examples, each with
-        the tolerance ``tol / sqrt(2)``. The labels are those that would be observed, with label
-        noise.
+        the tolerance ``tol / sqrt(2)``. With landmarks it is the log of a mean over the draws of
+        the fit, which `max_length` and `random_state` do not change. The labels are those that
+        would be observed, with label noise.
         """
         points = self._checked(X)
         rng = np.random.default_rng(validation.seed(random_state))
         if self.approximation_ == "landmarks":
             found = [
-                landmarks.log_labeling_probability(model.posterior_, points, y)
+                landmarks.log_labeling_probability(model.posterior_, points, y, tol, max_length)
                 for model in self.models_ or (self,)
             ]
             return found[0] if len(found) == 1 else averaging.mean(found, self.model_weights_)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data as _validate_data
 from bayespoint import kernels
 from bayespoint.base.validation import Floats, Labels, dense, named, refuse_masked
 from bayespoint.base.validation import labels as label_array
+from bayespoint.blocks import Blocks
 from bayespoint.estimators import advice
 from bayespoint.kernels.products import sequence
 
@@ -24,6 +25,11 @@ def validate_data(estimator: Any, *arrays: Any, **options: Any) -> Any:
     """Call scikit-learn's function of this name, with errors that name the arguments."""
     for name, array in zip(("X", "y"), arrays, strict=False):
         refuse_masked(name, array)
+        if isinstance(array, Blocks):
+            raise TypeError(
+                f"{name} must be an array here; got Blocks, which `fit` (X and y) and the "
+                "predictions of BayesPointClassifier take"
+            )
     try:
         # scikit-learn sums all numbers to find NaN, and the sum may overflow.
         with np.errstate(over="ignore", invalid="ignore"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,7 @@ from bayespoint.results.diagnostics import ess_bulk
 from bayespoint.results.slices import SliceResult
 from bayespoint.tuning import landmarks as tuning_landmarks
 from bayespoint.tuning.averaging import Setting
+from bayespoint.tuning.search import subset
 
 MOST_EXAMPLES = 4000
 """Most examples of a fit without landmarks by default: time grows as their third power."""
@@ -71,7 +73,7 @@ _SHARE_OF_MEMORY = 0.6
 """Part of the available memory that features may take."""
 
 
-def applies(model: Any, inputs: Any, settings: FitSettings) -> bool:
+def applies(model: Any, n_observations: float, settings: FitSettings) -> bool:
     """Return whether a fit uses landmarks, by the parameter `approximation`."""
     wanted = model.approximation
     if wanted is not None:
@@ -85,14 +87,14 @@ def applies(model: Any, inputs: Any, settings: FitSettings) -> bool:
         return True
     if wanted is None or precomputed or settings.softness == 0 or model.warm_start:
         return False
-    return count(inputs) > MOST_EXAMPLES
+    return n_observations > MOST_EXAMPLES
 
 
 def require_blocks(model: Any, settings: FitSettings) -> None:
     """Raise ValueError if a classifier cannot be fitted to a table in blocks."""
     if model.approximation is None:
         raise ValueError("approximation must be 'landmarks' or 'auto' for X in blocks; got None")
-    applies(model, np.empty((0, 1)), settings)
+    applies(model, 0, settings)
     _require_possible(model, settings, "X in blocks")
     if kernels.requires_vectors(model.kernel) is False:
         raise ValueError(f"kernel must take vectors for X in blocks; got {model.kernel!r}")
@@ -130,6 +132,13 @@ def search(model: Any, inputs: Any, arguments: Mapping[str, Any]) -> Setting | N
         return None
     own = {name: value for name, value in arguments.items() if name != "joint"}
     return tuning_landmarks.find(kernel, inputs, **own, n_jobs=model.n_jobs)
+
+
+def part_of_search(inputs: Any, arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return inputs and arguments of a search on as many examples as one without landmarks has."""
+    rows = subset(arguments["labels"], MOST_EXAMPLES, arguments["seed"])
+    some = {"labels": arguments["labels"][:, rows], "weights": arguments["weights"][rows]}
+    return in_rows(inputs)[rows], arguments | some
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +187,7 @@ class Fitted:
     """What a fit found for each problem."""
 
     features: Features
+    names: list[str]
     results: list[SliceResult]
     predictions: list[LeaveOneOutPredictions]
 
@@ -242,10 +252,14 @@ def fit(
         positives = list(range(n_classes))
     seeds = np.random.SeedSequence(seed).generate_state(len(names), np.uint64).tolist()
     steps = settings.max_iter or sampling.MAX_STEPS
-    limits = sampling.Limits(model.n_draws, tol, steps, deadline)
     results = []
     with source.executor.running():
-        for name, positive, stream in zip(names, positives, seeds, strict=True):
+        for k, (name, positive, stream) in enumerate(zip(names, positives, seeds, strict=True)):
+            end = deadline
+            if deadline is not None:  # an equal share of the time that is left
+                now = time.monotonic()
+                end = now + (deadline - now) / (len(names) - k)
+            limits = sampling.Limits(model.n_draws, tol, steps, end)
             make = _Rows(
                 features,
                 model.softness_,
@@ -270,7 +284,8 @@ def fit(
             )
     chosen = np.random.default_rng(model.seed_).permutation(source.uniform)[:LARGEST]
     some = sample.part(np.sort(chosen))
-    return Fitted(features, results, _predictions(features, results, some, model, joint))
+    predictions = _predictions(features, results, some, model, joint)
+    return Fitted(features, names, results, predictions)
 
 
 def _blocks(source: Source, make: _Rows, model: Any, progress: Progress) -> Blocks:
@@ -398,8 +413,9 @@ def _predictions(
     return found
 
 
-def evidence(model: Any, method: str, tol: float) -> Evidence | list[Evidence]:
+def evidence(model: Any, method: str, tol: float, max_length: float) -> Evidence | list[Evidence]:
     """Return the log evidence of a classifier, from the draws of its fit."""
+    validation.positive("max_length", max_length)  # of a billiard
     if validation.choice("method", method, ("auto", "bridge", "integration")) == "integration":
         raise ValueError("method must be 'auto' or 'bridge' with landmarks; got 'integration'")
     tol = validation.positive("tol", tol)
@@ -415,11 +431,15 @@ def evidence(model: Any, method: str, tol: float) -> Evidence | list[Evidence]:
     return found[0] if len(found) == 1 else found
 
 
-def log_labeling_probability(posterior: Posterior, points: Any, y: Any) -> Estimate:
+def log_labeling_probability(
+    posterior: Posterior, points: Any, y: Any, tol: float, max_length: float
+) -> Estimate:
     """Return ln of the mean over the draws of the probability of all labels.
 
     The labels are independent given a function.
     """
+    tol = validation.positive("tol", tol)
+    validation.positive("max_length", max_length)  # of a billiard
     if len(posterior.problems) > 1 or posterior.class_weight is not None:
         raise ValueError(
             "log_labeling_probability needs one posterior without class weights: "
@@ -431,4 +451,10 @@ def log_labeling_probability(posterior: Posterior, points: Any, y: Any) -> Estim
     weights = np.exp(chains - chains.max())
     n = float(ess_bulk(chains[..., None])[0])
     error = float(weights.std() / weights.mean()) / math.sqrt(max(n, 1.0))
+    if not error <= tol:
+        warn(
+            f"the log probability of the labels has an estimated standard error of {error:.3g} "
+            f"nats from the draws of the fit; tol={tol:g} was asked for: raise n_draws",
+            ConvergenceWarning,
+        )
     return Estimate(float(special.logsumexp(logs)) - math.log(len(logs)), error)

@@ -90,7 +90,12 @@ class Summary:
             )
         # Empty blocks have labels of any type.
         known = [one.classes for one in (self, other) if len(one.classes)] or [self.classes]
-        classes = _sorted(np.concatenate(known))
+        if len({one.dtype.kind in "biuf" for one in known}) > 1:
+            raise ValueError(
+                f"y must hold labels of one type; got {self.classes.tolist()[0]!r} in block "
+                f"{self.block} and {other.classes.tolist()[0]!r} in block {other.block}"
+            )
+        classes = np.unique(np.concatenate(known))
         weights = np.zeros(len(classes))
         for one in (self, other):
             weights[np.searchsorted(classes, one.classes)] += one.weights
@@ -127,7 +132,7 @@ class _Sample:
         by_order = np.argsort(order, kind="stable")
         kept = np.zeros(len(order), dtype=bool)
         kept[by_order[:SAMPLE]] = True
-        for label in _sorted(labels):
+        for label in np.unique(labels):
             own = by_order[labels[by_order] == label]
             kept[own[:_OF_A_CLASS]] = True
         rows = by_order[kept[by_order]]
@@ -138,11 +143,6 @@ class _Sample:
         else:
             joined = np.concatenate(inputs)
         return cls(joined[rows], labels[rows], share[rows], order[rows])
-
-
-def _sorted(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return the distinct labels."""
-    return np.unique(labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,6 +314,10 @@ def _labels(y: Any, n: int) -> NDArray[Any]:
         raise ValueError(f"y must hold a label for each of {n} rows of X; got shape {labels.shape}")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("y must not lack labels; got NaN or infinity")
+    try:
+        np.unique(labels)
+    except TypeError as error:  # None among strings
+        raise ValueError(f"y must hold labels of one type: {error}") from error
     return labels
 
 

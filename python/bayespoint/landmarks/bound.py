@@ -23,7 +23,7 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.landmarks.blocks import Blocks
 from bayespoint.landmarks.executors import Threads
-from bayespoint.landmarks.features import Features
+from bayespoint.landmarks.features import JITTER, Features
 from bayespoint.landmarks.model import TwoClasses
 from bayespoint.landmarks.variational import Normal, approximate
 
@@ -124,6 +124,8 @@ def evaluate(
     inner = linalg.solve_triangular(lower, psi.T @ by_psi, lower=True, trans="T")
     by_landmarks = linalg.solve_triangular(lower, inner.T, lower=True, trans="T")
     by_landmarks = -0.25 * (by_landmarks + by_landmarks.T)
+    # The jitter is a multiple of the mean of the diagonal.
+    by_landmarks.flat[:: len(lower) + 1] += JITTER * by_landmarks.trace() / len(lower)
     slopes = dict(kernels.slopes(kernel, X, cross, by_cross, landmarks))
     if slopes:
         gram = kernels.evaluate(kernel, landmarks)

@@ -8,6 +8,7 @@ or workers. Functions are pure: Dask repeats them if a worker is lost.
 from __future__ import annotations
 
 import pickle
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -61,6 +62,11 @@ class _Deferred:
         return self.work(*(_value(one) for one in self.arguments))
 
 
+def _task(work: Callable[..., Any], common: Sequence[Any]) -> Callable[..., Any]:
+    """Return a function of the arguments of a block, of which some may be deferred."""
+    return lambda *arguments: work(*map(_value, arguments), *common)
+
+
 def _value(argument: Any) -> Any:
     return argument() if isinstance(argument, _Deferred) else argument
 
@@ -91,15 +97,22 @@ class Threads:
         self, work: Callable[..., Any], *columns: Sequence[Any], common: Any = ()
     ) -> list[Any]:
         """Return the results."""
-
-        def task(*arguments: Any) -> Any:
-            return work(*(_value(one) for one in arguments), *common)
-
-        if self._pool is None or len(columns[0]) == 1:
-            return list(map(task, *columns))
-        return list(self._pool.map(task, *columns))
+        return list(self._results(_task(work, common), *columns))
 
     gather = keep
+
+    def _results(self, task: Callable[..., Any], *columns: Sequence[Any]) -> Iterator[Any]:
+        """Yield the results in order, with at most two for each thread in memory."""
+        if self._pool is None or len(columns[0]) == 1:
+            yield from map(task, *columns)
+            return
+        waiting = deque[Any]()
+        for row in zip(*columns, strict=True):
+            waiting.append(self._pool.submit(task, *row))
+            if len(waiting) == 2 * self.n_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
     def defer(
         self, work: Callable[..., Any], *columns: Sequence[Any], common: Any = ()
@@ -108,8 +121,8 @@ class Threads:
         return [_Deferred(work, (*row, *common)) for row in zip(*columns, strict=True)]
 
     def total(self, work: Callable[..., Any], *columns: Sequence[Any], common: Any = ()) -> Any:
-        """Return the sum of the results."""
-        return reduce(add, self.keep(work, *columns, common=common))
+        """Return the sum of the results, to which each is added when it is there."""
+        return reduce(add, self._results(_task(work, common), *columns))
 
 
 class Dask:

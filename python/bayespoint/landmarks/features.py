@@ -46,7 +46,9 @@ class Features:
     def of(cls, kernel: Any, landmarks: Any, offset: float) -> Features:
         """Return the features of landmarks."""
         gram = kernels.evaluate(kernel, landmarks)
-        jitter = JITTER * max(float(gram.diagonal().mean()) + offset, np.finfo(float).tiny)
+        size, n = float(gram.diagonal().mean()), len(gram)
+        rounding = 10 * n * np.finfo(float).eps * (size + offset)
+        jitter = max(JITTER * size, rounding, np.finfo(float).tiny)
         factor = factorize(gram, offset, np.full(len(gram), jitter))
         return cls(kernel, landmarks, offset, factor, jitter)
 

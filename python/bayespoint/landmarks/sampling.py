@@ -23,6 +23,9 @@ _WATCHED = 16
 _PARTS = 64
 """Number of parts of a run from whose means the error of the center follows."""
 
+_DRAWS_OF_A_PART = 5.0
+"""Effective draws of a part, at least: parts are then nearly independent."""
+
 _BURN_IN = 0.25
 """Steps before the first that counts, relative to the number of draws."""
 
@@ -91,8 +94,9 @@ def sample(
     """
     chains = Circles(posterior, normal, n_chains, seed)
     burn_in = BATCH * math.ceil(_BURN_IN * limits.n_draws / BATCH)
-    for _ in range(0, burn_in, BATCH):
+    for step in range(0, burn_in, BATCH):
         if limits.over(0) == "max_time":
+            burn_in = step
             break
         chains.steps()
     chains.angles = 0
@@ -166,22 +170,16 @@ class _Record:
         residuals = np.concatenate(self.residuals, axis=1)[:, :n_draws]
         n_chains, n, dimension = z.shape
         w = normal.mean + z.reshape(-1, dimension) @ normal.root.T
-        total = np.sum(self._open, axis=0) if self._open else 0.0
-        mean = normal.mean + normal.root @ (
-            (self.sums.sum(axis=0) + total).mean(axis=0) / self.n_steps
-        )
-        parts = self.sums.reshape(-1, dimension) / (self._per_sum * BATCH)
-        error = math.inf
-        if len(parts) > 1:
-            spread = float(((parts - parts.mean(axis=0)) @ normal.root.T).var(axis=0, ddof=1).sum())
-            error = math.sqrt(spread / len(parts)) / max(float(np.linalg.norm(mean)), 1e-300)
+        total = self.sums.sum(axis=0) + (np.sum(self._open, axis=0) if self._open else 0.0)
+        mean = normal.mean + normal.root @ (total.mean(axis=0) / self.n_steps)
+        length = max(float(np.linalg.norm(mean)), 1e-300)
         w, mean = _by_class(w, n_classes), _by_class(mean, n_classes)
         draws = features.dual_coef(w).reshape(n_chains, n, *w.shape[1:])
         watched = np.unique(np.linspace(0, w.shape[-1] - 1, _WATCHED).astype(int))
         heights = (w @ features.factor.lower[watched].T).reshape(n_chains, n, -1)
         if draws.size > _SINGLES:
             draws = draws.astype(np.float32)
-        return SliceResult(
+        found = SliceResult(
             draws=draws,
             center=features.dual_coef(mean),
             functionals=np.concatenate([heights, residuals[..., None]], axis=2),
@@ -189,9 +187,26 @@ class _Record:
             reference=np.concatenate(self.reference),
             log_scale=normal.log_det_root,
             n_steps=self.n_steps,
-            center_error=error,
+            center_error=math.inf,
             **known,  # type: ignore[arg-type]
         )
+        return replace(found, center_error=self._error(normal, found.ess) / length)
+
+    def _error(self, normal: Normal, ess: float) -> float:
+        """Return the standard error of the mean, by the means of parts of the chains.
+
+        The slower the chains mix, the fewer and longer are the parts.
+        """
+        n_sums, n_chains, _ = self.sums.shape
+        wanted = ess / (_DRAWS_OF_A_PART * n_chains)
+        n_parts = max(2, min(n_sums, int(wanted) if math.isfinite(wanted) else n_sums))
+        size = n_sums // n_parts
+        if size == 0:
+            return math.inf
+        sums = self.sums[n_sums - n_parts * size :].reshape(n_parts, size, n_chains, -1)
+        means = sums.sum(axis=1).reshape(n_parts * n_chains, -1) / (size * self._per_sum * BATCH)
+        spread = ((means - means.mean(axis=0)) @ normal.root.T).var(axis=0, ddof=1).sum()
+        return math.sqrt(float(spread) / len(means))
 
 
 def _by_class(w: Floats, n_classes: int) -> Floats:

@@ -9,6 +9,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from bayespoint.base.validation import Floats
+from bayespoint.kernels.base import KernelObject
 from bayespoint.kernels.products import count, in_rows
 
 CANDIDATES = 10
@@ -28,8 +29,10 @@ def choose(kernel: Any, X: Any, n: int, seed: int) -> Any:
     rng = np.random.default_rng(seed)
     some = np.sort(rng.permutation(m)[: max(n, min(m, CANDIDATES * n))])
     part = in_rows(X)[some]
-    if part.ndim == 1 or len(some) <= n:
-        return part[np.sort(rng.permutation(len(some))[:n])]
+    if part.ndim == 2 and not sparse.issparse(part):
+        part = np.unique(part, axis=0)
+    if part.ndim == 1 or part.shape[0] <= n:
+        return part[np.sort(rng.permutation(part.shape[0])[:n])]
     from sklearn.cluster import KMeans  # which takes long to import
 
     scale = metric(kernel, part.shape[1])
@@ -45,6 +48,8 @@ def metric(kernel: Any, d: int) -> Floats:
     """Return the factors of d features in a kernel's distances; of a sum, in its first part's."""
     scale = np.ones(d)
     while True:
+        if not isinstance(kernel, KernelObject):
+            return np.asarray(scale)
         weights, sigma = getattr(kernel, "weights", None), getattr(kernel, "sigma", None)
         if weights is not None:
             scale = scale * np.asarray(weights)
@@ -52,5 +57,3 @@ def metric(kernel: Any, d: int) -> Floats:
             scale = scale / np.asarray(sigma)
         parts = getattr(kernel, "parts", None)
         kernel = parts[0] if parts else getattr(kernel, "kernel", None)
-        if kernel is None:
-            return np.asarray(scale)

@@ -40,7 +40,16 @@ from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
 from bayespoint.results import Search
 from bayespoint.tuning import hamiltonian
-from bayespoint.tuning.search import Examples, LimitError, Objective, Point, Report, subset, tune
+from bayespoint.tuning.search import (
+    Examples,
+    LimitError,
+    Objective,
+    Point,
+    Report,
+    no_evidence,
+    subset,
+    tune,
+)
 
 __all__ = ["FEW", "LARGEST", "MOST_FEATURES", "Choice", "Setting", "default_choices", "find"]
 
@@ -405,9 +414,5 @@ def _start(density: Density, steps: int) -> hamiltonian.State:
     """Return a state near the largest density; raise ValueError if no setting has one."""
     found = density.climb(steps)
     if found.value == -math.inf:
-        raise ValueError(
-            "kernel must be positive semidefinite and make the labels possible; "
-            f"{density.objective.kernel!r} did so at none of {len(density.objective.tried)} "
-            "settings tried"
-        )
+        raise no_evidence(density.objective.kernel, len(density.objective.tried))
     return found

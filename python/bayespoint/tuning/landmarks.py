@@ -26,6 +26,7 @@ from bayespoint.tuning.search import (
     Examples,
     Objective,
     Report,
+    no_evidence,
     subset,
     variance_slope,
 )
@@ -195,10 +196,7 @@ def find(
     assert density is not None
     assert state is not None
     if state.value == -math.inf:
-        raise ValueError(
-            "kernel must be positive semidefinite and make the labels possible; "
-            f"{kernel!r} did so at none of {len(tried)} settings tried"
-        )
+        raise no_evidence(kernel, len(tried))
     if density.limit:
         warn(
             f"{density.limit} ended the search for hyperparameters after {len(tried)} settings",

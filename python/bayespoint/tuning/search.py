@@ -472,6 +472,14 @@ class Approximation:
     """(2,) By the rates of label noise."""
 
 
+def no_evidence(kernel: object, n_tried: int) -> ValueError:
+    """Return the error for a search in which no setting has an evidence."""
+    return ValueError(
+        "kernel must be positive semidefinite and make the labels possible; "
+        f"{kernel!r} did so at none of {n_tried} settings tried"
+    )
+
+
 class LimitError(Exception):
     """A limit of the search is reached."""
 
@@ -607,10 +615,7 @@ def tune(
                 ConvergenceWarning,
             )
     if best.value == -math.inf:
-        raise ValueError(
-            "kernel must be positive semidefinite and make the labels possible; "
-            f"{kernel!r} did so at none of {len(objective.tried)} settings tried"
-        )
+        raise no_evidence(kernel, len(objective.tried))
     tuned, _, found_softness, noise = objective.unpack(best.theta, best.noisy, examples)
     if softness is not None:
         found_softness = softness

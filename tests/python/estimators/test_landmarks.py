@@ -1,5 +1,7 @@
 """Classifiers with landmarks."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -369,7 +371,9 @@ def test_a_center_of_zero_ends_with_a_warning(monkeypatch):
 def test_sparse_inputs_of_a_linear_kernel():
     X, y = examples(300)
     S = sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0.0))
-    model = BayesPointClassifier("linear", approximation="landmarks", random_state=0)
+    model = BayesPointClassifier(
+        "linear", approximation="landmarks", n_components=10, random_state=0
+    )
     assert model.fit(S, y).score(S, y) > 0.6
 
 
@@ -393,3 +397,76 @@ def test_displays_of_the_billiard_need_the_kernel_matrix():
     X, y = examples(100)
     with pytest.raises(ValueError, match="approximation=None"):
         WallsDisplay.from_estimator(classifier(n_components=10).fit(X, y))
+
+
+def test_errors_of_the_center_are_as_large_as_they_say():
+    # Little softness: the chains mix slowly.
+    X, y = examples(150)
+    settings = {"kernel": RBF(1.0), "softness": 0.05, "n_components": 150, "calibration": None}
+
+    def center(index, tol):
+        model = classifier(**settings, standardize=False, tol=tol, random_state=index).fit(X, y)
+        return model, model.posterior_.dual_coef[0] @ model.posterior_.factor.lower
+
+    exact, w = center(seed(50), 0.04)
+    apart, claimed = [], []
+    for index in range(12):
+        model, other = center(seed(index), 0.15)
+        k = exact.kernel_(exact.X_fit_, model.X_fit_) + 1.0
+        inner = float(exact.dual_coef_[0] @ k @ model.dual_coef_[0])
+        square = float(w @ w + other @ other - 2 * inner)
+        apart.append(square / float(w @ w))
+        claimed.append(model.billiard_.center_error**2 + exact.billiard_.center_error**2)
+    assert np.mean(apart) < 2.0 * np.mean(claimed)
+
+
+def test_chains_of_each_class_share_the_time():
+    X, y = examples(2000, 3)
+    model = classifier(multiclass="one_vs_rest", n_components=300, max_time=3.0, tol=1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    steps = [result.n_steps for result in model.billiard_]
+    assert min(steps) > max(steps) / 10
+
+
+def test_arguments_of_evidence_are_checked():
+    X, y = examples(100)
+    model = classifier(n_components=10).fit(X, y)
+    with pytest.raises(ValueError, match="max_length"):
+        model.evidence(max_length=-5)
+    with pytest.raises(ValueError, match="tol"):
+        model.log_labeling_probability(X[:3], y[:3], tol=-1)
+
+
+def test_kernels_without_slopes_are_searched_on_some_examples(monkeypatch):
+    monkeypatch.setattr("bayespoint.estimators.landmarks.MOST_EXAMPLES", 200)
+    X, y = examples(600)
+    model = BayesPointClassifier("poly", approximation="auto", n_components=20, random_state=0)
+    assert model.fit(X, y).approximation_ == "landmarks"
+    assert model.tuning_.n_examples <= 200
+
+
+def test_labels_of_two_types_name_the_blocks():
+    X, y = examples(400)
+    blocks, labels = split(X, y, 2)
+    with pytest.raises(ValueError, match="labels of one type; got 0 in block 0"):
+        classifier().fit(Blocks(blocks), Blocks([labels[0], labels[1].astype(str)]))
+    mixed = np.array(["a", None] * 100, dtype=object)
+    with pytest.raises(ValueError, match="block 1: y must hold labels of one type"):
+        classifier().fit(Blocks(blocks), Blocks([mixed.astype(str), mixed]))
+
+
+def test_blocks_elsewhere_are_refused():
+    X, y = examples(100)
+    model = classifier(n_components=10).fit(X, y)
+    with pytest.raises(TypeError, match="X must be an array here; got Blocks"):
+        model.suggest_query(Blocks([X]))
+    with pytest.raises(TypeError, match="y must be an array here; got Blocks"):
+        model.fit(X, Blocks([y]))
+
+
+def test_repeated_points_are_one_landmark():
+    X, y = examples(100)
+    model = classifier(n_components=30).fit(np.repeat(X[:10], 10, axis=0), y)
+    assert len(model.X_fit_) == 10
