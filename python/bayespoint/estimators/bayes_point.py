@@ -357,7 +357,9 @@ class BayesPointClassifier(
         n_observations = float(repetition.counts.sum())
         with_landmarks = landmarks.applies(self, n_observations, settings)
         self.approximation_ = "landmarks" if with_landmarks else None
-        if not with_landmarks:
+        if with_landmarks:
+            landmarks.require_memory(n_observations, inputs)
+        else:
             self._require_memory(n_observations)
         raw, index, share = self._observations(repetition, inputs, index, settings)
         self.scaler_ = None

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import sparse, special
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import kernels
@@ -88,6 +88,16 @@ def applies(model: Any, n_observations: float, settings: FitSettings) -> bool:
     if wanted is None or precomputed or settings.softness == 0 or model.warm_start:
         return False
     return n_observations > MOST_EXAMPLES
+
+
+def require_memory(n_observations: float, inputs: Any) -> None:
+    """Raise MemoryError if the inputs of the observations, which weights repeat, do not fit."""
+    of_one = inputs[:1]
+    width = math.prod(of_one.shape[1:]) if not sparse.issparse(of_one) else 1
+    memory.require(
+        8.0 * n_observations * (width + 4),
+        f"fitting {n_observations:.15g} examples (their inputs, classes and weights)",
+    )
 
 
 def require_blocks(model: Any, settings: FitSettings) -> None:
