@@ -3,7 +3,8 @@
 `python benches/dask_blocks.py --blocks 25 --features 100`. Needs `dask.distributed`. Each block of
 20 000 rows is made by the workers, which have a memory limit, and never collected. With --kill a
 worker is killed in the middle of the last fit. Every result must be the same to rounding. Bytes are
-those sent over the loopback interface, of all that happens on the machine meanwhile.
+those sent over the loopback interface, of all that happens on the machine meanwhile. A round is a
+sum over all blocks; the time of one whose tasks do nothing tells what Dask itself takes.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import BayesPointClassifier
+from bayespoint.estimators import sources
+from bayespoint.landmarks import executors
 
 ROWS = 20_000
 
@@ -56,6 +59,26 @@ def kill_later(cluster: LocalCluster, seconds: float) -> None:
     threading.Thread(target=kill, daemon=True).start()
 
 
+class Counted(executors.Dask):
+    """Dask, with the number of rounds counted."""
+
+    rounds = 0
+
+    def total(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the sum."""
+        Counted.rounds += 1
+        return super().total(*args, **kwargs)
+
+
+def empty_round(n_blocks: int) -> float:
+    """Return the seconds of a round of tasks that do nothing."""
+    executor = executors.Dask()
+    begin = time.perf_counter()
+    for _ in range(20):
+        executor.total(float, range(n_blocks))
+    return (time.perf_counter() - begin) / 20
+
+
 def main() -> None:
     """Print a line for each cluster."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -69,6 +92,7 @@ def main() -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)
     size = options.blocks * ROWS * options.features * 8 / 2**30
     print(f"{options.blocks * ROWS} examples of {options.features} features, {size:.2f} GiB")
+    sources.Dask = Counted  # type: ignore[misc]
     first = None
     for n in options.workers:
         with (
@@ -87,12 +111,14 @@ def main() -> None:
             begin = time.perf_counter()
             model = BayesPointClassifier(n_components=options.landmarks, random_state=0).fit(X, y)
             seconds = time.perf_counter() - begin
+            rounds, Counted.rounds = Counted.rounds, 0
             travelled = psutil.net_io_counters(pernic=True)["lo"].bytes_sent - sent
             draws = model.billiard_.draws
             first = draws if first is None else first
             apart = float(np.abs(draws - first).max() / np.abs(first).max())
             print(
                 f"{n} worker{'s' * (n > 1):1} {seconds:7.1f} s, {travelled / 1e6:.0f} MB, "
+                f"{rounds} rounds, {1000 * empty_round(options.blocks):.0f} ms each without work, "
                 f"draws {apart:.1e} apart",
                 flush=True,
             )

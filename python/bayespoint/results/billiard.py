@@ -209,9 +209,13 @@ class BilliardResult(Result):
 
         Computed from at most 1000 draws per trajectory, evenly spread.
         """
-        step = max(1, -(-self.functionals.shape[1] // R_HAT_DRAWS))
-        values = diagnostics.r_hat(self._watched(self.functionals[:, ::step]))
+        values = diagnostics.r_hat(self._watched(self._thinned()))
         return float(np.fmax.reduce(values, initial=np.nan))
+
+    def _thinned(self) -> NDArray[np.float64]:
+        """Return at most 1000 draws per trajectory of the coordinates in `functionals`."""
+        step = max(1, -(-self.functionals.shape[1] // R_HAT_DRAWS))
+        return self.functionals[:, ::step]
 
     @staticmethod
     def _watched(coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -273,9 +277,11 @@ class BilliardResult(Result):
         least = min(MIN_ESS, n_trajectories * n_draws / 2)
         # Trajectories that disagree have a small effective sample size, which must not raise the
         # limit of R-hat.
-        most = n_trajectories * min(n_draws, R_HAT_DRAWS)
+        # The effective sample size of few draws, those of R-hat, costs less and is no larger.
+        thinned = diagnostics.ess_bulk(self._watched(self._thinned()))
+        ess = float(np.fmin.reduce(thinned, initial=np.nan))
         if tol is None:
-            worth = min(max(self.ess, least), most)
+            worth = min(max(ess, least), n_trajectories * min(n_draws, R_HAT_DRAWS))
             allowed = allowed_r_hat(n_trajectories, worth, MAX_R_HAT, CHANCE)
         else:
             worth = max(least, MIN_SHARE_TOL * n_trajectories * n_draws)
@@ -283,7 +289,7 @@ class BilliardResult(Result):
         if self.r_hat > allowed:
             high = f"R-hat is {self.r_hat:.3f} (above {allowed:.3f})"
             return [f"the trajectories disagree: {high} {longer}"]
-        if self.stop_reason != "weight_tol" and self.ess < least:
+        if self.stop_reason != "weight_tol" and ess < least and self.ess < least:
             return [
                 f"the {n_trajectories} x {n_draws} draws are worth {self.ess:.0f} independent ones "
                 f"(below {least:.0f}) {longer}"
