@@ -1,5 +1,9 @@
 """Classifiers with landmarks."""
 
+import os
+import signal
+import threading
+import time
 import warnings
 
 import numpy as np
@@ -470,3 +474,24 @@ def test_repeated_points_are_one_landmark():
     X, y = examples(100)
     model = classifier(n_components=30).fit(np.repeat(X[:10], 10, axis=0), y)
     assert len(model.X_fit_) == 10
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_ends_a_fit_and_changes_nothing(n_jobs):
+    X, y = examples(2000)
+    model = classifier(n_components=200).fit(X, y)
+    before = vars(model).copy()
+    model.set_params(tol=1e-9, n_jobs=n_jobs)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+        assert time.monotonic() - began < 20
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, handler)
+    changed = {name for name, value in vars(model).items() if value is not before[name]}
+    assert changed == {"tol", "n_jobs"}
