@@ -394,7 +394,6 @@ def _draw_xor(rows: list[Row], settings: Settings, figure: Any) -> None:
         ax.set(
             xlabel="x₁",
             ylabel="x₂",
-            aspect="equal",
             title=f"{title}: {wrong.sum()} of {len(y)} wrong",
         )
         ax.title.set_fontsize("medium")

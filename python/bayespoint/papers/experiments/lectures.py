@@ -469,7 +469,7 @@ def _draw_plane(rows: list[Row], settings: Settings, figure: Any) -> None:
 def _shown(settings: Settings) -> tuple[Any, Any, Perceptron]:
     """Return the examples of the picture and their perceptron: of 50, that with the largest γ_G.
 
-    The boundary is to be at a distance from the origin that can be seen, too.
+    The boundary is to be at some distance from the origin, and either class to have ten examples.
     """
     best: tuple[float, Any] = (-1.0, None)
     for number in range(50):
@@ -477,7 +477,7 @@ def _shown(settings: Settings) -> tuple[Any, Any, Perceptron]:
         model = Perceptron(bias_update="R2", max_epochs=10**6).fit(X, y)
         offset = abs(float(model.intercept_[0] / model.norm_[0]))
         size = min(float(model.geometric_margin_[0]), offset / 2) / model.radius_
-        if size > best[0]:
+        if size > best[0] and abs(y.sum()) <= 10:
             best = size, (X, y, model)
     found: tuple[Any, Any, Perceptron] = best[1]
     return found
