@@ -34,7 +34,7 @@ _COLORS = ("#0072B2", "#D55E00", "#009E73")
 SHAPES = ("moons", "ring", "squares")
 NOISES = {"apart": {"moons": 0.08, "ring": 0.06, "squares": 0.2},
           "overlapping": {"moons": 0.3, "ring": 0.2, "squares": 0.55}}  # fmt: skip
-WIDTHS = tuple(2.0**k for k in range(-4, 11))
+WIDTHS = tuple(2.0**k for k in range(-4, 13))
 
 
 def clouds(shape: str, noise: float, m: int, seed: int) -> tuple[Any, Any]:

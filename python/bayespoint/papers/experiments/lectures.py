@@ -454,8 +454,9 @@ def _draw_plane(rows: list[Row], settings: Settings, figure: Any) -> None:
     ax.plot(0, 0, "+", color="black", markersize=12, label="origin")
     ax.plot([closest[0], foot[0]], [closest[1], foot[1]], color="#CC79A7", linewidth=2.5,
             label=f"from the closest example, γ_G = {margin:.2f}")  # fmt: skip
+    start = offset * unit - 0.4 * (foot - offset * unit)  # on the boundary, apart from both
     ax.annotate(
-        "", xytext=tuple(foot), xy=tuple(foot + 0.25 * (high - low).max() * unit),
+        "", xytext=tuple(start), xy=tuple(start + 0.2 * (high - low).max() * unit),
         arrowprops={"arrowstyle": "-|>", "color": "black"},
     )  # fmt: skip
     ax.plot([], [], color="black", marker=">", linewidth=1, label="direction of w")
@@ -467,13 +468,13 @@ def _draw_plane(rows: list[Row], settings: Settings, figure: Any) -> None:
 
 
 def _shown(settings: Settings) -> tuple[Any, Any, Perceptron]:
-    """Return the examples of the picture and their perceptron: of 50, that with the largest γ_G.
+    """Return the examples of the picture and their perceptron: of 50, one with a large γ_G.
 
     The boundary is to be at some distance from the origin, and either class to have ten examples.
     """
     best: tuple[float, Any] = (-1.0, None)
     for number in range(50):
-        X, y, _, _ = problem(settings.seed_of(number), d=2, m=30, gap=0.3)
+        X, y, _, _ = problem(settings.seed_of(number), d=2, m=30, gap=0.5)
         model = Perceptron(bias_update="R2", max_epochs=10**6).fit(X, y)
         offset = abs(float(model.intercept_[0] / model.norm_[0]))
         size = min(float(model.geometric_margin_[0]), offset / 2) / model.radius_

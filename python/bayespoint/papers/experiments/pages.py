@@ -49,7 +49,7 @@ PAPERS = {
 }
 
 
-_TERMS = "The [glossary](glossary.md) explains the terms."
+_TERMS = "The [glossary](glossary.md) explains the terms, [errata](errata.md) lists misprints."
 
 
 def write_pages(results: Path, docs: Path) -> list[Path]:
