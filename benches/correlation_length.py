@@ -1,7 +1,7 @@
 """The correlation length of the billiard against the number of examples and of dimensions.
 
 Two balls from one point, their directions an angle apart, fly until they meet different planes
-(Ruján and Marchand, section 18.4.2, who leave open how that length grows with the number of
+(Ruján and Marchand, section 18.5.1, who leave open how that length grows with the number of
 examples m). For teacher problems, normal inputs in r dimensions labeled by a random plane, this
 prints the mean number of bounces with its standard error over problems, the mean path, and the
 growth exponent d ln(bounces) / d ln(m), fitted by least squares, with its error. The two changes

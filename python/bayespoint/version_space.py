@@ -462,7 +462,7 @@ class VersionSpace:
 
         Notes
         -----
-        Importance sampling (Ruján and Marchand, 2000, section 18.2). The estimate is a ratio of two
+        Importance sampling (Ruján and Marchand, 2000, section 18.4). The estimate is a ratio of two
         means, whose bias is in inverse proportion to the effective sample size of the weights.
 
         Examples

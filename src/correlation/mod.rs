@@ -1,4 +1,4 @@
-//! The correlation length Λ of the billiard (Ruján and Marchand, sec. 18.4.2).
+//! The correlation length Λ of the billiard (Ruján and Marchand, sec. 18.5.1).
 
 use std::sync::Arc;
 

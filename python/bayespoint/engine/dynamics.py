@@ -19,7 +19,7 @@ class Geodesic:
 
 @dataclass(frozen=True)
 class Scattered:
-    """Great circles, scattered at the walls or by a sphere (Ruján and Marchand, section 18.4.2).
+    """Great circles, scattered at the walls or by a sphere (Ruján and Marchand, section 18.5.1).
 
     Both keep the uniform distribution. Both need a factor of the Gram matrix and O(m^2) operations
     for each scattering. Beyond a few dimensions the sphere is hardly ever hit, and the cosine law,

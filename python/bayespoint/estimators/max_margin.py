@@ -70,7 +70,8 @@ class MaxMarginClassifier(LinearClassifier):
     gap_ : ndarray of shape (1,) or (n_classes,)
         For a hard margin, otherwise NaN. With a free intercept the distance between the two
         parallel planes that separate the classes, otherwise the margin. It never exceeds
-        `connector_`, and at the optimum the two are equal (Ruján and Marchand, Section 18.2).
+        `connector_`, and at the optimum the two are equal (Ruján and Marchand, Section 18.3; their
+        Eq. 18.3 divides by the square of :math:`|w|`, a misprint).
     duality_gap_ : ndarray of shape (1,) or (n_classes,)
         Relative duality gap reached.
     kkt_ : ndarray of shape (1,) or (n_classes,)

@@ -59,6 +59,8 @@ class PrimalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the predicted classes; a tie goes to the first.
 
+        (So in the perceptron notes, Eq. 1. Crowley's lecture gives it to the second.)
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
@@ -204,13 +206,17 @@ class Perceptron(PrimalClassifier):
 
     Notes
     -----
-    The decision function is the signed distance from the plane. A tie counts as a mistake, because
-    otherwise w would stay 0.
+    The decision function is the signed distance from the plane. The plane's distance from the
+    origin, positive if the way to it has the direction of w, is ``-intercept_ / norm_``
+    (:math:`d_O` of the perceptron notes, Eq. 3). A tie counts as a mistake, because otherwise w
+    would stay 0.
 
     References
     ----------
     J. L. Crowley, "Perceptrons and Support Vector Machines", Intelligent Systems: Reasoning and
     Recognition, Lesson 6, 2018.
+
+    "Perceptron classification", lecture notes whose author is not named.
 
     N. Cristianini and J. Shawe-Taylor, "An Introduction to Support Vector Machines", Cambridge
     University Press, 2000.
@@ -223,6 +229,12 @@ class Perceptron(PrimalClassifier):
     array(['a', 'b'], dtype='<U1')
     >>> bool(model.n_mistakes_ <= model.mistake_bound_)
     True
+
+    The plane's distance from the origin:
+
+    >>> model = Perceptron().fit([[-2.0], [-1.0], [1.0], [3.0]], ["a", "a", "a", "b"])
+    >>> -model.intercept_ / model.norm_
+    array([2.25])
     """
 
     by_distance = True

@@ -1,7 +1,7 @@
 """Posteriors that are not uniform on version space: importance sampling.
 
 The draws of a billiard, which are uniform, are weighted in proportion to the density (Ruján and
-Marchand, section 18.2). The accuracy falls with the variance of the weights.
+Marchand, section 18.4). The accuracy falls with the variance of the weights.
 """
 
 from __future__ import annotations

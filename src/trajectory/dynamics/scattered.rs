@@ -1,4 +1,4 @@
-//! Great circles with two changes that Ruján and Marchand (section 18.4.2) expect to speed up mixing.
+//! Great circles with two changes that Ruján and Marchand (section 18.5.1) expect to speed up mixing.
 
 use std::sync::Arc;
 

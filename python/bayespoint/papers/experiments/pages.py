@@ -33,13 +33,23 @@ PAPERS = {
         "T. Graepel, R. Herbrich, R. C. Williamson, Advances in Neural Information Processing "
         "Systems 13, 2001",
     ),
+    "perceptrons-and-svms": Paper(
+        "Perceptrons and Support Vector Machines",
+        "J. L. Crowley, Intelligent Systems: Reasoning and Recognition, Lesson 6, lecture notes, "
+        "2018",
+    ),
+    "perceptron-notes": Paper(
+        "Perceptron classification",
+        "Lecture notes on machine learning, whose author is not named, after courses and books by "
+        "T. Jaakkola, by N. Cristianini and J. Shawe-Taylor, and by C. M. Bishop",
+    ),
     "beyond": Paper(
         "Beyond the papers", "Measurements of this package that the papers do not have"
     ),
 }
 
 
-_TERMS = "The [glossary](glossary.md) explains the terms."
+_TERMS = "The [glossary](glossary.md) explains the terms, [errata](errata.md) lists misprints."
 
 
 def write_pages(results: Path, docs: Path) -> list[Path]:

@@ -6,6 +6,8 @@ from bayespoint.papers.experiments import (
     bound_figures,
     convergence,
     learning,
+    lecture_kernels,
+    lectures,
     polygons,
     risk,
     soft,
@@ -28,6 +30,8 @@ _MODULES = (
     sonar,
     wisconsin,
     sparsity,
+    lectures,
+    lecture_kernels,
     convergence,
 )
 

@@ -1,0 +1,448 @@
+"""Crowley's lecture: the width of the kernel, and the exclusive or."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import make_circles, make_moons
+from sklearn.exceptions import ConvergenceWarning
+
+from bayespoint import InfeasibleError, MaxMarginClassifier, kernels
+from bayespoint.papers.experiments.framework import (
+    Claim,
+    Experiment,
+    Report,
+    Row,
+    Settings,
+    Table,
+    column,
+    mean_and_error,
+    plus_minus,
+    select,
+)
+from bayespoint.papers.primal import Perceptron
+
+TRAINING, TEST = 100, 2000
+# Palette of Okabe and Ito, which is safe for color blindness.
+_COLORS = ("#0072B2", "#D55E00", "#009E73")
+
+# --- the width of the kernel ---
+
+SHAPES = ("moons", "ring", "squares")
+NOISES = {"apart": {"moons": 0.08, "ring": 0.06, "squares": 0.2},
+          "overlapping": {"moons": 0.3, "ring": 0.2, "squares": 0.55}}  # fmt: skip
+WIDTHS = tuple(2.0**k for k in range(-4, 13))
+
+
+def clouds(shape: str, noise: float, m: int, seed: int) -> tuple[Any, Any]:
+    """Return m points of two classes in the plane: two moons, a ring about a disc, or four squares.
+
+    Parameters
+    ----------
+    shape : {"moons", "ring", "squares"}
+        Squares: the classes are opposite corners of a square, the exclusive or.
+    noise : float
+        Standard deviation of the normal noise of each coordinate.
+    m, seed : int
+        Number of points, and the seed.
+
+    Returns
+    -------
+    X, y : ndarray of shapes (m, 2) and (m,)
+        Points and labels -1 and +1.
+    """
+    if shape == "squares":
+        return corners(2, noise, m, seed)
+    make = make_moons if shape == "moons" else make_circles
+    how = {} if shape == "moons" else {"factor": 0.4}
+    X, y = make(m, noise=noise, random_state=seed, **how)
+    return X, 2 * y - 1
+
+
+def corners(d: int, noise: float, m: int, seed: int) -> tuple[Any, Any]:
+    """Return m points near the corners of the cube [-1, 1]^d; labels are products of the signs."""
+    rng = np.random.default_rng(seed)
+    places = np.array(list(itertools.product((-1.0, 1.0), repeat=d)))[np.arange(m) % 2**d]
+    return places + noise * rng.standard_normal((m, d)), places.prod(axis=1).astype(int)
+
+
+def _width_units(settings: Settings) -> list[Row]:
+    return [
+        {"classes": classes, "shape": shape, "problem": number}
+        for classes in NOISES
+        for shape in SHAPES
+        for number in range(settings.splits)
+    ]
+
+
+def _machine(X: Any, y: Any, sigma: float) -> MaxMarginClassifier:
+    """Return the soft margin of the lecture with C = 1 / (2Mλ) = 1 and b without a penalty."""
+    return MaxMarginClassifier(kernels.RBF(sigma), fit_intercept="free").fit(X, y)
+
+
+def _width(unit: Row, settings: Settings) -> Row:
+    seed = _seed(unit, settings)
+    noise = NOISES[unit["classes"]][unit["shape"]]
+    X, y = clouds(unit["shape"], noise, TRAINING, seed)
+    X_test, y_test = clouds(unit["shape"], noise, TEST, seed + 1)
+    distance = kernels.class_distance(X, y)
+    found: Row = {"distance": distance}
+    for width in WIDTHS:
+        machine = _machine(X, y, width * distance)
+        found |= {
+            f"training {width:g}": float(np.mean(machine.predict(X) != y)),
+            f"test {width:g}": float(np.mean(machine.predict(X_test) != y_test)),
+            f"spread {width:g}": float(machine.decision_function(X).std()),
+            f"support {width:g}": len(machine.support_) / TRAINING,
+        }
+    return found
+
+
+def _seed(unit: Row, settings: Settings) -> int:
+    numbers = list(NOISES).index(unit["classes"]), SHAPES.index(unit["shape"]), unit["problem"]
+    return settings.seed_of(*numbers) % 2**32
+
+
+def _groups(rows: list[Row]) -> dict[str, list[Row]]:
+    """Return the rows of each kind of problem."""
+    return {
+        f"{shape}, {classes}": select(rows, classes=classes, shape=shape)
+        for classes in NOISES
+        for shape in SHAPES
+    }
+
+
+def _best(rows: list[Row]) -> float:
+    """Return the width with the smallest mean test error."""
+    return min(WIDTHS, key=lambda width: float(column(rows, f"test {width:g}").mean()))
+
+
+def _excess(rows: list[Row], width: float) -> tuple[float, float]:
+    """Return by how much the test error at a width exceeds the smallest, in percent, ± s.e."""
+    best = column(rows, f"test {_best(rows):g}")
+    return mean_and_error(100 * (column(rows, f"test {width:g}") - best))
+
+
+def _width_report(rows: list[Row], settings: Settings) -> Report:
+    groups = _groups(rows)
+    small, large = WIDTHS[0], WIDTHS[-1]
+    lines = []
+    for name, of in groups.items():
+        best = _best(of)
+        cells = [name, f"{np.median(column(of, 'distance')):.3f}", f"{best:g}"]
+        cells += [
+            plus_minus(*mean_and_error(100 * column(of, f"test {width:g}")))
+            for width in (small, 1.0, best, large)
+        ]
+        lines.append(cells)
+    errors = Table(
+        f"Test errors in percent, {settings.splits} problems each, d being the distance of the "
+        "closest members of the two classes",
+        ["problems", "d, median", "best σ/d", f"σ = d/{1 / small:g}", "σ = d", "best σ",
+         f"σ = {large:g} d"],
+        lines,
+    )  # fmt: skip
+    surface = []
+    for name, of in groups.items():
+        cells = [name]
+        for width in (small, _best(of), large):
+            cells += [
+                f"{100 * column(of, f'{key} {width:g}').mean():.1f}"
+                for key in ("training", "support")
+            ]
+            cells.append(f"{column(of, f'spread {width:g}').mean():.2f}")
+        surface.append(cells)
+    surfaces = Table(
+        "Training errors and support vectors in percent, and the standard deviation of g over the "
+        "training examples",
+        ["problems", f"errors, σ = d/{1 / small:g}", "support vectors", "spread of g",
+         "errors, best σ", "support vectors ", "spread of g ", f"errors, σ = {large:g} d",
+         "support vectors  ", "spread of g  "],
+        surface,
+    )  # fmt: skip
+    overfit = {
+        name: column(of, f"training {small:g}").max() == 0 and _clear(_excess(of, small))
+        for name, of in groups.items()
+    }
+    flat = {
+        name: float(
+            column(of, f"spread {large:g}").mean() / column(of, f"spread {_best(of):g}").mean()
+        )
+        for name, of in groups.items()
+    }
+    worse = {name: _clear(_excess(of, large)) for name, of in groups.items()}
+    rule = {
+        classes: {
+            name: _excess(of, 1.0) for name, of in groups.items() if name.endswith(", " + classes)
+        }
+        for classes in NOISES
+    }
+    claims = [
+        Claim(
+            f"a small σ (d/{1 / small:g}) overfits: no training errors, and more test errors than "
+            f"at the best σ, by more than two standard errors ({sum(overfit.values())} of "
+            f"{len(overfit)} kinds of problems)",
+            all(overfit.values()),
+        ),
+        Claim(
+            f"a large σ ({large:g} d) makes the surface flat: g spreads less than a tenth as much "
+            f"as at the best σ (at most {max(flat.values()):.3f} of it)",
+            max(flat.values()) < 0.1,
+        ),
+        Claim(
+            f"and it has more test errors than the best σ, by more than two standard errors "
+            f"({sum(worse.values())} of {len(worse)} kinds)",
+            all(worse.values()),
+        ),
+    ]
+    for classes, found in rule.items():
+        claims.append(
+            Claim(
+                f"classes {classes}: σ = d is a good choice, with at most 1 % more test errors "
+                "than the best σ of the sweep ("
+                + ", ".join(
+                    f"{name.split(',')[0]} {plus_minus(*one)} %" for name, one in found.items()
+                )
+                + ")",
+                all(mean - 2 * error < 1 for mean, error in found.values()),
+            )
+        )
+    return Report([errors, surfaces], claims)
+
+
+def _clear(excess: tuple[float, float]) -> bool:
+    mean, error = excess
+    return bool(mean > 2 * error)
+
+
+def _draw_width(rows: list[Row], settings: Settings, figure: Any) -> None:
+    """Draw g over the plane for three widths, and test errors against the width."""
+    upper, lower = figure.subfigures(2, 1, height_ratios=(1.05, 1))
+    unit = {"classes": "overlapping", "shape": "moons", "problem": 0}
+    X, y = clouds("moons", NOISES["overlapping"]["moons"], TRAINING, _seed(unit, settings))
+    distance = kernels.class_distance(X, y)
+    best = _best(_groups(rows)["moons, overlapping"])
+    low, high = X.min(axis=0) - 0.4, X.max(axis=0) + 0.4
+    grid = np.stack(np.meshgrid(*(np.linspace(*ends, 401) for ends in zip(low, high, strict=True))))
+    axes = upper.subplots(1, 3, sharey=True)
+    for ax, width in zip(axes, (1.0, best, WIDTHS[-1]), strict=True):
+        g = _machine(X, y, width * distance).decision_function(grid.reshape(2, -1).T)
+        g = g.reshape(grid.shape[1:])
+        shades = ax.contourf(*grid, g.clip(-2, 2), levels=np.linspace(-2, 2, 17), cmap="RdBu_r")
+        ax.contour(*grid, g, levels=[0], colors="black", linewidths=1.5)
+        for label, marker in ((1, "x"), (-1, "o")):
+            ax.plot(*X[y == label].T, marker, color="black", markerfacecolor="white", markersize=4)
+        multiple = "d" if width == 1 else f"{width:g} d"
+        ax.set(xlabel="x₁", title=f"σ = {multiple} = {width * distance:.3g}")
+        ax.title.set_fontsize("medium")
+    axes[0].set_ylabel("x₂")
+    upper.colorbar(shades, ax=axes, label="g(x), cut at ±2", ticks=[-2, -1, 0, 1, 2])
+    for ax, classes in zip(lower.subplots(1, 2, sharey=True), NOISES, strict=True):
+        for shape, color, marker in zip(SHAPES, _COLORS, "os^", strict=True):
+            of = select(rows, classes=classes, shape=shape)
+            pairs = [mean_and_error(100 * column(of, f"test {width:g}")) for width in WIDTHS]
+            ax.errorbar(
+                WIDTHS, [mean for mean, _ in pairs], [error for _, error in pairs],
+                color=color, marker=marker, markersize=4, capsize=2, label=shape,
+            )  # fmt: skip
+        ax.axvline(1, color="gray", linestyle="dotted", label="the lecture's σ = d")
+        ax.set(xscale="log", xlabel="σ / d", title=f"classes {classes}")
+        ax.set_xscale("log", base=2)
+        ax.title.set_fontsize("medium")
+        ax.set_ylabel("test error, %")
+        ax.label_outer()
+    lower.legend(*lower.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4,
+                 frameon=False)  # fmt: skip
+
+
+# --- the exclusive or ---
+
+DIMENSIONS = (2, 3, 4, 5)
+SIGMAS = (0.25, 0.5, 1.0, 2.0)
+NOISE = 0.3
+
+
+def _xor_units(settings: Settings) -> list[Row]:
+    return [
+        {"dimension": d, "problem": number} for d in DIMENSIONS for number in range(settings.splits)
+    ]
+
+
+def _xor(unit: Row, settings: Settings) -> Row:
+    d = unit["dimension"]
+    seed = settings.seed_of(d, unit["problem"])
+    m = 2**d * 8
+    X, y = corners(d, NOISE, m, seed)
+    X_test, y_test = corners(d, NOISE, TEST, seed + 1)
+    linear = MaxMarginClassifier("linear", fit_intercept="free").fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        perceptron = Perceptron(bias_update="R", max_epochs=200).fit(X, y)
+    rbf = MaxMarginClassifier(kernels.RBF(1.0), C=np.inf, fit_intercept="free").fit(X, y)
+    return {
+        "separable": _separates("linear", X, y),
+        "rbf separable": bool((rbf.predict(X) == y).all()),
+        "linear": float(np.mean(linear.predict(X_test) != y_test)),
+        "perceptron": float(np.mean(perceptron.predict(X_test) != y_test)),
+        "rbf": float(np.mean(rbf.predict(X_test) != y_test)),
+        "support": len(rbf.support_),
+    }
+
+
+def _separates(kernel: Any, X: Any, y: Any) -> bool:
+    """Return whether there is a hard margin with this kernel."""
+    try:
+        MaxMarginClassifier(kernel, C=np.inf, fit_intercept="free").fit(X, y)
+    except InfeasibleError:
+        return False
+    return True
+
+
+def _xor_report(rows: list[Row], settings: Settings) -> Report:
+    lines, exact = [], {"linear": 0, "rbf": 0}
+    for d in DIMENSIONS:
+        X, y = corners(d, 0.0, 2**d, 0)
+        linear = _separates("linear", X, y)
+        found = [_separates(kernels.RBF(sigma), X, y) for sigma in SIGMAS]
+        exact["linear"] += linear
+        exact["rbf"] += sum(found)
+        of = select(rows, dimension=d)
+        cells = [f"{d}", "yes" if linear else "no", f"{sum(found)} of {len(found)}"]
+        cells += [
+            plus_minus(*mean_and_error(100 * column(of, key)))
+            for key in ("perceptron", "linear", "rbf")
+        ]
+        lines.append([*cells, f"{d + 1}", f"{column(of, 'support').mean():.0f}"])
+    table = Table(
+        f"The exclusive or in D dimensions: separable corners, and test errors in percent near "
+        f"noisy ones ({settings.splits} problems each)",
+        ["D", "corners, linear", "corners, RBF", "perceptron", "soft margin, linear",
+         "hard margin, RBF", "D + 1", "RBF's support vectors, mean"],
+        lines,
+    )  # fmt: skip
+    n = len(rows)
+    separable = int(column(rows, "separable").sum())
+    rbf = int(column(rows, "rbf separable").sum())
+    errors = {
+        (d, key): mean_and_error(100 * column(select(rows, dimension=d), key))
+        for d in DIMENSIONS
+        for key in ("perceptron", "linear")
+    }
+    gains = [
+        mean_and_error(
+            100
+            * (
+                column(select(rows, dimension=d), "linear")
+                - column(select(rows, dimension=d), "rbf")
+            )
+        )
+        for d in DIMENSIONS
+    ]
+    more = int((column(rows, "support") > column(rows, "dimension") + 1).sum())
+    least = min(mean for mean, _ in errors.values())
+    claims = [
+        Claim(
+            "no linear classifier gives the exclusive or, at the corners of a square or a cube of "
+            f"up to {DIMENSIONS[-1]} dimensions ({exact['linear']} of {len(DIMENSIONS)} are "
+            f"separable) or near noisy ones ({separable} of {n})",
+            exact["linear"] == separable == 0,
+        ),
+        Claim(
+            f"a hard margin with an RBF kernel does: all corners with σ from {SIGMAS[0]:g} to "
+            f"{SIGMAS[-1]:g} ({exact['rbf']} of {len(DIMENSIONS) * len(SIGMAS)}), noisy ones with "
+            f"σ = 1 ({rbf} of {n})",
+            exact["rbf"] == len(DIMENSIONS) * len(SIGMAS) and rbf == n,
+        ),
+        Claim(
+            f"new examples: the two linear machines err in more than 20 % (at least {least:.0f} % "
+            f"in the mean), the RBF kernel in fewer by at least "
+            f"{min(mean for mean, _ in gains):.0f} %",
+            least > 20 and all(_clear(gain) for gain in gains),
+        ),
+        Claim(
+            "D + 1 support vectors give w and b, as the lecture says also of kernels "
+            f"({more} of {n} have more)",
+            more == 0,
+        ),
+    ]
+    return Report([table], claims)
+
+
+def _draw_xor(rows: list[Row], settings: Settings, figure: Any) -> None:
+    """Draw what a linear machine and one with an RBF kernel make of the exclusive or."""
+    X, y = corners(2, NOISE, 32, settings.seed_of(2, 0))
+    linear = MaxMarginClassifier("linear", fit_intercept="free").fit(X, y)
+    rbf = MaxMarginClassifier(kernels.RBF(1.0), C=np.inf, fit_intercept="free").fit(X, y)
+    span = np.linspace(-2.1, 2.1, 201)
+    grid = np.stack(np.meshgrid(span, span))
+    titles = "linear, soft margin", "RBF, σ = 1, hard margin"
+    for ax, model, title in zip(
+        figure.subplots(1, 2, sharey=True), (linear, rbf), titles, strict=True
+    ):
+        g = model.decision_function(grid.reshape(2, -1).T).reshape(grid.shape[1:])
+        ax.contourf(*grid, g, levels=[-np.inf, 0, np.inf], colors=("#BBD7EA", "#F7D9C4"))
+        ax.contour(*grid, g, levels=[0], colors="black", linewidths=1.5)
+        for label, marker, color in ((1, "x", "#D55E00"), (-1, "o", "#0072B2")):
+            ax.plot(*X[y == label].T, marker, color=color, label=f"y = {label:+d}")
+        wrong = model.predict(X) != y
+        ax.plot(*X[wrong].T, "s", color="black", markerfacecolor="none", markersize=10,
+                label="wrong")  # fmt: skip
+        ax.plot([], [], color="black", label="g = 0")
+        ax.set(
+            xlabel="x₁",
+            ylabel="x₂",
+            title=f"{title}: {wrong.sum()} of {len(y)} wrong",
+        )
+        ax.title.set_fontsize("medium")
+        ax.label_outer()
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4,
+                  frameon=False)  # fmt: skip
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="kernel-width",
+        title="RBF kernels: σ too small and too large",
+        paper="perceptrons-and-svms",
+        about=(
+            "A σ that is small compared to the distance between the classes overfits, says the "
+            "lecture, a large one gives an overly flat surface g, and a good one is comparable to "
+            "the distance d of the closest members of the two classes "
+            "(`bayespoint.kernels.class_distance`). Tried are three shapes in the plane, each with "
+            f"classes apart and overlapping, {TRAINING} training and {TEST} test examples, and σ "
+            f"from d/{1 / WIDTHS[0]:g} to {WIDTHS[-1]:g} d. The machine is the lecture's soft "
+            "margin with C = 1/(2Mλ) = 1. A hard margin has |g| ≥ 1 at the examples for any σ, so "
+            "its surface cannot become flat. The lecture's figures are of other data."
+        ),
+        units=_width_units,
+        measure=_width,
+        report=_width_report,
+        draw=_draw_width,
+        splits=40,
+        quick_splits=4,
+        size=(9.6, 7.6),
+    ),
+    Experiment(
+        name="exclusive-or",
+        title="The exclusive or, which no linear classifier gives",
+        paper="perceptrons-and-svms",
+        about=(
+            "The lecture cites Minsky and Papert: no linear classifier gives the exclusive or. "
+            "Tried are the corners of a square and, with the product of the signs as the label, of "
+            f"cubes, without noise and with normal noise of {NOISE:g} in each coordinate. Whether "
+            "a hard margin exists is decided by a certificate (`InfeasibleError.certificate`). The "
+            "perceptron stops after 200 passes. On the number of support vectors: the lecture says "
+            "that D + 1 of them give w and b, in D dimensions."
+        ),
+        units=_xor_units,
+        measure=_xor,
+        report=_xor_report,
+        draw=_draw_xor,
+        splits=40,
+        quick_splits=6,
+        size=(9.6, 5.2),
+    ),
+)

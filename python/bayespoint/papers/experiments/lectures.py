@@ -1,0 +1,551 @@
+"""The two sets of lecture notes: perceptrons, their margins and mistakes, the plane that they find.
+
+All three experiments here measure the same random problems, which they share on disk.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from bayespoint import MaxMarginClassifier, VersionSpace
+from bayespoint.papers.experiments.framework import (
+    Claim,
+    Experiment,
+    Report,
+    Row,
+    Settings,
+    Table,
+    column,
+    mean_and_error,
+    plus_minus,
+)
+from bayespoint.papers.primal import Perceptron
+
+UPDATES = {"R": "b ← b + yR", "R2": "b ← b + yR²"}
+TEST = 2000
+_BLUE, _ORANGE, _GREEN = "#0072B2", "#D55E00", "#009E73"  # of Okabe and Ito's palette
+
+
+def problem(
+    seed: int, d: int | None = None, m: int | None = None, gap: float = 0.1
+) -> tuple[Any, Any, Any, Any]:
+    """Return separable examples and test examples, labeled by a random plane.
+
+    Parameters
+    ----------
+    seed : int
+        Seed. Problems whose training examples are of one class are skipped.
+    d, m : int or None, default=None
+        Dimension and number of training examples; None: random, 1 to 10 and 10 to 80.
+    gap : float, default=0.1
+        Least distance of a training example from the plane, in units of the features' standard
+        deviation.
+
+    Returns
+    -------
+    X, y, X_test, y_test : ndarray
+        Normally distributed inputs of a random scale, and labels -1 and +1. The test examples are
+        at all distances from the plane.
+    """
+    rng = np.random.default_rng(seed)
+    while True:
+        n, size = d or int(rng.integers(1, 11)), m or int(rng.integers(10, 81))
+        normal = rng.standard_normal(n)
+        normal /= np.linalg.norm(normal)
+        threshold, scale = rng.standard_normal(), np.exp(rng.uniform(-2, 2))
+        inputs = rng.standard_normal((10 * size + TEST, n))
+        distance = inputs @ normal + threshold
+        labels = np.where(distance > 0, 1, -1)
+        train = np.flatnonzero(np.abs(distance[:-TEST]) > gap)[:size]
+        if len(train) == size and abs(labels[train].sum()) < size:
+            test = slice(len(inputs) - TEST, None)
+            return scale * inputs[train], labels[train], scale * inputs[test], labels[test]
+
+
+def literal(X: Any, y: Any, bias_step: float, *, strict: bool = False) -> list[tuple[Any, float]]:
+    """Return w and b after every update of the printed algorithm, written out line by line.
+
+    Parameters
+    ----------
+    X, y : ndarray
+        Examples that a plane separates, and their labels -1 and +1.
+    bias_step : float
+        R or R², by which b moves.
+    strict : bool, default=False
+        A mistake is y (<w, x> + b) < 0, as the lecture prints it, and not ≤ 0 as the notes have it.
+    """
+    w, b = np.zeros(X.shape[1]), 0.0
+    path: list[tuple[Any, float]] = []
+    update = True
+    while update:
+        update = False
+        for x, label in zip(X, y, strict=True):
+            product = label * (w @ x + b)
+            if product < 0 or (product == 0 and not strict):
+                update = True
+                w, b = w + label * x, b + label * bias_step
+                path.append((w, b))
+    return path
+
+
+def _units(settings: Settings) -> list[Row]:
+    return [{"problem": number} for number in range(settings.splits)]
+
+
+def _measure(unit: Row, settings: Settings) -> Row:
+    X, y, X_test, y_test = problem(settings.seed_of(unit["problem"]))
+    found: Row = {"dimension": X.shape[1], "examples": len(y)}
+    machine = MaxMarginClassifier("linear", C=np.inf, fit_intercept="free").fit(X, y)
+    w, b = machine.dual_coef_[0] @ X, float(machine.intercept_[0])
+    active = machine.support_
+    # In canonical form, where the support vectors are at distance 1 in units of 1 / |w|.
+    outputs = X @ w + b
+    printed = float(np.mean(X[active] @ w - y[active]))  # the lecture's b
+    others = np.setdiff1d(np.arange(len(y)), active)
+    found |= {
+        "margin svm": float(machine.margin_[0]),
+        "error svm": float(np.mean(machine.predict(X_test) != y_test)),
+        "support": len(active),
+        "printed b": printed,
+        "b": b,
+        "not below -1": int((outputs[others] >= -1).sum()),
+        "others": len(others),
+    }
+    for name in UPDATES:
+        model = Perceptron(bias_update=name, max_epochs=10**6).fit(X, y)
+        radius = model.radius_
+        step = {"R": radius, "R2": radius**2}[name]  # the square of the coordinate that b adds
+        best = VersionSpace(X @ X.T, y, offset=step).max_margin()
+        target, target_b = best.dual_coef @ X, step * float(best.dual_coef.sum())
+        path = literal(X, y, step)
+        slow = Perceptron(bias_update=name, learning_rate=0.25, max_epochs=10**6).fit(X, y)
+        k = 1 + np.arange(len(path))
+        weights, biases = np.stack([one[0] for one in path]), np.array([one[1] for one in path])
+        squares = (weights**2).sum(axis=1) + biases**2 / step
+        products = weights @ target + biases * target_b / step
+        margin = float((y * (X @ target + target_b)).min())
+        found |= {
+            f"mistakes {name}": int(model.n_mistakes_[0]),
+            f"bound {name}": model.mistake_bound(X, y, target, target_b),
+            f"own bound {name}": float(model.mistake_bound_[0]),
+            f"same {name}": bool(
+                len(path) == model.n_mistakes_[0] == slow.n_mistakes_[0]
+                and np.allclose(path[-1][0], model.coef_[0], rtol=1e-9)
+                and np.isclose(path[-1][1], model.intercept_[0], rtol=1e-9)
+            ),
+            f"strict {name}": len(literal(X, y, step, strict=True)),
+            f"length {name}": float((squares / (k * (radius**2 + step))).max()),
+            f"progress {name}": float((products / (k * margin)).min()),
+            f"margin {name}": float(model.geometric_margin_[0]),
+            f"error {name}": float(np.mean(model.predict(X_test) != y_test)),
+            f"ties {name}": int((model.decision_function(X_test) == 0).sum()),
+        }
+    return found | _plane(X, y, model)
+
+
+def _plane(X: Any, y: Any, model: Perceptron) -> Row:
+    """Compare Eqs. 2, 3 and 5 of the notes with distances found by least squares."""
+    w, b = model.coef_[0], float(model.intercept_[0])
+
+    def nearest(x: Any) -> Any:
+        """Return the nearest point of the plane: the shortest step s with <w, x + s> + b = 0."""
+        return x + np.linalg.lstsq(w[None], [-b - w @ x], rcond=None)[0]
+
+    origin = nearest(np.zeros(len(w)))
+    distances = np.array([np.linalg.norm(x - nearest(x)) for x in X])
+    closest = int(distances.argmin())
+    offset = float(-model.intercept_[0] / model.norm_[0])  # Eq. 3
+    unit = w / model.norm_[0]
+    along = X[closest] - (X[closest] @ unit) * unit  # orthogonal to w
+    rebuilt = along + (y[closest] * model.geometric_margin_[0] + offset) * unit
+    return {
+        "d_O": offset,
+        "radius": model.radius_,
+        "off d_O": float(np.linalg.norm(origin - offset * unit)),
+        "off margin": float(abs(distances[closest] - model.geometric_margin_[0])),
+        "off Eq. 2": float(np.linalg.norm(X[closest] - rebuilt)),
+        "closest label": int(y[closest]),
+    }
+
+
+# --- Crowley: margins ---
+
+
+def _margins_report(rows: list[Row], settings: Settings) -> Report:
+    n = len(rows)
+    lines = []
+    for name, title in (*UPDATES.items(), ("svm", "hard margin")):
+        ratio = column(rows, f"margin {name}") / column(rows, "margin svm")
+        mistakes = f"{np.median(column(rows, f'mistakes {name}')):.0f}" if name != "svm" else ""
+        lines.append(
+            [title, mistakes, plus_minus(*mean_and_error(ratio), 3),
+             plus_minus(*mean_and_error(100 * column(rows, f"error {name}")))]
+        )  # fmt: skip
+    margins_table = Table(
+        f"Margins and errors on {n} random separable problems",
+        ["", "mistakes in training, median", "margin / largest margin", "test error, %"],
+        lines,
+    )
+    dimension, support = column(rows, "dimension"), column(rows, "support")
+    supports = Table(
+        "Support vectors of the hard margin in D dimensions",
+        ["D", "problems", "fewest", "most", "D + 1", "problems with D + 1"],
+        [
+            [f"{d}", f"{len(of)}", f"{of.min()}", f"{of.max()}", f"{d + 1}",
+             f"{(of == d + 1).sum()}"]
+            for d in sorted(set(dimension))
+            for of in [support[dimension == d]]
+        ],
+    )  # fmt: skip
+    worse = [
+        mean_and_error(100 * (column(rows, f"error {name}") - column(rows, "error svm")))
+        for name in UPDATES
+    ]
+    ranks = [
+        stats.spearmanr(
+            column(rows, f"margin {name}") / column(rows, "margin svm"),
+            column(rows, f"error {name}") - column(rows, "error svm"),
+        )
+        for name in UPDATES
+    ]
+    printed, b = column(rows, "printed b"), column(rows, "b")
+    scale = 1 + np.abs(b)
+    wrong_b = int((np.abs(printed - b) > 1e-5 * scale).sum())
+    mirrored = int((np.abs(printed + b) < 1e-5 * scale).sum())
+    violations, others = column(rows, "not below -1").sum(), column(rows, "others").sum()
+    exact, fewer = int((support == dimension + 1).sum()), int((support < dimension + 1).sum())
+    updates = sum(int(column(rows, f"strict {name}").sum()) for name in UPDATES)
+    same = sum(int(column(rows, f"same {name}").sum()) for name in UPDATES)
+    ties = sum(int(column(rows, f"ties {name}").sum()) for name in UPDATES)
+    claims = [
+        Claim(
+            "the printed algorithm, written out with ≤ for <, makes the same updates and ends with "
+            f"the same w and b as ours, and a learning rate α of 1/4 changes no prediction (in "
+            f"{same} of {2 * n} runs)",
+            same == 2 * n,
+        ),
+        Claim(
+            "the algorithm as printed, with y(wᵀx + b) < 0 as the sign of a mistake, learns from "
+            f"w = 0, b = 0 (it makes {updates} updates)",
+            updates > 0,
+        ),
+        Claim(
+            "a larger margin is a sign of a better plane: the hard margin has fewer test errors "
+            "than the perceptron (by "
+            f"{' and '.join(plus_minus(*one) for one in worse)} % for the two updates)",
+            min(mean / error for mean, error in worse) > 2,
+        ),
+        Claim(
+            "and among perceptrons the excess of the error falls with the margin (rank "
+            f"correlation {' and '.join(f'{one.statistic:.2f}' for one in ranks)})",
+            max(one.statistic for one in ranks) < 0 and max(one.pvalue for one in ranks) < 0.01,
+        ),
+        Claim(
+            f"a hard margin in D dimensions has M_s = D + 1 support vectors ({exact} of {n} "
+            f"problems; fewer in {fewer}, more in {n - exact - fewer})",
+            exact == n,
+        ),
+        Claim("it never has more than D + 1", exact + fewer == n),
+        Claim(
+            f"b is the mean of wᵀx - y over the support vectors, as printed (wrong in {wrong_b} of "
+            f"{n} problems; in {mirrored} it is b with the wrong sign)",
+            wrong_b == 0,
+        ),
+        Claim(
+            "all examples but the support vectors have wᵀx + b < -1, as printed "
+            f"({violations} of {others} have not)",
+            violations == 0,
+        ),
+    ]
+    remarks = [
+        "The lecture decides for its class P at wᵀx + b = 0, the perceptron notes and our "
+        f"`predict` for the other class. {ties} of the {2 * n * TEST} decisions on test examples "
+        "were such ties."
+    ]
+    return Report([margins_table, supports], claims, remarks)
+
+
+def _draw_margins(rows: list[Row], settings: Settings, figure: Any) -> None:
+    """Draw the histogram of one problem's margins for both planes, and errors against margins."""
+    left, right = figure.subplots(1, 2)
+    X, y, _, _ = problem(settings.seed_of(0), d=2, m=80, gap=0.15)
+    machine = MaxMarginClassifier("linear", C=np.inf, fit_intercept="free").fit(X, y)
+    perceptron = Perceptron(bias_update="R", max_epochs=10**6).fit(X, y)
+    values = [model.margins(X, y, geometric=True) for model in (perceptron, machine)]
+    edges = np.linspace(0, max(one.max() for one in values), 21)
+    for model, color, style, label in (
+        (perceptron, _ORANGE, "solid", "perceptron"),
+        (machine, _BLUE, "dashed", "hard margin"),
+    ):
+        counts, _ = model.margin_histogram(X, y, bins=edges)
+        margin = float(model.margins(X, y, geometric=True).min())
+        left.stairs(counts, edges, color=color, linestyle=style, linewidth=1.8,
+                    label=f"{label}, γ = {margin:.2g}")  # fmt: skip
+    left.set(xlabel="margin of an example: its distance from the plane", ylabel="examples, h(γ)")
+    left.yaxis.get_major_locator().set_params(integer=True)
+    left.set_title("margins of one problem in the plane", fontsize="medium")
+    for name, marker, color in (("R", "o", _ORANGE), ("R2", "s", _GREEN)):
+        ratio = _ratios(rows, name)
+        excess = 100 * (column(rows, f"error {name}") - column(rows, "error svm"))
+        groups = np.array_split(np.argsort(ratio), max(1, min(8, len(rows) // 4)))
+        pairs = [mean_and_error(excess[group]) for group in groups]
+        right.errorbar(
+            [ratio[group].mean() for group in groups],
+            [mean for mean, _ in pairs],
+            [error for _, error in pairs],
+            fmt=marker, color=color, capsize=2, label=UPDATES[name],
+        )  # fmt: skip
+    right.axhline(0, color="gray", linewidth=1, linestyle="dotted", label="hard margin")
+    right.set(
+        xlabel="margin / largest margin, mean of a group of problems",
+        ylabel="test error above the hard margin's, %",
+    )
+    right.set_title("all problems", fontsize="medium")
+    for ax in (left, right):
+        ax.legend(frameon=False)
+
+
+def _ratios(rows: list[Row], name: str = "R") -> Any:
+    """Return the margins of the perceptron in units of the largest ones."""
+    return column(rows, f"margin {name}") / column(rows, "margin svm")
+
+
+# --- The notes: mistakes ---
+
+
+def _mistakes_report(rows: list[Row], settings: Settings) -> Report:
+    n = len(rows)
+    lines, claims = [], []
+    for name, title in UPDATES.items():
+        mistakes, bound, own = (
+            column(rows, f"{key} {name}") for key in ("mistakes", "bound", "own bound")
+        )
+        share = mistakes / bound
+        lines.append(
+            [title, f"{np.median(mistakes):.0f}", f"{mistakes.max()}", f"{np.median(bound):.0f}",
+             f"{np.median(own):.0f}", f"{np.median(share):.2f}", f"{share.max():.2f}"]
+        )  # fmt: skip
+        broken = int((mistakes > bound * (1 + 1e-9)).sum())
+        length = float(column(rows, f"length {name}").max())
+        progress = float(column(rows, f"progress {name}").min())
+        equations = ("Eq. 14", "Eq. 12") if name == "R2" else ("like Eq. 14", "like Eq. 12")
+        claims += [
+            Claim(
+                f"{title}: no perceptron made more mistakes than the bound allows ({broken} of {n} "
+                f"did; at most {100 * share.max():.0f} % of the bound were used)",
+                broken == 0,
+            ),
+            Claim(
+                f"{title}: after every update |w̃|² is at most k (R² + c²) ({equations[0]}; at "
+                f"most {length:.3f} of it) and <w̃*, w̃> at least kγ* ({equations[1]}; at least "
+                f"{progress:.3f} of it)",
+                length <= 1 + 1e-9 and progress >= 1 - 1e-6,
+            ),
+        ]
+    table = Table(
+        f"Mistakes on {n} random separable problems, and their bound",
+        ["update", "mistakes, median", "most", "bound, median", "bound by the plane found, median",
+         "mistakes / bound, median", "largest"],
+        lines,
+    )  # fmt: skip
+    radius, difference = (
+        column(rows, "radius"),
+        column(rows, "mistakes R") - column(rows, "mistakes R2"),
+    )
+    texts = [
+        f"for {name} the update with yR made fewer mistakes in {(difference[of] < 0).sum()} of "
+        f"{of.sum()} problems and more in {(difference[of] > 0).sum()}"
+        for name, of in (("R < 1", radius < 1), ("R from 1 to 5", (radius >= 1) & (radius < 5)),
+                         ("R ≥ 5", radius >= 5))
+    ]  # fmt: skip
+    remarks = [
+        "Only yR² gives the same mistakes for features in other units. In these problems, "
+        + "; ".join(texts)
+        + "."
+    ]
+    return Report([table], claims, remarks)
+
+
+def _draw_mistakes(rows: list[Row], settings: Settings, figure: Any) -> None:
+    for ax, (name, title), color in zip(
+        figure.subplots(1, 2, sharex=True, sharey=True),
+        UPDATES.items(),
+        (_ORANGE, _GREEN),
+        strict=True,
+    ):
+        bound, mistakes = column(rows, f"bound {name}"), column(rows, f"mistakes {name}")
+        ax.loglog(bound, mistakes, ".", color=color, alpha=0.6, label="a problem")
+        ends = np.array([bound.min(), bound.max()])
+        ax.loglog(ends, ends, color="black", linewidth=1, label="as many as the bound")
+        ax.set(xlabel="bound", ylabel="mistakes")
+        ax.label_outer()
+        ax.set_title(title, fontsize="medium")
+        ax.legend(frameon=False, loc="upper left")
+
+
+# --- The notes: the plane ---
+
+
+def _plane_report(rows: list[Row], settings: Settings) -> Report:
+    n = len(rows)
+    radius, label = column(rows, "radius"), column(rows, "closest label")
+    worst = {
+        key: float((column(rows, key) / radius).max())
+        for key in ("off d_O", "off margin", "off Eq. 2")
+    }
+    opposite, negative = int((column(rows, "d_O") < 0).sum()), int((label < 0).sum())
+    table = Table(
+        f"Largest difference in {n} problems, in units of R",
+        ["", "difference"],
+        [
+            ["d_O = -b/‖w‖ (Eq. 3) from the distance of the origin by least squares",
+             f"{worst['off d_O']:.1e}"],
+            ["γ_G = y(<w, x> + b)/‖w‖ (Eq. 5) from the smallest distance by least squares",
+             f"{worst['off margin']:.1e}"],
+            ["x from its part orthogonal to w plus (yγ_G + d_O) w/‖w‖ (Eq. 2)",
+             f"{worst['off Eq. 2']:.1e}"],
+        ],
+    )  # fmt: skip
+    claims = [
+        Claim("Eq. 3 gives the distance of the plane from the origin", worst["off d_O"] < 1e-9),
+        Claim("Eq. 5, with the label, gives the geometric margin", worst["off margin"] < 1e-9),
+        Claim("Eq. 2, with the label, gives the closest example", worst["off Eq. 2"] < 1e-9),
+        Claim(
+            "the vector x₀ from the origin to the plane has the direction of w, as the notes say "
+            f"(it has the opposite one, d_O < 0, in {opposite} of {n} problems)",
+            opposite == 0,
+        ),
+        Claim(
+            "Eqs. 2 and 5 hold as printed, without the label (the closest example is of class -1 "
+            f"in {negative} of {n} problems, and there they give -γ_G)",
+            negative == 0,
+        ),
+    ]
+    return Report([table], claims)
+
+
+def _draw_plane(rows: list[Row], settings: Settings, figure: Any) -> None:
+    """Draw the notes' figure: the decision boundary with γ_G and d_O."""
+    X, y, model = _shown(settings)
+    w, b = model.coef_[0], float(model.intercept_[0])
+    unit = w / model.norm_[0]
+    offset = float(-model.intercept_[0] / model.norm_[0])
+    margin = float(model.geometric_margin_[0])
+    closest = X[model.margins(X, y).argmin()]
+    foot = closest - (w @ closest + b) / model.norm_[0] * unit
+    ax = figure.subplots()
+    for label, marker, color in ((1, "x", _ORANGE), (-1, "o", _BLUE)):
+        of = y == label
+        ax.plot(*X[of].T, marker, color=color, markerfacecolor="none", label=f"y = {label:+d}")
+    along = np.array([-unit[1], unit[0]])
+    ends = np.array([-3, 3])[:, None] * along * model.radius_
+    limits = np.stack([X.min(axis=0), X.max(axis=0), np.zeros(2), offset * unit])
+    low, high = limits.min(axis=0), limits.max(axis=0)
+    pad = 0.08 * (high - low).max()
+    ax.plot(*(offset * unit + ends).T, color="black", label="decision boundary")
+    for k, side in enumerate((-1, 1)):
+        ax.plot(*((offset + side * margin) * unit + ends).T, color="gray", linestyle="dashed",
+                linewidth=1, label="at the distance γ_G" if k == 0 else None)  # fmt: skip
+    ax.plot([0, offset * unit[0]], [0, offset * unit[1]], color=_GREEN, linewidth=2,
+            label=f"from the origin to the boundary, |d_O| = {abs(offset):.2f}")  # fmt: skip
+    ax.plot(0, 0, "+", color="black", markersize=12, label="origin")
+    ax.plot([closest[0], foot[0]], [closest[1], foot[1]], color="#CC79A7", linewidth=2.5,
+            label=f"from the closest example, γ_G = {margin:.2f}")  # fmt: skip
+    start = offset * unit - 0.4 * (foot - offset * unit)  # on the boundary, apart from both
+    ax.annotate(
+        "", xytext=tuple(start), xy=tuple(start + 0.2 * (high - low).max() * unit),
+        arrowprops={"arrowstyle": "-|>", "color": "black"},
+    )  # fmt: skip
+    ax.plot([], [], color="black", marker=">", linewidth=1, label="direction of w")
+    ax.set(
+        xlim=(low[0] - pad, high[0] + pad), ylim=(low[1] - pad, high[1] + pad),
+        xlabel="x₁", ylabel="x₂", aspect="equal",
+    )  # fmt: skip
+    figure.legend(loc="outside lower center", ncols=2, frameon=False)
+
+
+def _shown(settings: Settings) -> tuple[Any, Any, Perceptron]:
+    """Return the examples of the picture and their perceptron: of 50, one with a large γ_G.
+
+    The boundary is to be at some distance from the origin, and either class to have ten examples.
+    """
+    best: tuple[float, Any] = (-1.0, None)
+    for number in range(50):
+        X, y, _, _ = problem(settings.seed_of(number), d=2, m=30, gap=0.5)
+        model = Perceptron(bias_update="R2", max_epochs=10**6).fit(X, y)
+        offset = abs(float(model.intercept_[0] / model.norm_[0]))
+        size = min(float(model.geometric_margin_[0]), offset / 2) / model.radius_
+        if size > best[0] and abs(y.sum()) <= 10:
+            best = size, (X, y, model)
+    found: tuple[Any, Any, Perceptron] = best[1]
+    return found
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="perceptron-margins",
+        title="The perceptron, its margins and the hard margin",
+        paper="perceptrons-and-svms",
+        about=(
+            "The lecture's perceptron adds yx to w and yR to b for a mistake, R being the length "
+            "of the longest example, until a pass has none. The margin of an example is y(wᵀx + "
+            "b), here divided by |w|; that of the plane is the smallest, and the histogram h(γ) of "
+            "all tells its quality. The hard margin has the plane with the largest margin. "
+            "Problems are random: 10 to 80 examples in 1 to 10 dimensions, not nearer to a random "
+            "plane than a tenth of the features' standard deviation. The lecture has no numbers to "
+            f"compare with. Test errors are of {TEST} examples at all distances from the plane."
+        ),
+        units=_units,
+        measure=_measure,
+        report=_margins_report,
+        draw=_draw_margins,
+        splits=400,
+        quick_splits=24,
+        rows="perceptrons",
+    ),
+    Experiment(
+        name="perceptron-mistakes",
+        title="Eq. 15: the bound on the mistakes, for both updates of b",
+        paper="perceptron-notes",
+        about=(
+            "The notes add yR² to b for a mistake, Crowley's lecture yR. Both are perceptrons "
+            "without b for examples x̃ = (x, c) with one more coordinate, c = R or √R, and w̃ = "
+            "(w, b/c). So both make at most (R² + c²)|w̃*|²/γ*² mistakes, for any separating plane "
+            "w̃* with the functional margin γ*: Eq. 15 for c = R. The bound is evaluated for the "
+            "plane where it is smallest, that of the largest margin of the x̃, and for the plane "
+            "that the perceptron found. The problems are those of [the perceptron and its "
+            "margins](perceptrons-and-svms.md)."
+        ),
+        units=_units,
+        measure=_measure,
+        report=_mistakes_report,
+        draw=_draw_mistakes,
+        splits=400,
+        quick_splits=24,
+        rows="perceptrons",
+    ),
+    Experiment(
+        name="perceptron-boundary",
+        title="The decision boundary, γ_G and d_O",
+        paper="perceptron-notes",
+        about=(
+            "The notes' figure: the geometric margin γ_G is the distance of the closest example "
+            "from the decision boundary, and d_O that of the origin. In the package they are "
+            "`model.geometric_margin_` and `-model.intercept_ / model.norm_`. Here both are "
+            "compared with distances that are found without the equations, by least squares, for "
+            "the perceptrons of the section before. The notes give no coordinates; the examples "
+            "of the picture are ours, of fifty problems one where both can be seen."
+        ),
+        units=_units,
+        measure=_measure,
+        report=_plane_report,
+        draw=_draw_plane,
+        splits=400,
+        quick_splits=24,
+        rows="perceptrons",
+        size=(7.2, 6.4),
+    ),
+)

@@ -1,0 +1,122 @@
+"""Every function, attribute and experiment that the tables of docs/papers.md and errata.md name."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from bayespoint.papers.__main__ import PICTURES
+from bayespoint.papers.experiments.pages import PAPERS
+from bayespoint.papers.experiments.registry import EXPERIMENTS
+
+DOCS = Path(__file__).parents[3] / "docs"
+COUNTS = {"A": 52, "B": 44, "C": 17, "D": 15, "E": 7, "F": 4}
+COMMANDS = {*EXPERIMENTS, *PICTURES, "pages"}
+
+
+def rows(page, columns):
+    """Return the cells of all rows of a page's tables with so many columns, without the heads."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    assert {len(one) for one in cells} == {columns}
+    return [one for one in cells if not set(one[0]) <= set("-:") and one[0] not in ("row", "place")]
+
+
+def names(cell):
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def found(name):
+    """Return the object of a dotted name below `bayespoint` or `bayespoint.papers`."""
+    for root in ("bayespoint", "bayespoint.papers"):
+        at = importlib.import_module(root)
+        for part in name.split("."):
+            if hasattr(at, part):
+                at = getattr(at, part)
+            elif isinstance(at, ModuleType) and is_module(f"{at.__name__}.{part}"):
+                at = importlib.import_module(f"{at.__name__}.{part}")
+            elif inspect.isclass(at) and is_documented(at, part):
+                at = f"attribute {part}"
+            else:
+                break
+        else:
+            return at
+    raise LookupError(f"there is no {name}")
+
+
+def is_module(name):
+    return importlib.util.find_spec(name) is not None
+
+
+def is_documented(kind, attribute):
+    """Return whether an attribute is a field of a class, or in its or its parents' docstrings."""
+    for one in kind.__mro__:
+        if attribute in vars(one).get("__annotations__", {}):
+            return True
+        for line in (one.__doc__ or "").splitlines():
+            if attribute in re.split(r",\s*", line.strip().split(" : ")[0]):
+                return True
+    return False
+
+
+def check(name):
+    if name in COMMANDS:
+        return
+    match = re.fullmatch(r"([\w.]+)(?:\((\w+)=\))?", name)
+    assert match, f"{name} is neither an experiment nor a name"
+    value = found(match[1])
+    if match[2]:
+        assert match[2] in inspect.signature(value).parameters, name
+
+
+def test_all_rows_of_the_audit_are_there():
+    identifiers = [row[0] for row in rows("papers.md", 5)]
+    assert identifiers == [f"{part}{k + 1}" for part, n in COUNTS.items() for k in range(n)]
+
+
+@pytest.mark.parametrize("row", rows("papers.md", 5), ids=lambda row: row[0])
+def test_everything_that_a_row_names_exists(row):
+    _, _, where, run, verdict = row
+    assert names(where)
+    assert names(run)
+    for name in names(where) + names(run):
+        check(name)
+    assert re.match(r"works and faithful($|; )|differs: .", verdict)
+
+
+def test_everything_that_the_errata_name_exists():
+    entries = rows("errata.md", 4)
+    assert len(entries) > 40
+    for entry in entries:
+        for name in names(entry[3]):
+            check(name)
+
+
+def test_the_check_fails_for_names_that_do_not_exist():
+    for name in (
+        "figure-18-99",
+        "bounds.volume_of_nothing",
+        "VersionSpace.sample(no=)",
+        "MaxMarginClassifier.gap",
+        "MaxMargin.docstring",
+        "primal.Perceptron.epochs_",
+    ):
+        with pytest.raises((AssertionError, LookupError)):
+            check(name)
+
+
+def test_each_paper_has_a_page_in_the_list():
+    text = (DOCS / "papers.md").read_text(encoding="utf-8")
+    listed = text.split("```{toctree}")[1].split("```")[0].split()
+    assert set(PAPERS) | {"errata"} <= set(listed)
+    for page in listed[2:]:
+        assert (DOCS / f"{page}.md").exists()

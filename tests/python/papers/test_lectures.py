@@ -1,0 +1,148 @@
+"""The experiments of the two sets of lecture notes, and the problems that they make."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from bayespoint.papers.experiments import lecture_kernels, lectures
+from bayespoint.papers.experiments.framework import Settings
+from bayespoint.papers.experiments.registry import EXPERIMENTS
+from helpers import seed
+
+
+@pytest.fixture(scope="module")
+def perceptrons():
+    settings = Settings(12, quick=True, seed=seed(0))
+    return [
+        unit | lectures._measure(unit, settings) for unit in lectures._units(settings)
+    ], settings
+
+
+def holds(report, text):
+    (found,) = [claim.holds for claim in report.claims if text in claim.text]
+    return found
+
+
+def changed(rows, **values):
+    """Return the rows with other values in the first one."""
+    return [rows[0] | values, *rows[1:]]
+
+
+@pytest.mark.parametrize("index", range(20))
+def test_random_problems(index):
+    X, y, X_test, y_test = lectures.problem(seed(index))
+    m, d = X.shape
+    assert 1 <= d <= 10
+    assert 10 <= m <= 80
+    assert set(y) == {-1, 1}
+    assert set(y_test) <= {-1, 1}
+    assert X_test.shape == (lectures.TEST, d)
+    w, b = lectures.literal(X, y, 1.0)[-1]
+    assert (y * (X @ w + b) > 0).all()
+
+
+def test_the_printed_algorithm_by_hand():
+    X, y = np.array([[2.0], [1.0]]), np.array([1, -1])
+    path = lectures.literal(X, y, 2.0)
+    assert [(float(w[0]), b) for w, b in path[:3]] == [(2.0, 2.0), (1.0, 0.0), (0.0, -2.0)]
+    w, b = path[-1]
+    assert 2 * w[0] + b > 0 > w[0] + b
+    assert lectures.literal(X, y, 2.0, strict=True) == []
+
+
+def test_only_the_square_of_r_is_independent_of_units():
+    scales, differ = (0.25, 1.0, 64.0), 0
+    for index in range(5):
+        X, y, _, _ = lectures.problem(seed(index))
+        radius = np.linalg.norm(X, axis=1).max()
+        linear, square = (
+            {len(lectures.literal(X * c, y, (c * radius) ** power)) for c in scales}
+            for power in (1, 2)
+        )
+        assert len(square) == 1
+        differ += len(linear) > 1
+    assert differ
+
+
+def test_margins(perceptrons):
+    rows, settings = perceptrons
+    report = EXPERIMENTS["perceptron-margins"].report(rows, settings)
+    assert holds(report, "makes the same updates")
+    assert holds(report, "never has more than D + 1")
+    for misprint in ("as the sign of a mistake", "b is the mean of", "wᵀx + b < -1"):
+        assert not holds(report, misprint)
+    assert not holds(
+        EXPERIMENTS["perceptron-margins"].report(changed(rows, **{"same R": 0}), settings),
+        "makes the same updates",
+    )
+    assert not holds(
+        EXPERIMENTS["perceptron-margins"].report(changed(rows, support=99), settings),
+        "never has more than D + 1",
+    )
+
+
+@pytest.mark.parametrize("name", ["R", "R2"])
+def test_mistakes(perceptrons, name):
+    rows, settings = perceptrons
+    report = EXPERIMENTS["perceptron-mistakes"].report
+    first, second = (2 * list(lectures.UPDATES).index(name) + k for k in (0, 1))
+    assert all(claim.holds for claim in report(rows, settings).claims)
+    many = changed(rows, **{f"mistakes {name}": 10**9})
+    assert [k for k, claim in enumerate(report(many, settings).claims) if not claim.holds] == [
+        first
+    ]
+    for key, value in ((f"length {name}", 1.1), (f"progress {name}", 0.9)):
+        wrong = report(changed(rows, **{key: value}), settings)
+        assert [k for k, claim in enumerate(wrong.claims) if not claim.holds] == [second]
+
+
+def test_boundary(perceptrons):
+    rows, settings = perceptrons
+    report = EXPERIMENTS["perceptron-boundary"].report
+    for claim in report(rows, settings).claims[:3]:
+        assert claim.holds
+    assert not holds(report(changed(rows, **{"off d_O": 0.1}), settings), "Eq. 3 gives")
+    signs = changed([row | {"d_O": 1.0, "closest label": 1} for row in rows])
+    assert all(claim.holds for claim in report(signs, settings).claims)
+
+
+def test_corners():
+    X, y = lecture_kernels.corners(3, 0.0, 16, 0)
+    assert len(np.unique(X, axis=0)) == 8
+    assert (y == X.prod(axis=1)).all()
+    assert y.sum() == 0
+
+
+@pytest.mark.parametrize("shape", lecture_kernels.SHAPES)
+def test_clouds(shape):
+    X, y = lecture_kernels.clouds(shape, 0.1, 60, seed(0) % 2**32)
+    assert X.shape == (60, 2)
+    assert set(y) == {-1, 1}
+    assert y.sum() == 0
+
+
+@pytest.mark.long
+def test_width():
+    settings = Settings(3, quick=True, seed=seed(0))
+    experiment = EXPERIMENTS["kernel-width"]
+    rows = [unit | experiment.measure(unit, settings) for unit in experiment.units(settings)]
+    report = experiment.report(rows, settings)
+    assert holds(report, "makes the surface flat")
+    assert holds(report, "classes apart: σ = d")
+    assert not holds(report, "classes overlapping: σ = d")
+    small = f"training {lecture_kernels.WIDTHS[0]:g}"
+    assert not holds(experiment.report(changed(rows, **{small: 0.1}), settings), "overfits")
+
+
+def test_exclusive_or():
+    settings = Settings(2, quick=True, seed=seed(0))
+    experiment = EXPERIMENTS["exclusive-or"]
+    rows = [unit | experiment.measure(unit, settings) for unit in experiment.units(settings)]
+    report = experiment.report(rows, settings)
+    assert holds(report, "no linear classifier gives")
+    assert holds(report, "a hard margin with an RBF kernel does")
+    assert not holds(report, "D + 1 support vectors")
+    assert not holds(experiment.report(changed(rows, separable=1), settings), "no linear")
