@@ -162,8 +162,8 @@ impl Ball {
     /// event costs only as much as the listed planes. If too many planes are near, all are checked until the frame is laid
     /// again.
     pub fn use_neighbors(&mut self, gram: &Gram<'_>) {
-        let Some(features) = gram.features() else { return };
-        let d = features.points().dimension();
+        let Some(points) = gram.features() else { return };
+        let d = points.dimension();
         self.neighbors_enabled = gram.len() >= FEWEST_PLANES.max(PLANES_PER_FEATURE * d);
         if self.neighbors_enabled && self.neighbors.is_none() {
             self.find_wall(gram);
@@ -351,7 +351,7 @@ impl Ball {
         let ((f_k, g_k), (f_l, g_l)) = (turned(k), turned(l));
         let k_kl = match self.neighbors {
             Some(_) => NeighborList::inner(gram, k, l),
-            None => gram.entry_of_read_row(k, l),
+            None => gram.entry(k, l),
         };
         let (k_kk, k_ll) = (gram.diagonal(k), gram.diagonal(l));
         // |u|² = f_l (f_l K_kk - f_k K_kl) + f_k (f_k K_ll - f_l K_kl). For nearly parallel planes the differences

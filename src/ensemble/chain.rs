@@ -10,6 +10,7 @@ use crate::ensemble::center::{self, Batch, Center};
 use crate::ensemble::conditional_means::{Densities, Smoother, Sums};
 use crate::ensemble::context::Context;
 use crate::ensemble::pool::WorkerPool;
+use crate::gram::Panels;
 use crate::interior::Start;
 use crate::space::{Mirror, VersionSpace};
 use crate::trajectory::dynamics::{Dynamics, Geodesic};
@@ -310,6 +311,6 @@ pub(crate) fn check_memory(
 ) -> Result<()> {
     let vectors = if smooths { SMOOTH_VECTORS } else { VECTORS };
     // Neighbor lists hold copies of features.
-    let near = space.gram().features().map_or(0, |rows| rows.points().dimension());
+    let near = space.gram().features().map_or(0, Panels::dimension);
     pool.check_memory(n, vectors + near, space.len())
 }
