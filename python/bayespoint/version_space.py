@@ -193,9 +193,9 @@ class VersionSpace:
         Notes
         -----
         This is for many examples with few features, and no softness. From 1000 examples on, and 8
-        for each feature, a neighbor list of walls makes most bounces cheap. Without one a bounce
-        takes O(m n_features) operations, with the matrix O(m). What needs a factor of the matrix
-        is refused: refresh="full", `Scattered` dynamics, `evidence`, and the exact `onion`.
+        for each feature, a neighbor list of walls makes most bounces cheap. Others take
+        O(m n_features) operations, with the matrix O(m). What needs a factor of the matrix is
+        refused: refresh="full", `Scattered` dynamics, `evidence`, and the exact `onion`.
 
         Examples
         --------

@@ -48,6 +48,11 @@ fn on_side(old: f64, f: f64) -> f64 {
     (side * f).max(0.0).copysign(side)
 }
 
+/// Returns the largest number of doubles in the neighbor list of a ball, up to a few vectors.
+pub(crate) fn neighbor_memory(gram: &Gram<'_>) -> usize {
+    gram.features().map_or(0, |points| gram.len() * points.dimension() + neighbor_list::KEPT)
+}
+
 /// A reflection of the ball.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reflection {
@@ -159,8 +164,7 @@ impl Ball {
     }
 
     /// Enables a neighbor list if the Gram matrix has far fewer features than planes. The ball meets the same walls, but an
-    /// event costs only as much as the listed planes. If too many planes are near, all are checked until the frame is laid
-    /// again.
+    /// event costs only as much as the listed planes. If many planes are near, all are listed.
     pub fn use_neighbors(&mut self, gram: &Gram<'_>) {
         let Some(points) = gram.features() else { return };
         let d = points.dimension();
@@ -542,11 +546,6 @@ impl Ball {
         {
             self.wall = list.renew(gram, &self.frame, &self.f);
             self.to_wall = self.wall.angle();
-            if list.is_too_long() {
-                self.update_all(gram);
-                let wall = self.pass(gram, (1.0, 0.0), &[]);
-                self.take_wall(gram, wall);
-            }
         }
     }
 }

@@ -5,8 +5,9 @@
 //! cap around the place where the list was made, the ball therefore meets the same walls as with all planes. In a small
 //! version space one list, a few times as long as the number of walls, is valid forever. Otherwise it is rebuilt from a
 //! longer list in whose cap the ball still is, and the longest list from all planes. The length of the shortest list
-//! balances the costs of building and of using it; if it becomes a large share of all planes, no list is used. Coordinates
-//! for a plane that is not listed are computed from the weight vector in feature space, which each kick changes in O(d).
+//! balances the costs of building and of using it, and in a large version space it has all planes. The rows of listed planes
+//! are kept, for as many planes as there is room for. Coordinates for a plane that is not listed are computed from the weight
+//! vector in feature space, which each kick changes in O(d).
 
 mod list;
 mod rows;
@@ -21,6 +22,8 @@ use crate::simd::{Kick, NextWall, dot, pass};
 use list::{Cap, List, Turn, product};
 use rows::Rows;
 
+pub(super) use rows::KEPT;
+
 /// Initial and smallest target length of the shortest list, and initial ratio between the lengths of consecutive lists.
 const FIRST: usize = 128;
 const FEWEST: usize = 32;
@@ -33,8 +36,6 @@ const TOO_MANY_TIMES: usize = 256;
 const TOLERANCE: usize = 8;
 /// Factor by which lists get longer if the next wall is beyond all of them.
 const WIDER: usize = 4;
-/// The target length of the shortest list is at most one in this many planes.
-const SHARE: usize = 4;
 /// Squares below this number lose digits.
 const SMALL: f64 = 1e-280;
 /// Number of events between two positions in the mean around which a list is centered.
@@ -163,11 +164,6 @@ impl NeighborList {
             point: new.point,
             ..self
         })
-    }
-
-    /// Returns whether the list is so long that checking all planes costs hardly more.
-    pub fn is_too_long(&self) -> bool {
-        self.aim > self.places.len() / SHARE
     }
 
     /// Returns whether no plane outside the list can come before this wall, and a shorter list would not be cheaper.

@@ -1,7 +1,7 @@
 //! Cache for planes that are hit repeatedly.
 
-/// Largest number of cached values: 2 MB.
-const KEPT: usize = 1 << 18;
+/// Largest number of cached values: 8 MB.
+pub const KEPT: usize = 1 << 20;
 
 /// For planes of the shortest list: the inner products with all planes of that list, then the features. Computed when a plane is first hit.
 #[derive(Clone, Debug, Default)]
