@@ -1,16 +1,14 @@
-"""A kernel machine on 60 000 digits: the billiard on a matrix of singles, and on Nyström features.
+"""A kernel machine on 60 000 digits: the billiard on a matrix of singles, beside SVC.
 
 ``BAYESPOINT_DATA=... python benches/large.py --examples 60000`` where bayespoint is installed (or
 ``make bench-large BENCH_ARGS="--examples 60000"``), with ``mnist5k_multiclass.csv.gz``, the first
 5000 digits of MNIST, in that folder: 784 pixels and a column `label`. A thousand of them are held
 out for the test; the others are shifted by up to two pixels and given noise until there are as
 many as asked for. The task: even against odd. 60 000 examples take 14.4 GB for the matrix alone,
-and some six minutes on it. Beside it two parts that --seconds ends: the billiard on Nyström
-features, where softness leaves few walls far and a bounce reads all features (at 60 000 examples
-take --part nystroem --trajectories 1 --bounces 2000 --draws 1), and SVC of --svc-examples.
+and some six minutes on it. Beside it SVC of --svc-examples, which --seconds ends.
 
 Prints the seconds of every part, the peak of the memory and the test errors, of the Bayes point
-beside SVC's with the same kernel. Without --part all three run, each in a process of its own.
+beside SVC's with the same kernel. Without --part both run, each in a process of its own.
 """
 
 from __future__ import annotations
@@ -28,7 +26,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 from scipy.spatial.distance import pdist
 from threadpoolctl import threadpool_limits
 
@@ -41,7 +38,7 @@ HELD_OUT = 1000
 SHIFT = 2
 NOISE = 0.05
 SIDE = 28
-PARTS = ("matrix", "nystroem", "svc")
+PARTS = ("matrix", "svc")
 
 Floats = NDArray[np.float64]
 
@@ -155,31 +152,6 @@ def matrix(options: argparse.Namespace) -> None:
     print(f"\nBayes point, {kernel!r}, softness {options.softness}: {error(values, y_test)}")
 
 
-def nystroem(options: argparse.Namespace) -> None:
-    """Play on Nyström features, with near walls minded alone."""
-    from sklearn.kernel_approximation import Nystroem
-
-    X, y, X_test, y_test = digits(options.examples, options.seed)
-    sigma = length_scale(X, options)
-    with timed(f"{options.rank} features"):
-        features = Nystroem(
-            gamma=0.5 / sigma**2, n_components=options.rank, random_state=options.seed
-        )
-        Z = features.fit_transform(X)
-    with timed("a point inside (ridge regression)"):
-        # (Z Zᵀ + λ) c = y: all margins are 1. By the identity of Woodbury.
-        ridge = Z.T @ Z
-        ridge.flat[:: len(ridge) + 1] += options.softness
-        start = (y - Z @ linalg.solve(ridge, Z.T @ y, assume_a="pos")) / options.softness
-    space = VersionSpace.from_features(
-        Z, y, softness=options.softness, cache_size=options.cache_size
-    )
-    result = sampled(space, start, options)
-    values = features.transform(X_test) @ (Z.T @ result.center)
-    print(f"\nBayes point, {options.rank} features, softness {options.softness}: ", end="")
-    print(error(values, y_test))
-
-
 def svc(options: argparse.Namespace) -> None:
     """Fit the support vector machine with the same kernel."""
     from sklearn.svm import SVC
@@ -221,10 +193,6 @@ def main() -> None:
     parser.add_argument("--bounces", type=int, default=20_000, help="at first; %(default)s")
     parser.add_argument("--trajectories", type=int, default=2, help="default: %(default)s")
     parser.add_argument("--jobs", type=int, default=2, help="threads; default: %(default)s")
-    parser.add_argument("--rank", type=int, default=500, help="Nyström's; default: %(default)s")
-    parser.add_argument(
-        "--cache-size", type=float, default=1000.0, help="for rows of features, MB; %(default)s"
-    )
     parser.add_argument("--svc-examples", type=int, default=5000, help="default: %(default)s")
     parser.add_argument("--svc-c", type=float, default=10.0, help="default: %(default)s")
     parser.add_argument("--svc-cache", type=int, default=1000, help="MB; default: %(default)s")
@@ -236,7 +204,7 @@ def main() -> None:
         "warning where there is softness; default: as many as sample() takes",
     )
     parser.add_argument(
-        "--seconds", type=float, default=1800.0, help="for nystroem, for svc; default: %(default)s"
+        "--seconds", type=float, default=1800.0, help="for svc; default: %(default)s"
     )
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
@@ -253,7 +221,7 @@ def main() -> None:
     print("| part | seconds | GiB at most so far |")
     print("|---|---:|---:|", flush=True)
     with threadpool_limits(options.jobs):
-        {"matrix": matrix, "nystroem": nystroem, "svc": svc}[options.part](options)
+        {"matrix": matrix, "svc": svc}[options.part](options)
 
 
 if __name__ == "__main__":

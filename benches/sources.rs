@@ -1,17 +1,12 @@
 //! The bounce on every source of Gram rows, and what a computed row costs.
 //!
 //! `cargo bench --bench sources`; compare the groups at the same m within one run. Elements are planes for rows and sweeps,
-//! bounces for trajectories. A quarter of the rows fits into the cache of `computed_quarter`, all of them into
-//! `computed_all`.
+//! bounces for trajectories.
 
 use std::hint::black_box;
-use std::sync::Arc;
 
 use bayespoint::dynamics::Geodesic;
-use bayespoint::{
-    Ball, Control, Goal, Gram, Kernel, KernelRows, Precision, Refresh, Stored, Trajectory,
-    VersionSpace,
-};
+use bayespoint::{Ball, Control, Goal, Gram, Precision, Refresh, Stored, Trajectory, VersionSpace};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -28,55 +23,32 @@ fn normals(n: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
     StandardNormal.sample_iter(rng).take(n).collect()
 }
 
-fn source(x: &[f64], m: usize, kernel: Kernel, cached: usize) -> Arc<KernelRows> {
-    Arc::new(KernelRows::new(x, m, kernel, 1.0, cached).expect("good inputs"))
-}
-
 fn benches(criterion: &mut Criterion) {
-    let rbf = Kernel::Rbf { sigma: (DIMENSION as f64).sqrt() };
     for m in SIZES {
         let mut rng = ChaCha8Rng::seed_from_u64(7);
         let x = normals(m * DIMENSION, &mut rng);
         let labels: Vec<i8> =
             x.chunks(DIMENSION).map(|x| if x[0] > 0.0 { 1 } else { -1 }).collect();
-        let rows = source(&x, m, rbf, 1);
-        let mut doubles = vec![0.0; m * m];
-        doubles.chunks_mut(m).enumerate().for_each(|(i, row)| rows.compute(i, row));
+        let softness = || vec![0.1; m];
+        let features = || Gram::of_features(&x, DIMENSION, 0.0, softness()).expect("good");
+        let doubles = matrix(&features(), |x| x);
         #[allow(clippy::cast_possible_truncation, reason = "half the memory")]
-        let singles: Vec<f32> = doubles.iter().map(|&x| x as f32).collect();
+        let singles = matrix(&features(), |x| x as f32);
 
         let mut group = criterion.benchmark_group("sources");
         group.throughput(Throughput::Elements(m as u64));
-        let mut row = vec![0.0; m];
-        for (name, kernel) in [
-            ("row_linear", Kernel::Linear),
-            ("row_rbf", rbf),
-            ("row_polynomial", Kernel::Polynomial { degree: 3, coef0: 1.0 }),
-        ] {
-            let rows = source(&x, m, kernel, 1);
-            let mut i = 0;
-            group.bench_function(BenchmarkId::new(name, m), |b| {
-                b.iter(|| {
-                    i = (i + 7919) % m;
-                    rows.compute(i, black_box(&mut row));
-                });
+        let (gram, mut i) = (features(), 0);
+        group.bench_function(BenchmarkId::new("row_features", m), |b| {
+            b.iter(|| {
+                i = (i + 7919) % m;
+                black_box(gram.row(i));
             });
-        }
+        });
 
-        let softness = || vec![0.1; m];
-        let sources: [(&str, Gram<'_>); 5] = [
+        let sources: [(&str, Gram<'_>); 3] = [
             ("doubles", Gram::new(&doubles, 0.0, softness()).expect("symmetric")),
             ("singles", Gram::new(&singles, 0.0, softness()).expect("symmetric")),
-            (
-                "computed_quarter",
-                Gram::computed(source(&x, m, rbf, m / 4), 0.0, softness()).expect("good"),
-            ),
-            ("computed_all", Gram::computed(source(&x, m, rbf, m), 0.0, softness()).expect("good")),
-            (
-                "features_quarter",
-                Gram::computed(source(&x, m, Kernel::Linear, m / 4), 0.0, softness())
-                    .expect("good"),
-            ),
+            ("features", features()),
         ];
         for (name, gram) in sources {
             let space = VersionSpace::new(gram, labels.clone()).expect("labels");
@@ -113,16 +85,9 @@ fn benches(criterion: &mut Criterion) {
     }
 }
 
-/// The matrix that rows make, with entries of a kind.
-fn matrix<E>(rows: &KernelRows, of: impl Fn(f64) -> E) -> Vec<E> {
-    let m = rows.len();
-    let mut row = vec![0.0; m];
-    let mut matrix = Vec::with_capacity(m * m);
-    for i in 0..m {
-        rows.compute(i, &mut row);
-        matrix.extend(row.iter().map(|&x| of(x)));
-    }
-    matrix
+/// The matrix of some rows, with entries of a kind.
+fn matrix<E>(rows: &Gram<'_>, of: impl Fn(f64) -> E) -> Vec<E> {
+    (0..rows.len()).flat_map(|i| rows.row(i).to_vec()).map(of).collect()
 }
 
 fn dense<'a, E: Stored>(matrix: &'a [E], labels: &[i8]) -> VersionSpace<'a> {
@@ -148,12 +113,11 @@ fn near_walls(criterion: &mut Criterion) {
                     }
                 })
                 .collect();
-        let rows = source(&x, m, Kernel::Linear, 500);
         let control = Control::new();
-        let computed = Gram::computed(Arc::clone(&rows), 0.0, vec![0.0; m])
+        let features = Gram::of_features(&x, r, 0.0, vec![0.0; m])
             .and_then(|gram| VersionSpace::new(gram, labels.clone()))
             .expect("good");
-        let (start, _) = bayespoint::feasible_point(&computed, 1, &control).expect("separable");
+        let (start, _) = bayespoint::feasible_point(&features, 1, &control).expect("separable");
         let direction = normals(m, &mut rng);
         let mut group = criterion.benchmark_group("near_walls");
         group.throughput(Throughput::Elements(BOUNCES));
@@ -176,14 +140,14 @@ fn near_walls(criterion: &mut Criterion) {
                 b.iter(|| run(&mut trajectory, BOUNCES));
             });
         };
-        bench("near", &computed, true);
-        bench("all_computed", &computed, false);
+        bench("near", &features, true);
+        bench("all_features", &features, false);
         // 3.2 GB at 20 000, and then half of it.
-        let doubles = matrix(&rows, |x| x);
+        let doubles = matrix(features.gram(), |x| x);
         bench("all_doubles", &dense(&doubles, &labels), false);
         drop(doubles);
         #[allow(clippy::cast_possible_truncation, reason = "half the memory")]
-        let singles = matrix(&rows, |x| x as f32);
+        let singles = matrix(features.gram(), |x| x as f32);
         bench("all_singles", &dense(&singles, &labels), false);
         group.finish();
     }

@@ -60,7 +60,7 @@ pub use ensemble::{
     TrajectoryReport, resume, run, run_remotely, run_with, take_step,
 };
 pub use evidence::{EvidenceOutcome, EvidenceSettings, Method, evidence};
-pub use gram::{Gram, Kernel, KernelRows, Row, Stored, Values};
+pub use gram::{Gram, Row, Stored, Values};
 pub use interior::{
     MarginSettings, MaxMargin, OneWay, Perceptron, PerceptronSettings, Start, feasible_point,
     max_margin, one_way, perceptron, perceptron_point,

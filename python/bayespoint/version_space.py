@@ -15,7 +15,7 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.engine import InfeasibleError, evidence, interior, onion, sampling
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import OnionSettings, SampleOptions, sample_settings
-from bayespoint.kernels import rows_on_demand
+from bayespoint.kernels import explicit
 from bayespoint.posterior.reweight import reweight
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.evidence import Evidence
@@ -76,7 +76,7 @@ class VersionSpace:
 
     See Also
     --------
-    from_features : Version space of inputs and a kernel, without the matrix.
+    from_features : Version space of explicit features, without the matrix.
     BayesPointClassifier : Fit and predict from inputs and a kernel.
 
     Notes
@@ -127,7 +127,7 @@ class VersionSpace:
         validation.positive_semidefinite(matrix, self.offset, self.softness, exact=exact)
 
     def _set(
-        self, gram: rows_on_demand.Gram, y: ArrayLike, softness: ArrayLike, offset: float, name: str
+        self, gram: explicit.Gram, y: ArrayLike, softness: ArrayLike, offset: float, name: str
     ) -> None:
         """Check everything but the kernel values. `name` is the matrix in error messages."""
         labels, self.classes = validation.class_labels(y, len(gram), rows=name)
@@ -161,71 +161,58 @@ class VersionSpace:
         cls,
         X: ArrayLike,
         y: ArrayLike,
-        kernel: object = "linear",
         *,
         softness: ArrayLike = 0.0,
         offset: float = 0.0,
-        cache_size: float = 200.0,
     ) -> Self:
-        """Return the version space of inputs and a kernel, without the Gram matrix.
+        """Return the version space of explicit features, without their Gram matrix.
 
-        Rows of the matrix are computed when needed, and cached for all trajectories. With
-        kernel="linear" `X` may hold explicit features of any kernel, for instance from
-        scikit-learn's ``Nystroem``.
+        The kernel is linear. For another one `X` may hold features whose inner products are its
+        values, for instance those of scikit-learn's ``Nystroem``.
 
         Parameters
         ----------
         X : array-like of shape (m, n_features)
-            Inputs, finite. Arrays of float64 in C order are not copied: do not change them while a
-            method runs.
+            Features, finite. Arrays of float64 in C order are not copied: do not change them while
+            a method runs.
         y, softness, offset
             As for the constructor.
-        kernel : {"linear", "rbf", "poly"} or kernel object, default="linear"
-            ``Linear``, ``RBF`` or ``Polynomial`` of :mod:`bayespoint.kernels`, or a positive
-            multiple of one. A parameter that is left out has the rule of thumb of
-            :func:`bayespoint.kernels.at_start`. A name stands for the kernel without arguments.
-        cache_size : float, default=200.0
-            Size of the cache in MB of 2**20 bytes: at least two rows of m doubles. It does not
-            change results.
 
         Returns
         -------
         VersionSpace
-            A version space whose `gram` is a ``KernelRows``.
+            A version space whose `gram` is a ``FeatureRows``.
 
         Raises
         ------
         ValueError, TypeError
-            As for the constructor, and if the inputs are not finite or of the wrong shape, the
-            kernel is not one of these, or two rows do not fit into the cache.
+            As for the constructor, and if the features are not finite or of the wrong shape.
         MemoryError
-            If the cache and a copy of the inputs do not fit into memory.
+            If a copy of the features does not fit into memory.
 
         Notes
         -----
-        A bounce that reads a cached row costs the same as with a matrix, any other O(m n_features).
-        With the linear kernel, at least 1000 examples and at least 8 for each feature, a neighbor
-        list of walls avoids most reads. What needs a factor of the matrix is refused:
-        refresh="full", `Scattered` dynamics, `evidence`, and the exact `onion`.
+        This is for many examples with few features, and no softness. From 1000 examples on, and 8
+        for each feature, a neighbor list of walls makes most bounces cheap. Others take
+        O(m n_features) operations, with the matrix O(m). What needs a factor of the matrix is
+        refused: refresh="full", `Scattered` dynamics, `evidence`, and the exact `onion`.
 
         Examples
         --------
-        >>> from bayespoint.kernels import RBF
-        >>> X = np.random.default_rng(0).standard_normal((200, 3))
+        >>> X = np.random.default_rng(0).standard_normal((2000, 3))
         >>> y = np.sign(X[:, 0])
-        >>> space = VersionSpace.from_features(X, y, RBF(2.0), softness=0.1, cache_size=1.0)
-        >>> center = space.sample(tol=0.1, random_state=0).center
-        >>> VersionSpace(RBF(2.0)(X), y, softness=0.1).contains(center)
+        >>> space = VersionSpace.from_features(X, y)
+        >>> weights = space.sample(tol=0.1, random_state=0).center @ X
+        >>> bool((np.sign(X @ weights) == y).all())
         True
         """
         space = cls.__new__(cls)
-        rows = rows_on_demand.kernel_rows(X, kernel, cache_size)
-        space._set(rows, y, softness, offset, "kernel(X, X)")
+        space._set(explicit.feature_rows(X), y, softness, offset, "X @ X.T")
         return space
 
     @property
-    def gram(self) -> rows_on_demand.Gram:
-        """(m, m) Kernel values without offset and softness; ``KernelRows`` by `from_features`."""
+    def gram(self) -> explicit.Gram:
+        """(m, m) Kernel values without offset and softness; ``FeatureRows`` by `from_features`."""
         return self.problem.gram
 
     @property

@@ -48,6 +48,11 @@ fn on_side(old: f64, f: f64) -> f64 {
     (side * f).max(0.0).copysign(side)
 }
 
+/// Returns the largest number of doubles in the neighbor list of a ball, up to a few vectors.
+pub(crate) fn neighbor_memory(gram: &Gram<'_>) -> usize {
+    gram.features().map_or(0, |points| gram.len() * points.dimension() + neighbor_list::KEPT)
+}
+
 /// A reflection of the ball.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reflection {
@@ -159,11 +164,10 @@ impl Ball {
     }
 
     /// Enables a neighbor list if the Gram matrix has far fewer features than planes. The ball meets the same walls, but an
-    /// event costs only as much as the listed planes. If too many planes are near, all are checked until the frame is laid
-    /// again.
+    /// event costs only as much as the listed planes. If many planes are near, all are listed.
     pub fn use_neighbors(&mut self, gram: &Gram<'_>) {
-        let Some(features) = gram.features() else { return };
-        let d = features.points().dimension();
+        let Some(points) = gram.features() else { return };
+        let d = points.dimension();
         self.neighbors_enabled = gram.len() >= FEWEST_PLANES.max(PLANES_PER_FEATURE * d);
         if self.neighbors_enabled && self.neighbors.is_none() {
             self.find_wall(gram);
@@ -351,7 +355,7 @@ impl Ball {
         let ((f_k, g_k), (f_l, g_l)) = (turned(k), turned(l));
         let k_kl = match self.neighbors {
             Some(_) => NeighborList::inner(gram, k, l),
-            None => gram.entry_of_read_row(k, l),
+            None => gram.entry(k, l),
         };
         let (k_kk, k_ll) = (gram.diagonal(k), gram.diagonal(l));
         // |u|² = f_l (f_l K_kk - f_k K_kl) + f_k (f_k K_ll - f_l K_kl). For nearly parallel planes the differences
@@ -542,11 +546,6 @@ impl Ball {
         {
             self.wall = list.renew(gram, &self.frame, &self.f);
             self.to_wall = self.wall.angle();
-            if list.is_too_long() {
-                self.update_all(gram);
-                let wall = self.pass(gram, (1.0, 0.0), &[]);
-                self.take_wall(gram, wall);
-            }
         }
     }
 }

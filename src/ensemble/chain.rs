@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ball::neighbor_memory;
 use crate::base::{Control, Result, RngState, ensure, ensure_finite, incompatible};
 use crate::ensemble::center::{self, Batch, Center};
 use crate::ensemble::conditional_means::{Densities, Smoother, Sums};
@@ -309,7 +310,6 @@ pub(crate) fn check_memory(
     pool: &WorkerPool,
 ) -> Result<()> {
     let vectors = if smooths { SMOOTH_VECTORS } else { VECTORS };
-    // Neighbor lists hold copies of features.
-    let near = space.gram().features().map_or(0, |rows| rows.points().dimension());
+    let near = neighbor_memory(space.gram()).div_ceil(space.len());
     pool.check_memory(n, vectors + near, space.len())
 }

@@ -60,7 +60,7 @@ pub fn resume(
 ///
 /// # Errors
 ///
-/// As [`run`]; and [`Error::Invalid`] for an inverse of another size, of rows computed on demand, or with a motion that is
+/// As [`run`]; and [`Error::Invalid`] for an inverse of another size, of explicit features, or with a motion that is
 /// not geodesic.
 pub fn run_with(
     space: &VersionSpace<'_>,

@@ -21,8 +21,8 @@ use std::sync::{Arc, OnceLock};
 
 use pulp::Arch;
 
+use super::Gram;
 use super::source::{Row, Source, Values};
-use super::{Features, Gram};
 use crate::base::{Control, Error, Result, memory};
 use crate::simd::{Entry, Kick, NextWall, Precision, pass};
 
@@ -366,17 +366,13 @@ impl Source for Classes<'_> {
         for column in 0..planes.n_classes - 1 {
             row.extend_from_slice(columns.at(arch, column));
         }
-        Row::Shared(row.into())
+        Row::Computed(row)
     }
 
     fn entry(&self, i: usize, j: usize) -> f64 {
         let (one, own, other) = self.planes.of(i);
         let (two, y, d) = self.planes.of(j);
         Planes::factor((own, other), (y, d)) * self.gram.entry(one, two)
-    }
-
-    fn entry_of_read_row(&self, i: usize, j: usize) -> f64 {
-        self.entry(i, j)
     }
 
     fn multiply(
@@ -411,14 +407,6 @@ impl Source for Classes<'_> {
 
     fn submatrix(&self, chosen: &[usize]) -> Arc<dyn Source> {
         Arc::new(super::dense::Dense::of(chosen.len(), |i, j| self.entry(chosen[i], chosen[j])))
-    }
-
-    fn is_in_memory(&self) -> bool {
-        self.gram.is_in_memory()
-    }
-
-    fn features(&self) -> Option<Features<'_>> {
-        None
     }
 
     fn classes(&self) -> Option<&Classes<'_>> {

@@ -123,8 +123,4 @@ impl<E: Stored> Source for Dense<'_, E> {
     fn submatrix(&self, chosen: &[usize]) -> Arc<dyn Source> {
         Arc::new(Self::of(chosen.len(), |i, j| self.entries(chosen[i])[chosen[j]]))
     }
-
-    fn is_in_memory(&self) -> bool {
-        true
-    }
 }

@@ -1,10 +1,8 @@
-//! The Gram matrix: rows from memory or computed on demand, with intercept and softness added.
+//! The Gram matrix: rows from memory or of explicit features, with intercept and softness added.
 
-mod cache;
 mod classes;
 mod dense;
-mod exponential;
-mod kernel_rows;
+mod features;
 mod panels;
 mod source;
 #[cfg(test)]
@@ -17,12 +15,13 @@ use pulp::Arch;
 use crate::base::{Control, Error, Result};
 use crate::simd::{Precision, dot};
 use dense::Dense;
+use features::Features;
 
 pub(crate) use classes::{Classes, Planes};
 pub use dense::Stored;
-pub use kernel_rows::{Kernel, KernelRows};
+pub(crate) use features::KEY_WINDOW;
 pub(crate) use panels::Panels;
-pub(crate) use source::{Features, KEY_WINDOW, Source};
+use source::Source;
 pub use source::{Row, Values};
 
 /// Squared lengths of feature vectors. Roots of products of up to four of them neither overflow nor underflow.
@@ -30,8 +29,8 @@ const SQUARED_LENGTHS: std::ops::RangeInclusive<f64> = 1e-150..=1e150;
 
 /// A Gram matrix `K_ij + offset + λ_i δ_ij`.
 ///
-/// The rows of K are borrowed from a matrix of doubles or singles ([`Gram::new`]), or computed on demand from the inputs
-/// ([`Gram::computed`]). All arithmetic is in doubles: a matrix of singles gives the exact billiard of a matrix whose
+/// The rows of K are borrowed from a matrix of doubles or singles ([`Gram::new`]), or computed from explicit
+/// features ([`Gram::of_features`]). All arithmetic is in doubles: a matrix of singles gives the exact billiard of a matrix whose
 /// entries are perturbed by a relative 6e-8.
 ///
 /// `offset = 1` is the intercept: each feature vector gets a constant coordinate 1. `λ` is the softness of the boundary
@@ -67,17 +66,21 @@ impl<'a> Gram<'a> {
         Self::from_source(Arc::new(Dense::new(values, m)?), offset, softness)
     }
 
-    /// Takes rows that are computed from the inputs on demand.
+    /// Copies explicit features, row-major with d values per example. The matrix is that of their inner products, and its rows
+    /// are computed when they are needed.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for offset, softness and diagonal as in [`Gram::new`].
-    pub fn computed(rows: Arc<KernelRows>, offset: f64, softness: Vec<f64>) -> Result<Self> {
-        if softness.len() != rows.len() {
-            let got = format!("{} values for {} examples", softness.len(), rows.len());
-            return Err(Error::invalid("softness", got, "one per example"));
-        }
-        Self::from_source(rows, offset, softness)
+    /// [`Error::Invalid`] when there are no features, not d for each softness, or one is not finite; for offset, softness
+    /// and diagonal as in [`Gram::new`]; [`Error::Memory`].
+    pub fn of_features(
+        features: &[f64],
+        d: usize,
+        offset: f64,
+        softness: Vec<f64>,
+    ) -> Result<Self> {
+        let features = Features::new(features, softness.len(), d)?;
+        Self::from_source(Arc::new(features), offset, softness)
     }
 
     /// Returns the Gram matrix of the walls between the class of each example and every other class, for labels 0, ...,
@@ -139,9 +142,9 @@ impl<'a> Gram<'a> {
         self.softness.is_empty()
     }
 
-    /// True if all rows are in memory, so that a factor of any rank can be computed.
+    /// True if all rows are in memory. Only then may a factor take as much memory as the matrix.
     pub(crate) fn is_in_memory(&self) -> bool {
-        self.source.is_in_memory()
+        self.of_examples().features().is_none()
     }
 
     /// The walls between several classes, if these are the planes.
@@ -170,35 +173,29 @@ impl<'a> Gram<'a> {
 
     /// # Errors
     ///
-    /// [`Error::Invalid`] if the rows are computed on demand.
+    /// [`Error::Invalid`] if the rows are computed from features.
     pub(crate) fn check_in_memory(&self) -> Result<()> {
         if self.is_in_memory() {
             return Ok(());
         }
         let wanted = "a matrix in memory, of which a factor can be made";
-        Err(Error::invalid("gram", "rows computed on demand", wanted))
+        Err(Error::invalid("gram", "explicit features", wanted))
     }
 
-    /// The features, where the entries are their inner products and no matrix is in memory.
-    pub(crate) fn features(&self) -> Option<Features<'_>> {
-        self.source.features()
+    /// The features, one point per example, where the entries are their inner products and no matrix is in memory.
+    pub(crate) fn features(&self) -> Option<&Panels> {
+        self.source.features().map(Features::points)
     }
 
-    /// See [`Source::keys`].
+    /// Keys of explicit features, see [`Features::keys`].
     pub(crate) fn keys(&self) -> Option<Vec<f64>> {
-        self.source.keys(self.offset)
+        self.source.features().map(|features| features.keys(self.offset))
     }
 
     /// Row i without offset and softness, length m.
     #[inline]
     pub fn row(&self, i: usize) -> Row<'_> {
         self.source.row(i)
-    }
-
-    /// As [`Self::entry`] for i ≠ j, where the rows are read in any case.
-    #[inline]
-    pub(crate) fn entry_of_read_row(&self, i: usize, j: usize) -> f64 {
-        self.source.entry_of_read_row(i, j) + self.offset
     }
 
     /// The constant added to every entry.

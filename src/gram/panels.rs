@@ -1,44 +1,29 @@
-//! Inner products of one or several points with all others.
+//! Points, and inner products with all of them.
 #![allow(
     clippy::inline_always,
     reason = "vector code must be inlined into the function compiled for the instruction set"
 )]
 
+use std::ops::Range;
+
 use pulp::{Arch, Simd, WithSimd};
 
 /// Points per panel.
-pub(super) const WIDTH: usize = 32;
+const WIDTH: usize = 32;
 
 /// Vectors of partial sums per point.
 const SUMS: usize = 4;
-
-/// Points per group; a group shares one pass over the panels.
-pub(super) const GROUP: usize = 4;
 
 /// m points of d coordinates, stored in panels of `WIDTH` points, coordinate by coordinate, so that a vector register holds the
 /// same coordinate of several points.
 ///
 /// Every inner product is summed in the order of the coordinates. Its bits depend neither on the order of the two points nor on
-/// their positions or the number of points in a group.
+/// their positions or the number of points that share a pass.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Panels {
     values: Vec<f64>,
     m: usize,
     d: usize,
-}
-
-/// Turns inner products into kernel values.
-pub(super) trait Transform: Sync {
-    /// Transforms the products of point i with the points from `first` on, in place.
-    fn apply(&self, i: usize, first: usize, products: &mut [f64; WIDTH]);
-}
-
-/// Leaves the inner products unchanged.
-struct Identity;
-
-impl Transform for Identity {
-    #[inline(always)]
-    fn apply(&self, _: usize, _: usize, _: &mut [f64; WIDTH]) {}
 }
 
 impl Panels {
@@ -86,47 +71,35 @@ impl Panels {
         }
     }
 
-    /// Kernel values of point i with all points, length m.
-    pub(super) fn row(&self, arch: Arch, i: usize, transform: &impl Transform, out: &mut [f64]) {
-        let points: Vec<[f64; 1]> = self.point(i).map(|x| [x]).collect();
-        let numbers = 0..self.m.div_ceil(WIDTH);
-        arch.dispatch(Sweep { panels: self, points: &[(points, [i])], numbers, transform, out });
+    /// The i-th point, as [`Panels::products`] takes it.
+    fn single(&self, i: usize) -> Vec<[f64; 1]> {
+        self.point(i).map(|x| [x]).collect()
     }
 
-    /// Kernel values of the chosen points with all points, one row of length m each, in one pass over the panels.
-    pub(super) fn rows(
-        &self,
-        arch: Arch,
-        chosen: &[usize],
-        transform: &impl Transform,
-        out: &mut [f64],
-    ) {
-        let (groups, single) = chosen.as_chunks::<GROUP>();
-        let points: Vec<_> = groups
-            .iter()
-            .map(|group| {
-                let point = |k| group.map(|i| self.coordinate(i, k));
-                ((0..self.d).map(point).collect::<Vec<_>>(), *group)
-            })
-            .collect();
-        let (out, rest) = out.split_at_mut(groups.len() * GROUP * self.m);
-        let numbers = 0..self.m.div_ceil(WIDTH);
-        arch.dispatch(Sweep { panels: self, points: &points, numbers, transform, out });
-        for (&i, out) in single.iter().zip(rest.chunks_exact_mut(self.m)) {
-            self.row(arch, i, transform, out);
-        }
+    /// Inner products of point i with all points, length m.
+    pub(super) fn row(&self, arch: Arch, i: usize, out: &mut [f64]) {
+        self.products(arch, &self.single(i), out);
     }
 
-    /// Inner products of N points, given coordinate by coordinate, with all points: N rows of length m.
+    /// Inner product of points i and j, with the bits of row i and of row j.
+    pub(super) fn entry(&self, arch: Arch, i: usize, j: usize) -> f64 {
+        let number = j / WIDTH;
+        let mut out = [0.0; WIDTH];
+        let out = &mut out[..WIDTH.min(self.m - number * WIDTH)];
+        let points = &self.single(i);
+        arch.dispatch(Sweep { panels: self, points, numbers: number..number + 1, out });
+        out[j % WIDTH]
+    }
+
+    /// Inner products of N points, given coordinate by coordinate, with all points: N rows of length m, in one pass.
     pub(crate) fn products<const N: usize>(
         &self,
         arch: Arch,
         points: &[[f64; N]],
         out: &mut [f64],
     ) {
-        let points = [(points, [0; N])];
         let numbers = 0..self.m.div_ceil(WIDTH);
-        arch.dispatch(Sweep { panels: self, points: &points, numbers, transform: &Identity, out });
+        arch.dispatch(Sweep { panels: self, points, numbers, out });
     }
 
     /// Copies the chosen points.
@@ -155,54 +128,32 @@ impl Panels {
             }
         }
     }
-
-    /// Squared lengths of all points, with the bits of the inner products.
-    pub(super) fn squares(&self, arch: Arch) -> Vec<f64> {
-        (0..self.m).map(|i| self.entry(arch, i, i, &Identity)).collect()
-    }
-
-    /// Kernel value of points i and j.
-    pub(super) fn entry(&self, arch: Arch, i: usize, j: usize, transform: &impl Transform) -> f64 {
-        let points: Vec<[f64; 1]> = self.point(i).map(|x| [x]).collect();
-        let number = j / WIDTH;
-        let mut out = [0.0; WIDTH];
-        let out = &mut out[..WIDTH.min(self.m - number * WIDTH)];
-        let numbers = number..number + 1;
-        arch.dispatch(Sweep { panels: self, points: &[(points, [i])], numbers, transform, out });
-        out[j % WIDTH]
-    }
 }
 
-/// Kernel values of groups of points with the points of some panels, one row of `out` per point.
-struct Sweep<'a, F, P, const N: usize> {
+/// Inner products of N points with the points of some panels, one row of `out` per point.
+struct Sweep<'a, const N: usize> {
     panels: &'a Panels,
-    /// Coordinates and indices of the points of each group.
-    points: &'a [(P, [usize; N])],
-    numbers: std::ops::Range<usize>,
-    transform: &'a F,
+    points: &'a [[f64; N]],
+    numbers: Range<usize>,
     out: &'a mut [f64],
 }
 
-impl<F: Transform, P: AsRef<[[f64; N]]>, const N: usize> WithSimd for Sweep<'_, F, P, N> {
+impl<const N: usize> WithSimd for Sweep<'_, N> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { panels, points, numbers, transform, out } = self;
+        let Self { panels, points, numbers, out } = self;
         let begin = numbers.start * WIDTH;
         let length = (numbers.end * WIDTH).min(panels.m) - begin;
         for number in numbers {
-            let panel = panels.panel(number);
             let first = number * WIDTH;
             let count = WIDTH.min(panels.m - first);
-            for (group, (coordinates, indices)) in points.iter().enumerate() {
-                let mut tile = [[0.0; WIDTH]; N];
-                products(simd, panel, coordinates.as_ref(), &mut tile);
-                for (r, products) in tile.iter_mut().enumerate() {
-                    transform.apply(indices[r], first, products);
-                    let row = (group * N + r) * length + first - begin;
-                    out[row..row + count].copy_from_slice(&products[..count]);
-                }
+            let mut tile = [[0.0; WIDTH]; N];
+            products(simd, panels.panel(number), points, &mut tile);
+            for (r, products) in tile.iter().enumerate() {
+                let row = r * length + first - begin;
+                out[row..row + count].copy_from_slice(&products[..count]);
             }
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pulp::Arch;
 
 use super::classes::Classes;
-use super::panels::Panels;
+use super::features::Features;
 use crate::base::{Control, Result};
 use crate::simd::Precision;
 
@@ -17,8 +17,8 @@ pub enum Row<'a> {
     Doubles(&'a [f64]),
     /// Borrowed from a matrix of singles.
     Singles(&'a [f32]),
-    /// Computed, and shared with the cache.
-    Shared(Arc<[f64]>),
+    /// Computed.
+    Computed(Vec<f64>),
 }
 
 impl Row<'_> {
@@ -28,7 +28,7 @@ impl Row<'_> {
         match self {
             Row::Doubles(row) => Values::Doubles(row),
             Row::Singles(row) => Values::Singles(row),
-            Row::Shared(row) => Values::Doubles(row),
+            Row::Computed(row) => Values::Doubles(row),
         }
     }
 
@@ -63,39 +63,15 @@ pub enum Values<'r> {
     Singles(&'r [f32]),
 }
 
-/// Explicit features: the entries of the matrix are inner products of `points`, times `factor`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Features<'a> {
-    pub(super) points: &'a Panels,
-    pub(super) factor: f64,
-}
-
-impl<'a> Features<'a> {
-    /// One point per example.
-    pub(crate) fn points(self) -> &'a Panels {
-        self.points
-    }
-
-    /// The factor of the inner products.
-    pub(crate) fn factor(self) -> f64 {
-        self.factor
-    }
-}
-
-/// The rows of a symmetric matrix, without offset and softness, in memory or computed on demand.
+/// The rows of a symmetric matrix, without offset and softness, in memory or computed.
 ///
 /// All rows of a source have the same variant of [`Values`].
-pub(crate) trait Source: Debug + Send + Sync {
+pub(super) trait Source: Debug + Send + Sync {
     /// Row i, length m.
     fn row(&self, i: usize) -> Row<'_>;
 
     /// Entry (i, j), with the same bits as in row i and in row j.
     fn entry(&self, i: usize, j: usize) -> f64;
-
-    /// Entry (i, j), if row i is read in any case.
-    fn entry_of_read_row(&self, i: usize, j: usize) -> f64 {
-        self.row(i).at(j)
-    }
 
     /// `out[k] = K duals[k]`, each of length m, in one pass over the matrix.
     fn multiply(
@@ -115,11 +91,8 @@ pub(crate) trait Source: Debug + Send + Sync {
     /// Copies the rows and columns of the chosen examples.
     fn submatrix(&self, chosen: &[usize]) -> Arc<dyn Source>;
 
-    /// True if the rows are in memory. Only then may a factor take as much memory as the matrix.
-    fn is_in_memory(&self) -> bool;
-
-    /// The features, if the entries are inner products of explicit features.
-    fn features(&self) -> Option<Features<'_>> {
+    /// Itself, if the entries are inner products of explicit features.
+    fn features(&self) -> Option<&Features> {
         None
     }
 
@@ -127,15 +100,4 @@ pub(crate) trait Source: Debug + Send + Sync {
     fn classes(&self) -> Option<&Classes<'_>> {
         None
     }
-
-    /// One key per example. Keys differ by at most [`KEY_WINDOW`] if the feature vectors, with `offset` added to their inner
-    /// products, are parallel up to rounding, so parallel ones are found without computing all rows. None if the rows are in
-    /// memory.
-    fn keys(&self, _offset: f64) -> Option<Vec<f64>> {
-        None
-    }
 }
-
-/// Largest difference of the keys of parallel vectors, see [`Source::keys`]: twice the distance of unit vectors whose squared
-/// cosine is 1 up to eight rounding units.
-pub(crate) const KEY_WINDOW: f64 = 1e-7;

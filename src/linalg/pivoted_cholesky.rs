@@ -272,7 +272,7 @@ impl Factor {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Invalid`] when the rows of K are computed on demand, since the rank may be m;
+    /// [`crate::Error::Invalid`] when the rows of K are computed from features, since the rank may be m;
     /// [`crate::Error::Breakdown`] when a residual diagonal entry is clearly negative (K is not positive semi-definite);
     /// [`crate::Error::Memory`]; [`crate::Error::Interrupted`].
     pub fn new(gram: &Gram<'_>, control: &Control) -> Result<Self> {

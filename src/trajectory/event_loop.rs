@@ -17,8 +17,7 @@ use crate::trajectory::tally::{Goal, Layers, Tally, Until};
 /// matrix of condition 1e8 the norms still hold to 1e-10 (1e-9 with fresh directions, which are rounded to that).
 const REPROJECT_EVERY: usize = 256;
 const REPROJECT_EVERY_PER_PLANE: usize = 10;
-/// Drift below which the interval to the next re-projection doubles, and the largest factor. With rows computed on demand a
-/// re-projection computes all of them.
+/// Drift below which the interval to the next re-projection doubles, and the largest factor.
 const NO_DRIFT: f64 = 1e-12;
 const LATEST: usize = 8;
 

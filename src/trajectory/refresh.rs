@@ -254,7 +254,7 @@ fn directions(gram: &Gram<'_>, control: &Control) -> Result<Factor> {
         return Factor::truncated(gram, thin(gram), control);
     }
     let found = Factor::if_affordable(gram, thin(gram), control)?;
-    found.ok_or_else(|| incompatible("one with fresh directions of rows on demand".to_string()))
+    found.ok_or_else(|| incompatible("one with fresh directions of explicit features".to_string()))
 }
 
 /// Few examples that nearly contradict one another leave a version space that is thin itself.

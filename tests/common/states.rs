@@ -1,30 +1,28 @@
 //! Helpers for the tests of checkpoints: a linear problem that owns its arrays, and states of finished runs.
 
-use std::sync::Arc;
-
-use bayespoint::{Gram, Inverse, Kernel, KernelRows, Outcome, State, VersionSpace};
+use bayespoint::{Gram, Inverse, Outcome, State, VersionSpace};
 
 use super::{dot, inverse};
 
 #[derive(Clone)]
 pub struct Owned {
-    inputs: Vec<f64>,
+    features: Vec<f64>,
     gram: Vec<f64>,
     labels: Vec<i8>,
     softness: f64,
     /// Columns of the Cholesky factor, and the diagonal of the inverse.
     inverse: Option<(Vec<f64>, Vec<f64>)>,
-    /// Number of cached rows of a matrix computed on demand.
-    kept_rows: Option<usize>,
+    /// Number of features, if these are given in place of the matrix.
+    dimension: Option<usize>,
 }
 
 impl Owned {
-    /// A problem with inputs of the given dimension, row-major, and the linear kernel.
-    pub fn new(inputs: Vec<f64>, dimension: usize, labels: Vec<i8>, softness: f64) -> Self {
-        let x: Vec<&[f64]> = inputs.chunks_exact(dimension).collect();
+    /// A problem with features of the given dimension, row-major.
+    pub fn new(features: Vec<f64>, dimension: usize, labels: Vec<i8>, softness: f64) -> Self {
+        let x: Vec<&[f64]> = features.chunks_exact(dimension).collect();
         let gram = x.iter().flat_map(|a| x.iter().map(|b| dot(a, b))).collect();
         drop(x);
-        Self { inputs, gram, labels, softness, inverse: None, kept_rows: None }
+        Self { features, gram, labels, softness, inverse: None, dimension: None }
     }
 
     /// With the inverse, for conditional means.
@@ -33,20 +31,17 @@ impl Owned {
         self
     }
 
-    /// With rows computed on demand, some of which are cached.
-    pub fn on_demand(mut self, rows: usize) -> Self {
-        self.kept_rows = Some(rows);
+    /// With the features in place of the matrix.
+    pub fn of_features(mut self) -> Self {
+        self.dimension = Some(self.features.len() / self.labels.len());
         self
     }
 
     pub fn with<R>(&self, work: impl FnOnce(&VersionSpace<'_>, Option<Inverse<'_>>) -> R) -> R {
         let m = self.labels.len();
         let softness = vec![self.softness; m];
-        let gram = match self.kept_rows {
-            Some(rows) => {
-                let rows = KernelRows::new(&self.inputs, m, Kernel::Linear, 1.0, rows);
-                Gram::computed(Arc::new(rows.expect("rows")), 0.0, softness)
-            }
+        let gram = match self.dimension {
+            Some(d) => Gram::of_features(&self.features, d, 0.0, softness),
             None => Gram::new(&self.gram, 0.0, softness),
         };
         let space = VersionSpace::new(gram.expect("a matrix"), self.labels.clone());

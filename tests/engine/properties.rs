@@ -2,12 +2,10 @@
 //!
 //! `PROPTEST_CASES` or `BAYESPOINT_SLOW=1` raises the number of cases.
 
-use std::sync::Arc;
-
 use bayespoint::dynamics::Motion;
 use bayespoint::{
-    Error, Gram, Kernel, KernelRows, MarginSettings, RefreshChoice, Settings, VersionSpace,
-    feasible_point, max_margin, perceptron_point, run,
+    Error, Gram, MarginSettings, RefreshChoice, Settings, VersionSpace, feasible_point, max_margin,
+    perceptron_point, run,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -222,16 +220,14 @@ proptest! {
         }
     }
 
-    /// Rows on demand fail if and only if the matrix fails.
+    /// Explicit features fail if and only if their matrix fails.
     #[test]
     fn sources_agree(problem in taught(), offset in prop_oneof![Just(0.0), Just(1.0)]) {
         let m = problem.labels.len();
         let x: Vec<f64> = problem.x.concat();
-        // The search for a point in a slit reads most rows at every step, so the cache is small only for small matrices.
-        let kept = if m > 80 { m } else { 3 };
-        let rows = Arc::new(KernelRows::new(&x, m, Kernel::Linear, 1.0, kept)?);
-        let mut gram = vec![0.0; m * m];
-        gram.chunks_mut(m).enumerate().for_each(|(i, row)| rows.compute(i, row));
+        let features = || Gram::of_features(&x, problem.x[0].len(), offset, vec![0.1; m]);
+        let rows = features()?;
+        let gram: Vec<f64> = (0..m).flat_map(|i| rows.row(i).to_vec()).collect();
         let of = |gram: bayespoint::Result<Gram<'_>>| -> bayespoint::Result<Vec<f64>> {
             let space = VersionSpace::new(gram?, problem.labels.clone())?;
             // In a slit of many walls a path of burn-in would take minutes.
@@ -239,7 +235,7 @@ proptest! {
             Ok(run(&space, &settings, &long_deadline())?.center.dual)
         };
         let one = of(Gram::new(&gram, offset, vec![0.1; m]));
-        let other = of(Gram::computed(rows, offset, vec![0.1; m]));
+        let other = of(features());
         // In a slit as thin as rounding either source may fail.
         let is_slit = |found: &bayespoint::Result<_>| {
             matches!(found, Err(Error::Breakdown { .. }))

@@ -90,7 +90,7 @@ fn settings() -> Settings {
 fn other_processes_give_the_same_bits() {
     let soft = problem(40, 0.2, 1);
     let hard = problem(40, 0.0, 2);
-    let many = problem(1_100, 0.0, 3).on_demand(50);
+    let many = problem(1_100, 0.0, 3).of_features();
     let half = Mirror { negative: 0.2, positive: 0.1 };
     let length = |length| Settings { length: Some(length), tol: None, ..settings() };
     let cases = [

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use bayespoint::dynamics::{Motion, Radius};
 use bayespoint::{
-    Average, Control, Error, Gram, Inverse, Kernel, KernelRows, Mirror, Outcome, RefreshChoice,
-    Settings, State, StopReason, VersionSpace, resume, run_with,
+    Average, Control, Error, Gram, Inverse, Mirror, Outcome, RefreshChoice, Settings, State,
+    StopReason, VersionSpace, resume, run_with,
 };
 use rand::RngExt;
 
@@ -112,8 +112,7 @@ fn inputs(m: usize, d: usize, index: u64) -> (Vec<f64>, Vec<i8>) {
 
 fn features(m: usize, d: usize, softness: f64) -> Case<'static> {
     let (x, labels) = inputs(m, d, 5);
-    let rows = KernelRows::new(&x, m, Kernel::Linear, 1.0, 2).expect("good inputs");
-    let space = space_of(Gram::computed(Arc::new(rows), 1.0, vec![softness; m]), &labels);
+    let space = space_of(Gram::of_features(&x, d, 1.0, vec![softness; m]), &labels);
     Case { name: "features", space, inverse: None }
 }
 
@@ -162,11 +161,7 @@ fn every_source_of_rows() {
     let singles: Vec<f32> = gram.iter().map(|x| *x as f32).collect();
     let space = space_of(Gram::new(&singles, 0.5, vec![0.01; 60]), &labels);
     let singles = Case { name: "singles", space, inverse: None };
-    let (x, labels) = inputs(70, 4, 4);
-    let rows = KernelRows::new(&x, 70, Kernel::Rbf { sigma: 2.0 }, 1.0, 9).expect("good inputs");
-    let space = space_of(Gram::computed(Arc::new(rows), 0.0, vec![0.01; 70]), &labels);
-    let computed = Case { name: "computed", space, inverse: None };
-    for case in [singles, computed] {
+    for case in [singles, features(70, 4, 0.01)] {
         let settings = Settings { refresh: RefreshChoice::Pair(None), ..base(5) };
         cut_by_length(&case, &settings, size(5.0, 50.0));
         cut_anywhere(&case, &Settings { length: Some(size(30.0, 300.0)), ..settings });

@@ -1,19 +1,16 @@
 //! Every source of Gram rows against the matrix in memory.
 
-use std::sync::Arc;
-
 use bayespoint::dynamics::Motion;
 use bayespoint::pass;
 use bayespoint::{
-    Ball, Control, CorrelationSettings, Error, EvidenceSettings, Gram, Kernel, KernelRows,
-    MarginSettings, Mirror, OnionMethod, OnionOutcome, OnionSettings, RefreshChoice, Settings,
-    Stored, VersionSpace, correlation, evidence, feasible_point, max_margin, one_way, onion,
-    perceptron_point,
+    Ball, Control, CorrelationSettings, Error, EvidenceSettings, Gram, MarginSettings, Mirror,
+    OnionMethod, OnionOutcome, OnionSettings, RefreshChoice, Settings, Stored, VersionSpace,
+    correlation, evidence, feasible_point, max_margin, one_way, onion, perceptron_point,
 };
 use ndarray::s;
 use pulp::Arch;
 
-use crate::common::{assert_same, dot, dual_angle, normals, rng, run, seed, size, space_of};
+use crate::common::{assert_same, dot, dual_angle, normals, rbf, rng, run, seed, size, space_of};
 
 /// Inputs in a few dimensions, row-major, and labels with a curved boundary.
 fn inputs(m: usize, d: usize, index: u64) -> (Vec<f64>, Vec<i8>) {
@@ -28,106 +25,51 @@ fn linear_labels(x: &[f64], teacher: &[f64], threshold: f64) -> Vec<i8> {
     rows.map(|x| if dot(x, teacher) > threshold { 1 } else { -1 }).collect()
 }
 
-fn rows(x: &[f64], m: usize, kernel: Kernel, cached: usize) -> Arc<KernelRows> {
-    Arc::new(KernelRows::new(x, m, kernel, 1.0, cached).expect("good inputs"))
-}
-
-/// Returns the matrix of computed rows.
-fn matrix(rows: &KernelRows) -> Vec<f64> {
-    let m = rows.len();
-    let mut matrix = vec![0.0; m * m];
-    matrix.chunks_mut(m).enumerate().for_each(|(i, row)| rows.compute(i, row));
-    matrix
+/// Returns the matrix of explicit features.
+fn matrix(x: &[f64], d: usize) -> Vec<f64> {
+    x.chunks(d).flat_map(|a| x.chunks(d).map(move |b| dot(a, b))).collect()
 }
 
 fn dense<'a, E: Stored>(matrix: &'a [E], labels: &[i8], softness: f64) -> VersionSpace<'a> {
     space_of(Gram::new(matrix, 0.5, vec![softness; labels.len()]), labels)
 }
 
-fn computed(rows: &Arc<KernelRows>, labels: &[i8], softness: f64) -> VersionSpace<'static> {
-    space_of(Gram::computed(Arc::clone(rows), 0.5, vec![softness; labels.len()]), labels)
+fn features(x: &[f64], d: usize, labels: &[i8], softness: f64) -> VersionSpace<'static> {
+    space_of(Gram::of_features(x, d, 0.5, vec![softness; labels.len()]), labels)
 }
 
 fn bits(x: &[f64]) -> Vec<u64> {
     x.iter().map(|x| x.to_bits()).collect()
 }
 
-const KERNELS: [Kernel; 2] =
-    [Kernel::Rbf { sigma: 2.0 }, Kernel::Polynomial { degree: 3, coef0: 1.0 }];
-
-/// Runs on rows computed on demand have the bits of runs on their matrix, for every size of the cache, number of threads, dynamics
-/// and transparency.
+/// Searches for a point end inside, and find the maximal margin of the matrix.
 #[test]
-fn computed_rows_give_the_run_of_the_matrix() {
-    let m = 90;
-    let (x, labels) = inputs(m, 4, 1);
-    for (k, kernel) in KERNELS.into_iter().enumerate() {
-        let matrix = matrix(&rows(&x, m, kernel, 1));
-        let space = dense(&matrix, &labels, 0.1);
-        let settings = |n_threads: usize| Settings {
-            n_trajectories: 3,
-            n_draws: 20,
-            length: Some(size(30.0, 300.0)),
-            tol: None,
-            refresh: RefreshChoice::Pair(None),
-            n_threads,
-            seed: seed(k as u64),
-            ..Settings::default()
-        };
-        let soft = Mirror::new(0.0, 0.2).expect("in range");
-        let variants = [
-            Settings { ..settings(1) },
-            Settings { mirror: soft, ..settings(1) },
-            Settings { refresh: RefreshChoice::None, ..settings(1) },
-            Settings {
-                motion: Motion::Chord { tau_max: 1e6, weight_tol: None },
-                refresh: RefreshChoice::None,
-                ..settings(1)
-            },
-        ];
-        for variant in variants {
-            let of_matrix = run(&space, &variant);
-            for (cached, n_threads) in [(1, 1), (m / 4, 2), (m, 3)] {
-                let space = computed(&rows(&x, m, kernel, cached), &labels, 0.1);
-                let settings = Settings { n_threads, ..variant.clone() };
-                assert_same(&of_matrix, &run(&space, &settings), &format!("{kernel:?}, {cached}"));
-            }
+fn features_give_the_points_of_their_matrix() {
+    let (m, d) = (70, 4);
+    let (x, labels) = inputs(m, d, 2);
+    let matrix = matrix(&x, d);
+    let spaces = [dense(&matrix, &labels, 0.01), features(&x, d, &labels, 0.01)];
+    let control = Control::new();
+    let margins = spaces.each_ref().map(|space| {
+        let margin = max_margin(space, &MarginSettings::default(), &control).expect("feasible");
+        let (trapped, _) = feasible_point(space, seed(2), &control).expect("feasible");
+        let one_way = one_way(space, seed(2), &control).expect("feasible").dual;
+        let learned = perceptron_point(space, 1000, &control).expect("feasible");
+        for point in [&margin.dual, &trapped, &one_way, &learned] {
+            assert!(spaces.iter().all(|space| space.contains(point).expect("one per example")));
         }
-    }
+        margin.margin
+    });
+    assert!((margins[0] - margins[1]).abs() <= 1e-6 * margins[0], "{margins:?}");
 }
 
-/// The same for the searches for a point, the maximal margin and the projected onion.
+/// The layers of the projected onion have the same centers.
 #[test]
-fn computed_rows_give_the_points_of_the_matrix() {
-    let m = 70;
-    let (x, labels) = inputs(m, 4, 2);
-    for kernel in KERNELS {
-        let matrix = matrix(&rows(&x, m, kernel, 1));
-        let spaces =
-            [dense(&matrix, &labels, 0.01), computed(&rows(&x, m, kernel, 9), &labels, 0.01)];
-        let control = Control::new();
-        let [a, b] = spaces.each_ref().map(|space| {
-            let margin = max_margin(space, &MarginSettings::default(), &control).expect("feasible");
-            let (trapped, _) = feasible_point(space, seed(2), &control).expect("feasible");
-            let one_way = one_way(space, seed(2), &control).expect("feasible").dual;
-            let learned = perceptron_point(space, 1000, &control).expect("feasible");
-            let margins = space.margins(&margin.dual).expect("one per example");
-            [margin.dual, margins, trapped, one_way, learned]
-        });
-        for (k, (a, b)) in a.iter().zip(&b).enumerate() {
-            assert!(bits(a) == bits(b), "{kernel:?}, vector {k}");
-        }
-    }
-}
-
-/// The layers of the projected onion have the same centers. (Not the same bits: rows on demand may have other refreshes.)
-#[test]
-fn computed_rows_give_the_onion_of_the_matrix() {
-    let m = 70;
-    let (x, labels) = inputs(m, 4, 10);
-    let source = rows(&x, m, KERNELS[0], 9);
-    let matrix = matrix(&source);
-    let (whole, thin) = (dense(&matrix, &labels, 0.1), computed(&source, &labels, 0.1));
+fn features_give_the_onion_of_their_matrix() {
+    let (m, d) = (70, 4);
+    let (x, labels) = inputs(m, d, 10);
+    let matrix = matrix(&x, d);
+    let (whole, thin) = (dense(&matrix, &labels, 0.1), features(&x, d, &labels, 0.1));
     let onion_of = |space: &VersionSpace<'_>, index: u64| {
         let settings = OnionSettings {
             max_errors: [1, 1],
@@ -150,10 +92,9 @@ fn computed_rows_give_the_onion_of_the_matrix() {
 /// Singles give the bits of doubles with the same values, factors and evidence included.
 #[test]
 fn singles_give_what_their_doubles_give() {
-    let m = 60;
-    let (x, labels) = inputs(m, 4, 3);
+    let (gram, labels) = rbf(60, 2.0, 3);
     #[allow(clippy::cast_possible_truncation, reason = "that is the point")]
-    let singles: Vec<f32> = matrix(&rows(&x, m, KERNELS[0], 1)).iter().map(|&x| x as f32).collect();
+    let singles: Vec<f32> = gram.iter().map(|&x| x as f32).collect();
     let doubles: Vec<f64> = singles.iter().map(|&x| f64::from(x)).collect();
     let (narrow, wide) = (dense(&singles, &labels, 0.1), dense(&doubles, &labels, 0.1));
     for refresh in
@@ -189,9 +130,8 @@ fn features_of_low_rank_give_the_billiard_of_their_matrix() {
     let mut rng = rng(5);
     let x = normals(m * r, &mut rng);
     let labels = linear_labels(&x, &normals(r, &mut rng), 0.0);
-    let source = rows(&x, m, Kernel::Linear, 20);
-    let matrix = matrix(&source);
-    let (whole, thin) = (dense(&matrix, &labels, 0.0), computed(&source, &labels, 0.0));
+    let matrix = matrix(&x, r);
+    let (whole, thin) = (dense(&matrix, &labels, 0.0), features(&x, r, &labels, 0.0));
     let control = Control::new();
     let (start, _) = feasible_point(&whole, seed(5), &control).expect("separable");
     let direction = normals(m, &mut rng);
@@ -248,7 +188,7 @@ fn assert_twins(near: &mut Ball, all: &mut Ball, gram: &Gram<'_>, event: usize, 
 fn near_walls_are_the_walls_that_are_met() {
     let (m, r) = (3000, 6);
     let control = Control::new();
-    // Crossings inside too, as under label noise. A larger softness has no list.
+    // Crossings inside too, as under label noise.
     for (index, softness, inside, crosses) in [
         (20, 0.0, true, false),
         (21, 0.0, false, true),
@@ -257,11 +197,10 @@ fn near_walls_are_the_walls_that_are_met() {
         (24, 0.0, true, true),
         (25, 0.5, false, true),
     ] {
-        let mut n_near = 0;
         let mut rng = rng(index);
         let x = normals(m * r, &mut rng);
         let labels = linear_labels(&x, &normals(r, &mut rng), 0.2);
-        let space = computed(&rows(&x, m, Kernel::Linear, 64), &labels, softness);
+        let space = features(&x, r, &labels, softness);
         let gram = space.gram();
         let start = if inside {
             feasible_point(&space, seed(index), &control).expect("separable").0
@@ -285,11 +224,9 @@ fn near_walls_are_the_walls_that_are_met() {
             let (all_f, all_g) = (all.f()[watched], all.g()[watched]);
             assert!((f - all_f).abs() < 1e-8 && (g - all_g).abs() < 1e-8, "{at}");
             assert_eq!(f.is_sign_negative(), all_f.is_sign_negative(), "{at}");
-            n_near += i32::from(near.uses_neighbors());
+            assert!(near.uses_neighbors(), "{at}");
             assert_twins(&mut near, &mut all, gram, event, crosses);
         }
-        let often = 2 * n_near > size(2000, 20_000);
-        assert!(softness > 0.1 || often, "softness {softness}, inside {inside}: {n_near}");
     }
 }
 
@@ -304,7 +241,7 @@ fn assert_no_wall_is_overlooked(softness: f64) {
     let mut rng = rng(24);
     let x = normals(m * r, &mut rng);
     let labels = linear_labels(&x, &normals(r, &mut rng), 0.0);
-    let space = computed(&rows(&x, m, Kernel::Linear, 64), &labels, softness);
+    let space = features(&x, r, &labels, softness);
     let gram = space.gram();
     let control = Control::new();
     let (start, _) = feasible_point(&space, seed(24), &control).expect("separable");
@@ -335,34 +272,10 @@ fn assert_no_wall_is_overlooked(softness: f64) {
     }
 }
 
-/// Coinciding inputs of both labels behind half-silvered walls.
 #[test]
-fn coinciding_inputs_are_one_plane() {
-    let point = normals(30, &mut rng(8));
-    let x: Vec<f64> = point.iter().chain(&point).copied().collect();
-    let labels: Vec<i8> = (0..20).map(|i| if i % 3 == 0 { 1 } else { -1 }).collect();
-    for kernel in KERNELS {
-        let source = rows(&x, 20, kernel, 3);
-        let matrix = matrix(&source);
-        let settings = Settings {
-            mirror: Mirror::new(0.4, 0.3).expect("in range"),
-            n_draws: 5,
-            length: Some(20.0),
-            tol: None,
-            refresh: RefreshChoice::Pair(Some(3.0)),
-            seed: seed(8),
-            ..Settings::default()
-        };
-        let [a, b] = [dense(&matrix, &labels, 0.0), computed(&source, &labels, 0.0)]
-            .map(|space| run(&space, &settings));
-        assert_same(&a, &b, "coinciding inputs");
-    }
-}
-
-#[test]
-fn a_factor_of_computed_rows_is_refused() {
+fn a_factor_of_features_is_refused() {
     let (x, labels) = inputs(40, 4, 9);
-    let space = computed(&rows(&x, 40, KERNELS[0], 9), &labels, 0.1);
+    let space = features(&x, 4, &labels, 0.1);
     let control = Control::new();
     let refused = |result: Result<(), Error>| match result {
         Err(error @ Error::Invalid { name: "gram", .. }) => {

@@ -1,16 +1,14 @@
 //! The engine's functions on hostile problems.
 
-use std::sync::Arc;
-
 use bayespoint::dynamics::{Motion, Radius};
 use bayespoint::{
-    Average, CorrelationSettings, Error, EvidenceSettings, Gram, MarginSettings, Method, Mirror,
+    Average, CorrelationSettings, Error, EvidenceSettings, MarginSettings, Method, Mirror,
     OnionMethod, OnionSettings, Outcome, Pair, PerceptronSettings, RefreshChoice, Settings,
     VersionSpace, correlation, evidence, feasible_point, max_margin, one_way, onion, perceptron,
     perceptron_point, run,
 };
 
-use super::{Bytes, Problem, kernel_rows, long_deadline, short_deadline, trace};
+use super::{Bytes, Problem, features, long_deadline, short_deadline, trace};
 use crate::common::{draws, each, total};
 
 /// Largest violation of a wall by rounding, relative to the length of the feature vector.
@@ -25,11 +23,9 @@ pub fn engine(data: &[u8]) {
     let mut bytes = Bytes::new(data);
     let choice = bytes.byte();
     if bytes.rarely(8) {
-        let problem = kernel_rows(&mut bytes).and_then(|rows| {
-            let m = rows.len();
-            let softness = (0..m).map(|_| bytes.mostly(0.0)).collect();
-            let gram = Gram::computed(Arc::new(rows), bytes.mostly(0.0), softness)?;
-            let labels = (0..m).map(|_| if bytes.rarely(2) { 1 } else { -1 }).collect();
+        let problem = features(&mut bytes).and_then(|gram| {
+            let labels = gram.softness().iter().map(|_| if bytes.rarely(2) { 1 } else { -1 });
+            let labels = labels.collect();
             VersionSpace::new(gram, labels)
         });
         match problem {

@@ -10,7 +10,7 @@ pub mod states;
 
 use std::time::{Duration, Instant};
 
-use bayespoint::{Control, Error, Gram, KernelRows, VersionSpace};
+use bayespoint::{Control, Error, Gram, VersionSpace};
 
 /// For calls with bounded work: stops only one that hangs.
 pub fn long_deadline() -> Control {
@@ -235,21 +235,12 @@ fn of_features(m: usize, kind: usize, bytes: &mut Bytes<'_>) -> Vec<f64> {
     gram
 }
 
-/// Rows of a kernel, computed on demand from inputs of any size.
-pub fn kernel_rows(bytes: &mut Bytes<'_>) -> Result<KernelRows, Error> {
-    use bayespoint::Kernel;
-
+/// A Gram matrix of explicit features, of any size.
+pub fn features(bytes: &mut Bytes<'_>) -> Result<Gram<'static>, Error> {
     let (m, d) = (1 + bytes.below(12), 1 + bytes.below(4));
     let wild = bytes.rarely(8);
     let n = if bytes.rarely(32) { bytes.below(40) } else { m * d };
-    let inputs: Vec<f64> = (0..n).map(|_| if wild { bytes.wild() } else { bytes.tame() }).collect();
-    let kernel = match bytes.below(4) {
-        0 | 1 => Kernel::Linear,
-        2 => Kernel::Rbf { sigma: bytes.mostly(1.0) },
-        _ => {
-            let degree = if bytes.rarely(16) { u32::from(bytes.byte()) } else { 3 };
-            Kernel::Polynomial { degree, coef0: bytes.mostly(1.0) }
-        }
-    };
-    KernelRows::new(&inputs, m, kernel, bytes.mostly(1.0), 1 + bytes.below(12))
+    let values: Vec<f64> = (0..n).map(|_| if wild { bytes.wild() } else { bytes.tame() }).collect();
+    let softness = (0..m).map(|_| bytes.mostly(0.0)).collect();
+    Gram::of_features(&values, d, bytes.mostly(0.0), softness)
 }

@@ -37,7 +37,7 @@ fn steps() -> &'static [Step] {
 
     STEPS.get_or_init(|| {
         let seen = Arc::default();
-        for case in [case(0.0), case(0.3), case(0.0).on_demand(2)] {
+        for case in [case(0.0), case(0.3), case(0.0).of_features()] {
             for refresh in [RefreshChoice::Auto, RefreshChoice::Pair(None)] {
                 let settings = Settings {
                     n_draws: 3,

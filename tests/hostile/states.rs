@@ -59,7 +59,7 @@ fn bases() -> &'static [Base] {
             (hard.clone(), Settings { mirror: soft, ..settings.clone() }),
             (noisy.clone(), settings.clone()),
             (noisy.clone(), Settings { mirror: soft, ..grows.clone() }),
-            (case(0.0).on_demand(2), settings.clone()),
+            (case(0.0).of_features(), settings.clone()),
             (hard.clone(), moved(Motion::Scattered { cosine: true, scatterer: None })),
             (
                 hard.clone(),

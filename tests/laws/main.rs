@@ -112,14 +112,14 @@ fn every_source_and_refresh_has_the_law() {
     for (k, kappa) in [(0.0, 0.0), (0.3, 0.1)].into_iter().enumerate() {
         let cone = Cone { m: 6, negative: 2, own: 0.75, shared: 0.5, softness: 0.25, kappa };
         let target = cone.target();
-        for source in [Source::Doubles, Source::Singles, Source::OnDemand(2)] {
+        for source in [Source::Doubles, Source::Singles, Source::Features] {
             for refresh in [
                 RefreshChoice::Auto,
                 RefreshChoice::Pair(Some(3.0)),
                 RefreshChoice::Full(Some(0.7)),
             ] {
                 // Full refresh needs a factor of the matrix.
-                if matches!((source, refresh), (Source::OnDemand(_), RefreshChoice::Full(_))) {
+                if matches!((source, refresh), (Source::Features, RefreshChoice::Full(_))) {
                     continue;
                 }
                 let chains = engine(&target, source, &settings(refresh, 700 + k as u64));
@@ -152,7 +152,7 @@ fn near_walls_have_the_law() {
             length: Some(3.0 * draws as f64),
             ..settings(refresh, 300 + k as u64)
         };
-        let outcome = run(&target, Source::OnDemand(1), &settings).expect("a good run");
+        let outcome = run(&target, Source::Features, &settings).expect("a good run");
         let chains = chains(&target, &outcome, settings.seed);
         comparisons.check(&format!("{}; {refresh:?}", target.name), &target, &chains);
         assert!(outcome.drift < 1e-9, "{}: {:e}", target.name, outcome.drift);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bayespoint::dynamics::{Arrival, Dynamics, Geodesic};
 use bayespoint::{
-    Ball, Control, Draw, Factor, Goal, Gram, Isotropic, Kernel, KernelRows, Outcome, Recorder,
-    Refresh, Result, Settings, Trajectory, VersionSpace,
+    Ball, Control, Draw, Factor, Goal, Gram, Isotropic, Outcome, Recorder, Refresh, Result,
+    Settings, Trajectory, VersionSpace,
 };
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
@@ -19,9 +19,8 @@ use crate::targets::{Sample, Target, inverse};
 pub enum Source {
     Doubles,
     Singles,
-    /// Computed on demand from the feature vectors, with a cache of some rows. With many more planes than features, balls have
-    /// neighbor lists.
-    OnDemand(usize),
+    /// Computed from the feature vectors. With many more planes than features, balls have neighbor lists.
+    Features,
 }
 
 impl Target {
@@ -46,10 +45,7 @@ impl Target {
                 singles = rounded;
                 Gram::new(&singles, self.offset, softness)
             }
-            Source::OnDemand(cached) => {
-                let rows = KernelRows::new(&self.base, m, Kernel::Linear, 1.0, cached);
-                Gram::computed(Arc::new(rows.expect("good inputs")), self.offset, softness)
-            }
+            Source::Features => Gram::of_features(&self.base, d, self.offset, softness),
         };
         let labels = self.problem.labels.clone();
         with(&VersionSpace::new(gram.expect("a good matrix"), labels).expect("good labels"))

@@ -75,16 +75,10 @@ def _disguised(b, array):
 
 
 class Rows:
-    """What the door takes for rows on demand."""
+    """What the door takes for explicit features."""
 
     def __init__(self, b, m):
-        self.inputs = _array(b, (m, 1 + b.below(3)), "f8", tame=not b.rarely(4))
-        self.form = b.pick(["linear", "rbf", "poly", "linear", "rbf", "x"])
-        self.sigma = 1.0 if not b.rarely(8) else b.number()
-        self.degree = 2 if not b.rarely(8) else b.pick([0, 1, 200, 2**32 - 1, -1])
-        self.coef0 = 1.0 if not b.rarely(8) else b.number()
-        self.factor = 1.0 if not b.rarely(8) else b.number()
-        self.cached_rows = 1 + b.below(3) if not b.rarely(8) else b.pick([0, 2**60, -1])
+        self.X = _array(b, (m, 1 + b.below(3)), "f8", tame=not b.rarely(4))
 
 
 @functools.cache

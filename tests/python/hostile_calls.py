@@ -96,13 +96,11 @@ def _calls():
     yield one(
         "VersionSpace.from_features",
         VersionSpace.from_features,
-        names=("kernel(X, X)",),
+        names=("X @ X.T",),
         X=X,
         y=Y,
-        kernel="rbf",
         softness=0.1,
         offset=1.0,
-        cache_size=1.0,
     )
     run = functools.partial(one, "VersionSpace.sample", lambda **more: sample(space(), **more))
     yield run(

@@ -21,7 +21,7 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import EVERY, LIMITS, SampleSettings
-from bayespoint.kernels.rows_on_demand import Gram, KernelRows
+from bayespoint.kernels.explicit import FeatureRows, Gram
 from bayespoint.results.billiard import BilliardResult
 
 State = Mapping[str, Any]
@@ -49,10 +49,9 @@ def _digest(*arrays: NDArray[Any]) -> str:
 
 
 def _gram_digest(gram: Gram) -> str:
-    """Return a digest of all kernel values, or of the inputs and the kernel."""
-    if isinstance(gram, KernelRows):
-        kernel = np.array([gram.form, repr(gram.sigma), repr(gram.degree), repr(gram.coef0)])
-        return _digest(gram.inputs, kernel, np.array(gram.factor))
+    """Return a digest of all kernel values, or of the features."""
+    if isinstance(gram, FeatureRows):
+        return _digest(gram.X)
     digest = hashlib.blake2b(f"{gram.dtype.str}{gram.shape}".encode(), digest_size=16)
     rows = gram if gram.flags.c_contiguous else gram.T  # the same values by symmetry
     for block in validation.blocks(len(rows)):

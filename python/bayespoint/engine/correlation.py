@@ -11,7 +11,7 @@ from bayespoint.base.validation import RandomState
 from bayespoint.engine.dynamics import Dynamics
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import CorrelationSettings
-from bayespoint.kernels import rows_on_demand
+from bayespoint.kernels import explicit
 
 
 def correlation(
@@ -32,6 +32,6 @@ def correlation(
     """
     settings = CorrelationSettings(angle, n_pairs, n_trajectories, max_bounces, dynamics)
     threads, number = validation.threads(n_jobs), validation.seed(seed)
-    rows_on_demand.require_matrix(problem.gram, "the correlation length")
+    explicit.require_matrix(problem.gram, "the correlation length")
     given = {"n_threads": min(threads, settings.n_trajectories), "seed": number}
     return _core.correlation(problem, settings.engine_values() | given, callback=callback)

@@ -19,7 +19,7 @@ from bayespoint.base.warnings import warn
 from bayespoint.engine import interior
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import EvidenceSettings
-from bayespoint.kernels import rows_on_demand
+from bayespoint.kernels import explicit
 from bayespoint.results.evidence import Evidence
 
 Rates: TypeAlias = float | tuple[float, float] | Floats
@@ -157,7 +157,7 @@ def _log_evidence(run: _Run, rates: Rates) -> Evidence:
 def _log_z(run: _Run, transparencies: list[tuple[float, float]], method: str) -> Evidence:
     """Return ln Z for walls of the given transparencies, (label -1, label +1)."""
     problem, settings, callback = run.problem, run.settings, run.callback
-    rows_on_demand.require_matrix(problem.gram, "the evidence")
+    explicit.require_matrix(problem.gram, "the evidence")
 
     def report(progress: Mapping[str, Any]) -> object:
         assert callback is not None

@@ -14,7 +14,7 @@ from bayespoint.base.validation import RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import OnionSettings
-from bayespoint.kernels import rows_on_demand
+from bayespoint.kernels import explicit
 from bayespoint.results.onion import LayerChoice, OnionTable
 
 
@@ -70,7 +70,7 @@ def choose_layer(
         table = _compute_table(
             part, settings, np.array([-1, 1]), threads, validation.seed(rng), callback
         )
-        between = rows_on_demand.between(problem.gram, left_out, rest)
+        between = explicit.between(problem.gram, left_out, rest)
         errors = table.test_errors(between, problem.y[left_out])
         wrong += np.nan_to_num(errors)
         tests += np.where(np.isnan(errors), 0, k)
@@ -106,7 +106,7 @@ def _compute_table(
 ) -> OnionTable:
     """Return the table of layers, without convergence warnings."""
     if settings.method == "exact":
-        rows_on_demand.require_matrix(problem.gram, "the onion with method='exact'")
+        explicit.require_matrix(problem.gram, "the onion with method='exact'")
     given = {"n_threads": min(n_threads, settings.n_trajectories), "seed": seed}
     run = _core.onion(problem, vars(settings) | given, callback=callback)
     return OnionTable.from_run(

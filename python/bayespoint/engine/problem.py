@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from bayespoint.base.linalg import Factor
 from bayespoint.base.validation import Floats
-from bayespoint.kernels import rows_on_demand
-from bayespoint.kernels.rows_on_demand import Gram
+from bayespoint.kernels import explicit
+from bayespoint.kernels.explicit import Gram
 
 Callback: TypeAlias = Callable[[Mapping[str, Any]], object] | None
 """Called with the progress of a run. An exception from it ends the run."""
@@ -29,7 +29,7 @@ class Problem:
     """
 
     gram: Gram
-    """(m, m) Kernel values, without offset and softness, or rows on demand."""
+    """(m, m) Kernel values, without offset and softness, or explicit features."""
 
     y: NDArray[Any]
     """(m,) Labels: -1 and +1, int8, or with more than two classes their numbers from 0, int64."""
@@ -68,7 +68,7 @@ class Problem:
 
     def part(self, index: NDArray[np.intp]) -> Problem:
         """Return the problem of the examples with the given indices."""
-        part = rows_on_demand.part(self.gram, index)
+        part = explicit.part(self.gram, index)
         return replace(
             self, gram=part, y=self.y[index], softness=self.softness[index], inverse=None
         )
@@ -123,7 +123,7 @@ class Problem:
 
         With several classes the part of w of each class has its own: (..., n_classes, m).
         """
-        f = rows_on_demand.product(dual_coef, self.gram)
+        f = explicit.product(dual_coef, self.gram)
         if self.offset:
             f += self.offset * dual_coef.sum(axis=-1, keepdims=True)
         f += dual_coef * self.softness

@@ -21,7 +21,7 @@ from bayespoint.engine import continuation, distributed
 from bayespoint.engine.dynamics import Chord, Flipper, Scattered
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import EVERY, LIMITS, SampleSettings
-from bayespoint.kernels import rows_on_demand
+from bayespoint.kernels import explicit
 from bayespoint.results.billiard import BilliardResult
 
 LEAST_TIME = 1e-3
@@ -124,7 +124,7 @@ def run_engine(
         problem.require_binary("the dynamics of the papers, Chord and Flipper")
     if settings.refresh == "full" or isinstance(settings.motion, Scattered):
         what = "refresh='full'" if settings.refresh == "full" else "to scatter a ball"
-        rows_on_demand.require_matrix(problem.gram, what)
+        explicit.require_matrix(problem.gram, what)
     given = {"n_threads": min(n_threads, settings.n_trajectories), "seed": origin.seed}
     return _core.run(
         problem,
@@ -204,7 +204,7 @@ def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats
         return None
     if problem.inverse is not None:
         return problem.inverse
-    rows_on_demand.require_matrix(problem.gram, "average='conditional'")
+    explicit.require_matrix(problem.gram, "average='conditional'")
     with linalg.threads_for(len(problem)):
         factor = factorize(problem.gram, problem.offset, problem.softness)
         if factor.invertible:

@@ -61,8 +61,8 @@ def resolve(kernel: object) -> Callable[..., Any] | str:
 def at_start(kernel: object, X: Inputs) -> Any:
     """Return the kernel with the values from which a search for its parameters starts.
 
-    These are rules of thumb. `MaxMarginClassifier`, `KernelPerceptron` and
-    :meth:`VersionSpace.from_features`, which do not search, use them.
+    These are rules of thumb. `MaxMarginClassifier` and `KernelPerceptron`, which do not search, use
+    them.
 
     Parameters
     ----------

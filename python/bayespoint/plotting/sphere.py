@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import linalg, spatial
 
 from bayespoint.base.validation import Floats
-from bayespoint.kernels import rows_on_demand
+from bayespoint.kernels import explicit
 
 if TYPE_CHECKING:
     from bayespoint.version_space import VersionSpace
@@ -53,7 +53,7 @@ def feature_vectors(space: VersionSpace, purpose: str) -> Floats:
 def _spectrum(space: VersionSpace, purpose: str) -> tuple[int, Floats, Floats]:
     """Return the rank, 4 for more, and the largest four eigenvalues with their vectors."""
     gram, m = space.gram, len(space.y)
-    rows_on_demand.require_matrix(gram, purpose)
+    explicit.require_matrix(gram, purpose)
     matrix = np.asarray(gram, dtype=np.float64) + space.offset + np.diag(space.softness)
     values, vectors = linalg.eigh(matrix, subset_by_index=(max(0, m - 4), m - 1))
     return int((values > _NEGLIGIBLE * values[-1]).sum()), values, vectors

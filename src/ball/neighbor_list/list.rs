@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::features;
 use crate::ball::frame::Frame;
 use crate::base::{Result, ensure, ensure_finite, ensure_vectors};
 use crate::gram::{Gram, Panels};
@@ -186,5 +185,5 @@ pub(super) fn product(
     (w, lift_w): (&[f64], f64),
 ) -> f64 {
     let lifts = if gram.offset() > 0.0 { lift_v * lift_w / gram.offset() } else { 0.0 };
-    dot::dot(gram.arch(), v, w) / features(gram).factor() + lifts
+    dot::dot(gram.arch(), v, w) + lifts
 }

@@ -5,8 +5,9 @@
 //! cap around the place where the list was made, the ball therefore meets the same walls as with all planes. In a small
 //! version space one list, a few times as long as the number of walls, is valid forever. Otherwise it is rebuilt from a
 //! longer list in whose cap the ball still is, and the longest list from all planes. The length of the shortest list
-//! balances the costs of building and of using it; if it becomes a large share of all planes, no list is used. Coordinates
-//! for a plane that is not listed are computed from the weight vector in feature space, which each kick changes in O(d).
+//! balances the costs of building and of using it, and in a large version space it has all planes. The rows of listed planes
+//! are kept, for as many planes as there is room for. Coordinates for a plane that is not listed are computed from the weight
+//! vector in feature space, which each kick changes in O(d).
 
 mod list;
 mod rows;
@@ -16,10 +17,12 @@ use serde::{Deserialize, Serialize};
 use super::frame::Frame;
 use super::on_side;
 use crate::base::{Result, ensure, ensure_finite, ensure_vectors};
-use crate::gram::{Features, Gram};
+use crate::gram::{Gram, Panels};
 use crate::simd::{Kick, NextWall, dot, pass};
 use list::{Cap, List, Turn, product};
 use rows::Rows;
+
+pub(super) use rows::KEPT;
 
 /// Initial and smallest target length of the shortest list, and initial ratio between the lengths of consecutive lists.
 const FIRST: usize = 128;
@@ -33,8 +36,6 @@ const TOO_MANY_TIMES: usize = 256;
 const TOLERANCE: usize = 8;
 /// Factor by which lists get longer if the next wall is beyond all of them.
 const WIDER: usize = 4;
-/// The target length of the shortest list is at most one in this many planes.
-const SHARE: usize = 4;
 /// Squares below this number lose digits.
 const SMALL: f64 = 1e-280;
 /// Number of events between two positions in the mean around which a list is centered.
@@ -59,11 +60,11 @@ pub(super) struct NeighborList {
     g: Vec<f64>,
     #[serde(skip)]
     rows: Rows,
-    /// `Σ p_j x_j` and `Σ q_j x_j`, times the factor of the kernel.
+    /// `Σ p_j x_j` and `Σ q_j x_j`.
     weights: [Vec<f64>; 2],
     /// `offset Σ p_j` and `offset Σ q_j`.
     lifts: [f64; 2],
-    /// A vector in feature space, as [`Panels::products`](crate::gram::Panels::products) takes it.
+    /// A vector in feature space, as [`Panels::products`] takes it.
     #[serde(skip)]
     vector: Vec<[f64; 1]>,
     /// The features of one plane.
@@ -90,14 +91,14 @@ impl NeighborList {
 
     /// Returns empty lists for a ball with these dual coefficients.
     pub fn new(gram: &Gram<'_>, frame: &Frame) -> Self {
-        let features = features(gram);
-        let (arch, d) = (gram.arch(), features.points().dimension());
+        let points = features(gram);
+        let (arch, d) = (gram.arch(), points.dimension());
         let mut column = vec![0.0; gram.len()];
         let mut weights = [vec![0.0; d], vec![0.0; d]];
         for k in 0..d {
-            features.points().column(k, &mut column);
+            points.column(k, &mut column);
             for (weights, c) in weights.iter_mut().zip([&frame.p, &frame.q]) {
-                weights[k] = features.factor() * dot::dot_compensated(arch, &column, c);
+                weights[k] = dot::dot_compensated(arch, &column, c);
             }
         }
         let lifts = [&frame.p, &frame.q].map(|c| gram.offset() * c.iter().sum::<f64>());
@@ -135,7 +136,7 @@ impl NeighborList {
         let new = Self::new(gram, frame);
         let (m, d) = (gram.len(), new.vector.len());
         ensure(self.lists.len() == new.lists.len(), || "one with other neighbor lists")?;
-        let points = features(gram).points();
+        let points = features(gram);
         let mut lists: Vec<List> = Vec::with_capacity(self.lists.len());
         for list in self.lists.into_iter().rev() {
             lists.push(list.restored(points, &new.inverse_lengths, lists.last())?);
@@ -163,11 +164,6 @@ impl NeighborList {
             point: new.point,
             ..self
         })
-    }
-
-    /// Returns whether the list is so long that checking all planes costs hardly more.
-    pub fn is_too_long(&self) -> bool {
-        self.aim > self.places.len() / SHARE
     }
 
     /// Returns whether no plane outside the list can come before this wall, and a shorter list would not be cheaper.
@@ -223,7 +219,7 @@ impl NeighborList {
             return (self.f[at], self.g[at]);
         }
         let [mut p, mut q] = self.lifts;
-        let point = features(gram).points().point(i);
+        let point = features(gram).point(i);
         for ((x, w_p), w_q) in point.zip(&self.weights[0]).zip(&self.weights[1]) {
             p += x * w_p;
             q += x * w_q;
@@ -245,9 +241,8 @@ impl NeighborList {
     pub fn kick(&mut self, gram: &Gram<'_>, plane: usize, jump: [f64; 2]) {
         let kept = self.place(plane).and_then(|at| self.rows.point(at));
         let point = kept.unwrap_or_else(|| {
-            let features = features(gram);
-            for (x, own) in self.point.iter_mut().zip(features.points().point(plane)) {
-                *x = features.factor() * own;
+            for (x, own) in self.point.iter_mut().zip(features(gram).point(plane)) {
+                *x = own;
             }
             &self.point
         });
@@ -259,10 +254,9 @@ impl NeighborList {
 
     /// Returns `<φ_i, φ_j>` of two different planes.
     pub fn inner(gram: &Gram<'_>, i: usize, j: usize) -> f64 {
-        let features = features(gram);
-        let points = features.points();
+        let points = features(gram);
         let inner: f64 = points.point(i).zip(points.point(j)).map(|(x, y)| x * y).sum();
-        features.factor() * inner + gram.offset()
+        inner + gram.offset()
     }
 
     /// Runs [`pass::advance`] on the listed planes.
@@ -298,11 +292,9 @@ impl NeighborList {
                 }
                 let (points, vector, n) = (&self.lists[0].points, &mut self.vector, self.f.len());
                 let kept = self.rows.get(at, |kept| {
-                    let factor = features(gram).factor();
                     let (row, point) = kept.split_at_mut(n);
                     for ((x, own), kept) in vector.iter_mut().zip(points.point(at)).zip(point) {
-                        *kept = factor * own;
-                        x[0] = *kept;
+                        (*kept, x[0]) = (own, own);
                     }
                     points.products(arch, vector, row);
                 });
@@ -310,13 +302,12 @@ impl NeighborList {
                 pass::advance(arch, &mut self.f, &mut self.g, rotation, &kick, lift)
             }
             _ => {
-                let features = features(gram);
                 self.vector.fill([0.0]);
                 for &(plane, scale) in kicks {
-                    let point = features.points().point(plane);
+                    let point = features(gram).point(plane);
                     for ((x, own), sum) in self.point.iter_mut().zip(point).zip(&mut self.vector) {
                         *x = own;
-                        sum[0] += features.factor() * scale * own;
+                        sum[0] += scale * own;
                     }
                     for list in &mut self.lists {
                         list.cap.along += scale * list.height(gram, frame, plane, &self.point);
@@ -359,7 +350,7 @@ impl NeighborList {
         let (list, longer) = (&mut shorter[level], longer.first());
         let (points, inverse_lengths) = match longer {
             Some(longer) => (&longer.points, &longer.inverse_lengths),
-            None => (features(gram).points(), &self.inverse_lengths),
+            None => (features(gram), &self.inverse_lengths),
         };
         let plane = |place: usize| longer.map_or(place, |longer| longer.planes[place]);
         let n = points.len();
@@ -527,7 +518,7 @@ impl NeighborList {
         let mut products = vec![0.0; 2 * m];
         let weights: Vec<[f64; 2]> =
             self.weights[0].iter().zip(&self.weights[1]).map(|(&p, &q)| [p, q]).collect();
-        features(gram).points().products(gram.arch(), &weights, &mut products);
+        features(gram).products(gram.arch(), &weights, &mut products);
         for i in 0..m {
             let own = (products[i] + self.lifts[0], products[m + i] + self.lifts[1]);
             let (own_f, own_g) = Self::unfold(gram, frame, i, own);
@@ -541,6 +532,6 @@ impl NeighborList {
 }
 
 /// Returns the features of the examples, without which a ball has no neighbor list.
-fn features<'a>(gram: &'a Gram<'_>) -> Features<'a> {
+fn features<'a>(gram: &'a Gram<'_>) -> &'a Panels {
     gram.features().expect("a neighbor list needs explicit features")
 }

@@ -1,10 +1,9 @@
 //! Cache for planes that are hit repeatedly.
 
-/// Largest number of cached values: 2 MB.
-const KEPT: usize = 1 << 18;
+/// Largest number of cached values: 8 MB.
+pub const KEPT: usize = 1 << 20;
 
-/// For planes of the shortest list: the kernel values with all planes of that list, then the features times the factor of
-/// the kernel. Computed when a plane is first hit.
+/// For planes of the shortest list: the inner products with all planes of that list, then the features. Computed when a plane is first hit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rows {
     values: Vec<f64>,
@@ -43,7 +42,7 @@ impl Rows {
         &self.values[self.begins[at]..][..self.width]
     }
 
-    /// Returns the scaled features of the plane at place `at`, if cached.
+    /// Returns the features of the plane at place `at`, if cached.
     #[inline]
     pub fn point(&self, at: usize) -> Option<&[f64]> {
         let begin = self.begins[at];

@@ -32,8 +32,8 @@ PROGRAM = """
     def space():
         return VersionSpace(K, y, softness=0.1)
 
-    def of_features(X, kernel, **settings):
-        return VersionSpace.from_features(X, np.where(X[:, 0] > 0, 1, -1), kernel, **settings)
+    def of_features(X, **settings):
+        return VersionSpace.from_features(X, np.where(X[:, 0] > 0, 1, -1), **settings)
 
     fly = dict(length=20.0, random_state=0)
     pair, chord = SampleOptions(refresh="pair"), SampleOptions(dynamics="chord")
@@ -44,10 +44,10 @@ PROGRAM = """
         "pair": lambda: space().sample(options=pair, **fly),
         "full": lambda: space().sample(n_jobs=4, options=full, **fly),
         "chord": lambda: VersionSpace(K, y).sample(options=chord, **fly),
-        "near": lambda: of_features(many, "linear", offset=1.0, cache_size=2).sample(
+        "near": lambda: of_features(many, offset=1.0).sample(
             length=0.01, n_jobs=2, n_draws=10, random_state=0
         ),
-        "rows": lambda: of_features(X, kernels.RBF(2.0), softness=0.1, cache_size=1).sample(
+        "features": lambda: of_features(X, softness=0.1).sample(
             n_jobs=2, length=5.0, random_state=0
         ),
         "bridge": lambda: space().evidence(**roughly),
@@ -99,7 +99,7 @@ CALLS = (
     ("full", 600),
     ("chord", 250),
     ("near", 600),
-    ("rows", 400),
+    ("features", 400),
     ("bridge", 400),
     ("integration", 400),
     ("onion", 400),

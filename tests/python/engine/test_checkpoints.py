@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from bayespoint import SampleOptions, VersionSpace, kernels
+from bayespoint import SampleOptions, VersionSpace
 from bayespoint.base import io
 from bayespoint.engine import continuation
 from continuation_helpers import SEED, every_kind, same, space
@@ -162,20 +162,22 @@ def nudged():
     return gram
 
 
-def test_files_of_inputs_and_kernels(tmp_path):
+def test_files_of_features(tmp_path):
     x = np.random.default_rng(SEED).standard_normal((50, 3))
     y = np.where(x[:, 0] > 0, 1, -1)
 
-    def run(x, kernel):
-        one = VersionSpace.from_features(x, y, kernel, softness=0.1)
+    def run(x):
+        one = VersionSpace.from_features(x, y, softness=0.1)
         return one.sample(
             length=5.0, random_state=SEED, options=SampleOptions(checkpoint=tmp_path / "file")
         )
 
-    same(run(x, kernels.RBF(2.0)), run(x, kernels.RBF(2.0)))
-    for other, kernel in [(x, kernels.RBF(2.1)), (x + 0.0001, kernels.RBF(2.0))]:
-        with pytest.raises(ValueError, match="the Gram matrix differs"):
-            run(other, kernel)
+    same(run(x), run(x))
+    with pytest.raises(ValueError, match="diagonal of the Gram matrix differs"):
+        run(x + 0.0001)
+    # Features of the same lengths.
+    with pytest.raises(ValueError, match="the Gram matrix differs"):
+        run(x * [1.0, -1.0, 1.0])
 
 
 def test_files_that_are_damaged_or_none(tmp_path):

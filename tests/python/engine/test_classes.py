@@ -14,7 +14,6 @@ from bayespoint.dynamics import Scattered
 from bayespoint.engine import evidence, sampling
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
-from bayespoint.kernels import RBF
 from helpers import seed
 
 
@@ -349,12 +348,12 @@ def test_the_margin_is_that_of_the_quadratic_program():
     assert space.max_margin().margin == pytest.approx(1 / math.sqrt(2 * solved.fun), rel=1e-4)
 
 
-def test_rows_on_demand():
+def test_features():
     rng = np.random.default_rng(seed(15))
     x = rng.standard_normal((60, 3))
     y = np.argmax(x @ rng.standard_normal((3, 3)), axis=1)
-    rows = VersionSpace.from_features(x, y, RBF(2.0), softness=0.2, offset=1.0)
-    whole = VersionSpace(RBF(2.0)(x), y, softness=0.2, offset=1.0)
+    rows = VersionSpace.from_features(x, y, softness=0.2, offset=1.0)
+    whole = VersionSpace(x @ x.T, y, softness=0.2, offset=1.0)
     one = rows.sample(tol=0.03, random_state=1)
     two = whole.sample(tol=0.03, random_state=1, options=SampleOptions(average="arc"))
     assert one.center.shape == (3, 60)

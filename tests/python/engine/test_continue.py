@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.utils import check_random_state
 
-from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
+from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace
 from continuation_helpers import RUNS, SEED, every_kind, same, space
 from helpers import sample
 
@@ -50,9 +50,9 @@ def test_bounces_add_up():
     same(whole, space().sample(options=SampleOptions(max_bounces=5000, continue_from=start)))
 
 
-def test_rows_on_demand_and_near_walls():
+def test_near_walls():
     x = np.random.default_rng(SEED).standard_normal((1200, 3))
-    one = VersionSpace.from_features(x, np.where(x[:, 0] > 0, 1, -1), "linear", offset=1.0)
+    one = VersionSpace.from_features(x, np.where(x[:, 0] > 0, 1, -1), offset=1.0)
     start = one.sample(length=0.5, random_state=SEED)
     steps = one.sample(length=0.9, options=SampleOptions(continue_from=start), n_jobs=2)
     same(
@@ -61,12 +61,10 @@ def test_rows_on_demand_and_near_walls():
     )
 
 
-@pytest.mark.parametrize(
-    ("kernel", "scale"), [("linear", 1.0), ("linear", 1e-6), (kernels.RBF(2.0), 1e-3)]
-)
-def test_fresh_directions_of_rows_on_demand(kernel, scale):
+@pytest.mark.parametrize("scale", [1.0, 1e-6])
+def test_fresh_directions_of_features(scale):
     x = np.random.default_rng(SEED).standard_normal((300, 3)) * [1.0, 1.0, scale]
-    one = VersionSpace.from_features(x, np.where(x[:, 0] > 0, 1, -1), kernel, offset=1.0)
+    one = VersionSpace.from_features(x, np.where(x[:, 0] > 0, 1, -1), offset=1.0)
     start = one.sample(length=5.0, random_state=SEED)
     # Without the directions in which they are thin, but for the first.
     assert start.refresh == "full"

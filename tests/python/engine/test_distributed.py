@@ -138,12 +138,11 @@ def test_runs_that_fly_by_walls_straight_are_not_divided(divided, caplog, monkey
     assert differences(sample(space, **settings), there) == []
 
 
-@pytest.mark.parametrize("kernel", ["linear", RBF(2.0)], ids=str)
-def test_divided_runs_with_rows_on_demand(kernel, divided, monkeypatch):
+def test_divided_runs_with_features(divided, monkeypatch):
     # Enough to mind near walls alone.
     inputs = np.random.default_rng(seed(0)).normal(size=(1200, 2))
     y = inputs[:, 0] + 0.2 * inputs[:, 1] > 0.1
-    space = VersionSpace.from_features(inputs, y, kernel, offset=1.0, cache_size=1.0)
+    space = VersionSpace.from_features(inputs, y, offset=1.0)
     there = space.sample(length=0.02, random_state=seed(0))
     monkeypatch.undo()
     assert differences(space.sample(length=0.02, random_state=seed(0)), there) == []

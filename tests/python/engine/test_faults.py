@@ -62,7 +62,7 @@ def hard():
 def linear():
     inputs = np.random.default_rng(SEED).standard_normal((5000, 5))
     labels = np.where(inputs[:, 0] > 0, 1, -1)
-    return VersionSpace.from_features(inputs, labels, "linear", offset=1.0)
+    return VersionSpace.from_features(inputs, labels, offset=1.0)
 
 
 def given(**settings):
@@ -93,7 +93,7 @@ CALLS = {
         options=SampleOptions(dynamics=Scattered("specular", "auto")), **FOR_EVER
     ),
     "sample, near walls": lambda: linear().sample(n_jobs=2, **FOR_EVER),
-    "sample, rows": lambda: VersionSpace.from_features(X, NOISY, RBF, softness=0.1).sample(
+    "sample, features": lambda: VersionSpace.from_features(X, NOISY, softness=0.1).sample(
         **FOR_EVER
     ),
     "bridge": lambda: soft().evidence(max_length=1e15, **LONG),

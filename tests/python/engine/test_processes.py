@@ -106,10 +106,10 @@ def test_threads_fit_at_once(n_jobs):
 
 
 def test_two_runs_on_one_version_space_at_once():
-    """Both borrow one matrix; with rows on demand each has its own cache."""
+    """Both borrow one matrix, or features."""
     for space in (
         VersionSpace(kernels.RBF(2.0)(X), Y, softness=0.1),
-        VersionSpace.from_features(X, Y, kernels.RBF(2.0), softness=0.1, cache_size=0.1),
+        VersionSpace.from_features(X, Y, softness=0.1),
     ):
         runs = [
             lambda space=space, seed=seed: space.sample(tol=0.1, random_state=seed, n_jobs=2).draws

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_moons
 from sklearn.model_selection import GridSearchCV
 
-from bayespoint import BayesPointClassifier, MaxMarginClassifier, VersionSpace
+from bayespoint import BayesPointClassifier, MaxMarginClassifier
 from bayespoint.kernels import (
     RBF,
     Constant,
@@ -109,8 +109,6 @@ def test_names_mean_kernels():
         assert MaxMarginClassifier(name).fit(X, Y).kernel_ == at_start(kernel, X)
         assert KernelPerceptron(name, softness=1.0).fit(X, Y).kernel_ == at_start(kernel, X)
     assert fitted(None, n_models=1).kernel_ == fitted(Scaled(Matern(nu=2.5))).kernel_
-    rows = VersionSpace.from_features(X, Y, "rbf", softness=0.1).gram
-    np.testing.assert_array_equal(rows[:3, :], at_start(RBF(), X)(X[:3], X))
 
 
 def test_a_grid_over_a_length_scale_has_an_effect():
