@@ -167,7 +167,7 @@ def correlation_length(
 
     Notes
     -----
-    Ruján and Marchand (2000, Section 18.4.2) define the correlation length as the average
+    Ruján and Marchand (2000, Section 18.5.1) define the correlation length as the average
     number of bounces after which two trajectories that were close in phase space meet
     different planes. Here the start of a pair is uniform on version space (outside the sphere). The
     direction of one ball is uniform, that of the other differs by `angle`. Both move along great
