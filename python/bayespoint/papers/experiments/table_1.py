@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -170,9 +171,8 @@ def averaged_perceptron(K: Floats, y: Floats, perceptrons: int, seed: int) -> tu
 
 def _angle(K: Floats, a: Floats, b: Floats) -> float:
     """Return the angle between two weight vectors, in radians."""
-    a, b = (one / np.sqrt(one @ K @ one) for one in (a, b))
-    apart = a - b
-    return float(2 * np.arcsin(min(1.0, np.sqrt(max(0.0, apart @ K @ apart)) / 2)))
+    apart = a / np.sqrt(a @ K @ a) - b / np.sqrt(b @ K @ b)
+    return 2 * math.asin(min(1.0, math.sqrt(max(0.0, float(apart @ K @ apart))) / 2))
 
 
 def _report(rows: list[Row], settings: Settings) -> Report:

@@ -174,7 +174,11 @@ def _version_spaces(rows: list[Row], settings: Settings) -> Report:
              f"{100 * (row['ball'] - row['bpm']):+.1f}", f"{row['elongation']:.1f}",
              f"{row['angle_ball']:.3f}"]
         )  # fmt: skip
-    parts = dict(zip(QUARTERS, np.array_split(_by_elongation(rows), len(QUARTERS)), strict=True))
+    ordered = _by_elongation(rows)
+    parts = {
+        title: [ordered[k] for k in places]
+        for title, places in zip(QUARTERS, _quarters(len(rows)), strict=True)
+    }
     gains = {}
     for title, part in {**parts, "all": rows}.items():
         svm, ball, bpm = (100 * column(part, name) for name in ("svm", "ball", "bpm"))
@@ -241,6 +245,11 @@ def _version_spaces(rows: list[Row], settings: Settings) -> Report:
     return Report([table], claims, remarks)
 
 
+def _quarters(n: int) -> Any:
+    """Return the places of n ordered things, in four parts."""
+    return np.array_split(np.arange(n), len(QUARTERS))
+
+
 def _by_elongation(rows: list[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: float(row["elongation"]))
 
@@ -294,7 +303,7 @@ def _draw_version_spaces(rows: list[Row], settings: Settings, figure: Any) -> No
     ordered = _by_elongation(rows)
     elongation, angle = (column(ordered, name) for name in ("elongation", "angle_ball"))
     right.loglog(elongation, angle, ".", color="0.6", markersize=4, label="a toy")
-    for k, part in enumerate(np.array_split(np.arange(len(rows)), len(QUARTERS))):
+    for k, part in enumerate(_quarters(len(rows))):
         middle_half = np.quantile(angle[part], [0.25, 0.5, 0.75])
         right.errorbar(
             np.median(elongation[part]), middle_half[1],
