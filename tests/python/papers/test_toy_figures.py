@@ -195,6 +195,7 @@ def made_up_table(shift):
             rows.append(
                 {"data": name, "split": split, "svm": ours / 100, "bpm": center / 100,
                  "perceptrons": center / 100, "other_svm": ours / 100, "other_chord": ours / 100,
+                 "other_angle": 0.05,
                  "angle_svm": 0.3, "angle_perceptrons": 0.1, "separating": 1.0,
                  "training_errors": 0, "center_error": 0.01}
                 | dict.fromkeys(table_1._CHORDS, center / 100)
