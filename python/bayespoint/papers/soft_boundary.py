@@ -363,13 +363,17 @@ def plot_parameter_space(spaces: Any, *, axes: Any = None) -> Any:
     )
     for ax, (softness, space) in zip(axes, spaces.items(), strict=True):
         scaled = space.lengths / space.lengths[0]
-        mesh = ball * scaled[:, None, None]
+        shown = ball[:, :, : _MESH // 4 + 1] if scaled[2] < 1e-3 else ball  # flat: one side is all
+        mesh = shown * scaled[:, None, None]
         ax.plot_surface(*mesh, color=SHADES[0], alpha=0.55, linewidth=0, rasterized=True)
         for axis, length in zip(np.eye(3), scaled, strict=True):
             ax.plot(*np.outer(axis * length, [-1, 1]), color=COLORS[1], linewidth=1.8)
         ax.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1), title=f"λ = {softness:g}")
         ax.set_box_aspect((1, 1, 1))
         ax.set(xticks=[], yticks=[], zticks=[])
+        ax.set_xlabel("first axis", labelpad=-12)
+        ax.set_ylabel("second axis", labelpad=-12)
+        ax.set_zlabel("third axis", labelpad=-12)
     return axes
 
 

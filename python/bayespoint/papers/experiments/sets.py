@@ -59,21 +59,24 @@ SETS = {
     "diabetes": DataSet(lambda: datasets.load_diabetes(return_X_y=True), 5.0, 461, True),
     "waveform": DataSet(_waveform, 20.0, 400, False),
     "banana": DataSet(lambda: datasets.load_banana(return_X_y=True), 0.5, 400, False),
-    "sonar": DataSet(lambda: datasets.load_sonar(return_X_y=True), 1.0, 125, True),
+    "sonar": DataSet(lambda: datasets.load_sonar(return_X_y=True), 1.0, 125, False),
     "ionosphere": DataSet(lambda: datasets.load_ionosphere(return_X_y=True), 1.5, 211, False),
 }
 
 
 def split(
-    name: str, seed: int, n_train: int | None = None
+    name: str, seed: int, n_train: int | None = None, *, standardized: bool | None = None
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return training inputs, test inputs, training labels and test labels of a random split."""
+    """Return training inputs, test inputs, training labels and test labels of a random split.
+
+    Number of examples and standardization are those of `SETS`, if not given.
+    """
     used = SETS[name]
     X, y = used.load()
     order = np.random.default_rng(seed).permutation(len(y))
     train, test = np.split(order, [n_train or used.n_train])
     X_train, X_test = X[train], X[test]
-    if used.standardized:
+    if used.standardized if standardized is None else standardized:
         X_train, X_test = standardize(X_train, X_test)
     return X_train, X_test, y[train], y[test]
 
