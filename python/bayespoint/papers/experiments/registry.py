@@ -6,6 +6,7 @@ from bayespoint.papers.experiments import (
     bound_figures,
     convergence,
     learning,
+    margin_bounds,
     polygons,
     risk,
     soft,
@@ -28,6 +29,7 @@ _MODULES = (
     sonar,
     wisconsin,
     sparsity,
+    margin_bounds,
     convergence,
 )
 
