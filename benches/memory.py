@@ -35,8 +35,7 @@ VersionSpace(gram, y, softness=0.1).sample(random_state=0, options=options)
 
 FIT = """
 model = BayesPointClassifier(
-    approximation=None,
-    kernels.RBF(2.0), softness=0.1, tol=0.5, random_state=0
+    kernels.RBF(2.0), approximation=None, softness=0.1, tol=0.5, random_state=0
 )
 model.fit(X, y)
 """

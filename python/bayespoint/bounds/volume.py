@@ -44,8 +44,9 @@ def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
     -----
     Herbrich et al. (1999), Theorem 2, Eq. 15, by McAllester [1]_. The bound holds for all
     measurable parts of version space at once. The risk is that of one weight vector drawn at random
-    (Gibbs classifier). The prior is uniform on the sphere of feature space. Vacuous for volumes
-    below about :math:`e^{-m}`.
+    (Gibbs classifier). The prior is uniform on the sphere of feature space; for another prior,
+    fixed before the examples, `log_volume` is ln of the part's probability under it. Vacuous for
+    volumes below about :math:`e^{-m}`.
 
     References
     ----------
@@ -54,7 +55,9 @@ def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
 
     Examples
     --------
-    The volume :math:`100 \cdot 2^{-100}` at 100 examples, as in the paper:
+    The volume :math:`100 \cdot 2^{-100}` at 100 examples, for which the paper's text has "less
+    than 70 %". This expression without its term :math:`2\ln m` is 0.687, and may be behind that;
+    with it, as printed in Eq. 15, it is larger:
 
     >>> print(f"{volume_gibbs(100, np.log(100) - 100 * np.log(2)):.3f}")
     0.779
@@ -90,8 +93,8 @@ def volume_bayes(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
 
     Examples
     --------
-    For the volume :math:`100 \cdot 2^{-100}` the paper's text quotes `volume_gibbs`; this bound is
-    vacuous:
+    For the volume :math:`100 \cdot 2^{-100}` at 100 examples, where the paper's text has "less than
+    70 %" (see `volume_gibbs`), this bound is vacuous:
 
     >>> print(f"{volume_bayes(100, np.log(100) - 100 * np.log(2)):.3f}")
     1.558

@@ -59,7 +59,9 @@ class Chord:
 
     weight_tol: float | None = None
     """TOL of the algorithm, in (0, 1): the run ends when the next flight cannot have a larger share
-    of the center of a trajectory."""
+    of the center of a trajectory. The limit is computed with the smallest cosine between the center
+    and a midpoint so far, where the print of Algorithm 1 has the largest, p_max: the share falls
+    as the cosine grows, so only the smallest gives an upper limit."""
 
     def __post_init__(self) -> None:
         tol = self.weight_tol

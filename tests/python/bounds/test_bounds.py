@@ -72,6 +72,8 @@ def test_volume_bound_that_is_trivial():
     assert math.exp(log_volume) == pytest.approx(7.8e-29, rel=0.02)
     assert round(bounds.volume_bayes(100, log_volume), 3) == 1.558
     assert round(bounds.volume_gibbs(100, log_volume), 3) == 0.779
+    # The paper's "less than 70 %" is Eq. 15 without its term 2 ln m.
+    assert round(bounds.volume_gibbs(100, log_volume) - 2 * math.log(100) / 100, 3) == 0.687
 
 
 def test_luckiness_by_hand():

@@ -22,6 +22,11 @@ def drawn(name):
                 styles[line.get_linestyle()].append(line.get_data())
         assert ax.get_ylabel() == "bound on the risk"
         assert 1.0 in [line.get_ydata()[0] for line in ax.get_lines() if len(line.get_ydata()) == 2]
+        # Every line is in the legend, by its color or by its style.
+        shown = ax.get_legend().get_lines()
+        for line in ax.get_lines():
+            assert line.get_linestyle() in [one.get_linestyle() for one in shown]
+            assert line.get_color() in [one.get_color() for one in shown]
         found.append(styles)
     return found
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 from bayespoint import BayesPointClassifier, MaxMarginClassifier, VersionSpace, bounds
 from bayespoint.datasets import make_teacher
@@ -23,6 +23,7 @@ from bayespoint.papers.experiments.framework import (
     select,
 )
 from bayespoint.papers.perceptron import KernelPerceptron
+from bayespoint.plotting.style import below, label_decades
 
 DIMENSION, DELTA = 10, 0.05
 SIZES = (50, 100, 200, 350, 500)
@@ -31,6 +32,10 @@ TOLERANCE = 0.3
 """Standard error of the log volumes at which to stop; most runs end far below it."""
 N_TEST = 20_000
 LEVEL = 0.01
+
+CONCENTRATION = 20.0
+GUESSES = {"right": 30.0, "irrelevant": 90.0, "wrong": 180.0}
+"""Angle of the center of a biased prior to the teacher, in degrees."""
 
 CLASSIFIERS = {
     "center": "Bayes point",
@@ -96,12 +101,40 @@ def _measure(unit: Row, settings: Settings) -> Row:
             who = rule if rule in machines else row.of
             found[f"{who}/{row.name}/{row.region}"] = row.value  # NaN if it is not given
             volumes[rule, row.region] = row.quantities
+        if rule == "perceptron":
+            found["kappa"] = table.find("margin").quantities["kappa"]
     for rule in ("bayes_point", "max_margin"):
         known = volumes[rule, "symmetric part"]
         found[f"ln R, {rule}"] = known["log_volume"]
         found[f"error, {rule}"] = known["log_volume_error"]
     found["ln V"] = volumes["bayes_point", "version space"]["log_volume"]
-    return {**found, **_largest_ball(X, y, rng)}
+    return {**found, **_largest_ball(X, y, rng), **_biased(draws, teacher, found["ln V"], m, rng)}
+
+
+def _biased(draws: Any, teacher: Any, log_volume: float, m: int, rng: np.random.Generator) -> Row:
+    """Return bound and true risk of one draw for each biased prior.
+
+    The prior has the density c exp(κ cos θ) at the angle θ from a guess of the teacher (von Mises
+    and Fisher). The posterior is the prior within version space, and its relative entropy to the
+    prior is minus ln of the prior probability of version space: the volume times the mean density.
+    """
+    draws = draws / np.linalg.norm(draws, axis=1, keepdims=True)
+    risks = np.array([_risk(draw, teacher) for draw in draws])
+    teacher = teacher / np.linalg.norm(teacher)
+    across = rng.standard_normal(DIMENSION)
+    across -= (across @ teacher) * teacher
+    across /= np.linalg.norm(across)
+    found: Row = {}
+    for name, degrees in GUESSES.items():
+        angle = np.radians(degrees)
+        density = CONCENTRATION * (draws @ (np.cos(angle) * teacher + np.sin(angle) * across))
+        normalizer = np.log(special.hyp0f1(DIMENSION / 2, CONCENTRATION**2 / 4))
+        log_mean = special.logsumexp(density) - np.log(len(density)) - normalizer
+        kl = max(-(log_volume + float(log_mean)), 0.0)
+        found[f"kl, {name} prior"] = kl
+        found[f"bound, {name} prior"] = float(bounds.pac_bayes_kl(m, kl, DELTA))
+        found[f"risk, {name} prior"] = float(special.softmax(density) @ risks)
+    return found
 
 
 def _largest_ball(X: Any, y: Any, rng: np.random.Generator) -> Row:
@@ -169,7 +202,10 @@ def _validity(rows: list[Row], settings: Settings) -> Report:
             for m, mean in means.items():
                 if mean < least.get((who, m), (np.inf, ""))[0]:
                     least[who, m] = (mean, _named(key))
-            cells = [f"{mean:.3g}" for mean in means.values()]
+            cells = [
+                f"{mean:.3g}" if np.isfinite(mean) else _no_value(select(rows, m=m))
+                for m, mean in means.items()
+            ]
             lines.append(["", _named(key), *cells, f"{failures} of {n}", _limit(failures, n)])
     wrong = int((column(rows, "risk one draw") > _volume_ignored(rows)).sum())
     cells = [f"{_volume_ignored(select(rows, m=m)).mean():.3g}" for m in _sizes(settings)]
@@ -212,9 +248,22 @@ def _validity(rows: list[Row], settings: Settings) -> Report:
         "thin for double precision, the bounds by this part are not given. The limit of the share "
         "is by Clopper and Pearson. One draw and the vote are those of the draws of the billiard. "
         f"The risk of the vote is estimated with {N_TEST} new points; all other risks are exact, "
-        "from the angle to the teacher."
+        "from the angle to the teacher.",
+        "The bound by the mistakes that the largest margin allows (Theorem 4 of the third paper) "
+        "needs κ* = ⌈(R/γ)²⌉ < m. Where it has no value the table has the median of κ*, for the "
+        f"feature vectors as they are (smallest κ*/m: {_least_kappa(rows):.1f}). "
+        "[From Margin to Sparsity](margin-to-sparsity.md) shows it at work.",
     ]
     return Report([table, best], claims, remarks)
+
+
+def _least_kappa(rows: list[Row]) -> float:
+    return float((column(rows, "kappa") / column(rows, "m")).min())
+
+
+def _no_value(rows: list[Row]) -> str:
+    """Return what stands for Theorem 4 where there are as many mistakes allowed as examples."""
+    return f"none, κ* = {np.median(column(rows, 'kappa')):,.0f}"
 
 
 def _order(rows: list[Row], settings: Settings) -> list[Claim]:
@@ -331,6 +380,83 @@ def _gain(rows: list[Row], rival: str) -> tuple[Any, Any]:
     return gain, np.hypot(column(rows, "error, bayes_point"), column(rows, f"error, {rival}"))
 
 
+PRIORS = ("uniform", *GUESSES)
+
+
+def _of_prior(rows: list[Row], name: str) -> tuple[Any, Any]:
+    """Return bound and true risk of one draw under a prior."""
+    if name == "uniform":
+        region = "one draw/pac_bayes_kl/version space"
+        return column(rows, region), column(rows, "risk one draw")
+    return column(rows, f"bound, {name} prior"), column(rows, f"risk, {name} prior")
+
+
+def _priors(rows: list[Row], settings: Settings) -> Report:
+    lines = []
+    for m in _sizes(settings):
+        chosen = [_of_prior(select(rows, m=m), name) for name in PRIORS]
+        lines.append(
+            [f"{m}", *(plus_minus(*mean_and_error(bound), 3) for bound, _ in chosen),
+             *(f"{risk.mean():.4f}" for _, risk in chosen)]
+        )  # fmt: skip
+    table = Table(
+        f"Bound on one draw by relative entropy and true risk, {settings.splits} problems of each "
+        f"size, δ = {DELTA}",
+        ["m", *(f"bound, {name}" for name in PRIORS), *(f"risk, {name}" for name in PRIORS)],
+        lines,
+    )
+    uniform, _ = _of_prior(rows, "uniform")
+    changes = {name: _of_prior(rows, name)[0] - uniform for name in GUESSES}
+    smaller = int((changes["right"] < 0).sum())
+    larger = int((changes["wrong"] > 0).sum())
+    failures = {
+        name: int((risk > bound).sum())
+        for name, (bound, risk) in ((name, _of_prior(rows, name)) for name in PRIORS)
+    }
+    claims = [
+        Claim(
+            f"a prior biased towards the teacher improves the bound (in {smaller} of {len(rows)} "
+            f"problems, by {-changes['right'].mean():.3f} in the mean)",
+            smaller == len(rows),
+        ),
+        Claim(
+            "if the prior is wrong, the bound reports it: it is larger than with the uniform prior "
+            f"(in {larger} of {len(rows)}, by {changes['wrong'].mean():.3f} in the mean)",
+            larger == len(rows),
+        ),
+        Claim(
+            "no prior makes the bound fail in more problems than δ allows (failures: "
+            f"{', '.join(f'{name} {count}' for name, count in failures.items())})",
+            all(_allowed(count, len(rows), len(PRIORS)) for count in failures.values()),
+        ),
+    ]
+    remarks = [
+        "The posterior is the prior, restricted to version space; one draw is a classifier drawn "
+        "from it. Its relative entropy to the prior is computed from the volume of version space "
+        "and the draws of the billiard, and `bounds.pac_bayes_kl` takes it. `risk_bounds` itself "
+        "has the uniform prior only. `VersionSpace.reweight` gives the center under another prior."
+    ]
+    return Report([table], claims, remarks)
+
+
+def _draw_priors(rows: list[Row], settings: Settings, figure: Any) -> None:
+    axes = figure.subplots(1, 2)
+    sizes = _sizes(settings)
+    for name, color, marker in zip(PRIORS, COLORS, "os^D", strict=False):
+        for ax, which in zip(axes, (0, 1), strict=True):
+            values = [mean_and_error(_of_prior(select(rows, m=m), name)[which]) for m in sizes]
+            ax.errorbar(
+                sizes, *np.transpose(values), color=color, marker=marker, markersize=4,
+                label=f"{name} prior",
+            )  # fmt: skip
+    for ax, label in zip(axes, ("bound on one draw", "true risk of one draw"), strict=True):
+        ax.set(xscale="log", yscale="log", xlabel="m, examples", ylabel=f"{label} (± s.e.)")
+        ax.set_xticks(sizes, [str(m) for m in sizes], minor=False)
+        ax.set_xticks([], minor=True)
+        below(ax, ncols=2)
+        label_decades(ax)
+
+
 def _draw_validity(rows: list[Row], settings: Settings, figure: Any) -> None:
     axes = figure.subplots(1, 3, sharey=True)
     sizes = _sizes(settings)
@@ -412,5 +538,24 @@ EXPERIMENTS = (
         splits=100,
         quick_splits=12,
         rows="risk",
+    ),
+    Experiment(
+        name="biased-prior",
+        title="Section 4.1: the bound with a biased prior",
+        paper="bayesian-learning",
+        about=_SETUP + "The paper says that the bound can be improved by adjusting the prior "
+        "before the data arrive, and that the bound will report an incorrect prior; it shows no "
+        "example. Here the prior has the density exp(κ cos θ), up to a "
+        f"constant, with κ = {CONCENTRATION:g} and the angle θ from a guess. The guess is "
+        f"{GUESSES['right']:g}° off the teacher (right), {GUESSES['irrelevant']:g}° (irrelevant), "
+        "or its opposite (wrong). The problems are those of the section on true risks.",
+        units=_units,
+        measure=_measure,
+        report=_priors,
+        draw=_draw_priors,
+        splits=100,
+        quick_splits=12,
+        rows="risk",
+        size=(9.6, 4.8),
     ),
 )

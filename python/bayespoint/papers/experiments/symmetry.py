@@ -1,0 +1,231 @@
+"""Section 4.3 and Lemma 4 of Herbrich, Graepel and Campbell, exactly, in three dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+from bayespoint import VersionSpace
+from bayespoint.base.validation import Floats
+from bayespoint.papers.experiments.framework import (
+    Claim,
+    Experiment,
+    Report,
+    Row,
+    Settings,
+    Table,
+    column,
+    mean_and_error,
+    plus_minus,
+)
+from bayespoint.papers.experiments.toy import TRAINING, corners, cube
+from bayespoint.plotting import sphere
+from bayespoint.plotting.style import below
+
+POINTS = {
+    "best": "maximiser of vol R(w)",
+    "cm": "center of mass",
+    "ball": "center of the largest ball",
+    "svm": "SVM",
+}
+DIRECTIONS = 12
+"""Great circles through a point, at equal angles, whose halves are compared."""
+FLAT = 1e-9
+"""Difference of two areas, as a share of them, that counts as none."""
+
+
+def area(places: Floats) -> float:
+    """Return the area of a convex spherical polygon from its corners (n, 3), in order.
+
+    It is the sum of the triangles with the first corner, each by the formula of Van Oosterom and
+    Strackee (1983).
+    """
+    first, second, third = places[0], places[1:-1], places[2:]
+    volume = np.cross(second, third) @ first
+    base = 1 + second @ first + third @ first + (second * third).sum(axis=1)
+    return float(np.abs(2 * np.arctan2(volume, base).sum()))
+
+
+def symmetric_part(normals: Floats, w: Floats) -> Floats:
+    """Return the normals (2 m, 3) of the part R(w) of version space that is symmetric about w.
+
+    The given normals (m, 3) point into version space, and w is one of its points, of length 1.
+    """
+    mirrored = 2 * np.outer(normals @ w, w) - normals
+    return np.vstack([normals, mirrored])
+
+
+def maximiser(normals: Floats, start: Floats) -> Floats:
+    """Return the point of version space with the largest symmetric part, from a start inside."""
+    tangents = np.stack(sphere.chart(start))
+
+    def loss(place: Floats) -> float:
+        w = _unit(start + place @ tangents)
+        inside = (normals @ w > 0).all()
+        return -np.sqrt(area(sphere.corners_of(symmetric_part(normals, w), w))) if inside else 0.0
+
+    size = 0.3 * _room(normals, start)
+    simplex = size * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    found = optimize.minimize(
+        loss, np.zeros(2), method="Nelder-Mead",
+        options={"initial_simplex": simplex, "xatol": 1e-7 * size, "fatol": 1e-12},
+    )  # fmt: skip
+    return _unit(start + found.x @ tangents)
+
+
+def imbalance(normals: Floats, w: Floats) -> float:
+    """Return the largest difference of the halves that a great circle through w makes.
+
+    As a share of the area of the polygon with these normals; over `DIRECTIONS` great circles.
+    """
+    whole = area(sphere.corners_of(normals, w))
+    first, second = sphere.chart(w)
+    worst = 0.0
+    for angle in np.pi * np.arange(DIRECTIONS) / DIRECTIONS:
+        cut = np.cos(angle) * first + np.sin(angle) * second
+        near = _unit(w + 0.3 * _room(normals, w) * cut)
+        half = area(sphere.corners_of(np.vstack([normals, cut]), near))
+        worst = max(worst, abs(2 * half / whole - 1))
+    return worst
+
+
+def _room(normals: Floats, w: Floats) -> float:
+    """Return the distance of a point from the nearest wall."""
+    return float((normals @ w / np.linalg.norm(normals, axis=1)).min())
+
+
+def _unit(w: Floats) -> Floats:
+    return np.asarray(w / np.linalg.norm(w))
+
+
+def _widest(X: Floats, y: Floats) -> Floats:
+    """Return the weight vector with the largest margin."""
+    return _unit(VersionSpace(X @ X.T, y).max_margin().dual_coef @ X)
+
+
+def _toys(settings: Settings) -> list[Row]:
+    return [{"toy": toy} for toy in range(settings.splits)]
+
+
+def _measure(unit: Row, settings: Settings) -> Row:
+    X, y, X_test, y_test = cube(settings.seed_of(unit["toy"]))
+    normals = y[:, None] * X
+    scaled = normals / np.linalg.norm(normals, axis=1, keepdims=True)
+    places = corners(X, y)
+    points = {
+        "cm": sphere.center_of_mass(places),
+        "ball": _widest(scaled * y[:, None], y),
+        "svm": _widest(X, y),
+    }
+    points["best"] = maximiser(normals, points["cm"])
+    found: Row = {"corners": len(places), "area": area(places)}
+    for name, w in points.items():
+        part = symmetric_part(normals, w)
+        found[f"share {name}"] = area(sphere.corners_of(part, w)) / found["area"]
+        found[f"error {name}"] = float(np.mean((X_test @ w > 0) != (y_test > 0)))
+        found[f"halves {name}"] = imbalance(part, w)
+        found[f"whole {name}"] = imbalance(normals, w)
+    return found
+
+
+def _report(rows: list[Row], settings: Settings) -> Report:
+    best = column(rows, "share best")
+    lines = []
+    for name, title in POINTS.items():
+        lost = np.log(best / column(rows, f"share {name}"))
+        lines.append(
+            [title, plus_minus(*mean_and_error(column(rows, f"share {name}")), 3),
+             plus_minus(*mean_and_error(lost), 3),
+             plus_minus(*mean_and_error(100 * column(rows, f"error {name}"))),
+             f"{column(rows, f'halves {name}').max():.0e}",
+             plus_minus(*mean_and_error(column(rows, f"whole {name}")), 3)]
+        )  # fmt: skip
+    table = Table(
+        f"Points w of version space, {settings.splits} problems: the share of version space V in "
+        "R(w), what ln vol R(w) lacks to the maximum, the test error, and the largest difference "
+        f"of the halves of R(w) and of V that one of {DIRECTIONS} great circles through w makes",
+        ["w", "vol R(w) / vol V", "lacks, nats", "error, %", "halves of R(w)", "halves of V"],
+        lines,
+    )
+    lost = {name: np.log(best / column(rows, f"share {name}")) for name in POINTS}
+    more = int((lost["cm"] > FLAT).sum())
+    triangle = column(rows, "corners") == 3
+    apart = [
+        f"by {lost['cm'][kind].mean():.1g} nats in the mean in the {kind.sum()} {name}"
+        for kind, name in ((triangle, "triangles"), (~triangle, "others"))
+        if kind.any()
+    ]
+    halves = max(float(column(rows, f"halves {name}").max()) for name in POINTS)
+    whole = np.min([column(rows, f"whole {name}") for name in POINTS], axis=0)
+    gain, error = mean_and_error(100 * (column(rows, "error best") - column(rows, "error cm")))
+    claims = [
+        Claim(
+            "the center of mass does not maximise vol R(w) (another point has more in "
+            f"{more} of {len(rows)}: {', '.join(apart)})",
+            more == len(rows),
+        ),
+        Claim(
+            "it is nearer to the maximum than the center of the largest ball and the SVM, in the "
+            "mean of ln vol",
+            all(lost["cm"].mean() < lost[name].mean() for name in ("ball", "svm")),
+        ),
+        Claim(
+            "Lemma 4: a region that is symmetric about w is halved by every plane through w (the "
+            f"halves of R(w) differ by at most {halves:.0e} of it)",
+            halves < FLAT,
+        ),
+        Claim(
+            "Lemma 4, conversely: V, which is not symmetric, is not halved by every plane through "
+            f"one of these points (smallest difference: {whole.min():.4f} of it)",
+            bool((whole > FLAT).all()),
+        ),
+    ]
+    remarks = [
+        "All areas are exact. The maximiser is found numerically: the square root of the area is "
+        "nearly concave in w, by the theorem of Brunn and Minkowski. It has "
+        f"{plus_minus(gain, error)} percentage points more errors than the center of mass. In more "
+        "dimensions vol R(w) is known only as an estimate, and the package does not construct the "
+        "maximiser there."
+    ]
+    return Report([table], claims, remarks)
+
+
+def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
+    ax = figure.subplots()
+    best = column(rows, "share best")
+    for (name, title), color, marker in zip(
+        list(POINTS.items())[1:], ("#0072B2", "#009E73", "#D55E00"), "o^x", strict=True
+    ):
+        ax.plot(
+            best, column(rows, f"share {name}"), marker, color=color, markersize=4, label=title,
+            markerfacecolor="none",
+        )  # fmt: skip
+    ax.plot([0, 1], [0, 1], color="black", linewidth=0.8, linestyle="dotted", label="the maximum")
+    ax.set(xlabel="largest vol R(w) / vol V", ylabel="vol R(w) / vol V at the point",
+           xlim=(best.min() - 0.02, 1.0), ylim=(0, 1.0))  # fmt: skip
+    below(ax, ncols=2)
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="symmetric-maximum",
+        title="Section 4.3 and Lemma 4: the maximiser of vol R(w) in three dimensions",
+        paper="bayesian-learning",
+        about=(
+            "The paper leaves 'the true maximiser of vol(R(w))' to further investigations. In "
+            f"three dimensions it can be computed. Each problem has {TRAINING} training points, "
+            "uniform in a cube and labeled by a random plane, as in Figure 4; version space is a "
+            "spherical polygon. R(w) is its part that is symmetric about w. Lemma 4 says that a "
+            "region is symmetric about a point exactly if every plane through it halves the region."
+        ),
+        units=_toys,
+        measure=_measure,
+        report=_report,
+        draw=_draw,
+        splits=200,
+        quick_splits=10,
+        size=(6.4, 5.6),
+    ),
+)

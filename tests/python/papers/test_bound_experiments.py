@@ -1,0 +1,117 @@
+"""The parts of the experiments on bounds: priors, variants of the perceptron, two margin bounds."""
+
+import numpy as np
+import pytest
+
+from bayespoint import bounds
+from bayespoint.papers.experiments import Settings, margin_bounds, risk, selection, sparsity
+from bayespoint.papers.perceptron import KernelPerceptron
+from helpers import seed
+
+
+def separable(m=60, offset=0):
+    rng = np.random.default_rng(seed(offset))
+    X = rng.standard_normal((m + 40, 5))
+    y = np.where(X[:, 0] + 0.5 * X[:, 1] > 0, 1, -1)
+    K = X @ X[:m].T
+    return K[:m], K[m:], y[:m], y[m:]
+
+
+def test_vote_of_the_perceptron_by_a_plain_loop():
+    K, K_test, y, _ = separable()
+    c, survived, votes, right = np.zeros(len(y)), 0, np.zeros(len(K_test)), 0
+    while right < len(y):
+        for i in range(len(y)):
+            if y[i] * (K[i] @ c) <= 0:
+                votes += survived * np.sign(K_test @ c)
+                c[i] += y[i]
+                survived = right = 0
+            else:
+                survived, right = survived + 1, right + 1
+            if right == len(y):
+                break
+    votes += survived * np.sign(K_test @ c)
+    np.testing.assert_array_equal(sparsity._voted(K, K_test, y), votes)
+    model = KernelPerceptron("precomputed", fit_intercept=False).fit(K, y)
+    np.testing.assert_array_equal(model.dual_coef_[0], c)
+
+
+def test_random_orders():
+    K, K_test, y, y_test = separable(offset=1)
+    found = sparsity._permuted(K, K_test, y, y_test, Settings(1, quick=True), seed(2))
+    assert found["orders"] == found["orders_consistent"] == sparsity.QUICK_ORDERS
+    assert found["orders_least_support"] <= found["orders_most_support"]
+    assert found["orders_most_support"] <= found["orders_most_mistakes"]
+    assert 0 <= found["orders_disagree"] <= 1
+
+
+def test_disagreement_is_that_of_all_pairs():
+    K, K_test, y, y_test = separable(offset=3)
+    settings = Settings(1, quick=True)
+    found = sparsity._permuted(K, K_test, y, y_test, settings, seed(4))
+    rng = np.random.default_rng(seed(4))
+    seeds = [int(rng.integers(2**32)) for _ in range(sparsity.QUICK_ORDERS)]
+    signs = [
+        KernelPerceptron("precomputed", fit_intercept=False, order="random", random_state=one)
+        .fit(K, y)
+        .dual_coef_[0]
+        @ K_test.T
+        > 0
+        for one in seeds
+    ]
+    pairs = [(a != b).mean() for k, a in enumerate(signs) for b in signs[:k]]
+    assert found["orders_disagree"] == pytest.approx(np.mean(pairs))
+
+
+def test_relative_entropy_to_a_biased_prior():
+    rng = np.random.default_rng(seed(5))
+    teacher = np.eye(risk.DIMENSION)[0]
+    # Over the whole sphere the posterior is the prior; over a half of it around the teacher the
+    # relative entropy is minus ln of the prior probability of that half.
+    draws = rng.standard_normal((200_000, risk.DIMENSION))
+    half = draws * np.where(draws[:, :1] > 0, 1, -1)
+    whole = risk._biased(draws, teacher, 0.0, 100, rng)
+    some = risk._biased(half, teacher, -np.log(2), 100, rng)
+    shape = (risk.DIMENSION - 3) / 2
+    x = np.linspace(-1, 1, 200_001)
+    density = np.exp(risk.CONCENTRATION * (x - 1)) * (1 - x**2) ** shape
+    share = density[x > 0].sum() / density.sum()
+    assert whole["kl, right prior"] < 0.05
+    assert some["kl, wrong prior"] == pytest.approx(-np.log(1 - share), rel=0.05)
+    assert some["bound, wrong prior"] == bounds.pac_bayes_kl(100, some["kl, wrong prior"])
+    assert some["risk, wrong prior"] > some["risk, irrelevant prior"] > some["risk, right prior"]
+    # The mean angle to the teacher under the prior with its center opposite, within the half.
+    angle = np.arccos(x[x > 0]) / np.pi
+    weight = np.exp(-risk.CONCENTRATION * x[x > 0]) * (1 - x[x > 0] ** 2) ** shape
+    assert some["risk, wrong prior"] == pytest.approx(angle @ weight / weight.sum(), rel=0.02)
+
+
+def test_theorem_4_without_a_value_shows_the_mistakes_allowed():
+    rows = [{"kappa": 800, "m": 100}, {"kappa": 1200, "m": 100}, {"kappa": 90_000, "m": 100}]
+    assert risk._no_value(rows) == "none, κ* = 1,200"
+    assert risk._least_kappa(rows) == 8
+
+
+def test_examples_needed_for_a_bound():
+    for bound in (bounds.margin, bounds.pac_margin):
+        m = margin_bounds._needed(bound, 0.112)
+        assert bound(m, margin_bounds.KAPPA) <= 0.112 < bound(m - 1, margin_bounds.KAPPA)
+
+
+def test_limit_of_the_ratio_of_the_margin_bounds():
+    m = 10.0 ** np.array([50, 100, 200])
+    found = margin_bounds._ratio(m, margin_bounds.KAPPA) / np.log2(32 * m)
+    assert (np.diff(found) > 0).all()
+    assert found[-1] == pytest.approx(margin_bounds.LIMIT, rel=0.01)
+
+
+def test_candidate_with_the_smallest_bound():
+    bound = np.array([[0.3, np.nan, 0.2], [np.nan, 0.5, 0.6]])
+    np.testing.assert_array_equal(selection._smallest(bound), [2, 1])
+
+
+def test_candidates_are_distinct():
+    for quick in (False, True):
+        candidates = selection._candidates(Settings(1, quick=quick))
+        assert len(set(candidates)) == len(candidates)
+        assert (0.0, selection.SIGMA) in candidates
