@@ -102,14 +102,24 @@ def _report(rows: list[Row], settings: Settings) -> Report:
 
 def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
     ax = figure.add_subplot()
-    for k, (name, color) in enumerate((("svm", "#D55E00"), ("bpm", "#0072B2"))):
-        totals = _totals(rows, name)
-        ax.plot(np.full(len(totals), k), totals, "o", color=color, alpha=0.6)
-        ax.plot(k, PRINTED[name] * OUT * _folds(settings) / 670, "D", color="black",
-                markerfacecolor="none", label="paper" if k == 0 else None)  # fmt: skip
+    names = (("svm", "#D55E00", "o"), ("bpm", "#0072B2", "s"))
+    for k, (name, color, marker) in enumerate(names):
+        totals = np.sort(_totals(rows, name))
+        # Equal numbers side by side.
+        among = np.array([(totals[:i] == total).sum() for i, total in enumerate(totals)])
+        equal = np.array([(totals == total).sum() for total in totals])
+        ax.plot(k + 0.09 * (among - (equal - 1) / 2), totals, marker, color=color, markersize=7,
+                label="an order, maximal margin" if k == 0 else "an order, billiard")  # fmt: skip
+        mean, error = mean_and_error(totals)
+        ax.errorbar(k - 0.38, mean, error, fmt="_", color="black", capsize=4, markersize=12,
+                    label="mean ± standard error" if k == 0 else None)  # fmt: skip
+        ax.plot(k + 0.38, PRINTED[name] * OUT * _folds(settings) / 670, "D", color="black",
+                markerfacecolor="none", markersize=8, label="paper" if k == 0 else None)  # fmt: skip
     ax.set_xticks([0, 1], ["maximal margin", "billiard"])
-    ax.set(xlim=(-0.6, 1.6), ylabel=f"errors of {OUT * _folds(settings)}, each order")
-    ax.legend(frameon=False)
+    low, high = ax.get_ylim()
+    ax.set_yticks(range(int(np.floor(low)), int(np.ceil(high)) + 1))
+    ax.set(xlim=(-0.6, 1.6), ylabel=f"errors of {OUT * _folds(settings)} tests")
+    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
 
 
 EXPERIMENTS = (
@@ -127,6 +137,6 @@ EXPERIMENTS = (
         draw=_draw,
         splits=6,
         quick_splits=2,
-        size=(6.4, 4.4),
+        size=(8.0, 4.4),
     ),
 )
