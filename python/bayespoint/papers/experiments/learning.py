@@ -253,8 +253,8 @@ def _draw_margin(rows: list[Row], settings: Settings, figure: Any) -> None:
 
 _SETUP = (
     f"m = αD Gaussian examples in D = {DIMENSION} dimensions are labeled by a random teacher. The "
-    "error of generalization is the angle to the teacher over π. The paper has 10 runs. Bars in the "
-    "picture are the standard deviation of a single run; standard errors are in the tables."
+    "error of generalization is the angle to the teacher over π. The paper has 10 runs. Bars in "
+    "the picture are the standard deviation of a single run; standard errors are in the tables."
 )
 
 EXPERIMENTS = (

@@ -110,9 +110,7 @@ def _inscribe(unit: Row, settings: Settings) -> Row:
         "circle": planar.largest_circle(polygon).center,
     }
     unit_length = np.sqrt(polygon.area)
-    return {
-        name: float(np.hypot(*(place - best))) / unit_length for name, place in centers.items()
-    }
+    return {name: float(np.hypot(*(place - best))) / unit_length for name, place in centers.items()}
 
 
 def _inscribed(rows: list[Row], settings: Settings) -> Report:
@@ -311,7 +309,7 @@ EXPERIMENTS = (
         "billiard is what the package has. The scatterer is a disk around the center of mass, half "
         "as wide as fits; the paper names it as a way to better mixing, as well as a random "
         "nonlinear scattering angle. The paper's law of that angle is not given and would "
-        "dissipate energy; the package has Lambert's law instead (`scattering=\"cosine\"`), which "
+        'dissipate energy; the package has Lambert\'s law instead (`scattering="cosine"`), which '
         "keeps the density uniform.",
         units=_paths,
         measure=_fly,

@@ -113,8 +113,9 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
         mean, error = mean_and_error(totals)
         ax.errorbar(k - 0.38, mean, error, fmt="_", color="black", capsize=4, markersize=12,
                     label="mean ± standard error" if k == 0 else None)  # fmt: skip
-        ax.plot(k + 0.38, PRINTED[name] * OUT * _folds(settings) / 670, "D", color="black",
-                markerfacecolor="none", markersize=8, label="paper" if k == 0 else None)  # fmt: skip
+        printed = PRINTED[name] * OUT * _folds(settings) / 670
+        ax.plot(k + 0.38, printed, "D", color="black", markerfacecolor="none", markersize=8,
+                label="paper" if k == 0 else None)  # fmt: skip
     ax.set_xticks([0, 1], ["maximal margin", "billiard"])
     low, high = ax.get_ylim()
     ax.set_yticks(range(int(np.floor(low)), int(np.ceil(high)) + 1))

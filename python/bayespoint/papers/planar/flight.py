@@ -229,6 +229,4 @@ def billiard(
         positions[k + 1], directions[k + 1], edges[k] = place, direction, edge
     hole = math.pi * radius**2
     centroid = polygon.centroid - disk * hole / (polygon.area - hole)
-    return Trajectory(
-        positions + polygon.centroid, directions, edges, lengths, centroid, scatterer
-    )
+    return Trajectory(positions + polygon.centroid, directions, edges, lengths, centroid, scatterer)
