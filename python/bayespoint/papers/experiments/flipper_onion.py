@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayespoint.base.validation import Floats, Labels
 
@@ -42,7 +43,7 @@ def flipper_onion(
     rng: np.random.Generator,
     *,
     size: int = 6,
-    known: np.ndarray | None = None,
+    known: NDArray[np.bool_] | None = None,
 ) -> FlipperOnion:
     """Fly balls by Algorithm 18.1, and project every ray beyond the wall that it meets.
 
@@ -109,7 +110,8 @@ def flipper_onion(
         ends[finite] = np.arctan2(rise, run)[finite]
         begins = np.column_stack([np.zeros(n), ends[:, :-1]])
         of_class = y[first] > 0
-        positive = np.cumsum(of_class, axis=1) - of_class
+        # Errors before each plane; a plane is met once, so that they only rise.
+        positive: NDArray[np.int64] = np.cumsum(of_class, axis=1) - of_class
         negative = np.arange(met.shape[1]) - positive
         ball, arc = np.nonzero(finite & (positive < size) & (negative < size))
         layer = ball, negative[ball, arc], positive[ball, arc]

@@ -183,16 +183,17 @@ def _fly(unit: Row, settings: Settings) -> Row:
 
 
 def _trajectory(rows: list[Row], settings: Settings) -> Report:
-    lines, part = [], {}
+    lines: list[list[str]] = []
+    part: dict[str, float] = {}
     for n in sorted({row["bounces"] for row in rows}):
-        for table in TABLES:
-            of_table = select(rows, bounces=n, table=table)
+        for name in TABLES:
+            of_table = select(rows, bounces=n, table=name)
             off = column(of_table, "distance")
-            part[table] = float(np.median(column(of_table, "apart")))
-            lines.append([f"{n}", f"ball, {table}", f"{np.median(off):.4f}", f"{off.max():.4f}",
-                          f"{part[table]:.0f}"])  # fmt: skip
-        for name, title in (("random", "independent points"), ("sequence", "Sobol's sequence")):
-            off = column(select(rows, bounces=n, table="polygon"), name)
+            part[name] = float(np.median(column(of_table, "apart")))
+            lines.append([f"{n}", f"ball, {name}", f"{np.median(off):.4f}", f"{off.max():.4f}",
+                          f"{part[name]:.0f}"])  # fmt: skip
+        for way, title in (("random", "independent points"), ("sequence", "Sobol's sequence")):
+            off = column(select(rows, bounces=n, table="polygon"), way)
             lines.append([f"{n}", title, f"{np.median(off):.4f}", f"{off.max():.4f}", ""])
     table = Table(
         "Distance of the mean position to the center of mass, and bounces until two balls that "
@@ -303,7 +304,7 @@ EXPERIMENTS = (
         paper="kernel-billiard",
         about="The mean position of a ball and the center of mass." + _OWN + " Beside the ball "
         "stand the paper's other two proposals, independent random points and a pseudo-random "
-        "sequence (Sobol's, twice as many points in the rectangle around, of which those in the "
+        "sequence (Sobol's, up to twice as many points in the rectangle around, of which those in the "
         "polygon count). They need a way to draw points of the polygon. In kernel space there is "
         "none: version space is too small a part of the sphere to be hit by chance, and the "
         "billiard is what the package has. The scatterer is a disk around the center of mass, half "

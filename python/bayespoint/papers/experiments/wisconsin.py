@@ -46,6 +46,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     train = np.setdiff1d(order, test)
     kernel = kernels.RBF(SIGMA)
     space = VersionSpace(kernel(X[train]), y[train])
+    with_threshold = VersionSpace(kernel(X[train]), y[train], offset=1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # "drift" records it
         found = space.sample(
@@ -56,6 +57,9 @@ def _measure(unit: Row, settings: Settings) -> Row:
     K_test = kernel(X[test], X[train])
     return {
         "svm": round(OUT * sets.error(K_test, space.max_margin().dual_coef, y[test])),
+        "svm_threshold": round(
+            OUT * sets.error(K_test + 1, with_threshold.max_margin().dual_coef, y[test])
+        ),
         "bpm": round(OUT * sets.error(K_test, found.center, y[test])),
         "center_error": float(found.center_error),
         "drift": float(found.drift),
@@ -94,8 +98,10 @@ def _report(rows: list[Row], settings: Settings) -> Report:
     ]
     remarks = [
         "The paper has 673 complete cases, the current file 683. As in the paper, 670 are tested; "
-        "the others are used for training only. Features are raw, from 1 to 10. The median error "
-        f"of the center is {np.median(column(rows, 'center_error')):.3f} rad."
+        "the others are used for training only. Features are raw, from 1 to 10. With the threshold "
+        "of Eqs. 18.18 to 18.26, which the paper's algorithm has, the maximal margin makes "
+        f"{plus_minus(*mean_and_error(_totals(rows, 'svm_threshold')), 1)} errors. The median "
+        f"error of the center is {np.median(column(rows, 'center_error')):.3f} rad."
     ]
     return Report([table], claims, remarks)
 
