@@ -304,9 +304,9 @@ EXPERIMENTS = (
         paper="kernel-billiard",
         about="The mean position of a ball and the center of mass." + _OWN + " Beside the ball "
         "stand the paper's other two proposals, independent random points and a pseudo-random "
-        "sequence (Sobol's, up to twice as many points in the rectangle around, of which those in the "
-        "polygon count). They need a way to draw points of the polygon. In kernel space there is "
-        "none: version space is too small a part of the sphere to be hit by chance, and the "
+        "sequence (Sobol's, up to twice as many points in the rectangle around, of which those "
+        "in the polygon count). They need a way to draw points of the polygon. In kernel space "
+        "there is none: version space is too small a part of the sphere to be hit by chance, and the "
         "billiard is what the package has. The scatterer is a disk around the center of mass, half "
         "as wide as fits; the paper names it as a way to better mixing, as well as a random "
         "nonlinear scattering angle. The paper's law of that angle is not given and would "
