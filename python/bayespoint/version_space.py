@@ -721,8 +721,9 @@ class VersionSpace:
         method : {"exact", "projected"}, default="exact"
             "exact": a billiard with transparent walls that spends about the same path in every
             layer. Version space may be empty. "projected": the rays of a billiard in version
-            space, each extended through the layers beyond the wall that it hits (Ruján and
-            Marchand). Faster, but biased, and without volumes.
+            space, each extended through the layers beyond the wall that it hits. Faster, but
+            biased, and without volumes. Ruján and Marchand project straight rays, these are great
+            circles.
         tol : float, default=0.1
             Standard error, in radians, of the center of every layer seen at which to stop,
             positive.

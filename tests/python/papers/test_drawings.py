@@ -446,3 +446,23 @@ def test_the_commands_of_the_page_work():
             assert found["figure"].axes
     finally:
         pyplot.close("all")
+
+
+@pytest.mark.parametrize("name", ["bounce", "reflection", "point_mirror", "half_mirror", "flight"])
+def test_names_are_neither_on_arrows_nor_on_each_other(name):
+    figure = scenes.SCENES[name]()
+    figure.canvas.draw()
+    for ax in figure.axes:
+        names = [text for text in ax.texts if text.get_text()]
+        boxes = [text.get_window_extent() for text in names]
+        assert len(boxes) >= 3
+        for k, box in enumerate(boxes):
+            assert not any(box.overlaps(other) for other in boxes[:k]), names[k].get_text()
+        arrows = [text for text in ax.texts if text.arrow_patch is not None]
+        assert arrows
+        for arrow in arrows:
+            tail, tip = ax.transData.transform([arrow.xyann, arrow.xy])
+            along = tail + np.linspace(0, 1, 101)[:, None] * (tip - tail)
+            for box, text in zip(boxes, names, strict=True):
+                inside = ((along > box.min) & (along < box.max)).all(axis=1)
+                assert not inside.any(), text.get_text()

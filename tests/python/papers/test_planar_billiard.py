@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from bayespoint.papers.planar import Polygon, billiard
+from bayespoint.papers.planar import Circle, Polygon, billiard
 from planar_cases import angle_of, random_polygon, rng, unit
 
 
@@ -125,3 +125,68 @@ def test_seeds():
     assert not np.allclose(one.positions[0], other.positions[0])
     given = billiard(polygon, 50, start=polygon.centroid, random_state=5)
     np.testing.assert_allclose(given.positions[0], polygon.centroid, atol=1e-15)
+
+
+def test_reflections_at_a_scatterer():
+    """The law of reflection at the disk, flights that do not enter it, and bounces off it."""
+    polygon = random_polygon(rng(40), n=8, aspect=0.6)
+    disk = Circle(polygon.centroid, polygon.clearance(polygon.centroid) / 2)
+    path = billiard(polygon, 3000, scatterer=disk, random_state=rng(41))
+    assert polygon.contains(path.positions).all()
+    hits = np.flatnonzero(path.edges == -2)
+    assert len(hits) > 50
+    outward = (path.positions[hits + 1] - disk.center) / disk.radius
+    np.testing.assert_allclose(np.hypot(*outward.T), 1, rtol=1e-12)
+    before, after = path.directions[hits], path.directions[hits + 1]
+    speed = (outward * before).sum(axis=1)
+    assert (speed < 0).all()
+    np.testing.assert_allclose(after, before - 2 * speed[:, None] * outward, atol=1e-12)
+    # The nearest point of each flight to the middle of the disk.
+    aside = path.positions[:-1] - disk.center
+    along = np.clip(-(aside * path.directions[:-1]).sum(axis=1), 0, path.lengths)
+    nearest = aside + along[:, None] * path.directions[:-1]
+    assert np.hypot(*nearest.T).min() > disk.radius * (1 - 1e-9)
+    assert "at the scatterer" in path.summary()
+
+
+def test_a_scatterer_parts_neighbors_sooner():
+    polygon = random_polygon(rng(42), n=8, aspect=0.6)
+    disk = Circle(polygon.centroid, polygon.clearance(polygon.centroid) / 2)
+    draw, parting = rng(43), {}
+    starts = [billiard(polygon, 1, scatterer=disk, random_state=draw) for _ in range(9)]
+    for table in (None, disk):
+        found = []
+        for first in starts:
+            start, angle = first.positions[0], angle_of(first.directions[0])
+            one, two = (
+                billiard(polygon, 1000, start=start, angle=angle + turn, scatterer=table)
+                for turn in (0.0, 1e-7)
+            )
+            apart = np.flatnonzero(one.edges != two.edges)
+            found.append(int(apart[0]) if len(apart) else 1000)
+        parting[table is None] = np.median(found)
+    assert 3 * parting[False] < parting[True]
+
+
+def test_time_average_beside_a_scatterer():
+    """Around another point than the centroid, the average is that of the rest of the polygon."""
+    table = Polygon([[0, 0], [4, 0], [4, 2], [0, 2]])
+    disk = Circle(np.array([1.0, 1.0]), 0.7)
+    hole = math.pi * 0.7**2
+    expected = (8 * 2 - hole * 1) / (8 - hole)
+    means = []
+    for k in range(30):
+        path = billiard(table, 1200, scatterer=disk, random_state=rng(50 + k))
+        np.testing.assert_allclose(path.centroid, [expected, 1.0], atol=1e-12)
+        means.append(cut_off(path, 400.0))
+    error = np.std(means, axis=0, ddof=1) / math.sqrt(len(means))
+    assert (np.abs(np.mean(means, axis=0) - path.centroid) < 5 * error).all()
+
+
+@pytest.mark.parametrize("disk", [Circle(np.array([0.5, 1.0]), 0.5), Circle(np.ones(2), 0.0)])
+def test_scatterer_outside(disk):
+    table = Polygon([[0, 0], [4, 0], [4, 2], [0, 2]])
+    with pytest.raises(ValueError, match="scatterer must be inside"):
+        billiard(table, 1, scatterer=disk)
+    with pytest.raises(ValueError, match="start must be outside the scatterer"):
+        billiard(table, 1, start=[1.0, 1.0], scatterer=Circle(np.ones(2), 0.5))

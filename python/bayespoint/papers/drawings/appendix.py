@@ -27,8 +27,17 @@ def begin(ax: Any, size: tuple[float, float] = (4.6, 4.4), **how: Any) -> Any:
     return ax
 
 
-def arrow(ax: Any, tail: ArrayLike, tip: ArrayLike, name: str, color: str = "black") -> None:
-    """Draw an arrow with its name beside the middle."""
+def arrow(
+    ax: Any,
+    tail: ArrayLike,
+    tip: ArrayLike,
+    name: str,
+    color: str = "black",
+    *,
+    at: float = 0.5,
+    left: bool = True,
+) -> None:
+    """Draw an arrow with its name beside it, to the left or right, at a share of its length."""
     tail, tip = np.asarray(tail, dtype=np.float64), np.asarray(tip, dtype=np.float64)
     ax.annotate(
         "",
@@ -43,11 +52,21 @@ def arrow(ax: Any, tail: ArrayLike, tip: ArrayLike, name: str, color: str = "bla
         },
         zorder=4,
     )
-    along = tip - tail
-    aside = np.array([-along[1], along[0]])
-    aside *= 0.09 / (np.linalg.norm(aside) or 1.0)
-    place = (tail + tip) / 2 + aside
-    ax.text(*place, name, color=color, fontsize=12, ha="center", va="center", zorder=6)
+    along = (tip - tail) / (np.linalg.norm(tip - tail) or 1.0)
+    aside = np.array([-along[1], along[0]]) * (1 if left else -1)
+    # The text begins beside the arrow, so that it never lies on it.
+    horizontal, vertical = np.where(np.abs(aside) < 0.3, 0, np.sign(aside)).astype(int)
+    ax.annotate(
+        name,
+        tail + at * (tip - tail),
+        xytext=5 * aside,
+        textcoords="offset points",
+        color=color,
+        fontsize=12,
+        ha=("center", "left", "right")[horizontal],
+        va=("center", "bottom", "top")[vertical],
+        zorder=6,
+    )
 
 
 def line(ax: Any, through: ArrayLike, along: ArrayLike, label: str, **how: Any) -> None:
@@ -100,7 +119,7 @@ def plot_flight(path: Path, leg: int = 0, *, ax: Any = None) -> Any:
     circle(ax, 0.0, max(math.pi / 2, flight.arc))
     landing = np.array([math.cos(flight.arc), math.sin(flight.arc)])
     line(ax, (0, 0), landing, "plane of φ(x)", color=_BLUE, linewidth=1.6)
-    arrow(ax, (1, 0), (1, min(time, 1.0)), "v", _VERMILION)
+    arrow(ax, (1, 0), (1, min(time, 1.0)), "v", _VERMILION, left=False)
     ax.plot([1, 1], [0, time], color=_VERMILION, linestyle="dashed", label=f"τ = {time:.3f}")
     seen = np.array([normal @ flight.start, nu]) / np.linalg.norm(normal)
     arrow(ax, landing / 2, landing / 2 + 0.4 * seen / np.linalg.norm(seen), "φ(x)", _BLUE)
@@ -117,10 +136,10 @@ def circle(ax: Any, first: float, last: float) -> None:
     ax.plot(0, 0, "+", color="gray", label="_origin")
 
 
-def mark(ax: Any, place: ArrayLike, name: str) -> None:
-    """Draw a point with its name to the right."""
+def mark(ax: Any, place: ArrayLike, name: str, away: tuple[float, float] = (7, 4)) -> None:
+    """Draw a point with its name to the right, or so many typographic points away."""
     ax.plot(*np.asarray(place), "o", color="black", markersize=5, label=f"_{name}", zorder=5)
-    ax.annotate(name, place, xytext=(7, 4), textcoords="offset points", fontsize=12, zorder=6)
+    ax.annotate(name, place, xytext=away, textcoords="offset points", fontsize=12, zorder=6)
 
 
 def fit_window(ax: Any, points: ArrayLike, margin: float) -> None:
@@ -216,7 +235,7 @@ def plot_reflection(path: Path, leg: int = 0, *, axes: Any = None) -> Any:
     if flight.passed:
         raise ValueError("leg must end with a reflection; got one that passes through the wall")
     if axes is None:
-        figure = import_matplotlib("pyplot").figure(figsize=(7.2, 3.2), layout="constrained")
+        figure = import_matplotlib("pyplot").figure(figsize=(7.6, 3.4), layout="constrained")
         axes = figure.subplots(1, 2)
     axes = np.ravel(np.asarray(axes, dtype=object))
     if len(axes) != 2:
@@ -228,12 +247,12 @@ def plot_reflection(path: Path, leg: int = 0, *, axes: Any = None) -> Any:
         ax.set(xlim=(-1.15, 1.15), ylim=(-0.35, 1.15))
     arrow(axes[0], -v, (0, 0), "v", _BLUE)
     arrow(axes[0], (0, 0), after, "v'", _VERMILION)
-    arrow(axes[0], (0, 0), (0, 0.9), "φ(x)")
+    arrow(axes[0], (0, 0), (0, 0.9), "φ(x)", at=0.85)
     origin = (0.0, 0.0)
-    axes[1].set(xlim=(-0.15, 1.15), ylim=(-1.1, 1.1))
-    arrow(axes[1], origin, v, "v", _BLUE)
+    axes[1].set(xlim=(-0.15, 1.55), ylim=(-1.1, 1.1))
+    arrow(axes[1], origin, v, "v", _BLUE, left=False)
     arrow(axes[1], origin, after, "v'", _VERMILION)
-    arrow(axes[1], v, after, "c φ(x)")
+    arrow(axes[1], v, after, "c φ(x)", at=0.7, left=False)
     for ax, name in zip(axes, "ab", strict=True):
         finish(ax).set_title(f"({name})")
     return axes
@@ -288,7 +307,9 @@ def plot_point_mirror(
     circle(ax, 0.0, 2 * math.pi)
     for phi, color, name in ((normal, _BLUE, "φ(x)"), (mirrored, _VERMILION, "φ(x')")):
         line(ax, (0, 0), (-phi[1], phi[0]), f"plane of {name}", color=color, linewidth=1.6)
-        arrow(ax, (0, 0), phi / np.linalg.norm(phi) * 0.9, name, color)
-    arrow(ax, (0, 0), unit, "w'")
+        # Names on the side of w', where no plane passes.
+        left = bool(phi[0] * unit[1] - phi[1] * unit[0] > 0)
+        arrow(ax, (0, 0), phi / np.linalg.norm(phi) * 0.9, name, color, at=0.8, left=left)
+    arrow(ax, (0, 0), unit, "w'", at=0.8)
     ax.set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2))
     return finish(ax)

@@ -133,19 +133,24 @@ def plot_cone(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
     ray = space.max_margin().dual_coef @ extended
     corners = corners_of(normals, ray)
     if ax is None:
-        ax = begin(None, projection="3d")
+        ax = begin(None, (6.4, 6.0), projection="3d")
+    # Orders by hand: matplotlib's would draw the faces over the ray inside.
+    ax.computed_zorder = False
     u, v = np.mgrid[0 : 2 * math.pi : 25j, 0 : math.pi : 13j]
     sphere = np.stack([np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v)])
-    ax.plot_wireframe(*sphere, color="gray", linewidth=0.3, label="_sphere")
+    ax.plot_wireframe(*sphere, color="gray", linewidth=0.3, label="_sphere", zorder=1)
     around = np.vstack([corners, corners[:1]])
-    for first, second in itertools.pairwise(around):
+    for number, (first, second) in enumerate(itertools.pairwise(around)):
         arc = spatial.geometric_slerp(first, second, np.linspace(0, 1, 31))
-        ax.plot(*(1.3 * np.stack([np.zeros(3), first], axis=1)), color=_BLUE, label="_edge")
-        ax.plot(*arc.T, color="black", linewidth=2.0, label="_arc")
         face = np.stack([np.zeros((31, 3)), 1.3 * arc])
-        ax.plot_surface(*np.moveaxis(face, -1, 0), color=SHADES[0], alpha=0.25)
-    ax.plot(*np.outer(ray, [0, 1.5]), color=_VERMILION, linewidth=2.2, label="maximal margin")
-    ax.plot(*ray[:, None], "o", color=_VERMILION, label="_on the sphere")
+        ax.plot_surface(*np.moveaxis(face, -1, 0), color=SHADES[0], alpha=0.35, zorder=2)
+        edge = 1.3 * np.stack([np.zeros(3), first], axis=1)
+        ax.plot(*edge, color=_BLUE, label="_edge" if number else "edges of the cone", zorder=3)
+        label = "_arc" if number else "version space on the sphere"
+        ax.plot(*arc.T, color="black", linewidth=2.4, label=label, zorder=4)
+    ray_line = np.outer(ray, [0, 1.5])
+    ax.plot(*ray_line, color=_VERMILION, linewidth=2.6, label="maximal margin", zorder=5)
+    ax.plot(*ray[:, None], "o", color=_VERMILION, label="_on the sphere", zorder=5)
     ax.view_init(*_viewpoint(corners.mean(axis=0)))
     ax.set(xticks=[], yticks=[], zticks=[])
     ax.legend(frameon=False, loc="upper left")
@@ -283,11 +288,13 @@ def plot_bounce(
     label = f"d⊥ = {distance:.3f}, V⊥ = {speed:.3f}"
     ax.plot(*np.stack([before, foot]).T, color="gray", linestyle="dotted", label=label)
     size = 0.45 * time
+    # Names on the sides of X and V' that are away from each other.
+    turns = reflected[0] * normal[1] - reflected[1] * normal[0] < 0
     arrow(ax, before, before + size * v, "V", _BLUE)
-    arrow(ax, after, after + size * reflected, "V'", _VERMILION)
-    arrow(ax, after, after + size * normal, "X")
+    arrow(ax, after, after + size * reflected, "V'", _VERMILION, at=0.7, left=bool(turns))
+    arrow(ax, after, after + size * normal, "X", at=0.8, left=not turns)
     mark(ax, before, "W")
-    mark(ax, after, "W'")
+    mark(ax, after, "W'", (5, -16 if normal[1] > 0 else 8))
     seen = np.stack([*edges, before, after + size * reflected, after + size * normal])
     fit_window(ax, seen, margin)
     return finish(ax)

@@ -33,10 +33,10 @@ generalization by one part in 800."""
 LEVEL = 0.01
 
 RULES = {
-    "bayes": ("Bayes point", learning_curves.bayes_error, "#0072B2"),
-    "max_margin": ("maximal margin", learning_curves.max_margin_error, "#D55E00"),
-    "gibbs": ("random student", learning_curves.gibbs_error, "#009E73"),
-    "adaline": ("Adaline", learning_curves.adaline_error, "#CC79A7"),
+    "bayes": ("Bayes point", learning_curves.bayes_error, "#0072B2", "o"),
+    "max_margin": ("maximal margin", learning_curves.max_margin_error, "#D55E00", "s"),
+    "gibbs": ("random student", learning_curves.gibbs_error, "#009E73", "^"),
+    "adaline": ("Adaline", learning_curves.adaline_error, "#CC79A7", "D"),
 }
 
 
@@ -110,7 +110,7 @@ def _limit(settings: Settings) -> float:
 
 def _against_theory(rows: list[Row], settings: Settings) -> Report:
     tables, limit, off = [], _limit(settings), {}
-    for rule, (title, _, _) in RULES.items():
+    for rule, (title, *_) in RULES.items():
         found = _statistics(rows, settings, rule)
         off[rule] = [f"{alpha:g} (t = {t:.1f})" for alpha, *_, t in found if not abs(t) <= limit]
         lines = [
@@ -128,7 +128,7 @@ def _against_theory(rows: list[Row], settings: Settings) -> Report:
             + (f"; not at {', '.join(off[rule])}" if off[rule] else ""),
             not off[rule],
         )
-        for rule, (title, _, _) in RULES.items()
+        for rule, (title, *_) in RULES.items()
         if rule != "adaline"
     ]
     remarks = [
@@ -182,48 +182,79 @@ def _against_margin(rows: list[Row], settings: Settings) -> Report:
     return Report([table], claims)
 
 
+def _points(ax: Any, rows: list[Row], settings: Settings, rule: str, *, right: bool) -> None:
+    """Draw means with the standard deviation of a single run, of errors or of right answers."""
+    title, _, color, marker = RULES[rule]
+    alphas = _alphas(settings)
+    values = [column(select(rows, alpha=alpha), rule) for alpha in alphas]
+    means = np.array([float(of_alpha.mean()) for of_alpha in values])
+    spread = [float(of_alpha.std(ddof=1)) if len(of_alpha) > 1 else 0.0 for of_alpha in values]
+    ax.errorbar(
+        alphas,
+        1 - means if right else means,
+        spread,
+        fmt=marker,
+        color=color,
+        markersize=4,
+        capsize=2.5,
+        linewidth=1,
+        label=f"{title}, runs (mean, standard deviation)",
+    )
+
+
 def _draw_theory(rows: list[Row], settings: Settings, figure: Any) -> None:
     axes = figure.subplots(1, 2)
-    grid = np.geomspace(0.3, 12, 200)
-    for rule, (title, theory, color) in RULES.items():
-        for ax in axes:
-            ax.plot(grid, theory(grid), color=color, linewidth=1.2)
+    grid = np.geomspace(0.4, 11, 200)
+    for rule, (title, theory, color, _) in RULES.items():
+        axes[0].plot(grid, 1 - theory(grid), color=color, linewidth=1.2, label=f"{title}, theory")
+        axes[1].plot(grid, theory(grid), color=color, linewidth=1.2)
         axes[1].plot(grid, learning_curves.asymptote(grid, rule), color=color, linestyle="dotted")
-        for alpha, _, mean, error, _ in _statistics(rows, settings, rule):
-            for ax in axes:
-                ax.errorbar(
-                    alpha, mean, error, fmt="o", color=color, markersize=4,
-                    label=title if alpha == _alphas(settings)[0] else None,
-                )  # fmt: skip
-    axes[0].set(xlabel="α = m / D", ylabel="error of generalization", ylim=(0, 0.52))
-    axes[1].set(xlabel="α = m / D", xscale="log", yscale="log", ylim=(0.03, 0.6))
-    axes[1].set_title("dotted: asymptotes", fontsize="medium")
-    axes[0].legend(frameon=False)
+        for ax in axes:
+            _points(ax, rows, settings, rule, right=ax is axes[0])
+    axes[1].plot([], [], color="black", linestyle="dotted", label="asymptotes, on the right")
+    axes[0].set(xlabel="α = m / D", ylabel="probability of a right answer", ylim=(0.5, 1))
+    axes[1].set(xlabel="α = m / D", ylabel="error of generalization", xscale="log", yscale="log",
+                ylim=(0.03, 0.6))  # fmt: skip
+    axes[1].set_xticks([0.5, 1, 2, 3, 4, 6, 8, 10], ["0.5", "1", "2", "3", "4", "6", "8", "10"])
+    axes[1].set_xticks([], minor=True)
+    ticks = [0.03, 0.05, 0.1, 0.2, 0.3, 0.5]
+    axes[1].set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes[1].set_yticks([], minor=True)
+    _legend(figure, 2)
+
+
+def _legend(figure: Any, ncols: int) -> None:
+    """Draw one legend for all axes of a figure below them, lines before points."""
+    pairs = [
+        pair for ax in figure.axes for pair in zip(*ax.get_legend_handles_labels(), strict=True)
+    ]
+    named = {label: handle for handle, label in pairs}
+    order = sorted(named, key=lambda label: "runs" in label)
+    figure.legend([named[label] for label in order], order, loc="outside lower center",
+                  ncols=ncols, frameon=False)  # fmt: skip
 
 
 def _draw_margin(rows: list[Row], settings: Settings, figure: Any) -> None:
     axes = figure.subplots(1, 2)
-    grid = np.linspace(0.3, 11, 200)
+    grid = np.linspace(0.4, 11, 200)
     for rule in ("bayes", "max_margin"):
-        title, theory, color = RULES[rule]
-        axes[0].plot(grid, 1 - theory(grid), color=color, linewidth=1)
-        for alpha, _, mean, error, _ in _statistics(rows, settings, rule):
-            axes[0].errorbar(
-                alpha, 1 - mean, error, fmt="o", color=color, markersize=4,
-                label=title if alpha == _alphas(settings)[0] else None,
-            )  # fmt: skip
+        title, theory, color, _ = RULES[rule]
+        axes[0].plot(grid, 1 - theory(grid), color=color, linewidth=1, label=f"{title}, theory")
+        _points(axes[0], rows, settings, rule, right=True)
     axes[0].set(xlabel="α = m / D", ylabel="probability of a right answer")
-    axes[0].legend(frameon=False, loc="lower right")
     top = max(column(rows, "max_margin").max(), column(rows, "bayes").max())
-    axes[1].plot([0, top], [0, top], color="black", linewidth=0.8, linestyle="dotted")
+    axes[1].plot([0, top], [0, top], color="black", linewidth=0.8, linestyle="dotted",
+                 label="both equal, on the right")  # fmt: skip
     axes[1].plot(column(rows, "bayes"), column(rows, "max_margin"), ".", color="#0072B2")
     axes[1].set(xlabel="error of the Bayes point", ylabel="error of the maximal margin")
-    axes[1].set_title("each run", fontsize="medium")
+    axes[1].set_title("a dot for each run", fontsize="medium")
+    _legend(figure, 2)
 
 
 _SETUP = (
     f"m = αD Gaussian examples in D = {DIMENSION} dimensions are labeled by a random teacher. The "
-    "error of generalization is the angle to the teacher over π. The paper has 10 runs."
+    "error of generalization is the angle to the teacher over π. The paper has 10 runs. Bars in "
+    "the picture are the standard deviation of a single run; standard errors are in the tables."
 )
 
 EXPERIMENTS = (
@@ -241,6 +272,7 @@ EXPERIMENTS = (
         splits=40,
         quick_splits=6,
         rows="learning",
+        size=(10.0, 6.0),
     ),
     Experiment(
         name="figure-18-12",
@@ -254,5 +286,6 @@ EXPERIMENTS = (
         splits=40,
         quick_splits=6,
         rows="learning",
+        size=(10.0, 5.2),
     ),
 )

@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike
 from bayespoint.base import validation
 from bayespoint.base.report import as_html, as_text
 from bayespoint.base.validation import Floats, RandomState
+from bayespoint.papers.planar.inscribed import Circle
 from bayespoint.papers.planar.polygon import Polygon, point
 
 __all__ = ["Trajectory", "billiard"]
 
 _AT_CORNER = 1e-12  # distance from a vertex, relative to the size of the polygon
+_CORNER, _SCATTERER = -1, -2  # hits that are no edge
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,13 +31,16 @@ class Trajectory:
     """(k + 1, 2) The unit direction of flight after each of `positions`."""
 
     edges: np.ndarray[tuple[int], np.dtype[np.intp]]
-    """(k,) The edge that each bounce hit, -1 at a corner."""
+    """(k,) The edge that each bounce hit, -1 at a corner, -2 at the scatterer."""
 
     lengths: Floats
     """(k,) Lengths of the flights between `positions`; with unit speed their durations."""
 
     centroid: Floats
-    """(2,) The centroid of the polygon, for comparison."""
+    """(2,) The centroid of the table, without the disk of the scatterer, for comparison."""
+
+    scatterer: Circle | None = None
+    """The round scatterer, if there was one."""
 
     @property
     def length(self) -> float:
@@ -52,7 +57,7 @@ class Trajectory:
     @property
     def corners(self) -> int:
         """Number of bounces at corners."""
-        return int((self.edges < 0).sum())
+        return int((self.edges == _CORNER).sum())
 
     def _rows(self) -> list[tuple[str, str]]:
         mean = self.mean_position
@@ -60,6 +65,11 @@ class Trajectory:
         hit = np.unique(self.edges[self.edges >= 0])
         return [
             ("bounces", f"{len(self.edges)} at {len(hit)} edges, {self.corners} at corners"),
+            *(
+                [("at the scatterer", f"{int((self.edges == _SCATTERER).sum())}")]
+                if self.scatterer
+                else []
+            ),
             ("path", f"{self.length:.6g}"),
             ("mean position", f"[{mean[0]:.6g}, {mean[1]:.6g}]"),
             ("from the centroid", f"{distance:.3g}"),
@@ -88,6 +98,7 @@ def billiard(
     *,
     start: ArrayLike | None = None,
     angle: float | None = None,
+    scatterer: Circle | None = None,
     random_state: RandomState = None,
 ) -> Trajectory:
     """Let a ball fly in a polygon, reflected elastically at the edges.
@@ -99,9 +110,13 @@ def billiard(
     n_bounces : int, default=1000
         Bounces to follow, at least 1.
     start : array-like of shape (2,), default=None
-        Where it starts, inside the polygon. By default a point drawn uniformly.
+        Where it starts, inside the polygon and outside the scatterer. By default a point drawn
+        uniformly.
     angle : float, default=None
         Direction in which it starts, in radians. By default drawn uniformly.
+    scatterer : Circle, default=None
+        A disk inside the polygon that reflects the ball from outside. With it the dynamics is
+        hyperbolic: neighboring paths part exponentially.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
         Seed. None draws one from NumPy's global generator.
 
@@ -113,7 +128,8 @@ def billiard(
     Raises
     ------
     ValueError
-        If `n_bounces` is below 1, the start is not inside, or an argument is not finite.
+        If `n_bounces` is below 1, the start is not inside, the scatterer touches an edge, or an
+        argument is not finite.
     TypeError
         If an argument is of the wrong type.
 
@@ -123,7 +139,9 @@ def billiard(
     time average from a random start is the centroid. The average of a single path approaches it if
     the path covers the polygon evenly. Typical paths do; in a rectangle, which preserves the angles
     to its sides, most do, too. The speed of convergence is not known in general; the dynamics has
-    zero entropy.
+    zero entropy. A scatterer, as in Sinai's billiard, makes it positive. The ball does not enter
+    the disk, so the average is then the centroid of the rest of the polygon, which is that of the
+    polygon if the disk is around it.
 
     At a corner the reflection is not defined. A ball closer to one than 1e-12 of the polygon's size
     is put there and sent back, which is the limit of neighboring paths for a right angle.
@@ -132,6 +150,9 @@ def billiard(
     ----------
     P. Ruján, M. Marchand, "Computing the Bayes kernel classifier", Section 18.2 and Fig. 18.4, in
     Advances in Large Margin Classifiers, MIT Press, 2000.
+
+    L. A. Bunimovich, "On the ergodic properties of nowhere dispersing billiards", Communications in
+    Mathematical Physics 65 (1979), 295-312.
 
     Examples
     --------
@@ -142,13 +163,26 @@ def billiard(
     (array([1, 2, 3, 0]), array([[2. , 1.5], [1.5, 2. ], [0. , 0.5], [0.5, 0. ]]))
     """
     n_bounces = validation.integer("n_bounces", n_bounces, low=1, high=validation.MANY)
+    if scatterer is not None and not polygon.clearance(scatterer.center) > scatterer.radius > 0:
+        raise ValueError(
+            f"scatterer must be inside the polygon; got one of radius {scatterer.radius:.3g} "
+            f"around {scatterer.center.tolist()}"
+        )
+    # The disk, relative to the centroid; one of radius 0 that is never met if there is none.
+    disk = np.zeros(2) if scatterer is None else scatterer.center - polygon.centroid
+    radius = 0.0 if scatterer is None else scatterer.radius
     rng = np.random.default_rng(validation.seed(random_state))
     if start is None:
-        place = polygon.sample(1, random_state=rng)[0]
+        while True:
+            place = polygon.sample(1, random_state=rng)[0]
+            if math.hypot(*(place - polygon.centroid - disk)) > radius:
+                break
     else:
         place = point("start", start)
         if not polygon.clearance(place) > 0:
             raise ValueError(f"start must be inside the polygon; got {place.tolist()}")
+        if math.hypot(*(place - polygon.centroid - disk)) < radius:
+            raise ValueError(f"start must be outside the scatterer; got {place.tolist()}")
     turn = rng.uniform(0, 2 * math.pi) if angle is None else validation.real("angle", angle)
 
     # Relative to the centroid, so that no digits are lost far from the origin.
@@ -171,16 +205,28 @@ def billiard(
         times.fill(math.inf)
         np.divide(distances - normals @ place, speed, out=times, where=speed > 0)
         edge = int(times.argmin())
-        place = place + max(float(times[edge]), 0.0) * direction
-        place += (distances[edge] - normals[edge] @ place) * normals[edge]
-        for corner in (vertices[edge], ends[edge]):
-            if math.hypot(*(place - corner)) <= close:
-                place, edge = corner, -1
-                direction = -direction
-                break
+        aside = place - disk
+        toward = -float(aside @ direction)
+        depth = toward**2 - float(aside @ aside) + radius**2
+        meets = radius > 0 and toward > 0 and depth > 0
+        if meets and toward - math.sqrt(depth) < times[edge]:
+            outward = aside + max(toward - math.sqrt(depth), 0.0) * direction
+            outward /= math.hypot(*outward)
+            place, edge = disk + radius * outward, _SCATTERER
+            direction = direction - 2 * (outward @ direction) * outward
         else:
-            direction = direction - 2 * (normals[edge] @ direction) * normals[edge]
-            direction /= math.hypot(*direction)
+            place = place + max(float(times[edge]), 0.0) * direction
+            place += (distances[edge] - normals[edge] @ place) * normals[edge]
+            for corner in (vertices[edge], ends[edge]):
+                if math.hypot(*(place - corner)) <= close:
+                    place, edge = corner, _CORNER
+                    direction = -direction
+                    break
+            else:
+                direction = direction - 2 * (normals[edge] @ direction) * normals[edge]
+        direction /= math.hypot(*direction)
         lengths[k] = math.hypot(*(place - positions[k]))
         positions[k + 1], directions[k + 1], edges[k] = place, direction, edge
-    return Trajectory(positions + polygon.centroid, directions, edges, lengths, polygon.centroid)
+    hole = math.pi * radius**2
+    centroid = polygon.centroid - disk * hole / (polygon.area - hole)
+    return Trajectory(positions + polygon.centroid, directions, edges, lengths, centroid, scatterer)

@@ -166,9 +166,13 @@ def plot_trajectory(polygon: Polygon, trajectory: Trajectory, *, ax: Any = None)
         label=f"{n} bounces",
         zorder=2,
     )
+    if (disk := trajectory.scatterer) is not None:
+        turn = np.linspace(0, 2 * math.pi, 181)
+        around = disk.center + disk.radius * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+        ax.fill(*around.T, facecolor="white", edgecolor="black", linewidth=1.6, zorder=4)
     _mark(ax, trajectory.positions[0], "s", _BLUE, "start", "white")
     _mark(ax, trajectory.mean_position, "o", _VERMILION, "mean position", "white")
-    _mark(ax, polygon.centroid, "x", "black", "center of mass")
+    _mark(ax, trajectory.centroid, "x", "black", "center of mass")
     return _legend(ax)
 
 
