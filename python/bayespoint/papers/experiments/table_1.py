@@ -413,7 +413,7 @@ def _p_value(svm: Any, bpm: Any) -> float:
 
 
 def _complement(p: float) -> str:
-    return f"{1 - p:.2f}" if p == p else ""
+    return f"{1 - p:.3f}" if p == p else ""
 
 
 def _difference(value: float, z: float) -> str:
