@@ -9,7 +9,7 @@ The data, of which the best log loss is known where it is made:
 - "forest": 54 features as in tables of forest cover, ten skewed or cyclic measurements, 4 areas and
   40 soils as indicators; the labels follow thresholds and products of them with noise.
 - "magic": the file ``tabular/magic.csv`` of the folder BAYESPOINT_DATA, a quarter for the test.
-- "digits": even against odd of 60 000 images, which `benches/large.py` makes of MNIST's.
+- "digits": even against odd of 60 000 images, which `benches/digits.py` makes of MNIST's.
 
 Every method runs in a process of its own, with `--threads` threads, and with the settings that a
 user would take: bayespoint's defaults; scikit-learn's `Nystroem` features with logistic regression,
@@ -107,7 +107,7 @@ def load(data: str, m: int) -> tuple[Any, Any, Any, Any, float]:
         return X, y, X_test, y_test, float(-np.log(np.where(y_test == 1, p, 1 - p)).mean())
     if data == "digits":
         sys.path.insert(0, str(Path(__file__).parents[1]))
-        from large import digits
+        from digits import digits
 
         X, y, X_test, y_test = digits(m, 0)
         return X, (y == 1).astype(int), X_test, (y_test == 1).astype(int), float("nan")
