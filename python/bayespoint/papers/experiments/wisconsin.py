@@ -168,7 +168,8 @@ EXPERIMENTS = (
         about=(
             "RBF kernel, hard boundary, without and with the threshold of Eqs. 18.18 to 18.26. The "
             f"flipper is the paper's billiard, {BALLS} balls of {BOUNCES // BALLS:,} bounces; the "
-            f"geodesic one moves along great circles, {BALLS} balls of {BOUNCES:,}. The examples are put into a random order, "
+            f"geodesic one moves along great circles, {BALLS} balls of {BOUNCES:,}. The "
+            "examples are put into a random order, "
             f"and ten at a time are left out, {FOLDS} times."
         ),
         units=_units,
