@@ -277,7 +277,7 @@ def test_light_trap(quick):
 
 def test_wisconsin(quick):
     _, rows, _ = quick("wisconsin")
-    for key, printed in (("svm", 25), ("bpm", 23)):
+    for key, printed in (("svm", 25), ("flipper", 23), ("bpm", 23)):
         found, tests = numbers(rows, key).sum(), 10 * len(rows)
         # Number of errors, tested against the paper's rate.
         level = stats.binom.cdf(found, tests, printed / 670)

@@ -565,13 +565,6 @@ def _label_sigmas(axes: Any) -> None:
 # --- Section 18.5.2 ---
 
 
-def _trap_units(settings: Settings) -> Iterator[Row]:
-    for features, sigmas in (QUICK_SIGMAS if settings.quick else SIGMAS).items():
-        for run in range(settings.splits):
-            for sigma in sigmas:
-                yield {"features": features, "sigma": float(sigma), "run": run}
-
-
 def _trap_measure(unit: Row, settings: Settings) -> Row:
     here = problem(unit["sigma"], unit["features"])
     seed = settings.seed_of(round(1000 * unit["sigma"]), unit["run"])
@@ -697,7 +690,7 @@ EXPERIMENTS = (
         "it pass from its violated side only. The paper's ball flies straight; ours moves along "
         "great circles with a change of direction now and then, because a straight flight can "
         "escape, and the paper does not say what happens then.",
-        units=_trap_units,
+        units=_sweep_units,
         measure=_trap_measure,
         report=_trap_report,
         draw=_trap_draw,

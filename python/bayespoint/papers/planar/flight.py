@@ -139,9 +139,11 @@ def billiard(
     time average from a random start is the centroid. The average of a single path approaches it if
     the path covers the polygon evenly. Typical paths do; in a rectangle, which preserves the angles
     to its sides, most do, too. The speed of convergence is not known in general; the dynamics has
-    zero entropy. A scatterer, as in Sinai's billiard, makes it positive. The ball does not enter
-    the disk, so the average is then the centroid of the rest of the polygon, which is that of the
-    polygon if the disk is around it.
+    zero entropy.
+
+    A scatterer, as in Sinai's billiard, makes the entropy positive. The ball does not enter the
+    disk, so the average is then the centroid of the rest of the polygon. If the disk is around the
+    polygon's centroid, that is the same point.
 
     At a corner the reflection is not defined. A ball closer to one than 1e-12 of the polygon's size
     is put there and sent back, which is the limit of neighboring paths for a right angle.
