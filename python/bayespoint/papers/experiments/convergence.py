@@ -173,9 +173,10 @@ def _report(rows: list[Row], settings: Settings) -> Report:
         "Each problem is run twice. The mean over problems of the inner product of the two "
         "deviations is the squared bias: independent errors cancel. p is that of a one-sided "
         "Wilcoxon test that the products are above 0.",
-        "In a few polygons a ball without refresh is caught in a part of version space. Its center "
-        "is then far off, each time in another direction, and makes the root mean square, which "
-        "jumps from row to row. That is slow mixing and not bias; the median is hardly affected.",
+        "In polygons a ball without refresh mixes slowly, and in some it is caught in a part of "
+        "version space. Its center is then far off, each time in another direction. These few make "
+        "the root mean square, which therefore jumps from row to row; the median does not. That is "
+        "slow mixing and not bias.",
     ]
     return Report(tables, claims, remarks)
 
