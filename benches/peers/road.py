@@ -276,6 +276,15 @@ METHODS: dict[str, Callable[..., Any]] = {
     "variational": Variational,
 }
 
+LABELS = {
+    "ours": "bayespoint",
+    "nystroem": "Nyström features, logistic regression",
+    "lightgbm": "LightGBM",
+    "catboost": "CatBoost",
+    "variational": "variational Gaussian process",
+}
+"""The methods in the picture."""
+
 
 def measure(data: str, method: str, m: int, threads: int, out: Path) -> None:
     """Append a row of the table."""
@@ -344,13 +353,15 @@ def picture(out: Path, path: Path) -> None:
 
     rows = [row for row in read(out) if row["data"] == "normal"]
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
-    names = [name for name in METHODS if any(row["method"] == name for row in rows)]
-    for name, marker in zip(names, "osD^v<>", strict=False):
+    measured = {row["method"] for row in rows}
+    for (name, label), marker in zip(LABELS.items(), "osD^v", strict=True):
+        if name not in measured:
+            continue
         of_it = sorted(
             (row["examples"], row["log_loss"], row["fit"]) for row in rows if row["method"] == name
         )
         m, loss, seconds = zip(*of_it, strict=True)
-        kind = {"marker": marker, "lw": 2.5 if name == "ours" else 1.2, "label": name}
+        kind = {"marker": marker, "lw": 2.5 if name == "ours" else 1.2, "label": label}
         left.plot(m, loss, **kind)
         right.plot(m, seconds, **kind)
     left.axhline(rows[0]["best"], color="0.4", ls="--", lw=1, label="true probabilities")
