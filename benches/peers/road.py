@@ -16,8 +16,8 @@ user would take: bayespoint's defaults; scikit-learn's `Nystroem` features with 
 gamma and C chosen by three folds on at most 5000 examples; LightGBM and CatBoost with a tenth held
 out for early stopping; GPyTorch's stochastic variational classifier with 500 inducing points and a
 length scale for each feature, trained by Adam in batches of 1024 until a held-out tenth gains no
-more. GPyTorch has an environment of its own: name its interpreter with --gpytorch. A file that
-exists is continued.
+more. GPyTorch has an environment of its own: name its interpreter with --gpytorch. Rows are added
+to a file that exists.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fits with landmarks: from thousands to millions of examples."""
+"""Fits with landmarks, for thousands of examples and more."""
 
 from __future__ import annotations
 
