@@ -209,6 +209,31 @@ def clear_above(matrix: Floats) -> None:
         matrix[rows, rows] = np.tril(matrix[rows, rows])
 
 
+def gram(rows: NDArray[Any], weights: Floats) -> Floats:
+    """Return the (r, r) sum of the outer products of (n, r) rows, times (n,) weights of any sign.
+
+    Its products are symmetric, at half the cost of others, and of the type of the rows.
+    """
+    scaled = rows * np.sqrt(np.abs(weights)).astype(rows.dtype)[:, None]
+    negative = weights < 0
+    if not negative.any():
+        return np.asarray(scaled.T @ scaled, dtype=np.float64)
+    below, above = scaled[negative], scaled[~negative]
+    return np.asarray(above.T @ above - below.T @ below, dtype=np.float64)
+
+
+def times_upper(rows: NDArray[Any], upper: Floats) -> NDArray[Any]:
+    """Return the product of (n, r) rows and an upper triangle, in the type of the rows.
+
+    SciPy's routine for triangles holds the interpreter lock: threads would wait for each other.
+    """
+    upper = upper.astype(rows.dtype, copy=False)
+    found = np.empty_like(rows)
+    for part in validation.blocks(len(upper), _BLOCK):
+        np.matmul(rows[:, : part.stop], upper[: part.stop, part], out=found[:, part])
+    return found
+
+
 # --- threads of BLAS -------------------------------------------------------------------------
 
 

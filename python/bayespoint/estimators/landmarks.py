@@ -51,6 +51,9 @@ _GAIN = 1e-3
 """Gain of the bound of the evidence, in nats for each example, that is worth twice the landmarks:
 it is about that of the log loss."""
 
+_ERROR = 0.05
+"""Error of the bound, relative to that gain."""
+
 _TRIED = 10_000
 """Most examples on which numbers of landmarks are compared."""
 
@@ -351,7 +354,7 @@ def _n_landmarks(
                 landmarks=selection.choose(model.kernel_, sample.inputs, n, model.seed_),
                 noise=model.label_noise_,
                 n_threads=validation.threads(model.n_jobs),
-                derivatives=False,
+                tol=_ERROR * _GAIN * len(some.index),
             ).value
             if value < before + _GAIN * len(some.index):
                 break

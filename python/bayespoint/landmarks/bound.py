@@ -20,6 +20,7 @@ from scipy import linalg
 
 from bayespoint import kernels
 from bayespoint.base import validation
+from bayespoint.base.linalg import times_upper
 from bayespoint.base.validation import Floats
 from bayespoint.landmarks.blocks import Blocks
 from bayespoint.landmarks.executors import Threads
@@ -59,7 +60,7 @@ def evaluate(
     noise: tuple[float, float] = (0.0, 0.0),
     start: Normal | None = None,
     n_threads: int = 1,
-    derivatives: bool = True,
+    tol: float = 0.0,
 ) -> Bound:
     """Return the bound for labels -1 and +1.
 
@@ -81,8 +82,9 @@ def evaluate(
         The distribution of a similar setting.
     n_threads : int, default=1
         Number of threads, which does not change the result.
-    derivatives : bool, default=True
-        Compute these too. Otherwise they are left out.
+    tol : float, default=0
+        Error of the bound in nats, about. With one the products are computed in singles, and the
+        derivatives are left out.
 
     Returns
     -------
@@ -99,7 +101,7 @@ def evaluate(
     psi = np.ascontiguousarray(features.factor.whitened(cross + offset).T)
     variance = softness + features.missed(X, psi)
     scale = y / np.sqrt(variance)
-    rows = psi * scale[:, None]
+    rows: Any = (psi * scale[:, None]).astype(np.float32 if tol else np.float64)
     floors = np.where(y > 0, noise[0], noise[1]) if any(noise) else None
     span = 1.0 - noise[0] - noise[1]
     parts = list(validation.blocks(len(y), max(1024, -(-len(y) // 4))))
@@ -108,12 +110,12 @@ def evaluate(
     ]
     executor = Threads(n_threads)
     with executor.running():
-        normal = approximate(Blocks(executor, blocks).moments, psi.shape[1], start=start)
+        normal = approximate(Blocks(executor, blocks).moments, psi.shape[1], start=start, tol=tol)
+    if tol:
+        return Bound(normal.bound, {}, np.empty(0), normal)
     moments = TwoClasses(rows, floors, span).expected(normal.mean, normal.root)
     value = float(moments[0].sum()) + normal.prior_term
-    if not derivatives:
-        return Bound(value, {}, np.empty(0), normal)
-    half = rows @ normal.root
+    half = times_upper(rows, normal.root)
     by_rows = np.outer(moments[1], normal.mean)
     by_rows -= (moments[2][:, None] * half) @ normal.root.T
     by_variance = -0.5 * np.einsum("ij,ij->i", by_rows, rows) / variance

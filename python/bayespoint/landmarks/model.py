@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayespoint.base import validation
+from bayespoint.base.linalg import gram, times_upper
 from bayespoint.base.validation import Floats
 from bayespoint.engine import likelihood
 
@@ -105,10 +106,7 @@ class TwoClasses:
         value, slope, curvature = self.expected(mean, root)
         dtype = self.rows.dtype
         gradient = (slope.astype(dtype) @ self.rows).astype(np.float64)
-        precision = (self.rows.T @ (self.rows * curvature.astype(dtype)[:, None])).astype(
-            np.float64
-        )
-        return Moments(float(value.sum()), gradient, precision)
+        return Moments(float(value.sum()), gradient, gram(self.rows, curvature))
 
     def expected(self, mean: Floats, root: Floats | None) -> tuple[Floats, Floats, Floats]:
         """Return the expected log likelihood of each example, and its derivatives by the value.
@@ -119,7 +117,7 @@ class TwoClasses:
         t = (self.rows @ mean.astype(dtype)).astype(np.float64)
         if root is None:
             return self._derivatives(t)
-        half = self.rows @ root.astype(dtype)
+        half = times_upper(self.rows, root)
         spread = np.sqrt(np.einsum("ij,ij->i", half, half, dtype=np.float64))
         found = np.zeros((3, len(t)))
         for point, weight in zip(_POINTS, _WEIGHTS, strict=True):

@@ -36,8 +36,14 @@ _SMALLEST_STEP = 1e-3
 _SMALLEST_SHARE = 1 / 16
 """Smallest part of the way to a new covariance."""
 
-_SMALLEST_PRECISION = 0.1
-"""Smallest eigenvalue of the precision; that of the prior is 1."""
+_FIRST_SHARE = 0.5
+"""The part in the first pass."""
+
+_LARGER = 2.0
+"""Growth of the part from pass to pass, at most."""
+
+_SMALLEST_PRECISION = 1.0
+"""Smallest eigenvalue of the precision, that of the prior: with less, means may run away."""
 
 _CHANGE = 5e-3
 """Relative change of the log determinant of the covariance, by dimension, at which to stop."""
@@ -75,6 +81,7 @@ def approximate(
     dimension: int,
     *,
     start: Normal | None = None,
+    tol: float = 0.0,
     report: Callable[[int, float], object] | None = None,
 ) -> Normal:
     """Return the normal distribution nearest to a posterior.
@@ -88,6 +95,8 @@ def approximate(
         Number of dimensions D.
     start : Normal, default=None
         The distribution of a similar posterior. None: the passes begin at the prior's mean.
+    tol : float, default=0
+        Gain of the bound in a pass, in nats, at which to stop earlier.
     report : callable, default=None
         Called after each pass with its number and the bound.
 
@@ -99,8 +108,8 @@ def approximate(
     mean = np.zeros(dimension) if start is None else start.mean
     root = None if start is None else start.root
     step, size = np.zeros(dimension), 1.0
-    before, log_det, change, swings = -math.inf, math.inf, 0.0, False
-    last, share = np.empty((0, 0)), 1.0
+    before, log_det, change, ratio = -math.inf, math.inf, 0.0, 0.0
+    last, share = np.empty((0, 0)), _FIRST_SHARE
     following, bound = np.eye(dimension), -math.inf
     for k in range(STEPS):
         found = moments(mean, root)
@@ -114,18 +123,27 @@ def approximate(
                 continue
         else:
             bound += _of_covariance(root)
-            # The covariance may swing from pass to pass: then only a part of the way.
-            share = max(share / 2, _SMALLEST_SHARE) if bound < before or swings else share
-            precision = share * precision + (1 - share) * last if share < 1 else precision
-            last = precision
+            # The covariance may swing from pass to pass: then only a part of the way. With a part
+            # s the deviations in one direction shrink by a ratio 1 - s c: the best s is 1 / c.
+            # After a pass that lost, steps of the mean are shorter too.
+            if bound < before:
+                share, size = share / 2, size / 2
+            else:
+                share *= min(1 / (1 - ratio), _LARGER) if ratio < 1 else 1.0
+                size = min(2 * size, 1.0)
+            share = min(max(share, _SMALLEST_SHARE), 1.0)
+            if last.size:
+                precision = share * precision + (1 - share) * last
+        last = precision
         lower = _cholesky(precision)
         following = linalg.solve_triangular(
             lower, np.eye(dimension), lower=True, check_finite=False
         ).T
         now = -float(np.log(lower.diagonal()).sum())
         gradient = found.slope - mean
-        step, size = following @ (following.T @ gradient), 1.0
-        mean = mean + step
+        step = following @ (following.T @ gradient)
+        size = 1.0 if root is None else size
+        mean = mean + size * step
         gain = 0.5 * float(gradient @ step)
         if report is not None:
             report(k + 1, bound)
@@ -134,17 +152,17 @@ def approximate(
             before, root = (-math.inf, following) if near else (bound, None)
         else:
             small = _CHANGE * dimension * share
-            if gain < _GAIN and abs(now - log_det) < small:
+            if (gain < _GAIN and abs(now - log_det) < small) or 0 <= bound - before < tol:
                 return Normal(mean, following, bound, True)
             before, root = bound, following
-            swings = (now - log_det) * change < 0 and abs(now - log_det) > small
+            ratio = (now - log_det) / change if change and abs(now - log_det) > small else 0.0
             change = now - log_det
         log_det = now
     return Normal(mean, following, bound, False)
 
 
 def _cholesky(precision: Floats) -> Floats:
-    """Return the Cholesky factor of a precision with eigenvalues of at least 0.1.
+    """Return the Cholesky factor of a precision, with eigenvalues raised to those of the prior.
 
     With label noise the likelihood has smaller ones where labels contradict the function.
     """

@@ -52,6 +52,29 @@ def test_far_starts_are_approached_by_shorter_steps():
     assert variational.approximate(TwoClasses(rows).moments, 5).converged
 
 
+def wrong_labels(n, r, scale):
+    """A block with label noise, and wrong labels far from the boundary."""
+    rng = np.random.default_rng(seed(3))
+    rows = scale * rng.standard_normal((n, r)) * np.where(rng.random(n) < 0.8, 1, -1)[:, None]
+    rows[:, 0] = np.abs(rows[:, 0])
+    return TwoClasses(rows, np.full(n, 0.1), 0.8)
+
+
+def test_covariances_that_swing_converge():
+    # The whole way to each new covariance would go back and forth.
+    one = wrong_labels(4000, 60, 2.0)
+    found = variational.approximate(one.moments, 60)
+    assert found.converged
+    rough = variational.approximate(one.moments, 60, tol=0.5)
+    assert rough.bound == pytest.approx(found.bound, abs=2.0)
+
+
+def test_means_do_not_run_away():
+    # The likelihood is flat where all labels count as wrong, and not concave on the way.
+    found = variational.approximate(wrong_labels(150, 60, 8.0).moments, 60)
+    assert found.bound > -2000
+
+
 def test_without_convergence_says_so(monkeypatch):
     monkeypatch.setattr(variational, "STEPS", 2)
     assert not variational.approximate(block(scale=30.0).moments, 3).converged
