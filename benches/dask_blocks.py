@@ -2,10 +2,10 @@
 
 `python benches/dask_blocks.py`, on a table of 1.6 GB, more than a worker may hold. Needs
 `dask.distributed`. Each block of 20 000 rows is made by the workers, which have a memory limit, and
-never collected. With --kill a
-worker is killed in the middle of the last fit. Every result must be the same to rounding. Bytes are
-those sent over the loopback interface, of all that happens on the machine meanwhile. A round is a
-sum over all blocks; the time of one whose tasks do nothing tells what Dask itself takes.
+never collected. With --kill a worker is killed in the middle of the last fit. Every result must be
+the same to rounding. Bytes are those sent over the loopback interface, of all that happens on the
+machine meanwhile. A round is a sum over all blocks; the time of one whose tasks do nothing tells
+what Dask itself takes.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ def empty_round(n_blocks: int) -> float:
 def main() -> None:
     """Print a line for each cluster."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--blocks", type=int, default=100)
-    parser.add_argument("--features", type=int, default=100)
-    parser.add_argument("--landmarks", type=int, default=300)
+    parser.add_argument("--blocks", type=int, default=50)
+    parser.add_argument("--features", type=int, default=200)
+    parser.add_argument("--landmarks", type=int, default=100)
     parser.add_argument("--memory", default="1.5GB", help="limit of a worker")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--kill", type=float, help="seconds after which a worker is killed")

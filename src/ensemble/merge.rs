@@ -72,7 +72,9 @@ pub(super) fn merge<D: Dynamics>(
     }
     let older: u64 = state.held.iter().sum();
     memory::reserve(&mut state.draws, usize::try_from(older).unwrap_or(0) * m)?;
-    let mut draws = memory::reserved(settings.n_trajectories * n_draws * m)?;
+    let alone = chains.len() == 1;
+    let mut draws =
+        memory::reserved(if alone { 0 } else { settings.n_trajectories * n_draws * m })?;
     let mut functionals = Vec::new();
     for (chain, &held) in chains.iter_mut().zip(&state.held) {
         let Some(recorder) = chain.trajectory.recorder_mut() else { continue };
@@ -80,7 +82,11 @@ pub(super) fn merge<D: Dynamics>(
         state.draws.extend_from_slice(first);
         state.functionals.extend_from_slice(values);
         let (last, values) = recorder.take_last(n_draws);
-        draws.extend_from_slice(&last);
+        if alone {
+            draws = last;
+        } else {
+            draws.extend_from_slice(&last);
+        }
         functionals.extend_from_slice(&values);
     }
     let refresh = chains[0].trajectory.refresh();

@@ -334,12 +334,15 @@ def _apply(examples: Examples, seed: int, make: _Rows) -> Block:
 def _n_landmarks(
     model: Any, sample: Examples, m: int, n_classes: int, joint: bool, settings: FitSettings
 ) -> int:
-    """Return the number of landmarks by default: twice as many for as long as the bound gains."""
+    """Return the number of landmarks by default: twice as many for as long as the bound gains.
+
+    The next gain is expected to be to the last one as that is to the one before.
+    """
     if n_classes > 2:
         most = DIMENSIONS // (n_classes - 1) if joint else m
         return max(1, min(N_COMPONENTS[1], most, m))
     most = max(N_COMPONENTS[0], min(m // _FEWEST_EXAMPLES, int(math.sqrt(_WORK / m))))
-    best, before = min(N_COMPONENTS[0], m), -math.inf
+    best, values = min(N_COMPONENTS[0], m), list[float]()
     some = sample.part(np.random.default_rng(model.seed_).permutation(len(sample.index))[:_TRIED])
     with one_thread():
         for n in N_COMPONENTS:
@@ -356,9 +359,13 @@ def _n_landmarks(
                 n_threads=validation.threads(model.n_jobs),
                 tol=_ERROR * _GAIN * len(some.index),
             ).value
-            if value < before + _GAIN * len(some.index):
+            values.append(value / len(some.index))
+            gains = np.diff(values)
+            if len(gains) and gains[-1] < _GAIN:
                 break
-            best, before = n, value
+            best = n
+            if len(gains) > 1 and gains[-1] ** 2 < _GAIN * gains[-2]:
+                break
     return best
 
 

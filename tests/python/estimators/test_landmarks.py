@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 import bayespoint
 from bayespoint import BayesPointClassifier
 from bayespoint.blocks import Blocks, parquet
+from bayespoint.estimators import landmarks as fits
 from bayespoint.kernels import RBF, Scaled
 from bayespoint.results import SliceResult
 from helpers import seed
@@ -474,6 +476,33 @@ def test_repeated_points_are_one_landmark():
     X, y = examples(100)
     model = classifier(n_components=30).fit(np.repeat(X[:10], 10, axis=0), y)
     assert len(model.X_fit_) == 10
+
+
+@pytest.mark.parametrize(
+    ("values", "tried", "chosen"),
+    [
+        ((-0.4, -0.3995), [250, 500], 250),
+        ((-0.4, -0.39, -0.385, -0.382), [250, 500, 1000, 2000], 2000),
+        ((-0.4, -0.39, -0.385, -0.3848), [250, 500, 1000, 2000], 1000),
+        ((-0.4, -0.395, -0.3935), [250, 500, 1000], 1000),
+    ],
+)
+def test_landmarks_are_doubled_while_the_bound_gains(monkeypatch, values, tried, chosen):
+    X, y = examples(5000)
+    seen = []
+
+    def evaluate(*_, landmarks, **__):
+        seen.append(landmarks)
+        return SimpleNamespace(value=5000 * values[len(seen) - 1])
+
+    model = classifier().fit(X[:50], y[:50])  # has a kernel and a seed
+    monkeypatch.setattr(fits.bound, "evaluate", evaluate)
+    monkeypatch.setattr(fits.selection, "choose", lambda kernel, X, n, seed: n)
+    monkeypatch.setattr(fits, "_FEWEST_EXAMPLES", 1)
+    sample = fits.Examples(X, y, np.ones(len(y)))
+    settings = SimpleNamespace(offset=1.0)
+    assert fits._n_landmarks(model, sample, 5000, 2, False, settings) == chosen
+    assert seen == tried
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
