@@ -2,7 +2,7 @@
 
 `python benches/dask_blocks.py`, on a table of 1.6 GB, more than a worker may hold. Needs
 `dask.distributed`. Each block of 20 000 rows is made by the workers, which have a memory limit, and
-never collected. With --kill a worker is killed in the middle of the last fit. Every result must be
+never collected. The kernel is given, since a search would run in this process. With --kill a worker is killed in the middle of the last fit. Every result must be
 the same to rounding. Bytes are those sent over the loopback interface, of all that happens on the
 machine meanwhile. A round is a sum over all blocks; the time of one whose tasks do nothing tells
 what Dask itself takes.
@@ -28,6 +28,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import BayesPointClassifier
 from bayespoint.estimators import sources
+from bayespoint.kernels import RBF
 from bayespoint.landmarks import executors
 
 ROWS = 20_000
@@ -83,8 +84,8 @@ def empty_round(n_blocks: int) -> float:
 def main() -> None:
     """Print a line for each cluster."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--blocks", type=int, default=50)
-    parser.add_argument("--features", type=int, default=200)
+    parser.add_argument("--blocks", type=int, default=25)
+    parser.add_argument("--features", type=int, default=400)
     parser.add_argument("--landmarks", type=int, default=100)
     parser.add_argument("--memory", default="1.5GB", help="limit of a worker")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
@@ -110,7 +111,9 @@ def main() -> None:
                 kill_later(cluster, options.kill)
             sent = psutil.net_io_counters(pernic=True)["lo"].bytes_sent
             begin = time.perf_counter()
-            model = BayesPointClassifier(n_components=options.landmarks, random_state=0).fit(X, y)
+            model = BayesPointClassifier(
+                RBF(20.0), softness=1.0, n_components=options.landmarks, random_state=0
+            ).fit(X, y)
             seconds = time.perf_counter() - begin
             rounds, Counted.rounds = Counted.rounds, 0
             travelled = psutil.net_io_counters(pernic=True)["lo"].bytes_sent - sent

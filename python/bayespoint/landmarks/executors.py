@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any, Protocol
+from uuid import uuid4
 
 from bayespoint.base.linalg import one_thread
 
@@ -148,7 +149,10 @@ class Dask:
         # Sent once, not with each task, and as bytes: arrays from a network may be unaligned.
         shared = delayed(pickle.dumps((work, common), protocol=5), pure=False)
         task = delayed(_in_one_thread, pure=False)
-        return [task(shared, *row) for row in zip(*columns, strict=True)]
+        # Dask plans with the mean time of tasks of one name.
+        name = f"{work.__name__.strip('_')}-{uuid4().hex}"
+        rows = enumerate(zip(*columns, strict=True))
+        return [task(shared, *row, dask_key_name=f"{name}-{k}") for k, row in rows]
 
     def gather(
         self, work: Callable[..., Any], *columns: Sequence[Any], common: Any = ()
