@@ -2,10 +2,10 @@
 
 `python benches/dask_blocks.py`, on a table of 1.6 GB, more than a worker may hold. Needs
 `dask.distributed`. Each block of 20 000 rows is made by the workers, which have a memory limit, and
-never collected. The kernel is given, since a search would run in this process. With --kill a worker is killed in the middle of the last fit. Every result must be
-the same to rounding. Bytes are those sent over the loopback interface, of all that happens on the
-machine meanwhile. A round is a sum over all blocks; the time of one whose tasks do nothing tells
-what Dask itself takes.
+never collected. The kernel is given, since a search would run in this process. With --kill a worker
+is killed in the middle of the last fit. Every result must be the same to rounding. Bytes are those
+sent over the loopback interface, of all that happens on the machine meanwhile. A round is a sum of
+all blocks; the time of one whose tasks do nothing tells what Dask itself takes.
 """
 
 from __future__ import annotations
