@@ -20,6 +20,11 @@ from bayespoint.plotting.style import below
 DELTA = 0.05
 # Palette of Okabe and Ito, which is safe for color blindness.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+# Markers tell the curves apart in gray print too.
+_STYLES = [
+    {"color": color, "marker": marker, "markevery": 0.15, "markersize": 4}
+    for color, marker in zip(_COLORS, "os^D", strict=True)
+]
 
 
 def _volumes(rows: list[Row], settings: Settings) -> Report:
@@ -118,19 +123,19 @@ def _draw_volumes(rows: list[Row], settings: Settings, figure: Any) -> None:
     """Draw the bounds against m and against ln(1 / volume); dashed: of one draw."""
     left, right = figure.subplots(1, 2)
     m = np.unique(np.geomspace(10, 1000, 200).round())
-    for omega, color in zip((1.0, 0.01, 1e-10, 1e-20), _COLORS, strict=True):
+    for omega, style in zip((1.0, 0.01, 1e-10, 1e-20), _STYLES, strict=True):
         log_volume = -np.log(omega) - m * np.log(2)
         possible = log_volume <= -np.log(2)  # the first example leaves half of the sphere
         x, y, label = m[possible], log_volume[possible], f"ω = {omega:g}"
-        left.plot(x, bounds.volume_bayes(x, y, DELTA), color=color, label=label)
-        left.plot(x, bounds.volume_gibbs(x, y, DELTA), color=color, linestyle="dashed")
+        left.plot(x, bounds.volume_bayes(x, y, DELTA), label=label, **style)
+        left.plot(x, bounds.volume_gibbs(x, y, DELTA), linestyle="dashed", **style)
     dimension = np.linspace(0, 250, 101)
-    for size, color in zip((100, 300, 1000), _COLORS, strict=False):
+    for size, style in zip((100, 300, 1000), _STYLES, strict=False):
         vote, draw = (
             bound(size, -dimension, DELTA) for bound in (bounds.volume_bayes, bounds.volume_gibbs)
         )
-        right.plot(dimension, vote, color=color, label=f"m = {size}")
-        right.plot(dimension, draw, color=color, linestyle="dashed")
+        right.plot(dimension, vote, label=f"m = {size}", **style)
+        right.plot(dimension, draw, linestyle="dashed", **style)
     for ax, label, x in ((left, "examples", m), (right, "ln(1 / volume)", dimension)):
         ax.plot([], [], color="gray", label="vote")
         ax.plot([], [], color="gray", linestyle="dashed", label="one draw")
@@ -144,22 +149,22 @@ def _draw_margins(rows: list[Row], settings: Settings, figure: Any) -> None:
     inverse = np.geomspace(1, 1e4, 200)
     margin = inverse**-0.5
     exact = bounds.cap_log_fraction(100, np.arcsin(margin))
-    for size, color in zip((500, 1000, 2000, 5000), _COLORS, strict=True):
+    for size, style in zip((500, 1000, 2000, 5000), _STYLES, strict=True):
         values = bounds.linear_svm(size, 100, margin, DELTA)
-        left.plot(inverse, values, color=color, label=f"m = {size}")
+        left.plot(inverse, values, label=f"m = {size}", **style)
         values = bounds.volume_bayes(size, exact, DELTA)
-        left.plot(inverse, values, color=color, linestyle="dotted")
+        left.plot(inverse, values, linestyle="dotted", **style)
     left.plot([], [], color="gray", label="Corollary 2")
     left.plot([], [], color="gray", linestyle="dotted", label="exact volume")
     left.set(title="n = 100", ylim=(0, 2))
     m, n = 60_000, 400
     exact = bounds.cap_log_fraction(n, np.arcsin(margin))
-    for values, color, style, label in (
-        (bounds.luckiness(m, margin, DELTA), _COLORS[1], "solid", "Theorem 1"),
-        (bounds.linear_svm(m, n, margin, DELTA), _COLORS[0], "solid", "Corollary 2"),
-        (bounds.volume_bayes(m, exact, DELTA), _COLORS[0], "dotted", "exact volume"),
+    for values, style, line, label in (
+        (bounds.luckiness(m, margin, DELTA), _STYLES[1], "solid", "Theorem 1"),
+        (bounds.linear_svm(m, n, margin, DELTA), _STYLES[0], "solid", "Corollary 2"),
+        (bounds.volume_bayes(m, exact, DELTA), _STYLES[0], "dotted", "exact volume"),
     ):
-        right.plot(inverse, values, color=color, linestyle=style, label=label)
+        right.plot(inverse, values, linestyle=line, label=label, **style)
     right.set(title=f"m = {m}, n = {n}", yscale="log")
     for ax in (left, right):
         ax.set(xscale="log", xlim=(inverse[0], inverse[-1]), xlabel="1 / margin²")
