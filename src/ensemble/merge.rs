@@ -72,6 +72,7 @@ pub(super) fn merge<D: Dynamics>(
     }
     let older: u64 = state.held.iter().sum();
     memory::reserve(&mut state.draws, usize::try_from(older).unwrap_or(0) * m)?;
+    // The draws of one trajectory are moved, not copied: they may take most of the memory.
     let alone = chains.len() == 1;
     let mut draws =
         memory::reserved(if alone { 0 } else { settings.n_trajectories * n_draws * m })?;

@@ -52,7 +52,7 @@ _GAIN = 1e-3
 it is about that of the log loss."""
 
 _ERROR = 0.05
-"""Error of the bound, relative to that gain."""
+"""Gain of a pass at which the bound is good enough, relative to that gain."""
 
 _TRIED = 10_000
 """Most examples on which numbers of landmarks are compared."""
@@ -361,7 +361,7 @@ def _n_landmarks(
             ).value
             values.append(value / len(some.index))
             gains = np.diff(values)
-            if len(gains) and gains[-1] < _GAIN:
+            if len(gains) and not gains[-1] >= _GAIN:
                 break
             best = n
             if len(gains) > 1 and gains[-1] ** 2 < _GAIN * gains[-2]:

@@ -83,8 +83,8 @@ def evaluate(
     n_threads : int, default=1
         Number of threads, which does not change the result.
     tol : float, default=0
-        Error of the bound in nats, about. With one the products are computed in singles, and the
-        derivatives are left out.
+        Gain of the bound in a pass, in nats, at which to stop earlier. If positive, the products
+        are computed in singles, and the derivatives are left out.
 
     Returns
     -------

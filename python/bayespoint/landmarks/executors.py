@@ -150,7 +150,7 @@ class Dask:
         shared = delayed(pickle.dumps((work, common), protocol=5), pure=False)
         task = delayed(_in_one_thread, pure=False)
         # Dask plans with the mean time of tasks of one name.
-        name = f"{work.__name__.strip('_')}-{uuid4().hex}"
+        name = f"{getattr(work, '__name__', 'work').strip('_')}-{uuid4().hex}"
         rows = enumerate(zip(*columns, strict=True))
         return [task(shared, *row, dask_key_name=f"{name}-{k}") for k, row in rows]
 

@@ -43,7 +43,8 @@ _LARGER = 2.0
 """Growth of the part from pass to pass, at most."""
 
 _SMALLEST_PRECISION = 1.0
-"""Smallest eigenvalue of the precision, that of the prior: with less, means may run away."""
+"""Smallest eigenvalue of a precision that is raised, that of the prior: with less, means may run
+away."""
 
 _CHANGE = 5e-3
 """Relative change of the log determinant of the covariance, by dimension, at which to stop."""
@@ -109,7 +110,8 @@ def approximate(
     root = None if start is None else start.root
     step, size = np.zeros(dimension), 1.0
     before, log_det, change, ratio = -math.inf, math.inf, 0.0, 0.0
-    last, share = np.empty((0, 0)), _FIRST_SHARE
+    last, share = np.empty((0, 0)), _FIRST_SHARE if start is None else 1.0
+    best = Normal(mean, np.eye(dimension) if root is None else root, -math.inf, False)
     following, bound = np.eye(dimension), -math.inf
     for k in range(STEPS):
         found = moments(mean, root)
@@ -123,14 +125,16 @@ def approximate(
                 continue
         else:
             bound += _of_covariance(root)
-            # The covariance may swing from pass to pass: then only a part of the way. With a part
-            # s the deviations in one direction shrink by a ratio 1 - s c: the best s is 1 / c.
+            # Of an error e of the precision the whole way leaves (1 - c) e, which may be larger
+            # and of the other sign. A part s leaves (1 - s c) e: s = 1 / c is best.
             # After a pass that lost, steps of the mean are shorter too.
             if bound < before:
                 share, size = share / 2, size / 2
             else:
                 share *= min(1 / (1 - ratio), _LARGER) if ratio < 1 else 1.0
                 size = min(2 * size, 1.0)
+            if bound > best.bound:
+                best = Normal(mean, root, bound, False)
             share = min(max(share, _SMALLEST_SHARE), 1.0)
             if last.size:
                 precision = share * precision + (1 - share) * last
@@ -152,19 +156,23 @@ def approximate(
             before, root = (-math.inf, following) if near else (bound, None)
         else:
             small = _CHANGE * dimension * share
-            if (gain < _GAIN and abs(now - log_det) < small) or 0 <= bound - before < tol:
+            near = bound == best.bound and bound - before < tol * share
+            if (gain < _GAIN and abs(now - log_det) < small) or near:
                 return Normal(mean, following, bound, True)
             before, root = bound, following
-            ratio = (now - log_det) / change if change and abs(now - log_det) > small else 0.0
-            change = now - log_det
+            # Relative to the part of the way that was gone.
+            step_of_log_det = (now - log_det) / share
+            ratio = step_of_log_det / change if change and abs(now - log_det) > small else 0.0
+            change = step_of_log_det
         log_det = now
-    return Normal(mean, following, bound, False)
+    return best if best.bound > -math.inf else Normal(mean, following, bound, False)
 
 
 def _cholesky(precision: Floats) -> Floats:
-    """Return the Cholesky factor of a precision, with eigenvalues raised to those of the prior.
+    """Return the Cholesky factor of a precision.
 
-    With label noise the likelihood has smaller ones where labels contradict the function.
+    If it is not positive definite its eigenvalues are raised to at least those of the prior. With
+    label noise the likelihood has negative ones where labels contradict the function.
     """
     precision = 0.5 * (precision + precision.T)
     try:

@@ -25,17 +25,17 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize("r", [1, 5, 300])
+@pytest.mark.parametrize(("n", "r"), [(40, 1), (40, 5), (40, 300), (0, 3)])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_products_of_triangles_and_of_weighted_rows(r, dtype):
+def test_products_of_triangles_and_of_weighted_rows(n, r, dtype):
     rng = np.random.default_rng(seed(r))
-    rows = rng.standard_normal((40, r)).astype(dtype)
+    rows = rng.standard_normal((n, r)).astype(dtype)
     upper = np.triu(rng.standard_normal((r, r)))
     error = 1e-12 if dtype is np.float64 else 1e-3
     product = linalg.times_upper(rows, upper)
     assert product.dtype == dtype
     np.testing.assert_allclose(product, rows @ upper, atol=error)
-    for weights in (rng.random(40), rng.standard_normal(40), -rng.random(40), np.zeros(40)):
+    for weights in (rng.random(n), rng.standard_normal(n), -rng.random(n), np.zeros(n)):
         found = linalg.gram(rows, weights)
         assert found.dtype == np.float64
         np.testing.assert_allclose(found, rows.T @ (rows * weights[:, None]), atol=error)

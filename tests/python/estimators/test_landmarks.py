@@ -491,7 +491,8 @@ def test_landmarks_are_doubled_while_the_bound_gains(monkeypatch, values, tried,
     X, y = examples(5000)
     seen = []
 
-    def evaluate(*_, landmarks, **__):
+    def evaluate(*_, landmarks, tol, **__):
+        assert tol == pytest.approx(0.05 * 1e-3 * 5000)
         seen.append(landmarks)
         return SimpleNamespace(value=5000 * values[len(seen) - 1])
 
