@@ -143,9 +143,8 @@ def test_margin_to_sparsity(quick):
     assert claim(record, "19 of the twenty printed bounds")
     assert claim(record, "no perceptron made more mistakes")
     assert claim(record, "footnote 2")
-    if os.environ.get(
-        "BAYESPOINT_DATA"
-    ):  # the bound is above 1 for the fewer digits of scikit-learn
+    # The bound is above 1 for the fewer digits of scikit-learn.
+    if os.environ.get("BAYESPOINT_DATA"):
         assert claim(record, "Theorem 4 is never vacuous")
     assert claim(record, "smaller than the PAC margin bound")
     assert claim(record, "Eq. 5")
