@@ -209,10 +209,10 @@ def clear_above(matrix: Floats) -> None:
         matrix[rows, rows] = np.tril(matrix[rows, rows])
 
 
-def gram(rows: NDArray[Any], weights: Floats) -> Floats:
+def weighted_outer(rows: NDArray[Any], weights: NDArray[Any]) -> Floats:
     """Return the (r, r) sum of the outer products of (n, r) rows, times (n,) weights of any sign.
 
-    Its products are symmetric, at half the cost of others, and of the type of the rows.
+    It is computed in the precision of the rows, as symmetric products, which halves the work.
     """
     scaled = rows * np.sqrt(np.abs(weights)).astype(rows.dtype)[:, None]
     negative = weights < 0

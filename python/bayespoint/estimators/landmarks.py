@@ -52,7 +52,7 @@ _GAIN = 1e-3
 it is about that of the log loss."""
 
 _ERROR = 0.05
-"""Gain of a pass at which the bound is good enough, relative to that gain."""
+"""Gain of a pass, relative to `_GAIN`, at which the bound is not improved further."""
 
 _TRIED = 10_000
 """Most examples on which numbers of landmarks are compared."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayespoint.base import validation
-from bayespoint.base.linalg import gram, times_upper
+from bayespoint.base.linalg import times_upper, weighted_outer
 from bayespoint.base.validation import Floats
 from bayespoint.engine import likelihood
 
@@ -106,7 +106,7 @@ class TwoClasses:
         value, slope, curvature = self.expected(mean, root)
         dtype = self.rows.dtype
         gradient = (slope.astype(dtype) @ self.rows).astype(np.float64)
-        return Moments(float(value.sum()), gradient, gram(self.rows, curvature))
+        return Moments(float(value.sum()), gradient, weighted_outer(self.rows, curvature))
 
     def expected(self, mean: Floats, root: Floats | None) -> tuple[Floats, Floats, Floats]:
         """Return the expected log likelihood of each example, and its derivatives by the value.
@@ -192,13 +192,12 @@ class SeveralClasses:
         rows, basis, dtype = self.rows[part], contrasts(self.n_classes), self.rows.dtype
         gradient = ((basis.T @ by_f).astype(dtype) @ rows).astype(np.float64)
         k, r = basis.shape[1], rows.shape[1]
-        inner = np.einsum("ca,icd,db->iab", basis, curvature, basis, optimize=True).astype(dtype)
+        inner = np.einsum("ca,icd,db->iab", basis, curvature, basis, optimize=True)
         precision = np.empty((k, r, k, r))
         for a in range(k):
             for b in range(a + 1):
-                product = rows.T @ (rows * inner[:, a, b, None])
-                precision[a, :, b, :] = product
-                precision[b, :, a, :] = product.T
+                precision[a, :, b, :] = weighted_outer(rows, inner[:, a, b])
+                precision[b, :, a, :] = precision[a, :, b, :]
         return Moments(float(value.sum()), gradient.ravel(), precision.reshape(k * r, k * r))
 
     def _deviations(self, root: Floats) -> Floats:

@@ -156,8 +156,8 @@ def approximate(
             before, root = (-math.inf, following) if near else (bound, None)
         else:
             small = _CHANGE * dimension * share
-            near = bound == best.bound and bound - before < tol * share
-            if (gain < _GAIN and abs(now - log_det) < small) or near:
+            good_enough = bound == best.bound and bound - before < tol * share
+            if (gain < _GAIN and abs(now - log_det) < small) or good_enough:
                 return Normal(mean, following, bound, True)
             before, root = bound, following
             # Relative to the part of the way that was gone.

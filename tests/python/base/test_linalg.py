@@ -36,7 +36,7 @@ def test_products_of_triangles_and_of_weighted_rows(n, r, dtype):
     assert product.dtype == dtype
     np.testing.assert_allclose(product, rows @ upper, atol=error)
     for weights in (rng.random(n), rng.standard_normal(n), -rng.random(n), np.zeros(n)):
-        found = linalg.gram(rows, weights)
+        found = linalg.weighted_outer(rows, weights)
         assert found.dtype == np.float64
         np.testing.assert_allclose(found, rows.T @ (rows * weights[:, None]), atol=error)
 
