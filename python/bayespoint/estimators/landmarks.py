@@ -27,7 +27,7 @@ from bayespoint.landmarks.blocks import Blocks
 from bayespoint.landmarks.circles import BATCH
 from bayespoint.landmarks.executors import Executor, Threads
 from bayespoint.landmarks.features import Features
-from bayespoint.landmarks.model import Block, SeveralClasses, TwoClasses
+from bayespoint.landmarks.model import ROWS, Block, SeveralClasses, TwoClasses
 from bayespoint.posterior import Posterior
 from bayespoint.posterior.calibration import LARGEST, LeaveOneOutPredictions
 from bayespoint.results import Estimate, Evidence
@@ -63,11 +63,8 @@ _FEWEST_EXAMPLES = 20
 _WORK = 2e12
 """Examples times the square of the landmarks, at most by default."""
 
-ROWS = 8192
-"""Most examples of a block."""
-
 _FEWEST_ROWS = 1024
-"""Fewest, if there are more examples than a block."""
+"""Fewest examples of a block in memory, if there are more."""
 
 _DOUBLES = 10_000
 """Most examples whose features are kept in doubles."""
@@ -220,16 +217,19 @@ class _Rows:
     dtype: Any
 
     def __call__(self, examples: Examples, seed: int) -> Block:
-        psi = self.features(examples.inputs)
-        variance = self.softness / examples.share + self.features.missed(examples.inputs, psi)
-        scale = 1.0 / np.sqrt(variance)
+        n = len(examples.index)
+        positive = examples.index == self.positive
+        signs = np.where(positive | self.joint, 1.0, -1.0)
+        rows = np.empty((n, self.features.factor.rank), dtype=self.dtype)
+        for part in validation.blocks(n, ROWS):
+            some = examples.part(part)
+            psi = self.features(some.inputs)
+            variance = self.softness / some.share + self.features.missed(some.inputs, psi)
+            scale = signs[part] / np.sqrt(variance)
+            np.multiply(psi, scale[:, None], out=rows[part], casting="same_kind")
         if self.joint:
-            rows = np.asarray(psi * scale[:, None], dtype=self.dtype, order="C")
             labels = examples.index.astype(np.uint32)
             return SeveralClasses(rows, labels, self.n_classes, self.noise[0], seed)
-        positive = examples.index == self.positive
-        signed = np.where(positive, scale, -scale)
-        rows = np.asarray(psi * signed[:, None], dtype=self.dtype, order="C")
         floors = np.where(positive, *self.noise) if any(self.noise) else None
         return TwoClasses(rows, floors, 1.0 - self.noise[0] - self.noise[1])
 
@@ -252,11 +252,8 @@ def fit(
     n_classes, m = len(model.classes_), source.n_examples
     joint = n_classes > 2 and settings.joint
     with progress.part("landmarks"):
-        n = model.n_components
-        if isinstance(n, str):
-            n = _n_landmarks(model, sample, m, n_classes, joint, settings)
-        points = selection.choose(model.kernel_, sample.inputs, n, model.seed_)
-        features = Features.of(model.kernel_, points, settings.offset)
+        chosen = _landmarks(model, sample, m, joint, settings)
+        features = Features.of(model.kernel_, chosen.points, settings.offset)
     if progress.verbose:
         progress.tell(f"{features.factor.rank} landmarks: {progress.seconds()}")
     names, positives = ["slices"], [1]
@@ -293,10 +290,11 @@ def fit(
                     seed=stream,
                     name=name,
                     progress=progress,
+                    start=chosen.mean,
                 )
             )
-    chosen = np.random.default_rng(model.seed_).permutation(source.uniform)[:LARGEST]
-    some = sample.part(np.sort(chosen))
+    some_rows = np.random.default_rng(model.seed_).permutation(source.uniform)[:LARGEST]
+    some = sample.part(np.sort(some_rows))
     predictions = _predictions(features, results, some, model, joint)
     return Fitted(features, names, results, predictions)
 
@@ -331,41 +329,71 @@ def _apply(examples: Examples, seed: int, make: _Rows) -> Block:
     return make(examples, seed)
 
 
-def _n_landmarks(
-    model: Any, sample: Examples, m: int, n_classes: int, joint: bool, settings: FitSettings
-) -> int:
-    """Return the number of landmarks by default: twice as many for as long as the bound gains.
+@dataclass(frozen=True, eq=False)
+class _Landmarks:
+    """Chosen landmarks."""
 
-    The next gain is expected to be to the last one as that is to the one before.
+    points: Any
+
+    mean: Floats | None = None
+    """(r,) mean of the normal approximation of a part of the examples."""
+
+
+def _landmarks(
+    model: Any, sample: Examples, m: int, joint: bool, settings: FitSettings
+) -> _Landmarks:
+    """Return the landmarks of a fit.
+
+    By default there are twice as many for as long as the bound gains. The next gain is expected to
+    be to the last one as that is to the one before.
     """
+
+    def choose(n: int) -> Any:
+        return selection.choose(model.kernel_, sample.inputs, n, model.seed_)
+
+    n_classes, n = len(model.classes_), model.n_components
+    if not isinstance(n, str):
+        return _Landmarks(choose(n))
     if n_classes > 2:
         most = DIMENSIONS // (n_classes - 1) if joint else m
-        return max(1, min(N_COMPONENTS[1], most, m))
+        return _Landmarks(choose(max(1, min(N_COMPONENTS[1], most, m))))
     most = max(N_COMPONENTS[0], min(m // _FEWEST_EXAMPLES, int(math.sqrt(_WORK / m))))
-    best, values = min(N_COMPONENTS[0], m), list[float]()
+    if 2 * N_COMPONENTS[0] > most:
+        return _Landmarks(choose(min(N_COMPONENTS[0], m)))
     some = sample.part(np.random.default_rng(model.seed_).permutation(len(sample.index))[:_TRIED])
+    best: _Landmarks | None = None
+    values = list[float]()
+    mean: Floats | None = None
+    before: Features | None = None
     with one_thread():
         for n in N_COMPONENTS:
-            if n > most or 2 * N_COMPONENTS[0] > most:
+            if n > most:
                 break
-            value = bound.evaluate(
-                model.kernel_,
+            points = choose(n)
+            features = Features.of(model.kernel_, points, settings.offset)
+            if (
+                before is not None and mean is not None
+            ):  # of a function that has the same values at the landmarks
+                mean = features.factor.whitened(before(points) @ mean)
+            found = bound.evaluate(
+                features,
                 some.inputs,
                 np.where(some.index == 1, 1.0, -1.0),
                 model.softness_ / some.share,
-                offset=settings.offset,
-                landmarks=selection.choose(model.kernel_, sample.inputs, n, model.seed_),
                 noise=model.label_noise_,
+                mean=mean,
                 n_threads=validation.threads(model.n_jobs),
                 tol=_ERROR * _GAIN * len(some.index),
-            ).value
-            values.append(value / len(some.index))
+            )
+            values.append(found.value / len(some.index))
             gains = np.diff(values)
             if len(gains) and not gains[-1] >= _GAIN:
                 break
-            best = n
+            before, mean = features, found.normal.mean
+            best = _Landmarks(points, mean)
             if len(gains) > 1 and gains[-1] ** 2 < _GAIN * gains[-2]:
                 break
+    assert best is not None
     return best
 
 
@@ -377,14 +405,21 @@ def _sample(
     name: str,
     progress: Progress,
     n_classes: int,
+    start: Floats | None,
     **known: Any,
 ) -> SliceResult:
     """Return the draws of one problem, with its warnings."""
     dimension = features.factor.rank * (n_classes - 1)
+    passes = 0
+
+    def count_passes(done: int, bound: float) -> None:
+        nonlocal passes
+        passes = done
+
     with progress.part("normal approximation"):
-        normal = variational.approximate(blocks.moments, dimension)
+        normal = variational.approximate(blocks.moments, dimension, mean=start, report=count_passes)
     if progress.verbose:
-        progress.tell(f"normal approximation: {progress.seconds()}")
+        progress.tell(f"normal approximation, {passes} passes: {progress.seconds()}")
     with progress.task(name, 100) as advance:
 
         def report(result: SliceResult) -> None:

@@ -50,15 +50,14 @@ class Bound:
 
 
 def evaluate(
-    kernel: Any,
+    features: Features,
     X: Any,
     y: Floats,
     softness: Floats,
     *,
-    offset: float,
-    landmarks: Any,
     noise: tuple[float, float] = (0.0, 0.0),
-    start: Normal | None = None,
+    mean: Floats | None = None,
+    root: Floats | None = None,
     n_threads: int = 1,
     tol: float = 0.0,
 ) -> Bound:
@@ -66,20 +65,16 @@ def evaluate(
 
     Parameters
     ----------
-    kernel : kernel object
-        The kernel.
+    features : Features
+        Kernel and landmarks.
     X : (m, d) inputs
         Examples.
     y, softness : ndarray of shape (m,)
         Labels, and noise variances without what the features miss.
-    offset : float
-        Constant that is added to all kernel values.
-    landmarks : (r, d) inputs
-        Landmarks.
     noise : pair of floats, default=(0.0, 0.0)
         Probabilities of a wrong label for negative and for positive examples.
-    start : Normal, default=None
-        The distribution of a similar setting.
+    mean, root : ndarrays of shape (r,) and (r, r), default=None
+        Mean and root of the covariance of the normal distribution of a similar setting.
     n_threads : int, default=1
         Number of threads, which does not change the result.
     tol : float, default=0
@@ -90,15 +85,10 @@ def evaluate(
     -------
     Bound
         The bound and its derivatives.
-
-    Raises
-    ------
-    LinAlgError
-        If the kernel matrix of the landmarks is not positive semidefinite.
     """
-    features = Features.of(kernel, landmarks, offset)
+    kernel, landmarks = features.kernel, features.landmarks
     cross = kernels.evaluate(kernel, X, landmarks)
-    psi = np.ascontiguousarray(features.factor.whitened(cross + offset).T)
+    psi = np.ascontiguousarray(features.factor.whitened(cross + features.offset).T)
     variance = softness + features.missed(X, psi)
     scale = y / np.sqrt(variance)
     rows: Any = (psi * scale[:, None]).astype(np.float32 if tol else np.float64)
@@ -110,14 +100,15 @@ def evaluate(
     ]
     executor = Threads(n_threads)
     with executor.running():
-        normal = approximate(Blocks(executor, blocks).moments, psi.shape[1], start=start, tol=tol)
+        moments = Blocks(executor, blocks).moments
+        normal = approximate(moments, psi.shape[1], mean=mean, root=root, tol=tol)
     if tol:
         return Bound(normal.bound, {}, np.empty(0), normal)
-    moments = TwoClasses(rows, floors, span).expected(normal.mean, normal.root)
-    value = float(moments[0].sum()) + normal.prior_term
+    expected = TwoClasses(rows, floors, span).expected(normal.mean, normal.root)
+    value = float(expected[0].sum()) + normal.prior_term
     half = times_upper(rows, normal.root)
-    by_rows = np.outer(moments[1], normal.mean)
-    by_rows -= (moments[2][:, None] * half) @ normal.root.T
+    by_rows = np.outer(expected[1], normal.mean)
+    by_rows -= (expected[2][:, None] * half) @ normal.root.T
     by_variance = -0.5 * np.einsum("ij,ij->i", by_rows, rows) / variance
     by_psi = by_rows * scale[:, None]
     by_psi -= 2 * by_variance[:, None] * psi

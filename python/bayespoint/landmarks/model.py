@@ -21,6 +21,9 @@ from bayespoint.base.linalg import times_upper, weighted_outer
 from bayespoint.base.validation import Floats
 from bayespoint.engine import likelihood
 
+ROWS = 8192
+"""Most examples for which moments and features are computed at a time. Blocks may be larger."""
+
 _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 """Nodes of an expectation under a normal distribution."""
@@ -50,6 +53,11 @@ class Moments:
 
     precision: Floats
     """(D, D) of its negative second derivatives."""
+
+    @classmethod
+    def none(cls, dimension: int) -> Moments:
+        """Return the sums over no examples."""
+        return cls(0.0, np.zeros(dimension), np.zeros((dimension, dimension)))
 
     def __add__(self, other: Moments) -> Moments:
         return Moments(
@@ -103,6 +111,15 @@ class TwoClasses:
 
     def moments(self, mean: Floats, root: Floats | None) -> Moments:
         """Return the moments under a normal distribution of w."""
+        parts = validation.blocks(len(self.rows), ROWS)
+        each = (self._part(part)._moments(mean, root) for part in parts)
+        return sum(each, Moments.none(len(mean)))
+
+    def _part(self, examples: slice) -> TwoClasses:
+        floors = None if self.floors is None else self.floors[examples]
+        return replace(self, rows=self.rows[examples], floors=floors)
+
+    def _moments(self, mean: Floats, root: Floats | None) -> Moments:
         value, slope, curvature = self.expected(mean, root)
         dtype = self.rows.dtype
         gradient = (slope.astype(dtype) @ self.rows).astype(np.float64)
@@ -172,24 +189,24 @@ class SeveralClasses:
 
     def moments(self, mean: Floats, root: Floats | None) -> Moments:
         """Return the moments under a normal distribution of w."""
-        f = self.values(mean[None])[0].astype(np.float64)
-        away = None if root is None else self._deviations(root)
-        size = max(1, _ENTRIES // (len(_NODES) * self.n_classes))
-        parts = validation.blocks(len(self.labels), size)
-        first, *others = [self._moments(f, away, part) for part in parts]
-        return sum(others, first)
+        size = min(ROWS, _ENTRIES // (len(_NODES) * self.n_classes))
+        parts = validation.blocks(len(self.labels), max(1, size // _GROUP) * _GROUP)
+        rng = np.random.default_rng(self.seed)  # the same draws in every pass
+        each = (self._part(part)._moments(mean, root, rng) for part in parts)
+        return sum(each, Moments.none(len(mean)))
 
-    def _moments(self, f: Floats, away: Floats | None, part: slice) -> Moments:
-        """Return the moments of a part, for values f or the means of f plus and minus others."""
-        if away is None:
-            value, by_f, curvature = self._derivatives(f[:, part], self.labels[part])
+    def _part(self, examples: slice) -> SeveralClasses:
+        return replace(self, rows=self.rows[examples], labels=self.labels[examples])
+
+    def _moments(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Moments:
+        f = self.values(mean[None])[0].astype(np.float64)
+        if root is None:
+            value, by_f, curvature = self._derivatives(f)
         else:
-            pair = [
-                self._derivatives(f[:, part] + sign * away[:, part], self.labels[part])
-                for sign in (1, -1)
-            ]
+            away = self._deviations(root, rng)
+            pair = [self._derivatives(f + sign * away) for sign in (1, -1)]
             value, by_f, curvature = ((one + other) / 2 for one, other in zip(*pair, strict=True))
-        rows, basis, dtype = self.rows[part], contrasts(self.n_classes), self.rows.dtype
+        rows, basis, dtype = self.rows, contrasts(self.n_classes), self.rows.dtype
         gradient = ((basis.T @ by_f).astype(dtype) @ rows).astype(np.float64)
         k, r = basis.shape[1], rows.shape[1]
         inner = np.einsum("ca,icd,db->iab", basis, curvature, basis, optimize=True)
@@ -200,15 +217,15 @@ class SeveralClasses:
                 precision[b, :, a, :] = precision[a, :, b, :]
         return Moments(float(value.sum()), gradient.ravel(), precision.reshape(k * r, k * r))
 
-    def _deviations(self, root: Floats) -> Floats:
+    def _deviations(self, root: Floats, rng: np.random.Generator) -> Floats:
         """Return the values of a draw of w minus its mean, another draw for each few examples.
 
         Integrals over the functions of all classes are means over such draws and their negatives:
-        the errors of many groups average out. The draws are the same in every pass.
+        the errors of many groups average out.
         """
         n, r = self.rows.shape
         groups = -(-n // _GROUP)
-        z = np.random.default_rng(self.seed).standard_normal((groups, len(root)))
+        z = rng.standard_normal((groups, len(root)))
         w = np.matmul(contrasts(self.n_classes), (z @ root.T).reshape(groups, -1, r))
         padded = np.zeros((groups * _GROUP, r), dtype=self.rows.dtype)
         padded[:n] = self.rows
@@ -216,13 +233,12 @@ class SeveralClasses:
         found = np.moveaxis(by_group, 0, 1).reshape(self.n_classes, -1)[:, :n]
         return np.asarray(found, dtype=np.float64)
 
-    def _derivatives(self, f: Floats, labels: NDArray[np.uint32]) -> tuple[Floats, Floats, Floats]:
+    def _derivatives(self, f: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the log likelihood at (n_classes, n) values with its derivatives.
 
         These are (n_classes, n) slopes, and (n, n_classes, n_classes) negative second derivatives.
         """
-        n = f.shape[1]
-        examples = np.arange(n)
+        labels, examples = self.labels, np.arange(len(self.labels))
         own = f[labels, examples]
         behind = np.minimum(f.max(axis=0) - own, _FAR)
         u = _NODES + behind[:, None]

@@ -81,7 +81,8 @@ def approximate(
     moments: Callable[[Floats, Floats | None], Moments],
     dimension: int,
     *,
-    start: Normal | None = None,
+    mean: Floats | None = None,
+    root: Floats | None = None,
     tol: float = 0.0,
     report: Callable[[int, float], object] | None = None,
 ) -> Normal:
@@ -94,8 +95,11 @@ def approximate(
         the root of its covariance.
     dimension : int
         Number of dimensions D.
-    start : Normal, default=None
-        The distribution of a similar posterior. None: the passes begin at the prior's mean.
+    mean : ndarray of shape (D,), default=None
+        Mean of a similar posterior. None: that of the prior.
+    root : ndarray of shape (D, D), default=None
+        Root of the covariance of a similar posterior, whose mean is then close. None: the first
+        passes go to the mode.
     tol : float, default=0
         Gain of the bound in a pass, in nats, at which to stop earlier.
     report : callable, default=None
@@ -106,11 +110,10 @@ def approximate(
     Normal
         The distribution.
     """
-    mean = np.zeros(dimension) if start is None else start.mean
-    root = None if start is None else start.root
+    mean = np.zeros(dimension) if mean is None else mean
     step, size = np.zeros(dimension), 1.0
     before, log_det, change, ratio = -math.inf, math.inf, 0.0, 0.0
-    last, share = np.empty((0, 0)), _FIRST_SHARE if start is None else 1.0
+    last, share = np.empty((0, 0)), _FIRST_SHARE if root is None else 1.0
     best = Normal(mean, np.eye(dimension) if root is None else root, -math.inf, False)
     following, bound = np.eye(dimension), -math.inf
     for k in range(STEPS):

@@ -20,6 +20,8 @@ from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
 from bayespoint.kernels.products import in_rows
 from bayespoint.landmarks import bound, selection
+from bayespoint.landmarks.features import Features
+from bayespoint.landmarks.variational import Normal
 from bayespoint.tuning.averaging import MOST_FEATURES, Density, Setting, parts
 from bayespoint.tuning.search import (
     Approximation,
@@ -37,6 +39,10 @@ examples than 8000, or landmarks, gain little."""
 
 _LARGEST_SUM = 16_000
 """Largest number of examples times problems, for more than two classes."""
+
+_MOST_WEIGHTS = 1000
+"""Most features for which each has a weight. Averages of settings end at fewer, since a draw takes
+dozens of evaluations."""
 
 _PLACES = 300
 """Examples over which the variance of f is taken, to which the softness is relative."""
@@ -81,11 +87,12 @@ class LandmarkObjective(Objective):
         slopes: bool,
     ) -> Approximation:
         """Return the bound of the evidence and its derivatives."""
+        features = Features.of(kernel, self.landmarks, self.offset)
         levels = softness / examples.weights
         value, by_softness, known = 0.0, 0.0, dict[str, float]()
         by_noise = np.zeros(2)
         for k, y in enumerate(examples.labels):
-            found = self._bound(kernel, examples, y, levels, noise, nearest[k])
+            found = self._bound(features, examples, y, levels, noise, nearest[k])
             nearest[k] = found.normal
             value += found.value
             by_softness += float(found.by_softness @ levels)
@@ -93,7 +100,7 @@ class LandmarkObjective(Objective):
             if slopes and any(noise):
                 for which in range(2):
                     moved = tuple(rate * (1 + _STEP * (c == which)) for c, rate in enumerate(noise))
-                    ahead = self._bound(kernel, examples, y, levels, moved, found.normal)
+                    ahead = self._bound(features, examples, y, levels, moved, found.normal)
                     by_noise[which] += (ahead.value - found.value) / (_STEP * noise[which])
         if known and self.relative(examples):
             X = in_rows(examples.X)[self.places]
@@ -103,22 +110,21 @@ class LandmarkObjective(Objective):
 
     def _bound(
         self,
-        kernel: Any,
+        features: Features,
         examples: Examples,
         y: Floats,
         softness: Floats,
         noise: Any,
-        start: Any,
+        nearest: Normal | None,
     ) -> bound.Bound:
         return bound.evaluate(
-            kernel,
+            features,
             examples.X,
             y,
             softness,
-            offset=self.offset,
-            landmarks=self.landmarks,
             noise=noise,
-            start=start,
+            mean=None if nearest is None else nearest.mean,
+            root=None if nearest is None else nearest.root,
             n_threads=self.n_threads,
         )
 
@@ -206,10 +212,19 @@ def find(
 
 
 def default_kernel(X: Any) -> Any:
-    """Return the kernel that stands for None: for 2 to 100 features with a weight for each."""
+    """Return the kernel that stands for None.
+
+    A Matérn, a Laplacian and a linear kernel; for 2 to 1000 features with a weight for each, and
+    for more than 100 without the Laplacian, which takes long there and gains nothing.
+    """
     matern, linear, laplacian = parts(X)
-    if not 1 < X.shape[1] <= MOST_FEATURES:
+    d = X.shape[1]
+    if d == 1:
         return matern + laplacian + linear
+    if d > _MOST_WEIGHTS:
+        return matern + linear
+    if d > MOST_FEATURES:
+        return kernels.Weighted(matern + linear)
     return kernels.Weighted(matern + linear) + kernels.Weighted(laplacian)
 
 

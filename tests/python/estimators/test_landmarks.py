@@ -491,18 +491,21 @@ def test_landmarks_are_doubled_while_the_bound_gains(monkeypatch, values, tried,
     X, y = examples(5000)
     seen = []
 
-    def evaluate(*_, landmarks, tol, **__):
+    def evaluate(features, *_, tol, **__):
         assert tol == pytest.approx(0.05 * 1e-3 * 5000)
-        seen.append(landmarks)
-        return SimpleNamespace(value=5000 * values[len(seen) - 1])
+        seen.append(len(features.landmarks))
+        normal = SimpleNamespace(mean=np.zeros(features.factor.rank))
+        return SimpleNamespace(value=5000 * values[len(seen) - 1], normal=normal)
 
     model = classifier().fit(X[:50], y[:50])  # has a kernel and a seed
     monkeypatch.setattr(fits.bound, "evaluate", evaluate)
-    monkeypatch.setattr(fits.selection, "choose", lambda kernel, X, n, seed: n)
+    monkeypatch.setattr(fits.selection, "choose", lambda kernel, X, n, seed: X[:n])
     monkeypatch.setattr(fits, "_FEWEST_EXAMPLES", 1)
     sample = fits.Examples(X, y, np.ones(len(y)))
     settings = SimpleNamespace(offset=1.0)
-    assert fits._n_landmarks(model, sample, 5000, 2, False, settings) == chosen
+    found = fits._landmarks(model, sample, 5000, False, settings)
+    assert len(found.points) == chosen
+    assert len(found.mean) == fits.Features.of(model.kernel_, found.points, 1.0).factor.rank
     assert seen == tried
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from bayespoint import kernels
 from bayespoint.landmarks import bound, variational
+from bayespoint.landmarks.features import Features
 from helpers import seed
 
 STEP = 1e-3
@@ -41,15 +42,8 @@ def test_slopes_are_derivatives(monkeypatch, kernel, noise):
     landmarks, softness = X[:20] + 0.1, np.full(len(y), 0.3)
 
     def at(values, softness=softness):
-        return bound.evaluate(
-            kernels.replace(kernel, values),
-            X,
-            y,
-            softness,
-            offset=1.0,
-            landmarks=landmarks,
-            noise=noise,
-        )
+        features = Features.of(kernels.replace(kernel, values), landmarks, 1.0)
+        return bound.evaluate(features, X, y, softness, noise=noise)
 
     found = at(values)
     assert set(found.slopes) == set(names)
@@ -65,7 +59,6 @@ def test_slopes_are_derivatives(monkeypatch, kernel, noise):
 
 def test_threads_do_not_change_the_bound():
     X, y = examples(n=5000)
-    kernel, softness = kernels.RBF(1.0), np.full(len(y), 0.3)
-    given = {"offset": 1.0, "landmarks": X[:20]}
-    one, two = (bound.evaluate(kernel, X, y, softness, n_threads=n, **given).value for n in (1, 2))
+    features, softness = Features.of(kernels.RBF(1.0), X[:20], 1.0), np.full(len(y), 0.3)
+    one, two = (bound.evaluate(features, X, y, softness, n_threads=n).value for n in (1, 2))
     assert one == two

@@ -7,6 +7,7 @@ import pytest
 from scipy import special, stats
 
 from bayespoint.engine.largest import largest_probabilities
+from bayespoint.landmarks import model
 from bayespoint.landmarks.model import SeveralClasses, TwoClasses, contrasts
 from helpers import seed
 
@@ -89,6 +90,20 @@ def test_expectations_of_several_classes_are_near_integrals():
     expected = float(np.log(p).mean())
     error = 4 * float(np.log(p).std()) / math.sqrt(n / 8)
     assert block.moments(mean, root).value / n == pytest.approx(expected, abs=error)
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+@pytest.mark.parametrize("root", [None, 0.3])
+def test_moments_in_parts_are_those_of_all_examples(monkeypatch, name, root):
+    block, dimension = BLOCKS[name]
+    w = np.random.default_rng(seed(7)).standard_normal(dimension)
+    root = None if root is None else root * np.eye(dimension)
+    whole = block.moments(w, root)
+    monkeypatch.setattr(model, "ROWS", 16)
+    parts = block.moments(w, root)
+    assert parts.value == pytest.approx(whole.value, rel=1e-12)
+    np.testing.assert_allclose(parts.slope, whole.slope, atol=1e-12)
+    np.testing.assert_allclose(parts.precision, whole.precision, atol=1e-12)
 
 
 def test_values_in_singles_are_near_those_in_doubles():

@@ -34,14 +34,20 @@ def test_no_other_normal_distribution_has_a_higher_bound(scale):
 
 
 def test_a_start_saves_passes():
-    one, passes = block(), []
-    first = variational.approximate(one.moments, 3, report=lambda k, _: passes.append(k))
-    again = []
-    second = variational.approximate(
-        one.moments, 3, start=first, report=lambda k, _: again.append(k)
-    )
-    assert again[-1] < passes[-1]
-    np.testing.assert_allclose(second.mean, first.mean, atol=1e-2)
+    one, counts = block(), []
+
+    def run(**start):
+        passes = []
+        found = variational.approximate(
+            one.moments, 3, report=lambda k, _: passes.append(k), **start
+        )
+        counts.append(passes[-1])
+        return found
+
+    first = run()
+    for start in ({"mean": first.mean}, {"mean": first.mean, "root": first.root}):
+        np.testing.assert_allclose(run(**start).mean, first.mean, atol=1e-2)
+    assert counts[0] > counts[1] > counts[2]
 
 
 def test_far_starts_are_approached_by_shorter_steps():
