@@ -19,6 +19,7 @@ from bayespoint.blocks import Blocks, parquet
 from bayespoint.estimators import landmarks as fits
 from bayespoint.kernels import RBF, Scaled
 from bayespoint.results import SliceResult
+from bayespoint.tuning.landmarks import default_kernel
 from helpers import seed
 
 KERNEL = Scaled(RBF(sigma=1.2), 2.0)
@@ -507,6 +508,16 @@ def test_landmarks_are_doubled_while_the_bound_gains(monkeypatch, values, tried,
     assert len(found.points) == chosen
     assert len(found.mean) == fits.Features.of(model.kernel_, found.points, 1.0).factor.rank
     assert seen == tried
+
+
+@pytest.mark.parametrize(
+    ("d", "weighted", "laplacian"),
+    [(1, 0, 1), (100, 2, 1), (101, 1, 0), (1000, 1, 0), (1001, 0, 0)],
+)
+def test_default_kernel_for_a_number_of_features(d, weighted, laplacian):
+    kernel = repr(default_kernel(np.random.default_rng(seed(0)).standard_normal((5, d))))
+    assert kernel.count("Weighted(") == weighted
+    assert kernel.count("Laplacian(") == laplacian
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
