@@ -27,6 +27,9 @@ STEPS = 50
 _GAIN = 1e-3
 """Expected gain of the bound, in nats, at which to stop."""
 
+_LOSS = 0.05
+"""Loss of the bound in a pass, in nats, that may come from the few nodes of its integrals."""
+
 _NEAR = 0.5
 """Expected gain at which passes no longer go to the mode, and take expectations."""
 
@@ -131,7 +134,7 @@ def approximate(
             # Of an error e of the precision the whole way leaves (1 - c) e, which may be larger
             # and of the other sign. A part s leaves (1 - s c) e: s = 1 / c is best.
             # After a pass that lost, steps of the mean are shorter too.
-            if bound < before:
+            if bound < before - _LOSS:
                 share, size = share / 2, size / 2
             else:
                 share *= min(1 / (1 - ratio), _LARGER) if ratio < 1 else 1.0
