@@ -54,6 +54,9 @@ it is about that of the log loss."""
 _ERROR = 0.05
 """Gain of a pass, relative to `_GAIN`, at which the bound is not improved further."""
 
+_TOL = 0.5
+"""Gain of a pass, in nats, at which the distribution is near enough to sample about it."""
+
 _TRIED = 10_000
 """Most examples on which numbers of landmarks are compared."""
 
@@ -417,7 +420,9 @@ def _sample(
         passes = done
 
     with progress.part("normal approximation"):
-        normal = variational.approximate(blocks.moments, dimension, mean=start, report=count_passes)
+        normal = variational.approximate(
+            blocks.moments, dimension, mean=start, tol=_TOL, report=count_passes
+        )
     if progress.verbose:
         progress.tell(f"normal approximation, {passes} passes: {progress.seconds()}")
     with progress.task(name, 100) as advance:

@@ -104,7 +104,7 @@ def approximate(
         Root of the covariance of a similar posterior, whose mean is then close. None: the first
         passes go to the mode.
     tol : float, default=0
-        Gain of the bound in a pass, in nats, at which to stop earlier.
+        Change of the bound in a pass, in nats, at which to stop earlier.
     report : callable, default=None
         Called after each pass with its number and the bound.
 
@@ -162,7 +162,7 @@ def approximate(
             before, root = (-math.inf, following) if near else (bound, None)
         else:
             small = _CHANGE * dimension * share
-            good_enough = bound == best.bound and bound - before < tol * share
+            good_enough = abs(bound - before) < tol * share * size
             if (gain < _GAIN and abs(now - log_det) < small) or good_enough:
                 return Normal(mean, following, bound, True)
             before, root = bound, following

@@ -1,5 +1,7 @@
 """The normal distribution nearest to a posterior."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -75,6 +77,24 @@ def test_covariances_that_swing_converge():
     rough = variational.approximate(one.moments, 60, tol=0.5, report=lambda k, _: fewer.append(k))
     assert fewer[-1] < passes[-1]
     assert rough.bound == pytest.approx(found.bound, abs=2.0)
+
+
+def test_errors_of_the_integrals_do_not_shorten_steps():
+    one = wrong_labels(400, 1.0, 0.05)
+
+    def passes(loss, tol=0.0):
+        found = []
+
+        def moments(mean, root):
+            exact = one.moments(mean, root)
+            return replace(exact, value=exact.value - loss * len(found))
+
+        variational.approximate(moments, 60, tol=tol, report=lambda k, _: found.append(k))
+        return len(found)
+
+    assert passes(0.045) <= passes(0.0) + 5
+    assert passes(0.045, tol=0.5) < passes(0.0)
+    assert passes(0.2) > passes(0.0)  # a loss that counts
 
 
 def test_means_do_not_run_away():
