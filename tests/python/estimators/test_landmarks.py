@@ -480,34 +480,55 @@ def test_repeated_points_are_one_landmark():
 
 
 @pytest.mark.parametrize(
-    ("values", "tried", "chosen"),
+    ("m", "values", "tried", "chosen"),
     [
-        ((-0.4, -0.3995), [250, 500], 250),
-        ((-0.4, -0.39, -0.385, -0.382), [250, 500, 1000, 2000], 2000),
-        ((-0.4, -0.39, -0.385, -0.3848), [250, 500, 1000, 2000], 1000),
-        ((-0.4, -0.395, -0.3935), [250, 500, 1000], 1000),
+        (200_000, (-0.4, -0.3985), [250, 500], 250),
+        (200_000, (-0.4, -0.38, -0.37, -0.364), [250, 500, 1000, 2000], 2000),
+        (200_000, (-0.4, -0.38, -0.37, -0.3685), [250, 500, 1000, 2000], 1000),
+        (200_000, (-0.4, -0.39, -0.387), [250, 500, 1000], 1000),
+        (2_000_000, (-0.4, -0.38, -0.37), [250, 500, 1000], 1000),  # 2000 are too much work
+        (50_000, (-0.4, -0.4, -0.4), [250, 500, 1000], 500),
+        (20_000, (-0.4, -0.4, -0.397), [500, 1000, 2000], 2000),
+        (10_000, (), [], 1000),  # more would be too many for as few examples
+        (9_999, (), [], 500),
     ],
 )
-def test_landmarks_are_doubled_while_the_bound_gains(monkeypatch, values, tried, chosen):
+def test_landmarks_are_doubled_while_the_bound_gains(monkeypatch, m, values, tried, chosen):
+    assert landmarks_by_default(monkeypatch, m, values, np.zeros(len(values))) == (tried, chosen)
+
+
+def test_divergences_from_the_prior_count_for_less_with_more_examples(monkeypatch):
+    # 5000 of 50 000 examples are tried, so that .45 of a divergence do not count.
+    values, divergences = np.array([-0.4, -0.4, -0.4, -0.4]), np.array([0.0, 0.01, 0.02, 0.0])
+    found = landmarks_by_default(monkeypatch, 50_000, values, -divergences)
+    assert found == ([250, 500, 1000, 2000], 1000)
+    divergences[2] = 0.014  # .0018 nats
+    found = landmarks_by_default(monkeypatch, 50_000, values, -divergences)
+    assert found == ([250, 500, 1000], 500)
+
+
+def landmarks_by_default(monkeypatch, m, values, prior_terms):
+    """Return the numbers that are tried and chosen, given bounds for each example."""
     X, y = examples(5000)
     seen = []
 
     def evaluate(features, *_, tol, **__):
-        assert tol == pytest.approx(0.05 * 1e-3 * 5000)
+        assert tol == pytest.approx(0.05 * 2e-3 * 5000)
+        k = len(seen)
         seen.append(len(features.landmarks))
-        normal = SimpleNamespace(mean=np.zeros(features.factor.rank))
-        return SimpleNamespace(value=5000 * values[len(seen) - 1], normal=normal)
+        normal = SimpleNamespace(
+            mean=np.zeros(features.factor.rank), prior_term=5000 * prior_terms[k]
+        )
+        return SimpleNamespace(value=5000 * values[k], normal=normal)
 
     model = classifier().fit(X[:50], y[:50])  # has a kernel and a seed
     monkeypatch.setattr(fits.bound, "evaluate", evaluate)
     monkeypatch.setattr(fits.selection, "choose", lambda kernel, X, n, seed: X[:n])
-    monkeypatch.setattr(fits, "_FEWEST_EXAMPLES", 1)
     sample = fits.Examples(X, y, np.ones(len(y)))
-    settings = SimpleNamespace(offset=1.0)
-    found = fits._landmarks(model, sample, 5000, False, settings)
-    assert len(found.points) == chosen
-    assert len(found.mean) == fits.Features.of(model.kernel_, found.points, 1.0).factor.rank
-    assert seen == tried
+    found = fits._landmarks(model, sample, m, False, SimpleNamespace(offset=1.0))
+    if seen:
+        assert len(found.mean) == fits.Features.of(model.kernel_, found.points, 1.0).factor.rank
+    return seen, len(found.points)
 
 
 @pytest.mark.parametrize(
