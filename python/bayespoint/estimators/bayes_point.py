@@ -109,8 +109,9 @@ class BayesPointClassifier(
         functions in the span of some kernel functions, O(m). "auto": landmarks beyond 4000
         examples, if softness and kernel allow them. See :doc:`/guide/large-data`.
     n_components : int or "auto", default="auto"
-        Number of landmarks. "auto": from 250 on, twice as many for as long as the bound of the
-        evidence gains, up to 2000; for more classes 500, or 3000 / (n_classes - 1) if that is less.
+        Number of landmarks. "auto": 250 to 1000 by the number of examples, and twice as many for as
+        long as the bound of the evidence gains, up to 2000; for more classes 500, or
+        3000 / (n_classes - 1) if that is less.
     fit_intercept : bool, default=True
         Add 1 to all kernel values.
     n_trajectories, n_draws : int, default=4, 100
