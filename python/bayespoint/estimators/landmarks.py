@@ -52,14 +52,15 @@ _GAIN = 2e-3
 it is about that of the log loss."""
 
 _REGAINED = 0.5
-"""Part of the divergence from the prior, for each example, that many times the examples regain in
-the bound. Measured for five times as many: 0.1 to 0.8."""
+"""Part of the divergence from the prior by which the bound of an example rises with many more
+examples. It was 0.1 to 0.8 with five times as many."""
 
 _ERROR = 0.05
-"""Gain of a pass, relative to `_GAIN`, at which the bound is not improved further."""
+"""Change in a pass, relative to `_GAIN`, at which the bound is not improved further."""
 
 _TOL = 0.5
-"""Gain of a pass, in nats, at which the distribution is near enough to sample about it."""
+"""Change of the bound in a pass, in nats, at which a normal approximation is near enough to sample
+about it."""
 
 _TRIED = 10_000
 """Most examples on which numbers of landmarks are compared."""
@@ -71,7 +72,7 @@ _WORK = 2e12
 """Examples times the square of the landmarks, at most by default."""
 
 _LITTLE_WORK = 2.5e10
-"""The same, for landmarks that need not be worth it: it takes less time than the search."""
+"""The same, up to which landmarks are taken without a trial: it takes less time than the search."""
 
 _FEWEST_ROWS = 1024
 """Fewest examples of a block in memory, if there are more."""
@@ -375,23 +376,22 @@ def _landmarks(
     some = sample.part(np.random.default_rng(model.seed_).permutation(len(sample.index))[:_TRIED])
     best: _Landmarks | None = None
     values = list[float]()
-    mean: Floats | None = None
-    before: Features | None = None
+    before: tuple[Features, Floats] | None = None
     with one_thread():
         for n in allowed[max(0, allowed.index(fewest) - 1) :]:
             points = choose(n)
             features = Features.of(model.kernel_, points, settings.offset)
-            if (
-                before is not None and mean is not None
-            ):  # of a function that has the same values at the landmarks
-                mean = features.factor.whitened(before(points) @ mean)
+            start = None
+            if before is not None:  # the function with the same values at the new landmarks
+                fewer, mean = before
+                start = features.factor.whitened(fewer(points) @ mean)
             found = bound.evaluate(
                 features,
                 some.inputs,
                 np.where(some.index == 1, 1.0, -1.0),
                 model.softness_ / some.share,
                 noise=model.label_noise_,
-                mean=mean,
+                mean=start,
                 n_threads=validation.threads(model.n_jobs),
                 tol=_ERROR * _GAIN * len(some.index),
             )
@@ -401,8 +401,8 @@ def _landmarks(
             gains = np.diff(values)
             if n > fewest and not gains[-1] >= _GAIN:
                 break
-            before, mean = features, found.normal.mean
-            best = _Landmarks(points, mean)
+            before = features, found.normal.mean
+            best = _Landmarks(points, found.normal.mean)
             if len(gains) > 1 and gains[-1] ** 2 < _GAIN * gains[-2]:
                 break
     assert best is not None

@@ -78,7 +78,7 @@ def evaluate(
     n_threads : int, default=1
         Number of threads, which does not change the result.
     tol : float, default=0
-        Gain of the bound in a pass, in nats, at which to stop earlier. If positive, the products
+        Change of the bound in a pass, in nats, at which to stop earlier. If positive, the products
         are computed in singles, and the derivatives are left out.
 
     Returns
