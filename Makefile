@@ -8,12 +8,10 @@ PYTHON ?= python3
 VENV   ?= .venv
 CARGO  ?= cargo
 
-# Extra arguments, e.g. make demo DEMO_ARGS="--seed 7", make test-python PYTEST_ARGS="-k sonar".
+# Extra arguments, e.g. make demo DEMO_ARGS="--seed 7", make test PYTEST_ARGS="-k sonar".
 DEMO_ARGS   ?=
 PYTEST_ARGS ?=
 PEERS_ARGS  ?=
-BENCH_ARGS  ?=
-RISK_ARGS   ?=
 DOCS_ARGS   ?=
 CARGO_ARGS  ?=
 
@@ -39,9 +37,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv build install demo drawings displays risk-bounds test test-all test-rust test-rust-all test-python test-python-all test-slow test-oldest test-newest test-ray fuzz ci-slow experiment experiments-slow bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
-        lint lint-rust lint-python \
-        format docs docs-check audit test-door clean distclean check-cargo check-python
+.PHONY: help venv build install demo test test-all test-slow test-rust test-rust-all test-python test-python-all \
+        test-oldest test-newest ci-slow lint lint-rust lint-python format docs docs-check bench bench-peers clean \
+        check-cargo check-python
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.x] [VENV=.venv]"
@@ -79,7 +77,7 @@ $(VENV_STAMP): | check-python
 	fi
 	@touch $@
 
-venv: $(VENV_STAMP) ## make the virtual environment
+venv: $(VENV_STAMP)
 
 $(WHEEL_STAMP): $(SOURCES) $(VENV_STAMP) | check-cargo
 	@$(VENV_PYTHON) -m pip install --quiet "$(MATURIN)"
@@ -87,7 +85,7 @@ $(WHEEL_STAMP): $(SOURCES) $(VENV_STAMP) | check-cargo
 	$(VENV_PYTHON) -m maturin build --release --interpreter "$(VENV_PYTHON)" --out dist
 	@touch $@
 
-build: $(WHEEL_STAMP) ## build the release wheel into dist/
+build: $(WHEEL_STAMP)
 
 # First our wheel alone, replaced whatever version is there, then what it and its extras need.
 $(INSTALL_STAMP): $(WHEEL_STAMP)
@@ -100,34 +98,24 @@ install: $(INSTALL_STAMP) ## install the wheel with extras plot and dev into the
 demo: install ## probabilities, abstaining and evidence beside other classifiers on sonar, and a picture
 	@$(VENV_PYTHON) examples/demo.py $(DEMO_ARGS)
 
-drawings: install ## the papers' drawings, made by the running code: docs/drawings.md
-	@$(VENV_PYTHON) -m bayespoint.papers drawings --out docs
-
-displays: install ## the displays of bayespoint.plotting as pictures: docs/guide/plots.md
-	@$(VENV_PYTHON) -m bayespoint.papers guide-pictures --out docs
-
-risk-bounds: install ## the risk bounds against true risks on 500 problems: tables, pictures (RISK_ARGS=--quick: seconds)
-	@$(VENV_PYTHON) -m bayespoint.papers risk-bounds $(RISK_ARGS)
-	@$(VENV_PYTHON) -m bayespoint.papers symmetric-part $(RISK_ARGS)
-
 test: test-rust test-python ## what to run before a commit: engine, package, doctests, in about five minutes on two cores
 
 test-all: test-rust-all test-python-all ## every test, the long ones too
 
-test-rust: | check-cargo ## engine: unit, integration and doc tests, no Python needed
+test-rust: | check-cargo
 	$(CARGO) test --no-fail-fast $(CARGO_ARGS)
 
-test-rust-all: | check-cargo ## the engine's tests with those that take long (CARGO_ARGS="--test engine evidence::")
+test-rust-all: | check-cargo
 	$(CARGO) test --no-fail-fast $(CARGO_ARGS) -- --include-ignored
 
 # A process for each processor, at most eight. Tests of one group share what takes long to make.
 PARALLEL ?= -n logical --maxprocesses 8 --dist loadgroup
 TESTS    := tests/python README.md docs/index.md docs/guide --pyargs bayespoint
 
-test-python: install ## package: pytest and doctests against the installed wheel, but for those marked `long`
+test-python: install
 	$(VENV_PYTHON) -m pytest $(TESTS) $(PARALLEL) -m "not long" $(PYTEST_ARGS)
 
-test-python-all: install ## the same with those marked `long`
+test-python-all: install
 	$(VENV_PYTHON) -m pytest $(TESTS) $(PARALLEL) $(PYTEST_ARGS)
 
 test-slow: install | check-cargo ## the statistical tests and those of properties at full length (half an hour)
@@ -149,7 +137,7 @@ $(OLDEST_STAMP): $(WHEEL_STAMP) .ci/oldest.txt
 	@$(OLDEST)/bin/python -m pip install --quiet --constraint .ci/oldest.txt "$$(echo dist/bayespoint-*.whl)[plot,dev]"
 	@touch $@
 
-test-oldest: $(OLDEST_STAMP) ## the package's tests with the oldest versions of what it needs (OLDEST_PYTHON=python3.10)
+test-oldest: $(OLDEST_STAMP)
 	$(OLDEST)/bin/python -m pytest tests/python $(PARALLEL) $(PYTEST_ARGS)
 
 # The newest Python there is, unless it is given: ArviZ 1 is for 3.12 and newer.
@@ -163,65 +151,36 @@ $(NEWEST_STAMP): $(WHEEL_STAMP)
 	@$(NEWEST)/bin/python -m pip install --quiet --upgrade "$$(echo dist/bayespoint-*.whl)[plot,dev]"
 	@touch $@
 
-test-newest: $(NEWEST_STAMP) ## the package's tests with the newest versions of what it needs (NEWEST_PYTHON=python3.13)
+test-newest: $(NEWEST_STAMP)
 	$(NEWEST)/bin/python -m pytest tests/python $(PARALLEL) $(PYTEST_ARGS)
 
-# Executions of each target; without it the tests make some thousands.
-FUZZ ?= 1000000
-fuzz: install | check-cargo ## hostile bytes on the engine, its states and the compiled functions (FUZZ=1000000)
-	BAYESPOINT_FUZZ=$(FUZZ) $(CARGO) test --test engine fuzz:: -- --nocapture
-	BAYESPOINT_FUZZ=$(FUZZ) $(VENV_PYTHON) -m pytest tests/python/test_fuzz.py $(PYTEST_ARGS)
-
-test-ray: install ## fits on a local Ray, which is installed for it
-	@$(VENV_PYTHON) -m pip install --quiet "ray>=2.30"
-	$(VENV_PYTHON) -m pytest tests/python/engine/test_distributed.py -m ray $(PYTEST_ARGS)
-
-EXPERIMENT ?=
-experiment: install ## a table or figure of the papers: make experiment EXPERIMENT="table-1 --quick"; alone: the list
-	@$(VENV_PYTHON) -m bayespoint.papers $(EXPERIMENT)
-
-# Units of work that are in the folder's files are not done again: an interrupted run goes on.
-EXPERIMENTS_ARGS ?=
-experiments-slow: install ## every experiment at full length, into experiments_output/: an hour and more (EXPERIMENTS_ARGS="--n-jobs 2")
-	@$(VENV_PYTHON) -m bayespoint.papers all --out experiments_output $(EXPERIMENTS_ARGS)
-
-bench: | check-cargo check-python ## criterion benches of the engine, and a table of their figures
-	$(CARGO) bench $(CARGO_ARGS)
-	@$(PYTHON) benches/table.py
-
-bench-peers: install ## the classifier on public tables beside SVC, logistic regression, forests, boosted trees and Gaussian processes; installs the trees (PEERS_ARGS="--suite classes")
-	@$(VENV_PYTHON) -m pip install --quiet catboost lightgbm pandas
-	@$(VENV_PYTHON) benches/peers/tables.py $(PEERS_ARGS)
-
-bench-margin: install ## hard margins against libsvm's: processor time and training errors
-	@$(VENV_PYTHON) benches/peers/margin.py $(PEERS_ARGS)
-
-bench-large: install ## images made of MNIST's first 5000 digits, which must be in BAYESPOINT_DATA: 5000, or BENCH_ARGS="--examples 60000"
-	@$(VENV_PYTHON) benches/large.py $(BENCH_ARGS)
-
-bench-fit: install ## seconds of fits beside SVC's and Gaussian processes' (PEERS_ARGS="--sizes 400 1000 2000")
-	@$(VENV_PYTHON) benches/peers/fit.py $(PEERS_ARGS)
-
-bench-distributed: install ## a fit here and on one and two Dask workers (BENCH_ARGS="--examples 2000")
-	@$(VENV_PYTHON) benches/dask_workers.py $(BENCH_ARGS)
-
-bench-samplers: install ## effective samples per second beside other samplers of polytopes, which it installs apart
-	@$(VENV_PYTHON) benches/peers/samplers/run.py $(PEERS_ARGS)
+# CONTRIBUTING.md explains each part. The interpreter's library is where the linker finds it, the program not always.
+# Units of work that are in experiments_output are not done again: an interrupted run goes on.
+ci-slow: test-slow test-oldest test-newest ## what takes too long for every change: full length, oldest, newest, Ray, fuzzing, an audit, the papers (hours)
+	LIBRARY=$$($(VENV_PYTHON) -c 'import sysconfig; print(sysconfig.get_config_var("LIBDIR"))'); \
+	LD_LIBRARY_PATH="$$LIBRARY:$$LD_LIBRARY_PATH" $(PYO3) $(CARGO) test --features python --lib python::
+	$(VENV_PYTHON) -m pip install --quiet "ray>=2.30" pip-audit
+	$(VENV_PYTHON) -m pytest tests/python -m ray
+	BAYESPOINT_FUZZ=1000000 $(CARGO) test --test engine fuzz:: -- --nocapture
+	BAYESPOINT_FUZZ=1000000 $(VENV_PYTHON) -m pytest tests/python/test_fuzz.py
+	$(CARGO) metadata --format-version 1 --locked --all-features | $(VENV_PYTHON) .ci/audit.py
+	$(VENV_PYTHON) -m pip_audit --local --progress-spinner off
+	$(VENV_PYTHON) -m bayespoint.papers all --out experiments_output
 
 lint: lint-rust lint-python ## every check of form and types
 
-lint-rust: $(VENV_STAMP) | check-cargo ## rustfmt, clippy without and with the Python feature
+lint-rust: $(VENV_STAMP) | check-cargo
 	$(CARGO) fmt --check
 	$(CARGO) clippy --all-targets -- -D warnings
 	$(PYO3) $(CARGO) clippy --all-targets --features python -- -D warnings
 
-lint-python: install ## ruff, mypy, stubtest
+lint-python: install
 	$(VENV_PYTHON) -m ruff check .
 	$(VENV_PYTHON) -m ruff format --check .
 	$(VENV_PYTHON) -m mypy
 	$(VENV_PYTHON) -m mypy.stubtest bayespoint._core
 
-format: install | check-cargo ## rewrite the sources in the house's form
+format: install | check-cargo ## rewrite the sources in the form that lint asks for
 	$(CARGO) fmt
 	$(VENV_PYTHON) -m ruff check --fix .
 	$(VENV_PYTHON) -m ruff format .
@@ -230,31 +189,21 @@ $(DOCS_STAMP): $(INSTALL_STAMP)
 	@$(VENV_PYTHON) -m pip install --quiet "$$(echo dist/bayespoint-*.whl)[docs]"
 	@touch $@
 
-# The interpreter's library is where the linker finds it, the program not always.
-test-door: install | check-cargo ## the engine's tests of the Python door, with an interpreter inside
-	LIBRARY=$$($(VENV_PYTHON) -c 'import sysconfig; print(sysconfig.get_config_var("LIBDIR"))'); \
-	LD_LIBRARY_PATH="$$LIBRARY:$$LD_LIBRARY_PATH" $(PYO3) $(CARGO) test --features python --lib python:: $(CARGO_ARGS)
-
-audit: install | check-cargo ## licenses, sources and reasons of dependencies; known vulnerabilities (network)
-	$(CARGO) metadata --format-version 1 --locked --all-features | $(VENV_PYTHON) .ci/audit.py
-	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --all-features check; else \
-	  echo "cargo-deny is not installed: advisories on crates were NOT looked for (cargo install cargo-deny)" >&2; fi
-	@$(VENV_PYTHON) -m pip install --quiet pip-audit
-	$(VENV_PYTHON) -m pip_audit --local --progress-spinner off
-
-# The longest last.
-ci-slow: test-slow test-oldest test-newest test-door test-ray fuzz audit experiments-slow ## what takes too long for every change: tests at full length, the oldest and the newest versions, Ray, fuzzing, an audit, all experiments (hours)
-
 docs: $(DOCS_STAMP) ## the site, into docs/_build/html; the pages of docs/examples are run, warnings are errors
 	$(VENV_PYTHON) -m sphinx --builder html --nitpicky --fail-on-warning --keep-going -j auto $(DOCS_ARGS) docs docs/_build/html
 
-docs-check: | check-cargo ## the crate's documentation, warnings are errors
+docs-check: | check-cargo
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps
+
+bench: | check-cargo check-python ## criterion benches of the engine, and a table of their figures
+	$(CARGO) bench $(CARGO_ARGS)
+	@$(PYTHON) benches/table.py
+
+bench-peers: install ## the classifier on public tables beside other packages', which it installs (PEERS_ARGS="--suite classes")
+	@$(VENV_PYTHON) -m pip install --quiet catboost lightgbm pandas
+	@$(VENV_PYTHON) benches/peers/tables.py $(PEERS_ARGS)
 
 clean: ## remove what was built, keep the environment
 	rm -rf dist demo_output experiments_output .pytest_cache .mypy_cache .ruff_cache $(INSTALL_STAMP) $(DOCS_STAMP)
 	rm -rf docs/_build docs/reference
 	@if command -v $(CARGO) >/dev/null 2>&1; then $(CARGO) clean; fi
-
-distclean: clean ## remove the environments too
-	rm -rf "$(VENV)" "$(OLDEST)" "$(NEWEST)"
