@@ -8,7 +8,7 @@ use std::cell::LazyCell;
 use std::hint::black_box;
 
 use bayespoint::dynamics::Geodesic;
-use bayespoint::pass::{self, Kick};
+use bayespoint::pass;
 use bayespoint::{Ball, Control, Goal, Gram, Refresh, Trajectory, VersionSpace, feasible_point};
 use common::{Problem, normals};
 use criterion::{Bencher, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -59,14 +59,14 @@ fn benches(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("pass", m), |b| {
             b.iter(|| {
                 k += 1;
-                let kick = Kick { scale: 1e-9, row: row(k) };
+                let kick = (1e-9, row(k));
                 pass::advance(arch, black_box(&mut f), black_box(&mut g), (0.8, 0.6), &[kick], 0.0)
             });
         });
         group.bench_function(BenchmarkId::new("plain", m), |b| {
             b.iter(|| {
                 k += 1;
-                let kick = Kick { scale: 1e-9, row: row(k) };
+                let kick = (1e-9, row(k));
                 pass::advance_plain(black_box(&mut f), black_box(&mut g), (0.8, 0.6), &[kick], 0.0)
             });
         });
@@ -76,7 +76,7 @@ fn benches(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("pass_over_singles", m), |b| {
             b.iter(|| {
                 k += 1;
-                let kick = Kick { scale: 1e-9, row: &singles[order[k % 4096] * m..][..m] };
+                let kick = (1e-9, &singles[order[k % 4096] * m..][..m]);
                 pass::advance(arch, black_box(&mut f), black_box(&mut g), (0.8, 0.6), &[kick], 0.0)
             });
         });

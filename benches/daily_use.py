@@ -41,6 +41,7 @@ from sklearn.svm import SVC
 
 from bayespoint import BayesPointClassifier, plotting
 from bayespoint.kernels import RBF
+from bayespoint.papers import displays as papers_displays
 
 
 def fit(X, y, **settings):
@@ -263,13 +264,14 @@ def displays():
     flowers = load_iris()
     two, _ = fit(X, y)
     three, _ = fit(flowers.data, flowers.target_names[flowers.target])
-    for name in [name for name in dir(plotting) if name.endswith("Display")]:
+    classes = {**vars(plotting), **vars(papers_displays)}
+    for name in sorted(name for name in classes if name.endswith("Display")):
         row = []
         for model, data in (
             (two, (X, y)),
             (three, (flowers.data, flowers.target_names[flowers.target])),
         ):
-            draw = getattr(getattr(plotting, name), "from_estimator", None)
+            draw = getattr(classes[name], "from_estimator", None)
             for arguments in ((), data):
                 start = time.perf_counter()
                 try:

@@ -1,7 +1,7 @@
 """A kernel machine on 60 000 digits: landmarks, and the billiard on a matrix of singles.
 
 ``BAYESPOINT_DATA=... python benches/large.py --examples 60000`` where bayespoint is installed (or
-``make bench-large BENCH_ARGS="--examples 60000"``), with ``mnist5k_multiclass.csv.gz``, the first
+``python benches/large.py --examples 60000``), with ``mnist5k_multiclass.csv.gz``, the first
 5000 digits of MNIST, in that folder: 784 pixels and a column `label`. A thousand of them are held
 out for the test; the others are shifted by up to two pixels and given noise until there are as
 many as asked for. The task: even against odd. 60 000 examples take 14.4 GB for the matrix alone,

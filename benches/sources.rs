@@ -6,7 +6,7 @@
 use std::hint::black_box;
 
 use bayespoint::dynamics::Geodesic;
-use bayespoint::{Ball, Control, Goal, Gram, Precision, Refresh, Stored, Trajectory, VersionSpace};
+use bayespoint::{Ball, Control, Entry, Goal, Gram, Precision, Refresh, Trajectory, VersionSpace};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -90,7 +90,7 @@ fn matrix<E>(rows: &Gram<'_>, of: impl Fn(f64) -> E) -> Vec<E> {
     (0..rows.len()).flat_map(|i| rows.row(i).to_vec()).map(of).collect()
 }
 
-fn dense<'a, E: Stored>(matrix: &'a [E], labels: &[i8]) -> VersionSpace<'a> {
+fn dense<'a, E: Entry>(matrix: &'a [E], labels: &[i8]) -> VersionSpace<'a> {
     Gram::new(matrix, 0.0, vec![0.0; labels.len()])
         .and_then(|gram| VersionSpace::new(gram, labels.to_vec()))
         .expect("good")

@@ -12,18 +12,31 @@ from pathlib import Path
 
 import bayespoint
 
-LEFT_OUT = ("experiments", "guide_pictures")
-"""Commands of `bayespoint.papers`."""
+LEFT_OUT = ("experiments", "guide_pictures", "likelihood")
+"""Commands of `bayespoint.papers`, and likelihoods, which users do not make."""
 
 PASSED_ON = (
+    "center_values",
+    "closest_to_vote",
     "convergence_messages",
+    "feature_relevance",
     "from_run",
-    "kept_problems",
-    "log_likelihoods",
-    "problems_over",
-    "training_matrix",
+    "functions",
+    "gibbs",
+    "log_labels",
+    "log_proba",
+    "of",
+    "one_draw",
+    "planes_",
+    "prior_from_examples",
+    "problem",
+    "problem_again",
+    "reweighted",
+    "set_params",
+    "values",
+    "votes",
 )
-"""Methods that the package calls, but not its users."""
+"""Methods that the package calls, but not its users, and one that is scikit-learn's."""
 
 
 OF_SCIKIT_LEARN = re.compile(r"set_\w+_request|set_callbacks|get_metadata_routing")
@@ -41,9 +54,6 @@ GUIDE = {
     "bayespoint.ConvergenceWarning": ("guide/diagnostics",),
     "bayespoint.Evidence": ("guide/version-space", "guide/models"),
     "bayespoint.InfeasibleError": ("guide/models", "faq"),
-    "bayespoint.LayerChoice": ("guide/version-space",),
-    "bayespoint.MaxMarginClassifier": ("guide/migration", "guide/scikit-learn"),
-    "bayespoint.OnionTable": ("guide/version-space",),
     "bayespoint.SampleOptions": ("guide/version-space", "guide/continuing"),
     "bayespoint.VersionSpace": ("guide/version-space", "guide/continuing", "guide/large-data"),
     "bayespoint.WeightedResult": ("guide/version-space",),
@@ -55,6 +65,9 @@ GUIDE = {
     "bayespoint.kernels": ("guide/kernels", "guide/structured-objects"),
     "bayespoint.load": ("guide/persistence",),
     "bayespoint.papers": ("papers",),
+    "bayespoint.papers.displays": ("guide/plots",),
+    "bayespoint.papers.max_margin": ("guide/migration",),
+    "bayespoint.papers.onion": ("guide/version-space",),
     "bayespoint.plotting": ("guide/plots",),
     "bayespoint.posterior": ("guide/abstaining", "theory"),
     "bayespoint.results": ("guide/diagnostics",),
@@ -102,8 +115,6 @@ def members(cls: type) -> dict[str, list[str]]:
                 found["Attributes"].append(name)
             elif inspect.isroutine(getattr(cls, name, None)) and inspect.getdoc(getattr(cls, name)):
                 found["Methods"].append(name)
-    # As scikit-learn's pages have it, though it stands before `fit` in the source.
-    found["Methods"].sort(key=lambda name: name == "set_params")
     return found
 
 
@@ -208,19 +219,30 @@ def _names(module: str, names: list[str]) -> str:
     return "\n".join([*lines, "```", ""])
 
 
-OF_KERNELS = re.compile(
+COMPLETED = {
     r"bayespoint\.kernels\.\w+\."
-    r"(derivatives|diag|parameters|slopes|weighted_slopes|with_values)"
-)
-"""Methods that kernels have from `Base`, which says what they take and return."""
+    r"(derivatives|diag|parameters|slopes|weighted_slopes|with_values)": bayespoint.kernels.Kernel,
+    r"bayespoint\.posterior\.(?:Mixture|Model)\."
+    r"(predict|predict_proba|predict_log_proba|decision_function|reject|suggest_query"
+    r"|sample_functions|bayes_point|reweight)": bayespoint.BayesPointClassifier,
+}
+"""Methods, and the class whose methods of the same names say what they take and return."""
+
+
+def home_of_sections(name: str) -> object:
+    """Return the method that has the sections of another, or None."""
+    for pattern, home in COMPLETED.items():
+        if found := re.fullmatch(pattern, name):
+            return getattr(home, found[1])
+    return None
 
 
 def completed(name: str, lines: list[str]) -> list[str]:
-    """Return the docstring of such a method with the sections that `Base` has for it."""
-    found = OF_KERNELS.fullmatch(name)
-    if found is None or "----------" in lines:
+    """Return the docstring of a method with the sections that another class has for it."""
+    home = home_of_sections(name)
+    if home is None or "----------" in lines:
         return lines
-    text = inspect.getdoc(getattr(bayespoint.kernels.Base, found[1])) or ""
+    text = inspect.getdoc(home) or ""
     sections = text.split("\n\n", 1)[1].split("\n")
     return [*"\n".join(lines).rstrip().split("\n"), "", *sections, ""]
 

@@ -67,15 +67,15 @@ numpydoc_validation_checks = {
     "RT03",  # what is returned without a description
     "YD01",  # what is yielded without a section
 }
-# Results have documented fields instead of parameters, and what a method of a kernel takes and
-# returns is written at that of `Base` alone (`_reference.completed`).
+# Results have documented fields instead of parameters, and what some methods take and return is
+# written at those of one class alone (`_reference.completed`).
 numpydoc_validation_exclude = {
     *(f"^{re.escape(name)}$" for name in _reference.records()),
-    rf"^(?!bayespoint\.kernels\.Base\b){_reference.OF_KERNELS.pattern}$",
+    *(rf"^(?!bayespoint\.kernels\.Kernel\b){pattern}$" for pattern in _reference.COMPLETED),
     r"^bayespoint\.kernels\.\w+\.(accepts_sparse|requires_vector_input)$",
-    r"^bayespoint\.kernels\.Kernel$",
     # Their fields and properties have a text each.
-    r"^bayespoint\.posterior\.Posterior\.(dual_coef|intercept|weighted)$",
+    r"^bayespoint\.posterior\.(Mixture|Model)\.(classes|dual_coef|examples|first|intercept|totals)$",
+    r"^bayespoint\.posterior\.Mixture\.weighted$",
 }
 nitpicky = True
 # Names of other packages: their inventories are on the net, which the build must not need.
@@ -119,7 +119,7 @@ def _plain(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[s
 
 
 def _complete(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Give the methods of kernels what is said of them at `Base`."""
+    """Give methods the sections that another class has for them."""
     lines[:] = _reference.completed(name, lines)
 
 

@@ -52,15 +52,12 @@ mod onion;
 #[cfg(feature = "python")]
 mod python;
 
-pub use ball::{Ball, Reflection};
+pub use ball::Ball;
 pub use base::{Control, Error, Result, State};
-pub use correlation::{Correlation, CorrelationSettings, Pair, correlation};
-pub use ensemble::{
-    Average, CenterOfMass, Draws, Outcome, RefreshReport, RemoteExecutor, Settings, StopReason,
-    TrajectoryReport, resume, run, run_remotely, run_with, take_step,
-};
+pub use correlation::{CorrelationSettings, Pair, correlation};
+pub use ensemble::{Average, CenterOfMass, Outcome, Settings, StopReason, resume, run, run_with};
 pub use evidence::{EvidenceOutcome, EvidenceSettings, Method, evidence};
-pub use gram::{Gram, Row, Stored, Values};
+pub use gram::Gram;
 pub use interior::{
     MarginSettings, MaxMargin, OneWay, Perceptron, PerceptronSettings, Start, feasible_point,
     max_margin, one_way, perceptron, perceptron_point,
@@ -68,9 +65,9 @@ pub use interior::{
 pub use linalg::{Draw, Factor, Inverse, Isotropic};
 pub use onion::{OnionMethod, OnionOutcome, OnionSettings, onion};
 pub use simd::likelihood;
-pub use simd::{Largest, Precision, pass};
-pub use space::{Encounter, LayerRange, Mirror, VersionSpace};
+pub use simd::{Entry, Largest, Precision, Row, pass};
+pub use space::{LayerRange, Mirror, VersionSpace};
 pub use trajectory::dynamics::{Addition, RunningCenter};
 pub use trajectory::{
-    Goal, Layers, Recorder, Refresh, RefreshChoice, Tally, Trajectory, Until, dynamics,
+    Goal, Layers, Observer, Recorder, Refresh, RefreshChoice, Tally, Trajectory, Until, dynamics,
 };

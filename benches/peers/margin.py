@@ -19,8 +19,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from bayespoint import MaxMarginClassifier, kernels
+from bayespoint import kernels
 from bayespoint.papers.experiments import sets
+from bayespoint.papers.max_margin import MaxMarginClassifier
 
 EXAMPLES = 400
 

@@ -16,9 +16,7 @@ from bayespoint.base.io import load
 from bayespoint.engine import InfeasibleError, __version__
 from bayespoint.engine.settings import SampleOptions
 from bayespoint.estimators.bayes_point import BayesPointClassifier
-from bayespoint.estimators.max_margin import MaxMarginClassifier
 from bayespoint.results import BilliardResult, Evidence, MaxMargin
-from bayespoint.results.onion import LayerChoice, OnionTable
 from bayespoint.results.weighted import WeightedResult
 from bayespoint.version_space import VersionSpace
 
@@ -27,10 +25,7 @@ __all__ = [
     "BilliardResult",
     "Evidence",
     "InfeasibleError",
-    "LayerChoice",
     "MaxMargin",
-    "MaxMarginClassifier",
-    "OnionTable",
     "SampleOptions",
     "VersionSpace",
     "WeightedResult",

@@ -4,7 +4,7 @@ Only `bayespoint.engine` calls it. Ranges of settings are checked here alone, al
 second time.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
@@ -27,7 +27,6 @@ __all__ = [
     "onion",
     "perceptron",
     "run",
-    "take_step",
 ]
 
 __version__: str
@@ -49,7 +48,6 @@ class _State(TypedDict):
     bytes: NDArray[np.uint8]
     draws: NDArray[np.float64]
     functionals: NDArray[np.float64]
-    held: NDArray[np.uint64]
     kept: NDArray[np.uint64]
 
 class _FeasiblePoint(TypedDict):
@@ -91,13 +89,10 @@ def run(
     settings: _Settings,
     *,
     start: NDArray[np.float64] | None,
-    state: _State | None,
+    state: Mapping[str, Any] | None,
     checkpoint: Callable[[_State], object] | None,
-    every: float,
     callback: _Callback,
-    executor: Callable[[bytes, list[bytes], _Progress], Iterable[bytes]] | None,
 ) -> _Found: ...
-def take_step(problem: _Problem, order: bytes, trajectory: bytes) -> bytes: ...
 def correlation(problem: _Problem, settings: _Settings, *, callback: _Callback) -> _Found: ...
 def feasible_point(
     problem: _Problem, *, method: str, seed: int, callback: _Callback

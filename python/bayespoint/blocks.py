@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -96,31 +96,21 @@ def parquet(
     for one in paths:
         check_path("path", one)
         with ParquetFile(one) as file:
-            names = file.schema_arrow.names
-            wanted = names if columns is None else columns
-            missing = set([wanted] if isinstance(wanted, str) else wanted) - set(names)
+            wanted = file.schema_arrow.names if columns is None else columns
+            names = [wanted] if isinstance(wanted, str) else list(wanted)
+            missing = sorted(set(names) - set(file.schema_arrow.names))
             if missing:
-                raise KeyError(f"{os.fspath(one)} has no column {sorted(missing)[0]!r}")
-            groups = range(file.num_row_groups)
-            chosen = wanted if isinstance(wanted, str) else tuple(wanted)
-            found += [_RowGroup(os.fspath(one), group, chosen) for group in groups]
+                raise KeyError(f"{os.fspath(one)} has no column {missing[0]!r}")
+            given = os.fspath(one), tuple(names), isinstance(wanted, str)
+            found += [partial(_read_group, *given, group) for group in range(file.num_row_groups)]
     return Blocks(found)
 
 
-@dataclass(frozen=True)
-class _RowGroup:
-    """Reads a row group of a Parquet file."""
+def _read_group(path: str, names: Sequence[str], flat: bool, group: int) -> NDArray[Any]:
+    """Return columns of a row group of a Parquet file, or `flat` the only one in one dimension."""
+    from pyarrow.parquet import ParquetFile
 
-    path: str
-    group: int
-    columns: str | tuple[str, ...]
-
-    def __call__(self) -> NDArray[Any]:
-        from pyarrow.parquet import ParquetFile
-
-        single = isinstance(self.columns, str)
-        names = [self.columns] if single else list(self.columns)
-        with ParquetFile(self.path) as file:
-            table = file.read_row_group(self.group, columns=names)
-        arrays = [table.column(name).to_numpy() for name in names]
-        return arrays[0] if single else np.column_stack(arrays)
+    with ParquetFile(path) as file:
+        table = file.read_row_group(group, columns=list(names))
+    arrays = [table.column(name).to_numpy() for name in names]
+    return arrays[0] if flat else np.column_stack(arrays)

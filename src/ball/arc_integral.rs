@@ -82,16 +82,8 @@ pub(super) struct LayerIntegrals {
     events: Vec<u64>,
 }
 
-/// The integral in one layer.
-#[derive(Clone, Debug)]
-pub(crate) struct LayerIntegral {
-    /// Dual coefficients of `∫ b dt`, shape (m,).
-    pub integral: Vec<f64>,
-    /// Path in the layer, radians.
-    pub path: f64,
-    /// Kicks and crossings.
-    pub events: u64,
-}
+/// The integral `∫ b dt` in one layer, shape (m,), the path in radians, and the number of kicks and crossings.
+pub(crate) type LayerIntegral = (Vec<f64>, f64, u64);
 
 impl LayerIntegrals {
     /// Returns the integrals of an empty path that begins in layer `now`.
@@ -179,10 +171,9 @@ impl LayerIntegrals {
         self.flush(frame);
         let layers = self.sines.len();
         let taken = (0..layers)
-            .map(|layer| LayerIntegral {
-                integral: self.sum.iter().skip(layer).step_by(layers).copied().collect(),
-                path: self.path[layer],
-                events: self.events[layer],
+            .map(|layer| {
+                let integral = self.sum.iter().skip(layer).step_by(layers).copied().collect();
+                (integral, self.path[layer], self.events[layer])
             })
             .collect();
         self.sum.fill(0.0);

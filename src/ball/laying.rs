@@ -7,7 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 use super::frame::Frame;
 use super::{Ball, DRAWS, on_side};
 use crate::ball::arc_integral::ArcIntegral;
-use crate::base::{Control, Error, Result};
+use crate::base::{Control, Error, Result, require};
 use crate::gram::Gram;
 use crate::linalg::Draw;
 use crate::simd::{NextWall, Precision, dot};
@@ -28,13 +28,9 @@ impl Ball {
     ) -> Result<Self> {
         let m = gram.len();
         for (name, dual) in [("position", position), ("direction", direction)] {
-            if dual.len() != m || dual.iter().any(|x| !x.is_finite()) {
-                return Err(Error::invalid(
-                    name,
-                    "a vector of another length or not finite",
-                    "m finite dual coefficients",
-                ));
-            }
+            let fits = dual.len() == m && dual.iter().all(|x| x.is_finite());
+            let got = "a vector of another length or not finite";
+            require(fits, name, got, "m finite dual coefficients")?;
         }
         let mut ball = Self {
             f: vec![0.0; m],
@@ -55,22 +51,17 @@ impl Ball {
             control,
         )?;
         ball.orthonormalize(gram, |name, value| {
-            Error::invalid(
-                name,
-                format!("one of squared length {value:e}"),
-                "a vector of positive length, a direction also after projection on the tangent space",
-            )
+            let got = format!("one of squared length {value:e}");
+            let wanted =
+                "a vector of positive length, a direction also after projection on the tangent space";
+            Error::invalid(name, got, wanted)
         })?;
         ball.find_wall(gram);
         Ok(ball)
     }
 
-    /// Returns a ball at the same position, with its direction turned by `angle` towards the part of `direction` (dual
-    /// coefficients) that is orthogonal to both.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] if there is no such part; [`Error::Interrupted`].
+    /// Returns a ball at the same position, its direction turned by `angle` towards the part of `direction` orthogonal to both.
+    /// [`Error::Invalid`] if there is no such part.
     pub(crate) fn tilted(
         &self,
         gram: &Gram<'_>,
@@ -82,10 +73,8 @@ impl Ball {
         let tangent = Self::new(gram, &position, direction, control)?;
         let along = dot::dot(gram.arch(), &tangent.frame.q, &self.g);
         let across = (1.0 - along * along).max(0.0).sqrt();
-        if across < 1e-6 {
-            let got = "a vector parallel to the direction of the ball";
-            return Err(Error::invalid("direction", got, "linearly independent of it"));
-        }
+        let got = "a vector parallel to the direction of the ball";
+        require(across >= 1e-6, "direction", got, "linearly independent of it")?;
         let share = angle.sin() / across;
         let tilted: Vec<f64> = heading
             .iter()
@@ -246,8 +235,7 @@ impl Ball {
         Ok(tangent.atan2(radial))
     }
 
-    /// Lays the frame at the present position, so that its angle is zero. The integral of a short path, a difference of sines,
-    /// then loses no digits.
+    /// Lays the frame at the present position: the integral of a short path, a difference of sines, then loses no digits.
     pub(crate) fn lay_here(&mut self, gram: &Gram<'_>) {
         let (position, direction) = self.frame.unfold(0.0);
         self.update_all(gram);
@@ -273,12 +261,8 @@ fn drift(gram: &Gram<'_>, new: &[f64], old: &[f64]) -> f64 {
     (0..new.len()).map(relative).fold(0.0, f64::max)
 }
 
-/// Returns a ball at a given position with a random direction.
-///
-/// # Errors
-///
-/// As [`Ball::new`], but [`Error::Breakdown`] if rounding leaves no tangent part of the direction, as between walls that
-/// the matrix does not distinguish.
+/// Returns a ball at a given position with a random direction. [`Error::Breakdown`] if rounding leaves no tangent part of it,
+/// as between walls that the matrix does not distinguish; otherwise as [`Ball::new`].
 pub(crate) fn ball_at(
     gram: &Gram<'_>,
     position: &[f64],
@@ -297,8 +281,7 @@ pub(crate) fn ball_at(
     Ok(ball)
 }
 
-/// Returns the dual coefficients of a random vector, the sum of the unit feature vectors times independent normal numbers. Its
-/// distribution is symmetric, but not isotropic.
+/// Returns the sum of the unit feature vectors times normal numbers: a random vector of symmetric, not isotropic distribution.
 pub(crate) fn random_direction(gram: &Gram<'_>, rng: &mut impl Rng) -> Vec<f64> {
     (0..gram.len())
         .map(|i| {

@@ -14,14 +14,12 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::base::{Control, Result, ensure, ensure_finite, ensure_vectors};
-use crate::gram::{Gram, Values};
+use crate::gram::Gram;
 use crate::linalg::{Draw, Factor};
-use crate::simd::{Kick, NextWall, Precision, dot, pass};
-use arc_integral::{ArcIntegral, LayerIntegrals};
+use crate::simd::{NextWall, Precision, Row, dot, pass};
+use arc_integral::{ArcIntegral, LayerIntegral, LayerIntegrals};
 use frame::Frame;
 use neighbor_list::NeighborList;
-
-pub(crate) use arc_integral::LayerIntegral;
 
 /// Smallest |u|² relative to its terms in a pair refresh: below it the rounding of f and g would be visible in |v|.
 const TINY: f64 = 1e-8;
@@ -53,15 +51,6 @@ pub(crate) fn neighbor_memory(gram: &Gram<'_>) -> usize {
     gram.features().map_or(0, |points| gram.len() * points.dimension() + neighbor_list::KEPT)
 }
 
-/// A reflection of the ball.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reflection {
-    /// The plane that was hit.
-    pub plane: usize,
-    /// The multiple of `φ_plane` added to the direction; positive if the ball is on the positive side.
-    pub impulse: f64,
-}
-
 /// A ball on the unit sphere of the span of the feature vectors.
 ///
 /// The plane coordinates `f_i = <b, φ_i>` and `g_i = <v, φ_i>` are rotated at each event, in one fused pass. The dual
@@ -90,10 +79,6 @@ pub struct Ball {
 
 impl Ball {
     /// Checks a stored ball and computes the fields that are not stored.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::Error::Invalid`] for a ball of another problem.
     pub(crate) fn restored(mut self, gram: &Gram<'_>) -> Result<Self> {
         let m = gram.len();
         ensure_vectors(m, &[&self.f, &self.g])?;
@@ -110,8 +95,7 @@ impl Ball {
         Ok(self)
     }
 
-    /// Returns whether position and direction are orthogonal unit vectors and agree with the plane coordinates, and the next
-    /// wall is right, all up to a tolerance.
+    /// Returns whether position, direction, plane coordinates and next wall agree with one another, up to a tolerance.
     pub(crate) fn fits(&self, gram: &Gram<'_>, control: &Control) -> Result<bool> {
         const CLOSE: f64 = 1e-3;
         let (position, direction) = self.frame.unfold(0.0);
@@ -282,22 +266,16 @@ impl Ball {
         let lift = gram.offset() * kicks.iter().map(|kick| kick.1).sum::<f64>();
         match *kicks {
             [] => pass::advance::<f64>(arch, f, g, rotation, &[], lift),
-            [(plane, scale)] => match gram.row(plane).values() {
-                Values::Doubles(row) => {
-                    pass::advance(arch, f, g, rotation, &[Kick { scale, row }], lift)
-                }
-                Values::Singles(row) => {
-                    pass::advance(arch, f, g, rotation, &[Kick { scale, row }], lift)
-                }
+            [(plane, scale)] => match &gram.row(plane) {
+                Row::Doubles(row) => pass::advance(arch, f, g, rotation, &[(scale, row)], lift),
+                Row::Singles(row) => pass::advance(arch, f, g, rotation, &[(scale, row)], lift),
             },
-            [(k, at_k), (l, at_l)] => match (gram.row(k).values(), gram.row(l).values()) {
-                (Values::Doubles(k), Values::Doubles(l)) => {
-                    let kicks = [Kick { scale: at_k, row: k }, Kick { scale: at_l, row: l }];
-                    pass::advance(arch, f, g, rotation, &kicks, lift)
+            [(k, at_k), (l, at_l)] => match (&gram.row(k), &gram.row(l)) {
+                (Row::Doubles(k), Row::Doubles(l)) => {
+                    pass::advance(arch, f, g, rotation, &[(at_k, k), (at_l, l)], lift)
                 }
-                (Values::Singles(k), Values::Singles(l)) => {
-                    let kicks = [Kick { scale: at_k, row: k }, Kick { scale: at_l, row: l }];
-                    pass::advance(arch, f, g, rotation, &kicks, lift)
+                (Row::Singles(k), Row::Singles(l)) => {
+                    pass::advance(arch, f, g, rotation, &[(at_k, k), (at_l, l)], lift)
                 }
                 _ => unreachable!("all rows of one source are of one kind"),
             },
@@ -314,9 +292,10 @@ impl Ball {
         }
     }
 
-    /// Flies to the next wall and reflects the direction: `v ← v - 2 <v, φ_j> φ_j / K_jj`.
+    /// Flies to the next wall and reflects the direction: `v ← v - 2 <v, φ_j> φ_j / K_jj`. Returns j and the multiple of φ_j
+    /// added to the direction, which is positive if the ball is on the positive side.
     #[inline]
-    pub fn reflect(&mut self, gram: &Gram<'_>) -> Reflection {
+    pub fn reflect(&mut self, gram: &Gram<'_>) -> (usize, f64) {
         let NextWall { plane, .. } = self.wall;
         let side = 1f64.copysign(self.f[plane]);
         let (cos, sin, speed) = self.wall.rotation();
@@ -326,7 +305,7 @@ impl Ball {
         let wall = self.pass(gram, (cos, sin), &[(plane, impulse)]);
         self.kick(gram, plane, impulse);
         self.leave(gram, plane, side, speed, wall);
-        Reflection { plane, impulse }
+        (plane, impulse)
     }
 
     /// Flies to the next wall and crosses it: only the side of the plane changes. Returns the plane.
@@ -450,16 +429,16 @@ impl Ball {
     /// has the direction.
     ///
     /// As in [`Ball::refresh_full`], draws with a small orthogonal part are rejected. If all are, which is certain in two
-    /// dimensions, the ball is reflected as in a mirror.
+    /// dimensions, the ball is reflected as in a mirror. Returns what [`Ball::reflect`] returns.
     pub fn scatter(
         &mut self,
         gram: &Gram<'_>,
         sine: f64,
         mut draw: impl FnMut() -> Draw,
-    ) -> Reflection {
+    ) -> (usize, f64) {
         let mirrored = self.reflect(gram);
         self.update_all(gram);
-        let Reflection { plane, impulse } = mirrored;
+        let (plane, impulse) = mirrored;
         let length = gram.diagonal(plane).sqrt();
         let side = 1f64.copysign(self.f[plane]);
         let (position, _) = self.frame.unfold(0.0);
@@ -485,7 +464,7 @@ impl Ball {
             self.g[plane] = side * sine * length;
             self.lay_frame(position, across.dual);
             self.find_wall(gram);
-            return Reflection { plane, impulse: 0.5 * impulse + side * sine / length };
+            return (plane, 0.5 * impulse + side * sine / length);
         }
         mirrored
     }
@@ -525,8 +504,8 @@ impl Ball {
         self.take_wall(gram, wall);
     }
 
-    /// Sets the wall found by a pass. If there is none, all planes have just been left, as after a bounce with m = 1, and
-    /// each is met again after half a turn.
+    /// Sets the wall found by a pass. If there is none, all planes have just been left, and each is met again after half a
+    /// turn.
     #[inline]
     fn take_wall(&mut self, gram: &Gram<'_>, wall: NextWall) {
         let wall = if wall.plane == usize::MAX {

@@ -1,31 +1,37 @@
-//! Checkpoints: states from which a run continues with the same bits.
+//! States of runs, from which they continue.
 //!
-//! A trajectory is stored between two events, without recomputation or rounding, so a run can be cut anywhere. Everything that
-//! follows from the problem and the settings alone (rows, factors, features, caches) is left out.
+//! A trajectory is stored between two events, without recomputation or rounding. Everything that follows from the problem and
+//! the settings alone (rows, factors, features, caches) is left out.
 
-use rand::rngs::ChaCha8Rng;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use crate::base::error::{Error, Result};
+use crate::base::range::require;
 
 /// Version of the encoded bytes. Raise it whenever a stored struct changes; other versions are refused.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 
 /// The state of a run that can be continued; see [`crate::resume`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     /// All but the draws, encoded, with a version and a checksum.
     pub bytes: Vec<u8>,
-    /// Draws of the trajectories, one trajectory after the other, row-major (Σ held, m). The state of a finished run leaves out
-    /// the draws of its outcome.
+    /// Draws of the trajectories, one trajectory after the other, row-major (Σ kept, m). The state of a finished run leaves out
+    /// those of its outcome, the last of each trajectory.
     pub draws: Vec<f64>,
-    /// Their functionals, row-major (Σ held, q).
+    /// Their functionals, row-major (Σ kept, q).
     pub functionals: Vec<f64>,
-    /// Number of draws of each trajectory in `draws`, shape (T,).
-    pub held: Vec<u64>,
-    /// Number of draws with which each trajectory continues, shape (T,): those in `draws`, then those of the outcome.
+    /// Number of draws with which each trajectory continues, shape (T,).
     pub kept: Vec<u64>,
+}
+
+impl State {
+    /// Returns how many draws of each trajectory the outcome of a run holds for its state, with `n_draws` requested.
+    pub fn in_outcome(&self, n_draws: usize) -> usize {
+        let fewest = self.kept.iter().copied().min().unwrap_or(0);
+        usize::try_from(fewest).map_or(n_draws, |fewest| fewest.min(n_draws))
+    }
 }
 
 /// Returns the error for a state that no run of this problem can have.
@@ -50,11 +56,19 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     }
     let (version, value) = body.split_first_chunk().ok_or_else(damaged)?;
     let version = u64::from_le_bytes(*version);
-    if version != VERSION {
-        let got = format!("one of version {version}");
-        return Err(Error::invalid("state", got, "of version 2, of this engine"));
-    }
-    match postcard::take_from_bytes(value) {
+    let got = format_args!("one of version {version}");
+    require(version == VERSION, "state", got, "of version 3, of this engine")?;
+    unpack(value)
+}
+
+/// Encodes a part of a state.
+pub(crate) fn pack<T: Serialize>(value: &T) -> Vec<u8> {
+    postcard::to_extend(value, Vec::new()).expect("all lengths are known")
+}
+
+/// Decodes a part of a state.
+pub(crate) fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
+    match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Ok(value),
         Ok(_) => Err(incompatible("one too long")),
         Err(error) => Err(incompatible(format!("one that cannot be read ({error})"))),
@@ -87,45 +101,9 @@ pub(crate) fn ensure_finite(vectors: &[&[f64]]) -> Result<()> {
     ensure(finite, || "one with numbers that are not finite")
 }
 
-/// The state of a random generator, with the position in its buffer of blocks. The word position alone does not suffice.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct RngState(Vec<u8>);
-
-impl RngState {
-    pub(crate) fn of(rng: &ChaCha8Rng) -> Self {
-        Self(rng.serialize_state().to_vec())
-    }
-
-    pub(crate) fn restored(&self) -> Result<ChaCha8Rng> {
-        let bytes = self.0.as_slice().try_into();
-        let bytes = bytes.map_err(|_| incompatible("one with another random generator"))?;
-        Ok(ChaCha8Rng::deserialize_state(bytes))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::{Rng, RngExt, SeedableRng};
-
-    #[test]
-    fn generators_go_on_from_every_position() {
-        for position in 0..200 {
-            let mut rng = ChaCha8Rng::seed_from_u64(3);
-            rng.set_stream(5);
-            for _ in 0..position {
-                rng.next_u32();
-            }
-            let state: RngState = decode(&encode(&RngState::of(&rng))).expect("a state");
-            let mut other = state.restored().expect("a generator");
-            let draw = |rng: &mut ChaCha8Rng| -> Vec<u64> {
-                (0..100)
-                    .map(|k| if k % 3 == 0 { rng.next_u32().into() } else { rng.random() })
-                    .collect()
-            };
-            assert_eq!(draw(&mut rng), draw(&mut other), "after {position} words");
-        }
-    }
 
     /// Bytes that are cut, extended or changed are refused.
     #[test]

@@ -20,11 +20,11 @@ fn nanos(time: Duration) -> u64 {
 /// [`Error::Interrupted`].
 #[derive(Default)]
 pub struct Control {
-    listener: Option<Listener>,
+    /// Called by every check; returns whether to stop.
+    listener: Option<Box<dyn Fn() -> bool + Send + Sync>>,
     /// Receiver of states of the run.
     keeper: Option<Box<dyn Fn(State) + Send + Sync>>,
     stop: Arc<AtomicBool>,
-    pause: AtomicBool,
     /// End of the time of the run, in nanoseconds after [`ORIGIN`]; 0 for none.
     deadline: AtomicU64,
     /// Whether work cannot end early with what there is.
@@ -32,27 +32,6 @@ pub struct Control {
     bounces: AtomicU64,
     length: AtomicU64,
     center_error: AtomicU64,
-}
-
-/// A function that the checks call at intervals. It returns whether to stop.
-struct Listener {
-    asks: Box<dyn Fn() -> bool + Send + Sync>,
-    every: Duration,
-    began: Instant,
-    /// Time of the next call, in nanoseconds after the start.
-    next: AtomicU64,
-}
-
-impl Listener {
-    /// Returns whether a call is due and returns true.
-    fn asks_to_stop(&self) -> bool {
-        let now = self.began.elapsed();
-        if nanos(now) < self.next.load(Ordering::Relaxed) {
-            return false;
-        }
-        self.next.store(nanos(now + self.every), Ordering::Relaxed);
-        (self.asks)()
-    }
 }
 
 impl Control {
@@ -66,36 +45,30 @@ impl Control {
     /// Returns a flag that is raised when `asks` returns true. The checks call it on their own thread, at most once in the time
     /// `every`. For work on the calling thread, where no other thread looks for signals.
     pub fn listening(every: Duration, asks: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        let next = AtomicU64::new(nanos(every));
-        let listener = Listener { asks: Box::new(asks), every, began: Instant::now(), next };
-        Self { listener: Some(listener), ..Self::new() }
+        // The time of the next call, in nanoseconds after the start.
+        let (began, next) = (Instant::now(), AtomicU64::new(nanos(every)));
+        let listener = move || {
+            let now = began.elapsed();
+            if nanos(now) < next.load(Ordering::Relaxed) {
+                return false;
+            }
+            next.store(nanos(now + every), Ordering::Relaxed);
+            asks()
+        };
+        Self { listener: Some(Box::new(listener)), ..Self::new() }
     }
 
-    /// Passes a state of the run to `keeper` after each [`Control::ask_for_state`], on a thread of the run, which waits
-    /// meanwhile.
+    /// Passes the states of a run to `keeper`, on a thread of the run, which waits meanwhile: one at the end of every stage, of a
+    /// run without tolerance of every piece of path.
     #[must_use]
     pub fn kept_by(mut self, keeper: impl Fn(State) + Send + Sync + 'static) -> Self {
         self.keeper = Some(Box::new(keeper));
         self
     }
 
-    /// Requests a state of the run, which follows once the burn-in is over. Runs that cannot be continued have none.
-    pub fn ask_for_state(&self) {
-        if self.keeper.is_some() {
-            self.pause.store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// Returns whether a state is requested.
-    #[inline]
-    pub(crate) fn is_asked_for_state(&self) -> bool {
-        self.pause.load(Ordering::Relaxed)
-    }
-
-    /// Returns whether the workers are to pause, for a state or because the time is over.
-    #[inline]
-    pub(crate) fn is_to_pause(&self) -> bool {
-        self.is_asked_for_state() || self.is_out_of_time()
+    /// Returns whether states are kept.
+    pub(crate) fn keeps_states(&self) -> bool {
+        self.keeper.is_some()
     }
 
     /// Sets the time of the run in seconds from now on, or removes the limit.
@@ -119,11 +92,9 @@ impl Control {
         self.must_finish.store(must_finish, Ordering::Relaxed);
     }
 
-    /// Answers a request for a state with the result of `state`.
+    /// Keeps the result of `state`, if states are kept.
     pub(crate) fn keep(&self, state: impl FnOnce() -> State) {
-        if self.pause.swap(false, Ordering::Relaxed)
-            && let Some(keeper) = &self.keeper
-        {
+        if let Some(keeper) = &self.keeper {
             keeper(state());
         }
     }
@@ -149,7 +120,7 @@ impl Control {
         if self.must_finish.load(Ordering::Relaxed) && self.is_out_of_time() {
             return Err(Error::Time);
         }
-        if self.listener.as_ref().is_some_and(Listener::asks_to_stop) {
+        if self.listener.as_ref().is_some_and(|asks| asks()) {
             self.interrupt();
             return Err(Error::Interrupted);
         }

@@ -1,5 +1,7 @@
 //! Errors of the engine.
 
+use std::fmt::Display;
+
 use thiserror::Error;
 
 /// Below this bound of the margin, relative to the longest feature vector, rounding hides version space.
@@ -91,11 +93,7 @@ fn culprits(margin_bound: f64, certificate: &[f64], examples: usize) -> String {
 
 impl Error {
     /// Returns the error for an argument outside its range.
-    pub(crate) fn invalid(
-        name: &'static str,
-        got: impl std::fmt::Display,
-        wanted: &'static str,
-    ) -> Self {
+    pub(crate) fn invalid(name: &'static str, got: impl Display, wanted: &'static str) -> Self {
         Self::Invalid { name, got: got.to_string(), wanted }
     }
 }

@@ -6,8 +6,7 @@
 
 use crate::base::error::{Error, Result};
 
-/// Headroom in bytes for small allocations and for the error itself. It exceeds the 32 MiB up to which GNU's allocator, once
-/// a block was freed, keeps blocks of its size instead of returning them to the system.
+/// Headroom in bytes for small allocations and the error: more than the 32 MiB up to which GNU's allocator keeps freed blocks.
 const SPARE: usize = 33 << 20;
 /// Bytes of a thread's stack, and of the arena that GNU's allocator reserves for a thread.
 const STACK: usize = 2 << 20;
@@ -32,8 +31,7 @@ pub(crate) fn check_threads(n: usize) -> Result<()> {
     check(n.saturating_mul(STACK + ARENA))
 }
 
-/// As [`check`], for n doubles that several threads allocate together. Each thread reserves arenas of its own, whose unused
-/// part the others cannot use.
+/// As [`check`], for n doubles that threads allocate together, in arenas of their own, whose unused part others cannot use.
 pub(crate) fn check_shared(n: usize, threads: usize) -> Result<()> {
     let bytes = n.saturating_mul(size_of::<f64>());
     let more = if bytes < ARENA / 2 { 0 } else { threads.saturating_mul(ARENA) };
@@ -51,8 +49,7 @@ pub(crate) fn reserved<T>(n: usize) -> Result<Vec<T>> {
 const MANY: usize = (4 << 20) / size_of::<f64>();
 
 /// Returns an empty vector with capacity for n doubles in a block that goes back to the system when it is freed or shrunk.
-/// GNU's allocator keeps smaller blocks, and the copy of the draws in the result could not use them. Pages that are never
-/// written take no memory.
+/// GNU's allocator would keep a smaller one, which the copy of the draws in the result could not use.
 pub(crate) fn reserved_apart(n: usize) -> Result<Vec<f64>> {
     let mut values = Vec::new();
     if n < MANY || values.try_reserve_exact(n.max(SPARE / size_of::<f64>())).is_err() {

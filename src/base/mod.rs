@@ -9,9 +9,9 @@ mod range;
 
 pub use checkpoint::State;
 pub(crate) use checkpoint::{
-    RngState, decode, encode, ensure, ensure_finite, ensure_vectors, incompatible,
+    decode, encode, ensure, ensure_finite, ensure_vectors, incompatible, pack, unpack,
 };
 pub use control::Control;
 pub(crate) use error::SMALLEST_MARGIN;
 pub use error::{Error, Result};
-pub(crate) use range::{check_count, check_positive, count, some_count};
+pub(crate) use range::{check_count, check_positive, count, require, some_count};

@@ -1,27 +1,30 @@
 //! Checks of positive settings, and of counts that arrive as signed integers.
 
+use std::fmt::Display;
+
 use serde::{Deserialize, Deserializer};
 
 use crate::base::error::{Error, Result};
 
 const COUNT: &str = "an integer of at least 1";
 
-/// # Errors
-///
-/// [`Error::Invalid`] for 0.
-pub(crate) fn check_count(name: &'static str, count: u64) -> Result<()> {
-    if count == 0 { Err(Error::invalid(name, count, COUNT)) } else { Ok(()) }
+/// Returns [`Error::Invalid`] unless a condition on an argument holds.
+pub(crate) fn require(
+    holds: bool,
+    name: &'static str,
+    got: impl Display,
+    wanted: &'static str,
+) -> Result<()> {
+    if holds { Ok(()) } else { Err(Error::invalid(name, got, wanted)) }
 }
 
-/// # Errors
-///
-/// [`Error::Invalid`] for a number that is not positive and finite.
+pub(crate) fn check_count(name: &'static str, count: u64) -> Result<()> {
+    require(count > 0, name, count, COUNT)
+}
+
 pub(crate) fn check_positive(name: &'static str, x: f64) -> Result<()> {
-    if x > 0.0 && x.is_finite() {
-        Ok(())
-    } else {
-        Err(Error::invalid(name, format!("{x:?}"), "a finite number in (0, inf)"))
-    }
+    let holds = x > 0.0 && x.is_finite();
+    require(holds, name, format_args!("{x:?}"), "a finite number in (0, inf)")
 }
 
 /// Deserializes a count. A negative one is refused with the text of [`check_count`].

@@ -7,7 +7,7 @@ use rand::Rng;
 use serde::Deserialize;
 
 use crate::ball::{Ball, laying};
-use crate::base::{Control, Error, Result, check_count, count, random};
+use crate::base::{Control, Error, Result, check_count, count, random, require};
 use crate::ensemble::{Settings, WorkerPool, burn_in, chain};
 use crate::gram::Gram;
 use crate::linalg::Factor;
@@ -15,8 +15,8 @@ use crate::space::VersionSpace;
 use crate::trajectory::dynamics::{Arrival, Dynamics, Geodesic, Motion, Radius, Scattered};
 use crate::trajectory::{Goal, Trajectory};
 
-/// Path or number of arrivals at walls, whichever is reached first, between two pairs of a trajectory. The refreshes then
-/// leave little correlation between the pairs.
+/// Path or arrivals between two pairs of a trajectory, whichever is first: refreshes then leave little correlation between
+/// them.
 const APART_PATH: f64 = std::f64::consts::FRAC_PI_2;
 const APART_ARRIVALS: u64 = 1_000;
 
@@ -77,9 +77,7 @@ impl CorrelationSettings {
 
     /// Checks the ranges and returns the settings of [`Motion::Scattered`].
     fn scattering(&self) -> Result<(bool, Option<Radius>)> {
-        if !(self.angle > 0.0 && self.angle < 1.0) {
-            return Err(Error::invalid("angle", self.angle, "in (0, 1)"));
-        }
+        require(self.angle > 0.0 && self.angle < 1.0, "angle", self.angle, "in (0, 1)")?;
         check_count("n_trajectories", self.n_trajectories as u64)?;
         check_count("n_pairs", self.n_pairs as u64)?;
         check_count("max_bounces", self.max_bounces)?;
@@ -96,29 +94,15 @@ impl CorrelationSettings {
     }
 }
 
-/// How long the two balls of a pair met the same planes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pair {
-    /// Common bounces off planes and off the scatterer.
-    pub bounces: u64,
-    /// Path of the first ball to the first obstacle that the second does not meet, radians. Paths through the scatterer count.
-    pub path: f64,
-    /// False if the pair was abandoned before it parted.
-    pub parted: bool,
-}
-
-/// Outcome of [`correlation`].
-#[derive(Clone, Debug)]
-pub struct Correlation {
-    /// Shape (`n_trajectories`, `n_pairs`).
-    pub pairs: Array2<Pair>,
-    /// Radius of the scatterer, radians, if there is one.
-    pub scatterer: Option<f64>,
-}
+/// How long the two balls of a pair met the same planes: common bounces off planes and off the scatterer; the path of the first ball
+/// to the first obstacle that the second does not meet, radians, paths through the scatterer included; and whether they parted,
+/// false if the pair was abandoned before.
+pub type Pair = (u64, f64, bool);
 
 /// Follows pairs of balls without refresh until they meet different planes, or one meets the scatterer and the other a
 /// plane. Both balls of a pair start at the same point of version space, in directions `angle` apart. The points are
-/// uniformly distributed outside the scatterer.
+/// uniformly distributed outside the scatterer. Returns the pairs, shape (`n_trajectories`, `n_pairs`), and the radius of the
+/// scatterer, radians, if there is one.
 ///
 /// # Errors
 ///
@@ -128,16 +112,14 @@ pub fn correlation(
     space: &VersionSpace<'_>,
     settings: &CorrelationSettings,
     control: &Control,
-) -> Result<Correlation> {
+) -> Result<(Array2<Pair>, Option<f64>)> {
     let &CorrelationSettings { n_trajectories, n_pairs, n_threads, seed, .. } = settings;
     let (cosine, scatterer) = settings.scattering()?;
     let run = Settings { n_trajectories, n_threads, seed, ..Settings::default() };
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let dimensions = factor.rank();
-    if dimensions < 3 {
-        let got = format!("feature vectors that span {dimensions}");
-        return Err(Error::invalid("gram", got, "of three dimensions or more"));
-    }
+    let got = format_args!("feature vectors that span {dimensions}");
+    require(dimensions >= 3, "gram", got, "of three dimensions or more")?;
     let pool = WorkerPool::new(n_threads.min(n_trajectories), control)?;
     chain::check_memory(space, n_trajectories, false, &pool)?;
     let (mut trajectories, dynamics) = burn_in::trajectories_around(
@@ -156,7 +138,7 @@ pub fn correlation(
         .zip(&mut trajectories)
         .collect();
     let pairs = pool.each(&mut streams, |_, (rng, trajectory)| {
-        trajectory.reset(None);
+        trajectory.reset();
         trajectory.run(Goal::either(APART_PATH, APART_ARRIVALS), control)?;
         // Points at equal spacing along the path are uniformly distributed. Points at equal numbers of arrivals are not.
         let apart = Goal::path(trajectory.tally().path);
@@ -164,7 +146,7 @@ pub fn correlation(
             .map(|_| {
                 loop {
                     control.check()?;
-                    trajectory.reset(None);
+                    trajectory.reset();
                     trajectory.run(apart, control)?;
                     if !dynamics.covers(trajectory.ball()) {
                         break;
@@ -176,7 +158,7 @@ pub fn correlation(
     })?;
     let scatterer = dynamics.scatterer();
     let pairs = Array2::from_shape_fn((n_trajectories, n_pairs), |(i, k)| pairs[i][k]);
-    Ok(Correlation { pairs, scatterer })
+    Ok((pairs, scatterer))
 }
 
 /// Follows one pair from the present position of a trajectory, with the second ball tilted towards a random direction.
@@ -207,7 +189,7 @@ fn pair(
             _ => own != other,
         };
         if parted || bounces == settings.max_bounces {
-            return Ok(Pair { bounces, path, parted });
+            return Ok((bounces, path, parted));
         }
         bounces += 1;
         if bounces % CHECK_EVERY == 0 {

@@ -3,18 +3,15 @@
 use std::sync::Arc;
 
 use crate::base::{Control, Result};
-use crate::ensemble::chain::{Chain, estimate, totals};
-use crate::ensemble::context::Context;
+use crate::ensemble::chain::{Chain, Context, estimate, totals};
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::Settings;
 use crate::ensemble::start::start;
-use crate::ensemble::step::{self, Step};
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::{Geodesic, Radius, Scattered};
 use crate::trajectory::{Goal, Refresh, Trajectory};
 
-/// Length of the burn-in: in radians, as a share of a given length, and in arrivals at walls. The arrivals end it earlier
-/// if version space is small.
+/// Length of the burn-in: in radians, as a share of a given length, and in arrivals, which end it earlier in a small space.
 const BURN_IN_PATH: f64 = std::f64::consts::TAU;
 const BURN_IN_SHARE: f64 = 0.05;
 const BURN_IN_ARRIVALS: u64 = 4_000;
@@ -30,7 +27,7 @@ const GAUGE_REFRESH: f64 = 1.0;
 
 /// Returns the length of the burn-in.
 pub(super) fn burn_in_goal(settings: &Settings) -> Goal {
-    let share = BURN_IN_SHARE * settings.first_length.or(settings.length).unwrap_or(0.0);
+    let share = BURN_IN_SHARE * settings.length.unwrap_or(0.0);
     let path = settings.burn_in.unwrap_or_else(|| BURN_IN_PATH.max(share));
     let arrivals = if settings.burn_in.is_some() { u64::MAX } else { BURN_IN_ARRIVALS };
     Goal::either(path, arrivals)
@@ -43,7 +40,7 @@ pub(super) fn burn_in<'s>(run: &Context<'s, '_>, chains: &mut [Chain<'s>]) -> Re
     // Returns the arrivals per radian.
     let mut spend = |chains: &mut [Chain<'s>], goal: Goal| -> Result<f64> {
         chains.iter_mut().for_each(|chain| chain.reset(None));
-        step::take(run, chains, Step::Run(goal))?;
+        run.pool.each(chains, |_, chain| chain.trajectory.run(goal, control))?;
         let (path, arrivals) = totals(chains);
         length += path / chains.len() as f64;
         Ok(arrivals.max(1) as f64 / path)
@@ -75,8 +72,7 @@ fn set_refresh<'s>(chains: &mut [Chain<'s>], refresh: &Refresh<'s>) {
     }
 }
 
-/// Places a scatterer, if there is one, around a first estimate of the center. Also returns the path of the estimate in
-/// radians.
+/// Places a scatterer, if any, around a first estimate of the center, and returns the path of the estimate in radians too.
 pub(super) fn with_scatterer(
     run: &Context<'_, '_>,
     dynamics: Scattered,
@@ -87,14 +83,9 @@ pub(super) fn with_scatterer(
     let control = run.control;
     run.pool.each(chains, |_, chain| {
         chain.reset(None);
-        let limit = Goal::either(f64::INFINITY, BURN_IN_ARRIVALS);
-        // A requested pause waits until the measurement begins.
-        while !chain.has(1) {
-            chain.extend(1, BURN_IN_PATH, limit, control)?;
-            if control.is_out_of_time() {
-                chain.close();
-                break;
-            }
+        chain.extend(1, BURN_IN_PATH, Goal::either(f64::INFINITY, BURN_IN_ARRIVALS), control)?;
+        if chain.path.pieces.is_empty() {
+            chain.close();
         }
         Ok(())
     })?;

@@ -36,7 +36,7 @@ impl Batch {
         self.field.as_deref().expect("fields are filled before sums are formed")
     }
 
-    /// Joins two pieces of one trajectory.
+    /// Joins two pieces.
     fn join(mut self, other: &Self) -> Self {
         let add = |a: &mut Vec<f64>, b: &[f64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
         add(&mut self.integral, &other.integral);
@@ -87,11 +87,7 @@ pub(crate) fn smooth(
 }
 
 /// Computes the plane coordinates of all batches that lack them, in one sweep through the matrix.
-pub(crate) fn fill_fields(
-    gram: &Gram<'_>,
-    batches: &mut [&mut Batch],
-    control: &Control,
-) -> Result<()> {
+pub fn fill_fields(gram: &Gram<'_>, batches: &mut [&mut Batch], control: &Control) -> Result<()> {
     let m = gram.len();
     let missing: Vec<_> = batches.iter_mut().filter(|b| b.field.is_none()).collect();
     let mut fields = vec![vec![0.0; m]; missing.len()];
@@ -136,33 +132,11 @@ impl Center {
     }
 }
 
-/// Sums of pieces.
-struct Sum {
-    integral: Vec<f64>,
-    field: Vec<f64>,
-    length: f64,
-}
-
-impl Sum {
-    fn zero(m: usize) -> Self {
-        Self { integral: vec![0.0; m], field: vec![0.0; m], length: 0.0 }
-    }
-
-    fn of(m: usize, batches: &[Batch]) -> Self {
-        let mut sum = Self::zero(m);
-        for batch in batches {
-            sum.add(&batch.integral, batch.field(), batch.length);
-        }
-        sum
-    }
-
-    fn add(&mut self, integral: &[f64], field: &[f64], length: f64) {
-        self.length += length;
-        for i in 0..integral.len() {
-            self.integral[i] += integral[i];
-            self.field[i] += field[i];
-        }
-    }
+/// Returns the sum of pieces with plane coordinates.
+fn sum<'b>(m: usize, batches: impl IntoIterator<Item = &'b Batch>) -> Batch {
+    let zero = vec![0.0; m];
+    let none = Batch { integral: zero.clone(), length: 0.0, densities: None, field: Some(zero) };
+    batches.into_iter().fold(none, Batch::join)
 }
 
 /// Returns the center of all batches, and the standard error of its direction. There is one list of batches per trajectory, with
@@ -176,18 +150,15 @@ impl Sum {
 pub(crate) fn center<L: AsRef<[Batch]>>(gram: &Gram<'_>, trajectories: &[L]) -> Center {
     let m = gram.len();
     let arch = gram.arch();
-    let sums: Vec<Sum> = trajectories.iter().map(|list| Sum::of(m, list.as_ref())).collect();
-    let mut total = Sum::zero(m);
-    for sum in &sums {
-        total.add(&sum.integral, &sum.field, sum.length);
-    }
-    let square = dot::dot(arch, &total.integral, &total.field);
+    let sums: Vec<Batch> = trajectories.iter().map(|list| sum(m, list.as_ref())).collect();
+    let total = sum(m, &sums);
+    let square = dot::dot(arch, &total.integral, total.field());
     let length = total.length;
     let norm = square.max(0.0).sqrt() / length;
     // Squared length of a piece's residual orthogonal to the mean.
     let across = |integral: &[f64], field: &[f64], part: f64| {
         let own = dot::dot(arch, integral, field);
-        let along = dot::dot(arch, integral, &total.field) / length;
+        let along = dot::dot(arch, integral, total.field()) / length;
         let residual = own - 2.0 * part * along + part * part * norm * norm;
         let radial = if norm > 0.0 { (along - part * norm * norm) / norm } else { 0.0 };
         (residual - radial * radial).max(0.0)
@@ -203,7 +174,7 @@ pub(crate) fn center<L: AsRef<[Batch]>>(gram: &Gram<'_>, trajectories: &[L]) -> 
     let apart: Vec<(f64, f64)> = sums
         .iter()
         .filter(|sum| sum.length > 0.0)
-        .map(|sum| (across(&sum.integral, &sum.field, sum.length), sum.length))
+        .map(|sum| (across(&sum.integral, sum.field(), sum.length), sum.length))
         .collect();
     let between = spread(&mut apart.iter().map(|(square, _)| *square));
     // Equal weights: a trajectory that the limit of arrivals stopped early in a corner counts as much as the others.
@@ -226,8 +197,8 @@ pub(crate) fn center<L: AsRef<[Batch]>>(gram: &Gram<'_>, trajectories: &[L]) -> 
         // Squared deviations of the halves from the center, and of the pieces from their halves, for the length of a piece.
         let (mut apart, mut within) = (0.0, 0.0);
         for half in &halves {
-            let sum = Sum::of(m, half);
-            let square = across(&sum.integral, &sum.field, sum.length);
+            let sum = sum(m, *half);
+            let square = across(&sum.integral, sum.field(), sum.length);
             let n = half.len() as f64;
             apart += square / (n * n);
             within -= square / n;

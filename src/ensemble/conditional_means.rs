@@ -21,10 +21,9 @@ use std::sync::Arc;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{ChiSquared, Distribution, Exp1, StandardNormal};
-use serde::{Deserialize, Serialize};
 
 use crate::ball::Ball;
-use crate::base::{Control, Error, Result, RngState, ensure, ensure_finite, ensure_vectors};
+use crate::base::{Control, Error, Result, ensure, ensure_finite, ensure_vectors, random};
 use crate::linalg::Inverse;
 use crate::simd::dot;
 use crate::simd::special::{chi_mean, hazard, normal};
@@ -50,11 +49,7 @@ pub(crate) struct Smoother<'a> {
 
 impl<'a> Smoother<'a> {
     pub(crate) fn new(inverse: Inverse<'a>, control: &Control) -> Result<Self> {
-        Self::with_share(inverse, inverse.share(control)?)
-    }
-
-    /// As [`Smoother::new`], with a known share.
-    pub(crate) fn with_share(inverse: Inverse<'a>, share: f64) -> Result<Self> {
+        let share = inverse.share(control)?;
         let square = ChiSquared::new(inverse.len() as f64)
             .map_err(|_| Error::invalid("factor", "no rows", "one row or more"))?;
         let roots = inverse.diagonal().map(|q| [q.sqrt(), q.sqrt().recip()]).collect();
@@ -100,8 +95,7 @@ impl<'a> Smoother<'a> {
         Ok([field, dual])
     }
 
-    /// Returns dual coefficients of a random point inside all walls: every coordinate is drawn given that the others are those
-    /// of the middle.
+    /// Returns a random point inside all walls: every coordinate is drawn given that the others are those of the middle.
     pub(crate) fn typical(
         &self,
         space: &VersionSpace<'_>,
@@ -120,77 +114,72 @@ impl<'a> Smoother<'a> {
     }
 }
 
-/// The densities r at the walls, summed along the path of one trajectory.
+/// The densities r at the walls, summed along the path of one trajectory since the last piece.
 #[derive(Debug)]
 pub(crate) struct Densities<'a> {
     smoother: Arc<Smoother<'a>>,
     mirror: Mirror,
     rng: ChaCha8Rng,
-    pub sums: Sums,
-}
-
-/// The evaluations since the last piece of path.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Sums {
     sum: Vec<f64>,
     count: f64,
     /// Radians between two evaluations.
     pub spacing: f64,
 }
 
+/// The stored form: random stream, sum, count and spacing.
+pub(super) type Sums = (Vec<u8>, Vec<f64>, f64, f64);
+
 impl<'a> Densities<'a> {
     pub(crate) fn new(smoother: Arc<Smoother<'a>>, mirror: Mirror, rng: ChaCha8Rng) -> Self {
         let sum = vec![0.0; smoother.inverse.len()];
-        let sums = Sums { sum, count: 0.0, spacing: f64::INFINITY };
-        Self { smoother, mirror, rng, sums }
+        Self { smoother, mirror, rng, sum, count: 0.0, spacing: f64::INFINITY }
     }
 
     pub(crate) fn smoother(&self) -> &Arc<Smoother<'a>> {
         &self.smoother
     }
 
-    /// Adds the densities at the position of the ball, for a vector in its direction and of random length.
-    ///
-    /// The length of a Gaussian vector has the chi distribution and is independent of the direction, also within a cone.
+    /// Adds the densities at the ball for a vector in its direction, whose length has the chi distribution whatever the
+    /// direction.
     pub(crate) fn add(&mut self, ball: &Ball, space: &VersionSpace<'_>) {
         let length = self.smoother.square.sample(&mut self.rng).sqrt();
         let dual = ball.position(0.0);
         let violated = space.violated_walls(ball.f());
         let walls = space.labels().iter().zip(ball.f()).zip(&dual);
-        let walls = walls.zip(&self.smoother.roots).zip(&mut self.sums.sum);
+        let walls = walls.zip(&self.smoother.roots).zip(&mut self.sum);
         for (i, ((((&label, f), c), root), sum)) in walls.enumerate() {
             let transparency = space.own_transparency(i, *f, &violated, self.mirror);
             *sum += wall_density(label, [*f, *c], *root, length, transparency);
         }
-        self.sums.count += 1.0;
+        self.count += 1.0;
     }
 
     /// Returns the stored form.
-    pub(crate) fn state(&self) -> (RngState, Sums) {
-        (RngState::of(&self.rng), self.sums.clone())
+    pub(crate) fn state(&self) -> Sums {
+        (random::state(&self.rng), self.sum.clone(), self.count, self.spacing)
     }
 
     /// Restores densities.
     pub(crate) fn restored(
         smoother: Arc<Smoother<'a>>,
         mirror: Mirror,
-        (rng, sums): (RngState, Sums),
+        (rng, sum, count, spacing): Sums,
     ) -> Result<Self> {
-        ensure_vectors(smoother.inverse.len(), &[&sums.sum])?;
-        ensure_finite(&[&[sums.count, sums.spacing]])?;
-        ensure(sums.spacing >= SMALLEST_SPACING, || {
-            format!("one with densities every {} radians", sums.spacing)
+        ensure_vectors(smoother.inverse.len(), &[&sum])?;
+        ensure_finite(&[&[count, spacing]])?;
+        ensure(spacing >= SMALLEST_SPACING, || {
+            format!("one with densities every {spacing} radians")
         })?;
-        Ok(Self { smoother, mirror, rng: rng.restored()?, sums })
+        Ok(Self { smoother, mirror, rng: random::restored(&rng)?, sum, count, spacing })
     }
 
     /// Returns the integral of r, for unit vectors, over the `length` radians since the last call.
     pub(crate) fn take(&mut self, length: f64) -> Vec<f64> {
-        let m = self.sums.sum.len();
-        let mut sum = std::mem::replace(&mut self.sums.sum, vec![0.0; m]);
-        let scale = length / (self.sums.count.max(1.0) * chi_mean(m as f64));
+        let m = self.sum.len();
+        let mut sum = std::mem::replace(&mut self.sum, vec![0.0; m]);
+        let scale = length / (self.count.max(1.0) * chi_mean(m as f64));
         sum.iter_mut().for_each(|x| *x *= scale);
-        self.sums.count = 0.0;
+        self.count = 0.0;
         sum
     }
 }

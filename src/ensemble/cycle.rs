@@ -16,12 +16,7 @@ const PATIENCE: usize = 2_000;
 /// Bounces between two checks of the stop flag.
 const CHECK_EVERY: usize = 32;
 
-/// Continues without refresh between hard walls. Returns the number of bounces after which the sequence of planes repeats, or
-/// 0 if it does not.
-///
-/// # Errors
-///
-/// [`Error::Interrupted`].
+/// Continues without refresh between hard walls. Returns the bounces after which the sequence of planes repeats, 0 if not.
 pub(crate) fn period(mut ball: Ball, gram: &Gram<'_>, control: &Control) -> Result<u64> {
     let longest = PERIOD + PERIOD_PER_PLANE * gram.len();
     let planes = (0..PATIENCE + ROUNDS * longest)
@@ -29,15 +24,14 @@ pub(crate) fn period(mut ball: Ball, gram: &Gram<'_>, control: &Control) -> Resu
             if bounce % CHECK_EVERY == 0 {
                 control.check()?;
             }
-            Ok(ball.reflect(gram).plane)
+            Ok(ball.reflect(gram).0)
         })
         .collect::<Result<Vec<_>>>()?;
     let period = smallest_period(&planes);
     Ok(if period <= longest { period as u64 } else { 0 })
 }
 
-/// Returns the smallest p with `s[i] = s[i + p]` for all i, at most the length of the sequence, from the longest border of
-/// the sequence (Knuth, Morris and Pratt).
+/// Returns the smallest p with `s[i] = s[i + p]` for all i, from the longest border (Knuth, Morris and Pratt).
 fn smallest_period(sequence: &[usize]) -> usize {
     let mut borders = vec![0; sequence.len()];
     for i in 1..sequence.len() {
@@ -51,10 +45,6 @@ fn smallest_period(sequence: &[usize]) -> usize {
 }
 
 /// Returns whether the feature vectors span two dimensions. Then the only cycle runs to and fro and fills version space.
-///
-/// # Errors
-///
-/// [`Error::Interrupted`], [`Error::Memory`].
 pub(crate) fn is_all_there_is(gram: &Gram<'_>, control: &Control) -> Result<bool> {
     match pivoted_cholesky::has_rank_above(gram, 2, control) {
         // Allows for a matrix of rank two that was computed in low precision.

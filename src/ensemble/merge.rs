@@ -4,11 +4,8 @@ use ndarray::Array3;
 
 use crate::base::{Control, Error, Result, State, memory};
 use crate::ensemble::center::Center;
-use crate::ensemble::chain::{Chain, estimate, totals};
-use crate::ensemble::context::Context;
-use crate::ensemble::outcome::{
-    CenterOfMass, Draws, Outcome, RefreshReport, StopReason, TrajectoryReport,
-};
+use crate::ensemble::chain::{Chain, Context, estimate, totals};
+use crate::ensemble::outcome::{CenterOfMass, Outcome, StopReason};
 use crate::ensemble::settings::Average;
 use crate::simd::Precision;
 use crate::space::VersionSpace;
@@ -59,27 +56,29 @@ pub(super) fn merge<D: Dynamics>(
     if running.is_some() {
         impulse.fill(f64::NAN);
     }
-    if chains.iter().any(|chain| chain.kept() == 0) {
+    // The last draws of each trajectory are those of the outcome. The state has the others.
+    let shared = state.in_outcome(settings.n_draws);
+    if shared == 0 {
+        // The paths are too short for a draw: the outcome has the present positions.
         for chain in chains.iter_mut() {
-            chain.trajectory.record_here();
+            if let Some(recorder) = &mut chain.recorder {
+                recorder.record(chain.trajectory.ball(), space.gram(), 0.0);
+            }
         }
     }
-    let n_draws = chains.iter().map(Chain::kept).min().unwrap_or(0).min(settings.n_draws);
-    let spacing = chains[0].trajectory.recorder().map_or(0.0, Recorder::spacing);
-    // Draws that a continued run needs and that the outcome does not contain.
-    for ((chain, held), &own) in chains.iter().zip(&mut state.held).zip(&state.kept) {
-        *held = own.min(chain.kept().saturating_sub(n_draws) as u64);
-    }
-    let older: u64 = state.held.iter().sum();
-    memory::reserve(&mut state.draws, usize::try_from(older).unwrap_or(0) * m)?;
+    let n_draws = shared.max(1);
+    let spacing = chains[0].recorder.as_ref().map_or(0.0, Recorder::spacing);
+    let older = |kept: u64| usize::try_from(kept).unwrap_or(0) - shared;
+    let others: usize = state.kept.iter().map(|&kept| older(kept)).sum();
+    memory::reserve(&mut state.draws, others * m)?;
     // The draws of one trajectory are moved, not copied: they may take most of the memory.
     let alone = chains.len() == 1;
     let mut draws =
         memory::reserved(if alone { 0 } else { settings.n_trajectories * n_draws * m })?;
     let mut functionals = Vec::new();
-    for (chain, &held) in chains.iter_mut().zip(&state.held) {
-        let Some(recorder) = chain.trajectory.recorder_mut() else { continue };
-        let (first, values) = recorder.first(usize::try_from(held).unwrap_or(0));
+    for (chain, &kept) in chains.iter_mut().zip(&state.kept) {
+        let Some(recorder) = &mut chain.recorder else { continue };
+        let (first, values) = recorder.first(older(kept));
         state.draws.extend_from_slice(first);
         state.functionals.extend_from_slice(values);
         let (last, values) = recorder.take_last(n_draws);
@@ -92,17 +91,6 @@ pub(super) fn merge<D: Dynamics>(
     }
     let refresh = chains[0].trajectory.refresh();
     let shape = |width| (chains.len(), n_draws, width);
-    let draws = Draws {
-        values: Array3::from_shape_vec(shape(m), draws).expect("m coefficients of each draw"),
-        functionals: Array3::from_shape_vec(shape(run.watched.len()), functionals)
-            .expect("a coordinate for each plane that is watched"),
-        watched: run.watched.clone(),
-        spacing,
-    };
-    let trajectories = chains.iter().zip(missed(chains, &hits)).map(|(chain, missed)| {
-        let (start, tally) = (chain.start, chain.trajectory.tally().clone());
-        TrajectoryReport { start, tally, missed, cycle: 0 }
-    });
     Ok(Outcome {
         center: CenterOfMass {
             dual: center.dual,
@@ -111,16 +99,21 @@ pub(super) fn merge<D: Dynamics>(
             running,
             impulse,
         },
-        draws,
-        trajectories: trajectories.collect(),
+        draws: Array3::from_shape_vec(shape(m), draws).expect("m coefficients of each draw"),
+        watched: run.watched.clone(),
+        functionals: Array3::from_shape_vec(shape(run.watched.len()), functionals)
+            .expect("a coordinate for each plane that is watched"),
+        spacing,
+        starts: chains.iter().map(|chain| chain.path.start).collect(),
+        tallies: chains.iter().map(|chain| chain.trajectory.tally().clone()).collect(),
+        missed: missed(chains, &hits),
+        cycles: vec![0; chains.len()],
         hits,
         mean_violations: violations / totals(chains).0,
         drift,
-        refresh: RefreshReport {
-            name: refresh.name(),
-            rate: refresh.rate(),
-            loses_softness: refresh.loses_softness(),
-        },
+        refresh: refresh.name(),
+        refresh_rate: refresh.rate(),
+        loses_softness: refresh.loses_softness(),
         scatterer: None,
         burn_in: burn_in_length,
         stop_reason,

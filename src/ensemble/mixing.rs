@@ -6,7 +6,7 @@
 use crate::simd::special::normal_quantile;
 use crate::trajectory::Recorder;
 
-/// Draws of each trajectory without which nothing can be said, and of all below which the estimates are too noisy to decide.
+/// Coordinates of each trajectory without which nothing can be said, and of all below which the estimates are too noisy to decide.
 const LEAST_DRAWS: usize = 4;
 const LEAST_IN_ALL: usize = 80;
 /// Largest number of draws of each trajectory from which R-hat is computed.
@@ -35,7 +35,7 @@ pub(super) fn suffices(records: &[&Recorder], n: usize) -> bool {
     let functionals: Vec<&[f64]> = records.iter().map(|record| record.last(n).1).collect();
     let q = functionals[0].len() / n;
     (0..q).all(|k| {
-        let values = Draws::new(&functionals, q, k);
+        let values = Coordinates::new(&functionals, q, k);
         let (low, high) = values.range();
         let square = (low < 0.0 && high > 0.0).then(|| values.map(|x| x * x));
         [Some(values), square].into_iter().flatten().all(|draws| {
@@ -67,11 +67,11 @@ fn normal_scores(n: usize) -> Vec<f64> {
     (1..=n).map(|rank| normal_score(rank as f64, n)).collect()
 }
 
-/// Draws of one quantity, a list for each trajectory or half of one.
+/// Coordinates of one quantity, a list for each trajectory or half of one.
 #[derive(Clone, Debug)]
-struct Draws(Vec<Vec<f64>>);
+struct Coordinates(Vec<Vec<f64>>);
 
-impl Draws {
+impl Coordinates {
     /// Collects quantity k of q from row-major records.
     fn new(records: &[&[f64]], q: usize, k: usize) -> Self {
         Self(
@@ -112,8 +112,8 @@ impl Draws {
         f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2])
     }
 
-    /// Replaces all n values by the normal scores of their ranks, equal ones by that of their mean rank. `of_ranks` are
-    /// [`normal_scores`] of n.
+    /// Replaces all n values by the normal scores of their ranks, [`normal_scores`] of n, equal ones by that of their mean
+    /// rank.
     fn scores(&self, of_ranks: &[f64]) -> Self {
         let width = self.0[0].len();
         let values: Vec<f64> = self.all().collect();
@@ -279,13 +279,13 @@ mod tests {
     }
 
     /// Three trajectories of 61 draws, with a slow wave or without.
-    fn waves(slow: f64) -> Draws {
+    fn waves(slow: f64) -> Coordinates {
         let wave = |c: u32| {
             (0..61).map(f64::from).map(move |t| {
                 (1.7 * t * t + f64::from(c)).sin() + slow * (0.11 * t * f64::from(c + 1)).sin()
             })
         };
-        Draws((0..3).map(|c| wave(c).collect()).collect())
+        Coordinates((0..3).map(|c| wave(c).collect()).collect())
     }
 
     /// The values are those of `bayespoint.results.diagnostics`, which agree with ArviZ.

@@ -39,18 +39,36 @@ impl StopReason {
 pub struct Outcome {
     /// The center of mass.
     pub center: CenterOfMass,
-    /// Positions along the paths.
-    pub draws: Draws,
-    /// Reports of the trajectories.
-    pub trajectories: Vec<TrajectoryReport>,
+    /// Dual coefficients of unit weight vectors at equal spacing along the paths, at most as many of each trajectory as
+    /// requested, shape (T, n, m).
+    pub draws: Array3<f64>,
+    /// Indices of the planes watched, shape (q,).
+    pub watched: Vec<usize>,
+    /// Plane coordinates of the draws at the watched planes, relative to the feature vector's length, shape (T, n, q).
+    pub functionals: Array3<f64>,
+    /// Path between draws, radians; 0 where they are independent of one another.
+    pub spacing: f64,
+    /// Kinds of the starting points, shape (T,).
+    pub starts: Vec<Start>,
+    /// The paths averaged over and their events, shape (T,).
+    pub tallies: Vec<Tally>,
+    /// Share of the bounces of the other trajectories at planes that this one never hit, shape (T,).
+    pub missed: Vec<f64>,
+    /// Periods in bounces of short cycles of trajectories without refresh, shape (T,); 0 without a cycle, and in two dimensions,
+    /// where a cycle fills version space.
+    pub cycles: Vec<u64>,
     /// Bounces per plane, shape (m,).
     pub hits: Vec<u64>,
     /// Time average of the number of violated planes.
     pub mean_violations: f64,
     /// Largest drift found at a re-projection, relative to the length of the feature vector.
     pub drift: f64,
-    /// The refresh used.
-    pub refresh: RefreshReport,
+    /// The refresh used: "pair", "full" or "none".
+    pub refresh: &'static str,
+    /// Refreshes per radian.
+    pub refresh_rate: f64,
+    /// Whether full refreshes leave out the direction that softness gives to an example.
+    pub loses_softness: bool,
     /// Radius of the scatterer, radians, if there is one.
     pub scatterer: Option<f64>,
     /// Length of the burn-in, which was discarded, radians, mean over the trajectories.
@@ -77,48 +95,10 @@ pub struct CenterOfMass {
     pub impulse: Vec<f64>,
 }
 
-/// Positions at equal spacing along the paths, at most as many of each trajectory as requested.
-#[derive(Clone, Debug)]
-pub struct Draws {
-    /// Dual coefficients of unit weight vectors, shape (T, n, m).
-    pub values: Array3<f64>,
-    /// Indices of the planes watched, shape (q,).
-    pub watched: Vec<usize>,
-    /// Plane coordinates of the draws at the watched planes, relative to the feature vector's length, shape (T, n, q).
-    pub functionals: Array3<f64>,
-    /// Path between them, radians; 0 where draws are independent of one another.
-    pub spacing: f64,
-}
-
-/// Report of one trajectory.
-#[derive(Clone, Debug)]
-pub struct TrajectoryReport {
-    /// Kind of its starting point.
-    pub start: Start,
-    /// The path averaged over and its events.
-    pub tally: Tally,
-    /// Share of the bounces of the other trajectories at planes that this one never hit.
-    pub missed: f64,
-    /// Period in bounces of a short cycle of a trajectory without refresh; 0 without a cycle, and in two dimensions, where a
-    /// cycle fills version space.
-    pub cycle: u64,
-}
-
-/// How directions were refreshed.
-#[derive(Clone, Copy, Debug)]
-pub struct RefreshReport {
-    /// "pair", "full" or "none".
-    pub name: &'static str,
-    /// Events per radian.
-    pub rate: f64,
-    /// Whether full refreshes leave out the direction that softness gives to an example.
-    pub loses_softness: bool,
-}
-
 impl Outcome {
     /// Path averaged over, radians, mean over the trajectories.
     pub fn length(&self) -> f64 {
-        let paths = self.trajectories.iter().map(|one| one.tally.path);
-        paths.sum::<f64>() / self.trajectories.len() as f64
+        let paths = self.tallies.iter().map(|tally| tally.path);
+        paths.sum::<f64>() / self.tallies.len() as f64
     }
 }

@@ -1,5 +1,6 @@
 //! Worker threads of one call.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,17 +12,6 @@ use crate::base::{Control, Error, Result, memory};
 pub(crate) struct WorkerPool {
     pool: Option<rayon::ThreadPool>,
     stop: Arc<AtomicBool>,
-}
-
-/// Sets the stop flag if a worker panics. The others would otherwise end their work before the panic is resumed.
-struct Alarm<'a>(&'a AtomicBool);
-
-impl Drop for Alarm<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
 }
 
 impl WorkerPool {
@@ -51,16 +41,18 @@ impl WorkerPool {
         memory::check_shared(n.saturating_mul(vectors).saturating_mul(m), threads)
     }
 
-    /// Applies `work` to every item. Returns the results in the order of the index, or the error of the lowest index. A panic
-    /// of one worker stops the others and is resumed in the caller's thread.
+    /// Applies `work` to every item. Returns the results in order, or the error of the lowest index. A panic stops all workers.
     pub(crate) fn each<T: Send, R: Send>(
         &self,
         items: &mut [T],
         work: impl Fn(usize, &mut T) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
         let work = |(i, item)| {
-            let _alarm = Alarm(&self.stop);
-            work(i, item)
+            catch_unwind(AssertUnwindSafe(|| work(i, item))).unwrap_or_else(|panic| {
+                // The others would otherwise end their work before the panic is resumed.
+                self.stop.store(true, Ordering::Relaxed);
+                resume_unwind(panic)
+            })
         };
         let results: Vec<Result<R>> = match &self.pool {
             None => items.iter_mut().enumerate().map(work).collect(),
@@ -72,8 +64,6 @@ impl WorkerPool {
 
 #[cfg(test)]
 mod tests {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-
     use super::*;
 
     /// Of four workers one panics; the others never end by themselves.

@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::base::{Control, Error, Result, State, decode, ensure, incompatible, random};
+use crate::base::{Control, Result, State, ensure, random, require};
 use crate::ensemble::burn_in::{burn_in, burn_in_goal, with_scatterer};
-use crate::ensemble::chain::{Chain, Parts, check_memory, totals};
+use crate::ensemble::chain::{Chain, Context, check_memory, totals};
 use crate::ensemble::conditional_means::Densities;
-use crate::ensemble::context::Context;
 use crate::ensemble::cycle;
 use crate::ensemble::merge::merge;
 use crate::ensemble::outcome::Outcome;
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::{Average, Settings};
-use crate::ensemble::stages::{Measurement, RunState};
+use crate::ensemble::stages::Measurement;
 use crate::ensemble::start::start;
-use crate::ensemble::step::RemoteExecutor;
 use crate::linalg::{Factor, Inverse};
 use crate::space::{VersionSpace, one_dimensional};
 use crate::trajectory::dynamics::{
@@ -28,9 +26,9 @@ use crate::trajectory::{Refresh, RefreshChoice};
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] for settings out of range or a start that violates a hard wall, [`Error::Infeasible`] where version
-/// space seems empty, [`Error::Breakdown`] where the arithmetic fails, [`Error::Memory`] where there is no room,
-/// [`Error::Time`] where [`Settings::max_time`] is over before a starting point is found, [`Error::Interrupted`].
+/// [`crate::Error::Invalid`] for settings out of range or a start that violates a hard wall, [`crate::Error::Infeasible`] where
+/// version space seems empty, [`crate::Error::Breakdown`] where the arithmetic fails, [`crate::Error::Memory`],
+/// [`crate::Error::Time`] where [`Settings::max_time`] is over before a starting point is found, [`crate::Error::Interrupted`].
 pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> Result<Outcome> {
     run_with(space, settings, None, control)
 }
@@ -38,13 +36,13 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> 
 /// Continues a run to new limits: `length` and `max_bounces` in `settings` are those of the whole path of each trajectory.
 ///
 /// `state` must hold all draws. The problem, the inverse and the settings must be those of the earlier run, except for the
-/// limits, the threads, the seed and the start. The outcome then has the same bits as a single run to the new limits, for every
-/// number of threads and wherever the path was cut. (With `length` alone: as a single run with the same
-/// [`Settings::first_length`].)
+/// limits, the threads, the seed and the start. If the tolerance ended the earlier run, and ends this one too, the outcome has
+/// the same bits as a single run to the smaller tolerance, for every number of threads. A path that another limit cut is
+/// continued where it ended, with the same law.
 ///
 /// # Errors
 ///
-/// As [`run_with`]; and [`Error::Invalid`] for a state that does not fit.
+/// As [`run_with`]; and [`crate::Error::Invalid`] for a state that does not fit.
 pub fn resume(
     space: &VersionSpace<'_>,
     settings: &Settings,
@@ -52,7 +50,7 @@ pub fn resume(
     state: &State,
     control: &Control,
 ) -> Result<Outcome> {
-    sample(space, settings, inverse, Some(state), None, control)
+    sample(space, settings, inverse, Some(state), control)
 }
 
 /// As [`run`]. With the inverse of the Gram matrix the center is the integral of conditional means, which has far less noise,
@@ -60,7 +58,7 @@ pub fn resume(
 ///
 /// # Errors
 ///
-/// As [`run`]; and [`Error::Invalid`] for an inverse of another size, of explicit features, or with a motion that is
+/// As [`run`]; and [`crate::Error::Invalid`] for an inverse of another size, of explicit features, or with a motion that is
 /// not geodesic.
 pub fn run_with(
     space: &VersionSpace<'_>,
@@ -68,31 +66,7 @@ pub fn run_with(
     inverse: Option<Inverse<'_>>,
     control: &Control,
 ) -> Result<Outcome> {
-    sample(space, settings, inverse, None, None, control)
-}
-
-/// As [`run_with`], or as [`resume`] with a state, but takes the steps of the trajectories in other processes. The same seed
-/// gives the same bits.
-///
-/// # Errors
-///
-/// As these; what [`RemoteExecutor::take`] returns; and [`Error::Invalid`] for a motion that is not geodesic.
-pub fn run_remotely(
-    space: &VersionSpace<'_>,
-    settings: &Settings,
-    inverse: Option<Inverse<'_>>,
-    state: Option<&State>,
-    executor: &dyn RemoteExecutor,
-    control: &Control,
-) -> Result<Outcome> {
-    if !matches!(settings.motion, Motion::Geodesic) {
-        return Err(Error::invalid(
-            "motion",
-            "another",
-            "geodesic for trajectories in other processes",
-        ));
-    }
-    sample(space, settings, inverse, state, Some(executor), control)
+    sample(space, settings, inverse, None, control)
 }
 
 fn sample(
@@ -100,7 +74,6 @@ fn sample(
     settings: &Settings,
     inverse: Option<Inverse<'_>>,
     state: Option<&State>,
-    executor: Option<&dyn RemoteExecutor>,
     control: &Control,
 ) -> Result<Outcome> {
     settings.check()?;
@@ -113,17 +86,13 @@ fn sample(
     let inverse = inverse.map(|inverse| inverse.of_planes(space.gram()));
     if let Some(inverse) = inverse {
         space.gram().check_in_memory()?;
-        if inverse.len() != space.len() {
-            let got = format!("{} rows", inverse.len());
-            return Err(Error::invalid("factor", got, "one row for each example"));
-        }
-        if !matches!(settings.motion, Motion::Geodesic) {
-            return Err(Error::invalid("factor", "one", "none but for the geodesic motion"));
-        }
+        let got = format_args!("{} rows", inverse.len());
+        require(inverse.len() == space.len(), "factor", got, "one row for each example")?;
+        let fits = matches!(settings.motion, Motion::Geodesic);
+        require(fits, "factor", "one", "none but for the geodesic motion")?;
     }
-    if settings.average == Average::Conditional && inverse.is_none() {
-        return Err(Error::invalid("average", "'conditional'", "another without an inverse"));
-    }
+    let fits = settings.average != Average::Conditional || inverse.is_some();
+    require(fits, "average", "'conditional'", "another without an inverse")?;
     if matches!(settings.refresh, RefreshChoice::Full(_))
         || matches!(settings.motion, Motion::Scattered { .. })
     {
@@ -131,17 +100,13 @@ fn sample(
     }
     if let Some(start) = settings.start.as_ref().filter(|_| state.is_none())
         && settings.mirror.is_hard()
-        && !space.contains(start)?
     {
         let got = "a point that violates an example";
-        return Err(Error::invalid("start", got, "inside version space"));
+        require(space.contains(start)?, "start", got, "inside version space")?;
     }
-    // The executor calls Python, whose signals only the calling thread sees.
-    let n_threads = if executor.is_some() { 1 } else { settings.n_threads };
-    let pool = WorkerPool::new(n_threads.min(settings.n_trajectories), control)?;
+    let pool = WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?;
     check_memory(space, settings.n_trajectories, inverse.is_some(), &pool)?;
     let run = Context::new(space, settings, inverse, &pool, control)?;
-    let run = Context { executor, ..run };
     let m = space.len();
     match settings.motion {
         Motion::Geodesic => geodesic(&run, state),
@@ -157,45 +122,10 @@ fn sample(
     }
 }
 
-/// Restores the trajectories, if there is a state.
-fn restored<'s, D: Dynamics>(
-    run: &Context<'s, '_>,
-    state: Option<&State>,
-    dynamics: &D,
-) -> Result<Option<(Measurement, Vec<Chain<'s, D>>)>> {
-    let Some(state) = state else { return Ok(None) };
-    let Context { space, settings, inverse, control, .. } = *run;
-    let stored: RunState = decode(&state.bytes)?;
-    stored.check(space, settings)?;
-    let refresh = Refresh::restored(stored.refresh, space.gram(), inverse, control)?;
-    let measurement = stored.measurement;
-    let records = records(state, (space.len(), run.watched.len(), settings.n_trajectories))?;
-    let restored = stored.chains.into_iter().zip(records).map(|(chain, record)| {
-        let parts = Parts {
-            dynamics: dynamics.clone(),
-            mirror: settings.mirror,
-            refresh: &refresh,
-            smoother: run.smoother.as_ref(),
-            watched: &run.watched,
-            record: Some(record),
-        };
-        let chain = Chain::restored(space, parts, chain)?;
-        measurement.check_record(settings, &chain)?;
-        Ok(chain)
-    });
-    let mut chains = restored.collect::<Result<Vec<_>>>()?;
-    let fit = run.pool.each(&mut chains, |_, chain| {
-        control.count_bounces(chain.trajectory.tally().bounces);
-        chain.trajectory.ball().fits(space.gram(), control)
-    })?;
-    ensure(!fit.contains(&false), || "one whose balls do not fit this Gram matrix")?;
-    Ok(Some((measurement, chains)))
-}
-
 fn geodesic(run: &Context<'_, '_>, state: Option<&State>) -> Result<Outcome> {
     let settings = run.settings;
-    let (measurement, mut chains) = if let Some(found) = restored(run, state, &Geodesic)? {
-        found
+    let (measurement, mut chains) = if let Some(state) = state {
+        Measurement::restored(run, state, &Geodesic)?
     } else {
         let mut chains = start(run)?;
         let burn_in_length = burn_in(run, &mut chains)?;
@@ -212,10 +142,7 @@ fn geodesic(run: &Context<'_, '_>, state: Option<&State>) -> Result<Outcome> {
     let bare = matches!(refresh, Refresh::None) && settings.mirror.is_hard();
     let mut outcome = finish(run, measurement, &mut chains)?;
     if bare {
-        let cycles = cycles(run, &mut chains)?;
-        for (one, cycle) in outcome.trajectories.iter_mut().zip(cycles) {
-            one.cycle = cycle;
-        }
+        outcome.cycles = cycles(run, &mut chains)?;
     }
     Ok(outcome)
 }
@@ -230,9 +157,8 @@ fn scattered(
     let dynamics = || -> Result<Scattered> {
         Ok(Scattered::new(Arc::new(Factor::new(space.gram(), control)?), cosine))
     };
-    let (measurement, mut chains) = if state.is_some()
-        && let Some((measurement, chains)) = restored(run, state, &dynamics()?)?
-    {
+    let (measurement, mut chains) = if let Some(state) = state {
+        let (measurement, chains) = Measurement::restored(run, state, &dynamics()?)?;
         for chain in &chains {
             ensure(
                 chain.trajectory.dynamics().fits(space, control)?,
@@ -255,16 +181,17 @@ fn scattered(
 /// Runs one of the papers' dynamics.
 fn straight(run: &Context<'_, '_>, state: Option<&State>, dynamics: &Straight) -> Result<Outcome> {
     let Context { settings, control, .. } = *run;
-    if let Some((measurement, mut chains)) = restored(run, state, dynamics)? {
+    if let Some(state) = state {
+        let (measurement, mut chains) = Measurement::restored(run, state, dynamics)?;
         return finish(run, measurement, &mut chains);
     }
     let launched = start(run)?.into_iter().map(|chain| {
         let trajectory = chain.trajectory.launched_by(dynamics.clone(), control)?;
-        Ok(Chain::new(trajectory, chain.start))
+        Ok(Chain::new(trajectory, chain.path.start))
     });
     let mut chains = launched.collect::<Result<Vec<_>>>()?;
     let goal = burn_in_goal(settings);
-    run.pool.each(&mut chains, |_, chain| chain.run(goal, control))?;
+    run.pool.each(&mut chains, |_, chain| chain.trajectory.run(goal, control))?;
     let burn_in_length = totals(&chains).0 / chains.len() as f64;
     let measurement = Measurement::begin(run, &mut chains, burn_in_length)?;
     finish(run, measurement, &mut chains)
@@ -280,28 +207,7 @@ fn finish<D: Dynamics>(
     merge(run, chains, measurement.burn_in_length, ended)
 }
 
-/// Returns the draws and functionals of each of t trajectories, on m examples with q watched planes.
-fn records(state: &State, (m, q, t): (usize, usize, usize)) -> Result<Vec<(&[f64], &[f64])>> {
-    let missing = || incompatible("one without all of its draws");
-    if state.held != state.kept || state.kept.len() != t {
-        return Err(missing());
-    }
-    let (mut draws, mut functionals) = (&*state.draws, &*state.functionals);
-    let mut records = Vec::with_capacity(t);
-    for &n in &state.kept {
-        let n = usize::try_from(n).map_err(|_| missing())?;
-        let (record, values);
-        (record, draws) = draws.split_at_checked(n.saturating_mul(m)).ok_or_else(missing)?;
-        (values, functionals) =
-            functionals.split_at_checked(n.saturating_mul(q)).ok_or_else(missing)?;
-        records.push((record, values));
-    }
-    ensure(draws.is_empty() && functionals.is_empty(), || "one with too many draws")?;
-    Ok(records)
-}
-
-/// Returns the period of each trajectory that is in a short cycle, else 0. In two dimensions a cycle fills version space and
-/// counts as 0.
+/// Returns the period of each trajectory in a short cycle, else 0. In two dimensions a cycle fills version space: 0.
 fn cycles(run: &Context<'_, '_>, chains: &mut [Chain<'_>]) -> Result<Vec<u64>> {
     let (gram, control) = (run.space.gram(), run.control);
     let cycles = run

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::base::{Error, Result, check_count, check_positive, count, some_count};
+use crate::base::{Error, Result, check_count, check_positive, count, require, some_count};
 use crate::space::Mirror;
 use crate::trajectory::RefreshChoice;
 use crate::trajectory::dynamics::Motion;
@@ -10,8 +10,7 @@ use crate::trajectory::dynamics::Motion;
 /// Shortest path in radians: the integral of a shorter one, a difference of sines, has fewer than ten digits.
 pub(crate) const SHORTEST_LENGTH: f64 = 1e-6;
 
-/// Largest rate of refreshes per radian. It exceeds the rate of bounces in the narrowest version space; with more refreshes a
-/// ball hardly moves.
+/// Largest rate of refreshes per radian: above that of bounces in the narrowest version space. With more a ball hardly moves.
 const HIGHEST_RATE: f64 = 1e9;
 
 /// Estimate of the center that a run returns. Conditional means need the inverse of the Gram matrix.
@@ -53,9 +52,6 @@ pub struct Settings {
     pub max_time: Option<f64>,
     /// The requested estimate of the center.
     pub average: Average,
-    /// Path per trajectory, radians, for which pieces, draws and burn-in are planned; by default `length`. Beyond it a run
-    /// with `length` alone continues as one with `tol` does: pieces are joined and draws thinned as the path grows.
-    pub first_length: Option<f64>,
     /// Burn-in: path per trajectory that is discarded first, radians, at least 0. By default 2π, or 5 % of `length` if that
     /// is more; it ends earlier after 4000 arrivals at walls.
     pub burn_in: Option<f64>,
@@ -86,7 +82,6 @@ impl Default for Settings {
             tol: Some(0.1),
             max_time: None,
             average: Average::Auto,
-            first_length: None,
             burn_in: None,
             motion: Motion::Geodesic,
             mirror: Mirror::HARD,
@@ -113,39 +108,25 @@ impl Settings {
             check_count(name, count as u64)?;
         }
         self.max_bounces.map_or(Ok(()), |count| check_count("max_bounces", count))?;
-        if let Some(length) = self.length.filter(|x| !(*x >= SHORTEST_LENGTH && x.is_finite())) {
-            return Err(Error::invalid("length", format!("{length:?}"), "in [1e-6, inf)"));
+        if let Some(length) = self.length {
+            let fits = length >= SHORTEST_LENGTH && length.is_finite();
+            require(fits, "length", format_args!("{length:?}"), "in [1e-6, inf)")?;
         }
         self.tol.map_or(Ok(()), |tol| check_positive("tol", tol))?;
         self.max_time.map_or(Ok(()), |time| check_positive("max_time", time))?;
-        if let Some(first) = self.first_length
-            && !(first >= SHORTEST_LENGTH && self.length.is_some_and(|length| first <= length))
-        {
-            return Err(Error::invalid("first_length", first, "at least 1e-6 and at most length"));
+        if let RefreshChoice::Pair(Some(rate)) | RefreshChoice::Full(Some(rate)) = self.refresh {
+            let (fits, got) = (rate > 0.0 && rate <= HIGHEST_RATE, format_args!("{rate:?}"));
+            require(fits, "refresh_rate", got, "in (0, 1e9], events per radian")?;
         }
-        if let RefreshChoice::Pair(Some(rate)) | RefreshChoice::Full(Some(rate)) = self.refresh
-            && !(rate > 0.0 && rate <= HIGHEST_RATE)
-        {
-            return Err(Error::invalid(
-                "refresh_rate",
-                format!("{rate:?}"),
-                "in (0, 1e9], events per radian",
-            ));
-        }
-        if let Some(burn_in) = self.burn_in.filter(|x| !(*x >= 0.0 && x.is_finite())) {
-            return Err(Error::invalid("burn_in", burn_in, ">= 0 and finite"));
+        if let Some(x) = self.burn_in {
+            require(x >= 0.0 && x.is_finite(), "burn_in", x, ">= 0 and finite")?;
         }
         self.mirror.check()?;
         self.check_motion()?;
         let ends = [self.length, self.tol, self.max_time, self.weight_tol()];
-        if self.max_bounces.is_none() && ends.iter().all(Option::is_none) {
-            return Err(Error::invalid(
-                "length, max_bounces, tol and max_time",
-                "none of them",
-                "given at least in part: a run needs an end",
-            ));
-        }
-        Ok(())
+        let ends = self.max_bounces.is_some() || ends.iter().any(Option::is_some);
+        let names = "length, max_bounces, tol and max_time";
+        require(ends, names, "none of them", "given at least in part: a run needs an end")
     }
 
     /// Returns the tolerance on the weight of the next flight in the running center, if the dynamics has one.
@@ -171,21 +152,16 @@ impl Settings {
             }
             _ => (true, "0 with dynamics=Chord(...) or Flipper(...), which need opaque walls"),
         };
-        if opaque && !self.mirror.is_hard() {
-            let got = format!("{} and {}", self.mirror.negative, self.mirror.positive);
-            return Err(Error::invalid("transparency", got, wanted));
-        }
+        let got = format_args!("{} and {}", self.mirror.negative, self.mirror.positive);
+        require(!opaque || self.mirror.is_hard(), "transparency", got, wanted)?;
         if matches!(self.motion, Motion::Chord { .. } | Motion::Flipper { .. }) {
             let got = match self.refresh {
-                RefreshChoice::Auto | RefreshChoice::None => None,
-                RefreshChoice::Pair(_) => Some("'pair'"),
-                RefreshChoice::Full(_) => Some("'full'"),
+                RefreshChoice::Auto | RefreshChoice::None => "",
+                RefreshChoice::Pair(_) => "'pair'",
+                RefreshChoice::Full(_) => "'full'",
             };
-            if let Some(got) = got {
-                let wanted =
-                    "'auto' or None with dynamics=Chord(...) or Flipper(...), which have none";
-                return Err(Error::invalid("refresh", got, wanted));
-            }
+            let wanted = "'auto' or None with dynamics=Chord(...) or Flipper(...), which have none";
+            require(got.is_empty(), "refresh", got, wanted)?;
         }
         let wanted = match (self.motion, self.average) {
             (_, Average::Auto | Average::Arc)

@@ -1,17 +1,14 @@
-//! The measured path after burn-in: its pieces and stages, the decision to end after each stage, and its stored form.
+//! The measured path after burn-in: its pieces and stages, the decision to end after each stage, and the state of a run.
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{Result, State, encode, ensure, ensure_finite, memory};
-use crate::ensemble::chain::{Chain, ChainState, Snapshot, totals};
-use crate::ensemble::context::Context;
+use crate::base::{Result, State, decode, encode, ensure, ensure_finite, incompatible, memory};
+use crate::ensemble::chain::{Chain, Context, Stored, totals};
 use crate::ensemble::outcome::StopReason;
 use crate::ensemble::settings::Settings;
-use crate::ensemble::step::{self, Step};
 use crate::ensemble::{center, merge, mixing};
-use crate::space::VersionSpace;
 use crate::trajectory::dynamics::{Dynamics, Motion, RunningCenter};
-use crate::trajectory::{Goal, Recorder, RefreshChoice, RefreshState, Until};
+use crate::trajectory::{Goal, Recorder, Refresh, RefreshChoice, Until};
 
 /// First piece of path of a run without a given length, in radians and, for small version spaces, in arrivals.
 const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
@@ -47,8 +44,7 @@ fn next_stage(settings: &Settings, done: usize) -> usize {
 }
 
 impl Measurement {
-    /// Plans pieces and draws. Without a given length, or with a tolerance, pieces are joined two by two as the path grows,
-    /// which doubles their length.
+    /// Plans pieces and draws. A path without a given length, or with a tolerance, grows: its pieces are joined two by two.
     pub fn begin<D: Dynamics>(
         run: &Context<'_, '_>,
         chains: &mut [Chain<'_, D>],
@@ -56,7 +52,7 @@ impl Measurement {
     ) -> Result<Self> {
         let (settings, gram) = (run.settings, run.space.gram());
         let pieces = pieces(chains.len());
-        let length = settings.first_length.or(settings.length).unwrap_or(f64::INFINITY);
+        let length = settings.length.unwrap_or(f64::INFINITY);
         let grows = settings.tol.is_some() || settings.length.is_none();
         let piece = {
             let (path, arrivals) = totals(chains);
@@ -70,7 +66,7 @@ impl Measurement {
         for chain in chains.iter_mut() {
             chain.reset(Some(Recorder::new(spacing, &run.watched, kept, gram)?));
             if let Some(densities) = &mut chain.densities {
-                densities.sums.spacing = piece / EVALUATIONS;
+                densities.spacing = piece / EVALUATIONS;
             }
         }
         // Once more in one piece, for the outcome and for states of the run.
@@ -79,6 +75,10 @@ impl Measurement {
     }
 
     /// Extends the path until one of the limits is reached. Returns the limit, and the state without its draws.
+    ///
+    /// A run continued to a smaller tolerance must have the bits of a single run with it. A state after the end of a stage is
+    /// therefore that before its decision, which is then repeated. If another limit cuts a stage short, the state is that at the
+    /// end of the path, with the present pieces open: these are closed for the outcome alone.
     pub fn run<D: Dynamics>(
         &mut self,
         run: &Context<'_, '_>,
@@ -91,204 +91,204 @@ impl Measurement {
         let limit =
             Goal { until, ..Goal::either(length, settings.max_bounces.unwrap_or(u64::MAX)) };
         loop {
-            let mut state = None;
             if self.is_open {
-                if !self.fly(run, chains, limit)? {
-                    // The state is that before the last pieces are cut short.
+                if let Some(reason) = self.fly(run, chains, limit)? {
                     let state = self.save(run, chains);
                     chains.iter_mut().for_each(Chain::close);
-                    return Ok((StopReason::MaxTime, state));
+                    let in_time = reason != StopReason::MaxTime;
+                    let is_good = in_time && self.accuracy(run, chains)?.0;
+                    return Ok((if is_good { StopReason::Tol } else { reason }, state));
                 }
-                // The state is that before the last piece was cut short, so that a longer run has the same bits.
-                self.is_open = chains.iter().any(Chain::is_cut);
-                if !self.is_open && chains[0].batches.len() >= pieces(chains.len()) {
+                self.is_open = false;
+                if chains[0].path.pieces.len() >= pieces(chains.len()) {
                     // Before the decision: the draws are then those of the whole path.
-                    for recorder in chains.iter_mut().filter_map(|c| c.trajectory.recorder_mut()) {
+                    for recorder in chains.iter_mut().filter_map(|chain| chain.recorder.as_mut()) {
                         if recorder.kept() >= 2 * settings.n_draws {
                             recorder.coarsen();
                         }
                     }
                 }
-                state = self.is_open.then(|| self.save(run, chains));
             }
-            let Progress { ended, draws_lag } = self.progress(run, chains, limit)?;
-            if let Some(reason) = ended {
-                let state = state.unwrap_or_else(|| self.save(run, chains));
-                return Ok((reason, state));
+            let (is_good, draws_lag) = self.accuracy(run, chains)?;
+            if is_good {
+                return Ok((StopReason::Tol, self.save(run, chains)));
             }
+            run.control.keep(|| self.save_all(run, chains));
             if draws_lag {
                 hasten_refresh(run, chains);
             }
-            if chains[0].batches.len() >= pieces(chains.len()) {
+            if chains[0].path.pieces.len() >= pieces(chains.len()) {
                 self.unit *= 2.0;
                 for chain in chains.iter_mut() {
-                    center::join_pairs(&mut chain.batches);
+                    center::join_pairs(&mut chain.path.pieces);
                 }
             }
-            self.stage = next_stage(settings, chains[0].batches.len());
+            self.stage = next_stage(settings, chains[0].path.pieces.len());
             self.is_open = true;
             chains.iter_mut().for_each(Chain::begin_stage);
         }
     }
 
-    /// Runs the pieces of a stage and passes on states on request. Returns false if the time is over before.
+    /// Runs the pieces of a stage. Returns the limit that cut it short, if one did.
     fn fly<D: Dynamics>(
         &self,
         run: &Context<'_, '_>,
         chains: &mut [Chain<'_, D>],
         limit: Goal,
-    ) -> Result<bool> {
-        let Context { settings, executor, control, .. } = *run;
-        let done = chains.iter().map(|chain| chain.batches.len()).min().unwrap_or(0);
-        // With a limit of time the trajectories go on piece by piece: none is then far behind when it ends.
-        let by_piece = settings.max_time.is_some() && executor.is_none() && done < self.stage;
-        let mut stage = if by_piece { done + 1 } else { self.stage };
-        loop {
-            if control.is_out_of_time() && chains.iter().all(|chain| !chain.batches.is_empty()) {
-                return Ok(false);
+    ) -> Result<Option<StopReason>> {
+        let Context { settings, control, .. } = *run;
+        let done = chains.iter().map(|chain| chain.path.pieces.len()).min().unwrap_or(0);
+        // With a limit of time the trajectories go on piece by piece: none is then far behind when it ends. Without a tolerance
+        // a stage may be the whole run, and states are kept of every piece.
+        let keeps = settings.tol.is_none() && control.keeps_states();
+        let by_piece = settings.max_time.is_some() || keeps;
+        let first = if by_piece { self.stage.min(done + 1) } else { self.stage };
+        for stage in first..=self.stage {
+            if control.is_out_of_time() && chains.iter().all(|chain| !chain.path.pieces.is_empty())
+            {
+                return Ok(Some(StopReason::MaxTime));
             }
-            // Here the pieces of all trajectories are prepared together.
-            let prepare = executor.is_some() && settings.tol.is_some() && stage == self.stage;
-            step::take(run, chains, Step::Extend { stage, unit: self.unit, limit, prepare })?;
-            let is_done = chains.iter().all(|chain| chain.has(stage));
-            // Workers in other processes do not pause. A requested state is the one between two steps.
-            if is_done && (executor.is_none() || !control.is_asked_for_state()) {
-                if stage == self.stage {
-                    return Ok(true);
-                }
-                stage += 1;
-                continue;
+            run.pool.each(chains, |_, chain| chain.extend(stage, self.unit, limit, control))?;
+            let is_done = |chain: &Chain<'_, D>| {
+                chain.path.pieces.len() >= stage || reached(chain, limit).is_some()
+            };
+            if !chains.iter().all(is_done) {
+                return Ok(Some(StopReason::MaxTime));
             }
-            control.keep(|| {
-                let mut state = self.save(run, chains);
-                for (chain, &kept) in chains.iter().zip(&state.kept) {
-                    if let Some(recorder) = chain.trajectory.recorder() {
-                        let (draws, functionals) =
-                            recorder.first(usize::try_from(kept).expect("a count of draws"));
-                        state.draws.extend_from_slice(draws);
-                        state.functionals.extend_from_slice(functionals);
-                    }
-                }
-                state.held.clone_from(&state.kept);
-                state
-            });
-            if is_done {
-                return Ok(true);
-            }
-            if control.is_out_of_time() {
-                return Ok(false);
+            if keeps && stage < self.stage {
+                control.keep(|| self.save_all(run, chains));
             }
         }
+        let reached: Vec<_> = chains.iter().filter_map(|chain| reached(chain, limit)).collect();
+        let order = [StopReason::WeightTol, StopReason::MaxBounces, StopReason::Length];
+        Ok(order.into_iter().find(|reason| reached.contains(reason)))
     }
 
-    /// Returns the reason to end the run after a stage, if there is one, and whether only the draws need a longer path.
-    fn progress<D: Dynamics>(
+    /// Returns whether center and draws suffice, and whether the center is accurate and only the draws need a longer path.
+    fn accuracy<D: Dynamics>(
         &self,
         run: &Context<'_, '_>,
         chains: &mut [Chain<'_, D>],
-        limit: Goal,
-    ) -> Result<Progress> {
-        let mut draws_lag = false;
-        if let Some(tol) = run.settings.tol {
-            let center = merge::center(run, chains, self.burn_in_length)?;
-            run.control.report(totals(chains).0 / chains.len() as f64, center.error);
-            // A flipper restarts at its own running center, so its halves and its draws never agree.
-            let flips = matches!(run.settings.motion, Motion::Flipper { .. });
-            if center.error <= tol.max(ACCURATE) {
-                let draws_suffice = flips || (center.mixed && suffices(run, chains));
-                if draws_suffice && center.error <= tol {
-                    return Ok(Progress { ended: Some(StopReason::Tol), draws_lag: false });
-                }
-                draws_lag = !draws_suffice && center.error <= ACCURATE;
-            }
+    ) -> Result<(bool, bool)> {
+        let Some(tol) = run.settings.tol else { return Ok((false, false)) };
+        let center = merge::center(run, chains, self.burn_in_length)?;
+        run.control.report(totals(chains).0 / chains.len() as f64, center.error);
+        if center.error > tol.max(ACCURATE) {
+            return Ok((false, false));
         }
-        let converged = |chain: &Chain<'_, D>| {
-            chain.trajectory.dynamics().running_center().is_some_and(RunningCenter::has_converged)
-        };
-        let reached = |chain: &Chain<'_, D>| chain.trajectory.tally().path >= limit.path;
-        let exhausted =
-            |chain: &Chain<'_, D>| chain.trajectory.tally().arrivals() >= limit.arrivals;
-        let ended = if limit.until == Until::CenterConverged && chains.iter().any(converged) {
-            Some(StopReason::WeightTol)
-        } else if chains.iter().all(reached) {
-            Some(StopReason::Length)
-        } else {
-            chains.iter().any(exhausted).then_some(StopReason::MaxBounces)
-        };
-        Ok(Progress { ended, draws_lag })
+        // A flipper restarts at its own running center, so its halves and its draws never agree.
+        let flips = matches!(run.settings.motion, Motion::Flipper { .. });
+        let draws_suffice = flips || (center.mixed && suffices(run, chains));
+        let is_good = draws_suffice && center.error <= tol;
+        Ok((is_good, !draws_suffice && center.error <= ACCURATE))
     }
 
     /// Returns the state of the run without its draws.
     fn save<D: Dynamics>(&self, run: &Context<'_, '_>, chains: &[Chain<'_, D>]) -> State {
-        let (kept, states): (Vec<u64>, Vec<ChainState>) = chains
-            .iter()
-            .map(Chain::snapshot)
-            .map(|Snapshot { state, kept }| (kept as u64, state))
-            .unzip();
-        let stored = RunState {
-            examples: run.space.len(),
-            trajectories: chains.len(),
-            draws: run.settings.n_draws,
-            motion: run.settings.code(),
-            refresh: chains[0].trajectory.refresh().state(),
-            measurement: *self,
-            chains: states,
-        };
-        State { bytes: encode(&stored), held: vec![0; kept.len()], kept, ..State::default() }
+        let refresh = chains[0].trajectory.refresh().state();
+        let stored: Vec<Stored> = chains.iter().map(Chain::state).collect();
+        State {
+            bytes: encode(&(
+                run.settings.code(),
+                sizes(run).map(|(_, n)| n),
+                refresh,
+                *self,
+                stored,
+            )),
+            kept: chains.iter().map(|chain| chain.kept() as u64).collect(),
+            ..State::default()
+        }
     }
 
-    /// Checks that a restored record belongs to this measurement.
-    pub fn check_record<D: Dynamics>(
-        &self,
-        settings: &Settings,
-        chain: &Chain<'_, D>,
-    ) -> Result<()> {
-        let stage = self.unit * pieces(settings.n_trajectories) as f64;
-        let record = chain.trajectory.recorder();
-        record.map_or(Ok(()), |record| record.check_spacing(stage, settings.n_draws))
+    fn save_all<D: Dynamics>(&self, run: &Context<'_, '_>, chains: &[Chain<'_, D>]) -> State {
+        let mut state = self.save(run, chains);
+        for recorder in chains.iter().filter_map(|chain| chain.recorder.as_ref()) {
+            let (draws, functionals) = recorder.first(recorder.kept());
+            state.draws.extend_from_slice(draws);
+            state.functionals.extend_from_slice(functionals);
+        }
+        state
     }
-}
 
-/// What has been reached after a stage.
-struct Progress {
-    ended: Option<StopReason>,
-    /// Whether the center is accurate and the draws do not suffice.
-    draws_lag: bool,
-}
-
-/// The stored form of a run, without its draws.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct RunState {
-    examples: usize,
-    trajectories: usize,
-    draws: usize,
-    motion: u64,
-    pub refresh: RefreshState,
-    pub measurement: Measurement,
-    pub chains: Vec<ChainState>,
-}
-
-impl RunState {
-    /// Checks everything but the chains against the problem and the settings.
-    pub fn check(&self, space: &VersionSpace<'_>, settings: &Settings) -> Result<()> {
-        for (what, theirs, own) in [
-            ("examples", self.examples, space.len()),
-            ("trajectories", self.trajectories, settings.n_trajectories),
-            ("trajectories", self.chains.len(), settings.n_trajectories),
-            ("draws of each trajectory", self.draws, settings.n_draws),
-        ] {
+    /// Restores the trajectories of a state, with its draws.
+    pub fn restored<'s, D: Dynamics>(
+        run: &Context<'s, '_>,
+        state: &State,
+        dynamics: &D,
+    ) -> Result<(Self, Vec<Chain<'s, D>>)> {
+        let Context { space, settings, inverse, control, .. } = *run;
+        type Saved = (u64, [usize; 3], RefreshChoice, Measurement, Vec<Stored>);
+        let (motion, numbers, refresh, measurement, stored): Saved = decode(&state.bytes)?;
+        for ((what, own), theirs) in sizes(run).into_iter().zip(numbers) {
             ensure(theirs == own, || format!("one of {theirs} {what} where there are {own}"))?;
         }
-        ensure(self.motion == settings.code(), || "one of another motion")?;
-        let Measurement { burn_in_length, unit, stage, .. } = self.measurement;
+        ensure(motion == settings.code(), || "one of another motion")?;
+        let Self { burn_in_length, unit, stage, .. } = measurement;
         ensure_finite(&[&[burn_in_length, unit]])?;
         ensure(burn_in_length >= 0.0 && unit > 0.0, || "one with lengths below 0")?;
-        ensure(stage <= pieces(settings.n_trajectories), || "one with more pieces than fit")
+        let (n, most) = (settings.n_trajectories, pieces(settings.n_trajectories));
+        ensure(stored.len() == n && stage <= most, || "one with more pieces than fit")?;
+        let refresh = Refresh::restored(refresh, space.gram(), inverse, control)?;
+        let draws = draws(state, (space.len(), run.watched.len(), n))?;
+        let restored = stored.into_iter().zip(draws).map(|(stored, draws)| {
+            let chain = Chain::restored(run, dynamics.clone(), &refresh, draws, stored)?;
+            let recorder = chain.recorder.as_ref().expect("a restored chain has one");
+            recorder.check_spacing(unit * most as f64, settings.n_draws)?;
+            Ok(chain)
+        });
+        let mut chains = restored.collect::<Result<Vec<_>>>()?;
+        let fit = run.pool.each(&mut chains, |_, chain| {
+            control.count_bounces(chain.trajectory.tally().bounces);
+            chain.trajectory.ball().fits(space.gram(), control)
+        })?;
+        ensure(!fit.contains(&false), || "one whose balls do not fit this Gram matrix")?;
+        Ok((measurement, chains))
     }
 }
 
-/// Refreshes directions more often, if the center is one of conditional means, whose noise hardly depends on it, and the rate is
-/// not given.
+/// Returns the sizes that a run and its continuation have in common, and their names.
+fn sizes(run: &Context<'_, '_>) -> [(&'static str, usize); 3] {
+    let settings = run.settings;
+    [
+        ("examples", run.space.len()),
+        ("trajectories", settings.n_trajectories),
+        ("draws of each trajectory", settings.n_draws),
+    ]
+}
+
+/// Returns the draws and functionals of each of t trajectories, on m examples with q watched planes.
+fn draws(state: &State, (m, q, t): (usize, usize, usize)) -> Result<Vec<(&[f64], &[f64])>> {
+    let missing = || incompatible("one without all of its draws");
+    ensure(state.kept.len() == t, || "one without all of its draws")?;
+    let (mut draws, mut functionals) = (&*state.draws, &*state.functionals);
+    let mut records = Vec::with_capacity(t);
+    for &n in &state.kept {
+        let n = usize::try_from(n).map_err(|_| missing())?;
+        let (record, values);
+        (record, draws) = draws.split_at_checked(n.saturating_mul(m)).ok_or_else(missing)?;
+        (values, functionals) =
+            functionals.split_at_checked(n.saturating_mul(q)).ok_or_else(missing)?;
+        records.push((record, values));
+    }
+    ensure(draws.is_empty() && functionals.is_empty(), || "one with too many draws")?;
+    Ok(records)
+}
+
+/// Returns the limit that a trajectory has reached, if any.
+fn reached<D: Dynamics>(chain: &Chain<'_, D>, limit: Goal) -> Option<StopReason> {
+    let tally = chain.trajectory.tally();
+    let converged = limit.until == Until::CenterConverged
+        && chain.trajectory.dynamics().running_center().is_some_and(RunningCenter::has_converged);
+    if converged {
+        Some(StopReason::WeightTol)
+    } else if tally.path >= limit.path {
+        Some(StopReason::Length)
+    } else {
+        (tally.arrivals() >= limit.arrivals).then_some(StopReason::MaxBounces)
+    }
+}
+
+/// Refreshes directions more often, at a free rate, for a center of conditional means, whose noise hardly depends on it.
 fn hasten_refresh<D: Dynamics>(run: &Context<'_, '_>, chains: &mut [Chain<'_, D>]) {
     let is_free = matches!(run.settings.refresh, RefreshChoice::Auto | RefreshChoice::Full(None));
     if run.smoother.is_some()
@@ -304,6 +304,6 @@ fn hasten_refresh<D: Dynamics>(run: &Context<'_, '_>, chains: &mut [Chain<'_, D>
 /// Returns whether the draws agree and are worth enough independent ones. A center can reach its tolerance earlier.
 fn suffices<D: Dynamics>(run: &Context<'_, '_>, chains: &[Chain<'_, D>]) -> bool {
     let records: Vec<&Recorder> =
-        chains.iter().filter_map(|chain| chain.trajectory.recorder()).collect();
+        chains.iter().filter_map(|chain| chain.recorder.as_ref()).collect();
     mixing::suffices(&records, run.settings.n_draws)
 }

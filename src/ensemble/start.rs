@@ -4,16 +4,14 @@ use rand::rngs::ChaCha8Rng;
 
 use crate::ball::laying;
 use crate::base::{Control, Result, random};
-use crate::ensemble::chain::Chain;
-use crate::ensemble::context::Context;
-use crate::interior::{Start, Trapped, conflicts, hard_point, light_trap};
+use crate::ensemble::chain::{Chain, Context};
+use crate::interior::{Start, conflicts, hard_point, light_trap};
 use crate::space::VersionSpace;
 use crate::trajectory::Trajectory;
 use crate::trajectory::dynamics::Geodesic;
 
-/// Starts all trajectories: at the given point; or each at a random point about the middle of version space, if there are
-/// conditional means; or where a light trap catches it. If a light trap fails, the trajectory starts at the point of a single
-/// search for the maximal margin.
+/// Starts all trajectories: at the given point; or each at a random point about the middle, if there are conditional means; or
+/// where a light trap catches it, or failing that at the point of a single maximal-margin search.
 pub(super) fn start<'s>(run: &Context<'s, '_>) -> Result<Vec<Chain<'s>>> {
     let Context { space, settings, pool, control, .. } = *run;
     let mirror = settings.mirror;
@@ -29,7 +27,7 @@ pub(super) fn start<'s>(run: &Context<'s, '_>) -> Result<Vec<Chain<'s>>> {
     let tried = pool.each(&mut vec![(); settings.n_trajectories], |i, ()| {
         let mut rng = random::stream(settings.seed, i);
         if let Some(position) = &settings.start {
-            return at(space, position, rng, control).map(Trapped::Caught);
+            return at(space, position, rng, control).map(Ok);
         }
         if let Some((smoother, middle)) = &middle {
             let position = smoother.typical(space, middle, &mut rng, control)?;
@@ -40,7 +38,7 @@ pub(super) fn start<'s>(run: &Context<'s, '_>) -> Result<Vec<Chain<'s>>> {
                 && trajectory.violated() == 0
                 && trajectory.ball().f().iter().all(|&f| f != 0.0)
             {
-                return Ok(Trapped::Caught(trajectory));
+                return Ok(Ok(trajectory));
             }
             rng = random::stream(settings.seed, i);
         }
@@ -54,8 +52,8 @@ pub(super) fn start<'s>(run: &Context<'s, '_>) -> Result<Vec<Chain<'s>>> {
     let mut interior = None;
     let started = tried.into_iter().map(|trapped| {
         let (mut trajectory, start) = match trapped {
-            Trapped::Caught(trajectory) => (trajectory, caught),
-            Trapped::Lost(rng) => {
+            Ok(trajectory) => (trajectory, caught),
+            Err(rng) => {
                 let position = match interior.take() {
                     Some(position) => position,
                     None => hard_point(space, mirror, control)?,

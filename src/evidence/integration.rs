@@ -8,20 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use rand::rngs::ChaCha8Rng;
-
 use crate::ball::laying;
-use crate::base::{Control, Result, memory, random};
+use crate::base::{Control, Error, Result, memory, random};
 use crate::ensemble::{WorkerPool, chain};
-use crate::evidence::inside;
+use crate::evidence::EvidenceOutcome;
 use crate::evidence::ladder::{BURN_IN_PATH, Descent, Stage, StageEstimate, log_z};
-use crate::evidence::launch::{isotropic, refreshed};
 use crate::evidence::mbar::{self, Rung, sum_by_key};
-use crate::evidence::outcome::EvidenceOutcome;
 use crate::evidence::settings::EvidenceSettings;
-use crate::evidence::walker::{self, LadderWalker, bias_of_lag};
+use crate::evidence::walker::{self, LadderWalker, bias_of_lag, isotropic, refreshed};
+use crate::interior::{self, conflicts, max_margin};
 use crate::linalg::Factor;
-use crate::space::VersionSpace;
+use crate::space::{Mirror, VersionSpace};
 use crate::trajectory::dynamics::Geodesic;
 use crate::trajectory::{Goal, Layers, Trajectory};
 
@@ -44,59 +41,8 @@ struct Integration<'a> {
     seed: u64,
 }
 
-struct Walker<'s> {
-    index: usize,
-    on_ladder: LadderWalker<'s, Layers>,
-    /// A billiard at the last target, where the trips up begin; none if no point of version space is known.
-    home: Option<Trajectory<'s, Geodesic>>,
-}
-
-impl Walker<'_> {
-    /// Makes a trip down and a trip up, with `PIECES` pieces of `unit` radians on each rung.
-    fn round_trip(&mut self, shared: &Integration<'_>, unit: f64, control: &Control) -> Result<()> {
-        let Some(home) = &mut self.home else {
-            self.trip(shared, false, unit, control)?;
-            return self.trip(shared, true, unit, control);
-        };
-        // Each trip begins in equilibrium at its own end. A trip up from where the trip down ended would miss the same parts of
-        // version space.
-        home.reset(None);
-        let arrivals = HOME_ARRIVALS * home.space().len() as u64;
-        home.run(Goal::either(BURN_IN_PATH + PIECES as f64 * unit, arrivals), control)?;
-        let inside = home.ball().clone();
-        let space = home.space();
-        self.on_ladder.trajectory = isotropic(space, shared.factor, self.stream(shared), control)?;
-        self.trip(shared, false, unit, control)?;
-        self.on_ladder.trajectory = refreshed(space, inside, self.stream(shared), shared.factor);
-        self.trip(shared, true, unit, control)
-    }
-
-    /// The random stream of the next trip. The first streams belong to the walkers and the pilot.
-    fn stream(&self, shared: &Integration<'_>) -> ChaCha8Rng {
-        let n = shared.n_trajectories;
-        random::stream(shared.seed, n * (2 + self.on_ladder.samples.trip) + 1 + self.index)
-    }
-
-    fn trip(
-        &mut self,
-        shared: &Integration<'_>,
-        up: bool,
-        unit: f64,
-        control: &Control,
-    ) -> Result<()> {
-        let last = shared.ladder.len() - 1;
-        for k in 0..=last {
-            let k = if up { last - k } else { k };
-            self.on_ladder.enter(shared.descent.mirror(shared.ladder[k]), BURN_IN_PATH, control)?;
-            for _ in 0..PIECES {
-                let layers = self.on_ladder.count(unit, control)?;
-                self.on_ladder.samples.push(k, layers);
-            }
-        }
-        self.on_ladder.samples.trip += 1;
-        Ok(())
-    }
-}
+/// A walker, and a billiard at the last target, where its trips up begin; none if no point of version space is known.
+type TripWalker<'s> = (LadderWalker<'s, Layers>, Option<Trajectory<'s, Geodesic>>);
 
 /// Returns ln Z at the targets.
 pub(super) fn evidence(
@@ -107,7 +53,7 @@ pub(super) fn evidence(
     control: &Control,
 ) -> Result<EvidenceOutcome> {
     let (n, seed) = (settings.n_trajectories, settings.seed);
-    let inside = inside::point(space, &settings.targets, control)?;
+    let inside = point_inside(space, &settings.targets, control)?;
     let factor = &Arc::new(Factor::new(space.gram(), control)?);
     let ladder = descent.place_rungs(space, factor, random::stream(seed, n), control)?;
     chain::check_memory(space, n, false, pool)?;
@@ -122,17 +68,17 @@ pub(super) fn evidence(
     let mut walkers = pool.each(&mut vec![(); n], |i, ()| {
         let trajectory = isotropic(space, factor, random::stream(seed, i), control)?;
         let home = match &inside {
-            Some(point) => inside::optional(home(point, i), &settings.targets)?,
+            Some(point) => optional(home(point, i), &settings.targets)?,
             None => None,
         };
-        Ok(Walker { index: i, on_ladder: LadderWalker::new(trajectory), home })
+        Ok((LadderWalker::new(trajectory), home))
     })?;
     let shared = Integration { descent, ladder, factor, n_trajectories: n, seed };
     let rungs = shared.ladder.len() as f64;
     let (mut unit, mut length) = (PIECE_PATH, 0.0);
     loop {
         let round = 2.0 * rungs * (BURN_IN_PATH + PIECES as f64 * unit);
-        pool.each(&mut walkers, |_, walker| walker.round_trip(&shared, unit, control))?;
+        pool.each(&mut walkers, |index, walker| shared.round_trip(index, walker, unit, control))?;
         length += round;
         check_memory(&walkers)?;
         let stages = shared.combine(&walkers, |_| true);
@@ -153,7 +99,7 @@ pub(super) fn evidence(
             let (ladder, mean_violations) = shared.profile(&walkers);
             let (layers, layer_shares) = shared.layers(&walkers);
             // On the first stage the violations of both classes count alike.
-            let StageEstimate { counts, shares, .. } = &stages[0];
+            let (_, counts, shares) = &stages[0];
             let mut log_share = vec![f64::NEG_INFINITY; space.examples() + 1];
             for (&count, share) in counts.iter().zip(&shares.log_share) {
                 log_share[count as usize] = *share;
@@ -176,16 +122,64 @@ pub(super) fn evidence(
 }
 
 /// Checks that three copies of all samples fit into memory, and the next round.
-fn check_memory(walkers: &[Walker<'_>]) -> Result<()> {
+fn check_memory(walkers: &[TripWalker<'_>]) -> Result<()> {
     // Bytes of a number and its key in a tree.
     const ENTRY: usize = 64;
-    let samples = walkers.iter().flat_map(|walker| walker.on_ladder.samples.all());
+    let samples = walkers.iter().flat_map(|(walker, _)| walker.samples.all());
     memory::check(5 * ENTRY * samples.map(|layers| layers.len() + 1).sum::<usize>())
 }
 
 impl Integration<'_> {
+    /// Makes a trip down and a trip up, with `PIECES` pieces of `unit` radians on each rung.
+    fn round_trip(
+        &self,
+        index: usize,
+        (walker, home): &mut TripWalker<'_>,
+        unit: f64,
+        control: &Control,
+    ) -> Result<()> {
+        let Some(home) = home else {
+            self.trip(walker, false, unit, control)?;
+            return self.trip(walker, true, unit, control);
+        };
+        // The random stream of the next trip. The first streams belong to the walkers and the pilot.
+        let n = self.n_trajectories;
+        let stream = |trip: usize| random::stream(self.seed, n * (2 + trip) + 1 + index);
+        // Each trip begins in equilibrium at its own end. A trip up from where the trip down ended would miss the same parts of
+        // version space.
+        home.reset();
+        let arrivals = HOME_ARRIVALS * home.space().len() as u64;
+        home.run(Goal::either(BURN_IN_PATH + PIECES as f64 * unit, arrivals), control)?;
+        let inside = home.ball().clone();
+        let space = home.space();
+        walker.trajectory = isotropic(space, self.factor, stream(walker.samples.trip), control)?;
+        self.trip(walker, false, unit, control)?;
+        walker.trajectory = refreshed(space, inside, stream(walker.samples.trip), self.factor);
+        self.trip(walker, true, unit, control)
+    }
+
+    fn trip(
+        &self,
+        walker: &mut LadderWalker<'_, Layers>,
+        up: bool,
+        unit: f64,
+        control: &Control,
+    ) -> Result<()> {
+        let last = self.ladder.len() - 1;
+        for k in 0..=last {
+            let k = if up { last - k } else { k };
+            walker.enter(self.descent.mirror(self.ladder[k]), BURN_IN_PATH, control)?;
+            for _ in 0..PIECES {
+                let layers = walker.count(unit, control)?;
+                walker.samples.push(k, layers);
+            }
+        }
+        walker.samples.trip += 1;
+        Ok(())
+    }
+
     /// Returns half the difference of ln Z at the targets between the trips up and down.
-    fn lags(&self, walkers: &[Walker<'_>]) -> Vec<f64> {
+    fn lags(&self, walkers: &[TripWalker<'_>]) -> Vec<f64> {
         let [down, up] = [0, 1].map(|parity| {
             let stages = self.combine(walkers, |trip| trip % 2 == parity);
             log_z(&stages, &self.descent.targets)
@@ -196,7 +190,11 @@ impl Integration<'_> {
     }
 
     /// Combines the samples of the trips that `keep` selects, stage by stage.
-    fn combine(&self, walkers: &[Walker<'_>], keep: impl Fn(usize) -> bool) -> Vec<StageEstimate> {
+    fn combine(
+        &self,
+        walkers: &[TripWalker<'_>],
+        keep: impl Fn(usize) -> bool,
+    ) -> Vec<StageEstimate> {
         let stages = self.descent.stages().into_iter();
         stages.map(|stage| self.combine_stage(stage, walkers, &keep)).collect()
     }
@@ -204,11 +202,11 @@ impl Integration<'_> {
     fn combine_stage(
         &self,
         stage: Stage,
-        walkers: &[Walker<'_>],
+        walkers: &[TripWalker<'_>],
         keep: &impl Fn(usize) -> bool,
     ) -> StageEstimate {
         let on_rung = |k| {
-            let samples = walkers.iter().map(|walker| &walker.on_ladder.samples);
+            let samples = walkers.iter().map(|(walker, _)| &walker.samples);
             walker::pieces(samples, k, |_, trip| keep(trip), |layers| stage.by_count(layers))
         };
         let rungs = stage.rungs(&self.ladder);
@@ -227,11 +225,11 @@ impl Integration<'_> {
         };
         let rungs = ladder.iter().zip(pieces).map(rung).collect();
         let shares = mbar::combine(ladder, rungs, |_, state| f64::from(counts[state]));
-        StageEstimate { stage, counts, shares }
+        (stage, counts, shares)
     }
 
     /// Returns the rungs and the mean violations on them, stage by stage.
-    fn profile(&self, walkers: &[Walker<'_>]) -> (Vec<f64>, Vec<f64>) {
+    fn profile(&self, walkers: &[TripWalker<'_>]) -> (Vec<f64>, Vec<f64>) {
         let mean = |stage: &Stage, k: usize| {
             let paths = stage.by_count(&paths_by_layer(walkers, k..k + 1));
             let violated = paths.iter().map(|(count, path)| f64::from(*count) * path);
@@ -246,7 +244,7 @@ impl Integration<'_> {
 
     /// Returns the layers, and the share of each in the path with the same number of violations. Given this number, layers have the
     /// same distribution on all rungs of the first stage, so that their shares are ratios of paths.
-    fn layers(&self, walkers: &[Walker<'_>]) -> (Vec<[u32; 2]>, Vec<f64>) {
+    fn layers(&self, walkers: &[TripWalker<'_>]) -> (Vec<[u32; 2]>, Vec<f64>) {
         let first = self.descent.stages()[0];
         let paths = paths_by_layer(walkers, first.rungs(&self.ladder));
         let totals = first.by_count(&paths);
@@ -256,9 +254,43 @@ impl Integration<'_> {
 }
 
 /// Returns the path by layer on some rungs.
-fn paths_by_layer(walkers: &[Walker<'_>], rungs: Range<usize>) -> Layers {
-    let pieces = walkers
-        .iter()
-        .flat_map(|walker| rungs.clone().flat_map(|k| walker.on_ladder.samples.on(k)));
+fn paths_by_layer(walkers: &[TripWalker<'_>], rungs: Range<usize>) -> Layers {
+    let pieces =
+        walkers.iter().flat_map(|(walker, _)| rungs.clone().flat_map(|k| walker.samples.on(k)));
     sum_by_key(pieces.flat_map(|(_, layers)| layers.iter().map(|(&layer, &path)| (layer, path))))
+}
+
+/// Returns what was computed from a point inside version space, or `None` if no point can be had and the run can do without.
+/// Behind half-silvered walls the trips down suffice where double precision or memory does not. Behind hard walls
+/// they may miss version space, so that is an error.
+fn optional<T>(inside: Result<T>, targets: &[Mirror]) -> Result<Option<T>> {
+    match inside {
+        Ok(inside) => Ok(Some(inside)),
+        Err(Error::Infeasible { .. }) => Ok(None),
+        Err(Error::Breakdown { .. } | Error::Memory { .. })
+            if targets.iter().all(|target| target.negative.min(target.positive) > 0.0) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns a point inside version space, or on the satisfied side of the hard walls where those of one class alone are hard;
+/// [`Error::Infeasible`] if there is none on that side.
+fn point_inside(
+    space: &VersionSpace<'_>,
+    targets: &[Mirror],
+    control: &Control,
+) -> Result<Option<Vec<f64>>> {
+    let [negative, positive] = space.class_counts();
+    if let [target] = *targets
+        && let [true, false] | [false, true] =
+            [target.negative == 0.0 && negative > 0, target.positive == 0.0 && positive > 0]
+        && !target.is_hard()
+    {
+        conflicts::check(space, target, control)?;
+        return interior::hard_point(space, target, control).map(Some);
+    }
+    optional(max_margin::interior_point(space, control), targets)
 }

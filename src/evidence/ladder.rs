@@ -12,9 +12,8 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 
 use crate::base::{Control, Result};
-use crate::evidence::launch::isotropic;
 use crate::evidence::mbar::{self, Influences, Shares, sum_by_key};
-use crate::evidence::walker::LadderWalker;
+use crate::evidence::walker::{LadderWalker, isotropic};
 use crate::linalg::Factor;
 use crate::space::{Mirror, VersionSpace};
 use crate::trajectory::Layers;
@@ -159,19 +158,15 @@ impl Stage {
     }
 }
 
-/// The counts that occurred on a stage, and their shares of the distribution at its beginning.
-pub(crate) struct StageEstimate {
-    pub stage: Stage,
-    pub counts: Vec<u32>,
-    pub shares: Shares,
-}
+/// A stage, the counts that occurred on it, and their shares of the distribution at its beginning.
+pub(crate) type StageEstimate = (Stage, Vec<u32>, Shares);
 
 /// Returns ln Z at the targets, with standard errors, from all stages. Each stage gives the ratio of Z between its ends; the
 /// rung where two stages meet has influence on both.
 pub(crate) fn log_z(stages: &[StageEstimate], targets: &[f64]) -> Vec<(f64, f64)> {
     let log_z = |&s: &f64| {
         let (mut value, mut influences): (f64, Vec<Influences>) = (0.0, Vec::new());
-        for StageEstimate { stage, counts, shares } in stages {
+        for (stage, counts, shares) in stages {
             let (ratio, mut rungs) = shares.influences(|state| stage.log_weight(counts[state], s));
             value += ratio;
             if let Some(meeting) = influences.pop() {

@@ -49,11 +49,7 @@ pub(crate) fn sum_by_key<K: Ord>(entries: impl Iterator<Item = (K, f64)>) -> BTr
 
 /// Combines rungs of which the first ones form a ladder along which ln weights change by `-slope(s, state)`. Thermodynamic
 /// integration gives the first guess of their θ; that of the other rungs is 0.
-pub(crate) fn combine(
-    ladder: &[f64],
-    rungs: Vec<Rung>,
-    slope: impl Fn(f64, usize) -> f64,
-) -> Shares {
+pub fn combine(ladder: &[f64], rungs: Vec<Rung>, slope: impl Fn(f64, usize) -> f64) -> Shares {
     let mean = |(rung, &s): (&Rung, &f64)| {
         rung.visits().map(|(v, path)| slope(s, v) * path).sum::<f64>() / rung.path()
     };
@@ -214,8 +210,7 @@ impl Shares {
         (value, error(&influences))
     }
 
-    /// Returns ln Z for weights given by their logarithm at each state, and the influences of each rung; these are empty
-    /// where Z is 0.
+    /// Returns ln Z for weights given by their logarithm at each state, and the influences of each rung, empty where Z is 0.
     pub fn influences(&self, log_weight: impl Fn(usize) -> f64) -> (f64, Vec<Influences>) {
         let n = self.rungs.len() - 1;
         let states = self.paths.len();

@@ -1,15 +1,23 @@
 //! Walkers: trajectories that move along a ladder of distributions, and their samples on each rung.
 
+use std::sync::Arc;
+
+use rand::rngs::ChaCha8Rng;
+
+use crate::ball::Ball;
 use crate::base::{Control, Result};
-use crate::space::Mirror;
+use crate::linalg::Factor;
+use crate::space::{Mirror, VersionSpace};
 use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::{Goal, Layers, Trajectory};
+use crate::trajectory::{Goal, Layers, Observer, Refresh, Trajectory};
 
 /// Standard errors by which the trips up and down may differ by chance.
 const CHANCE: f64 = 2.0;
 
-/// The samples of a walker on each rung: pieces of its path, each with the number of its trip. A trip goes down or up the
-/// ladder; two make a round trip.
+/// Full refreshes per radian. Near κ = 1 there are hardly any reflections, and the refresh alone must mix.
+const REFRESH_RATE: f64 = 0.5;
+
+/// The samples of a walker on each rung: pieces of its path, each with the number of its trip, down or up the ladder.
 #[derive(Debug)]
 pub(crate) struct RungSamples<T> {
     rungs: Vec<Vec<(usize, T)>>,
@@ -41,8 +49,8 @@ impl<T> RungSamples<T> {
     }
 }
 
-/// Returns the pieces of all walkers on rung k, converted, from the walkers and trips that `keep` selects. Their trips are
-/// renumbered, so that no two walkers have one in common.
+/// Returns the pieces of all walkers on rung k that `keep` selects, converted. No two walkers have a number of a trip in
+/// common.
 pub(crate) fn pieces<'r, T: 'r, P>(
     walkers: impl ExactSizeIterator<Item = &'r RungSamples<T>>,
     k: usize,
@@ -79,15 +87,11 @@ impl<'s, T> LadderWalker<'s, T> {
         Self { trajectory, samples: RungSamples::new(), length: 0.0 }
     }
 
-    fn run(&mut self, path: f64, control: &Control) -> Result<()> {
+    pub fn burn_in(&mut self, path: f64, control: &Control) -> Result<()> {
+        self.trajectory.reset();
         self.trajectory.run(Goal::path(path), control)?;
         self.length += self.trajectory.tally().path;
         Ok(())
-    }
-
-    pub fn burn_in(&mut self, path: f64, control: &Control) -> Result<()> {
-        self.trajectory.reset(None);
-        self.run(path, control)
     }
 
     /// Moves to a rung and burns in there.
@@ -98,8 +102,44 @@ impl<'s, T> LadderWalker<'s, T> {
 
     /// Runs for a path and returns it by layer.
     pub fn count(&mut self, path: f64, control: &Control) -> Result<Layers> {
-        self.trajectory.reset_counting();
-        self.run(path, control)?;
-        Ok(self.trajectory.take_layers().unwrap_or_default())
+        self.count_observed(path, &mut (), control)
     }
+
+    /// As [`LadderWalker::count`], with another observer.
+    pub fn count_observed(
+        &mut self,
+        path: f64,
+        observer: &mut impl Observer,
+        control: &Control,
+    ) -> Result<Layers> {
+        let mut layers = Layers::new();
+        self.trajectory.reset();
+        self.trajectory.run_observed(Goal::path(path), &mut (&mut layers, observer), control)?;
+        self.length += self.trajectory.tally().path;
+        Ok(layers)
+    }
+}
+
+/// Returns a trajectory from an isotropic position and direction.
+pub(crate) fn isotropic<'s>(
+    space: &'s VersionSpace<'s>,
+    factor: &Arc<Factor>,
+    mut rng: ChaCha8Rng,
+    control: &Control,
+) -> Result<Trajectory<'s, Geodesic>> {
+    let (position, direction) = (factor.draw(&mut rng).dual, factor.draw(&mut rng).dual);
+    let ball = Ball::new(space.gram(), &position, &direction, control)?;
+    Ok(refreshed(space, ball, rng, factor))
+}
+
+/// Returns a trajectory from a ball.
+pub(super) fn refreshed<'s>(
+    space: &'s VersionSpace<'s>,
+    ball: Ball,
+    rng: ChaCha8Rng,
+    factor: &Arc<Factor>,
+) -> Trajectory<'s, Geodesic> {
+    let mut trajectory = Trajectory::new(space, Geodesic, ball, rng);
+    trajectory.set_refresh(Refresh::Full { rate: REFRESH_RATE, source: Arc::clone(factor) as _ });
+    trajectory
 }

@@ -17,14 +17,14 @@
     reason = "vector code must end up in the function compiled for its instruction set"
 )]
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use pulp::Arch;
 
 use super::Gram;
-use super::source::{Row, Source, Values};
-use crate::base::{Control, Error, Result, memory};
-use crate::simd::{Entry, Kick, NextWall, Precision, pass};
+use crate::base::{Control, Error, Result, memory, require};
+use crate::simd::{Entry, NextWall, Precision, Row, pass};
 
 /// The planes of m examples of C classes, and the vectors that belong to them: one number for each plane, or one for each
 /// class and example.
@@ -173,17 +173,11 @@ pub(crate) struct Classes<'a> {
 }
 
 impl<'a> Classes<'a> {
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] for a label that is not one of at least two classes, for as many labels as rows.
+    /// Takes as many labels as rows, each of one of at least two classes.
     pub fn new(gram: Gram<'a>, labels: &[usize], n_classes: usize) -> Result<Self> {
-        if labels.len() != gram.len() {
-            let got = format!("{} labels", labels.len());
-            return Err(Error::invalid("labels", got, "one per row of gram"));
-        }
-        if n_classes < 2 {
-            return Err(Error::invalid("n_classes", n_classes, "at least 2"));
-        }
+        let got = format_args!("{} labels", labels.len());
+        require(labels.len() == gram.len(), "labels", got, "one per row of gram")?;
+        require(n_classes >= 2, "n_classes", n_classes, "at least 2")?;
         if let Some(bad) = labels.iter().find(|y| **y >= n_classes) {
             return Err(Error::invalid("labels", bad, "in 0, ..., n_classes - 1"));
         }
@@ -215,15 +209,14 @@ impl<'a> Classes<'a> {
             Some(gram) => (gram.row(place), None),
             None => (self.gram.row(example), Some(&*planes.order)),
         };
-        match row.values() {
-            Values::Doubles(entries) => sort(arch, entries, order, offset, sorted),
-            Values::Singles(entries) => sort(arch, entries, order, offset, sorted),
+        match &row {
+            Row::Doubles(entries) => sort(arch, entries, order, offset, sorted),
+            Row::Singles(entries) => sort(arch, entries, order, offset, sorted),
         }
         sorted[place] = self.gram.diagonal(example);
     }
 
-    /// As [`pass::advance`] for all planes, column by column, which needs only one column of the rows at a time. `kicks` are
-    /// planes and multiples of their rows.
+    /// As [`pass::advance`] for all planes, one column of the rows at a time. `kicks` are planes and multiples of their rows.
     pub fn advance(
         &self,
         arch: Arch,
@@ -247,7 +240,7 @@ impl<'a> Classes<'a> {
             let wall = if kicks.is_empty() {
                 pass::advance::<f64>(arch, f, g, rotation, &[], 0.0)
             } else {
-                let kick = Kick { scale: 1.0, row: column_row.at(arch, column) };
+                let kick = (1.0, column_row.at(arch, column));
                 pass::advance(arch, f, g, rotation, &[kick], 0.0)
             };
             if wall.before(&first) {
@@ -288,8 +281,7 @@ impl<'a> ColumnRow<'a> {
         Self { planes, kicks, sorted, row, factors }
     }
 
-    /// Returns a column. Only the classes of examples whose factors differ from the last column's are written: most columns are
-    /// those of walls between other classes.
+    /// Returns a column. Only classes whose factors differ from the last column's are written: most walls are between others.
     fn at(&mut self, arch: Arch, column: usize) -> &[f64] {
         let Self { planes, kicks, sorted, ref mut row, ref mut factors } = *self;
         let m = planes.examples();
@@ -354,8 +346,8 @@ fn sort<E: Entry>(
     );
 }
 
-impl Source for Classes<'_> {
-    fn row(&self, plane: usize) -> Row<'_> {
+impl Classes<'_> {
+    pub fn row(&self, plane: usize) -> Row<'_> {
         let (planes, arch) = (&*self.planes, self.gram.arch());
         let mut sorted = vec![0.0; planes.examples()];
         self.sort(arch, plane, &mut sorted);
@@ -366,18 +358,17 @@ impl Source for Classes<'_> {
         for column in 0..planes.n_classes - 1 {
             row.extend_from_slice(columns.at(arch, column));
         }
-        Row::Computed(row)
+        Row::Doubles(Cow::Owned(row))
     }
 
-    fn entry(&self, i: usize, j: usize) -> f64 {
+    pub fn entry(&self, i: usize, j: usize) -> f64 {
         let (one, own, other) = self.planes.of(i);
         let (two, y, d) = self.planes.of(j);
         Planes::factor((own, other), (y, d)) * self.gram.entry(one, two)
     }
 
-    fn multiply(
+    pub fn multiply(
         &self,
-        _arch: Arch,
         duals: &[&[f64]],
         out: &mut [&mut [f64]],
         precision: Precision,
@@ -398,19 +389,12 @@ impl Source for Classes<'_> {
         Ok(())
     }
 
-    fn combination(&self, dual: &[f64], control: &Control) -> Option<Result<Vec<f64>>> {
+    /// As [`Gram::combination`].
+    pub fn combination(&self, dual: &[f64], control: &Control) -> Result<Vec<f64>> {
         let classes = self.planes.class_duals(dual);
         let fields: Result<Vec<_>> =
             classes.iter().map(|dual| self.gram.combination(dual, control)).collect();
-        Some(fields.map(|fields| self.planes.plane_field(&fields)))
-    }
-
-    fn submatrix(&self, chosen: &[usize]) -> Arc<dyn Source> {
-        Arc::new(super::dense::Dense::of(chosen.len(), |i, j| self.entry(chosen[i], chosen[j])))
-    }
-
-    fn classes(&self) -> Option<&Classes<'_>> {
-        Some(self)
+        fields.map(|fields| self.planes.plane_field(&fields))
     }
 }
 
@@ -419,6 +403,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::simd::pass::Kick;
 
     fn labels() -> impl Strategy<Value = (Vec<usize>, usize)> {
         (2usize..6, 1usize..14).prop_flat_map(|(n, m)| {
@@ -492,7 +477,7 @@ mod tests {
                 let (f, g) = (&mut own.0, &mut own.1);
                 let wall = classes.advance(gram.arch(), (f, g), rotation, kicks, &mut scratch);
                 let rows: Vec<Kick<'_>> =
-                    kicks.iter().map(|&(p, scale)| Kick { scale, row: &whole_rows[p] }).collect();
+                    kicks.iter().map(|&(p, scale)| (scale, &*whole_rows[p])).collect();
                 let other =
                     pass::advance_plain(&mut whole.0, &mut whole.1, rotation, &rows, 0.0);
                 prop_assert!((wall.angle() - other.angle()).abs() < 1e-7, "{wall:?} {other:?}");

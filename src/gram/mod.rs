@@ -2,30 +2,47 @@
 
 mod classes;
 mod dense;
-mod features;
 mod panels;
-mod source;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use pulp::Arch;
 
-use crate::base::{Control, Error, Result};
-use crate::simd::{Precision, dot};
+use crate::base::{Control, Error, Result, require};
+use crate::simd::{Entry, Precision, Row, dot};
 use dense::Dense;
-use features::Features;
 
 pub(crate) use classes::{Classes, Planes};
-pub use dense::Stored;
-pub(crate) use features::KEY_WINDOW;
-pub(crate) use panels::Panels;
-use source::Source;
-pub use source::{Row, Values};
+pub(crate) use panels::{KEY_WINDOW, Panels};
 
 /// Squared lengths of feature vectors. Roots of products of up to four of them neither overflow nor underflow.
 const SQUARED_LENGTHS: std::ops::RangeInclusive<f64> = 1e-150..=1e150;
+
+/// The rows of a symmetric matrix, without offset and softness. All rows of a source are of one kind.
+#[derive(Debug)]
+enum Source<'a> {
+    /// In memory.
+    Dense(Dense<'a>),
+    /// Inner products of explicit features.
+    Features(Panels),
+    /// Those of the walls between several classes.
+    Classes(Classes<'a>),
+}
+
+impl Source<'_> {
+    /// Returns entry (i, j), with the same bits as in row i and in row j.
+    #[inline]
+    fn entry(&self, i: usize, j: usize) -> f64 {
+        match self {
+            Self::Dense(dense) => dense.entry(i, j),
+            Self::Features(features) => features.entry(i, j),
+            Self::Classes(classes) => classes.entry(i, j),
+        }
+    }
+}
 
 /// A Gram matrix `K_ij + offset + λ_i δ_ij`.
 ///
@@ -38,7 +55,7 @@ const SQUARED_LENGTHS: std::ops::RangeInclusive<f64> = 1e-150..=1e150;
 /// in the flight times, so all labelings and threads share one matrix.
 #[derive(Clone, Debug)]
 pub struct Gram<'a> {
-    source: Arc<dyn Source + 'a>,
+    source: Arc<Source<'a>>,
     offset: f64,
     softness: Vec<f64>,
     /// `K_ii + offset + λ_i`.
@@ -54,16 +71,13 @@ impl<'a> Gram<'a> {
     /// [`Error::Invalid`] when the matrix is empty, not square, not finite, or not symmetric to 1e-8 of its largest
     /// diagonal entry; when `offset` or a softness is negative or not finite; or when a diagonal entry with both added
     /// is not between 1e-150 and 1e150.
-    pub fn new<E: Stored>(values: &'a [E], offset: f64, softness: Vec<f64>) -> Result<Self> {
+    pub fn new<E: Entry>(values: &'a [E], offset: f64, softness: Vec<f64>) -> Result<Self> {
         let m = softness.len();
-        if m == 0 {
-            return Err(Error::invalid("gram", "no example", "a matrix with at least one row"));
-        }
-        if values.len() != m * m {
-            let got = format!("{} values for {m} softness values", values.len());
-            return Err(Error::invalid("gram", got, "a square matrix with one softness per row"));
-        }
-        Self::from_source(Arc::new(Dense::new(values, m)?), offset, softness)
+        require(m > 0, "gram", "no example", "a matrix with at least one row")?;
+        let got = format_args!("{} values for {m} softness values", values.len());
+        let wanted = "a square matrix with one softness per row";
+        require(values.len() == m * m, "gram", got, wanted)?;
+        Self::from_source(Source::Dense(Dense::new(values, m)?), offset, softness)
     }
 
     /// Copies explicit features, row-major with d values per example. The matrix is that of their inner products, and its rows
@@ -73,14 +87,9 @@ impl<'a> Gram<'a> {
     ///
     /// [`Error::Invalid`] when there are no features, not d for each softness, or one is not finite; for offset, softness
     /// and diagonal as in [`Gram::new`]; [`Error::Memory`].
-    pub fn of_features(
-        features: &[f64],
-        d: usize,
-        offset: f64,
-        softness: Vec<f64>,
-    ) -> Result<Self> {
-        let features = Features::new(features, softness.len(), d)?;
-        Self::from_source(Arc::new(features), offset, softness)
+    pub fn of_features(values: &[f64], d: usize, offset: f64, softness: Vec<f64>) -> Result<Self> {
+        let features = Panels::of_features(values, softness.len(), d)?;
+        Self::from_source(Source::Features(features), offset, softness)
     }
 
     /// Returns the Gram matrix of the walls between the class of each example and every other class, for labels 0, ...,
@@ -92,7 +101,7 @@ impl<'a> Gram<'a> {
     pub fn of_classes(gram: Gram<'a>, labels: &[usize], n_classes: usize) -> Result<Self> {
         let classes = Classes::new(gram, labels, n_classes)?;
         let softness = vec![0.0; classes.planes.len()];
-        Self::from_source(Arc::new(classes), 0.0, softness)
+        Self::from_source(Source::Classes(classes), 0.0, softness)
     }
 
     /// As [`Gram::of_classes`], with the classes of another matrix.
@@ -100,10 +109,8 @@ impl<'a> Gram<'a> {
         Self::of_classes(self, planes.labels(), planes.n_classes())
     }
 
-    fn from_source(source: Arc<dyn Source + 'a>, offset: f64, softness: Vec<f64>) -> Result<Self> {
-        if !(offset.is_finite() && offset >= 0.0) {
-            return Err(Error::invalid("offset", offset, "finite and >= 0"));
-        }
+    fn from_source(source: Source<'a>, offset: f64, softness: Vec<f64>) -> Result<Self> {
+        require(offset.is_finite() && offset >= 0.0, "offset", offset, "finite and >= 0")?;
         if let Some(bad) = softness.iter().find(|x| !(x.is_finite() && **x >= 0.0)) {
             return Err(Error::invalid("softness", bad, "finite and >= 0"));
         }
@@ -117,14 +124,22 @@ impl<'a> Gram<'a> {
             let wanted = "a matrix with a diagonal between 1e-150 and 1e150";
             return Err(Error::invalid("gram", got, wanted));
         }
-        Ok(Self { source, offset, softness, diagonal, arch: Arch::new() })
+        Ok(Self { source: Arc::new(source), offset, softness, diagonal, arch: Arch::new() })
     }
 
     /// Returns the Gram matrix of the chosen examples, with rows of its own.
     pub(crate) fn submatrix(&self, chosen: &[usize]) -> Gram<'static> {
         let pick = |of: &[f64]| chosen.iter().map(|&i| of[i]).collect();
+        let source = match &*self.source {
+            Source::Dense(dense) => Source::Dense(dense.submatrix(chosen)),
+            Source::Features(features) => Source::Features(features.subset(chosen)),
+            Source::Classes(classes) => {
+                let entry = |i: usize, j: usize| classes.entry(chosen[i], chosen[j]);
+                Source::Dense(Dense::of(chosen.len(), entry))
+            }
+        };
         Gram {
-            source: self.source.submatrix(chosen),
+            source: Arc::new(source),
             offset: self.offset,
             softness: pick(&self.softness),
             diagonal: pick(&self.diagonal),
@@ -150,7 +165,10 @@ impl<'a> Gram<'a> {
     /// The walls between several classes, if these are the planes.
     #[inline]
     pub(crate) fn classes(&self) -> Option<&Classes<'_>> {
-        self.source.classes()
+        match &*self.source {
+            Source::Classes(classes) => Some(classes),
+            _ => None,
+        }
     }
 
     /// The classes of the examples, where the planes are the walls between several.
@@ -168,34 +186,38 @@ impl<'a> Gram<'a> {
         if let Some(classes) = self.classes() {
             return classes.gram.is_single();
         }
-        self.is_in_memory() && matches!(self.row(0).values(), Values::Singles(_))
+        self.is_in_memory() && matches!(self.row(0), Row::Singles(_))
     }
 
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] if the rows are computed from features.
     pub(crate) fn check_in_memory(&self) -> Result<()> {
-        if self.is_in_memory() {
-            return Ok(());
-        }
         let wanted = "a matrix in memory, of which a factor can be made";
-        Err(Error::invalid("gram", "explicit features", wanted))
+        require(self.is_in_memory(), "gram", "explicit features", wanted)
     }
 
     /// The features, one point per example, where the entries are their inner products and no matrix is in memory.
     pub(crate) fn features(&self) -> Option<&Panels> {
-        self.source.features().map(Features::points)
+        match &*self.source {
+            Source::Features(features) => Some(features),
+            _ => None,
+        }
     }
 
-    /// Keys of explicit features, see [`Features::keys`].
+    /// Keys of explicit features, see [`Panels::keys`].
     pub(crate) fn keys(&self) -> Option<Vec<f64>> {
-        self.source.features().map(|features| features.keys(self.offset))
+        match &*self.source {
+            Source::Features(features) => Some(features.keys(self.arch, self.offset)),
+            _ => None,
+        }
     }
 
     /// Row i without offset and softness, length m.
     #[inline]
     pub fn row(&self, i: usize) -> Row<'_> {
-        self.source.row(i)
+        match &*self.source {
+            Source::Dense(dense) => dense.row(i),
+            Source::Features(features) => Row::Doubles(Cow::Owned(features.row(i))),
+            Source::Classes(classes) => classes.row(i),
+        }
     }
 
     /// The constant added to every entry.
@@ -236,9 +258,9 @@ impl<'a> Gram<'a> {
 
     /// Adds a multiple of row i, without offset and softness.
     pub(crate) fn add_row(&self, i: usize, scale: f64, out: &mut [f64]) {
-        match self.row(i).values() {
-            Values::Doubles(row) => dot::axpy(self.arch, scale, row, out),
-            Values::Singles(row) => dot::axpy(self.arch, scale, row, out),
+        match self.row(i) {
+            Row::Doubles(row) => dot::axpy(self.arch, scale, &row, out),
+            Row::Singles(row) => dot::axpy(self.arch, scale, &row, out),
         }
     }
 
@@ -247,9 +269,9 @@ impl<'a> Gram<'a> {
         let rows: Vec<Row<'_>> = terms.iter().map(|&(_, i)| self.row(i)).collect();
         let (mut doubles, mut singles) = (Vec::new(), Vec::new());
         for (row, &(scale, _)) in rows.iter().zip(terms) {
-            match row.values() {
-                Values::Doubles(row) => doubles.push((scale, row)),
-                Values::Singles(row) => singles.push((scale, row)),
+            match row {
+                Row::Doubles(row) => doubles.push((scale, &**row)),
+                Row::Singles(row) => singles.push((scale, &**row)),
             }
         }
         dot::axpy_all(self.arch, &doubles, out);
@@ -259,8 +281,8 @@ impl<'a> Gram<'a> {
     /// Plane coordinates `K c` of a vector with few nonzero dual coefficients. Reads only the rows of these, or the features.
     pub(crate) fn combination(&self, dual: &[f64], control: &Control) -> Result<Vec<f64>> {
         const ROWS_AT_A_TIME: usize = 32;
-        if let Some(field) = self.source.combination(dual, control) {
-            return field;
+        if let Some(classes) = self.classes() {
+            return classes.combination(dual, control);
         }
         let mut field = vec![0.0; self.len()];
         if self.features().is_some() {
@@ -301,7 +323,11 @@ impl<'a> Gram<'a> {
         precision: Precision,
         control: &Control,
     ) -> Result<()> {
-        self.source.multiply(self.arch, duals, out, precision, control)?;
+        match &*self.source {
+            Source::Dense(dense) => dense.multiply(duals, out, precision, control),
+            Source::Features(features) => features.multiply(duals, out, precision, control),
+            Source::Classes(classes) => classes.multiply(duals, out, precision, control),
+        }?;
         for (c, f) in duals.iter().zip(out) {
             self.add_shifts(c, f);
         }

@@ -1,4 +1,7 @@
-//! Points, and inner products with all of them.
+//! Points, and inner products with all of them: explicit features, of whose matrix of inner products no entry is stored.
+//!
+//! A row takes O(m d) operations, and so does `K c`, through the weight vector in feature space. This suits many examples in few
+//! dimensions, of whose planes a ball keeps a neighbor list.
 #![allow(
     clippy::inline_always,
     reason = "vector code must be inlined into the function compiled for the instruction set"
@@ -7,12 +10,24 @@
 use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use crate::base::{Control, Error, Result, memory, require};
+use crate::simd::{Call, Precision, Product, dot};
 
 /// Points per panel.
 const WIDTH: usize = 32;
 
 /// Vectors of partial sums per point.
 const SUMS: usize = 4;
+
+/// Vectors of length m that are allocated with the features.
+const VECTORS: usize = 8;
+
+/// Largest difference of the keys of parallel vectors: twice the distance of unit vectors of squared cosine 1 - 8 ε.
+pub(crate) const KEY_WINDOW: f64 = 1e-7;
 
 /// m points of d coordinates, stored in panels of `WIDTH` points, coordinate by coordinate, so that a vector register holds the
 /// same coordinate of several points.
@@ -77,29 +92,92 @@ impl Panels {
     }
 
     /// Inner products of point i with all points, length m.
-    pub(super) fn row(&self, arch: Arch, i: usize, out: &mut [f64]) {
-        self.products(arch, &self.single(i), out);
+    pub(super) fn row(&self, i: usize) -> Vec<f64> {
+        let mut row = vec![0.0; self.m];
+        self.products(Arch::new(), &self.single(i), &mut row);
+        row
     }
 
     /// Inner product of points i and j, with the bits of row i and of row j.
-    pub(super) fn entry(&self, arch: Arch, i: usize, j: usize) -> f64 {
+    pub(super) fn entry(&self, i: usize, j: usize) -> f64 {
         let number = j / WIDTH;
         let mut out = [0.0; WIDTH];
         let out = &mut out[..WIDTH.min(self.m - number * WIDTH)];
         let points = &self.single(i);
-        arch.dispatch(Sweep { panels: self, points, numbers: number..number + 1, out });
+        Arch::new().dispatch(Call((self, &**points, number..number + 1, &mut *out)));
         out[j % WIDTH]
     }
 
     /// Inner products of N points, given coordinate by coordinate, with all points: N rows of length m, in one pass.
-    pub(crate) fn products<const N: usize>(
+    pub fn products<const N: usize>(&self, arch: Arch, points: &[[f64; N]], out: &mut [f64]) {
+        arch.dispatch(Call((self, points, 0..self.m.div_ceil(WIDTH), out)));
+    }
+
+    /// Copies the features of m examples, row-major (m, d), which must be finite and as many for each.
+    pub(super) fn of_features(values: &[f64], m: usize, d: usize) -> Result<Self> {
+        let fits = !values.is_empty() && Some(values.len()) == m.checked_mul(d);
+        let got = format_args!("{} values for {m} examples with {d} features", values.len());
+        require(fits, "features", got, "as many values for each example")?;
+        memory::check_vectors(d + VECTORS, m)?;
+        if let Some(at) = values.iter().position(|x| !x.is_finite()) {
+            let got = format!("{} at example {}, feature {}", values[at], at / d, at % d);
+            return Err(Error::invalid("features", got, "finite"));
+        }
+        Ok(Self::new(m, d, |i, point| point.copy_from_slice(&values[i * d..][..d])))
+    }
+
+    /// One key per example. Keys differ by at most [`KEY_WINDOW`] if the feature vectors, with `offset` added to their inner
+    /// products, are parallel up to rounding, so parallel ones are found without computing all rows.
+    pub(super) fn keys(&self, arch: Arch, offset: f64) -> Vec<f64> {
+        let d = self.dimension();
+        let mut rng = ChaCha8Rng::seed_from_u64(0);
+        let mut direction: Vec<f64> = StandardNormal.sample_iter(&mut rng).take(d + 1).collect();
+        let length = dot::dot(arch, &direction, &direction).sqrt();
+        direction.iter_mut().for_each(|x| *x /= length);
+        // The component along `direction` of the normalized features with a constant coordinate √offset.
+        let mut point = Vec::with_capacity(d + 1);
+        let key = |i| {
+            point.clear();
+            point.extend(self.point(i).chain([offset.sqrt()]));
+            let square = dot::dot(arch, &point, &point);
+            if square == 0.0 {
+                return 0.0;
+            }
+            (dot::dot(arch, &direction, &point) / square.sqrt()).abs()
+        };
+        (0..self.len()).map(key).collect()
+    }
+
+    pub(super) fn multiply(
         &self,
-        arch: Arch,
-        points: &[[f64; N]],
-        out: &mut [f64],
-    ) {
-        let numbers = 0..self.m.div_ceil(WIDTH);
-        arch.dispatch(Sweep { panels: self, points, numbers, out });
+        duals: &[&[f64]],
+        out: &mut [&mut [f64]],
+        precision: Precision,
+        control: &Control,
+    ) -> Result<()> {
+        let (product, arch): (Product<f64>, _) = (precision.product(), Arch::new());
+        let (m, d) = (self.len(), self.dimension());
+        let mut weights = vec![vec![0.0; d]; duals.len()];
+        let mut column = vec![0.0; m];
+        for k in 0..d {
+            control.check()?;
+            self.column(k, &mut column);
+            for (c, w) in duals.iter().zip(&mut weights) {
+                w[k] = product(arch, &column, c);
+            }
+        }
+        let mut point = Vec::with_capacity(d);
+        for i in 0..m {
+            if i % 256 == 0 {
+                control.check()?;
+            }
+            point.clear();
+            point.extend(self.point(i));
+            for (w, f) in weights.iter().zip(out.iter_mut()) {
+                f[i] = product(arch, &point, w);
+            }
+        }
+        Ok(())
     }
 
     /// Copies the chosen points.
@@ -130,20 +208,13 @@ impl Panels {
     }
 }
 
-/// Inner products of N points with the points of some panels, one row of `out` per point.
-struct Sweep<'a, const N: usize> {
-    panels: &'a Panels,
-    points: &'a [[f64; N]],
-    numbers: Range<usize>,
-    out: &'a mut [f64],
-}
-
-impl<const N: usize> WithSimd for Sweep<'_, N> {
+/// Inner products of N points with the points of some panels, one row of the last slice per point.
+impl<const N: usize> WithSimd for Call<(&Panels, &[[f64; N]], Range<usize>, &mut [f64])> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { panels, points, numbers, out } = self;
+        let (panels, points, numbers, out) = self.0;
         let begin = numbers.start * WIDTH;
         let length = (numbers.end * WIDTH).min(panels.m) - begin;
         for number in numbers {

@@ -9,7 +9,7 @@
 
 use crate::base::{Control, Result};
 use crate::interior::free_set::FreeSet;
-use crate::interior::lengths;
+use crate::interior::{MarginSettings, lengths};
 use crate::simd::{Precision, dot};
 use crate::space::VersionSpace;
 
@@ -20,15 +20,6 @@ const REFRESH: usize = 50;
 /// Iterations of refinement of the free multipliers.
 const MAX_REFINEMENTS: usize = 8;
 
-/// The bounds of the multipliers.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
-    /// C, infinite for a hard margin.
-    pub cost: f64,
-    /// Whether `Σ a_i y_i = 0`.
-    pub free_bias: bool,
-}
-
 /// Position of a multiplier relative to its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
@@ -37,21 +28,14 @@ enum Place {
     Upper,
 }
 
-/// Why the search ended.
-#[derive(Debug)]
-pub(crate) enum End {
-    /// Every condition holds up to the tolerance or rounding.
-    Optimal,
-    /// The objective is unbounded in this direction `a ≥ 0`: no weight vector satisfies these examples.
-    Unbounded(Vec<f64>),
-    /// The caller's criterion holds, or the number of changes has reached the limit.
-    Stopped,
-}
+/// Why the search ended. Err with a direction `a ≥ 0` in which the objective is unbounded: no weight vector satisfies these
+/// examples. Otherwise whether the caller stopped it or the limit of changes; if not, every condition holds.
+pub(crate) type End = std::result::Result<bool, Vec<f64>>;
 
 /// State of the search.
 pub(crate) struct ActiveSet<'s> {
     pub(super) space: &'s VersionSpace<'s>,
-    pub(super) bounds: Bounds,
+    pub(super) settings: MarginSettings,
     /// Multipliers a, shape (m,).
     pub(super) a: Vec<f64>,
     /// b.
@@ -69,16 +53,16 @@ pub(crate) struct ActiveSet<'s> {
 
 impl<'s> ActiveSet<'s> {
     /// The state `a = 0`.
-    pub(crate) fn new(space: &'s VersionSpace<'s>, bounds: Bounds) -> Self {
+    pub(crate) fn new(space: &'s VersionSpace<'s>, settings: MarginSettings) -> Self {
         let m = space.len();
         Self {
             space,
-            bounds,
+            settings,
             a: vec![0.0; m],
             bias: 0.0,
             margins: vec![0.0; m],
             place: vec![Place::Lower; m],
-            free: FreeSet::new(space, bounds.free_bias),
+            free: FreeSet::new(space, settings.free_bias),
             lengths: lengths(space),
             changes: 0,
             fewest_violations: space.examples(),
@@ -94,7 +78,7 @@ impl<'s> ActiveSet<'s> {
                 control.check()?;
                 self.free.check_memory(16)?;
             }
-            if a[i] >= self.bounds.cost {
+            if a[i] >= self.settings.cost {
                 self.put(i, Place::Upper);
             } else if self.free.push_if_independent(i) {
                 self.place[i] = Place::Free;
@@ -105,7 +89,7 @@ impl<'s> ActiveSet<'s> {
             let goal = self.free_goals();
             let upper = self.balance(|place| place == Place::Upper);
             let (solution, bias) = self.free.solve(goal, -upper);
-            let cost = self.bounds.cost;
+            let cost = self.settings.cost;
             let inside = |x: f64| x > 0.0 && x < cost;
             if solution.iter().all(|&x| inside(x)) {
                 for (&i, &x) in self.free.members().iter().zip(&solution) {
@@ -123,7 +107,7 @@ impl<'s> ActiveSet<'s> {
                 }
             }
         }
-        if self.bounds.free_bias && self.free.is_empty() {
+        if self.settings.free_bias && self.free.is_empty() {
             for i in 0..self.a.len() {
                 self.put(i, Place::Lower);
             }
@@ -132,7 +116,7 @@ impl<'s> ActiveSet<'s> {
     }
 
     /// Lets examples enter until all conditions hold within `tol` or rounding, there were `limit` changes, or `is_enough`
-    /// returns true for the state and its [`Self::norms`].
+    /// holds.
     pub(crate) fn run(
         &mut self,
         tol: f64,
@@ -152,20 +136,20 @@ impl<'s> ActiveSet<'s> {
             self.fewest_violations = self.fewest_violations.min(violations);
             let norms = self.norms();
             if self.changes >= limit || is_enough(self, norms) {
-                return Ok(End::Stopped);
+                return Ok(Ok(true));
             }
             // Stop if the objective no longer grows: rounding could make states recur.
             let value = norms.1 - 0.5 * norms.0;
             idle = if value > best { 0 } else { idle + 1 };
             best = best.max(value);
             if idle > patience {
-                return Ok(End::Optimal);
+                return Ok(Ok(false));
             }
             let Some((entering, sign)) = self.choose(tol) else {
-                return Ok(End::Optimal);
+                return Ok(Ok(false));
             };
             if let Some(direction) = self.enter(entering, sign, control)? {
-                return Ok(End::Unbounded(direction));
+                return Ok(Err(direction));
             }
             entered += 1;
             if entered % REFRESH == 0 {
@@ -174,8 +158,7 @@ impl<'s> ActiveSet<'s> {
         }
     }
 
-    /// Refines the free multipliers, with residuals computed in twice the precision, until the residuals are at most `tol` or
-    /// no longer decrease.
+    /// Refines the free multipliers, by residuals in twice the precision, until these are at most `tol` or no longer decrease.
     pub(crate) fn polish(&mut self, tol: f64, control: &Control) -> Result<()> {
         self.recompute(Precision::Compensated, control)?;
         let mut residual = self.free_residual();
@@ -195,7 +178,7 @@ impl<'s> ActiveSet<'s> {
                 .free
                 .members()
                 .iter()
-                .all(|&i| self.a[i] > 0.0 && self.a[i] < self.bounds.cost);
+                .all(|&i| self.a[i] > 0.0 && self.a[i] < self.settings.cost);
             let after = self.free_residual();
             if !inside || after.is_nan() || after >= residual {
                 (self.a, self.bias, self.margins) = before;
@@ -206,8 +189,7 @@ impl<'s> ActiveSet<'s> {
         Ok(())
     }
 
-    /// Largest violation of an optimality condition, in units of the margin, and the part of it that rounding of the
-    /// multipliers can explain.
+    /// Largest violation of an optimality condition, in units of the margin, and the part of it that rounding can explain.
     pub(crate) fn residual(&self) -> (f64, f64) {
         let mut worst = (0.0, 0.0);
         for i in 0..self.a.len() {
@@ -240,7 +222,7 @@ impl<'s> ActiveSet<'s> {
 
     /// The example at a bound with the largest violation relative to its length, and the sign of the change of its multiplier.
     fn choose(&mut self, tol: f64) -> Option<(usize, f64)> {
-        if self.bounds.free_bias && self.free.is_empty() {
+        if self.settings.free_bias && self.free.is_empty() {
             return self.choose_pair(tol);
         }
         let mut is_rounding = vec![false; self.a.len()];
@@ -298,8 +280,7 @@ impl<'s> ActiveSet<'s> {
         }
     }
 
-    /// Changes multiplier `e`, up or down by `sign`, until its margin is 1 or it reaches its bound. Returns a direction in
-    /// which the objective is unbounded, if it finds one.
+    /// Changes multiplier `e` by `sign` until its margin is 1 or it is at a bound, or returns a direction of unbounded growth.
     fn enter(&mut self, e: usize, sign: f64, control: &Control) -> Result<Option<Vec<f64>>> {
         let mut before: Vec<(usize, f64)> = vec![(e, self.a[e])];
         before.extend(self.free.members().iter().map(|&i| (i, self.a[i])));
@@ -315,7 +296,7 @@ impl<'s> ActiveSet<'s> {
             } else {
                 f64::INFINITY
             };
-            let own = if sign > 0.0 { self.bounds.cost - self.a[e] } else { self.a[e] };
+            let own = if sign > 0.0 { self.settings.cost - self.a[e] } else { self.a[e] };
             let block = self.first_block(&direction.rates);
             let step = newton.min(own).min(block.map_or(f64::INFINITY, |(_, step)| step));
             if step.is_infinite() {
@@ -336,7 +317,7 @@ impl<'s> ActiveSet<'s> {
             if let Some((k, _)) = block.filter(|&(_, at)| at <= step) {
                 let falls = direction.rates[k] < 0.0;
                 self.release(k, if falls { Place::Lower } else { Place::Upper });
-                if !(self.bounds.free_bias && self.free.is_empty()) {
+                if !(self.settings.free_bias && self.free.is_empty()) {
                     continue;
                 }
             }
@@ -349,9 +330,9 @@ impl<'s> ActiveSet<'s> {
             break;
         }
         self.update_margins(&before, self.bias - bias_before);
-        if self.bounds.free_bias && self.free.is_empty() {
+        if self.settings.free_bias && self.free.is_empty() {
             // The last free example has reached a bound. The bias gives e margin 1, unless e has reached a bound as well.
-            if self.a[e] > 0.0 && self.a[e] < self.bounds.cost {
+            if self.a[e] > 0.0 && self.a[e] < self.settings.cost {
                 self.move_bias(self.space.sign(e) * (1.0 - self.margins[e]));
                 self.free.push_first(e);
                 self.place[e] = Place::Free;
@@ -366,7 +347,7 @@ impl<'s> ActiveSet<'s> {
     fn first_block(&self, rates: &[f64]) -> Option<(usize, f64)> {
         let largest_step = |k: usize| {
             let (a, rate) = (self.a[self.free.members()[k]], rates[k]);
-            let step = if rate < 0.0 { a / -rate } else { (self.bounds.cost - a) / rate };
+            let step = if rate < 0.0 { a / -rate } else { (self.settings.cost - a) / rate };
             step.max(0.0)
         };
         (0..rates.len())
@@ -379,7 +360,7 @@ impl<'s> ActiveSet<'s> {
     /// Fixes multiplier i at a bound.
     fn put(&mut self, i: usize, place: Place) {
         self.place[i] = place;
-        self.a[i] = if place == Place::Upper { self.bounds.cost } else { 0.0 };
+        self.a[i] = if place == Place::Upper { self.settings.cost } else { 0.0 };
     }
 
     /// Removes member k from the free set and fixes its multiplier at a bound.

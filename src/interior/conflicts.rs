@@ -4,12 +4,7 @@ use crate::base::{Control, Error, Result};
 use crate::interior::{longest, perceptron};
 use crate::space::{Mirror, Role, VersionSpace, is_parallel};
 
-/// Checks that no hard walls are in conflict.
-///
-/// # Errors
-///
-/// [`Error::Infeasible`], with a certificate, if two are: a region between them, if any, would be narrower than rounding.
-/// [`Error::Interrupted`].
+/// Checks that no hard walls are in conflict: a region between them, if any, would be narrower than rounding.
 pub(crate) fn check(space: &VersionSpace<'_>, mirror: Mirror, control: &Control) -> Result<()> {
     let is_closed = |side: [u32; 2]| mirror.log_weight(side) == f64::NEG_INFINITY;
     let conflict = space.roles().iter().enumerate().find_map(|(i, role)| match *role {

@@ -5,13 +5,9 @@
     reason = "vector code must be inlined into the function compiled for the instruction set"
 )]
 
-use pulp::{Simd, WithSimd};
-
 use crate::base::{Control, Result};
-use crate::gram::Values;
-use crate::interior::active_set::Bounds;
-use crate::interior::free_set;
-use crate::simd::Entry;
+use crate::interior::{MarginSettings, free_set};
+use crate::simd::{Entry, Row};
 use crate::space::VersionSpace;
 
 /// Number of running maxima.
@@ -37,13 +33,13 @@ pub(crate) struct Ascent<'s> {
 
 impl<'s> Ascent<'s> {
     /// Starts at a = 0.
-    pub(crate) fn new(space: &'s VersionSpace<'s>, bounds: Bounds) -> Self {
+    pub(crate) fn new(space: &'s VersionSpace<'s>, settings: &MarginSettings) -> Self {
         let m = space.len();
-        let shift = if bounds.free_bias { free_set::mean_diagonal(space) } else { 0.0 };
+        let shift = if settings.free_bias { free_set::mean_diagonal(space) } else { 0.0 };
         let squares: Vec<f64> = (0..m).map(|i| space.gram().diagonal(i) + shift).collect();
         Self {
             space,
-            cost: bounds.cost,
+            cost: settings.cost,
             shift,
             a: vec![0.0; m],
             margins: vec![0.0; m],
@@ -94,67 +90,57 @@ impl<'s> Ascent<'s> {
         step * (slack - 0.5 * square * step)
     }
 
-    /// Updates the margins after a step of multiplier i. Returns the coordinate whose step would increase the objective most;
-    /// None if no step would.
+    /// Updates the margins after a step of multiplier i. Returns the coordinate whose step increases the objective most, if
+    /// any.
     fn update_margins(&mut self, i: usize, step: f64) -> Option<usize> {
         let gram = self.space.gram();
         self.margins[i] += step * gram.softness()[i];
         let signed = step * self.signs[i];
         let lift = signed * (gram.offset() + self.shift);
-        match gram.row(i).values() {
-            Values::Doubles(row) => {
-                gram.arch().dispatch(UpdateMargins { ascent: self, row, signed, lift })
-            }
-            Values::Singles(row) => {
-                gram.arch().dispatch(UpdateMargins { ascent: self, row, signed, lift })
-            }
+        match &gram.row(i) {
+            Row::Doubles(row) => self.add_row(row, signed, lift),
+            Row::Singles(row) => self.add_row(row, signed, lift),
         }
     }
-}
 
-/// [`Ascent::update_margins`], vectorized.
-struct UpdateMargins<'f, 's, E> {
-    ascent: &'f mut Ascent<'s>,
-    row: &'f [E],
-    /// The change of `y_i a_i`, and its product with offset and shift.
-    signed: f64,
-    lift: f64,
-}
-
-impl<E: Entry> WithSimd for UpdateMargins<'_, '_, E> {
-    type Output = Option<usize>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Option<usize> {
-        let Self { ascent, row, signed, lift } = self;
-        let cost = ascent.cost;
-        let (signs, sign_rest) = ascent.signs.as_chunks::<LANES>();
-        let (row, row_rest) = row.as_chunks::<LANES>();
-        let (a, a_rest) = ascent.a.as_chunks::<LANES>();
-        let (squares, square_rest) = ascent.squares.as_chunks::<LANES>();
-        let (inverses, inverse_rest) = ascent.inverse_squares.as_chunks::<LANES>();
-        let (margins, margin_rest) = ascent.margins.as_chunks_mut::<LANES>();
-        let (mut most, mut which) = ([0.0; LANES], [0; LANES]);
-        let mut first = 0;
-        let blocks = margins.iter_mut().zip(signs).zip(row).zip(a).zip(squares).zip(inverses);
-        for (((((margins, signs), row), a), squares), inverses) in blocks {
-            for l in 0..LANES {
-                margins[l] += signs[l] * (signed * row[l].into() + lift);
-                let gain = Ascent::gain(margins[l], a[l], (squares[l], inverses[l]), cost);
-                let better = gain > most[l];
-                most[l] = if better { gain } else { most[l] };
-                which[l] = if better { first } else { which[l] };
-            }
-            first += LANES;
-        }
-        for (l, margin) in margin_rest.iter_mut().enumerate() {
-            *margin += sign_rest[l] * (signed * row_rest[l].into() + lift);
-            let gain = Ascent::gain(*margin, a_rest[l], (square_rest[l], inverse_rest[l]), cost);
-            if gain > most[l] {
-                (most[l], which[l]) = (gain, first);
-            }
-        }
-        let best = (0..LANES).fold(0, |best, l| if most[l] > most[best] { l } else { best });
-        (most[best] > 0.0).then(|| which[best] + best)
+    /// Adds `signed` times a row to the signed margins, and `lift`. Returns what [`Ascent::update_margins`] returns.
+    fn add_row<E: Entry>(&mut self, row: &[E], signed: f64, lift: f64) -> Option<usize> {
+        self.space.gram().arch().dispatch(
+            #[inline(always)]
+            || {
+                let cost = self.cost;
+                let (signs, sign_rest) = self.signs.as_chunks::<LANES>();
+                let (row, row_rest) = row.as_chunks::<LANES>();
+                let (a, a_rest) = self.a.as_chunks::<LANES>();
+                let (squares, square_rest) = self.squares.as_chunks::<LANES>();
+                let (inverses, inverse_rest) = self.inverse_squares.as_chunks::<LANES>();
+                let (margins, margin_rest) = self.margins.as_chunks_mut::<LANES>();
+                let (mut most, mut which) = ([0.0; LANES], [0; LANES]);
+                let mut first = 0;
+                let blocks =
+                    margins.iter_mut().zip(signs).zip(row).zip(a).zip(squares).zip(inverses);
+                for (((((margins, signs), row), a), squares), inverses) in blocks {
+                    for l in 0..LANES {
+                        margins[l] += signs[l] * (signed * row[l].into() + lift);
+                        let gain = Ascent::gain(margins[l], a[l], (squares[l], inverses[l]), cost);
+                        let better = gain > most[l];
+                        most[l] = if better { gain } else { most[l] };
+                        which[l] = if better { first } else { which[l] };
+                    }
+                    first += LANES;
+                }
+                for (l, margin) in margin_rest.iter_mut().enumerate() {
+                    *margin += sign_rest[l] * (signed * row_rest[l].into() + lift);
+                    let gain =
+                        Ascent::gain(*margin, a_rest[l], (square_rest[l], inverse_rest[l]), cost);
+                    if gain > most[l] {
+                        (most[l], which[l]) = (gain, first);
+                    }
+                }
+                let best =
+                    (0..LANES).fold(0, |best, l| if most[l] > most[best] { l } else { best });
+                (most[best] > 0.0).then(|| which[best] + best)
+            },
+        )
     }
 }

@@ -127,8 +127,7 @@ impl<'s> FreeSet<'s> {
         Ok(Direction { forwarded, pivot, rates, bias, curvature })
     }
 
-    /// Refines `q = Q_FF⁻¹ Q_Fe` and returns `z Q z` for `z = (1, -q)`, both with sums in twice the precision; zero if that is
-    /// rounding error of the kernel values.
+    /// Refines `q = Q_FF⁻¹ Q_Fe` and returns `z Q z`, `z = (1, -q)`, in twice the precision; zero if that is rounding error.
     fn refine(&self, e: usize, column: &[f64], q: &mut [f64], control: &Control) -> Result<f64> {
         let arch = self.space.gram().arch();
         let mut residual = vec![0.0; q.len()];

@@ -31,15 +31,8 @@ const REFRESH_RATE: f64 = 30.0;
 /// Largest error of the squared length of a ball that counts as caught.
 const LENGTH_TOLERANCE: f64 = 1e-6;
 
-/// Outcome of a light trap.
-#[derive(Debug)]
-#[allow(clippy::large_enum_variant, reason = "there is one per trajectory")]
-pub(crate) enum Trapped<'s> {
-    /// The ball is inside, or has reached the transparency of the mirror.
-    Caught(Trajectory<'s, Geodesic>),
-    /// The ball was still outside after the last arrival. Returns its random stream for further use.
-    Lost(ChaCha8Rng),
-}
+/// A ball that is inside, or at the transparency of the mirror; or the random stream of one that was outside at last.
+pub(crate) type Trapped<'s> = std::result::Result<Trajectory<'s, Geodesic>, ChaCha8Rng>;
 
 /// Starts a trajectory from random dual coefficients with the signs of the labels and anneals its walls to `mirror`.
 pub(crate) fn trap<'s>(
@@ -70,25 +63,22 @@ pub(crate) fn trap<'s>(
             negative: kappa.max(mirror.negative),
             positive: kappa.max(mirror.positive),
         });
-        trajectory.reset(None);
+        trajectory.reset();
         let arrivals = arrivals(RUNG_ARRIVALS_PER_PLANE);
         trajectory.run(Goal { path: RUNG_PATH, arrivals, until }, control)?;
     }
     trajectory.set_mirror(mirror);
-    trajectory.reset(None);
+    trajectory.reset();
     let arrivals = arrivals(LAST_ARRIVALS_PER_PLANE);
     trajectory.run(Goal { path: f64::INFINITY, arrivals, until: Until::Caught }, control)?;
-    let inside = trajectory.caught() && (step_inside(space, &mut trajectory)? || !mirror.is_hard());
-    Ok(if inside { Trapped::Caught(trajectory) } else { Trapped::Lost(trajectory.into_rng()) })
+    let inside = trajectory.caught() && (step_in(space, &mut trajectory)? || !mirror.is_hard());
+    Ok(if inside { Ok(trajectory) } else { Err(trajectory.into_rng()) })
 }
 
 /// Moves a ball from the last wall that it crossed half of the way to the next one. Returns whether it is then inside by
 /// recomputed margins, and still of unit length: if version space is narrower than 1e-7 rad the coefficients nearly
 /// cancel, and rounding may destroy the length.
-fn step_inside(
-    space: &VersionSpace<'_>,
-    trajectory: &mut Trajectory<'_, Geodesic>,
-) -> Result<bool> {
+fn step_in(space: &VersionSpace<'_>, trajectory: &mut Trajectory<'_, Geodesic>) -> Result<bool> {
     let half = 0.5 * trajectory.ball().to_wall();
     trajectory.ball_mut().fly(space.gram(), half);
     let position = trajectory.ball().position(0.0);
@@ -154,7 +144,7 @@ pub fn one_way(space: &VersionSpace<'_>, seed: u64, control: &Control) -> Result
             }
             trajectory.run(Goal::either(f64::INFINITY, arrivals + 1), control)?;
         }
-        if trajectory.violated() == 0 && step_inside(space, &mut trajectory)? {
+        if trajectory.violated() == 0 && step_in(space, &mut trajectory)? {
             let dual = trajectory.ball().position(0.0);
             return Ok(OneWay { dual, errors, bounces, caught: true });
         }

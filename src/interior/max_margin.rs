@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use crate::base::{Control, Error, Result, SMALLEST_MARGIN, check_count, count};
-use crate::interior::active_set::{ActiveSet, Bounds, End};
+use crate::base::{Control, Error, Result, SMALLEST_MARGIN, check_count, count, require};
+use crate::interior::active_set::ActiveSet;
 use crate::interior::coordinate_ascent::Ascent;
 use crate::interior::unit_diagonal::UnitDiagonal;
 use crate::interior::{lengths, longest, perceptron};
@@ -49,16 +49,9 @@ impl MarginSettings {
     ///
     /// [`Error::Invalid`] for the first setting out of range.
     pub fn check(&self) -> Result<()> {
-        if !(self.tol > 0.0 && self.tol < 1.0) {
-            return Err(Error::invalid("tol", self.tol, "in (0, 1)"));
-        }
-        if self.cost.is_nan() || self.cost <= 0.0 {
-            return Err(Error::invalid(
-                "C",
-                self.cost,
-                "a positive number, or inf for a hard margin",
-            ));
-        }
+        require(self.tol > 0.0 && self.tol < 1.0, "tol", self.tol, "in (0, 1)")?;
+        let wanted = "a positive number, or inf for a hard margin";
+        require(self.cost > 0.0, "C", self.cost, wanted)?;
         check_count("max_iter", self.max_iter as u64)
     }
 }
@@ -104,12 +97,12 @@ fn smallest_margin(set: &ActiveSet<'_>) -> f64 {
         pairs.filter(|(_, y)| **y == label).map(|(m, _)| *m).fold(f64::INFINITY, f64::min)
     };
     let (negative, positive) = (smallest(-1), smallest(1));
-    if set.bounds.free_bias { 0.5 * (negative + positive) } else { negative.min(positive) }
+    if set.settings.free_bias { 0.5 * (negative + positive) } else { negative.min(positive) }
 }
 
 /// Relative duality gap; infinite for a hard margin if an example is violated.
 fn gap(set: &ActiveSet<'_>) -> f64 {
-    let ((square, total), cost) = (set.norms(), set.bounds.cost);
+    let ((square, total), cost) = (set.norms(), set.settings.cost);
     if cost.is_infinite() {
         let smallest = smallest_margin(set);
         if smallest <= 0.0 {
@@ -163,11 +156,10 @@ fn search<'s>(
     stop_gap: f64,
     control: &Control,
 ) -> Result<(ActiveSet<'s>, usize)> {
-    let bounds = Bounds { cost: settings.cost, free_bias: settings.free_bias };
     let hard = settings.cost.is_infinite();
-    let mut ascent = Ascent::new(space, bounds);
+    let mut ascent = Ascent::new(space, settings);
     let steps = ascent.run((ASCENT_STEPS * space.len()).min(settings.max_iter), control)?;
-    let mut set = ActiveSet::new(space, bounds);
+    let mut set = ActiveSet::new(space, *settings);
     set.start_from(&ascent.a, control)?;
     let limit = settings.max_iter - steps;
     let least = SMALLEST_MARGIN * longest(space);
@@ -176,15 +168,17 @@ fn search<'s>(
     };
     for _ in 0..ROUNDS {
         let before = set.changes;
-        let end = set.run(settings.tol, limit, is_enough, control)?;
-        if let End::Unbounded(direction) = end {
-            let fewest = ascent.fewest_violations;
-            return Err(infeasible(&set, Some(&direction), fewest, control)?);
-        }
+        let is_stopped = match set.run(settings.tol, limit, is_enough, control)? {
+            Ok(is_stopped) => is_stopped,
+            Err(direction) => {
+                let fewest = ascent.fewest_violations;
+                return Err(infeasible(&set, Some(&direction), fewest, control)?);
+            }
+        };
         set.polish(REFINED * settings.tol, control)?;
         let (worst, rounding) = set.residual();
         let idle = set.changes == before;
-        if matches!(end, End::Stopped) || worst <= settings.tol.max(rounding) || idle {
+        if is_stopped || worst <= settings.tol.max(rounding) || idle {
             break;
         }
     }
@@ -216,9 +210,8 @@ pub fn max_margin(
     if cost.is_finite() {
         space.check_two_classes("C", &cost.to_string())?;
     }
-    if free_bias && space.labels().iter().all(|y| *y == space.labels()[0]) {
-        return Err(Error::invalid("labels", "one class", "of both classes for a free bias"));
-    }
+    let fits = !free_bias || space.labels().iter().any(|y| *y != space.labels()[0]);
+    require(fits, "labels", "one class", "of both classes for a free bias")?;
     let (set, iterations) = match search(space, settings, 0.0, control) {
         Err(error @ Error::Infeasible { .. }) if !free_bias => {
             return Err(margin_lost_in_rounding(space, control)?.unwrap_or(error));
@@ -226,10 +219,8 @@ pub fn max_margin(
         other => other?,
     };
     let norm = set.norms().0.sqrt();
-    if !norm.is_finite() {
-        let wanted = "infinite, or so small that the square of a sum of multipliers is finite";
-        return Err(Error::invalid("C", cost, wanted));
-    }
+    let wanted = "infinite, or so small that the square of a sum of multipliers is finite";
+    require(norm.is_finite(), "C", cost, wanted)?;
     let scale = if norm > 0.0 { norm.recip() } else { 1.0 };
     let smallest = if cost.is_infinite() {
         smallest_margin(&set)
@@ -267,12 +258,8 @@ fn margin_lost_in_rounding(space: &VersionSpace<'_>, control: &Control) -> Resul
     }
 }
 
-/// Returns a point inside version space, of unit length, by the maximal-margin search. Feature vectors of very different
-/// lengths are first scaled to unit length.
-///
-/// # Errors
-///
-/// As [`max_margin`].
+/// Returns a point inside version space, of unit length, by the maximal-margin search, on vectors scaled to equal lengths if
+/// theirs are very different. Errors as of [`max_margin`].
 pub(crate) fn interior_point(space: &VersionSpace<'_>, control: &Control) -> Result<Vec<f64>> {
     let Some(unit) = UnitDiagonal::new(space, control)? else {
         return unscaled_interior_point(space, control);

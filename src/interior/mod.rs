@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use crate::base::{Control, Error, Result, memory, random};
 use crate::space::{Mirror, VersionSpace, one_dimensional};
 
-pub(crate) use light_trap::Trapped;
 pub use light_trap::{OneWay, one_way};
 pub use max_margin::{MarginSettings, MaxMargin, max_margin};
 pub use perceptron::{Perceptron, PerceptronSettings, perceptron};
@@ -60,8 +59,8 @@ pub fn feasible_point(
         return Ok((max_margin::interior_point(space, control)?, Start::MaxMargin));
     }
     match light_trap::trap(space, Mirror::HARD, random::stream(seed, 0), control)? {
-        Trapped::Caught(trajectory) => Ok((trajectory.ball().position(0.0), Start::LightTrap)),
-        Trapped::Lost(_) => Ok((max_margin::interior_point(space, control)?, Start::MaxMargin)),
+        Ok(trajectory) => Ok((trajectory.ball().position(0.0), Start::LightTrap)),
+        Err(_) => Ok((max_margin::interior_point(space, control)?, Start::MaxMargin)),
     }
 }
 
@@ -83,11 +82,7 @@ pub fn perceptron_point(
 }
 
 /// Returns a point that satisfies every example whose wall is hard.
-pub(crate) fn hard_point(
-    space: &VersionSpace<'_>,
-    mirror: Mirror,
-    control: &Control,
-) -> Result<Vec<f64>> {
+pub fn hard_point(space: &VersionSpace<'_>, mirror: Mirror, control: &Control) -> Result<Vec<f64>> {
     if mirror.is_hard() {
         return max_margin::interior_point(space, control);
     }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::base::{Control, Error, Result, check_count, check_positive, count};
+use crate::base::{Control, Error, Result, check_count, check_positive, count, require};
 use crate::interior::lengths;
 use crate::simd::{Precision, dot};
 use crate::space::VersionSpace;
@@ -121,13 +121,8 @@ pub fn perceptron(
                 }
             }
         }
-        if !learner.dual.iter().all(|c| c.is_finite()) {
-            return Err(Error::invalid(
-                "learning_rate",
-                rate,
-                "so small that its multiples are finite",
-            ));
-        }
+        let fits = learner.dual.iter().all(|c| c.is_finite());
+        require(fits, "learning_rate", rate, "so small that its multiples are finite")?;
         // The updated plane coordinates contain the rounding errors of all corrections, so check recomputed ones.
         if mistakes == before && learner.verify(control)? {
             return Ok(Perceptron { dual: learner.dual, mistakes, epochs: epoch, converged: true });
@@ -136,8 +131,8 @@ pub fn perceptron(
     Ok(Perceptron { dual: learner.dual, mistakes, epochs: max_epochs, converged: false })
 }
 
-/// Returns the fewest violated examples of the weight vectors w and -w of a perceptron that starts from the difference of the
-/// class means of the normalized feature vectors and corrects the violated ones in turn.
+/// Returns the fewest violated examples of w and -w of a perceptron that starts from the difference of the normalized class
+/// means.
 pub(crate) fn fewest_violations(space: &VersionSpace<'_>, control: &Control) -> Result<usize> {
     const PASSES: usize = 20;
     const CORRECTIONS: usize = 4000;

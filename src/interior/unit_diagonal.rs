@@ -21,10 +21,6 @@ pub(crate) struct UnitDiagonal {
 
 impl UnitDiagonal {
     /// Scales the feature vectors. None if their lengths do not differ much or there is no memory for the matrix.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Interrupted`], [`Error::Memory`].
     pub fn new(space: &VersionSpace<'_>, control: &Control) -> Result<Option<Self>> {
         let gram = space.gram().of_examples();
         let m = gram.len();

@@ -125,13 +125,11 @@ impl Factor {
         Draw { dual, field, square }
     }
 
-    /// Redraws the direction, with plane coordinates g, of a ball at a position with plane coordinates f. Returns the dual
-    /// coefficients of the change.
+    /// Redraws the direction, with plane coordinates g, of a ball at f. Returns the dual coefficients of the change, if there
+    /// is one.
     ///
     /// Only the component in the span of the columns and orthogonal to the position is redrawn, at the same length. The
     /// direction remains a unit vector orthogonal to the position, and the uniform measure invariant.
-    ///
-    /// Returns None if there is no such component.
     pub(crate) fn turn(&self, f: &[f64], g: &[f64], rng: &mut impl Rng) -> Option<Vec<f64>> {
         if self.rank() < 2 {
             return None;
@@ -189,8 +187,7 @@ impl Factor {
         xi
     }
 
-    /// Returns the vector with plane coordinates `field`, without its components along columns with pivots that may be rounding
-    /// errors.
+    /// Returns the vector with plane coordinates `field`, without components along columns whose pivots may be rounding errors.
     pub(crate) fn without_rounding(&self, gram: &Gram<'_>, field: &[f64]) -> Draw {
         const ROUNDING: f64 = 1e-12;
         let mut xi = self.coordinates(field);

@@ -6,7 +6,7 @@ use pulp::Arch;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::base::{Control, Error, Result};
+use crate::base::{Control, Error, Result, require};
 use crate::gram::{Gram, Planes};
 use crate::linalg::factor::{Draw, Isotropic, take_off_mean};
 use crate::simd::dot;
@@ -42,10 +42,8 @@ impl<'a> Inverse<'a> {
     /// [`Error::Invalid`] when the shapes do not match or a diagonal entry of either is not positive and finite.
     pub fn new(columns: &'a [f64], diagonal: &'a [f64]) -> Result<Self> {
         let m = diagonal.len();
-        if columns.len() != m * m {
-            let got = format!("{} entries", columns.len());
-            return Err(Error::invalid("factor", got, "m x m"));
-        }
+        let got = format_args!("{} entries", columns.len());
+        require(columns.len() == m * m, "factor", got, "m x m")?;
         let diagonals = columns.iter().step_by(m + 1).chain(diagonal);
         if let Some(&bad) = diagonals.clone().find(|x| !(**x > 0.0 && x.is_finite())) {
             return Err(Error::invalid("factor", bad, "positive and finite on its diagonal"));
@@ -193,9 +191,8 @@ impl<'a> Inverse<'a> {
         Draw { dual, field, square }
     }
 
-    /// Returns the largest fraction of the way to the conditional means by which all coordinates can move at once without
-    /// overshooting in any direction: one over the largest eigenvalue of `D^-½ Q D^-½`, where D is the diagonal of Q. Uses
-    /// power iteration.
+    /// Returns the largest share of the way to the conditional means that all coordinates can move at once without overshooting
+    /// in any direction: one over the largest eigenvalue of `D^-½ Q D^-½`, D the diagonal of Q, by power iteration.
     pub(crate) fn share(&self, control: &Control) -> Result<f64> {
         let scale: Vec<f64> = self.diagonal().map(|q| q.sqrt().recip()).collect();
         // A generic start: the fractional parts of multiples of the golden ratio.

@@ -7,7 +7,7 @@
 
 use std::iter::zip;
 
-use pulp::{Simd, WithSimd};
+use pulp::Arch;
 
 use super::factor::Factor;
 use crate::base::{Control, Error, Result, memory};
@@ -49,8 +49,7 @@ struct Pivoted<'g, 'k> {
 }
 
 impl<'g, 'k> Pivoted<'g, 'k> {
-    /// Starts a factorization that ends when each residual diagonal entry is rounding error or at most the fraction `least`
-    /// of its diagonal entry.
+    /// Starts a factorization that ends when each residual is rounding or at most the share `least` of its diagonal entry.
     pub fn new(gram: &'g Gram<'k>, least: f64) -> Self {
         let m = gram.len();
         let residual: Vec<f64> = (0..m).map(|i| gram.diagonal(i)).collect();
@@ -88,12 +87,8 @@ impl<'g, 'k> Pivoted<'g, 'k> {
         self.pivots.len()
     }
 
-    /// Adds columns until the factorization ends or there are more than `most`. Returns whether it has ended. The choice of
-    /// columns does not depend on `most`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Breakdown`] when a residual diagonal entry is clearly negative; [`Error::Memory`]; [`Error::Interrupted`].
+    /// Adds columns until the factorization ends, which it returns, or there are more than `most`, on which the choice does not
+    /// depend. [`Error::Breakdown`] when a residual diagonal entry is clearly negative.
     pub fn run(&mut self, most: usize, control: &Control) -> Result<bool> {
         let mut width = BATCH;
         loop {
@@ -124,8 +119,7 @@ impl<'g, 'k> Pivoted<'g, 'k> {
         }
     }
 
-    /// Tries `width` candidates and adds the columns of those that can be pivots, at least one, until there are more than
-    /// `most` columns. Returns the number of columns added.
+    /// Tries `width` candidates and adds at least one column, until there are more than `most`. Returns how many it added.
     fn batch(&mut self, width: usize, most: usize, control: &Control) -> Result<usize> {
         memory::check_vectors(2 * width, self.residual.len())?;
         let candidates = self.candidates(width);
@@ -205,7 +199,7 @@ impl<'g, 'k> Pivoted<'g, 'k> {
             gather(&rows, tile, sums);
             for (columns, heads) in zip(self.columns.chunks(BATCH), &heads) {
                 gather(columns, tile, entries);
-                self.gram.arch().dispatch(Subtract { sums, entries, heads });
+                subtract(self.gram.arch(), sums, entries, heads);
             }
             for (slot, row) in rows.iter_mut().enumerate() {
                 zip(&*sums, tile).for_each(|(sum, &i)| row[i] = sum[slot]);
@@ -214,12 +208,8 @@ impl<'g, 'k> Pivoted<'g, 'k> {
         Ok(rows)
     }
 
-    /// Returns the factor, stored by rows.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Breakdown`] if only one column was added although the rank of K is higher: no direction can turn within it;
-    /// [`Error::Memory`]; [`Error::Interrupted`].
+    /// Returns the factor, stored by rows; [`Error::Breakdown`] if it has one column and the rank is higher: nothing can turn
+    /// in it.
     pub fn factor(self, control: &Control) -> Result<Factor> {
         let (m, rank) = (self.residual.len(), self.rank());
         let largest = self.non_pivots().map(|i| self.relative(i)).fold(0.0, f64::max);
@@ -254,10 +244,6 @@ fn affordable_rank(m: usize) -> usize {
 }
 
 /// Whether the feature vectors span more than `most` dimensions. Reads few rows if `most` is small.
-///
-/// # Errors
-///
-/// [`crate::Error::Breakdown`] as for a factor; [`crate::Error::Memory`]; [`crate::Error::Interrupted`].
 pub(crate) fn has_rank_above(gram: &Gram<'_>, most: usize, control: &Control) -> Result<bool> {
     // Sixteen rounding units of singles.
     let least = if gram.is_single() { 1e-6 } else { 0.0 };
@@ -280,12 +266,8 @@ impl Factor {
         Self::truncated(gram, 0.0, control)
     }
 
-    /// As [`Self::new`] from any source of rows, but stops when each residual diagonal entry is at most the fraction `least`
-    /// of its diagonal entry: directions of small variance are left out.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::Error::Breakdown`] also if that leaves only one direction.
+    /// As [`Self::new`] from any source of rows, but stops when each residual diagonal entry is at most the share `least` of
+    /// its diagonal entry. [`crate::Error::Breakdown`] also if that leaves only one direction.
     pub(crate) fn truncated(gram: &Gram<'_>, least: f64, control: &Control) -> Result<Self> {
         let mut pivoted = Pivoted::new(gram.of_examples(), least);
         pivoted.run(gram.len(), control)?;
@@ -315,29 +297,22 @@ fn gather(columns: &[Vec<f64>], tile: &[usize], out: &mut [Chunk]) {
     }
 }
 
-/// Subtracts the products of the examples' entries in a batch of columns with those of the candidates, `heads`. Entries of a
-/// chunk beyond the last column are stale; they are multiplied by zeros.
-struct Subtract<'a> {
-    sums: &'a mut [Chunk],
-    entries: &'a [Chunk],
-    heads: &'a [Chunk; BATCH],
-}
-
-impl WithSimd for Subtract<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for (sums, entries) in zip(self.sums, self.entries) {
-            let mut chunk = *sums;
-            for (entry, heads) in zip(entries, self.heads) {
-                for (sum, head) in zip(&mut chunk, heads) {
-                    *sum -= entry * head;
+/// Subtracts products of entries and `heads`, those of candidates. Entries beyond the last column are stale, times zeros.
+fn subtract(arch: Arch, sums: &mut [Chunk], entries: &[Chunk], heads: &[Chunk; BATCH]) {
+    arch.dispatch(
+        #[inline(always)]
+        || {
+            for (sums, entries) in zip(sums, entries) {
+                let mut chunk = *sums;
+                for (entry, heads) in zip(entries, heads) {
+                    for (sum, head) in zip(&mut chunk, heads) {
+                        *sum -= entry * head;
+                    }
                 }
+                *sums = chunk;
             }
-            *sums = chunk;
-        }
-    }
+        },
+    );
 }
 
 #[cfg(test)]

@@ -51,8 +51,8 @@ impl Cholesky {
         self.rows.push(forwarded);
     }
 
-    /// Removes member `k`; Givens rotations make the rows below triangular again. `carried = L⁻¹ b` is updated too, with the
-    /// member's entry of b removed.
+    /// Removes member `k`, by Givens rotations of the rows below. `carried = L⁻¹ b` is updated too, without the member's entry
+    /// of b.
     pub(crate) fn remove(&mut self, k: usize, carried: &mut Vec<f64>) {
         self.rows.remove(k);
         debug_assert_eq!(carried.len(), self.rows.len() + 1);

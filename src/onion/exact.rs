@@ -20,11 +20,11 @@ use crate::evidence::mbar::{self, Histogram, Rung, Shares, sum_by_key};
 use crate::evidence::walker::{self, LadderWalker, RungSamples};
 use crate::evidence::{Descent, isotropic};
 use crate::linalg::Factor;
-use crate::onion::outcome::OnionOutcome;
-use crate::onion::pieces::{GROWTH, Pieces, Watch, estimate, outcome, table, worst};
+use crate::onion::OnionOutcome;
+use crate::onion::pieces::{GROWTH, Pieces, estimate, outcome, table, take, watch, worst};
 use crate::onion::settings::OnionSettings;
 use crate::space::{LayerRange, LayerWalls, Mirror, VersionSpace};
-use crate::trajectory::Layers;
+use crate::trajectory::{Layers, Observer};
 
 /// Path to burn in on a rung of the ladder, radians.
 const BURN_IN_PATH: f64 = 4.0;
@@ -42,14 +42,13 @@ const LAYER_PATH: f64 = 2.0;
 const BEYOND: f64 = 1.0 / 3.0;
 /// Path that is added to that of each layer for its weight.
 const PRIOR_PATH: f64 = 1.0;
-/// Events per radian, relative to the layer with the fewest, beyond which a layer gets less path. Slivers between nearly
-/// coinciding planes would otherwise take all the time.
+/// Events per radian, relative to the fewest, beyond which a layer gets less path: slivers would otherwise take all the time.
 const LARGEST_RATE: f64 = 10.0;
 /// Largest difference of ln weight between neighboring layers: a ball leaves one after ten thousand events or so. A layer that is
 /// smaller than its neighbor by a larger factor gets less path, rather than rare and very long visits.
 const LARGEST_STEP: f64 = 9.0;
 
-struct Walker<'s> {
+struct LayerWalker<'s> {
     /// The samples on the ladder, and among the walls of each round, which count as further rungs.
     on_ladder: LadderWalker<'s, Histogram>,
     pieces: Pieces,
@@ -90,7 +89,7 @@ impl LadderProblem {
     }
 
     /// Returns the number of rungs down to the first with most of its path in the range, or of all rungs.
-    fn rungs_outside(&self, walkers: &[Walker<'_>]) -> usize {
+    fn rungs_outside(&self, walkers: &[LayerWalker<'_>]) -> usize {
         let n = self.range.len();
         let inside = |k: usize| {
             let pieces = walkers.iter().flat_map(|walker| walker.on_ladder.samples.on(k));
@@ -104,7 +103,7 @@ impl LadderProblem {
     }
 
     /// Combines the samples of all walkers, or of all but one.
-    fn combine(&self, walkers: &[Walker<'_>], skipped: Option<usize>) -> Shares {
+    fn combine(&self, walkers: &[LayerWalker<'_>], skipped: Option<usize>) -> Shares {
         let violations = self.violations();
         let ladder = &self.ladder[..self.measured];
         let mirrors =
@@ -123,13 +122,13 @@ impl LadderProblem {
     }
 
     /// Returns walls among which a ball spends nearly the same path in every layer, by the estimates so far.
-    fn level(&self, shares: &Shares, walkers: &[Walker<'_>]) -> LayerWalls {
+    fn level(&self, shares: &Shares, walkers: &[LayerWalker<'_>]) -> LayerWalls {
         let n = self.range.len();
         let rates: Vec<f64> = (0..n)
             .map(|layer| {
                 let pieces = walkers.iter().map(|walker| &walker.pieces);
                 let (events, path) = pieces.fold((0, 0.0), |(events, path), pieces| {
-                    (events + pieces.events[layer], path + pieces.paths[layer])
+                    (events + pieces[layer].2, path + pieces[layer].1)
                 });
                 // One event more than counted gives an upper bound if there was none.
                 if path > 0.0 { (events + 1) as f64 / path } else { f64::NAN }
@@ -162,9 +161,9 @@ impl LadderProblem {
     }
 }
 
-impl Walker<'_> {
-    /// Makes a trip down and a trip up the measured rungs, with two stretches of path among the newest walls between them: one
-    /// is entered from the last measured rung, the other from the bottom of the ladder.
+impl LayerWalker<'_> {
+    /// Makes a trip down and up the measured rungs, with a stretch among the newest walls from the last of these and from the
+    /// bottom.
     fn round_trip(&mut self, problem: &LadderProblem, unit: f64, control: &Control) -> Result<()> {
         let measured = problem.measured;
         for k in 0..measured {
@@ -191,9 +190,10 @@ impl Walker<'_> {
         problem: &LadderProblem,
         k: usize,
         path: f64,
+        observer: &mut impl Observer,
         control: &Control,
     ) -> Result<()> {
-        let layers = self.on_ladder.count(path, control)?;
+        let layers = self.on_ladder.count_observed(path, observer, control)?;
         let visits = layers.iter().map(|(&layer, &path)| (problem.state(layer), path));
         self.on_ladder.samples.push(k, sum_by_key(visits).into_iter().collect());
         for (layer, path) in layers {
@@ -204,20 +204,20 @@ impl Walker<'_> {
 
     fn rung(&mut self, problem: &LadderProblem, k: usize, control: &Control) -> Result<()> {
         self.on_ladder.enter(Mirror::alike(problem.ladder[k]), BURN_IN_PATH, control)?;
-        self.count(problem, k, problem.rung_path, control)
+        self.count(problem, k, problem.rung_path, &mut (), control)
     }
 
     /// Runs for a stretch of path among the newest walls.
     fn stretch(&mut self, problem: &LadderProblem, unit: f64, control: &Control) -> Result<()> {
         self.on_ladder.trajectory.set_walls(problem.walls.last().cloned());
         self.on_ladder.burn_in(unit, control)?;
-        self.on_ladder.trajectory.keep_layers(Some(problem.range), false);
+        self.on_ladder.trajectory.keep_layers(Some(problem.range));
         for _ in 0..PIECES {
             let newest = problem.measured + problem.walls.len() - 1;
-            self.count(problem, newest, unit, control)?;
-            self.pieces.take(&mut self.on_ladder.trajectory);
+            self.count(problem, newest, unit, &mut { problem.range }, control)?;
+            take(&mut self.pieces, &mut self.on_ladder.trajectory);
         }
-        self.on_ladder.trajectory.keep_layers(None, false);
+        self.on_ladder.trajectory.keep_layers(None);
         self.on_ladder.trajectory.set_walls(None);
         Ok(())
     }
@@ -239,9 +239,9 @@ pub(super) fn onion(
     let mut problem = LadderProblem { range, m, ladder, measured, rung_path, walls: Vec::new() };
     let mut walkers = pool.each(&mut vec![(); settings.n_trajectories], |i, ()| {
         let rng = random::stream(settings.seed, i);
-        Ok(Walker {
+        Ok(LayerWalker {
             on_ladder: LadderWalker::new(isotropic(space, &factor, rng, control)?),
-            pieces: Pieces::new(n),
+            pieces: vec![Default::default(); n],
             layers: Layers::new(),
         })
     })?;
@@ -258,7 +258,7 @@ pub(super) fn onion(
     let stretches = 2.0 * (1 + PIECES) as f64;
     let shortest = problem.ladder_path().max(LAYER_PATH * n as f64) / stretches;
     let mut unit = shortest;
-    let mut watch = Watch::new(space, range);
+    let mut is_over = watch(space, range, settings.tol);
     loop {
         problem.walls.push(Arc::new(problem.level(&shares, &walkers)));
         pool.each(&mut walkers, |_, walker| walker.round_trip(&problem, unit, control))?;
@@ -275,7 +275,7 @@ pub(super) fn onion(
         let known = settings.volume_tol.is_none_or(|tol| {
             volumes.iter().all(|&(value, error)| value == f64::NEG_INFINITY || error <= tol)
         });
-        let converged = watch.is_over(&centers, settings.tol) && known;
+        let converged = is_over(&centers) && known;
         if !known {
             problem.rung_path *= GROWTH;
         }
@@ -297,7 +297,7 @@ fn with_shares(
     mut found: OnionOutcome,
     problem: &LadderProblem,
     shares: &Shares,
-    walkers: &[Walker<'_>],
+    walkers: &[LayerWalker<'_>],
 ) -> OnionOutcome {
     let all = walkers.iter().flat_map(|walker| &walker.layers);
     let layers: BTreeSet<[u32; 2]> =
@@ -319,7 +319,7 @@ fn with_shares(
 fn log_shares(
     problem: &LadderProblem,
     shares: &Shares,
-    walkers: &[Walker<'_>],
+    walkers: &[LayerWalker<'_>],
     skipped: Option<usize>,
     layers: &[[u32; 2]],
 ) -> Vec<f64> {

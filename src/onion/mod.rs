@@ -1,18 +1,47 @@
 //! The onion: centers of the layers of weight vectors that violate given numbers of examples of either label.
 
 mod exact;
-mod outcome;
 mod pieces;
 mod projected;
 mod settings;
+
+use ndarray::{Array2, Array3};
 
 use crate::base::{Control, Result};
 use crate::ensemble::{WorkerPool, chain};
 use crate::onion::pieces::MOST_BATCHES;
 use crate::space::{LayerRange, VersionSpace, one_dimensional};
 
-pub use outcome::OnionOutcome;
 pub use settings::{OnionMethod, OnionSettings};
+
+/// The outcome of an onion run. Tables of shape (A, B) have layer (a, b) of `range` in row a and column b.
+#[derive(Clone, Debug)]
+pub struct OnionOutcome {
+    /// The layers: at most `max_errors`, and no more than there are examples of the label.
+    pub range: LayerRange,
+    /// Dual coefficients of the centers, unit length, shape (A, B, m); NaN where there is none.
+    pub centers: Array3<f64>,
+    /// Length of the mean of the unit weight vectors, shape (A, B); NaN where there is none.
+    pub norms: Array2<f64>,
+    /// Standard errors of the directions of the centers, radians, shape (A, B); NaN where unknown.
+    pub errors: Array2<f64>,
+    /// Path in each layer, summed over all trajectories, radians, shape (A, B).
+    pub paths: Array2<f64>,
+    /// ln of each layer's share of the sphere, shape (A, B), -∞ where it was not found; from the exact onion alone.
+    pub log_volumes: Option<Array2<f64>>,
+    /// Standard errors of `log_volumes`, nats.
+    pub log_volume_errors: Option<Array2<f64>>,
+    /// All layers that were found, also beyond the range; empty for the projected onion.
+    pub layers: Vec<[u32; 2]>,
+    /// ln of the share of the sphere of each of `layers`, -∞ where it was not found: first from all trajectories, then from
+    /// all but the first, all but the second and so on; shape (1 + T, l), T = 0 for a single trajectory. Empty for the
+    /// projected onion.
+    pub log_shares: Array2<f64>,
+    /// Path per trajectory, radians.
+    pub length: f64,
+    /// Whether every layer found reached the tolerances.
+    pub converged: bool,
+}
 
 /// Returns the centers of the layers of the onion.
 ///

@@ -5,7 +5,7 @@ use ndarray::{Array2, Array3};
 use crate::base::{Control, Result};
 use crate::ensemble::{Batch, Center, SHORTEST_LENGTH, WorkerPool, center};
 use crate::gram::Gram;
-use crate::onion::outcome::OnionOutcome;
+use crate::onion::OnionOutcome;
 use crate::space::{LayerRange, VersionSpace};
 use crate::trajectory::Trajectory;
 use crate::trajectory::dynamics::Geodesic;
@@ -18,35 +18,17 @@ const LEAST_BATCHES: usize = 4;
 /// Rounds in a row without a new layer after which the missing ones are taken to be empty.
 const PATIENCE: usize = 5;
 
-/// The path of a trajectory in each layer.
-pub(super) struct Pieces {
-    pub batches: Vec<Vec<Batch>>,
-    pub paths: Vec<f64>,
-    pub events: Vec<u64>,
-}
+/// For each layer the batches of a trajectory, its path in radians, and its events.
+pub(super) type Pieces = Vec<(Vec<Batch>, f64, u64)>;
 
-impl Pieces {
-    pub fn new(layers: usize) -> Self {
-        Self {
-            batches: vec![Vec::new(); layers],
-            paths: vec![0.0; layers],
-            events: vec![0; layers],
-        }
-    }
-
-    /// Adds what a trajectory has integrated since the last call.
-    pub fn take(&mut self, trajectory: &mut Trajectory<'_, Geodesic>) {
-        for (layer, found) in trajectory.take_layer_integrals().into_iter().enumerate() {
-            self.paths[layer] += found.path;
-            self.events[layer] += found.events;
-            if found.path > 0.0 {
-                self.batches[layer].push(Batch {
-                    integral: found.integral,
-                    length: found.path,
-                    densities: None,
-                    field: None,
-                });
-            }
+/// Adds what a trajectory has integrated since the last call.
+pub(super) fn take(pieces: &mut Pieces, trajectory: &mut Trajectory<'_, Geodesic>) {
+    let found = trajectory.ball_mut().take_layers();
+    for ((batches, path, events), (integral, length, more)) in pieces.iter_mut().zip(found) {
+        *path += length;
+        *events += more;
+        if length > 0.0 {
+            batches.push(Batch { integral, length, densities: None, field: None });
         }
     }
 }
@@ -62,20 +44,19 @@ pub(super) fn estimate<T: Send>(
 ) -> Result<Vec<Option<Center>>> {
     let gram = space.gram();
     pool.each(walkers, |_, walker| {
-        let layers = &mut pieces(walker).batches;
-        layers
-            .iter_mut()
-            .filter(|batches| batches.len() > MOST_BATCHES)
-            .for_each(center::join_pairs);
+        let mut layers: Vec<_> = pieces(walker).iter_mut().map(|layer| &mut layer.0).collect();
+        let long = layers.iter_mut().filter(|batches| batches.len() > MOST_BATCHES);
+        long.for_each(|batches| center::join_pairs(batches));
         // One pass over the matrix for all layers.
-        center::fill_fields(gram, &mut layers.iter_mut().flatten().collect::<Vec<_>>(), control)
+        let mut batches: Vec<_> = layers.into_iter().flatten().collect();
+        center::fill_fields(gram, &mut batches, control)
     })?;
     let pieces: Vec<&Pieces> = walkers.iter_mut().map(|walker| &*pieces(walker)).collect();
     let centers = range.iter().enumerate().map(|(layer, violated)| {
         if is_own_opposite(space, violated) {
             return None;
         }
-        let lists: Vec<&[Batch]> = pieces.iter().map(|one| &*one.batches[layer]).collect();
+        let lists: Vec<&[Batch]> = pieces.iter().map(|one| &*one[layer].0).collect();
         layer_center(gram, &lists)
     });
     Ok(centers.collect())
@@ -106,28 +87,21 @@ fn is_own_opposite(space: &VersionSpace<'_>, violated: [u32; 2]) -> bool {
     (0..2).all(|class| 2 * violated[class] == counts[class])
 }
 
-/// Ends a run when all centers have reached the tolerance and no new layers are found.
-pub(super) struct Watch {
-    /// Number of layers that may have a center.
-    possible: usize,
-    /// Number of centers so far.
-    found: usize,
-    /// Rounds since the last new layer.
-    quiet: usize,
-}
-
-impl Watch {
-    pub fn new(space: &VersionSpace<'_>, range: LayerRange) -> Self {
-        let possible = range.iter().filter(|&layer| !is_own_opposite(space, layer)).count();
-        Self { possible, found: 0, quiet: 0 }
-    }
-
-    pub fn is_over(&mut self, centers: &[Option<Center>], tol: f64) -> bool {
+/// Returns a function of the centers after each round: whether all have reached the tolerance and no new layers are found.
+pub(super) fn watch(
+    space: &VersionSpace<'_>,
+    range: LayerRange,
+    tol: f64,
+) -> impl FnMut(&[Option<Center>]) -> bool {
+    // The number of layers that may have a center, of centers so far, and of rounds since the last new layer.
+    let possible = range.iter().filter(|&layer| !is_own_opposite(space, layer)).count();
+    let (mut last, mut quiet) = (0, 0);
+    move |centers| {
         let (error, found) = worst(centers);
-        self.quiet = if found == self.found { self.quiet + 1 } else { 0 };
-        self.found = found;
-        let patience = if found == self.possible { 1 } else { PATIENCE };
-        self.quiet >= patience && error <= tol
+        quiet = if found == last { quiet + 1 } else { 0 };
+        last = found;
+        let patience = if found == possible { 1 } else { PATIENCE };
+        quiet >= patience && error <= tol
     }
 }
 
@@ -142,7 +116,7 @@ pub(super) fn outcome<'p>(
 ) -> OnionOutcome {
     let mut paths = vec![0.0; range.len()];
     for pieces in pieces {
-        for (sum, path) in paths.iter_mut().zip(&pieces.paths) {
+        for (sum, (_, path, _)) in paths.iter_mut().zip(pieces) {
             *sum += path;
         }
     }

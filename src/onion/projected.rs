@@ -3,10 +3,10 @@
 
 use crate::base::{Control, Result};
 use crate::ensemble::{Settings, WorkerPool, burn_in};
-use crate::onion::outcome::OnionOutcome;
-use crate::onion::pieces::{GROWTH, Pieces, Watch, estimate, outcome, worst};
+use crate::onion::OnionOutcome;
+use crate::onion::pieces::{GROWTH, Pieces, estimate, outcome, take, watch, worst};
 use crate::onion::settings::OnionSettings;
-use crate::space::{LayerRange, VersionSpace};
+use crate::space::{LayerRange, RaysBeyond, VersionSpace};
 use crate::trajectory::dynamics::Geodesic;
 use crate::trajectory::{Goal, Trajectory};
 
@@ -16,10 +16,8 @@ const PIECES: usize = 3;
 const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
 const PIECE_ARRIVALS: f64 = 1_000.0;
 
-struct Prober<'s> {
-    trajectory: Trajectory<'s, Geodesic>,
-    pieces: Pieces,
-}
+/// A trajectory, the rays beyond its walls, and their pieces in each layer.
+type Prober<'s> = (Trajectory<'s, Geodesic>, RaysBeyond, Pieces);
 
 pub(super) fn onion(
     space: &VersionSpace<'_>,
@@ -36,37 +34,40 @@ pub(super) fn onion(
     };
     let mut probers: Vec<Prober<'_>> = burn_in::trajectories(space, &billiard, pool, control)?
         .into_iter()
-        .map(|trajectory| Prober { trajectory, pieces: Pieces::new(range.len()) })
+        .map(|trajectory| {
+            (trajectory, RaysBeyond::new(range), vec![Default::default(); range.len()])
+        })
         .collect();
-    let (path, arrivals) = probers.iter().fold((0.0, 0), |(path, arrivals), prober| {
-        let tally = prober.trajectory.tally();
+    let (path, arrivals) = probers.iter().fold((0.0, 0), |(path, arrivals), (trajectory, ..)| {
+        let tally = trajectory.tally();
         (path + tally.path, arrivals + tally.arrivals())
     });
     let per_arrival = if arrivals > 0 { path / arrivals as f64 } else { f64::INFINITY };
     let shortest = PIECE_PATH.min(PIECE_ARRIVALS * per_arrival);
     let mut unit = shortest;
-    for prober in &mut probers {
-        prober.trajectory.reset(None);
-        prober.trajectory.keep_layers(Some(range), true);
+    for (trajectory, ..) in &mut probers {
+        trajectory.ball_mut().use_all_planes(space.gram());
+        trajectory.reset();
+        trajectory.keep_layers(Some(range));
     }
-    let mut watch = Watch::new(space, range);
+    let mut is_over = watch(space, range, settings.tol);
     let mut length = 0.0;
     loop {
-        pool.each(&mut probers, |_, prober| {
+        pool.each(&mut probers, |_, (trajectory, rays, pieces)| {
             for piece in 1..=PIECES {
                 let path = length + unit * piece as f64;
-                prober.trajectory.run(Goal::path(path), control)?;
-                prober.pieces.take(&mut prober.trajectory);
+                trajectory.run_observed(Goal::path(path), rays, control)?;
+                take(pieces, trajectory);
             }
             Ok(())
         })?;
         length += unit * PIECES as f64;
-        let centers = estimate(space, range, pool, &mut probers, |p| &mut p.pieces, control)?;
+        let centers = estimate(space, range, pool, &mut probers, |prober| &mut prober.2, control)?;
         control.report(length, worst(&centers).0);
-        let converged = watch.is_over(&centers, settings.tol);
+        let converged = is_over(&centers);
         unit = (GROWTH * unit).min((settings.max_length - length) / PIECES as f64);
         if converged || unit < shortest {
-            let pieces = probers.iter().map(|prober| &prober.pieces);
+            let pieces = probers.iter().map(|prober| &prober.2);
             return Ok(outcome(range, space.len(), centers, pieces, length, converged));
         }
     }

@@ -1,9 +1,15 @@
-//! Arrays as arguments: checked and borrowed.
+//! Arrays as arguments, checked and borrowed: vectors, rows of the Gram matrix, states of runs.
 
-use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::ndarray::Dimension;
+use numpy::{
+    Element, IntoPyArray, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2,
+    PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
-use crate::base::Error;
+use crate::base::{Error, Result, State, require};
+use crate::gram::Gram;
 
 /// Borrows a square, C-contiguous matrix.
 pub(super) fn matrix<'a, T: Element>(
@@ -11,13 +17,18 @@ pub(super) fn matrix<'a, T: Element>(
     array: &'a PyReadonlyArray2<'_, T>,
 ) -> PyResult<&'a [T]> {
     let view = array.as_array();
-    if view.nrows() != view.ncols() {
-        let got = format!("shape ({}, {})", view.nrows(), view.ncols());
-        return Err(Error::invalid(name, got, "a square matrix").into());
-    }
-    array
-        .as_slice()
-        .map_err(|_| Error::invalid(name, "another memory layout", "C-contiguous").into())
+    let (rows, columns) = view.dim();
+    require(rows == columns, name, format_args!("shape ({rows}, {columns})"), "a square matrix")?;
+    contiguous(name, array)
+}
+
+/// Borrows a C-contiguous matrix.
+pub(super) fn contiguous<'a, T: Element, D: Dimension>(
+    name: &'static str,
+    array: &'a PyReadonlyArray<'_, T, D>,
+) -> PyResult<&'a [T]> {
+    let wanted = "C-contiguous";
+    array.as_slice().map_err(|_| Error::invalid(name, "another memory layout", wanted).into())
 }
 
 /// Borrows a contiguous vector.
@@ -26,4 +37,72 @@ pub(super) fn vector<'a, T: Element>(
     array: &'a PyReadonlyArray1<'_, T>,
 ) -> PyResult<&'a [T]> {
     array.as_slice().map_err(|_| Error::invalid(name, "another memory layout", "contiguous").into())
+}
+
+/// The argument `gram` of every function.
+#[derive(FromPyObject)]
+pub(super) enum Rows<'py> {
+    Doubles(PyReadonlyArray2<'py, f64>),
+    Singles(PyReadonlyArray2<'py, f32>),
+    /// `bayespoint.kernels.explicit.FeatureRows`.
+    Features {
+        #[pyo3(attribute("X"))]
+        values: PyReadonlyArray2<'py, f64>,
+    },
+}
+
+/// Makes the Gram matrix with offset and softness.
+type Make<'a> = Box<dyn FnOnce(f64, Vec<f64>) -> Result<Gram<'a>> + Send + 'a>;
+
+impl Rows<'_> {
+    /// Borrows the rows, for a thread that is detached from the interpreter.
+    pub(super) fn borrow(&self) -> PyResult<Make<'_>> {
+        Ok(match self {
+            Self::Doubles(array) => {
+                let values = matrix("gram", array)?;
+                Box::new(move |offset, softness| Gram::new(values, offset, softness))
+            }
+            Self::Singles(array) => {
+                let values = matrix("gram", array)?;
+                Box::new(move |offset, softness| Gram::new(values, offset, softness))
+            }
+            Self::Features { values } => {
+                let d = values.shape()[1];
+                let values = contiguous("features", values)?;
+                Box::new(move |offset, softness| Gram::of_features(values, d, offset, softness))
+            }
+        })
+    }
+}
+
+/// Reads a state with all of its draws.
+pub(super) fn read_state(state: &Bound<'_, PyAny>) -> PyResult<Option<State>> {
+    if state.is_none() {
+        return Ok(None);
+    }
+    let numbers = |name| -> PyResult<Vec<f64>> {
+        let array: PyReadonlyArray2<'_, f64> = state.get_item(name)?.extract()?;
+        Ok(array.as_array().iter().copied().collect())
+    };
+    let bytes: PyReadonlyArray1<'_, u8> = state.get_item("bytes")?.extract()?;
+    let kept: PyReadonlyArray1<'_, u64> = state.get_item("kept")?.extract()?;
+    Ok(Some(State {
+        bytes: bytes.as_array().to_vec(),
+        draws: numbers("draws")?,
+        functionals: numbers("functionals")?,
+        kept: kept.as_array().to_vec(),
+    }))
+}
+
+/// Converts a state of a run on m examples to a dict of arrays.
+pub(super) fn state_dict(py: Python<'_>, state: State, m: usize) -> PyResult<Bound<'_, PyDict>> {
+    let State { bytes, draws, functionals, kept } = state;
+    let rows = draws.len() / m;
+    let q = functionals.len().checked_div(rows).unwrap_or(0);
+    let dict = PyDict::new(py);
+    dict.set_item("bytes", bytes.into_pyarray(py))?;
+    dict.set_item("draws", draws.into_pyarray(py).reshape([rows, m])?)?;
+    dict.set_item("functionals", functionals.into_pyarray(py).reshape([rows, q])?)?;
+    dict.set_item("kept", kept.into_pyarray(py))?;
+    Ok(dict)
 }

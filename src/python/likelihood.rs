@@ -1,32 +1,24 @@
-//! Log likelihoods of labels for combinations of functions.
+//! Log likelihoods of labels for combinations of functions, and probabilities that each of several normal values is the largest.
 
-use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
+use numpy::{
+    Element, IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3,
+};
 use pyo3::prelude::*;
 
-use super::arrays::vector;
-use crate::base::Error;
-use crate::simd::{Entry, likelihood};
+use super::arrays::{contiguous, vector};
+use super::call;
+use crate::base::{Error, require};
+use crate::simd::{Entry, Largest, likelihood};
 
-/// Function values in doubles or in singles.
-#[derive(FromPyObject)]
-pub enum Rows<'py> {
-    Doubles(PyReadonlyArray2<'py, f64>),
-    Singles(PyReadonlyArray2<'py, f32>),
-}
-
-/// The same for several classes.
-#[derive(FromPyObject)]
-pub enum Cubes<'py> {
-    Doubles(PyReadonlyArray3<'py, f64>),
-    Singles(PyReadonlyArray3<'py, f32>),
-}
+/// Columns between two checks for signals.
+const COLUMNS: usize = 4096;
 
 /// Returns the log likelihood of two classes; see `bayespoint.engine.likelihood`.
 #[pyfunction]
 #[pyo3(signature = (values, coefs, floors, span))]
 pub fn likelihood_of_signs<'py>(
     py: Python<'py>,
-    values: Rows<'py>,
+    values: &Bound<'py, PyAny>,
     coefs: PyReadonlyArray2<'py, f64>,
     floors: PyReadonlyArray1<'py, f64>,
     span: f64,
@@ -40,14 +32,14 @@ pub fn likelihood_of_signs<'py>(
     ) -> PyResult<Vec<f64>> {
         let (values, coefs) = (rows("values", values)?, rows("coefs", coefs)?);
         let n = values.first().map_or(0, |row| row.len());
-        require("coefs", coefs.iter().all(|row| row.len() == values.len()))?;
-        require("floors", floors.is_empty() || floors.len() == n)?;
+        check_shape("coefs", coefs.iter().all(|row| row.len() == values.len()))?;
+        check_shape("floors", floors.is_empty() || floors.len() == n)?;
         Ok(py.detach(|| likelihood::two_classes(&values, &coefs, floors, span)))
     }
     let floors = vector("floors", &floors)?;
-    let found = match &values {
-        Rows::Doubles(values) => sums(py, values, &coefs, floors, span)?,
-        Rows::Singles(values) => sums(py, values, &coefs, floors, span)?,
+    let found = match values.extract::<PyReadonlyArray2<'_, f64>>() {
+        Ok(values) => sums(py, &values, &coefs, floors, span)?,
+        Err(_) => sums(py, &values.extract::<PyReadonlyArray2<'_, f32>>()?, &coefs, floors, span)?,
     };
     Ok(found.into_pyarray(py))
 }
@@ -57,7 +49,7 @@ pub fn likelihood_of_signs<'py>(
 #[pyo3(signature = (values, coefs, labels, noise))]
 pub fn likelihood_of_classes<'py>(
     py: Python<'py>,
-    values: Cubes<'py>,
+    values: &Bound<'py, PyAny>,
     coefs: PyReadonlyArray2<'py, f64>,
     labels: PyReadonlyArray1<'py, u32>,
     noise: f64,
@@ -70,20 +62,51 @@ pub fn likelihood_of_classes<'py>(
         noise: f64,
     ) -> PyResult<Vec<f64>> {
         let (k, n_classes, n) = values.as_array().dim();
-        let flat = values.as_slice().map_err(|_| layout("values"))?;
+        let flat = contiguous("values", values)?;
         let coefs = rows("coefs", coefs)?;
-        require("coefs", coefs.iter().all(|row| row.len() == k))?;
+        check_shape("coefs", coefs.iter().all(|row| row.len() == k))?;
         let known = labels.iter().all(|&label| (label as usize) < n_classes);
-        require("labels", labels.len() == n && known)?;
+        check_shape("labels", labels.len() == n && known)?;
         let rows: Vec<&[E]> = (0..k * n_classes).map(|i| &flat[i * n..][..n]).collect();
         let values: Vec<Vec<&[E]>> = rows.chunks(n_classes.max(1)).map(<[_]>::to_vec).collect();
         Ok(py.detach(|| likelihood::several_classes(&values, &coefs, labels, noise)))
     }
     let labels = vector("labels", &labels)?;
-    let found = match &values {
-        Cubes::Doubles(values) => sums(py, values, &coefs, labels, noise)?,
-        Cubes::Singles(values) => sums(py, values, &coefs, labels, noise)?,
+    let found = match values.extract::<PyReadonlyArray3<'_, f64>>() {
+        Ok(values) => sums(py, &values, &coefs, labels, noise)?,
+        Err(_) => sums(py, &values.extract::<PyReadonlyArray3<'_, f32>>()?, &coefs, labels, noise)?,
     };
+    Ok(found.into_pyarray(py))
+}
+
+/// Returns the probability that each value of a column is the largest; see `bayespoint.engine.largest`.
+#[pyfunction]
+#[pyo3(signature = (behind))]
+pub fn largest_probabilities<'py>(
+    py: Python<'py>,
+    behind: PyReadonlyArray2<'py, f64>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let behind = behind.as_array();
+    let found = call::here(py, |control| {
+        let mut found = ndarray::Array2::zeros(behind.dim());
+        let (mut column, mut p) = (vec![0.0; behind.nrows()], vec![0.0; behind.nrows()]);
+        let mut largest = Largest::new();
+        for (i, (from, mut to)) in behind.columns().into_iter().zip(found.columns_mut()).enumerate()
+        {
+            if i % COLUMNS == 0 {
+                control.check()?;
+            }
+            column.iter_mut().zip(from).for_each(|(x, &b)| *x = b);
+            if let Some(bad) = column.iter().find(|b| b.is_nan() || **b < 0.0) {
+                return Err(Error::invalid("behind", bad, "at least 0"));
+            }
+            let got = "a column without 0";
+            require(column.contains(&0.0), "behind", got, "0 for the largest")?;
+            largest.probabilities(&column, &mut p);
+            to.iter_mut().zip(&p).for_each(|(to, p)| *to = *p);
+        }
+        Ok(found)
+    })?;
     Ok(found.into_pyarray(py))
 }
 
@@ -93,17 +116,10 @@ fn rows<'a, T: Element>(
     array: &'a PyReadonlyArray2<'_, T>,
 ) -> PyResult<Vec<&'a [T]>> {
     let (k, n) = array.as_array().dim();
-    let flat = array.as_slice().map_err(|_| layout(name))?;
+    let flat = contiguous(name, array)?;
     Ok((0..k).map(|i| &flat[i * n..][..n]).collect())
 }
 
-fn layout(name: &'static str) -> PyErr {
-    Error::invalid(name, "another memory layout", "C-contiguous").into()
-}
-
-fn require(name: &'static str, fits: bool) -> PyResult<()> {
-    if fits {
-        return Ok(());
-    }
-    Err(Error::invalid(name, "another shape", "one number for each value").into())
+fn check_shape(name: &'static str, fits: bool) -> PyResult<()> {
+    Ok(require(fits, name, "another shape", "one number for each value")?)
 }

@@ -5,27 +5,25 @@
 mod arrays;
 mod call;
 mod errors;
-mod largest;
 mod likelihood;
 mod outcomes;
 mod points;
-mod remote;
-mod rows;
-mod settings;
 mod space;
-mod states;
-
-use std::time::Duration;
 
 use numpy::PyReadonlyArray1;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
+use pythonize::Depythonizer;
+use serde::de::DeserializeOwned;
 
 use crate::base::{Error, State};
 use crate::correlation::{self, CorrelationSettings};
 use crate::ensemble::{self, Settings};
 use crate::evidence::EvidenceSettings;
+use crate::interior::{MarginSettings, PerceptronSettings};
 use crate::onion::OnionSettings;
+use crate::trajectory::dynamics::Motion;
 use arrays::vector;
 use space::Space;
 
@@ -34,80 +32,75 @@ mod _core {
     #[pymodule_export]
     use super::errors::InfeasibleError;
     #[pymodule_export]
-    use super::largest::largest_probabilities;
-    #[pymodule_export]
-    use super::likelihood::{likelihood_of_classes, likelihood_of_signs};
+    use super::likelihood::{largest_probabilities, likelihood_of_classes, likelihood_of_signs};
     #[pymodule_export]
     use super::points::{feasible_point, light_trap_one_way, max_margin_point, perceptron_path};
     #[pymodule_export]
-    use super::settings::check_settings;
-    #[pymodule_export]
-    use super::{correlation_pairs, evidence, onion, run, take_step};
+    use super::{check_settings, correlation_pairs, evidence, onion, run};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "a Python name")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 }
 
+/// Reads settings of the engine. An error names the setting.
+fn read<T: DeserializeOwned>(values: &Bound<'_, PyAny>) -> PyResult<T> {
+    serde_path_to_error::deserialize(&mut Depythonizer::from_object(values)).map_err(|error| {
+        let text = format!("{} {}", error.path(), error.inner());
+        let is_of_type = PyErr::from(error.into_inner()).is_instance_of::<PyTypeError>(values.py());
+        if is_of_type { PyTypeError::new_err(text) } else { PyValueError::new_err(text) }
+    })
+}
+
+/// Raises `ValueError` if settings are out of range or cannot be combined.
+#[pyfunction]
+fn check_settings(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
+    match kind {
+        "sample" => read::<Settings>(values)?.check()?,
+        "dynamics" => read::<Motion>(values)?.check()?,
+        "evidence" => read::<EvidenceSettings>(values)?.check()?,
+        "onion" => read::<OnionSettings>(values)?.check()?,
+        "margin" => read::<MarginSettings>(values)?.check()?,
+        "perceptron" => read::<PerceptronSettings>(values)?.check()?,
+        "correlation" => read::<CorrelationSettings>(values)?.check()?,
+        other => {
+            let wanted = "'sample', 'dynamics', 'evidence', 'onion', 'margin', 'perceptron' or 'correlation'";
+            return Err(Error::invalid("kind", other, wanted).into());
+        }
+    }
+    Ok(())
+}
+
 /// Samples version space; see `VersionSpace.sample`.
 #[pyfunction]
-#[pyo3(signature = (problem, settings, *, start, state, checkpoint, every, callback, executor))]
-#[allow(clippy::too_many_arguments, reason = "one call")]
+#[pyo3(signature = (problem, settings, *, start, state, checkpoint, callback))]
 fn run<'py>(
     py: Python<'py>,
     problem: Space<'py>,
     settings: &Bound<'py, PyAny>,
     start: Option<PyReadonlyArray1<'py, f64>>,
-    state: Option<states::Saved<'py>>,
+    #[pyo3(from_py_with = arrays::read_state)] state: Option<State>,
     checkpoint: Option<Py<PyAny>>,
-    every: f64,
     callback: Option<&Bound<'py, PyAny>>,
-    executor: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let start = match &start {
         Some(start) => Some(vector("start", start)?.to_vec()),
         None => None,
     };
-    let settings = Settings { start, ..settings::read(settings)? };
-    let state = state.map(|saved| saved.state());
-    let m = problem.planes()?;
+    let settings = Settings { start, ..read(settings)? };
+    let m = problem.planes();
     let inverse = problem.inverse()?;
-    let every = Duration::try_from_secs_f64(every)
-        .map_err(|_| Error::invalid("every", every, "seconds, at least 0"))?;
-    let keeping = checkpoint.map(|checkpoint| {
-        let keep = move |py: Python<'_>, state: State| -> PyResult<()> {
-            checkpoint.call1(py, (states::to_dict(py, state, m)?,)).map(|_| ())
-        };
-        call::Keeping { every, keep: Box::new(keep) }
+    let keep = checkpoint.map(|checkpoint| {
+        move |py: Python<'_>, state: State| -> PyResult<()> {
+            checkpoint.call1(py, (arrays::state_dict(py, state, m)?,)).map(drop)
+        }
     });
-    if let Some(send) = executor {
-        let outcome = problem.call_sending(py, send, keeping, |space, executor, control| {
-            ensemble::run_remotely(space, &settings, inverse, state.as_ref(), executor, control)
-        })?;
-        return outcomes::run(py, outcome);
-    }
     let work = problem.on_space(|space, control| match &state {
         Some(state) => ensemble::resume(space, &settings, inverse, state, control),
         None => ensemble::run_with(space, &settings, inverse, control),
     })?;
-    let outcome = call::interruptible(py, callback, keeping.as_ref(), work)?;
-    outcomes::run(py, outcome)
-}
-
-/// Takes a step of a trajectory for another process: a task of the `executor` of `run`.
-#[pyfunction]
-#[pyo3(signature = (problem, order, trajectory))]
-fn take_step<'py>(
-    py: Python<'py>,
-    problem: Space<'py>,
-    order: &[u8],
-    trajectory: &[u8],
-) -> PyResult<Bound<'py, PyBytes>> {
-    let inverse = problem.inverse()?;
-    let stepped = problem.call_single(py, None, |space, control| {
-        ensemble::take_step(space, inverse, order, trajectory, control)
-    })?;
-    Ok(PyBytes::new(py, &stepped))
+    let keep = keep.as_ref().map(|keep| keep as &call::Keep);
+    outcomes::run(py, call::interruptible(py, callback, keep, work)?)
 }
 
 /// Runs pairs of neighboring balls until they separate; see `bayespoint.papers.correlation`.
@@ -119,7 +112,7 @@ fn correlation_pairs<'py>(
     settings: &Bound<'py, PyAny>,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let settings = settings::read::<CorrelationSettings>(settings)?;
+    let settings = read::<CorrelationSettings>(settings)?;
     let found = problem
         .call(py, callback, |space, control| correlation::correlation(space, &settings, control))?;
     outcomes::correlation(py, found)
@@ -134,14 +127,14 @@ fn evidence<'py>(
     settings: &Bound<'py, PyAny>,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let settings = settings::read::<EvidenceSettings>(settings)?;
+    let settings = read::<EvidenceSettings>(settings)?;
     let found = problem.call(py, callback, |space, control| {
         crate::evidence::evidence(space, &settings, control)
     })?;
     outcomes::evidence(py, found)
 }
 
-/// Computes the centers of the layers; see `VersionSpace.onion`.
+/// Computes the centers of the layers; see `bayespoint.papers.onion`.
 #[pyfunction]
 #[pyo3(signature = (problem, settings, *, callback))]
 fn onion<'py>(
@@ -150,7 +143,7 @@ fn onion<'py>(
     settings: &Bound<'py, PyAny>,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let settings = settings::read::<OnionSettings>(settings)?;
+    let settings = read::<OnionSettings>(settings)?;
     let found = problem
         .call(py, callback, |space, control| crate::onion::onion(space, &settings, control))?;
     outcomes::onion(py, found)

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::arrays::vector;
-use super::settings;
+use super::read;
 use super::space::Space;
 use crate::base::Error;
 use crate::interior::{
@@ -74,7 +74,7 @@ pub fn max_margin_point<'py>(
     settings: &Bound<'py, PyAny>,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let settings = settings::read::<MarginSettings>(settings)?;
+    let settings = read::<MarginSettings>(settings)?;
     let found = problem.call_single(py, callback, |space, control| {
         max_margin::max_margin(space, &settings, control)
     })?;
@@ -102,7 +102,7 @@ pub fn perceptron_path<'py>(
     order: PyReadonlyArray1<'py, i64>,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let settings = settings::read::<PerceptronSettings>(settings)?;
+    let settings = read::<PerceptronSettings>(settings)?;
     let order: Vec<usize> = vector("order", &order)?
         .iter()
         .map(|&i| usize::try_from(i))

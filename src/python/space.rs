@@ -1,16 +1,11 @@
 //! The version space of a call, made from its arrays.
 
-use std::sync::{Arc, Mutex};
-use std::time::Instant;
-
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use super::arrays::{matrix, vector};
-use super::rows::Rows;
-use super::{call, remote};
-use crate::base::{Control, Error, Result, memory};
-use crate::ensemble::RemoteExecutor;
+use super::arrays::{Rows, matrix, vector};
+use super::call;
+use crate::base::{Control, Error, Result, memory, require};
 use crate::gram::{Gram, Planes};
 use crate::linalg::Inverse;
 use crate::space::VersionSpace;
@@ -40,28 +35,8 @@ enum Labels<'py> {
     Classes(PyReadonlyArray1<'py, i64>),
 }
 
-/// The labels of a call.
-enum Given {
-    Signs(Vec<i8>),
-    Classes(Vec<usize>, usize),
-}
-
-impl Given {
-    /// Number of planes.
-    fn planes(&self) -> usize {
-        match self {
-            Self::Signs(labels) => labels.len(),
-            Self::Classes(labels, n_classes) => labels.len().saturating_mul(*n_classes - 1),
-        }
-    }
-
-    fn space(self, gram: Gram<'_>) -> Result<VersionSpace<'_>> {
-        match self {
-            Self::Signs(labels) => VersionSpace::new(gram, labels),
-            Self::Classes(labels, n_classes) => VersionSpace::of_classes(gram, &labels, n_classes),
-        }
-    }
-}
+/// Makes the version space of a Gram matrix.
+type Make<'a> = Box<dyn FnOnce(Gram<'a>) -> Result<VersionSpace<'a>> + Send>;
 
 /// Converts the certificate of an error about planes to one about classes and examples, row-major (C, m).
 fn by_class(error: Error, planes: Option<&Planes>) -> Error {
@@ -87,26 +62,34 @@ fn factored<'py>(inverse: &Bound<'py, PyAny>) -> PyResult<Option<Factored<'py>>>
 }
 
 impl Space<'_> {
-    fn labels(&self) -> PyResult<Given> {
+    fn labeled<'a>(&self) -> PyResult<Make<'a>> {
         Ok(match &self.labels {
-            Labels::Signs(labels) => Given::Signs(vector("labels", labels)?.to_vec()),
+            Labels::Signs(labels) => {
+                let labels = vector("labels", labels)?.to_vec();
+                Box::new(|gram| VersionSpace::new(gram, labels))
+            }
             Labels::Classes(labels) => {
-                if self.n_classes < 2 {
-                    return Err(Error::invalid("n_classes", self.n_classes, "at least 2").into());
-                }
+                let n_classes = self.n_classes;
+                require(n_classes >= 2, "n_classes", n_classes, "at least 2")?;
                 let index = |&label: &i64| {
                     let wanted = "in 0, ..., n_classes - 1";
                     usize::try_from(label).map_err(|_| Error::invalid("labels", label, wanted))
                 };
                 let labels = vector("labels", labels)?.iter().map(index);
-                Given::Classes(labels.collect::<Result<_>>()?, self.n_classes)
+                let labels = labels.collect::<Result<Vec<_>>>()?;
+                Box::new(move |gram| VersionSpace::of_classes(gram, &labels, n_classes))
             }
         })
     }
 
     /// Returns the number of planes: the length of the engine's dual coefficients.
-    pub fn planes(&self) -> PyResult<usize> {
-        Ok(self.labels()?.planes())
+    pub fn planes(&self) -> usize {
+        match &self.labels {
+            Labels::Signs(labels) => labels.len().unwrap_or(0),
+            Labels::Classes(labels) => {
+                labels.len().unwrap_or(0).saturating_mul(self.n_classes.saturating_sub(1))
+            }
+        }
     }
 
     /// Returns the inverse of the Gram matrix, if the problem has a factor.
@@ -126,26 +109,6 @@ impl Space<'_> {
         call::interruptible(py, callback, None, self.on_space(work)?)
     }
 
-    /// As [`Space::call`], for work that `send` distributes. It runs on the calling thread, because joblib's backend is known
-    /// to that thread only.
-    pub fn call_sending<R: Send>(
-        &self,
-        py: Python<'_>,
-        send: &Bound<'_, PyAny>,
-        keeping: Option<call::Keeping>,
-        work: impl FnOnce(&VersionSpace<'_>, &dyn RemoteExecutor, &Control) -> Result<R> + Send,
-    ) -> PyResult<R> {
-        let raised = call::Raised::default();
-        let sender = remote::Sender {
-            send: send.clone().unbind(),
-            every: keeping.as_ref().map(|keeping| keeping.every),
-            asked: Mutex::new(Instant::now()),
-            raised: Arc::clone(&raised),
-        };
-        let work = self.on_space(|space, control| work(space, &sender, control))?;
-        call::here(py, &raised, keeping, work)
-    }
-
     /// As [`Space::call`], for work on one thread.
     pub fn call_single<R: Send>(
         &self,
@@ -156,7 +119,7 @@ impl Space<'_> {
         let work = self.on_space(work)?;
         match callback {
             Some(_) => call::interruptible(py, callback, None, work),
-            None => call::here(py, &call::Raised::default(), None, work),
+            None => call::here(py, work),
         }
     }
 
@@ -164,13 +127,13 @@ impl Space<'_> {
         &self,
         work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
     ) -> PyResult<impl FnOnce(&Control) -> Result<R> + Send> {
-        let labels = self.labels()?;
-        memory::check_vectors(VECTORS, labels.planes())?;
+        let labeled = self.labeled()?;
+        memory::check_vectors(VECTORS, self.planes())?;
         let softness = vector("softness", &self.softness)?.to_vec();
         let offset = self.offset;
-        let rows = self.gram.borrow()?;
+        let gram = self.gram.borrow()?;
         Ok(move |control: &Control| {
-            let space = labels.space(rows.gram(offset, softness)?)?;
+            let space = labeled(gram(offset, softness)?)?;
             work(&space, control).map_err(|error| by_class(error, space.planes()))
         })
     }

@@ -6,22 +6,19 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::simd::entry::Entry;
+use crate::simd::entry::{Call, Entry};
 
 /// Number of independent sums, which hide the latency of an addition.
 const SUMS: usize = 4;
 
-/// The inner products of one vector with V others, plain or compensated.
-struct Dots<'a, E, const COMPENSATED: bool, const V: usize>(&'a [E], [&'a [f64]; V]);
-
 /// Sums of products, one per lane, with their rounding errors.
 #[derive(Clone, Copy)]
-struct Sum<S: Simd> {
+struct LaneSum<S: Simd> {
     high: S::f64s,
     low: S::f64s,
 }
 
-impl<S: Simd> Sum<S> {
+impl<S: Simd> LaneSum<S> {
     #[inline(always)]
     fn add_product<const COMPENSATED: bool>(&mut self, simd: S, a: S::f64s, b: S::f64s) {
         if COMPENSATED {
@@ -46,16 +43,20 @@ impl<S: Simd> Sum<S> {
     }
 }
 
-impl<E: Entry, const COMPENSATED: bool, const V: usize> WithSimd for Dots<'_, E, COMPENSATED, V> {
+/// The inner products of one vector with V others, plain or compensated.
+impl<E: Entry, const COMPENSATED: bool, const V: usize> WithSimd
+    for Call<(&[E], [&[f64]; V]), COMPENSATED>
+{
     type Output = [f64; V];
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> [f64; V] {
-        let n = self.0.len();
-        let (a_vectors, a_rest) = self.0.split_at(n - n % S::F64_LANES);
-        let b = self.1.map(|b| S::as_simd_f64s(&b[..n]));
+        let (a, b) = self.0;
+        let n = a.len();
+        let (a_vectors, a_rest) = a.split_at(n - n % S::F64_LANES);
+        let b = b.map(|b| S::as_simd_f64s(&b[..n]));
         let zero = simd.splat_f64s(0.0);
-        let mut sums = [[Sum::<S> { high: zero, low: zero }; SUMS]; V];
+        let mut sums = [[LaneSum::<S> { high: zero, low: zero }; SUMS]; V];
         let width = SUMS * S::F64_LANES;
         let blocks = n / width;
         let (a_blocks, a_single) = a_vectors.split_at(blocks * width);
@@ -91,7 +92,7 @@ impl<E: Entry, const COMPENSATED: bool, const V: usize> WithSimd for Dots<'_, E,
 
 /// Returns the sum over all lanes of all sums.
 #[inline(always)]
-fn total<S: Simd, const COMPENSATED: bool>(simd: S, sums: [Sum<S>; SUMS]) -> f64 {
+fn total<S: Simd, const COMPENSATED: bool>(simd: S, sums: [LaneSum<S>; SUMS]) -> f64 {
     let [mut total, others @ ..] = sums;
     for other in others {
         if COMPENSATED {
@@ -117,13 +118,13 @@ fn total<S: Simd, const COMPENSATED: bool>(simd: S, sums: [Sum<S>; SUMS]) -> f64
 /// Returns the inner product of two vectors of the same length.
 pub(crate) fn dot<E: Entry>(arch: Arch, a: &[E], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
-    arch.dispatch(Dots::<E, false, 1>(a, [b]))[0]
+    arch.dispatch(Call::<_, false>((a, [b])))[0]
 }
 
 /// Returns the inner product as if summed in twice the working precision and then rounded (Ogita, Rump and Oishi, 2005).
 pub(crate) fn dot_compensated<E: Entry>(arch: Arch, a: &[E], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
-    arch.dispatch(Dots::<E, true, 1>(a, [b]))[0]
+    arch.dispatch(Call::<_, true>((a, [b])))[0]
 }
 
 /// Precision of the sum in an inner product.
@@ -157,8 +158,8 @@ pub(crate) fn dots<E: Entry, const V: usize>(
 ) -> [f64; V] {
     assert!(b.iter().all(|b| b.len() == a.len()));
     match precision {
-        Precision::Plain => arch.dispatch(Dots::<E, false, V>(a, b)),
-        Precision::Compensated => arch.dispatch(Dots::<E, true, V>(a, b)),
+        Precision::Plain => arch.dispatch(Call::<_, false>((a, b))),
+        Precision::Compensated => arch.dispatch(Call::<_, true>((a, b))),
     }
 }
 
@@ -175,27 +176,20 @@ pub(crate) fn axpy<E: Entry>(arch: Arch, a: f64, x: &[E], y: &mut [f64]) {
     );
 }
 
-/// `y ← y + a p + b q + c r + d s`.
-struct AddFour<'a, E>(&'a [(f64, &'a [E]); 4], &'a mut [f64]);
-
-impl<E: Entry> WithSimd for AddFour<'_, E> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let [(a, p), (b, q), (c, r), (d, s)] = *self.0;
-        for ((((y, &p), &q), &r), &s) in self.1.iter_mut().zip(p).zip(q).zip(r).zip(s) {
-            *y += (a * p.into() + b * q.into()) + (c * r.into() + d * s.into());
-        }
-    }
-}
-
 /// `y ← y + Σ_k a_k x_k`, four vectors at a time, so that y is read and written a quarter as often.
 pub(crate) fn axpy_all<E: Entry>(arch: Arch, terms: &[(f64, &[E])], y: &mut [f64]) {
     assert!(terms.iter().all(|(_, x)| x.len() == y.len()));
     let (fours, rest) = terms.as_chunks::<4>();
     for four in fours {
-        arch.dispatch(AddFour(four, y));
+        let [(a, p), (b, q), (c, r), (d, s)] = *four;
+        arch.dispatch(
+            #[inline(always)]
+            || {
+                for ((((y, &p), &q), &r), &s) in y.iter_mut().zip(p).zip(q).zip(r).zip(s) {
+                    *y += (a * p.into() + b * q.into()) + (c * r.into() + d * s.into());
+                }
+            },
+        );
     }
     for (a, x) in rest {
         axpy(arch, *a, x, y);

@@ -18,6 +18,7 @@ use std::sync::LazyLock;
 
 use pulp::{Arch, Simd, WithSimd};
 
+use super::entry::Call;
 use super::log_normal::ln_normal_cdf;
 use super::special::{hazard_plain, normal};
 
@@ -42,8 +43,7 @@ const ORDER: usize = 6;
 type Lanes = [f64; LANES];
 type Series = [[f64; ROW]; ORDER + 1];
 
-/// The coefficients of the series of Φ around `FIRST + i / PER_UNIT`, for i = r, r + [`PER_NODE`], ... one after the other, by
-/// r and by order.
+/// The coefficients of the series of Φ around `FIRST + i / PER_UNIT`, for i = r, r + [`PER_NODE`], ..., by r and by order.
 static TABLE: LazyLock<Vec<Series>> = LazyLock::new(|| {
     let mut table = vec![[[0.0; ROW]; ORDER + 1]; PER_NODE];
     for (r, rows) in table.iter_mut().enumerate() {
@@ -77,17 +77,18 @@ fn distribution(x: f64) -> f64 {
 }
 
 /// Probabilities that each of several normal values is the largest. It keeps memory from one call to the next.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Largest {
     arch: Arch,
-    scratch: Vec<AtNodes>,
+    /// Φ, and φ times the product of Φ over the values before, at the nodes, for each value that is near.
+    scratch: Vec<[Lanes; 2]>,
 }
 
 impl Largest {
     /// Makes the table, once in a process.
     pub fn new() -> Self {
         LazyLock::force(&TABLE);
-        Self { arch: Arch::new(), scratch: Vec::new() }
+        Self::default()
     }
 
     /// Writes the probabilities of independent values of variance 1, given by how much each mean is behind the largest: at least
@@ -98,16 +99,13 @@ impl Largest {
             behind.iter().zip(p).for_each(|(&b, p)| *p = f64::from(u8::from(is_near(b))));
             return;
         }
-        self.scratch.resize(near, AtNodes { below: [0.0; LANES], density: [0.0; LANES] });
+        self.scratch.resize(near, [[0.0; LANES]; 2]);
         let scratch = &mut *self.scratch;
-        self.arch.dispatch(Integrals { table: &TABLE, behind, p, scratch });
+        self.arch.dispatch(Call((&**TABLE, behind, p, scratch)));
     }
-}
 
-impl Largest {
-    /// Returns the log probability that value `own` is the largest; `p` is memory for the probabilities of all.
-    ///
-    /// Of a value that is so far behind that its probability is 0 in `probabilities`, it is that against the largest alone.
+    /// Returns the log probability that value `own` is the largest, against the largest alone if it is far behind. `p` is
+    /// memory.
     pub(crate) fn ln_probability(&mut self, behind: &[f64], own: usize, p: &mut [f64]) -> f64 {
         let distance = behind[own];
         if is_near(distance) {
@@ -119,42 +117,22 @@ impl Largest {
     }
 }
 
-impl Default for Largest {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 fn is_near(behind: f64) -> bool {
     behind < f64::from(FAR)
 }
 
-/// Φ, and φ times the product of Φ over the values before, at the nodes.
-#[derive(Clone, Debug)]
-struct AtNodes {
-    below: Lanes,
-    density: Lanes,
-}
-
-/// Arguments of a call, which is generic over the instruction set.
-struct Integrals<'a> {
-    table: &'a [Series],
-    behind: &'a [f64],
-    p: &'a mut [f64],
-    scratch: &'a mut [AtNodes],
-}
-
-impl WithSimd for Integrals<'_> {
+/// The probabilities from the table, written to the third slice; see [`Largest`] for the last one.
+impl WithSimd for Call<(&[Series], &[f64], &mut [f64], &mut [[Lanes; 2]])> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { table, behind, p, scratch } = self;
+        let (table, behind, p, scratch) = self.0;
         // The product of Φ over the values before. Further lanes count nothing.
         let mut product: Lanes = std::array::from_fn(|k| f64::from(u8::from(k < NODES)));
         let chosen = behind.iter().filter(|b| is_near(**b));
         for (&b, at) in chosen.zip(&mut *scratch) {
-            at.compute(simd, table, b, &mut product);
+            compute(simd, table, b, at, &mut product);
         }
         // And over the values after.
         let mut product = [1.0; LANES];
@@ -163,9 +141,10 @@ impl WithSimd for Integrals<'_> {
         let mut total = 0.0;
         for (&b, p) in behind.iter().zip(&mut *p).rev() {
             *p = 0.0;
-            let Some(at) = (if is_near(b) { at.next() } else { None }) else { continue };
-            let ((density, _), (below, _)) =
-                (S::as_simd_f64s(&at.density), S::as_simd_f64s(&at.below));
+            let Some([below, density]) = (if is_near(b) { at.next() } else { None }) else {
+                continue;
+            };
+            let ((density, _), (below, _)) = (S::as_simd_f64s(density), S::as_simd_f64s(below));
             let mut sum = simd.splat_f64s(0.0);
             for ((density, below), after) in density.iter().zip(below).zip(&mut *after) {
                 sum = simd.mul_add_e_f64s(*density, *after, sum);
@@ -178,35 +157,35 @@ impl WithSimd for Integrals<'_> {
     }
 }
 
-impl AtNodes {
-    /// Takes a value that is near, and the product of Φ over the values before, to which its own is added.
-    #[inline(always)]
-    fn compute<S: Simd>(&mut self, simd: S, table: &[Series], behind: f64, product: &mut Lanes) {
-        let place = behind * PER_UNIT as f64 + 0.5;
-        #[allow(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "within the table"
-        )]
-        let i = place as usize;
-        let d = simd.splat_f64s(behind - i as f64 / PER_UNIT as f64);
-        let (series, first) = (&table[i % PER_NODE], i / PER_NODE);
-        let terms: [&[S::f64s]; ORDER + 1] =
-            std::array::from_fn(|n| S::as_simd_f64s(&series[n][first..first + LANES]).0);
-        let (below, _) = S::as_mut_simd_f64s(&mut self.below);
-        let (density, _) = S::as_mut_simd_f64s(&mut self.density);
-        let (before, _) = S::as_mut_simd_f64s(product);
-        for k in 0..LANES / S::F64_LANES {
-            // Horner's rule for the value and its derivative.
-            let (mut value, mut slope) = (terms[ORDER][k], simd.splat_f64s(0.0));
-            for term in terms[..ORDER].iter().rev() {
-                slope = simd.mul_add_e_f64s(slope, d, value);
-                value = simd.mul_add_e_f64s(value, d, term[k]);
-            }
-            density[k] = simd.mul_f64s(slope, before[k]);
-            before[k] = simd.mul_f64s(before[k], value);
-            below[k] = value;
+/// Takes a value that is near, and the product of Φ over the values before, to which its own is added.
+#[inline(always)]
+fn compute<S: Simd>(
+    simd: S,
+    table: &[Series],
+    behind: f64,
+    [below, density]: &mut [Lanes; 2],
+    product: &mut Lanes,
+) {
+    let place = behind * PER_UNIT as f64 + 0.5;
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the table")]
+    let i = place as usize;
+    let d = simd.splat_f64s(behind - i as f64 / PER_UNIT as f64);
+    let (series, first) = (&table[i % PER_NODE], i / PER_NODE);
+    let terms: [&[S::f64s]; ORDER + 1] =
+        std::array::from_fn(|n| S::as_simd_f64s(&series[n][first..first + LANES]).0);
+    let (below, _) = S::as_mut_simd_f64s(below);
+    let (density, _) = S::as_mut_simd_f64s(density);
+    let (before, _) = S::as_mut_simd_f64s(product);
+    for k in 0..LANES / S::F64_LANES {
+        // Horner's rule for the value and its derivative.
+        let (mut value, mut slope) = (terms[ORDER][k], simd.splat_f64s(0.0));
+        for term in terms[..ORDER].iter().rev() {
+            slope = simd.mul_add_e_f64s(slope, d, value);
+            value = simd.mul_add_e_f64s(value, d, term[k]);
         }
+        density[k] = simd.mul_f64s(slope, before[k]);
+        before[k] = simd.mul_f64s(before[k], value);
+        below[k] = value;
     }
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod tile;
 
 pub use dot::Precision;
 pub(crate) use dot::Product;
-pub(crate) use entry::Entry;
+pub(crate) use entry::Call;
+pub use entry::{Entry, Row};
 pub use largest::Largest;
-pub(crate) use pass::{Kick, NextWall};
+pub(crate) use pass::NextWall;

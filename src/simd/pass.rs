@@ -44,10 +44,8 @@ const LANE: [u64; WIDEST] = {
 /// Cotangent above which the arctangent is computed by a short series.
 const STEEP: f64 = 16.0;
 
-/// Returns the arctangent of x in [0, 1 / [`STEEP`]].
-///
-/// The terms are added in pairs to shorten the chain of dependent operations. The first omitted term is below 1e-18 relative
-/// to the sum.
+/// Returns the arctangent of x in [0, 1 / [`STEEP`]]. Terms are added in pairs, for a shorter chain of dependent operations;
+/// the first one omitted is below 1e-18 of the sum.
 #[inline]
 fn arctangent(x: f64) -> f64 {
     let x2 = x * x;
@@ -112,14 +110,9 @@ impl NextWall {
     }
 }
 
-/// A multiple of a Gram row that is added to `g`, because the direction changes along one feature vector.
-#[derive(Clone, Copy, Debug)]
-pub struct Kick<'a, E = f64> {
-    /// The multiple.
-    pub scale: f64,
-    /// The Gram row, length m, without offset and softness.
-    pub row: &'a [E],
-}
+/// A multiple of a Gram row, length m, without offset and softness, that is added to `g`, because the direction changes along one
+/// feature vector.
+pub type Kick<'a, E = f64> = (f64, &'a [E]);
 
 /// Rotates all plane coordinates by the angle with cosine `c` and sine `s`, adds the kicks to `g` and
 /// returns the next wall.
@@ -144,10 +137,8 @@ pub fn advance<E: Entry>(
     }
 }
 
-/// Arguments of a pass, which is generic over the instruction set.
-///
-/// No two numbers are adjacent: they are written one by one, and reading two of them back as a vector would stall until the
-/// writes have left the store buffer.
+/// Arguments of a pass. No two numbers are adjacent: they are written one by one, and reading two of them back as a vector
+/// would stall until the writes have left the store buffer.
 #[repr(C)]
 struct Fused<'a, E, const KICKS: usize> {
     cos: f64,
@@ -259,7 +250,7 @@ impl<E: Entry, const KICKS: usize> Fused<'_, E, KICKS> {
         let mut wall = NextWall::NONE;
         for (plane, (f, g)) in f.iter_mut().zip(g).enumerate() {
             let mut kick = lift;
-            for Kick { scale, row } in kicks {
+            for (scale, row) in kicks {
                 kick += scale * row[plane].into();
             }
             let side = *f;
@@ -285,13 +276,13 @@ impl<E: Entry, const KICKS: usize> WithSimd for Fused<'_, E, KICKS> {
         }
         let Self { cos, f, sin, kicks, lift, g } = self;
         let g = &mut g[..m];
-        let rows = kicks.map(|kick| &kick.row[..m]);
+        let rows = kicks.map(|kick| &kick.1[..m]);
         let constants = Constants {
             c: simd.splat_f64s(cos),
             s: simd.splat_f64s(sin),
             minus_s: simd.splat_f64s(-sin),
             lift: simd.splat_f64s(lift),
-            scales: kicks.map(|kick| simd.splat_f64s(kick.scale)),
+            scales: kicks.map(|kick| simd.splat_f64s(kick.0)),
             sign: simd.splat_f64s(-0.0),
             zero: simd.splat_f64s(0.0),
         };
@@ -356,7 +347,7 @@ pub fn advance_plain<E: Entry>(
     for i in 0..f.len() {
         let side = 1f64.copysign(f[i]);
         let turned = (side * (f[i] * c + g[i] * s)).max(0.0);
-        let kick = lift + kicks.iter().map(|kick| kick.scale * kick.row[i].into()).sum::<f64>();
+        let kick = lift + kicks.iter().map(|(scale, row)| scale * row[i].into()).sum::<f64>();
         let speed = g[i] * c - f[i] * s + kick;
         let left_out = g[i].is_nan();
         f[i] = turned.copysign(side);
@@ -417,9 +408,9 @@ mod tests {
             let doubles = singles.clone().map(|row| row.into_iter().map(f64::from).collect::<Vec<_>>());
             let scales = [0.7, -1.3];
             let narrow: Vec<Kick<'_, f32>> =
-                singles.iter().take(kicks).zip(scales).map(|(row, scale)| Kick { scale, row }).collect();
+                singles.iter().take(kicks).zip(scales).map(|(row, scale)| (scale, row.as_slice())).collect();
             let wide: Vec<Kick<'_>> =
-                doubles.iter().take(kicks).zip(scales).map(|(row, scale)| Kick { scale, row }).collect();
+                doubles.iter().take(kicks).zip(scales).map(|(row, scale)| (scale, row.as_slice())).collect();
             let (mut f2, mut g2) = (f.clone(), g.clone());
             let rotation = (angle.cos(), angle.sin());
             let plain = advance_plain(&mut f2, &mut g2, rotation, &wide, lift);

@@ -8,24 +8,20 @@ use std::array;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::simd::entry::Entry;
+use crate::simd::entry::{Call, Entry};
 
 /// Vectors that share what is read. With two rows of products this fills the registers of every instruction set.
 pub(crate) const SHARING: usize = 4;
 
 /// The inner products of R rows and V vectors.
-struct Products<'a, E, const R: usize, const V: usize> {
-    rows: [&'a [E]; R],
-    vectors: [&'a [f64]; V],
-}
-
-impl<E: Entry, const R: usize, const V: usize> WithSimd for Products<'_, E, R, V> {
+impl<E: Entry, const R: usize, const V: usize> WithSimd for Call<([&[E]; R], [&[f64]; V])> {
     type Output = [[f64; V]; R];
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
-        let n = self.vectors[0].len();
-        let (rows, vectors) = (self.rows.map(|row| &row[..n]), self.vectors.map(|x| &x[..n]));
+        let (rows, vectors) = self.0;
+        let n = vectors[0].len();
+        let (rows, vectors) = (rows.map(|row| &row[..n]), vectors.map(|x| &x[..n]));
         let mut sums = [[simd.splat_f64s(0.0); V]; R];
         let whole = n - n % S::F64_LANES;
         for at in (0..whole).step_by(S::F64_LANES) {
@@ -51,22 +47,19 @@ impl<E: Entry, const R: usize, const V: usize> WithSimd for Products<'_, E, R, V
     }
 }
 
-/// `y_v ← y_v + Σ_r factors[v][r] columns[r]`.
-struct Multiples<'a, const R: usize, const V: usize> {
-    columns: [&'a [f64]; R],
-    factors: [[f64; R]; V],
-    sums: [&'a mut [f64]; V],
-}
-
-impl<const R: usize, const V: usize> WithSimd for Multiples<'_, R, V> {
+/// `y_v ← y_v + Σ_r factors[v][r] columns[r]`, for columns, factors and vectors y.
+impl<const R: usize, const V: usize> WithSimd
+    for Call<([&[f64]; R], [[f64; R]; V], [&mut [f64]; V])>
+{
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let n = self.columns[0].len();
-        let columns = self.columns.map(|column| S::as_simd_f64s(&column[..n]));
-        let factors = self.factors.map(|row| row.map(|a| simd.splat_f64s(a)));
-        let sums = self.sums.map(|y| S::as_mut_simd_f64s(&mut y[..n]));
+        let (columns, multiples, sums) = self.0;
+        let n = columns[0].len();
+        let columns = columns.map(|column| S::as_simd_f64s(&column[..n]));
+        let factors = multiples.map(|row| row.map(|a| simd.splat_f64s(a)));
+        let sums = sums.map(|y| S::as_mut_simd_f64s(&mut y[..n]));
         let blocks = n / S::F64_LANES;
         for k in 0..blocks {
             let column: [S::f64s; R] = array::from_fn(|r| columns[r].0[k]);
@@ -80,7 +73,7 @@ impl<const R: usize, const V: usize> WithSimd for Multiples<'_, R, V> {
         for v in 0..V {
             for (k, y) in sums[v].1.iter_mut().enumerate() {
                 for r in 0..R {
-                    *y = self.factors[v][r].mul_add(columns[r].1[k], *y);
+                    *y = multiples[v][r].mul_add(columns[r].1[k], *y);
                 }
             }
         }
@@ -93,7 +86,7 @@ pub(crate) fn products<E: Entry, const R: usize, const V: usize>(
     rows: [&[E]; R],
     vectors: [&[f64]; V],
 ) -> [[f64; V]; R] {
-    arch.dispatch(Products { rows, vectors })
+    arch.dispatch(Call((rows, vectors)))
 }
 
 /// `y_v ← y_v + Σ_r factors[v][r] columns[r]` for V vectors and R columns of the same length.
@@ -103,7 +96,7 @@ pub(crate) fn add_multiples<const R: usize, const V: usize>(
     factors: [[f64; R]; V],
     sums: [&mut [f64]; V],
 ) {
-    arch.dispatch(Multiples { columns, factors, sums });
+    arch.dispatch(Call((columns, factors, sums)));
 }
 
 #[cfg(test)]

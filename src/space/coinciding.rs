@@ -1,7 +1,7 @@
 //! Coinciding planes: examples with parallel feature vectors, which share one wall.
 
-use crate::gram::{Gram, KEY_WINDOW, Values};
-use crate::simd::Entry;
+use crate::gram::{Gram, KEY_WINDOW};
+use crate::simd::{Entry, Row};
 
 /// Role of a plane in its group of coinciding planes.
 ///
@@ -16,8 +16,7 @@ pub(crate) enum Role {
     Alone,
     /// Another plane decides. `agrees` if all planes of the group ask for the same side.
     Follows { agrees: bool },
-    /// Decides for its group: numbers of planes of labels -1 and +1 that are satisfied where the coordinate of this plane
-    /// is positive, and where it is negative.
+    /// Decides for its group: numbers of planes of labels -1 and +1 satisfied where its coordinate is positive, and negative.
     Decides { above: [u32; 2], below: [u32; 2] },
 }
 
@@ -30,8 +29,9 @@ pub(crate) fn is_parallel(gram: &Gram<'_>, i: usize, j: usize, inner: f64) -> bo
 /// Returns the roles of all planes, shape (m,), or an empty vector if no planes coincide.
 pub(super) fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
     let m = labels.len();
-    let hard = match gram.planes() {
-        None => hard(gram),
+    let hard: Vec<usize> = match gram.planes() {
+        // Softness gives a feature vector a coordinate of its own, so that it is parallel to no other.
+        None => (0..m).filter(|&i| gram.softness()[i] == 0.0).collect(),
         Some(planes) => {
             // Planes of several classes coincide only if the feature vectors of their examples are parallel.
             let examples = gram.of_examples();
@@ -41,14 +41,21 @@ pub(super) fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
         }
     };
     let mut roles = vec![Role::Alone; m];
-    let candidates = Candidates::new(gram, &hard);
+    let keys = gram.keys().filter(|_| !hard.is_empty());
+    let order = keys.as_ref().map(|keys| {
+        let mut order = hard.clone();
+        order.sort_by(|&i, &j| keys[i].total_cmp(&keys[j]));
+        order
+    });
+    let values = keys.unwrap_or_else(|| (0..gram.len()).map(|i| gram.diagonal(i)).collect());
+    let candidates = (&*values, order.as_deref());
     for (k, &i) in hard.iter().enumerate() {
         if roles[i] != Role::Alone {
             continue;
         }
         let (mut above, mut below) = ([0; 2], [0; 2]);
         let mut group = Vec::new();
-        candidates.each(gram, &hard[k..], |j, inner| {
+        each_near(gram, &hard[k..], candidates, |j, inner| {
             if is_parallel(gram, i, j, inner) {
                 group.push(j);
                 let satisfied_above = (inner > 0.0) == (labels[j] > 0);
@@ -66,67 +73,41 @@ pub(super) fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
     if roles.iter().all(|role| *role == Role::Alone) { Vec::new() } else { roles }
 }
 
-/// Returns the examples without softness, which gives each feature vector a coordinate of its own, so that it is parallel to no
-/// other.
-fn hard(gram: &Gram<'_>) -> Vec<usize> {
-    (0..gram.len()).filter(|&i| gram.softness()[i] == 0.0).collect()
-}
-
 /// Number of entries from which on computing a whole row is faster.
 const MANY: usize = 64;
 
-/// Search for the planes that may coincide with a given one.
-enum Candidates {
-    /// Along the row of the Gram matrix, with the squared lengths of all feature vectors.
-    All { squares: Vec<f64> },
-    /// Among the planes with nearly the same key: keys of all planes, and the planes without softness in order of their keys.
-    ByKey { keys: Vec<f64>, order: Vec<usize> },
-}
-
-impl Candidates {
-    fn new(gram: &Gram<'_>, hard: &[usize]) -> Self {
-        let Some(keys) = gram.keys().filter(|_| !hard.is_empty()) else {
-            return Self::All { squares: (0..gram.len()).map(|i| gram.diagonal(i)).collect() };
+/// Calls `call` with each plane of `rest` that may coincide with the first, in rising order, and their inner product. It
+/// searches the row of the matrix, given all squared lengths; or near keys, given those and the hard planes in their order.
+fn each_near(
+    gram: &Gram<'_>,
+    rest: &[usize],
+    (values, order): (&[f64], Option<&[usize]>),
+    mut call: impl FnMut(usize, f64),
+) {
+    let first = rest[0];
+    let Some(order) = order else {
+        let row = gram.row(first);
+        // Few planes coincide with another. A vectorized test without branches excludes the rest.
+        let near = match &row {
+            Row::Doubles(row) => any_near(&row[first..], gram.offset(), &values[first..]),
+            Row::Singles(row) => any_near(&row[first..], gram.offset(), &values[first..]),
         };
-        let mut order = hard.to_vec();
-        order.sort_by(|&i, &j| keys[i].total_cmp(&keys[j]));
-        Self::ByKey { keys, order }
-    }
-
-    /// Calls `call` with each plane of `rest` that may coincide with the first one, in rising order, and with their inner product.
-    fn each(&self, gram: &Gram<'_>, rest: &[usize], mut call: impl FnMut(usize, f64)) {
-        let first = rest[0];
-        match self {
-            Self::All { squares } => {
-                let row = gram.row(first);
-                // Few planes coincide with another. A vectorized test without branches excludes the rest.
-                let near = match row.values() {
-                    Values::Doubles(row) => {
-                        any_near(&row[first..], gram.offset(), &squares[first..])
-                    }
-                    Values::Singles(row) => {
-                        any_near(&row[first..], gram.offset(), &squares[first..])
-                    }
-                };
-                if near {
-                    rest.iter().for_each(|&j| call(j, row.at(j) + gram.offset()));
-                }
-            }
-            Self::ByKey { keys, order } => {
-                let key = keys[first];
-                let start = order.partition_point(|&j| key - keys[j] > KEY_WINDOW);
-                let end = order.partition_point(|&j| keys[j] - key <= KEY_WINDOW);
-                let window = order[start..end].iter().copied();
-                let mut near: Vec<usize> = window.filter(|&j| j >= first).collect();
-                near.sort_unstable();
-                if near.len() > MANY {
-                    let row = gram.row(first);
-                    near.iter().for_each(|&j| call(j, row.at(j) + gram.offset()));
-                } else {
-                    near.iter().for_each(|&j| call(j, gram.entry(first, j)));
-                }
-            }
+        if near {
+            rest.iter().for_each(|&j| call(j, row.at(j) + gram.offset()));
         }
+        return;
+    };
+    let key = values[first];
+    let start = order.partition_point(|&j| key - values[j] > KEY_WINDOW);
+    let end = order.partition_point(|&j| values[j] - key <= KEY_WINDOW);
+    let window = order[start..end].iter().copied();
+    let mut near: Vec<usize> = window.filter(|&j| j >= first).collect();
+    near.sort_unstable();
+    if near.len() > MANY {
+        let row = gram.row(first);
+        near.iter().for_each(|&j| call(j, row.at(j) + gram.offset()));
+    } else {
+        near.iter().for_each(|&j| call(j, gram.entry(first, j)));
     }
 }
 

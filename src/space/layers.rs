@@ -53,10 +53,8 @@ impl LayerRange {
         .flatten()
     }
 
-    /// Fills missing values with the largest value of a neighbor, step by step outwards. At least one value must be given.
-    ///
-    /// A layer that was never visited gets a weight large enough to let every arriving ball in, but too small to hold it for
-    /// long if the layer is tiny.
+    /// Fills missing values with the largest value of a neighbor, step by step outwards. At least one must be given. A layer
+    /// never visited gets a weight that lets every ball in, but does not hold it for long if the layer is tiny.
     pub(crate) fn spread(self, mut values: Vec<Option<f64>>) -> Vec<f64> {
         debug_assert!(values.iter().any(Option::is_some));
         while values.iter().any(Option::is_none) {
@@ -128,32 +126,24 @@ impl LayerWalls {
 ///
 /// A great circle meets each plane once within half a turn. Along a ray from version space the numbers of violated planes only
 /// rise, so the first planes suffice to follow the ray to the end of the range (Ruján and Marchand, sec. 18.5.3).
-#[derive(Clone, Debug, Default)]
-pub(crate) struct RayBeyond {
+#[derive(Clone, Debug)]
+pub(crate) struct RaysBeyond {
+    range: LayerRange,
     /// Cotangent of the flight time and index of each plane.
     planes: Vec<(f64, usize)>,
-    arcs: Vec<BeyondArc>,
+    arcs: Vec<(usize, [f64; 2])>,
 }
 
-/// Part of a ray in one layer beyond the wall.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct BeyondArc {
-    /// Index of the layer.
-    pub layer: usize,
-    /// Angles from the ball, radians, at which the ray enters and leaves the layer.
-    pub from: f64,
-    pub to: f64,
-}
+impl RaysBeyond {
+    pub fn new(range: LayerRange) -> Self {
+        Self { range, planes: Vec::new(), arcs: Vec::new() }
+    }
 
-impl RayBeyond {
     /// Returns the arcs in the layers of the range, from the first wall to the end of the range or of half a turn, for a
-    /// ball with plane coordinates `f` and `g`. The ball must be inside version space.
-    pub fn trace(
-        &mut self,
-        (f, g): (&[f64], &[f64]),
-        labels: &[i8],
-        range: LayerRange,
-    ) -> &[BeyondArc] {
+    /// ball with plane coordinates `f` and `g`: the index of each layer, and the angles from the ball, radians, at which the ray
+    /// enters and leaves it. The ball must be inside version space.
+    pub fn trace(&mut self, (f, g): (&[f64], &[f64]), labels: &[i8]) -> &[(usize, [f64; 2])] {
+        let range = self.range;
         self.planes.clear();
         self.planes.extend(f.iter().zip(g).enumerate().map(|(i, (&f, &g))| {
             let wall = NextWall::of(i, f, g);
@@ -179,7 +169,7 @@ impl RayBeyond {
             counts[usize::from(labels[plane] > 0)] += 1;
             let Some(layer) = range.index(counts) else { break };
             to = self.planes.get(k + 1).map_or(std::f64::consts::PI, angle);
-            self.arcs.push(BeyondArc { layer, from, to });
+            self.arcs.push((layer, [from, to]));
         }
         &self.arcs
     }
@@ -200,8 +190,8 @@ mod tests {
             let f: Vec<f64> = planes.iter().zip(&labels).map(|(p, y)| p.0 * f64::from(*y)).collect();
             let g: Vec<f64> = planes.iter().map(|p| p.1).collect();
             let range = LayerRange { most: [most.0, most.1] };
-            let mut ray = RayBeyond::default();
-            let arcs = ray.trace((&f, &g), &labels, range);
+            let mut ray = RaysBeyond::new(range);
+            let arcs = ray.trace((&f, &g), &labels);
             // The layer at an angle, counted plane by plane.
             let layer_at = |t: f64| {
                 let mut layer = [0; 2];
@@ -211,16 +201,16 @@ mod tests {
                 }
                 layer
             };
-            let mut end = arcs.first().map_or(0.0, |arc| arc.from);
+            let mut end = arcs.first().map_or(0.0, |(_, [from, _])| *from);
             prop_assert!(arcs.is_empty() || layer_at(end * (1.0 - 1e-9)) == [0, 0]);
-            for arc in arcs {
-                prop_assert!((arc.from - end).abs() <= 0.0);
-                prop_assert!(arc.to >= arc.from && arc.to <= std::f64::consts::PI);
-                if arc.to > arc.from + 1e-9 {
-                    let middle = layer_at(0.5 * (arc.from + arc.to));
-                    prop_assert_eq!(range.index(middle), Some(arc.layer));
+            for &(layer, [from, to]) in arcs {
+                prop_assert!((from - end).abs() <= 0.0);
+                prop_assert!(to >= from && to <= std::f64::consts::PI);
+                if to > from + 1e-9 {
+                    let middle = layer_at(0.5 * (from + to));
+                    prop_assert_eq!(range.index(middle), Some(layer));
                 }
-                end = arc.to;
+                end = to;
             }
             // The arcs end with the range or after half a turn.
             if !arcs.is_empty() && end < std::f64::consts::PI - 1e-6 {
@@ -231,14 +221,13 @@ mod tests {
 
     #[test]
     fn a_wall_at_the_start_is_met_after_half_a_turn() {
-        let mut ray = RayBeyond::default();
-        let range = LayerRange { most: [0, 2] };
+        let mut ray = RaysBeyond::new(LayerRange { most: [0, 2] });
         // The ball has just left plane 0, moves within plane 1 and approaches plane 2 at a right angle.
         let (f, g) = ([0.0, 0.0, 1.0], [1.0, 0.0, 0.0]);
-        let arcs = ray.trace((&f, &g), &[1, 1, 1], range);
+        let arcs = ray.trace((&f, &g), &[1, 1, 1]);
         let (half, pi) = (std::f64::consts::FRAC_PI_2, std::f64::consts::PI);
-        assert_eq!(arcs[0], BeyondArc { layer: 1, from: half, to: pi });
-        assert_eq!((arcs[1].from, arcs[1].to), (pi, pi));
+        assert_eq!(arcs[0], (1, [half, pi]));
+        assert_eq!(arcs[1].1.map(f64::to_bits), [pi.to_bits(); 2]);
     }
 
     #[test]

@@ -1,31 +1,22 @@
 //! Mirrors: walls that let the ball pass with a given probability.
 
 use rand::{Rng, RngExt};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use crate::base::{Error, Result};
+use crate::base::{Result, require};
 
 /// Transparency κ of the walls, one value per class.
 ///
 /// A ball from the violated side always passes. From the satisfied side it passes with probability κ and is reflected
 /// otherwise. The invariant density is therefore `Π κ^(violated)`. κ = 0 gives hard walls, κ = ε / (1 - ε) the posterior under
 /// label noise ε, and κ = 1 the uniform distribution on the sphere.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(from = "(f64, f64)")]
 pub struct Mirror {
     /// κ of the walls of examples labeled -1, in [0, 1].
     pub negative: f64,
     /// κ of the walls of examples labeled +1, in [0, 1].
     pub positive: f64,
-}
-
-/// Outcome of an arrival at a wall.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encounter {
-    /// The ball is reflected.
-    Reflects,
-    /// The ball crosses the wall.
-    Passes,
 }
 
 impl From<(f64, f64)> for Mirror {
@@ -42,7 +33,7 @@ impl Mirror {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] if a transparency is outside [0, 1].
+    /// [`crate::Error::Invalid`] if a transparency is outside [0, 1].
     pub fn new(negative: f64, positive: f64) -> Result<Self> {
         let mirror = Self { negative, positive };
         mirror.check().map(|()| mirror)
@@ -51,9 +42,7 @@ impl Mirror {
     /// Checks the ranges, see [`Mirror::new`].
     pub(crate) fn check(&self) -> Result<()> {
         for kappa in [self.negative, self.positive] {
-            if !(0.0..=1.0).contains(&kappa) {
-                return Err(Error::invalid("transparency", kappa, "in [0, 1]"));
-            }
+            require((0.0..=1.0).contains(&kappa), "transparency", kappa, "in [0, 1]")?;
         }
         Ok(())
     }
@@ -80,14 +69,10 @@ impl Mirror {
         power(self.negative, negative) + power(self.positive, positive)
     }
 
-    /// Draws the outcome of an arrival at a wall with this transparency.
+    /// Draws whether a wall with this transparency lets the ball pass.
     #[inline]
-    pub(crate) fn meet(transparency: f64, rng: &mut impl Rng) -> Encounter {
+    pub(crate) fn lets_pass(transparency: f64, rng: &mut impl Rng) -> bool {
         // No random number is drawn if the outcome is certain: hard walls stay reversible and cheap.
-        if transparency >= 1.0 || (transparency > 0.0 && rng.random::<f64>() < transparency) {
-            Encounter::Passes
-        } else {
-            Encounter::Reflects
-        }
+        transparency >= 1.0 || (transparency > 0.0 && rng.random::<f64>() < transparency)
     }
 }

@@ -1,14 +1,12 @@
 //! Spans of one dimension, where version space is a point or empty and no billiard exists.
 
-use crate::base::{Error, Result};
+use crate::base::{Result, require};
 use crate::gram::Gram;
 
 /// Squared sine of an angle that is zero up to rounding.
 const HIDDEN: f64 = 8.0 * f64::EPSILON;
 
-/// Returns whether all feature vectors are parallel, which holds for m = 1: the unit sphere of the span is two points.
-///
-/// The tolerance is the rounding of the arithmetic, and of the entries if they are single-precision.
+/// Returns whether all feature vectors are parallel up to rounding, as for m = 1: the unit sphere of the span is two points.
 pub(crate) fn is_one_dimensional(gram: &Gram<'_>) -> bool {
     let first = gram.diagonal(0);
     (1..gram.len()).all(|i| {
@@ -27,12 +25,9 @@ pub(crate) fn is_one_dimensional(gram: &Gram<'_>) -> bool {
     })
 }
 
-/// Returns [`Error::Invalid`] for a span of one dimension.
+/// Refuses a span of one dimension.
 pub(crate) fn refuse(gram: &Gram<'_>) -> Result<()> {
-    if is_one_dimensional(gram) {
-        let got = "feature vectors that are all parallel";
-        let wanted = "of two dimensions or more (with an offset or softness it is)";
-        return Err(Error::invalid("gram", got, wanted));
-    }
-    Ok(())
+    let got = "feature vectors that are all parallel";
+    let wanted = "of two dimensions or more (with an offset or softness it is)";
+    require(!is_one_dimensional(gram), "gram", got, wanted)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::base::{Control, Error, Result};
+use crate::base::{Control, Error, Result, require};
 use crate::gram::{Gram, Planes};
 use crate::simd::Precision;
 use crate::space::coinciding::{Role, roles};
@@ -32,13 +32,8 @@ impl<'a> VersionSpace<'a> {
     ///
     /// [`Error::Invalid`] if the number of labels is not m or a label is neither -1 nor +1.
     pub fn new(gram: Gram<'a>, labels: Vec<i8>) -> Result<Self> {
-        if labels.len() != gram.len() {
-            return Err(Error::invalid(
-                "labels",
-                format!("{} labels", labels.len()),
-                "one per row of gram",
-            ));
-        }
+        let got = format_args!("{} labels", labels.len());
+        require(labels.len() == gram.len(), "labels", got, "one per row of gram")?;
         if let Some(bad) = labels.iter().find(|y| ![-1, 1].contains(*y)) {
             return Err(Error::invalid("labels", bad, "-1 or +1"));
         }
@@ -60,8 +55,7 @@ impl<'a> VersionSpace<'a> {
         Ok(Self { roles: roles(&gram, &labels), gram, labels, planes })
     }
 
-    /// Returns the image of the region under a linear map, given the Gram matrix of the mapped feature vectors. Coinciding
-    /// planes still coincide, whatever their rounded inner products.
+    /// Returns the image under a linear map, given its Gram matrix. Coinciding planes still coincide, however they are rounded.
     pub(crate) fn mapped<'b>(&self, gram: Gram<'b>) -> VersionSpace<'b> {
         debug_assert_eq!(gram.len(), self.len());
         let (labels, roles) = (self.labels.clone(), self.roles.clone());
@@ -90,34 +84,22 @@ impl<'a> VersionSpace<'a> {
         self.planes().map(|planes| planes.plane_duals(classes))
     }
 
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] for several classes.
     pub(crate) fn check_two_classes(&self, name: &'static str, what: &str) -> Result<()> {
-        if self.planes.is_none() {
-            return Ok(());
-        }
         let wanted = "another for several classes, where it is not defined";
-        Err(Error::invalid(name, what, wanted))
+        require(self.planes.is_none(), name, what, wanted)
     }
 
-    /// Checks that walls of this transparency do not coincide, if they are those of several classes. The weight of an example
-    /// is then not a product over walls, and no single one can decide for a group.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] otherwise.
+    /// Checks that walls of this transparency, of several classes, do not coincide: the weight of an example is then not a
+    /// product over walls, and no single one can decide for a group.
     pub(crate) fn check_coinciding(&self, mirror: Mirror) -> Result<()> {
-        if self.planes.is_none() || self.roles.is_empty() || mirror.is_hard() {
-            return Ok(());
-        }
+        let fits = self.planes.is_none() || self.roles.is_empty() || mirror.is_hard();
         let got = "0 for examples with parallel feature vectors";
         let wanted = "positive for them, where the walls of several classes are transparent";
-        Err(Error::invalid("softness", got, wanted))
+        require(fits, "softness", got, wanted)
     }
 
-    /// Returns the number of violated walls of each example, shape (m,) in the order of classes, at plane coordinates `f`.
-    /// Empty for two classes.
+    /// Returns the violated walls of each example, shape (m,) in the order of classes, at plane coordinates `f`; none for two
+    /// classes.
     pub(crate) fn violated_walls(&self, f: &[f64]) -> Vec<u32> {
         let Some(planes) = &self.planes else { return Vec::new() };
         let mut walls = vec![0; planes.examples()];
@@ -171,10 +153,8 @@ impl<'a> VersionSpace<'a> {
         f.is_sign_positive() == (self.labels[i] > 0)
     }
 
-    /// Returns the probability that plane i lets a ball pass that comes from the side of plane coordinate `f`.
-    ///
-    /// It is 1 from the violated side and κ from the satisfied side: `min(1, w' / w)` with the weights κ^violations on
-    /// this side, w, and on the other, w'.
+    /// Returns the probability that plane i lets a ball pass that comes from the side of `f`: `min(1, w' / w)` with the weights
+    /// κ^violations on this side, w, and on the other, w'.
     #[inline]
     pub(crate) fn transparency(&self, i: usize, f: f64, mirror: Mirror) -> f64 {
         match self.role(i) {
@@ -193,17 +173,9 @@ impl<'a> VersionSpace<'a> {
     /// Returns κ of the wall of plane i for a point that may move along its coordinate alone, given the numbers of violated
     /// walls at plane coordinates `f`. Behind another wall of its example a wall has no effect.
     #[inline]
-    pub(crate) fn own_transparency(
-        &self,
-        i: usize,
-        f: f64,
-        violated_walls: &[u32],
-        mirror: Mirror,
-    ) -> f64 {
+    pub(crate) fn own_transparency(&self, i: usize, f: f64, walls: &[u32], mirror: Mirror) -> f64 {
         match &self.planes {
-            Some(planes) if violated_walls[planes.place(i)] > u32::from(f.is_sign_negative()) => {
-                1.0
-            }
+            Some(planes) if walls[planes.place(i)] > u32::from(f.is_sign_negative()) => 1.0,
             _ => mirror.of(self.labels[i]),
         }
     }
@@ -218,8 +190,7 @@ impl<'a> VersionSpace<'a> {
         self.roles.get(i).copied().unwrap_or(Role::Alone)
     }
 
-    /// Returns, of the planes that plane i decides for, the numbers of labels -1 and +1 violated on the side of plane
-    /// coordinate `f`, and on the other side.
+    /// Returns the planes of labels -1 and +1, of those that plane i decides for, violated on the side of `f` and on the other.
     #[inline]
     fn violated(&self, i: usize, f: f64) -> ([u32; 2], [u32; 2]) {
         let (above, below) = match self.role(i) {
@@ -231,8 +202,7 @@ impl<'a> VersionSpace<'a> {
         if f.is_sign_positive() { (below, above) } else { (above, below) }
     }
 
-    /// Returns the numbers of planes of labels -1 and +1 violated at plane coordinates `f`. Coinciding planes count as on
-    /// the side of the plane that decides.
+    /// Returns the planes of labels -1 and +1 violated at `f`. Coinciding planes are on the side of the one that decides.
     pub(crate) fn layer(&self, f: &[f64]) -> [u32; 2] {
         if self.planes.is_some() {
             return self.violations(f);
@@ -284,13 +254,8 @@ impl<'a> VersionSpace<'a> {
     ///
     /// [`Error::Invalid`] if the number of coefficients is not m.
     pub fn margins(&self, dual: &[f64]) -> Result<Vec<f64>> {
-        if dual.len() != self.len() {
-            return Err(Error::invalid(
-                "dual",
-                format!("{} coefficients", dual.len()),
-                "one per example",
-            ));
-        }
+        let got = format_args!("{} coefficients", dual.len());
+        require(dual.len() == self.len(), "dual", got, "one per example")?;
         let mut f = vec![0.0; self.len()];
         self.gram.multiply(&[dual], &mut [&mut f], Precision::Compensated, &Control::new())?;
         for (f, y) in f.iter_mut().zip(&self.labels) {

@@ -1,14 +1,15 @@
-//! One trajectory: the event loop, the dynamics, refreshes of the direction, and the recorded draws.
+//! One trajectory: the event loop and its observers, the dynamics, refreshes of the direction, and the recorded draws.
 
 pub mod dynamics;
 mod event_loop;
+mod observer;
 mod recorder;
 mod refresh;
 mod tally;
 
 pub use event_loop::Trajectory;
-pub(crate) use event_loop::{Ended, TrajectoryState};
+pub(crate) use event_loop::TrajectoryState;
+pub use observer::{Layers, Observer};
 pub use recorder::Recorder;
-pub(crate) use refresh::RefreshState;
 pub use refresh::{Refresh, RefreshChoice};
-pub use tally::{Goal, Layers, Tally, Until};
+pub use tally::{Goal, Tally, Until};

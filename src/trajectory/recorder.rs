@@ -3,6 +3,7 @@
 use crate::ball::Ball;
 use crate::base::{Result, ensure, ensure_finite, memory};
 use crate::gram::Gram;
+use crate::trajectory::observer::Observer;
 
 /// Keeps dual coefficients, and plane coordinates at a few watched planes, at equal spacing along the path.
 #[derive(Clone, Debug)]
@@ -25,7 +26,7 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`](crate::Error::Memory) if memory does not suffice.
+    /// [`crate::Error::Memory`] if memory does not suffice.
     pub fn new(spacing: f64, watched: &[usize], expected: usize, gram: &Gram<'_>) -> Result<Self> {
         let watched: Vec<_> =
             watched.iter().map(|&i| (i, gram.diagonal(i).sqrt().recip())).collect();
@@ -106,35 +107,10 @@ impl Recorder {
         })
     }
 
-    /// Prepends the contents of an earlier record.
-    pub(crate) fn follow(&mut self, earlier: &mut Self) {
-        for (own, before) in [
-            (&mut self.draws, &mut earlier.draws),
-            (&mut self.functionals, &mut earlier.functionals),
-        ] {
-            std::mem::swap(own, before);
-            own.append(before);
-        }
-    }
-
     /// Returns draws and functionals of the first `n` positions.
     pub(crate) fn first(&self, n: usize) -> (&[f64], &[f64]) {
         let (draws, functionals) = self.lengths(n);
         (&self.draws[..draws], &self.functionals[..functionals])
-    }
-
-    /// Records all positions on a flight of `flight` radians that starts at `path`.
-    #[inline]
-    pub(crate) fn observe(&mut self, ball: &Ball, gram: &Gram<'_>, path: f64, flight: f64) {
-        loop {
-            let due = self.next as f64 * self.spacing;
-            // The sum of many flights may miss the last position by rounding.
-            if due > (path + flight) * (1.0 + 1e-12) {
-                break;
-            }
-            self.record(ball, gram, (due - path).clamp(0.0, flight));
-            self.next += 1;
-        }
     }
 
     /// Records the position `ahead` radians from the ball.
@@ -158,5 +134,21 @@ impl Recorder {
         self.functionals.truncate(kept * q);
         self.spacing *= 2.0;
         self.next = kept as u64 + 1;
+    }
+}
+
+impl Observer for Recorder {
+    /// Records all positions on the flight.
+    #[inline]
+    fn flies(&mut self, ball: &Ball, gram: &Gram<'_>, (path, flight): (f64, f64), _: [u32; 2]) {
+        loop {
+            let due = self.next as f64 * self.spacing;
+            // The sum of many flights may miss the last position by rounding.
+            if due > (path + flight) * (1.0 + 1e-12) {
+                break;
+            }
+            self.record(ball, gram, (due - path).clamp(0.0, flight));
+            self.next += 1;
+        }
     }
 }

@@ -38,7 +38,7 @@ const THIN_OF_SINGLES: f64 = 1e-4;
 const HIGHEST_OF_STATES: f64 = 1e12;
 
 /// Which refresh to use.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RefreshChoice {
     /// Kind and rate are chosen from the Gram matrix.
@@ -68,20 +68,6 @@ pub enum Refresh<'s> {
         /// Source of directions, shared by the trajectories: usually a factor of the Gram matrix.
         source: Arc<dyn Isotropic + 's>,
     },
-}
-
-/// The stored form of a refresh.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct RefreshState {
-    kind: RefreshKind,
-    rate: f64,
-}
-
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-enum RefreshKind {
-    None,
-    Pair,
-    Full,
 }
 
 impl<'s> Refresh<'s> {
@@ -173,34 +159,31 @@ impl<'s> Refresh<'s> {
     }
 
     /// Returns kind and rate, to be stored.
-    pub(crate) fn state(&self) -> RefreshState {
-        let kind = match self {
-            Self::None => RefreshKind::None,
-            Self::Pair { .. } => RefreshKind::Pair,
-            Self::Full { .. } => RefreshKind::Full,
-        };
-        RefreshState { kind, rate: self.rate() }
+    pub(crate) fn state(&self) -> RefreshChoice {
+        match self {
+            Self::None => RefreshChoice::None,
+            Self::Pair { rate } => RefreshChoice::Pair(Some(*rate)),
+            Self::Full { rate, .. } => RefreshChoice::Full(Some(*rate)),
+        }
     }
 
     /// Restores a refresh. Full ones use the inverse, if there is one.
     pub(crate) fn restored(
-        RefreshState { kind, rate }: RefreshState,
+        stored: RefreshChoice,
         gram: &Gram<'_>,
         inverse: Option<Inverse<'s>>,
         control: &Control,
     ) -> Result<Self> {
+        let rate = match stored {
+            RefreshChoice::None => 0.0,
+            RefreshChoice::Pair(Some(rate)) | RefreshChoice::Full(Some(rate)) => rate,
+            _ => f64::NAN,
+        };
         // With NaN or an infinite rate the ball would not move.
         ensure((0.0..HIGHEST_OF_STATES).contains(&rate), || {
             format!("one with {rate} refreshes per radian")
         })?;
-        Ok(match (kind, inverse) {
-            (RefreshKind::None, _) => Self::None,
-            (RefreshKind::Pair, _) => Self::Pair { rate },
-            (RefreshKind::Full, Some(inverse)) => Self::Full { rate, source: Arc::new(inverse) },
-            (RefreshKind::Full, None) => {
-                Self::Full { rate, source: Arc::new(directions(gram, control)?) }
-            }
-        })
+        Self::chosen(stored, gram, 0.0, inverse, control)
     }
 
     /// Returns the radians to the next event.
@@ -215,10 +198,6 @@ impl<'s> Refresh<'s> {
     }
 
     /// Moves the ball by `angle` radians and refreshes the direction there.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Interrupted`].
     pub(crate) fn apply(
         &self,
         ball: &mut Ball,
@@ -247,8 +226,7 @@ impl<'s> Refresh<'s> {
     }
 }
 
-/// Returns a factor as the source of directions, at any cost: for full refreshes that were asked for, and for continued runs,
-/// whose first part could afford it.
+/// Returns a factor as the source of directions, at any cost: full refreshes were asked for, or the first part had one.
 fn directions(gram: &Gram<'_>, control: &Control) -> Result<Factor> {
     if gram.is_in_memory() {
         return Factor::truncated(gram, thin(gram), control);

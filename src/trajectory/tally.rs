@@ -1,13 +1,11 @@
 //! Goals and counters of the event loop.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::base::{Result, ensure, ensure_finite, ensure_vectors};
 
 /// End of a run of the event loop: the first of several limits.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Goal {
     /// Path since the last reset, radians.
     pub path: f64,
@@ -18,7 +16,7 @@ pub struct Goal {
 }
 
 /// Conditions that end a run early.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// None.
     Never,
@@ -66,15 +64,7 @@ pub struct Tally {
     pub impulses: Vec<f64>,
     /// Largest drift found at a re-projection.
     pub drift: f64,
-    /// Path by the numbers of violated planes, radians, if [`crate::Trajectory::reset_counting`] started it.
-    #[serde(skip)]
-    pub layers: Option<Layers>,
 }
-
-/// Path length by the numbers of violated planes of labels -1 and +1: the layers of the onion.
-///
-/// Ordered, so that sums over it have the same bits in every run.
-pub type Layers = BTreeMap<[u32; 2], f64>;
 
 impl Tally {
     pub(crate) fn new(m: usize) -> Self {
@@ -89,7 +79,6 @@ impl Tally {
             hits: vec![0; m],
             impulses: vec![0.0; m],
             drift: 0.0,
-            layers: None,
         }
     }
 

@@ -254,7 +254,7 @@ pub fn assert_invalid<'a>(
 
 /// Returns a counter of each trajectory of a run.
 pub fn each<T>(outcome: &Outcome, of: impl Fn(&Tally) -> T) -> Vec<T> {
-    outcome.trajectories.iter().map(|one| of(&one.tally)).collect()
+    outcome.tallies.iter().map(of).collect()
 }
 
 /// Returns the sum of a counter over the trajectories of a run.
@@ -264,7 +264,7 @@ pub fn total(outcome: &Outcome, of: impl Fn(&Tally) -> u64) -> u64 {
 
 /// Returns the draws of a run, trajectory by trajectory.
 pub fn draws(outcome: &Outcome) -> ChunksExact<'_, f64> {
-    let values = &outcome.draws.values;
+    let values = &outcome.draws;
     values.as_slice().expect("row-major").chunks_exact(values.dim().2)
 }
 

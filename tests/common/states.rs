@@ -56,22 +56,21 @@ impl Owned {
 /// Returns the state of a finished run, with its draws.
 pub fn complete(outcome: &Outcome) -> State {
     let mut state = outcome.state.clone();
-    let (_, n, m) = outcome.draws.values.dim();
-    let q = outcome.draws.watched.len();
-    let draws = outcome.draws.values.as_slice().expect("row-major");
-    let functionals = outcome.draws.functionals.as_slice().expect("row-major");
+    let (_, n, m) = outcome.draws.dim();
+    let q = outcome.watched.len();
+    let draws = outcome.draws.as_slice().expect("row-major");
+    let functionals = outcome.functionals.as_slice().expect("row-major");
     let (older, values) =
         (std::mem::take(&mut state.draws), std::mem::take(&mut state.functionals));
+    let own = state.in_outcome(n);
     let mut from = 0;
-    for (t, (held, kept)) in state.held.iter_mut().zip(&state.kept).enumerate() {
-        let (own, all) =
-            (usize::try_from(*held).expect("small"), usize::try_from(*kept).expect("small"));
-        let rest = all - own;
-        state.draws.extend(&older[from * m..(from + own) * m]);
-        state.draws.extend(&draws[t * n * m..][..rest * m]);
-        state.functionals.extend(&values[from * q..(from + own) * q]);
-        state.functionals.extend(&functionals[t * n * q..][..rest * q]);
-        (from, *held) = (from + own, *kept);
+    for (t, kept) in state.kept.iter().enumerate() {
+        let to = from + usize::try_from(*kept).expect("small") - own;
+        state.draws.extend(&older[from * m..to * m]);
+        state.draws.extend(&draws[t * n * m..][..own * m]);
+        state.functionals.extend(&values[from * q..to * q]);
+        state.functionals.extend(&functionals[t * n * q..][..own * q]);
+        from = to;
     }
     state
 }

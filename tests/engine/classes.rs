@@ -3,9 +3,8 @@
 use bayespoint::dynamics::{Dynamics, Geodesic, Motion};
 use bayespoint::{
     Ball, Control, Error, EvidenceSettings, Factor, Goal, Gram, Inverse, MarginSettings, Method,
-    Mirror, OnionSettings, Outcome, Refresh, RefreshChoice, RemoteExecutor, Settings, Trajectory,
-    VersionSpace, evidence, feasible_point, max_margin, onion, perceptron_point, resume,
-    run_remotely, run_with, take_step,
+    Mirror, OnionSettings, Outcome, Refresh, RefreshChoice, Settings, Trajectory, VersionSpace,
+    evidence, feasible_point, max_margin, onion, perceptron_point, resume, run_with,
 };
 
 use crate::common::{
@@ -275,7 +274,7 @@ fn centers_and_votes_are_those_of_the_prior_given_the_labels() {
             assert!(off < 5.0, "case {k}, {name}: {off}");
             assert!(apart <= 5.0 * error + 0.02 * value, "case {k}, {name}: {apart}");
             let full = if name == "pairs" { "pair" } else { "full" };
-            assert_eq!(outcome.refresh.name, full);
+            assert_eq!(outcome.refresh, full);
             assert!(outcome.drift < 1e-8);
         }
     }
@@ -295,9 +294,9 @@ fn mean_violations<D: Dynamics>(case: &Case, dynamics: &D, kappa: f64, index: u6
             trajectory.set_mirror(Mirror::new(kappa, kappa).expect("a transparency"));
             let source = std::sync::Arc::clone(&factor) as _;
             trajectory.set_refresh(Refresh::Full { rate: 0.5, source });
-            trajectory.reset(None);
+            trajectory.reset();
             trajectory.run(Goal::path(50.0), &control).expect("a run");
-            trajectory.reset(None);
+            trajectory.reset();
             trajectory.run(Goal::path(400.0), &control).expect("a run");
             trajectory.tally().violations / trajectory.tally().path
         })
@@ -371,27 +370,40 @@ fn evidences_of_all_labelings_sum_to_one() {
     }
 }
 
+/// Values of all classes at the examples and the further point, by the center of a run, with its
+/// norm and error.
+fn of_center(case: &Case, index: u64) -> (Vec<f64>, f64, f64) {
+    let space = case.space();
+    let center =
+        run_with(&space, &settings(0.0, index), None, &Control::new()).expect("a run").center;
+    (case.values(&space.class_duals(&center.dual).expect("classes")), center.norm, center.error)
+}
+
+/// Another order of classes or of examples is another order of planes.
 #[test]
-fn permuted_classes_give_permuted_results() {
-    let case = Case::new(&[0, 1, 2, 1, 0, 2], 3, 0.3, 57);
-    let other = Case::new(&[2, 0, 1, 0, 2, 1], 3, 0.3, 57);
-    let found = [&case, &other].map(|case| {
-        let outcome = run_with(&case.space(), &settings(0.0, 110), None, &Control::new());
-        let outcome = outcome.expect("a run");
-        let duals = case.space().class_duals(&outcome.center.dual).expect("classes");
-        (case.values(&duals), outcome.center)
-    });
-    let [(a, one), (b, two)] = found;
-    let width = case.m() + 1;
-    for (c, d) in [(0, 2), (1, 0), (2, 1)] {
-        for i in 0..width {
-            let apart = (a[c * width + i] - b[d * width + i]).abs();
-            assert!(apart < 5.0 * one.error.hypot(two.error), "class {c}, example {i}: {apart}");
+fn the_order_of_classes_and_examples_does_not_matter() {
+    let sorted = Case::new(&[0, 0, 1, 1, 2, 2], 3, 0.2, 59);
+    let renamed = Case { labels: vec![2, 2, 0, 0, 1, 1], ..Case::new(&[0; 6], 3, 0.2, 59) };
+    let order = [3, 0, 4, 2, 5, 1, 6];
+    let mut shuffled = Case::new(&[1, 0, 2, 1, 2, 0], 3, 0.2, 59);
+    shuffled.gram = (0..36).map(|k| sorted.gram[order[k / 6] * 6 + order[k % 6]]).collect();
+    shuffled.point = order[..6].iter().map(|&i| sorted.point[i]).collect();
+    let (exact, norm, of_exact) = of_center(&sorted, 110);
+    for (case, classes, examples) in
+        [(&renamed, [2, 0, 1], [0, 1, 2, 3, 4, 5, 6]), (&shuffled, [0, 1, 2], order)]
+    {
+        let (found, own, error) = of_center(case, 111);
+        let allowed = 5.0 * error.hypot(of_exact);
+        for c in 0..3 {
+            for (i, j) in examples.into_iter().enumerate() {
+                let apart = (found[classes[c] * 7 + i] - exact[c * 7 + j]).abs();
+                assert!(apart < allowed, "class {c}, example {i}: {apart}");
+            }
         }
+        assert!((own - norm).abs() < allowed, "{own} {norm}");
+        let [a, b] = [&sorted, case].map(|case| ladder(case, &[0.0], 0.05, 112));
+        assert!((a.values[0] - b.values[0]).abs() < 4.0 * a.errors[0].hypot(b.errors[0]));
     }
-    assert!((one.norm - two.norm).abs() < 5.0 * one.error.hypot(two.error));
-    let [a, b] = [&case, &other].map(|case| ladder(case, &[0.0], 0.05, 111));
-    assert!((a.values[0] - b.values[0]).abs() < 4.0 * a.errors[0].hypot(b.errors[0]));
 }
 
 /// Paths of the joint machine of two classes and of the binary one from the same point in the same direction.
@@ -417,7 +429,7 @@ fn two_classes_are_the_binary_machine() {
             let mut trajectory = Trajectory::new(space, Geodesic, ball, rng(121));
             trajectory.set_mirror(Mirror::new(kappa, kappa).expect("a transparency"));
             trajectory.set_refresh(Refresh::Pair { rate: 2.0 });
-            trajectory.reset(None);
+            trajectory.reset();
             trajectory.run(Goal::path(20.0), &control).expect("a run");
             let tally = trajectory.tally().clone();
             let integral = trajectory.ball_mut().take_arc_integral();
@@ -434,30 +446,6 @@ fn two_classes_are_the_binary_machine() {
         let worst = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         println!("{} bounces: {worst:e}", one.bounces);
         assert!(worst < 1e-10, "{worst}");
-    }
-}
-
-/// Labels whose examples are sorted or not are the same problem, up to the order of planes.
-#[test]
-fn the_order_of_examples_does_not_matter() {
-    let sorted = Case::new(&[0, 0, 1, 1, 2, 2], 3, 0.2, 59);
-    let order = [3, 0, 4, 2, 5, 1];
-    let m = 6;
-    let mut shuffled = Case::new(&[1, 0, 2, 1, 2, 0], 3, 0.2, 59);
-    shuffled.gram = (0..m * m).map(|k| sorted.gram[order[k / m] * m + order[k % m]]).collect();
-    shuffled.point = order.iter().map(|&i| sorted.point[i]).collect();
-    let found = [&sorted, &shuffled].map(|case| {
-        let outcome = run_with(&case.space(), &settings(0.0, 112), None, &Control::new());
-        let outcome = outcome.expect("a run");
-        let duals = case.space().class_duals(&outcome.center.dual).expect("classes");
-        (case.values(&duals), outcome.center)
-    });
-    let [(a, one), (b, two)] = found;
-    for c in 0..3 {
-        for (i, &j) in order.iter().enumerate() {
-            let apart = (b[c * 7 + i] - a[c * 7 + j]).abs();
-            assert!(apart < 5.0 * one.error.hypot(two.error), "{apart}");
-        }
     }
 }
 
@@ -530,30 +518,6 @@ fn points_inside_are_found_by_all_searches() {
 }
 
 #[test]
-fn contradictions_are_reported_by_example() {
-    // Two examples coincide and have different labels.
-    let mut case = Case::new(&[0, 1, 2, 1], 3, 0.0, 62);
-    for k in 0..4 {
-        case.gram[4 + k] = case.gram[k];
-        case.gram[4 * k + 1] = case.gram[4 * k];
-    }
-    case.gram[5] = case.gram[0];
-    let space = case.space();
-    match run_with(&space, &settings(0.0, 114), None, &Control::new()) {
-        Err(Error::Infeasible { examples, violations, margin_bound, .. }) => {
-            assert_eq!((examples, violations), (4, 1));
-            assert!(margin_bound < 1e-7);
-        }
-        other => panic!("{other:?}"),
-    }
-    // Such walls cannot be transparent.
-    match run_with(&space, &settings(0.2, 114), None, &Control::new()) {
-        Err(Error::Invalid { name: "softness", .. }) => {}
-        other => panic!("{other:?}"),
-    }
-}
-
-#[test]
 fn what_is_defined_for_two_classes_alone_is_refused() {
     let case = Case::new(&[0, 1, 2, 1], 3, 0.2, 63);
     let space = case.space();
@@ -579,26 +543,8 @@ fn what_is_defined_for_two_classes_alone_is_refused() {
     }
 }
 
-/// Takes the steps of the trajectories of a case elsewhere.
-struct Elsewhere<'a>(&'a Case);
-
-impl RemoteExecutor for Elsewhere<'_> {
-    fn take(
-        &self,
-        order: Vec<u8>,
-        trajectories: Vec<Vec<u8>>,
-        control: &Control,
-    ) -> bayespoint::Result<Vec<Vec<u8>>> {
-        let space = self.0.space();
-        let (columns, diagonal) = inverse(&self.0.gram, self.0.softness);
-        let inverse = Inverse::new(&columns, &diagonal)?;
-        let take = |state: &Vec<u8>| take_step(&space, Some(inverse), &order, state, control);
-        trajectories.iter().map(take).collect()
-    }
-}
-
 #[test]
-fn steps_in_other_processes_and_continued_runs_have_the_same_bits() {
+fn a_smaller_tolerance_goes_on_from_a_larger_one() {
     let labels: Vec<usize> = (0..20).map(|i| (i * i) % 3).collect();
     let case = Case::new(&labels, 3, 0.2, 65);
     let space = case.space();
@@ -609,25 +555,13 @@ fn steps_in_other_processes_and_continued_runs_have_the_same_bits() {
         let mirror = Mirror::new(kappa, kappa).expect("a transparency");
         let to = |tol| Settings { mirror, tol: Some(tol), seed: seed(117), ..Settings::default() };
         let here = run_with(&space, &to(0.004), inverse, &control).expect("a run");
-        let there = run_remotely(&space, &to(0.004), inverse, None, &Elsewhere(&case), &control);
-        crate::common::assert_same(&here, &there.expect("a run"), "elsewhere");
         let first = run_with(&space, &to(0.2), inverse, &control).expect("a run");
         let state = crate::common::states::complete(&first);
-        let continued = resume(&space, &to(0.004), inverse, &state, &control).expect("a run");
         assert!(first.length() < here.length());
-        assert_eq!(here.draws.values, continued.draws.values);
-        assert_eq!(here.center.dual, continued.center.dual);
+        for n_threads in [1, 3] {
+            let settings = Settings { n_threads, ..to(0.004) };
+            let continued = resume(&space, &settings, inverse, &state, &control).expect("a run");
+            crate::common::assert_same(&here, &continued, "continued");
+        }
     }
-}
-
-#[test]
-fn threads_and_seeds() {
-    let labels: Vec<usize> = (0..20).map(|i| i % 4).collect();
-    let case = Case::new(&labels, 4, 0.2, 64);
-    let space = case.space();
-    let found = [1, 3].map(|n_threads| {
-        let settings = Settings { n_threads, length: Some(30.0), ..settings(0.1, 116) };
-        run_with(&space, &settings, None, &Control::new()).expect("a run")
-    });
-    crate::common::assert_same(&found[0], &found[1], "threads");
 }

@@ -97,13 +97,6 @@ fn orthogonal_planes_are_exact() {
 }
 
 #[test]
-fn runs_have_full_refresh_and_typical_starts() {
-    let settings = Settings { tol: Some(0.1), seed: seed(6), ..Settings::default() };
-    let found = Case::rbf(60, 2.0, 0.1, 5).run(&settings);
-    assert_eq!((found.refresh.name, found.trajectories[0].start.name()), ("full", "typical"));
-}
-
-#[test]
 fn inverses_that_do_not_fit_are_errors() {
     let case = Case::rbf(20, 2.0, 0.1, 7);
     let wrong = |error: Error| assert!(error.to_string().contains("factor"), "{error}");

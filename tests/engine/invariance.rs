@@ -45,7 +45,7 @@ fn a_thousand_bounces_and_back() {
 /// Returns the planes hit by 500 bounces from a start, and the arc integral.
 fn bounces(space: &VersionSpace<'_>, start: &(Vec<f64>, Vec<f64>)) -> (Vec<usize>, Vec<f64>) {
     let mut ball = ball(space, start);
-    let planes = (0..500).map(|_| ball.reflect(space.gram()).plane).collect();
+    let planes = (0..500).map(|_| ball.reflect(space.gram()).0).collect();
     (planes, ball.take_arc_integral())
 }
 
@@ -181,9 +181,9 @@ fn impulses_and_ends_give_the_arc_integral() {
     let before = ball.direction();
     let mut impulses = vec![0.0; 60];
     for _ in 0..5000 {
-        let hit = ball.reflect(space.gram());
-        assert!(hit.impulse * f64::from(problem.labels[hit.plane]) > 0.0);
-        impulses[hit.plane] += hit.impulse;
+        let (plane, impulse) = ball.reflect(space.gram());
+        assert!(impulse * f64::from(problem.labels[plane]) > 0.0);
+        impulses[plane] += impulse;
     }
     let after = ball.direction();
     let total: Vec<f64> = (0..60).map(|i| impulses[i] + before[i] - after[i]).collect();

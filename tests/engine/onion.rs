@@ -265,43 +265,6 @@ fn projected_centers_are_biased_but_for_version_space() {
     assert!(worst > 10.0);
 }
 
-#[test]
-fn every_number_of_threads_gives_the_same_bits() {
-    let problem = polygon(8, 0.2, 40);
-    for method in [OnionMethod::Exact, OnionMethod::Projected] {
-        let problem = if method == OnionMethod::Exact { &problem } else { &polygon(8, 0.0, 40) };
-        let space = problem.space();
-        let run = |n_threads| {
-            let settings =
-                OnionSettings { method, n_threads, seed: seed(40), ..OnionSettings::default() };
-            format!("{:?}", outcome_of(&space, &settings))
-        };
-        let one = run(1);
-        for threads in [2, 4, 8] {
-            assert_eq!(one, run(threads), "{method:?}, {threads} threads");
-        }
-    }
-}
-
-#[test]
-fn settings_out_of_range_are_refused() {
-    let problem = polygon(5, 0.0, 50);
-    let refused = |settings: OnionSettings, name: &str| {
-        let error = bayespoint::onion(&problem.space(), &settings, &Control::new());
-        let text = error.expect_err("out of range").to_string();
-        assert!(text.starts_with(name), "{text}");
-    };
-    let base = OnionSettings::default;
-    refused(OnionSettings { tol: 0.0, ..base() }, "tol");
-    refused(OnionSettings { tol: f64::NAN, ..base() }, "tol");
-    refused(OnionSettings { volume_tol: Some(-1.0), ..base() }, "volume_tol");
-    refused(OnionSettings { max_length: f64::INFINITY, ..base() }, "max_length");
-    refused(OnionSettings { n_trajectories: 0, ..base() }, "n_trajectories");
-    refused(OnionSettings { n_threads: 0, ..base() }, "n_threads");
-    let projected = OnionMethod::Projected;
-    refused(OnionSettings { volume_tol: Some(0.1), method: projected, ..base() }, "volume_tol");
-}
-
 /// Softness adds m dimensions and an offset one: the layers against draws with explicit features for both.
 #[test]
 fn softness_and_offset_count() {

@@ -12,7 +12,7 @@ fn settings(length: f64) -> Settings {
 
 /// Returns the work in bounces, with refreshes weighted by their cost.
 fn work(outcome: &Outcome, m: usize) -> f64 {
-    let cost = match outcome.refresh.name {
+    let cost = match outcome.refresh {
         "full" => 3.0 + 0.3 * m as f64,
         "pair" => 1.3,
         _ => 0.0,
@@ -53,9 +53,9 @@ fn price_of_choice(name: &str, space: &VersionSpace<'_>) -> f64 {
         table.push((format!("pair {share}"), price(space, pair, bounces, 3)));
     }
     let best = table.iter().map(|row| row.1).fold(f64::INFINITY, f64::min);
-    let chosen = match gauge.refresh.name {
-        "full" => RefreshChoice::Full(Some(gauge.refresh.rate)),
-        "pair" => RefreshChoice::Pair(Some(gauge.refresh.rate)),
+    let chosen = match gauge.refresh {
+        "full" => RefreshChoice::Full(Some(gauge.refresh_rate)),
+        "pair" => RefreshChoice::Pair(Some(gauge.refresh_rate)),
         _ => RefreshChoice::None,
     };
     let prices = (0..4).map(|k| price(space, chosen, bounces, 4 + k) / best);
@@ -65,8 +65,8 @@ fn price_of_choice(name: &str, space: &VersionSpace<'_>) -> f64 {
     println!(
         "{name}, {per_radian:.0} bounces per radian: {}; chosen {} {:.2}: {mean:.2}",
         show.join(", "),
-        gauge.refresh.name,
-        gauge.refresh.rate
+        gauge.refresh,
+        gauge.refresh_rate
     );
     mean
 }
@@ -100,7 +100,7 @@ fn isolated_planes_get_fresh_directions() {
         }
         let space = space(&gram, &labels, 0.0);
         let found = run(&space, &settings(20.0));
-        assert_eq!(found.refresh.name, "full");
+        assert_eq!(found.refresh, "full");
         if others == 0 {
             let price = price_of_choice("isolated", &space);
             assert!(price < 2.0, "{price}");
@@ -127,9 +127,9 @@ fn as_many_dimensions_as_examples_get_fresh_directions() {
         let fine = run(&space, &to(0.015, RefreshChoice::Full(None), seed(index)));
         let coarse = |refresh| run(&space, &to(0.08, refresh, seed(100 + index)));
         let auto = coarse(RefreshChoice::Auto);
-        assert_eq!(auto.refresh.name, "full");
+        assert_eq!(auto.refresh, "full");
         let rare = coarse(RefreshChoice::Pair(None));
-        let pairs = coarse(RefreshChoice::Pair(Some(30.0 * rare.refresh.rate)));
+        let pairs = coarse(RefreshChoice::Pair(Some(30.0 * rare.refresh_rate)));
         chosen += (auto.center.norm - fine.center.norm) / problems as f64;
         many += (pairs.center.norm - fine.center.norm) / problems as f64;
         wrong += (rare.center.norm - fine.center.norm) / problems as f64;
@@ -172,7 +172,7 @@ fn thin_directions_have_their_share() {
         };
         let outcome = run(&problem.space(), &settings);
         let shares: Vec<f64> = draws(&outcome).map(|c| share(&problem.weight(c)[..5])).collect();
-        (outcome.refresh.name, mean_and_error(&shares))
+        (outcome.refresh, mean_and_error(&shares))
     };
     for problem in [&wide, &thin] {
         let (kind, (auto, spread)) = of(problem, RefreshChoice::Auto);

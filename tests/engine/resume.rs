@@ -1,17 +1,18 @@
-//! Resumed runs have the bits of uninterrupted ones, wherever they were interrupted.
+//! Runs that are continued: to a smaller tolerance, or from a state on the way, with the bits of a single run; after another
+//! limit, with its law.
 
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::mpsc::channel;
 
 use bayespoint::dynamics::{Motion, Radius};
 use bayespoint::{
     Average, Control, Error, Gram, Inverse, Mirror, Outcome, RefreshChoice, Settings, State,
-    StopReason, VersionSpace, resume, run_with,
+    StopReason, Tally, VersionSpace, resume, run_with,
 };
 use rand::RngExt;
 
 use crate::common::states::{complete, doubles, forge, set_double};
 use crate::common::{
-    assert_same, inverse, normals, rbf, rng, seed, size, space, space_of, uniform,
+    assert_same, each, inverse, normals, rbf, rng, seed, size, space, space_of, uniform,
 };
 
 /// A problem, and the inverse of its matrix for the center by conditional means.
@@ -39,60 +40,42 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Returns some states of a run from which they are requested all the time, and its outcome.
-fn interrupted(case: &Case<'_>, settings: &Settings) -> (Vec<State>, Outcome) {
-    let states = Arc::new(Mutex::new((0_u64, Vec::new())));
-    let own = Arc::new(OnceLock::<Weak<Control>>::new());
-    let (taken, asked) = (Arc::clone(&states), Arc::clone(&own));
-    let control = Arc::new(Control::new().kept_by(move |state| {
-        let mut taken = taken.lock().expect("no panic");
-        taken.0 += 1;
-        if taken.0.is_power_of_two() {
-            taken.1.push(state);
-        }
-        asked.get().and_then(Weak::upgrade).expect("still there").ask_for_state();
-    }));
-    own.set(Arc::downgrade(&control)).expect("the first");
-    control.ask_for_state();
+/// Returns the states that a run passes on, and its outcome.
+fn watched(case: &Case<'_>, settings: &Settings) -> (Vec<State>, Outcome) {
+    let (sender, states) = channel();
+    let control = Control::new().kept_by(move |state| sender.send(state).expect("is received"));
     let outcome = run_with(&case.space, settings, case.inverse, &control).expect("a good run");
     drop(control);
-    (Arc::into_inner(states).expect("alone").into_inner().expect("no panic").1, outcome)
+    (states.iter().collect(), outcome)
 }
 
 fn base(index: u64) -> Settings {
     Settings { n_trajectories: 3, n_draws: 12, tol: None, seed: seed(index), ..Settings::default() }
 }
 
-/// Interrupts a run at lengths within flights and pieces, with different numbers of threads.
+/// Cuts a run at lengths within flights and pieces. It goes on where it ended, with any number of threads.
 fn cut_by_length(case: &Case<'_>, settings: &Settings, first: f64) {
-    let to = |length: f64, n_threads| Settings {
-        length: Some(length),
-        first_length: Some(first),
-        n_threads,
-        ..settings.clone()
-    };
+    let to =
+        |length: f64, n_threads| Settings { length: Some(length), n_threads, ..settings.clone() };
     let name = case.name;
-    let whole = case.run(&to(5.3 * first, 1));
-    let start = case.run(&to(first, 2));
-    assert_same(
-        &start,
-        &case.run(&Settings { first_length: None, ..to(first, 1) }),
-        &format!("{name}: the first length is the length"),
-    );
-    assert_same(&whole, &case.resume(&to(5.3 * first, 3), &complete(&start)), name);
-    let mut chain = start;
-    for (length, threads) in [(1.13, 3), (1.9, 1), (2.77, 2), (5.3, 1)] {
-        chain = case.resume(&to(length * first, threads), &complete(&chain));
+    let mut outcome = case.run(&to(first, 1));
+    for part in [1.13, 1.9, 2.77, 5.3] {
+        let before = complete(&outcome);
+        let [one, three] = [1, 3].map(|threads| case.resume(&to(part * first, threads), &before));
+        assert_same(&one, &three, name);
+        assert!((one.length() - part * first).abs() < 1e-9 * first, "{name}: {}", one.length());
+        let goes_on = one.hits.iter().zip(&outcome.hits).all(|(after, before)| after >= before);
+        assert!(goes_on && one.burn_in.to_bits() == outcome.burn_in.to_bits(), "{name}");
+        outcome = one;
     }
-    assert_same(&whole, &chain, &format!("{name}: in steps"));
     // Resumed for no further path.
-    assert_same(&whole, &case.resume(&to(5.3 * first, 1), &complete(&whole)), name);
+    assert_same(&outcome, &case.resume(&to(5.3 * first, 1), &complete(&outcome)), name);
 }
 
-/// Interrupts a run wherever a state was requested.
-fn cut_anywhere(case: &Case<'_>, settings: &Settings) {
+/// Resumes a run from states on the way.
+fn resumed_on_the_way(case: &Case<'_>, settings: &Settings) {
     let whole = case.run(settings);
-    let (states, outcome) = interrupted(case, &Settings { n_threads: 2, ..settings.clone() });
+    let (states, outcome) = watched(case, &Settings { n_threads: 2, ..settings.clone() });
     assert_same(&whole, &outcome, case.name);
     assert!(states.len() >= 3, "{}: {} states are few", case.name, states.len());
     let mut rng = rng(77);
@@ -149,8 +132,8 @@ fn every_dynamics_and_refresh_on_a_matrix() {
         let case = Case { name, space: space.clone(), inverse: None };
         cut_by_length(&case, &settings, size(7.0, 70.0));
         let length = Some(size(60.0, 600.0));
-        cut_anywhere(&case, &Settings { length, ..settings.clone() });
-        cut_anywhere(&case, &Settings { max_bounces: Some(9_000), ..settings });
+        resumed_on_the_way(&case, &Settings { length, ..settings.clone() });
+        resumed_on_the_way(&case, &Settings { max_bounces: Some(9_000), ..settings });
     }
 }
 
@@ -164,7 +147,7 @@ fn every_source_of_rows() {
     for case in [singles, features(70, 4, 0.01)] {
         let settings = Settings { refresh: RefreshChoice::Pair(None), ..base(5) };
         cut_by_length(&case, &settings, size(5.0, 50.0));
-        cut_anywhere(&case, &Settings { length: Some(size(30.0, 300.0)), ..settings });
+        resumed_on_the_way(&case, &Settings { length: Some(size(30.0, 300.0)), ..settings });
     }
 }
 
@@ -176,7 +159,7 @@ fn near_walls() {
         for refresh in [RefreshChoice::None, RefreshChoice::Pair(Some(20.0))] {
             let settings = Settings { refresh, ..base(6) };
             cut_by_length(&case, &settings, size(0.4, 4.0));
-            cut_anywhere(&case, &Settings { length: Some(size(4.0, 40.0)), ..settings });
+            resumed_on_the_way(&case, &Settings { length: Some(size(4.0, 40.0)), ..settings });
         }
         // In a wide version space lists are rebuilt all the time.
         let mirror = Mirror::new(0.3, 0.3).expect("in range");
@@ -211,27 +194,19 @@ fn a_smaller_tolerance_goes_on_from_a_larger_one() {
             assert_same(&whole, &case.resume(&to(tight), &complete(&start)), case.name);
             assert_same(&whole, &case.resume(&to(tight), &complete(&middle)), case.name);
             assert_same(&start, &case.resume(&to(loose), &complete(&start)), case.name);
-            // Continued by length.
-            let lengths = [1.3, 1.7, 3.9].map(|x| Some(x * start.length()));
-            let by = |length| Settings { length, tol: None, ..to(tight) };
-            let [once, twice] = [
-                case.resume(&by(lengths[2]), &complete(&start)),
-                lengths
-                    .into_iter()
-                    .fold(start, |from, length| case.resume(&by(length), &complete(&from))),
-            ];
-            assert_same(&once, &twice, case.name);
+            let threads = Settings { n_threads: 3, ..to(tight) };
+            assert_same(&whole, &case.resume(&threads, &complete(&start)), case.name);
         }
     }
     cut_by_length(&conditional, &base(10), 9.0);
     for (case, tol) in [(&conditional, 0.004), (&arc, 0.01)] {
-        cut_anywhere(case, &Settings { tol: Some(size(tol, 0.5 * tol)), ..base(11) });
-        cut_anywhere(case, &Settings { length: Some(size(40.0, 400.0)), ..base(12) });
+        resumed_on_the_way(case, &Settings { tol: Some(size(tol, 0.5 * tol)), ..base(11) });
+        resumed_on_the_way(case, &Settings { length: Some(size(40.0, 400.0)), ..base(12) });
     }
 }
 
 /// Where the center is accurate and the draws lag, directions are refreshed more often from there on, unless a rate is given.
-/// It does not matter where the run was continued.
+/// It does not matter from which tolerance the run was continued.
 #[test]
 fn draws_that_lag_hasten_the_refresh() {
     let (gram, labels) = rbf(60, 3.0, 8);
@@ -242,16 +217,16 @@ fn draws_that_lag_hasten_the_refresh() {
     let case = Case { name: "lagging draws", space, inverse: Some(inverse) };
     let to = |tol| Settings { tol: Some(tol), n_draws: 100, ..base(14) };
     let whole = case.run(&to(0.002));
-    assert_eq!((whole.stop_reason, whole.refresh.rate), (StopReason::Tol, 0.5));
+    assert_eq!((whole.stop_reason, whole.refresh_rate), (StopReason::Tol, 0.5));
     let early = case.run(&Settings { max_bounces: Some(100), ..to(0.002) });
-    assert_eq!((early.stop_reason, early.refresh.rate), (StopReason::MaxBounces, 0.1));
-    for start in [early, case.run(&to(0.5)), case.run(&to(0.02))] {
+    assert_eq!((early.stop_reason, early.refresh_rate), (StopReason::MaxBounces, 0.1));
+    for start in [case.run(&to(0.5)), case.run(&to(0.02))] {
         assert!(start.length() < whole.length());
         assert_same(&whole, &case.resume(&to(0.002), &complete(&start)), case.name);
     }
     let rate = |refresh, tol: Option<f64>| {
         let length = if tol.is_some() { None } else { Some(50.0) };
-        case.run(&Settings { refresh, tol, length, ..to(0.5) }).refresh.rate
+        case.run(&Settings { refresh, tol, length, ..to(0.5) }).refresh_rate
     };
     let free = rate(RefreshChoice::Full(None), Some(0.5));
     let given = rate(RefreshChoice::Full(Some(0.2)), Some(0.5));
@@ -259,29 +234,61 @@ fn draws_that_lag_hasten_the_refresh() {
     assert_eq!((free, given, without_tolerance), (0.5, 0.2, 0.1));
 }
 
+/// Runs that are cut again and again have the law of a single one.
 #[test]
-fn arrivals_and_weights_that_end_a_run() {
+fn cuts_keep_the_law() {
     let (gram, labels) = rbf(30, 3.0, 13);
-    let case = |name| Case::dense(name, &gram, &labels, 0.05);
-    let to = |max_bounces| Settings { max_bounces: Some(max_bounces), ..base(14) };
-    let arrivals = case("arrivals");
-    let whole = arrivals.run(&to(20_000));
-    let chain = [7, 700, 701, 5_555, 20_000]
-        .into_iter()
-        .fold(arrivals.run(&to(3)), |from, n| arrivals.resume(&to(n), &complete(&from)));
-    assert_same(&whole, &chain, "arrivals");
-    let chord = case("weights");
+    let softness = 0.05;
+    let (columns, diagonal) = inverse(&gram, softness);
+    let space = space(&gram, &labels, softness);
+    let whole = Inverse::new(&columns, &diagonal).ok();
+    let kinds = [
+        ("conditional", whole, Motion::Geodesic, 0.0),
+        ("transparent", None, Motion::Geodesic, 0.2),
+        ("cosine", None, Motion::Scattered { cosine: true, scatterer: None }, 0.0),
+    ];
+    for (name, inverse, motion, transparency) in kinds {
+        let case = Case { name, space: space.clone(), inverse };
+        let mirror = Mirror::new(transparency, transparency).expect("in range");
+        let own = Settings { motion, mirror, ..base(14) };
+        let exact = case.run(&Settings { tol: Some(size(0.02, 0.01)), ..own.clone() });
+        let mut rng = rng(15);
+        let bounces = |n| Settings { max_bounces: Some(n), ..own.clone() };
+        let mut cut = case.run(&bounces(50));
+        let mut most = 50;
+        while cut.center.error > size(0.05, 0.025) {
+            most += rng.random_range(1..size(3_000, 12_000));
+            cut = case.resume(&bounces(most), &complete(&cut));
+            assert_eq!(cut.stop_reason, StopReason::MaxBounces);
+            assert!(each(&cut, Tally::arrivals).contains(&most));
+        }
+        let gap: Vec<f64> =
+            cut.center.dual.iter().zip(&exact.center.dual).map(|(a, b)| a - b).collect();
+        let margins = space.margins(&gap).expect("a vector");
+        let square: f64 =
+            margins.iter().zip(&labels).zip(&gap).map(|((f, y), c)| f * f64::from(*y) * c).sum();
+        let (apart, error) = (square.sqrt(), cut.center.error.hypot(exact.center.error));
+        // The error is that of a direction in some dimensions.
+        assert!(apart < 4.0 * error, "{name}: {apart} with error {error}");
+    }
+}
+
+#[test]
+fn weights_that_end_a_run() {
+    let (gram, labels) = rbf(30, 3.0, 13);
+    let chord = Case::dense("weights", &gram, &labels, 0.05);
     let to = |tol| Settings {
         motion: Motion::Chord { tau_max: 1e6, weight_tol: Some(tol) },
         max_bounces: Some(1_000_000),
         ..base(15)
     };
-    let whole = chord.run(&to(1e-4));
-    assert_eq!(whole.stop_reason, StopReason::WeightTol);
-    let chain = [1e-2, 1e-3, 1e-4]
-        .into_iter()
-        .fold(chord.run(&to(0.1)), |from, tol| chord.resume(&to(tol), &complete(&from)));
-    assert_same(&whole, &chain, "weights");
+    let mut outcome = chord.run(&to(0.1));
+    for tol in [1e-2, 1e-3, 1e-4] {
+        let next = chord.resume(&to(tol), &complete(&outcome));
+        assert_eq!(next.stop_reason, StopReason::WeightTol);
+        assert!(next.length() > outcome.length(), "{tol}");
+        outcome = next;
+    }
 }
 
 /// Without refresh a run ends with a search for cycles.

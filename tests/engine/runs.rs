@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use bayespoint::dynamics::{Motion, Radius};
 use bayespoint::{
-    Average, Control, Error, Gram, Inverse, MarginSettings, Mirror, RefreshChoice, Settings, Start,
+    Average, Control, Error, Gram, Inverse, MarginSettings, Mirror, RefreshChoice, Settings,
     StopReason, Tally, VersionSpace, run_with,
 };
 
@@ -44,7 +44,7 @@ fn same_seed_same_bits_for_any_number_of_threads() {
         let one = of(1, 3);
         assert_same(&one, &of(2, 3), name);
         assert_same(&one, &of(8, 3), name);
-        assert_ne!(one.draws.values, of(1, 4).draws.values, "{name}");
+        assert_ne!(one.draws, of(1, 4).draws, "{name}");
     }
 }
 
@@ -83,7 +83,7 @@ fn ends() {
     let problem = taught(60, 10, 2);
     let space = problem.space();
     let by_length = run(&space, &Settings { length: Some(30.0), tol: None, ..Settings::default() });
-    assert_eq!((by_length.stop_reason, by_length.draws.values.dim().1), (StopReason::Length, 100));
+    assert_eq!((by_length.stop_reason, by_length.draws.dim().1), (StopReason::Length, 100));
     assert!(each(&by_length, |tally| tally.path).iter().all(|x| x.to_bits() == 30f64.to_bits()));
     let by_bounces =
         run(&space, &Settings { max_bounces: Some(777), tol: None, ..Settings::default() });
@@ -93,14 +93,14 @@ fn ends() {
     assert_eq!(bounces.iter().max(), Some(&777));
     assert!(bounces.iter().all(|n| *n > 700), "{bounces:?}");
     let by_tol = run(&space, &Settings { tol: Some(0.02), ..Settings::default() });
-    assert_eq!((by_tol.stop_reason, by_tol.draws.values.dim().1), (StopReason::Tol, 100));
+    assert_eq!((by_tol.stop_reason, by_tol.draws.dim().1), (StopReason::Tol, 100));
     assert!(by_tol.center.error <= 0.02);
     let first = Settings { tol: Some(1e-9), max_bounces: Some(2000), ..Settings::default() };
     assert_eq!(run(&space, &first).stop_reason, StopReason::MaxBounces);
     // A run that stops before its first draw records the end of the path.
     let short = Settings { max_bounces: Some(1), tol: None, ..Settings::default() };
     let short = run(&space, &short);
-    assert_eq!(short.draws.values.dim(), (4, 1, 60));
+    assert_eq!(short.draws.dim(), (4, 1, 60));
 }
 
 #[test]
@@ -112,19 +112,19 @@ fn draws_are_unit_vectors_inside_at_equal_spacing() {
         Settings { tol: Some(0.01), ..Settings::default() },
     ] {
         let outcome = run(&space, &settings);
-        let (trajectories, n, m) = outcome.draws.values.dim();
+        let (trajectories, n, m) = outcome.draws.dim();
         assert_eq!((trajectories, m), (4, 50));
         // With a fixed length the draws cover the run; otherwise they are the last of a record up to twice as long.
-        let covered = n as f64 * outcome.draws.spacing / outcome.trajectories[0].tally.path;
+        let covered = n as f64 * outcome.spacing / outcome.tallies[0].path;
         let least = if settings.tol.is_some() { 0.5 } else { 1.0 };
         assert!((least - 1e-9..1.0 + 1e-9).contains(&covered), "{covered}");
         for (k, dual) in draws(&outcome).enumerate() {
             let w = problem.weight(dual);
             assert!((dot(&w, &w) - 1.0).abs() < 1e-9);
             assert!(space.contains(dual).expect("shapes fit"));
-            for (q, &plane) in outcome.draws.watched.iter().enumerate() {
+            for (q, &plane) in outcome.watched.iter().enumerate() {
                 let f = dot(&w, &problem.x[plane]) / space.gram().diagonal(plane).sqrt();
-                let kept = outcome.draws.functionals[[k / n, k % n, q]];
+                let kept = outcome.functionals[[k / n, k % n, q]];
                 assert!((kept - f).abs() < 1e-9, "{kept} {f}");
             }
         }
@@ -217,6 +217,7 @@ fn bad_input_is_an_error_that_names_the_argument() {
     assert!(Mirror::new(0.0, 1.5).is_err() && Mirror::new(f64::NAN, 0.0).is_err());
 
     let default = Settings::default;
+    let soft = Mirror { negative: 0.1, positive: 0.0 };
     let specular = |scatterer| Motion::Scattered { cosine: false, scatterer };
     let bad = [
         ("n_trajectories", Settings { n_trajectories: 0, ..default() }),
@@ -235,6 +236,9 @@ fn bad_input_is_an_error_that_names_the_argument() {
         ("average", Settings { average: Average::Conditional, motion: BOTH, ..default() }),
         ("scatterer", Settings { motion: specular(None), ..default() }),
         ("scatterer", Settings { motion: specular(Some(Radius::Given(1e-7))), ..default() }),
+        ("scatterer", Settings { motion: specular(Some(Radius::Given(f64::NAN))), ..default() }),
+        ("scatterer", Settings { motion: specular(Some(Radius::Given(1.5))), ..default() }),
+        ("transparency", Settings { mirror: soft, motion: BOTH, ..default() }),
         ("length, max_bounces, tol and max_time", Settings { tol: None, ..default() }),
         ("start", Settings { start: Some(vec![-1.0, 1.0]), ..default() }),
         ("dual", Settings { start: Some(vec![1.0]), ..default() }),
@@ -282,17 +286,7 @@ fn auto_does_without_a_factor_where_there_is_none() {
     let refused = bayespoint::run(&space, &full, &control).expect_err("needs the factor");
     assert!(matches!(refused, Error::Breakdown { .. }), "{refused}");
     let auto = bayespoint::run(&space, &Settings::default(), &control).expect("pairs do");
-    assert_eq!(auto.refresh.name, "pair");
-}
-
-#[test]
-fn a_given_start_is_used() {
-    let problem = taught(40, 6, 8);
-    let space = problem.space();
-    let point = bayespoint::max_margin(&space, &MarginSettings::default(), &Control::new())
-        .expect("separable");
-    let settings = Settings { start: Some(point.dual), ..Settings::default() };
-    assert!(run(&space, &settings).trajectories.iter().all(|one| one.start == Start::Given));
+    assert_eq!(auto.refresh, "pair");
 }
 
 #[test]
@@ -353,7 +347,7 @@ fn time_ends_a_run_with_what_there_is() {
             assert_eq!(short.stop_reason, StopReason::MaxTime);
             assert!(!short.center.error.is_nan() && short.center.error > 1e-12);
             assert!(short.center.dual.iter().all(|c| c.is_finite()));
-            assert!(short.draws.values.dim().1 > 0 && short.length() > 0.0);
+            assert!(short.draws.dim().1 > 0 && short.length() > 0.0);
             for dual in draws(&short) {
                 // A path that is too short for a draw gives its end, which may be on a wall.
                 let margins = space.margins(dual).expect("shapes fit");
@@ -376,32 +370,4 @@ fn time_ends_a_run_with_what_there_is() {
             }
         }
     }
-}
-
-#[test]
-fn time_without_a_starting_point_is_an_error() {
-    let (gram, labels) = rbf(300, 2.0, 14);
-    let space = space(&gram, &labels, 0.0);
-    let settings = Settings { max_time: Some(1e-6), n_threads: 2, ..Settings::default() };
-    let control = Control::new();
-    let error = bayespoint::run(&space, &settings, &control).expect_err("no time");
-    assert_eq!(error, Error::Time);
-    // The limit is that of one run.
-    let settings = Settings { max_time: None, max_bounces: Some(2_000), ..settings };
-    assert!(bayespoint::run(&space, &settings, &control).is_ok());
-}
-
-/// Wherever a run with a tolerance ends, its draws suffice; of many draws a quarter are worth independent ones.
-#[test]
-fn a_tolerance_also_asks_for_draws() {
-    let problem = taught(60, 10, 15);
-    let space = problem.space();
-    let length = |tol, n_draws| {
-        let outcome = run(&space, &Settings { tol: Some(tol), n_draws, ..Settings::default() });
-        assert_eq!(outcome.stop_reason, StopReason::Tol);
-        outcome.length()
-    };
-    // So large a tolerance is met at once.
-    assert!(length(1.0, 1) < length(1.0, 100));
-    assert!(length(1.0, 100) < 0.5 * length(1.0, 2_000));
 }

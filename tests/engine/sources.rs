@@ -1,16 +1,15 @@
 //! Every source of Gram rows against the matrix in memory.
 
-use bayespoint::dynamics::Motion;
 use bayespoint::pass;
 use bayespoint::{
-    Ball, Control, CorrelationSettings, Error, EvidenceSettings, Gram, MarginSettings, Mirror,
-    OnionMethod, OnionOutcome, OnionSettings, RefreshChoice, Settings, Stored, VersionSpace,
-    correlation, evidence, feasible_point, max_margin, one_way, onion, perceptron_point,
+    Ball, Control, Entry, Gram, MarginSettings, OnionMethod, OnionOutcome, OnionSettings,
+    RefreshChoice, Settings, VersionSpace, feasible_point, max_margin, one_way, onion,
+    perceptron_point,
 };
 use ndarray::s;
 use pulp::Arch;
 
-use crate::common::{assert_same, dot, dual_angle, normals, rbf, rng, run, seed, size, space_of};
+use crate::common::{dot, dual_angle, normals, rng, run, seed, size, space_of};
 
 /// Inputs in a few dimensions, row-major, and labels with a curved boundary.
 fn inputs(m: usize, d: usize, index: u64) -> (Vec<f64>, Vec<i8>) {
@@ -30,16 +29,12 @@ fn matrix(x: &[f64], d: usize) -> Vec<f64> {
     x.chunks(d).flat_map(|a| x.chunks(d).map(move |b| dot(a, b))).collect()
 }
 
-fn dense<'a, E: Stored>(matrix: &'a [E], labels: &[i8], softness: f64) -> VersionSpace<'a> {
+fn dense<'a, E: Entry>(matrix: &'a [E], labels: &[i8], softness: f64) -> VersionSpace<'a> {
     space_of(Gram::new(matrix, 0.5, vec![softness; labels.len()]), labels)
 }
 
 fn features(x: &[f64], d: usize, labels: &[i8], softness: f64) -> VersionSpace<'static> {
     space_of(Gram::of_features(x, d, 0.5, vec![softness; labels.len()]), labels)
-}
-
-fn bits(x: &[f64]) -> Vec<u64> {
-    x.iter().map(|x| x.to_bits()).collect()
 }
 
 /// Searches for a point end inside, and find the maximal margin of the matrix.
@@ -89,40 +84,6 @@ fn features_give_the_onion_of_their_matrix() {
     }
 }
 
-/// Singles give the bits of doubles with the same values, factors and evidence included.
-#[test]
-fn singles_give_what_their_doubles_give() {
-    let (gram, labels) = rbf(60, 2.0, 3);
-    #[allow(clippy::cast_possible_truncation, reason = "that is the point")]
-    let singles: Vec<f32> = gram.iter().map(|&x| x as f32).collect();
-    let doubles: Vec<f64> = singles.iter().map(|&x| f64::from(x)).collect();
-    let (narrow, wide) = (dense(&singles, &labels, 0.1), dense(&doubles, &labels, 0.1));
-    for refresh in
-        [RefreshChoice::Auto, RefreshChoice::Pair(Some(5.0)), RefreshChoice::Full(Some(1.0))]
-    {
-        for mirror in [Mirror::HARD, Mirror::new(0.0, 0.2).expect("in range")] {
-            let settings = Settings {
-                n_draws: 10,
-                length: Some(20.0),
-                tol: None,
-                refresh,
-                mirror,
-                seed: seed(3),
-                ..Settings::default()
-            };
-            assert_same(&run(&narrow, &settings), &run(&wide, &settings), "singles");
-        }
-    }
-    let settings = EvidenceSettings { tol: 0.5, seed: seed(4), ..EvidenceSettings::default() };
-    let [a, b] = [&narrow, &wide].map(|space| {
-        let found = evidence(space, &settings, &Control::new()).expect("feasible");
-        let margin =
-            max_margin(space, &MarginSettings::default(), &Control::new()).expect("feasible");
-        [found.values, found.errors, margin.dual].concat()
-    });
-    assert!(bits(&a) == bits(&b));
-}
-
 /// Explicit features give the same path as the matrix, for as long as rounding allows, and the same center.
 #[test]
 fn features_of_low_rank_give_the_billiard_of_their_matrix() {
@@ -139,7 +100,7 @@ fn features_of_low_rank_give_the_billiard_of_their_matrix() {
         .map(|space| Ball::new(space.gram(), &start, &direction, &control).expect("a tangent"));
     for bounce in 0..40 {
         let [a, b] = &mut balls;
-        assert_eq!(a.reflect(whole.gram()).plane, b.reflect(thin.gram()).plane, "bounce {bounce}");
+        assert_eq!(a.reflect(whole.gram()).0, b.reflect(thin.gram()).0, "bounce {bounce}");
         for (f, g) in a.f().iter().zip(b.f()) {
             assert!((f - g).abs() < 1e-6, "bounce {bounce}: {f} {g}");
         }
@@ -176,8 +137,8 @@ fn assert_twins(near: &mut Ball, all: &mut Ball, gram: &Gram<'_>, event: usize, 
         5 => [near, all].into_iter().for_each(|ball| ball.fly(gram, 0.3 * flight)),
         _ => {
             let (own, other) = (near.reflect(gram), all.reflect(gram));
-            assert_eq!(own.plane, other.plane, "event {event}");
-            assert!((own.impulse - other.impulse).abs() < 1e-7, "event {event}");
+            assert_eq!(own.0, other.0, "event {event}");
+            assert!((own.1 - other.1).abs() < 1e-7, "event {event}");
         }
     }
 }
@@ -270,32 +231,4 @@ fn assert_no_wall_is_overlooked(softness: f64) {
             assert!(ball.reproject(gram, &control).expect("keeps its norms") < 1e-9);
         }
     }
-}
-
-#[test]
-fn a_factor_of_features_is_refused() {
-    let (x, labels) = inputs(40, 4, 9);
-    let space = features(&x, 4, &labels, 0.1);
-    let control = Control::new();
-    let refused = |result: Result<(), Error>| match result {
-        Err(error @ Error::Invalid { name: "gram", .. }) => {
-            assert!(error.to_string().contains("must be a matrix in memory"), "{error}");
-        }
-        other => panic!("{other:?}"),
-    };
-    for settings in [
-        Settings { refresh: RefreshChoice::Full(None), ..Settings::default() },
-        Settings {
-            motion: Motion::Scattered { cosine: true, scatterer: None },
-            ..Settings::default()
-        },
-    ] {
-        refused(bayespoint::run(&space, &settings, &control).map(|_| ()));
-    }
-    refused(evidence(&space, &EvidenceSettings::default(), &control).map(|_| ()));
-    refused(onion(&space, &OnionSettings::default(), &control).map(|_| ()));
-    refused(correlation(&space, &CorrelationSettings::default(), &control).map(|_| ()));
-    // `Auto` computes the rows for a factor where that is cheap.
-    let outcome = run(&space, &Settings { seed: seed(9), ..Settings::default() });
-    assert_eq!(outcome.refresh.name, "full");
 }

@@ -472,23 +472,6 @@ fn runs_end_as_set() {
     }
 }
 
-/// Straight flights escape from a large version space more often.
-#[test]
-fn escapes_are_rarer_in_smaller_version_spaces() {
-    let fraction = |m: usize| {
-        // The mean of several problems, since single ones vary.
-        let fractions = (0..20).map(|k| {
-            let outcome = run(&taught(m, 5, 2500 + k).space(), &settings(FLIPPER, 1_000, seed(26)));
-            let escapes = total(&outcome, |tally| tally.escapes) as f64;
-            escapes / (escapes + total(&outcome, |tally| tally.bounces) as f64)
-        });
-        fractions.sum::<f64>() / 20.0
-    };
-    let fractions = [6, 30, 200].map(fraction);
-    println!("escapes per flight: {fractions:?}");
-    assert!(fractions[0] > 2.0 * fractions[1] && fractions[1] > 2.0 * fractions[2]);
-}
-
 /// After `Until::CenterConverged` the share of the next flight is at most the tolerance.
 #[test]
 fn the_stopping_rule_bounds_the_share_of_the_next_flight() {

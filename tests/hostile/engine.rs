@@ -200,8 +200,8 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
             match correlation(space, &settings, &control) {
                 Ok(found) if is_kernel => {
                     let most = settings.max_bounces;
-                    let fits = |pair: &Pair| pair.bounces <= most && pair.path.is_finite();
-                    assert!(found.pairs.iter().all(fits), "{found:?}");
+                    let fits = |pair: &Pair| pair.0 <= most && pair.1.is_finite();
+                    assert!(found.0.iter().all(fits), "{found:?}");
                 }
                 Ok(_) => {}
                 Err(error) => of(&error),
@@ -307,7 +307,6 @@ fn settings(space: &VersionSpace<'_>, bytes: &mut Bytes<'_>) -> Settings {
         length: bytes.rarely(2).then(|| bytes.mostly(3.0)),
         max_bounces: Some(u64::from(bytes.byte() % 51)),
         tol: bytes.rarely(4).then(|| bytes.mostly(0.1)),
-        first_length: bytes.rarely(32).then(|| bytes.mostly(1.0)),
         burn_in: (!bytes.rarely(32)).then(|| if bytes.rarely(8) { bytes.mostly(0.5) } else { 0.0 }),
         refresh: if straight && !bytes.rarely(8) { RefreshChoice::Auto } else { refresh },
         mirror: if straight && !bytes.rarely(8) { Mirror::HARD } else { mirror },
@@ -323,7 +322,7 @@ fn settings(space: &VersionSpace<'_>, bytes: &mut Bytes<'_>) -> Settings {
 /// Checks the outcome of a run on a kernel matrix.
 pub fn check_run(space: &VersionSpace<'_>, settings: &Settings, outcome: &Outcome) {
     let m = space.len();
-    let functionals = outcome.draws.functionals.as_slice().expect("row-major");
+    let functionals = outcome.functionals.as_slice().expect("row-major");
     assert!(finite(&outcome.center.dual) && finite(functionals));
     assert!(draws(outcome).all(finite));
     let slack = ROUNDING + square(space, &outcome.center.dual).1;
@@ -336,7 +335,7 @@ pub fn check_run(space: &VersionSpace<'_>, settings: &Settings, outcome: &Outcom
         !has_center || is_unit(space, &outcome.center.dual),
         "a center of squared length {length:?}"
     );
-    let (trajectories, n, width) = outcome.draws.values.dim();
+    let (trajectories, n, width) = outcome.draws.dim();
     assert_eq!((trajectories, width), (settings.n_trajectories, m));
     assert!(n <= settings.n_draws);
     let hits: u64 = outcome.hits.iter().sum();

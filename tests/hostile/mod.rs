@@ -5,7 +5,6 @@
 #![allow(dead_code, reason = "every driver uses its own part")]
 
 pub mod engine;
-pub mod remote;
 pub mod states;
 
 use std::time::{Duration, Instant};
@@ -41,31 +40,11 @@ pub struct Bytes<'a> {
 }
 
 /// Numbers at the edges of the range of doubles, and of the ranges that the engine accepts.
+#[rustfmt::skip]
 const EDGES: [f64; 24] = [
-    0.0,
-    -0.0,
-    1.0,
-    -1.0,
-    f64::EPSILON,
-    1.0 + f64::EPSILON,
-    f64::MIN_POSITIVE,
-    5e-324,
-    f64::MAX,
-    f64::MIN,
-    f64::INFINITY,
-    f64::NEG_INFINITY,
-    f64::NAN,
-    1e-150,
-    1e150,
-    -1e150,
-    1e-75,
-    1e75,
-    1e-300,
-    1e300,
-    1e-8,
-    1e-16,
-    9_007_199_254_740_993.0,
-    1e18,
+    0.0, -0.0, 1.0, -1.0, f64::EPSILON, 1.0 + f64::EPSILON, f64::MIN_POSITIVE, 5e-324,
+    f64::MAX, f64::MIN, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-150, 1e150, -1e150,
+    1e-75, 1e75, 1e-300, 1e300, 1e-8, 1e-16, 9_007_199_254_740_993.0, 1e18,
 ];
 
 impl<'a> Bytes<'a> {

@@ -20,9 +20,9 @@ struct Base {
 const M: usize = 5;
 const D: usize = 3;
 /// Position of the refresh rate in the bytes of a state.
-const RATE: usize = 13;
+const RATE: usize = 14;
 
-pub fn case(softness: f64) -> Owned {
+fn case(softness: f64) -> Owned {
     // Five points on a spiral, no two of them parallel.
     let inputs = (0..M)
         .flat_map(|i| {
@@ -75,7 +75,6 @@ fn bases() -> &'static [Base] {
                     .expect("a good run");
                 let longer = Settings {
                     length: settings.length.map(|length| length + 1.0),
-                    first_length: settings.length,
                     max_bounces: Some(90),
                     ..settings
                 };
@@ -90,8 +89,7 @@ fn spoil(state: &mut State, bytes: &mut Bytes<'_>) {
     for _ in 0..=bytes.below(3) {
         let kind = bytes.below(16);
         match kind {
-            15 => spoil_words(&mut state.held, bytes),
-            14 => spoil_words(&mut state.kept, bytes),
+            14 | 15 => spoil_words(&mut state.kept, bytes),
             13 => spoil_numbers(&mut state.draws, bytes),
             12 => spoil_numbers(&mut state.functionals, bytes),
             _ => spoil_bytes(&mut state.bytes, bytes),
@@ -100,7 +98,7 @@ fn spoil(state: &mut State, bytes: &mut Bytes<'_>) {
 }
 
 /// Changes a number or a byte of an encoding, and mostly recomputes the checksum.
-pub fn spoil_bytes(encoded: &mut Vec<u8>, bytes: &mut Bytes<'_>) {
+fn spoil_bytes(encoded: &mut Vec<u8>, bytes: &mut Bytes<'_>) {
     if bytes.rarely(32) {
         return spoil_words(encoded, bytes);
     }
@@ -166,37 +164,29 @@ fn spoil_numbers(numbers: &mut Vec<f64>, bytes: &mut Bytes<'_>) {
     }
 }
 
-/// Resumes a run from a modified state, or takes a step with a modified order.
+/// Resumes a run from a modified state.
 ///
 /// # Panics
 ///
 /// If the call takes too long, an error is not documented, or the outcome is not finite.
 pub fn states(data: &[u8]) {
     let mut bytes = Bytes::new(data);
-    let result = if bytes.rarely(3) {
-        super::remote::step(&mut bytes)
-    } else {
-        let all = bases();
-        let Base { case, settings, state } = &all[bytes.below(all.len())];
-        let mut state = state.clone();
-        spoil(&mut state, &mut bytes);
-        trace(&(settings, &state));
-        // High refresh rates are slow.
-        let is_slow = state.bytes.len() > RATE + 8 && double(&state.bytes, RATE) > 1e4;
-        let control = if is_slow { short_deadline() } else { long_deadline() };
-        match case.with(|space, inverse| resume(space, settings, inverse, &state, &control)) {
-            Ok(outcome) => {
-                let paths = each(&outcome, |tally| tally.path);
-                let all = outcome.center.dual.iter().chain(&outcome.draws.values).chain(&paths);
-                assert!(all.into_iter().all(|x| x.is_finite()), "{outcome:?}");
-                Ok(())
-            }
-            Err(Error::Interrupted) if is_slow => Ok(()),
-            Err(error) => Err(error),
+    let all = bases();
+    let Base { case, settings, state } = &all[bytes.below(all.len())];
+    let mut state = state.clone();
+    spoil(&mut state, &mut bytes);
+    trace(&(settings, &state));
+    // High refresh rates are slow.
+    let is_slow = state.bytes.len() > RATE + 8 && double(&state.bytes, RATE) > 1e4;
+    let control = if is_slow { short_deadline() } else { long_deadline() };
+    match case.with(|space, inverse| resume(space, settings, inverse, &state, &control)) {
+        Ok(outcome) => {
+            let paths = each(&outcome, |tally| tally.path);
+            let all = outcome.center.dual.iter().chain(&outcome.draws).chain(&paths);
+            assert!(all.into_iter().all(|x| x.is_finite()), "{outcome:?}");
         }
-    };
-    match result {
-        Ok(()) | Err(Error::Invalid { .. } | Error::Breakdown { .. }) => {}
+        Err(Error::Interrupted) if is_slow => {}
+        Err(Error::Invalid { .. } | Error::Breakdown { .. }) => {}
         Err(error) => panic!("{error}"),
     }
 }

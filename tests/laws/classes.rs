@@ -9,11 +9,9 @@ use bayespoint::{
 };
 use rand::RngExt;
 
-use crate::common::{self, TransparentWalls, dot, normals, rng, seed, size, unit};
-use crate::special::chi_square_tail;
+use crate::calibration::{DRAWS, Quantity, check_ranks, data_sets, unevenness};
+use crate::common::{self, TransparentWalls, dot, normals, rng, unit};
 
-const DRAWS: usize = 63;
-const BINS: usize = 8;
 /// Path between draws.
 const SPACING: f64 = 8.0;
 
@@ -84,8 +82,7 @@ impl Problem {
     }
 }
 
-type Quantity = fn(&Problem, &[f64]) -> f64;
-const QUANTITIES: [(&str, Quantity); 4] = [
+const QUANTITIES: [Quantity<Problem>; 4] = [
     ("first coordinate", |_, w| w[0]),
     ("first lead", |p, w| p.leads(w).next().expect("an example")),
     ("smallest squared lead", |p, w| p.leads(w).map(|x| x * x).fold(f64::INFINITY, f64::min)),
@@ -98,25 +95,11 @@ fn calibrate(
     shape: (usize, usize, usize),
     noise: f64,
     sample: impl Fn(&Problem, u64) -> Vec<Vec<f64>>,
-) -> Vec<f64> {
-    let mut counts = vec![[0usize; BINS]; QUANTITIES.len()];
-    for data_set in 0..data_sets {
-        let (problem, teacher) = Problem::taught(shape, noise, 777_000 + data_set);
-        let draws: Vec<Vec<f64>> =
-            sample(&problem, seed(data_set)).iter().map(|dual| problem.weight(dual)).collect();
-        assert_eq!(draws.len(), DRAWS);
-        for ((_, quantity), counts) in QUANTITIES.iter().zip(&mut counts) {
-            let own = quantity(&problem, &teacher);
-            let rank = draws.iter().filter(|w| quantity(&problem, w) < own).count();
-            counts[rank * BINS / (DRAWS + 1)] += 1;
-        }
-    }
-    let expected = data_sets as f64 / BINS as f64;
-    let tail = |counts: &[usize; BINS]| {
-        let square = counts.iter().map(|&n| (n as f64 - expected).powi(2) / expected).sum();
-        chi_square_tail(square, BINS as f64 - 1.0)
-    };
-    counts.iter().map(tail).collect()
+) -> Vec<(&'static str, f64)> {
+    let taught = |data_set| Problem::taught(shape, noise, 777_000 + data_set);
+    unevenness(data_sets, &QUANTITIES, taught, |problem, seed| {
+        sample(problem, seed).iter().map(|dual| problem.weight(dual)).collect()
+    })
 }
 
 /// Draws of the engine, thinned until they are nearly independent.
@@ -146,23 +129,14 @@ fn by_hand<D: Dynamics>(dynamics: &D, problem: &Problem, seed: u64) -> Vec<Vec<f
     let mut trajectory = Trajectory::new(&space, dynamics.clone(), ball, rng);
     trajectory.set_mirror(problem.mirror());
     trajectory.set_refresh(Refresh::Full { rate: 0.5, source: factor });
-    trajectory.reset(None);
+    trajectory.reset();
     trajectory.run(Goal::path(60.0), &control).expect("runs");
-    trajectory.reset(Some(Recorder::new(SPACING, &[], DRAWS, space.gram()).expect("room")));
-    trajectory.run(Goal::path(SPACING * (DRAWS as f64 + 0.5)), &control).expect("runs");
-    let (draws, _) = trajectory.recorder().expect("was set").last(DRAWS);
+    trajectory.reset();
+    let mut recorder = Recorder::new(SPACING, &[], DRAWS, space.gram()).expect("room");
+    let goal = Goal::path(SPACING * (DRAWS as f64 + 0.5));
+    trajectory.run_observed(goal, &mut recorder, &control).expect("runs");
+    let (draws, _) = recorder.last(DRAWS);
     draws.chunks(space.len()).map(<[f64]>::to_vec).collect()
-}
-
-fn check_ranks(name: &str, tails: &[f64]) {
-    for ((quantity, _), p) in QUANTITIES.iter().zip(tails) {
-        // Twenty comparisons in this file: one false alarm in a thousand seeds.
-        assert!(*p > 5e-5, "{name}, {quantity}: such uneven ranks have probability {p:e}");
-    }
-}
-
-fn data_sets() -> u64 {
-    size(200, 1000)
 }
 
 #[test]
@@ -187,5 +161,5 @@ fn walls_in_place_of_examples_fail() {
     };
     let tails = calibrate(400, (4, 20, 5), 0.2, wrong);
     println!("{tails:?}");
-    assert!(tails.iter().any(|p| *p < 1e-6), "{tails:?}");
+    assert!(tails.iter().any(|(_, p)| *p < 1e-6), "{tails:?}");
 }

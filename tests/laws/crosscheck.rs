@@ -84,7 +84,7 @@ fn rejection_agrees() {
         let noise = kappa / (1.0 + kappa);
         let problem = Problem::taught(m, &teacher, noise, &mut rng);
         let outcome = crate::common::run(&problem.space(), &settings(kappa, 800 + r as u64));
-        let billiard: Vec<Vec<Vec<f64>>> = chains(&outcome.draws.values)
+        let billiard: Vec<Vec<Vec<f64>>> = chains(&outcome.draws)
             .iter()
             .map(|chain| chain.iter().map(|dual| problem.weight(dual)).collect())
             .collect();
@@ -150,7 +150,7 @@ fn gibbs_agrees() {
             })
             .collect();
         let case = format!("Gibbs, m = {m}, σ = {sigma}, λ = {softness}");
-        compare(&mut comparisons, &case, &chains(&outcome.draws.values), &other, product, &tests);
+        compare(&mut comparisons, &case, &chains(&outcome.draws), &other, product, &tests);
     }
     comparisons.assert_right();
 }

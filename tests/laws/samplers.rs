@@ -71,7 +71,7 @@ pub fn run(target: &Target, source: Source, settings: &Settings) -> Result<Outco
 pub fn chains(target: &Target, outcome: &Outcome, index: u64) -> Vec<Vec<Sample>> {
     let mut rng = rng(index ^ 0x5eed);
     let mut samples = draws(outcome).map(|dual| target.sample(dual, &mut rng));
-    let (trajectories, n, _) = outcome.draws.values.dim();
+    let (trajectories, n, _) = outcome.draws.dim();
     (0..trajectories).map(|_| samples.by_ref().take(n).collect()).collect()
 }
 
@@ -111,12 +111,11 @@ pub fn by_hand<D: Dynamics>(
                 let mut trajectory = Trajectory::new(space, dynamics.clone(), ball, stream);
                 trajectory.set_mirror(target.mirror);
                 trajectory.set_refresh(refresh.clone());
-                let recorder =
+                let mut recorder =
                     Recorder::new(path.spacing, &[], path.draws, space.gram()).expect("room");
-                trajectory.reset(Some(recorder));
-                let length = path.spacing * (path.draws as f64 + 0.5);
-                trajectory.run(Goal::path(length), &control).expect("runs");
-                let recorder = trajectory.recorder().expect("was set");
+                trajectory.reset();
+                let goal = Goal::path(path.spacing * (path.draws as f64 + 0.5));
+                trajectory.run_observed(goal, &mut recorder, &control).expect("runs");
                 let draws = recorder.last(path.draws).0;
                 draws.chunks(m).map(|dual| target.sample(dual, &mut rng)).collect()
             })

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
-from bayespoint.posterior import Posterior
+from bayespoint.papers.onion import onion
+from bayespoint.posterior import Mixture
 
 
 @dataclass
@@ -59,8 +60,13 @@ def fitted(kind=BayesPointClassifier, kernel=RBF):
 
 @functools.cache
 def table():
-    return VersionSpace(GRAM, Y).onion(
-        max_errors=(1, 1), tol=0.5, max_length=20.0, n_trajectories=1, random_state=0
+    return onion(
+        VersionSpace(GRAM, Y),
+        max_errors=(1, 1),
+        tol=0.5,
+        max_length=20.0,
+        n_trajectories=1,
+        random_state=0,
     )
 
 
@@ -111,7 +117,7 @@ def of_the_center(model):
     def check(values, arguments):
         finite(values, arguments)
         known = model()
-        classes = known.classes if isinstance(known, Posterior) else known.classes_
+        classes = known.classes if isinstance(known, Mixture) else known.classes_
         second = known.predict(**arguments) == classes[1]
         np.testing.assert_array_equal(values > 0, second)
 

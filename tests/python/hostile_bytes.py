@@ -101,7 +101,6 @@ def _good_state():
     state["functionals"] = np.concatenate(
         [functionals[t, functionals.shape[1] - k :] for t, k in enumerate(kept)]
     ).copy()
-    state["held"] = state["kept"].copy()
     return gram, labels, state
 
 
@@ -128,7 +127,6 @@ def _run_arguments():
         "inverse_diagonal": None,
         "state": None,
         "checkpoint": None,
-        "every": 60.0,
         "n_threads": 1,
         "seed": 1,
         "callback": None,
@@ -165,9 +163,9 @@ def _called(name, call):
     if isinstance(refresh, str) and refresh in ("pair", "full"):
         call["refresh"] = {refresh: rate}
     call["average"] = "impulse" if impulses else "bounces" if bounces else "arc"
-    keys = "start", "state", "checkpoint", "every", "callback"
+    keys = "start", "state", "checkpoint", "callback"
     given = {key: call.pop(key) for key in keys}
-    return _core.run(problem, call, executor=None, **given)
+    return _core.run(problem, call, **given)
 
 
 def _dynamics(call):
@@ -234,14 +232,6 @@ def _arguments(b, name, m):
             "rate": 1.0 if b.rarely(2) else b.number(),
             "max_epochs": 9,
         }
-    if name == "take_step":
-        state = _good_state()[2]["bytes"].tobytes()
-        return {
-            "factor": None,
-            "inverse_diagonal": None,
-            "order": bytes(b.byte() for _ in range(b.below(40))),
-            "trajectory": state[b.below(9) :],
-        }
     raise AssertionError(name)
 
 
@@ -254,7 +244,6 @@ COUNTS = (
     "max_bounces",
     "max_epochs",
     "refresh_rate",
-    "every",
     "max_iter",
 )
 FUNCTIONS = (
@@ -273,7 +262,7 @@ REFUSALS = (ValueError, TypeError, FloatingPointError, OverflowError, LookupErro
 def door(data):
     """Call a compiled function with arguments out of bytes: an answer, or one of the refusals."""
     b = Bytes(data)
-    name = b.pick([*FUNCTIONS, "take_step", "resume"])
+    name = b.pick([*FUNCTIONS, "resume"])
     if name == "resume":
         gram, labels, state = _good_state()
         arguments = _run_arguments() | {"length": 2.5, "state": dict(state)}

@@ -6,13 +6,13 @@ import numpy as np
 
 from bayespoint import (
     BayesPointClassifier,
-    MaxMarginClassifier,
     VersionSpace,
     bounds,
     kernels,
 )
 from bayespoint.dynamics import Chord, Flipper, Scattered
 from bayespoint.papers import learning_curves, openness
+from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.posterior import rejection
 from fitted_models import (
@@ -50,7 +50,7 @@ from helpers import sample
 
 ESTIMATORS = {
     BayesPointClassifier: "BayesPointClassifier",
-    MaxMarginClassifier: "MaxMarginClassifier",
+    MaxMarginClassifier: "papers.max_margin.MaxMarginClassifier",
     KernelPerceptron: "papers.perceptron.KernelPerceptron",
 }
 """Their public names."""
@@ -122,8 +122,6 @@ def _calls():
     yield of_space("max_margin", free_bias=False, tol=1e-6, max_iter=1000)
     yield of_space("evidence", **SHORT, method="integration")
     yield of_space("evidence", **SHORT, label_noise=np.array([0.1, 0.2]), method="integration")
-    yield of_space("onion", **SHORT, max_errors=(1, 1), method="exact", volume_tol=0.5)
-    yield of_space("choose_layer", **SHORT, max_errors=(1, 0), k=3, n_repeats=1, method="exact")
     yield one(
         "VersionSpace.reweight",
         lambda weight, log: space().reweight(result(), weight, log=log),
@@ -147,7 +145,9 @@ def _calls():
     yield of_model("risk_bounds", None, MaxMarginClassifier, delta=0.1)
     yield one(
         "bounds.risk_bounds",
-        lambda **more: bounds.risk_bounds(fitted(MaxMarginClassifier), **more),
+        lambda **more: bounds.risk_bounds(
+            fitted().posterior_, fitted().X_fit_, prior_from_examples="", **more
+        ),
         delta=0.1,
     )
     yield of_model("risk_bounds", None, KernelPerceptron, delta=0.1)
@@ -167,9 +167,9 @@ def _calls():
     yield one(
         "BayesPointClassifier.refine",
         lambda **more: BayesPointClassifier(kernels.RBF(1.5), **QUICK).fit(X, Y).refine(**more),
-        more_length=2.0,
+        tol=0.3,
     )
-    own = "posterior.Posterior"
+    own = "posterior.Mixture"
     for name, check in (
         ("decision_function", finite),
         ("predict", None),
@@ -177,6 +177,14 @@ def _calls():
         ("predict_log_proba", None),
     ):
         yield one(f"{own}.{name}", method(weighted, name), check, X=NEW)
+
+    for name, check in (
+        ("decision_function", finite),
+        ("predict", None),
+        ("predict_proba", chances),
+    ):
+        of_one = method(lambda: fitted().models_[0], name)
+        yield one(f"posterior.Model.{name}", of_one, check, X=NEW)
 
     for name, check, arguments in (
         ("bayes_point", None, {"X_unlabelled": NEW}),
@@ -249,7 +257,6 @@ def _calls():
         )
 
     yield on_space("normalized_margins", finite, dual_coef=center)
-    yield on_space("margin_histogram", None, dual_coef=center, bins=4)
     yield on_space("mirrored_space", None, dual_coef=center)
     yield on_space("point_mirror", None, dual_coef=center, delta=0.1, **SHORT)
     yield one(
@@ -352,7 +359,7 @@ def _calls():
         weights=tuple(np.linspace(0.5, 2.0, X.shape[1]).tolist()),
     )
     rbf = kernels.RBF(1.5)
-    compound = [f"kernels.{k}" for k in ("Sum", "Product", "Scaled", "Normalized", "Base")]
+    compound = [f"kernels.{k}" for k in ("Sum", "Product", "Scaled", "Normalized", "Kernel")]
     yield one(
         (*compound, *(f"{k}.{m}" for k in compound for m in KERNEL_METHODS), "kernels.normalize"),
         lambda kernel, factor, X: (kernels.normalize(factor * rbf + kernel) * rbf)(X),
@@ -388,7 +395,7 @@ KERNEL_METHODS = (
 
 def _others(one):
     from bayespoint import datasets
-    from bayespoint.papers import elongated, planar, soft_boundary
+    from bayespoint.papers import elongated, onion, planar, soft_boundary
     from bayespoint.results import diagnostics
 
     draws = RNG.standard_normal((2, 20, 3))
@@ -426,12 +433,12 @@ def _others(one):
         **seeded,
     )
     yield one(
-        "datasets.make_elongated",
-        datasets.make_elongated,
+        "papers.elongated.make_elongated",
+        elongated.make_elongated,
         n_train=5,
         n_test=5,
         n_features=3,
-        **seeded,
+        random_state=0,
     )
     yield one(
         "papers.elongated.center_errors",
@@ -493,7 +500,11 @@ def _others(one):
             lambda vertices, name=name: getattr(planar, name)(planar.Polygon(vertices)),
             vertices=corners,
         )
-    own = "OnionTable"
+    layers = {"space": space(), "method": "exact", **SHORT}
+    yield one("papers.onion.onion", onion.onion, **layers, max_errors=(1, 1), volume_tol=0.5)
+    few = {"max_errors": (1, 0), "k": 3, "n_repeats": 1}
+    yield one("papers.onion.choose_layer", onion.choose_layer, **layers, **few)
+    own = "papers.onion.OnionTable"
     yield one(f"{own}.center", method(table, "center"), None, n_neg=1, n_pos=0)
     yield one(f"{own}.combine", method(table, "combine"), weights=np.ones((2, 2)), per=None)
     yield one(f"{own}.evidence", method(table, "evidence"), label_noise=0.1)

@@ -13,6 +13,8 @@ MODULES = (
     "results.diagnostics",
     "papers.elongated",
     "papers.learning_curves",
+    "papers.max_margin",
+    "papers.onion",
     "papers.openness",
     "papers.perceptron",
     "papers.planar",
@@ -23,16 +25,27 @@ or take what has been checked before."""
 
 OF_THE_PACKAGE = {
     "InfeasibleError",
-    "BayesPointClassifier.kept_problems",
-    "BayesPointClassifier.problems_over",
-    "MaxMarginClassifier.problems_over",
     "VersionSpace.over",
-    "kernels.Kernel",
-    "kernels.Kernel.diag",
     "kernels.Parameter",
-    "papers.perceptron.KernelPerceptron.problems_over",
-    "posterior.Posterior.log_likelihoods",
-    "posterior.Posterior.training_matrix",
+    "posterior.Mixture.feature_relevance",
+    "posterior.Mixture.of",
+    "posterior.Mixture.prior_from_examples",
+    *(
+        f"posterior.Model.{name}"
+        for name in (
+            "center_values",
+            "closest_to_vote",
+            "functions",
+            "log_labels",
+            "log_proba",
+            "one_draw",
+            "problem",
+            "problem_again",
+            "reweighted",
+            "values",
+            "votes",
+        )
+    ),
 }
 """What other parts of the package call with what they have checked."""
 

@@ -1,6 +1,6 @@
 """Bytes on the compiled functions.
 
-``BAYESPOINT_FUZZ=1000000`` sets the number of executions, ``make fuzz`` runs them; `fuzz/python.py`
+``BAYESPOINT_FUZZ=1000000`` sets the number of executions; `fuzz/python.py`
 has the same target for Atheris, which is guided by coverage. What either finds goes into
 ``tests/hostile/corpus``, which is played here first.
 """

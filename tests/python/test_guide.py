@@ -1,13 +1,13 @@
 """The guide's pages on diagnostics and pictures: their examples run, their pictures are there."""
 
 import doctest
-import inspect
 import re
 from pathlib import Path
 
 import pytest
 
 from bayespoint import plotting
+from bayespoint.papers import displays
 from bayespoint.papers import guide_pictures as scenes
 from bayespoint.papers.__main__ import main
 
@@ -40,7 +40,7 @@ def test_pictures_page_is_the_one_that_the_code_writes():
 
 def test_every_display_has_a_picture():
     text = scenes.page()
-    for name in plotting.__all__:
+    for name in (*plotting.__all__, *displays.__all__):
         assert f"{name}." in text or f"`{name}`" in text
 
 
@@ -72,17 +72,3 @@ def test_the_commands_of_the_page_work(tmp_path):
             pyplot.close("all")
     finally:
         pyplot.close("all")
-
-
-def test_the_page_of_pictures_names_all_displays_that_take_a_label():
-    text = (DOCS / "guide" / "plots.md").read_text(encoding="utf-8")
-    start = text.index("`label` chooses a single class")
-    said = text[start : text.index("`RejectionDisplay`", start)].lower()
-    takes = set()
-    for name in plotting.__all__:
-        for maker in ("from_estimator", "from_result", "from_space"):
-            made = getattr(getattr(plotting, name), maker, None)
-            if made is not None and "label" in inspect.signature(made).parameters:
-                takes.add(name.removesuffix("Display").lower())
-    assert takes == {"billiard", "walls", "onion", "convergence", "evidence"}
-    assert all(name in said for name in takes)

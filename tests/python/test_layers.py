@@ -1,8 +1,12 @@
-"""Every folder imports only folders of the layers below it: docs/architecture.md has the lists."""
+"""Folders import only those of the layers below them, and objects are not looked into from outside.
+
+docs/architecture.md has the lists of the layers.
+"""
 
 import ast
 import graphlib
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,6 +22,7 @@ PYTHON = [
     ["kernels", "datasets", "blocks"],
     ["results"],
     ["engine"],
+    ["likelihood", "data"],
     ["landmarks"],
     ["posterior"],
     ["version_space", "dynamics", "tuning"],
@@ -167,3 +172,126 @@ def test_wrong_imports_are_found(
 ) -> None:
     used = imported_folders(line) if layers is PYTHON else used_folders(line)
     assert wrong_arrows(layers, folder, used) == wrong
+
+
+# --- what is known of an object -------------------------------------------------------------------
+
+ESTIMATORS = ("estimators", "papers")
+"""Folders that know the attributes of estimators."""
+
+READ_ANYWHERE = {
+    "posterior_",
+    "planes_",
+    "classes_",
+    "feature_relevance_",
+    "named_steps",
+    "best_estimator_",
+}
+OF_SCIKIT_LEARN = {"cluster_centers_", "mean_", "scale_", "var_"}
+"""Attributes of its scaler and of its clusters."""
+
+CHANGES = {"clear", "pop", "popitem", "setdefault", "update", "__delitem__", "__setitem__"}
+"""Methods that change a dictionary."""
+
+
+def untyped_estimators(text: str) -> list[tuple[int, str]]:
+    """Return the parameters for models and estimators whose type is not told, with lines."""
+    return [
+        (node.lineno, node.arg)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.arg)
+        if node.arg in ("model", "estimator", "classifier")
+        if node.annotation is not None
+        if re.search(r"\bAny\b", ast.unparse(node.annotation))
+    ]
+
+
+def fitted_attributes(text: str) -> list[tuple[int, str]]:
+    """Return the fitted attributes of other objects that Python source reads, with their lines."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls", "np")
+            name = "" if own else node.attr
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("getattr", "hasattr"):
+            name = str(getattr(node.args[1], "value", ""))
+        else:
+            continue
+        if name.endswith("_") and not name.startswith("_"):
+            found.append((node.lineno, name))
+    return [each for each in found if each[1] not in READ_ANYWHERE | OF_SCIKIT_LEARN]
+
+
+def changed_dicts(text: str) -> list[tuple[int, str]]:
+    """Return where Python source changes the attributes of another object as a dictionary."""
+
+    def owner(node: ast.AST) -> str:
+        """Return whose attributes an expression is, "" for those of no other object."""
+        if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+            name = ast.unparse(node.value)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "vars" and node.args:
+            name = ast.unparse(node.args[0])
+        else:
+            return ""
+        return "" if name == "self" else name
+
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        changed: ast.AST | None = None
+        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            changed = node.value
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in CHANGES:
+            changed = node.func.value  # type: ignore[attr-defined]
+        elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            changed = node
+        if changed is not None and owner(changed):
+            found.append((node.lineno, owner(changed)))
+    return found
+
+
+def test_parameters_for_estimators_have_types() -> None:
+    assert offenders(untyped_estimators, ()) == []
+
+
+def test_only_estimators_read_fitted_attributes() -> None:
+    assert offenders(fitted_attributes, ESTIMATORS) == []
+
+
+def test_no_module_changes_the_attributes_of_another_object_as_a_dictionary() -> None:
+    assert offenders(changed_dicts, ()) == []
+
+
+def offenders(find: Callable[[str], list[tuple[int, str]]], left_out: tuple[str, ...]) -> list[str]:
+    """Return what is found in the package, as ``folder/module.py:line name``."""
+    return [
+        f"{path.relative_to(PACKAGE)}:{line} {name}"
+        for path, layers, folder in files()
+        if layers is PYTHON and folder not in left_out
+        for line, name in find(path.read_text(encoding="utf-8"))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("find", "text", "names"),
+    [
+        (untyped_estimators, "def f(model: Any, *, classifier: Any | None = None): ...", 2),
+        (untyped_estimators, "def f(self, estimator: typing.Any): ...", 1),
+        (untyped_estimators, "def f(model: Model, other: Any, estimator: BaseEstimator): ...", 0),
+        (fitted_attributes, "x = model.dual_coef_ + search.best_estimator_.softness_", 2),
+        (fitted_attributes, "if hasattr(model, 'support_'): getattr(model, 'n_iter_', 0)", 2),
+        (fitted_attributes, "self.ax_ = model.posterior_; self.ax_.plot(model.classes_)", 0),
+        (fitted_attributes, "model.__class__, model._private_, getattr(model, name)", 0),
+        (
+            changed_dicts,
+            "vars(model).update(a=1); model.__dict__['a'] = 1; del vars(model)['a']",
+            3,
+        ),
+        (changed_dicts, "model.inner.__dict__ |= found; vars(copied).pop('a'); o.__dict__ = {}", 3),
+        (changed_dicts, "vars(self)['a'] = 1; self.__dict__.update(b=1); vars(model).copy()", 0),
+        (changed_dicts, "state = vars(model).copy(); state.pop('a'); state['b'] = 1", 0),
+    ],
+)
+def test_what_looks_into_objects_is_found(
+    find: Callable[[str], list[tuple[int, str]]], text: str, names: int
+) -> None:
+    assert len(find(text)) == names

@@ -1,22 +1,18 @@
-"""Files of results, checkpoints and fitted models, without pickles.
-
-Results and checkpoints are archives of :func:`numpy.savez` with a header in JSON; models are files
-of skops. Every file is written under a temporary name and then renamed.
-"""
+"""Files of models, results and checkpoints: files of skops, which hold no pickles."""
 
 from __future__ import annotations
 
 import contextlib
 import copy
 import importlib.metadata
-import json
 import os
 import re
 import secrets
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -28,9 +24,9 @@ from sklearn.base import BaseEstimator
 StrPath: TypeAlias = "str | os.PathLike[str]"
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 
-_RESULT, _MODEL = "bayespoint result", "bayespoint model"
-_VERSION = 2
-"""Version of both formats, to be raised when older files can no longer be read."""
+_FORMAT = "bayespoint model or result"
+_VERSION = 3  # version of this format, to be raised when older files can no longer be read
+_release = partial(importlib.metadata.version, "bayespoint")
 
 
 class Savable:
@@ -39,39 +35,40 @@ class Savable:
     def save(self, path: StrPath) -> None:
         """Write to a file that :func:`bayespoint.load` reads.
 
-        Models and results that hold a kernel are written as files of skops, other results as
-        archives of :func:`numpy.savez`.
-
         Parameters
         ----------
         path : str or path-like
-            The file. An existing file is replaced only when the new one is complete.
+            The file. An existing one is replaced only when the new one is complete.
 
         Raises
         ------
         TypeError
-            If the object holds anything but arrays, plain values and objects of this package, for
-            instance a function as kernel.
+            If it holds other things than arrays, plain values and objects of this package.
         OSError
-            If the file cannot be written; an existing file is then left unchanged.
+            If the file cannot be written.
         """
+        import skops.io  # not at the top: it imports all of scikit-learn, which takes two seconds
+
         check_path("path", path)
-        if is_dataclass(self):
-            arrays: Arrays = {}
-            with contextlib.suppress(_NotPlainError):  # it holds a kernel
-                content = {f.name: _encoded(getattr(self, f.name), arrays) for f in fields(self)}
-                meta = {"class": type(self).__name__, "content": content}
-                write(path, _RESULT, _VERSION, arrays, meta)
-                return
-        _write_model(path, self)
+        name = type(self).__name__
+        try:
+            data = skops.io.dumps(self)
+            unknown = set(skops.io.get_untrusted_types(data=data)) - set(_all_trusted())
+        except Exception as error:
+            raise TypeError(f"{name} cannot be saved: {error}") from error
+        if unknown:
+            raise TypeError(
+                f"{name} cannot be saved: it holds {', '.join(sorted(unknown))}. Only arrays, plain"
+                " values, objects of bayespoint and NumPy and kernels given by name, of "
+                "bayespoint.kernels or of scikit-learn's Gaussian processes can be saved"
+            )
+        _write(path, _FORMAT, _VERSION, data)
 
 
 def deep_copy(original: Any, memo: dict[int, Any]) -> Any:
-    """Return a deep copy of all attributes, for classes that leave some out of their files."""
-    copied = object.__new__(type(original))
-    memo[id(original)] = copied
-    vars(copied).update(copy.deepcopy(vars(original), memo))
-    return copied
+    """Return a deep copy of a dataclass that leaves some of its fields out of its files."""
+    own = {field.name: getattr(original, field.name) for field in fields(original)}
+    return type(original)(**copy.deepcopy(own, memo))
 
 
 def load(path: StrPath) -> Any:
@@ -80,13 +77,12 @@ def load(path: StrPath) -> Any:
     Parameters
     ----------
     path : str or path-like
-        The file.
+        The file. For objects of `bayespoint.papers`, import their module first.
 
     Returns
     -------
     model or result
-        An object of the class that was saved. On the same machine its predictions have the same
-        bits.
+        The object that was saved. On the same machine its predictions have the same bits.
 
     Raises
     ------
@@ -98,60 +94,43 @@ def load(path: StrPath) -> Any:
 
     Notes
     -----
-    Loading executes no code from the file. A model from an untrusted source may still give any
-    predictions. For objects of `bayespoint.papers`, import their module first.
+    No code from the file is executed. A model of an untrusted source may still predict anything.
 
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
     >>> import bayespoint
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> model = bayespoint.BayesPointClassifier(random_state=0).fit(X[::3], y[::3])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model.save(Path(folder) / "iris.skops")
-    ...     again = bayespoint.load(Path(folder) / "iris.skops")
+    ...     model.save(folder + "/iris.skops")
+    ...     again = bayespoint.load(folder + "/iris.skops")
     >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
     True
     """
     check_path("path", path)
-    with open(path, "rb") as file:
-        with _as_value_error(path, f"{_MODEL} or result"), zipfile.ZipFile(file) as archive:
-            is_model, comment = "schema.json" in archive.namelist(), archive.comment.decode()
-        if is_model:
-            with _as_value_error(path, _MODEL):
-                return _read_model(file, comment)
-    arrays, meta = read(path, _RESULT, _VERSION)
-    with _as_value_error(path, _RESULT):
-        known = {cls.__name__: cls for cls in _own_classes() if issubclass(cls, Savable)}
-        content = {name: _decoded(tree, arrays) for name, tree in meta["content"].items()}
-        return known[meta["class"]](**content)
-
-
-# --- archives of arrays ----------------------------------------------------------------------
+    with _reading(path, _FORMAT, _VERSION, _all_trusted()) as found:
+        if not isinstance(found, Savable):
+            raise TypeError(f"it holds a {type(found).__name__}")
+        return found
 
 
 def write(
     path: StrPath, format_name: str, version: int, arrays: Arrays, meta: Mapping[str, Any]
 ) -> None:
-    """Write arrays and JSON-serializable `meta` to a file; tuples in it become lists."""
-    header = {"format": format_name, "version": version, "package": _release(), "meta": meta}
-    with _replacing(path) as file:
-        np.savez(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
+    """Write arrays and plain values to a file."""
+    import skops.io
+
+    _write(path, format_name, version, skops.io.dumps((dict(arrays), dict(meta))))
 
 
 def read(path: StrPath, format_name: str, version: int) -> tuple[Arrays, dict[str, Any]]:
     """Return arrays and `meta` of a file of :func:`write`; raise ValueError for any other file."""
-    with open(path, "rb") as file, _as_value_error(path, format_name):
-        with np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        header = json.loads(str(arrays.pop("header")))
-        found, package, meta = header["format"], header["package"], dict(header["meta"])
-        if found != format_name:
-            raise ValueError(f"it is a {found}")
-        _check_version(header["version"], version, package)
-    return arrays, meta
+    with _reading(path, format_name, version) as (arrays, meta):
+        if not all(isinstance(value, np.ndarray) for value in arrays.values()):
+            raise TypeError("its arrays are of other types")
+        return arrays, dict(meta)
 
 
 def check_path(name: str, path: StrPath) -> None:
@@ -166,135 +145,36 @@ def check_path(name: str, path: StrPath) -> None:
 
 def try_to_write(path: StrPath) -> None:
     """Raise OSError if no file can be written in the folder of `path`."""
-    with contextlib.suppress(_NotWrittenError), _replacing(path):
-        raise _NotWrittenError
+    with _temporary(Path(os.path.realpath(path))):
+        pass
 
 
 def remove_leftovers(path: StrPath) -> None:
-    """Remove temporary files that killed processes left beside `path`.
-
-    No other process may be writing to `path`: its write would fail.
-    """
+    """Remove temporary files of killed processes beside `path`, to which no other may write."""
     target = Path(os.path.realpath(path))
-    pattern = re.compile(re.escape(f".{target.name}.") + r"[0-9a-f]{16}\.tmp")
+    pattern = re.escape(f".{target.name}.") + r"[0-9a-f]{16}\.tmp"
     for file in target.parent.iterdir():
-        if pattern.fullmatch(file.name):
+        if re.fullmatch(pattern, file.name):
             file.unlink(missing_ok=True)
 
 
-class _NotWrittenError(Exception):
-    """Raised to end a write before it replaces the file."""
-
-
-@contextlib.contextmanager
-def _replacing(path: StrPath) -> Iterator[IO[bytes]]:
-    """Open a temporary file that replaces `path` on exit; a link keeps pointing to its target."""
-    target = Path(os.path.realpath(path))
-    # An unpredictable name prevents symlink attacks.
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "x+b") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        if isinstance(error, OSError):  # on a full disk the system's message names no file
-            text = f"could not write the file: {error.strerror or error}"
-            raise OSError(error.errno, text, str(target)) from error
-        raise
-
-
-@contextlib.contextmanager
-def _as_value_error(path: StrPath, format_name: str) -> Iterator[None]:
-    """Turn the exceptions that libraries raise for an invalid file into ValueError."""
-    try:
-        yield
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise ValueError(
-            f"{os.fspath(path)!r} is not a {format_name} that bayespoint {_release()} can "
-            f"read: {str(error) or type(error).__name__}"
-        ) from error
-
-
-def _check_version(found: object, version: int, package: object) -> None:
-    if found != version:
-        raise ValueError(
-            f"it was written by bayespoint {package} in version {found} of the format; this "
-            f"bayespoint reads version {version}"
-        )
-
-
-def _release() -> str:
-    return importlib.metadata.version("bayespoint")
-
-
-# --- results ---------------------------------------------------------------------------------
-
-
-class _NotPlainError(Exception):
-    """Raised for a value that is neither an array nor a plain value."""
-
-
-def _encoded(value: Any, arrays: Arrays) -> Any:
-    """Return a JSON-serializable tree of the value, with its arrays moved to `arrays`."""
-    if value is None or type(value) in (bool, int, float, str):
-        return value
-    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufSU":
-        name = f"a{len(arrays)}"
-        arrays[name] = np.asarray(value)
-        return {"array" if isinstance(value, np.ndarray) else "scalar": name}
-    if type(value) in (list, tuple):
-        return {type(value).__name__: [_encoded(one, arrays) for one in value]}
-    if isinstance(value, Mapping) and all(type(key) is str for key in value):
-        return {"dict": {key: _encoded(one, arrays) for key, one in value.items()}}
-    raise _NotPlainError
-
-
-def _decoded(tree: Any, arrays: Arrays) -> Any:
-    """Return the value that `_encoded` turned into a tree and arrays."""
-    if not isinstance(tree, dict):
-        return tree
-    ((kind, content),) = tree.items()
-    if kind == "dict":
-        return {key: _decoded(one, arrays) for key, one in content.items()}
-    if kind in ("list", "tuple"):
-        values = [_decoded(one, arrays) for one in content]
-        return values if kind == "list" else tuple(values)
-    return arrays[content] if kind == "array" else arrays[content][()]
-
-
-# --- models ----------------------------------------------------------------------------------
-
-
-def _own_classes() -> list[type[Any]]:
-    """Return the classes of this package that models and results are made of."""
-    return [
-        cls
+def trusted_types() -> list[str]:
+    """Return the full names of the classes of this package that models and results are made of."""
+    return sorted(
+        _full_name(cls)
         for name, module in list(sys.modules.items())
         if name.startswith("bayespoint.")
         for cls in list(vars(module).values())
-        if isinstance(cls, type)
-        and cls.__module__ == name
-        and (is_dataclass(cls) or issubclass(cls, BaseEstimator))
-    ]
-
-
-def trusted_types() -> list[str]:
-    """Return the full names of the classes of this package that models are made of."""
-    return sorted(map(_full_name, _own_classes()))
+        if isinstance(cls, type) and cls.__module__ == name
+        if is_dataclass(cls) or issubclass(cls, BaseEstimator)
+    )
 
 
 def _all_trusted() -> list[str]:
     """Return `trusted_types` and the other classes that inputs and kernels may have."""
     from sklearn.gaussian_process import kernels as gp
 
-    classes = (cls for cls in vars(gp).values() if isinstance(cls, type))
-    kernels = (cls for cls in classes if issubclass(cls, gp.Kernel))
+    kernels = (c for c in vars(gp).values() if isinstance(c, type) and issubclass(c, gp.Kernel))
     return [*trusted_types(), *map(_full_name, (*kernels, sparse.csr_array, frozenset))]
 
 
@@ -302,31 +182,67 @@ def _full_name(cls: type[Any]) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
-def _write_model(path: StrPath, model: Any) -> None:
-    import skops.io  # not at the top: it imports all of scikit-learn, which takes two seconds
-
-    name = type(model).__name__
-    try:
-        data = skops.io.dumps(model)
-        unknown = set(skops.io.get_untrusted_types(data=data)) - set(_all_trusted())
-    except Exception as error:
-        raise TypeError(f"{name} cannot be saved: {error}") from error
-    if unknown:
-        raise TypeError(
-            f"{name} cannot be saved: it holds {', '.join(sorted(unknown))}. Only arrays, plain "
-            "values, objects of bayespoint and NumPy and kernels given by name, of "
-            "bayespoint.kernels or of scikit-learn's Gaussian processes can be saved"
-        )
-    with _replacing(path) as file:
+def _write(path: StrPath, format_name: str, version: int, data: bytes) -> None:
+    """Replace a file by the archive `data`; its comment names format, version and our release."""
+    target = Path(os.path.realpath(path))  # a link keeps pointing to its target
+    with _temporary(target) as file:
         file.write(data)
         with zipfile.ZipFile(file, "a") as archive:
-            archive.comment = f"{_MODEL} {_VERSION} {_release()}".encode()
+            archive.comment = f"{format_name} {version} {_release()}".encode()
+        file.flush()
+        os.fsync(file.fileno())
+        file.close()
+        os.replace(file.name, target)
 
 
-def _read_model(file: IO[bytes], comment: str) -> Any:
+@contextlib.contextmanager
+def _temporary(target: Path) -> Iterator[IO[bytes]]:
+    """Open a file beside `target` that is removed on exit if it is still there."""
+    # An unpredictable name prevents symlink attacks.
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "x+b") as file:
+            yield file
+    except OSError as error:  # on a full disk the system's message names no file
+        text = f"could not write the file: {error.strerror or error}"
+        raise OSError(error.errno, text, str(target)) from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _reading(
+    path: StrPath, format_name: str, version: int, trusted: Sequence[str] = ()
+) -> Iterator[Any]:
+    """Return the content of a file; whatever is wrong with it raises ValueError."""
     import skops.io
 
-    # Files of skops.io.dump have no comment.
-    if (known := re.fullmatch(rf"{_MODEL} (\d+) (.*)", comment)) is not None:
-        _check_version(int(known[1]), _VERSION, known[2])
-    return skops.io.load(file, trusted=_all_trusted())
+    with open(path, "rb") as file:
+        try:
+            _check_origin(file, format_name, version)
+            yield skops.io.load(file, trusted=list(trusted))
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise ValueError(
+                f"{os.fspath(path)!r} is not a {format_name} that bayespoint {_release()} can "
+                f"read: {str(error) or type(error).__name__}"
+            ) from error
+
+
+def _check_origin(file: IO[bytes], format_name: str, version: int) -> None:
+    """Raise ValueError for a file of another program, format or version."""
+    with zipfile.ZipFile(file) as archive:
+        comment, names = archive.comment.decode(), archive.namelist()
+    reads = f"this bayespoint reads version {version}"
+    if (known := re.fullmatch(r"(.+) (\d+) (\S+)", comment)) is None:
+        if "header.npy" in names:
+            raise ValueError(f"it was written in version 2 of the format, or before; {reads}")
+        raise ValueError("it was written by another program")
+    name, number, release = known.groups()
+    if not format_name.startswith(name):  # version 2 wrote "bayespoint model"
+        raise ValueError(f"it is a {name}")
+    if int(number) != version:
+        written = f"it was written by bayespoint {release} in version {number} of the format"
+        raise ValueError(f"{written}; {reads}")

@@ -8,20 +8,12 @@ import psutil
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _OWN_CGROUP = Path("/proc/self/cgroup")
-
-_MIN_CHECKED_BYTES = 2 * 2**20
-"""Smaller allocations are not checked: the check takes as long as a small problem."""
+_MIN_CHECKED_BYTES = 2 * 2**20  # less is not checked: the check takes as long as a small problem
 
 
 def require(n_bytes: float, what: str, advice: str = "") -> None:
-    """Raise MemoryError if less than `n_bytes` are available.
-
-    `what` says what needs them, and `advice` what to do instead.
-    """
-    if n_bytes <= _MIN_CHECKED_BYTES:
-        return
-    free = available()
-    if n_bytes > free:
+    """Raise MemoryError if less than the `n_bytes` that `what` needs are available."""
+    if n_bytes > _MIN_CHECKED_BYTES and n_bytes > (free := available()):
         raise MemoryError(
             f"{what} needs {readable(n_bytes)}, but only {readable(free)} of memory is available"
             + (f". {advice}" if advice else "")
@@ -35,10 +27,8 @@ def available() -> int:
         groups = _OWN_CGROUP.read_text(encoding="utf-8").splitlines()
     except OSError:
         return free
-    own = next((line.removeprefix("0::/") for line in groups if line.startswith("0::/")), None)
-    if own is None:
-        return free
-    for group in (_CGROUPS / own, *(_CGROUPS / own).parents):  # a parent's limit holds below it
+    own = [_CGROUPS / line.removeprefix("0::/") for line in groups if line.startswith("0::/")]
+    for group in (*own[:1], *(own[0].parents if own else ())):  # a parent's limit holds below it
         try:
             limit = int((group / "memory.max").read_text(encoding="utf-8"))
             used = int((group / "memory.current").read_text(encoding="utf-8"))

@@ -1,8 +1,4 @@
-"""Text and notebook representations of results.
-
-The HTML needs no style sheet. It sets no colors of text or background, so that it can be read on
-light and dark pages.
-"""
+"""Text and notebook representations of results, in HTML for light and dark pages."""
 
 from __future__ import annotations
 
@@ -10,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 Rows = Sequence[tuple[str, str]]
+Texts = Sequence[str]
 
 # Inline, since notebooks drop style sheets; `color: inherit`, since some of them color tables.
 _TABLE = (
@@ -22,11 +19,8 @@ _CAPTION = (
 )
 _LINE = "border:0;border-bottom:1px solid rgba(128,128,128,0.35)"
 _CELL = f"padding:0.15em 0.8em;background:transparent;color:inherit;{_LINE}"
-_NAME = f"{_CELL};text-align:left;font-weight:normal;opacity:0.75"
-_VALUE = f"{_CELL};text-align:left"
-_NUMBER = f"{_CELL};text-align:right"
-_HEAD = f"{_CELL};text-align:right;font-weight:bold"
-_FIRST = f"{_CELL};text-align:left;font-weight:bold"
+_LEFT, _RIGHT = f"{_CELL};text-align:left", f"{_CELL};text-align:right"
+_NAME = f"{_LEFT};font-weight:normal;opacity:0.75"
 
 
 def as_text(title: str, rows: Rows) -> str:
@@ -35,7 +29,7 @@ def as_text(title: str, rows: Rows) -> str:
     return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
 
 
-def as_columns(rows: Sequence[Sequence[str]], *, left: bool = False) -> list[str]:
+def as_columns(rows: Sequence[Texts], *, left: bool = False) -> list[str]:
     """Return lines of text with aligned columns, to the right or to the left."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     align = str.ljust if left else str.rjust
@@ -49,45 +43,35 @@ def as_html(title: str, rows: Rows) -> str:
     """Return names and values as a table with a title."""
     body = "".join(
         f'<tr><th scope="row" style="{_NAME}">{escape(name)}</th>'
-        f'<td style="{_VALUE}">{escape(value)}</td></tr>'
+        f'<td style="{_LEFT}">{escape(value)}</td></tr>'
         for name, value in rows
     )
     return page(title, body)
 
 
 def as_grid(
-    title: str,
-    head: Sequence[str],
-    cells: Iterable[Sequence[str]],
-    *,
-    names: bool = False,
-    note: str = "",
+    title: str, head: Texts, cells: Iterable[Texts], *, names: bool = False, note: str = ""
 ) -> str:
-    """Return a table of `cells`, row by row, with the names of the columns, `head`, above.
-
-    With `names` the first text of each row is its name. `note` is small text below the table.
-    """
-    styles = [_FIRST if names else _HEAD] + [_HEAD] * (len(head) - 1)
+    """Return a table below the names of its columns, of rows that with `names` begin with one."""
     top = "".join(
-        f'<th scope="col" style="{style}">{escape(text)}</th>'
-        for text, style in zip(head, styles, strict=True)
+        f'<th scope="col" style="{_RIGHT if k or not names else _LEFT};font-weight:bold">'
+        f"{escape(text)}</th>"
+        for k, text in enumerate(head)
     )
-    lines = []
+    body = ""
     for row in cells:
-        texts = [f'<td style="{_NUMBER}">{escape(text)}</td>' for text in row]
+        texts = [f'<td style="{_RIGHT}">{escape(text)}</td>' for text in row]
         if names:
             texts[0] = f'<th scope="row" style="{_NAME}">{escape(row[0])}</th>'
-        lines.append(f"<tr>{''.join(texts)}</tr>")
-    return page(title, f"<thead><tr>{top}</tr></thead><tbody>{''.join(lines)}</tbody>", note)
+        body += f"<tr>{''.join(texts)}</tr>"
+    return page(title, f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody>", note)
 
 
 def page(title: str, body: str, note: str = "") -> str:
     """Return a table of the HTML rows `body`, with a title above and a note below."""
     caption = f'<caption style="{_CAPTION}">{escape(title)}</caption>'
-    below = ""
-    if note:
-        below = f'<div style="font-size:0.8em;opacity:0.8">{escape(note)}</div>'
-        below = below.replace("\n", "<br>")
+    small = escape(note).replace("\n", "<br>")
+    below = f'<div style="font-size:0.8em;opacity:0.8">{small}</div>' if note else ""
     # A table wider than the page scrolls by itself.
     return (
         f'<div style="overflow-x:auto"><table style="{_TABLE}">{caption}{body}</table>{below}</div>'

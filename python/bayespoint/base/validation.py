@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import numbers
 from collections.abc import Callable, Iterator, Sequence
@@ -23,9 +24,7 @@ Numbers: TypeAlias = Any
 
 _T = TypeVar("_T")
 
-MANY = 10**8
-"""Largest size of an array that an argument can ask for."""
-
+MANY = 10**8  # largest size of an array that an argument can ask for
 _SYMMETRY = 1e-8  # |K_ij - K_ji| <= this times sqrt(K_ii K_jj)
 _SYMMETRY_LOW = 1e-5  # the same for matrices of less than double precision
 _JITTER = 1e-8  # eigenvalues of the unit-diagonal Gram matrix above minus this may be rounding
@@ -37,25 +36,12 @@ _BLOCK = 512
 _LENGTHS = (1e-150, 1e150)  # range of diagonal entries whose products neither over- nor underflow
 
 
-# --- numbers and choices ---------------------------------------------------------------------
-
-
-def real(
-    name: str,
-    value: object,
-    *,
-    low: float = -math.inf,
-    high: float = math.inf,
-    low_open: bool = False,
-    high_open: bool = False,
-) -> float:
-    """Return `value` as a finite float between `low` and `high`."""
-    wanted = f"a finite number in {_interval(low, high, low_open, high_open)}"
+def real(name: str, value: object, **limits: Any) -> float:
+    """Return `value` as a finite float within the limits of `_interval`."""
+    interval, inside = _interval(**limits)
+    wanted = f"a finite number in {interval}"
     found = number(name, value, wanted=wanted)
-    inside = (low < found if low_open else low <= found) and (
-        found < high if high_open else found <= high
-    )
-    if not math.isfinite(found) or not inside:
+    if not inside(found):
         raise ValueError(f"{name} must be {wanted}; got {value!r}")
     return found
 
@@ -75,10 +61,15 @@ def number(name: str, value: object, *, wanted: str = "a number") -> float:
         return math.nan
 
 
-def _interval(low: float, high: float, low_open: bool, high_open: bool) -> str:
-    left = "(" if low_open or low == -math.inf else "["
-    right = ")" if high_open or high == math.inf else "]"
-    return f"{left}{low:g}, {high:g}{right}"
+def _interval(
+    low: float = -math.inf, high: float = math.inf, low_open: bool = False, high_open: bool = False
+) -> tuple[str, Callable[[Any], Any]]:
+    """Return an interval as text, and whether numbers are finite and inside."""
+    low_open, high_open = low_open or low == -math.inf, high_open or high == math.inf
+    above = np.greater if low_open else np.greater_equal
+    below = np.less if high_open else np.less_equal
+    text = f"{'(' if low_open else '['}{low:g}, {high:g}{')' if high_open else ']'}"
+    return text, lambda value: above(value, low) & below(value, high)
 
 
 def integer(name: str, value: object, *, low: int = -(2**62), high: int = 2**62) -> int:
@@ -103,29 +94,20 @@ def choice(name: str, value: object, options: Sequence[str | None]) -> str:
     """Return `value`, one of `options`; None is returned as ``"none"``."""
     # An array would be compared entry by entry.
     if not (value is None or isinstance(value, str)) or value not in options:
-        listed = ", ".join(repr(option) for option in options)
-        raise ValueError(f"{name} must be one of {listed}; got {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
     return "none" if value is None else str(value)
 
 
 def threads(n_jobs: object) -> int:
-    """Return the number of threads for `n_jobs`, as in joblib.
-
-    None is 1, -1 is every processor available to this process, -2 all but one, and so on.
-    """
-    if n_jobs is None:
-        return 1
-    jobs = integer("n_jobs", n_jobs, low=-(2**31))
+    """Return the number of threads for `n_jobs`: None is 1, -1 every processor, -2 all but one."""
+    jobs = 1 if n_jobs is None else integer("n_jobs", n_jobs, low=-(2**31))
     if jobs == 0:
         raise ValueError("n_jobs must be None or an integer other than 0; got 0")
     return jobs if jobs > 0 else max(1, joblib.cpu_count() + 1 + jobs)
 
 
 def seed(random_state: RandomState) -> int:
-    """Return a seed of 64 bits: an int itself, or a number drawn from a generator.
-
-    None draws one from NumPy's global generator, as in scikit-learn.
-    """
+    """Return a seed of 64 bits: an int, or a number of a generator; of NumPy's global for None."""
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**64, dtype=np.uint64))
     if random_state is None or isinstance(random_state, np.random.RandomState):
@@ -144,8 +126,7 @@ def pair(name: str, value: object, check: Callable[..., _T], **limits: Any) -> t
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, (tuple, list)):
-        one = check(name, value, **limits)
-        return one, one
+        return (check(name, value, **limits),) * 2
     if len(value) != 2:
         kind = "integer" if check is integer else "number"
         raise ValueError(f"{name} must be one {kind} or two; got {len(value)}: {value!r}")
@@ -164,9 +145,6 @@ def set_fields(record: object, /, **values: object) -> None:
         object.__setattr__(record, name, value)
 
 
-# --- arrays ----------------------------------------------------------------------------------
-
-
 def dense(name: str, value: ArrayLike) -> NDArray[Any]:
     """Return `value` as an array of real numbers, without a copy if it is one."""
     if sparse.issparse(value):
@@ -174,9 +152,7 @@ def dense(name: str, value: ArrayLike) -> NDArray[Any]:
             f"{name} must be a dense array; got a sparse {type(value).__name__}: "
             "convert it with .toarray()"
         )
-    if np.ma.isMaskedArray(value):
-        raise _masked(name)
-    refuse_masked(name, value)
+    refuse_masked(name, value, unused_masks=True)
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -188,20 +164,16 @@ def dense(name: str, value: ArrayLike) -> NDArray[Any]:
 
 def finite(name: str, array: NDArray[Any], *, verb: str = "holds") -> None:
     """Raise ValueError if the array, of at least one dimension, has an entry that is not finite."""
-    for rows in blocks(len(array)):
-        if not np.isfinite(array[rows]).all():
-            raise ValueError(f"{name} must be finite; it {verb} NaN or infinity")
+    if not all(np.isfinite(array[rows]).all() for rows in blocks(len(array))):
+        raise ValueError(f"{name} must be finite; it {verb} NaN or infinity")
 
 
-def _masked(name: str) -> TypeError:
-    return TypeError(f"{name} must not be a masked array: fill or drop the masked entries")
-
-
-def refuse_masked(name: str, value: object) -> None:
+def refuse_masked(name: str, value: object, *, unused_masks: bool = False) -> None:
     """Raise TypeError if entries are masked: `np.asarray` would return the masked values."""
     rows = value if isinstance(value, (list, tuple)) else (value,)
-    if any(isinstance(row, np.ma.MaskedArray) and np.ma.is_masked(row) for row in rows):
-        raise _masked(name)
+    masked = any(isinstance(row, np.ma.MaskedArray) and np.ma.is_masked(row) for row in rows)
+    if masked or (unused_masks and np.ma.isMaskedArray(value)):
+        raise TypeError(f"{name} must not be a masked array: fill or drop the masked entries")
 
 
 def named(error: Exception, text: str) -> Exception:
@@ -221,35 +193,20 @@ def labels(name: str, value: ArrayLike) -> NDArray[Any]:
 def dual_coef(
     name: str, value: ArrayLike, m: int | tuple[int, ...], *, many: bool = False
 ) -> Floats:
-    """Return finite dual coefficients of shape (m,), or (..., m) if `many`.
-
-    `m` may also be the whole shape of the coefficients of a weight vector.
-    """
-    array = dense(name, value)
-    shape = (m,) if isinstance(m, int) else m
+    """Return finite dual coefficients of the shape (m,) or `m`, or (..., m) if `many`."""
+    array, shape = dense(name, value), (m,) if isinstance(m, int) else m
     n = len(shape)
     if array.shape[-n:] != shape or (array.ndim > n and not many):
-        numbers = ", ".join(str(size) for size in shape)
-        wanted = f"(..., {numbers})" if many else str(shape)
+        wanted = f"(..., {', '.join(map(str, shape))})" if many else str(shape)
         raise ValueError(f"{name} must have shape {wanted}; got shape {array.shape}")
-    array = np.ascontiguousarray(array, dtype=np.float64)
-    finite(name, array)
+    finite(name, array := np.ascontiguousarray(array, dtype=np.float64))
     return array
 
 
 def weights(name: str, value: ArrayLike, n: int, *, log: bool) -> Floats:
     """Return the checked values of a weight function: n weights, not all 0, or their logs."""
-    array = dense(f"the value of {name}", value)
-    if array.shape != (n,):
-        raise ValueError(f"{name} must return an array of shape ({n},); got shape {array.shape}")
-    array = array.astype(np.float64)
     wanted = "logarithms below infinity" if log else "finite numbers of at least 0"
-    wrong = np.isnan(array) | (array == np.inf)
-    if not log:
-        wrong |= array < 0
-    if wrong.any():
-        i = int(np.argmax(wrong))
-        raise ValueError(f"{name} must return {wanted}; got {array[i]} for draw {i}")
+    array = _each(f"the value of {name}", value, n, -np.inf if log else 0.0, wanted, "draw")
     if (array == (-np.inf if log else 0.0)).all():
         raise ValueError(f"{name} must be positive at some draw; got 0 at all {n}")
     return array
@@ -257,19 +214,17 @@ def weights(name: str, value: ArrayLike, n: int, *, log: bool) -> Floats:
 
 def sample_weight(value: ArrayLike, n: int) -> Floats:
     """Return the (n,) finite weights, at least 0, of the examples of a fit."""
-    array = dense("sample_weight", value)
+    return _each("sample_weight", value, n, 0.0, "finite and at least 0", "example")
+
+
+def _each(name: str, value: ArrayLike, n: int, low: float, wanted: str, what: str) -> Floats:
+    """Return n numbers of at least `low` and below infinity, one for each `what`."""
+    array = dense(name, value).astype(np.float64)
     if array.shape != (n,):
-        raise ValueError(
-            f"sample_weight must have shape ({n},), a weight for each example; got shape "
-            f"{array.shape}"
-        )
-    array = array.astype(np.float64)
-    wrong = ~(np.isfinite(array) & (array >= 0))
-    if wrong.any():
+        raise ValueError(f"{name} must have shape ({n},); got shape {array.shape}")
+    if (wrong := ~((array >= low) & (array < np.inf))).any():
         i = int(np.argmax(wrong))
-        raise ValueError(
-            f"sample_weight must be finite and at least 0; got {array[i]} for example {i}"
-        )
+        raise ValueError(f"{name} must be {wanted}; got {array[i]} for {what} {i}")
     return array
 
 
@@ -279,30 +234,13 @@ def softness(value: ArrayLike, m: int) -> Floats:
     if array.shape not in ((), (m,)):
         raise ValueError(f"softness must be a number or have shape ({m},); got {array.shape}")
     array = np.array(np.broadcast_to(array, (m,)), dtype=np.float64)
-    wrong = ~(np.isfinite(array) & (array >= 0))
-    if wrong.any():
-        raise ValueError(f"softness must be finite and at least 0; got {array[wrong][0]}")
+    if len(wrong := array[~(np.isfinite(array) & (array >= 0))]):
+        raise ValueError(f"softness must be finite and at least 0; got {wrong[0]}")
     return array
 
 
-def binary_labels(y: ArrayLike, m: int, *, rows: str = "gram") -> tuple[Labels, NDArray[Any]]:
-    """Return labels as -1 and +1, and the two original values in sorted order.
-
-    Labels of a single class are accepted only if they are -1 or +1. `rows` is the name of the
-    argument with m rows, for the error message.
-    """
-    found, classes = class_labels(y, m, rows=rows)
-    if len(classes) > 2:
-        raise _wrong_classes("exactly two classes", classes)
-    return found, classes
-
-
 def class_labels(y: ArrayLike, m: int, *, rows: str = "gram") -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the labels, and their original values in sorted order.
-
-    Labels of two classes are -1 and +1, int8, and those of several 0, 1, ..., int64. Labels of a
-    single class are accepted only if they are -1 or +1.
-    """
+    """Return labels, -1 and +1 as int8 or of several classes indices as int64, and the classes."""
     if np.ma.isMaskedArray(y) or sparse.issparse(y):
         raise TypeError(f"y must be a plain array of labels; got a {type(y).__name__}")
     array = labels("y", y)
@@ -319,59 +257,30 @@ def class_labels(y: ArrayLike, m: int, *, rows: str = "gram") -> tuple[NDArray[A
     if len(classes) == 1 and array.dtype.kind in "iuf" and abs(classes[0]) == 1:
         return array.astype(np.int8), np.array([-1, 1])
     if len(classes) < 2:
-        raise _wrong_classes("two classes or more", classes)
-    if len(classes) > 2:
-        return index.astype(np.int64), classes
-    return np.where(index == 1, 1, -1).astype(np.int8), classes
+        raise ValueError(
+            "y must hold labels -1 and +1, or two classes or more; got "
+            f"{len(classes)} class: {classes.tolist()}"
+        )
+    return (2 * index - 1).astype(np.int8) if len(classes) == 2 else index.astype(np.int64), classes
 
 
-def _wrong_classes(wanted: str, classes: NDArray[Any]) -> ValueError:
-    few = [value.item() if hasattr(value, "item") else value for value in classes[:5]]
-    return ValueError(
-        f"y must hold labels -1 and +1, or {wanted}; got {len(classes)} "
-        f"class{'es' if len(classes) > 1 else ''}: {few}{' ...' if len(classes) > 5 else ''}"
-    )
-
-
-# --- arguments of functions that broadcast: one number or an array ---------------------------
-
-
-def reals(
-    name: str,
-    value: ArrayLike,
-    *,
-    low: float = -math.inf,
-    high: float = math.inf,
-    low_open: bool = False,
-    high_open: bool = False,
-) -> Floats:
-    """Return `value` as an array of finite doubles between `low` and `high`."""
-    wanted = f"finite and in {_interval(low, high, low_open, high_open)}"
-    array = _numbers(name, value, wanted)
-    inside = np.isfinite(array)
-    inside &= array > low if low_open else array >= low
-    inside &= array < high if high_open else array <= high
-    if not inside.all():
-        raise ValueError(f"{name} must be {wanted}; got {_first(array, ~inside)}")
-    return array
+def reals(name: str, value: ArrayLike, **limits: Any) -> Floats:
+    """Return `value` as an array of finite doubles within the limits of `_interval`."""
+    interval, inside = _interval(**limits)
+    return _numbers(name, value, f"finite and in {interval}", inside)
 
 
 def whole(name: str, value: ArrayLike, *, low: int) -> Floats:
     """Return `value` as an array of doubles that are whole numbers of at least `low`."""
     # The limit keeps products of counts from overflowing.
     wanted = f"a whole number of at least {low}, at most 1e+300"
-    array = _numbers(name, value, wanted)
-    fit = (array >= low) & (array <= 1e300) & (array == np.floor(array))
-    if not fit.all():
-        raise ValueError(f"{name} must be {wanted}; got {_first(array, ~fit)}")
-    return array
+    return _numbers(name, value, wanted, lambda x: (x >= low) & (x <= 1e300) & (x == np.floor(x)))
 
 
 def at_most(name: str, array: Floats, other: str, limit: Floats) -> None:
     """Raise if an element of `array` exceeds that of `limit`, the argument called `other`."""
     array, limit = np.broadcast_arrays(array, limit)
-    above = array > limit
-    if above.any():
+    if (above := array > limit).any():
         raise ValueError(
             f"{name} must be at most {other}; got {_first(array, above)} for {other} = "
             f"{limit[above].flat[0]:.10g}"
@@ -392,21 +301,23 @@ def plain(array: Any) -> Numbers:
     return float(array) if np.ndim(array) == 0 else array
 
 
-def _numbers(name: str, value: ArrayLike, wanted: str) -> Floats:
+def _numbers(
+    name: str, value: ArrayLike, wanted: str, right: Callable[[Floats], NDArray[np.bool_]]
+) -> Floats:
     array = dense(name, value)
     if array.dtype.kind == "b":
         raise TypeError(f"{name} must be {wanted}; got a boolean")
-    return np.array(array, dtype=np.float64)
+    array = np.array(array, dtype=np.float64)
+    if not (fit := np.asarray(right(array))).all():
+        raise ValueError(f"{name} must be {wanted}; got {_first(array, ~fit)}")
+    return array
 
 
 def _first(array: Floats, where: Any) -> str:
     """Return the first element of `array` where `where` is true, and its index, as text."""
     place = np.argwhere(where)[0]
-    at = f" at [{', '.join(str(k) for k in place)}]" if array.ndim else ""
+    at = f" at [{', '.join(map(str, place))}]" if array.ndim else ""
     return f"{array[tuple(place)]:.10g}{at}"
-
-
-# --- the Gram matrix -------------------------------------------------------------------------
 
 
 def gram_matrix(
@@ -414,9 +325,7 @@ def gram_matrix(
 ) -> tuple[NDArray[Any], bool]:
     """Return a square, finite, symmetric matrix in C order, and whether it was double precision.
 
-    A matrix of doubles in C order is returned as it is, one in Fortran order as its transpose,
-    without a copy; with `keep_singles` also one of singles that is symmetric to the last bit.
-    Others are converted if memory suffices.
+    Only one of another type or layout is copied, and with `keep_singles` none of singles.
     """
     array = dense(name, value)
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
@@ -427,70 +336,49 @@ def gram_matrix(
     exact = not (array.dtype.kind == "f" and array.dtype.itemsize < 8)
     singles = keep_singles and array.dtype == np.float32
     dtype, kind = (np.float32, "singles") if singles else (np.float64, "doubles")
-    ready = array.dtype == dtype and array.flags.aligned
-    if ready and array.flags.c_contiguous:
-        gram = array
-    elif ready and array.flags.f_contiguous:
-        gram = array.T
+    if array.dtype == dtype and array.flags.aligned and array.flags.forc:
+        gram = array if array.flags.c_contiguous else array.T
     else:
         memory.require(np.dtype(dtype).itemsize * m * m, f"a copy of {name} ({m} x {m} {kind})")
         gram = np.array(array, dtype=dtype, order="C")
     finite(name, gram)
-    _check_symmetric(gram, name, _SYMMETRY if exact else _SYMMETRY_LOW)
-    if not exact and not all(
-        np.array_equal(gram[rows, columns], gram[columns, rows].T)
-        for rows, columns in _block_pairs(m)
-    ):
-        if np.may_share_memory(gram, array):
-            gram = gram.copy()
-        for rows, columns in _block_pairs(m):
-            upper = gram[rows, columns]
-            if rows == columns:
-                upper = np.triu(upper) + np.triu(upper, 1).T
-                gram[rows, columns] = upper
-            gram[columns, rows] = upper.T
-    return gram, exact
-
-
-def blocks(n: int, size: int = _BLOCK) -> Iterator[slice]:
-    """Yield slices that cut ``range(n)`` into parts of at most `size`."""
-    for begin in range(0, n, size):
-        yield slice(begin, min(begin + size, n))
-
-
-def _block_pairs(m: int) -> Iterator[tuple[slice, slice]]:
-    for rows in blocks(m):
-        for columns in blocks(m):
-            if columns.start >= rows.start:
-                yield rows, columns
-
-
-def _check_symmetric(gram: NDArray[Any], name: str, tolerance: float) -> None:
     scale = np.sqrt(np.abs(gram.diagonal()))
-    for rows, columns in _block_pairs(len(gram)):
+    pairs = list(itertools.combinations_with_replacement(blocks(m), 2))
+    for rows, columns in pairs:
         upper, lower = gram[rows, columns], gram[columns, rows].T
         allowed = np.outer(scale[rows], scale[columns])
         np.maximum(allowed, np.abs(upper), out=allowed)
-        allowed *= tolerance
-        wrong = np.abs(upper - lower) > allowed
-        if wrong.any():
+        allowed *= _SYMMETRY if exact else _SYMMETRY_LOW
+        if (wrong := np.abs(upper - lower) > allowed).any():
             i, j = (int(k) for k in np.argwhere(wrong)[0])
             raise ValueError(
                 f"{name} must be symmetric; got {upper[i, j]!r} at [{rows.start + i}, "
                 f"{columns.start + j}] and {lower[i, j]!r} across the diagonal"
             )
+    if not exact and not all(np.array_equal(gram[r, c], gram[c, r].T) for r, c in pairs):
+        if np.may_share_memory(gram, array):
+            gram = gram.copy()
+        for rows, columns in pairs:
+            if rows == columns:
+                gram[rows, rows] = np.triu(gram[rows, rows]) + np.triu(gram[rows, rows], 1).T
+            gram[columns, rows] = gram[rows, columns].T
+    return gram, exact
+
+
+def blocks(n: int, size: int = _BLOCK) -> Iterator[slice]:
+    """Return slices that cut ``range(n)`` into parts of at most `size`."""
+    return (slice(begin, min(begin + size, n)) for begin in range(0, n, size))
 
 
 def positive_diagonal(gram: Any, offset: float, softness: Floats, *, name: str = "gram") -> None:
     """Raise ValueError unless all squared lengths of feature vectors are positive and in range."""
-    diagonal = gram.diagonal() + offset + softness
+    diagonal, (low, high) = gram.diagonal() + offset + softness, _LENGTHS
     if not (diagonal > 0).all():
         i = int(np.argmin(diagonal))
         raise ValueError(
             f"every diagonal entry of {name} plus offset and softness must be positive; "
             f"got {float(diagonal[i])!r} at example {i}, whose plane has no direction"
         )
-    low, high = _LENGTHS
     if not ((diagonal >= low) & (diagonal <= high)).all():
         i = int(np.argmax(np.abs(np.log10(diagonal))))
         raise ValueError(
@@ -502,17 +390,11 @@ def positive_diagonal(gram: Any, offset: float, softness: Floats, *, name: str =
 def positive_semidefinite(
     gram: NDArray[Any], offset: float, softness: Floats, *, exact: bool = True, name: str = "gram"
 ) -> None:
-    """Raise if the Gram matrix with offset and softness has an eigenvalue well below zero.
-
-    The matrix is first scaled to a unit diagonal, which does not change the signs of eigenvalues.
-    Up to 2000 examples a Cholesky factorization decides. Beyond that, Lanczos steps from a fixed
-    start give an upper bound of the smallest eigenvalue in O(m^2) without a copy of the matrix. A
-    clearly negative bound proves that the matrix is not positive semidefinite.
-    """
+    """Raise if the Gram matrix with offset and softness has an eigenvalue well below zero."""
     m = len(gram)
     scale = 1.0 / np.sqrt(gram.diagonal() + offset + softness)
     jitter = _JITTER if exact else _JITTER_LOW
-    if m > _DIRECT:
+    if m > _DIRECT:  # an upper bound of the smallest, in O(m^2) without a copy of the matrix
         smallest = _lanczos_bound(gram, offset, softness, scale)
         if smallest >= -max(_RITZ, jitter):
             return
@@ -537,7 +419,7 @@ def _lanczos_bound(gram: NDArray[Any], offset: float, softness: Floats, scale: F
     """Return the smallest Ritz value of the Gram matrix scaled to a unit diagonal."""
     m = len(gram)
     basis = np.zeros((min(_LANCZOS_STEPS, m), m))
-    alpha, beta = [], []
+    alpha, beta = [], list[float]()
     v = np.random.default_rng(0).standard_normal(m)
     v /= np.linalg.norm(v)
     for step in range(len(basis)):
@@ -553,4 +435,4 @@ def _lanczos_bound(gram: NDArray[Any], offset: float, softness: Floats, scale: F
             break
         beta.append(norm)
         v = w / norm
-    return float(linalg.eigvalsh_tridiagonal(np.array(alpha), np.array(beta[: len(alpha) - 1]))[0])
+    return float(linalg.eigvalsh_tridiagonal(np.array(alpha), np.array(beta))[0])

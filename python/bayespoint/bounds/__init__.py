@@ -2,9 +2,8 @@ r"""Bounds on the probability of error of a classifier, from its training exampl
 
 With probability at least ``1 - delta`` over m independent examples of one distribution, the risk is
 at most the value of the bound; values of 1 and more are vacuous. Kernel and prior must have been
-chosen without the examples. The functions take numbers or arrays that broadcast together. They
-raise ``ValueError`` or ``TypeError`` for arguments that are out of range, not numbers, or of shapes
-that do not fit.
+chosen without the examples. The functions take numbers or arrays that broadcast together, and raise
+``ValueError`` or ``TypeError`` for others, such as arguments out of range.
 
 =================== ==========================================================================
 `sparsity`          a consistent classifier that few examples determine
@@ -20,10 +19,10 @@ that do not fit.
 `cap_log_fraction`  ln of the share of the sphere in a cap
 `hoeffding_samples` number of independent draws for a center of mass
 `table`             all bounds for a given weight vector
-`risk_bounds`       all bounds for a fitted classifier
+`risk_bounds`       all bounds for the posterior of a fitted classifier
 =================== ==========================================================================
 
-`mirrored_space`, `normalized_margins` and `margin_histogram` compute their arguments.
+`mirrored_space` and `normalized_margins` compute their arguments.
 
 References
 ----------
@@ -38,20 +37,13 @@ Information Processing Systems 13, 2001.
 
 from __future__ import annotations
 
-from bayespoint.bounds.compression import margin, mistakes, sparsity
-from bayespoint.bounds.margins import luckiness, pac_margin
-from bayespoint.bounds.mirror import (
-    margin_histogram,
-    mirrored_space,
-    normalized_margins,
-    point_mirror,
-)
+from bayespoint.bounds.margins import luckiness, margin, mistakes, pac_margin, sparsity
+from bayespoint.bounds.mirror import mirrored_space, normalized_margins, point_mirror
 from bayespoint.bounds.result import RiskBound, RiskBounds
-from bayespoint.bounds.risk_bounds import risk_bounds
-from bayespoint.bounds.samples import hoeffding_samples
-from bayespoint.bounds.tables import table
+from bayespoint.bounds.tables import risk_bounds, table
 from bayespoint.bounds.volume import (
     cap_log_fraction,
+    hoeffding_samples,
     linear_svm,
     pac_bayes_kl,
     volume_bayes,
@@ -66,7 +58,6 @@ __all__ = [
     "linear_svm",
     "luckiness",
     "margin",
-    "margin_histogram",
     "mirrored_space",
     "mistakes",
     "normalized_margins",

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayespoint.base import memory, validation
 from bayespoint.base.linalg import factorize
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.bounds.result import RiskBound
-from bayespoint.bounds.volume import volume_bayes
+from bayespoint.bounds.volume import volume_gibbs
 from bayespoint.engine.problem import Problem
 from bayespoint.kernels import explicit
 from bayespoint.results import Estimate, Evidence
@@ -21,22 +21,14 @@ from bayespoint.version_space import InfeasibleError, VersionSpace
 if TYPE_CHECKING:
     from bayespoint.engine.problem import Callback
 
-__all__ = [
-    "margin_histogram",
-    "mirrored_space",
-    "normalized_margins",
-    "point_mirror",
-]
+__all__ = ["mirrored_space", "normalized_margins", "point_mirror"]
 
 SYMMETRIC = "symmetric part"
 """Name of the region: the intersection of version space and its mirror image."""
 
-_CHECKED_AFTER, _ABANDONED_ABOVE = 500.0, 100.0
+_CHECKED_AFTER, _ABANDONED_ABOVE, _LARGEST_ERROR = 500.0, 100.0, 10.0
 """An estimate is abandoned if its standard error, in nats, is above the second number after a path,
-in radians per trajectory, of the first."""
-
-_LARGEST_ERROR = 10.0
-"""Largest standard error of a useful estimate, in nats."""
+in radians per trajectory, of the first, and not used if it is above the third at the end."""
 
 
 def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
@@ -52,16 +44,13 @@ def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
     Returns
     -------
     VersionSpace
-        The intersection of V and its mirror image at w. It has 2 m examples, first those of
-        `space` and then the mirrored ones with the same labels, on a Gram matrix that includes
-        offset and softness.
+        The intersection of V and its mirror image at w, with 2 m examples: those of `space`, then
+        the mirrored ones, on a Gram matrix that includes offset and softness.
 
     Raises
     ------
-    ValueError
-        If w is not in version space.
-    MemoryError
-        If the Gram matrix of 2 m examples does not fit into memory.
+    ValueError, MemoryError
+        If w is not in version space, or the Gram matrix of 2 m examples does not fit into memory.
 
     Notes
     -----
@@ -74,21 +63,27 @@ def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
 
     Examples
     --------
-    A quarter circle is symmetric about its middle. About a point 30 degrees from one end, 60
-    degrees of it are.
+    Of a quarter circle 60 degrees are symmetric about a point 30 degrees from one end:
 
     >>> import numpy as np
     >>> from bayespoint import VersionSpace
-    >>> quarter = VersionSpace(np.eye(2), [1, 1])
-    >>> for degrees in 45, 30:
-    ...     w = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
-    ...     found = mirrored_space(quarter, w).evidence(random_state=0)
-    ...     print(bool(abs(found.value - np.log(2 * degrees / 360)) < 4 * found.error))
-    True
+    >>> w = np.cos(np.pi / 6), np.sin(np.pi / 6)
+    >>> found = mirrored_space(VersionSpace(np.eye(2), [1, 1]), w).evidence(random_state=0)
+    >>> bool(abs(found.value - np.log(60 / 360)) < 4 * found.error)
     True
     """
-    c = _consistent(space, dual_coef)
-    m = len(c)
+    space.problem.require_binary("bounds")
+    c = validation.dual_coef("dual_coef", dual_coef, len(space.y))
+    if not c.any():
+        raise ValueError("dual_coef must not be all zero")
+    c, margins, square = scaled(space, c)
+    if not (margins > 0).all():
+        worst = int(np.argmin(margins))
+        raise ValueError(
+            "dual_coef must be those of a weight vector in version space; got one that violates "
+            f"{int((margins <= 0).sum())} of {len(margins)} examples, such as example {worst}"
+        )
+    c, m = c / np.sqrt(square), len(c)
     memory.require(8 * 8.0 * m * m, f"the Gram matrix of {2 * m} examples, half of them mirrored")
     explicit.require_matrix(space.gram, "the mirrored version space")
     gram = np.add(space.gram, space.offset, dtype=np.float64)
@@ -123,70 +118,41 @@ def point_mirror(
     delta : float, default=0.05
         Probability in (0, 1) with which the statement may fail.
     tol : float, default=0.3
-        Standard error of ln of the volume at which to stop, in nats. Positive. That of the bound
-        is smaller by the factor 2 / m.
+        Standard error of ln of the volume at which to stop, in nats: m / 2 times the bound's.
     max_length, n_trajectories, n_jobs, random_state, callback
         As for :meth:`VersionSpace.evidence`.
 
     Returns
     -------
     RiskBound
-        The bound with its standard error. ``quantities`` has m, delta, log_volume and
-        log_volume_error, nats.
+        The bound, with log_volume and log_volume_error (nats) among its ``quantities``.
 
     Raises
     ------
-    ValueError
-        If w is not in version space, or a setting is out of range.
+    ValueError, MemoryError
+        As for `mirrored_space`, or if a setting is out of range.
     FloatingPointError
-        If the region is too thin for double precision, as around a weight vector closer than about
+        If the region is too thin for double precision, as for a weight vector closer than about
         1e-6 to a wall, or was not found within `max_length`.
-    MemoryError
-        If the Gram matrix of 2 m examples does not fit into memory.
 
     Warns
     -----
     ConvergenceWarning
         If the volume's standard error stayed above `tol`.
 
-    See Also
-    --------
-    mirrored_space : The region itself.
-
     Notes
     -----
     Herbrich et al. (1999), Section 4.3: the sum of a weight vector and its mirror image at w is a
     positive multiple of w, so at least one of the two agrees with w on any input. The vote of the
-    symmetric part is therefore the decision of w, and `volume_bayes` bounds its risk. A billiard
-    with the mirrored planes added estimates the volume. Vacuous for volumes below about
-    :math:`e^{-m/2}`.
-
-    With softness the bound holds for inputs other than those of the examples, since feature
-    vectors have an additional coordinate for every input.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayespoint import VersionSpace
-    >>> X = np.random.default_rng(0).normal(size=(200, 3))
-    >>> space = VersionSpace(X @ X.T, np.where(X[:, 0] > 0, 1, -1))
-    >>> center = space.sample(random_state=0).center
-    >>> found = point_mirror(space, center, random_state=0)
-    >>> 0.0 < found.value < 0.3
-    True
+    symmetric part is the decision of w, and `volume_bayes` bounds its risk. Vacuous for volumes
+    below about :math:`e^{-m/2}`. With softness feature vectors have an additional coordinate for
+    every input, and the bound holds for inputs other than those of the examples.
     """
     delta = validation.real("delta", delta, low=0, high=1, low_open=True, high_open=True)
-    volume = symmetric_volume(
-        space,
-        dual_coef,
-        tol=tol,
-        max_length=max_length,
-        n_trajectories=n_trajectories,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        callback=callback,
-    )
-    return from_volume(len(space.y), delta, volume)
+    run: dict[str, Any] = {"tol": tol, "max_length": max_length, "n_trajectories": n_trajectories}
+    run |= {"n_jobs": n_jobs, "random_state": random_state, "callback": callback}
+    volume = symmetric_volume(space, dual_coef, **run)
+    return by_volume("point_mirror", "weight vector", SYMMETRIC, len(space.y), delta, volume)
 
 
 def symmetric_volume(space: VersionSpace, dual_coef: ArrayLike, **settings: Any) -> Estimate:
@@ -204,11 +170,8 @@ def symmetric_volume(space: VersionSpace, dual_coef: ArrayLike, **settings: Any)
 def estimated(
     estimate: Callable[..., Evidence], *, tol: float, callback: Callback = None, **settings: Any
 ) -> Estimate:
-    """Return the log volume or log evidence that a method estimates, at most 0, with its error.
-
-    Raises FloatingPointError if double precision is not sufficient, as for a region about 1e5
-    times as long as it is thick.
-    """
+    """Return the log volume or log evidence that a method estimates, at most 0, with its error."""
+    # It fails for a region about 1e5 times as long as it is thick.
     raised: list[FloatingPointError] = []
 
     def watch(state: Mapping[str, Any]) -> None:
@@ -239,24 +202,15 @@ def _too_inaccurate(error: float) -> FloatingPointError:
     return FloatingPointError(f"its standard error is {error:.3g} nats")
 
 
-def from_volume(
-    m: int, delta: float, volume: Estimate, *, of: str = "weight vector", condition: str = ""
+def by_volume(
+    name: str, of: str, region: str, m: int, delta: float, volume: Estimate, condition: str = ""
 ) -> RiskBound:
-    """Return the bound of `point_mirror` for a known volume."""
-    return RiskBound(
-        name="point_mirror",
-        of=of,
-        value=volume_bayes(m, volume.value, delta),
-        standard_error=2 * volume.error / m,
-        region=SYMMETRIC,
-        quantities={
-            "m": m,
-            "delta": delta,
-            "log_volume": volume.value,
-            "log_volume_error": volume.error,
-        },
-        condition=condition,
-    )
+    """Return a bound by the volume of a region: `volume_gibbs`, or twice that for other names."""
+    factor = 1 if name == "volume_gibbs" else 2
+    value = float(factor * volume_gibbs(m, volume.value, delta))
+    quantities = {"m": m, "delta": delta, "log_volume": volume.value}
+    quantities["log_volume_error"] = volume.error
+    return RiskBound(name, of, value, factor * volume.error / m, region, quantities, condition)
 
 
 def normalized_margins(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
@@ -275,12 +229,8 @@ def normalized_margins(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
         :math:`y_i \langle w, \phi_i\rangle / (|w| |\phi_i|)`, in [-1, 1]: the sine of the angle
         between w and the plane of the example, positive if w agrees with its label. Includes offset
         and softness of `space`. The smallest is the margin of Graepel et al. (2001), Definition 3;
-        its arc sine is the radius of the largest ball around w in version space.
-
-    Raises
-    ------
-    ValueError
-        If w is zero, not finite or of the wrong shape.
+        its arc sine is the radius of the largest ball around w in version space. Zero, a vector
+        that is not finite or one of the wrong shape raises ValueError.
 
     Examples
     --------
@@ -290,71 +240,15 @@ def normalized_margins(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
     array([0.707, 0.707])
     """
     space.problem.require_binary("bounds")
-    c = validation.dual_coef("dual_coef", dual_coef, len(space.y))
-    c = c / max(np.abs(c).max(), np.finfo(float).tiny)  # avoids overflow of squares
-    margins = space.margins(c)
-    square = float(c @ (margins * space.y))
+    _, margins, square = scaled(space, validation.dual_coef("dual_coef", dual_coef, len(space.y)))
     if not square > 0:
         raise ValueError("dual_coef must be those of a weight vector other than zero")
     lengths = np.sqrt(space.gram.diagonal() + space.offset + space.softness)
     return np.asarray(np.clip(margins / lengths / np.sqrt(square), -1.0, 1.0))
 
 
-def margin_histogram(
-    space: VersionSpace, dual_coef: ArrayLike, bins: int = 20
-) -> tuple[NDArray[np.intp], Floats]:
-    """Return the histogram of the normalized margins.
-
-    Parameters
-    ----------
-    space, dual_coef
-        As for `normalized_margins`.
-    bins : int, default=20
-        Bins of equal width from the smallest margin to the largest, at least 1.
-
-    Returns
-    -------
-    counts : ndarray of shape (bins,)
-        Examples in each bin.
-    edges : ndarray of shape (bins + 1,)
-        Edges of the bins, rising.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If `bins` is not a whole number of at least 1, or as for `normalized_margins`.
-
-    References
-    ----------
-    J. L. Crowley, "Perceptrons and Support Vector Machines", Intelligent Systems: Reasoning and
-    Recognition, Lesson 6, 2018.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayespoint import VersionSpace
-    >>> counts, edges = margin_histogram(VersionSpace(np.eye(3), [1, 1, 1]), [1, 1, 2], bins=2)
-    >>> counts
-    array([2, 1])
-    >>> edges.round(3)
-    array([0.408, 0.612, 0.816])
-    """
-    bins = validation.integer("bins", bins, low=1, high=validation.MANY)
-    return np.histogram(normalized_margins(space, dual_coef), bins=bins)
-
-
-def _consistent(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
-    """Return the coefficients of the unit vector, or raise if it is not in version space."""
-    space.problem.require_binary("bounds")
-    c = validation.dual_coef("dual_coef", dual_coef, len(space.y))
-    if not c.any():
-        raise ValueError("dual_coef must not be all zero")
-    c = c / np.abs(c).max()
+def scaled(space: VersionSpace, c: Floats) -> tuple[Floats, Floats, float]:
+    """Return coefficients scaled to at most 1, the margins, and the squared length."""
+    c = c / max(np.abs(c).max(), np.finfo(float).tiny)  # avoids overflow of squares
     margins = space.margins(c)
-    if not (margins > 0).all():
-        worst = int(np.argmin(margins))
-        raise ValueError(
-            "dual_coef must be those of a weight vector in version space; got one that violates "
-            f"{int((margins <= 0).sum())} of {len(margins)} examples, such as example {worst}"
-        )
-    return np.asarray(c / np.sqrt(c @ (margins * space.y)))
+    return c, margins, float(c @ (margins * space.y))

@@ -22,26 +22,19 @@ class RiskBound:
 
     name: str
     """Name of the function of :mod:`bayespoint.bounds`."""
-
     of: str
     """The classifier: ``"one draw"`` (Gibbs classifier), the ``"vote"`` of all draws, the
     ``"center"``, or another ``"weight vector"``."""
-
     value: float
     """The bound; NaN if it is refused."""
-
     standard_error: float = 0.0
     """One standard error of `value` from the estimated volume; 0 if nothing was estimated."""
-
     region: str = ""
     """Part of version space whose volume is used; empty for none."""
-
     quantities: Mapping[str, float] = field(default_factory=dict)
     """Arguments of the function by name. `delta` is divided by the number of candidates."""
-
     condition: str = ""
     """An assumption beyond those of the theorem; empty for none."""
-
     reason: str = ""
     """Why the bound does not hold here and is refused; empty if it holds."""
 
@@ -79,19 +72,19 @@ class RiskBound:
             The text, without a newline at its end.
         """
         lines = [f"{self.name}: risk of {self.of} <= {self._figures()}"]
-        if self.region:
-            lines.append(f"  region: {self.region}")
-        lines += [f"  {name}: {value:.6g}" for name, value in self.quantities.items()]
+        lines += [f"  {name}: {text}" for name, text in self._rows()]
         if note := self._note():
             lines.append(f"  {note}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = [("bound", self._figures()), ("region", self.region)]
-        rows += [(name, f"{value:.6g}") for name, value in self.quantities.items()]
-        rows.append(("note", self._note()))
-        rows = [(name, text) for name, text in rows if text]
+        rows = [("bound", self._figures()), *self._rows()]
+        rows += [("note", self._note())] * bool(self._note())
         return as_html(f"{self.name}: risk of {self.of}", rows)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [("region", self.region)] if self.region else []
+        return rows + [(name, f"{value:.6g}") for name, value in self.quantities.items()]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,10 +97,8 @@ class RiskBounds:
 
     rows: tuple[RiskBound, ...]
     """The bounds, those refused last."""
-
     delta: float
     """Probability with which each may fail."""
-
     m: int
     """Number of examples."""
 
@@ -125,45 +116,30 @@ class RiskBounds:
 
         Parameters
         ----------
-        name : str
-            `RiskBound.name`, such as ``"point_mirror"`` or ``"pac_bayes_kl"``.
-        of : str, default=None
-            `RiskBound.of`, such as ``"center"``; None for any.
-        region : str, default=None
-            `RiskBound.region`, such as ``"version space"``; None for any.
+        name, of, region : str, default=None for `of` and `region`
+            The attributes of `RiskBound`; None for any.
 
         Returns
         -------
         RiskBound
-            The bound, which may be refused or vacuous.
-
-        Raises
-        ------
-        KeyError
-            If there is none.
+            The bound, which may be refused or vacuous. KeyError is raised if there is none.
         """
         for row in self.rows:
             if row.name == name and of in (None, row.of) and region in (None, row.region):
                 return row
-        known = sorted({row.name for row in self.rows})
-        raise KeyError(
-            f"name, of and region must be those of a row; got {name!r}, {of!r}, {region!r} (names: "
-            f"{', '.join(known)})"
-        )
+        known = ", ".join(sorted({row.name for row in self.rows}))
+        asked = f"{name!r}, {of!r}, {region!r}"
+        raise KeyError(f"name, of and region must be those of a row; got {asked} (names: {known})")
 
-    def _notes(self) -> list[str]:
-        """Return conditions and reasons, each once."""
-        return list(dict.fromkeys(row._note() for row in self.rows if row._note()))
+    def _notes(self) -> dict[str, str]:
+        """Return the mark of each condition and reason."""
+        notes = dict.fromkeys(row._note() for row in self.rows if row._note())
+        return {note: f"[{k}] " for k, note in enumerate(notes, start=1)}
 
     def _cells(self) -> list[tuple[str, str, str, str]]:
-        notes = self._notes()
+        marks = {note: f" {mark.rstrip()}" for note, mark in self._notes().items()}
         return [
-            (
-                row.name,
-                row.of,
-                row.region,
-                row._figures() + (f" [{notes.index(row._note()) + 1}]" if row._note() else ""),
-            )
+            (row.name, row.of, row.region, row._figures() + marks.get(row._note(), ""))
             for row in self.rows
         ]
 
@@ -179,8 +155,7 @@ class RiskBounds:
             The text, without a newline at its end.
         """
         lines = as_columns([_HEAD, *self._cells()], left=True)
-        for k, note in enumerate(self._notes(), start=1):
-            mark = f"[{k}] "
+        for note, mark in self._notes().items():
             lines += textwrap.wrap(note, 96, initial_indent=mark, subsequent_indent=" " * len(mark))
         return "\n".join([self._title(), *(f"  {line}" for line in lines)])
 
@@ -192,5 +167,5 @@ class RiskBounds:
         )
 
     def _repr_html_(self) -> str:
-        note = "\n".join(f"[{k}] {note}" for k, note in enumerate(self._notes(), 1))
+        note = "\n".join(f"{mark}{note}" for note, mark in self._notes().items())
         return as_grid(self._title(), _HEAD, self._cells(), names=True, note=note)

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.bounds.result import RiskBounds
-from bayespoint.bounds.rows import SOFT, Learned, Rows
+from bayespoint.bounds.rows import Learned, Rows
+from bayespoint.posterior import Mixture
 from bayespoint.version_space import VersionSpace
 
-__all__ = ["table"]
+__all__ = ["risk_bounds", "table"]
 
 RULES = ("bayes_point", "max_margin", "perceptron")
+
+REFUSALS = {
+    "": "",
+    "evidence": (
+        "Kernel or softness were chosen by the evidence of these examples, among infinitely many: "
+        "choose from a list fixed beforehand and pass its length as candidates."
+    ),
+    "length scale": (
+        "The length scale was computed from the inputs of these examples: give a kernel with a "
+        "length scale fixed beforehand, such as kernel=RBF(1.0)."
+    ),
+    "scale of the features": (
+        "The features were standardized by the inputs of these examples: scale them by numbers "
+        "fixed beforehand, and set standardize=False."
+    ),
+}
+"""Why no bound holds for a classifier, by its `prior_from_examples_`."""
 
 
 def table(
@@ -37,85 +57,59 @@ def table(
 
     Parameters
     ----------
-    gram : array-like of shape (m, m)
-        Kernel values between the examples.
-    y : array-like of shape (m,)
-        Labels: -1 and +1, or two classes of any type that sorts.
+    gram, y
+        As for :class:`VersionSpace`, with two classes.
     dual_coef : array-like of shape (m,)
         Signed dual coefficients of the weight vector w, of any length but zero.
     softness, offset
-        As for :class:`VersionSpace`: added to the diagonal, and to every entry.
+        As for :class:`VersionSpace`.
     delta : float, default=0.05
         Probability in (0, 1) with which each statement may fail.
     rule : {"bayes_point", "max_margin", "perceptron"}, default="bayes_point"
-        How w was found. "bayes_point": the table also has bounds for the vote and for one draw.
-        "max_margin" and "perceptron": the examples with nonzero dual coefficients determine w, so
-        that `sparsity` holds. "perceptron", started from zero with a constant learning rate:
-        `margin` holds too, by the largest margin of any weight vector.
+        How w was found. "bayes_point": with bounds for the vote and for one draw. "max_margin" and
+        "perceptron": the examples with nonzero dual coefficients determine w, so that `sparsity`
+        holds. "perceptron", from zero with a constant learning rate: `margin` holds, too.
     label_noise : float or pair of floats, default=0.0
         With rule="bayes_point": the posterior's probability in [0, 0.5) that a label was flipped,
         or one for truly negative and one for truly positive examples.
     draws : array-like of shape (n_trajectories, n_draws, m), default=None
-        With label noise: dual coefficients of draws from the posterior, whose violated examples are
-        counted.
+        With label noise: dual coefficients of draws from the posterior.
     candidates : int, default=1
-        Length, at least 1, of the list of settings, fixed beforehand, from which these were
-        selected by means of the examples. `delta` is divided by it.
+        Length, at least 1, of the list, fixed beforehand, from which settings were selected by the
+        examples. `delta` is divided by it.
     tol, max_length, n_jobs, random_state
         As for :meth:`VersionSpace.evidence`, for each volume.
 
     Returns
     -------
     RiskBounds
-        One row for each bound, with its value, arguments and standard error. Bounds that do not
-        hold are refused, with the reason: those that assume no label noise or training errors, and
-        those whose volume could not be estimated.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range or the arrays do not fit together.
-    MemoryError
-        If the Gram matrix of 2 m examples does not fit into memory.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If the standard error of a volume stayed above `tol`.
-
-    See Also
-    --------
-    BayesPointClassifier.risk_bounds, MaxMarginClassifier.risk_bounds,
-    MaxMarginClassifier.risk_bounds : The same for a fitted classifier.
+        One row for each bound. Bounds that do not hold are refused, with the reason: those that
+        assume no label noise or training errors, and those whose volume could not be estimated.
+        Errors and warnings are those of `point_mirror`.
 
     Notes
     -----
-    All bounds assume that the kernel, including any scaling of features, was chosen without the
-    examples. Feature vectors are scaled to unit length, so that the radius is 1; only for `margin`
-    they are not, as in the perceptron.
-
-    The dimension of `linear_svm` is the rank of the Gram matrix. It may depend on the examples,
-    since directions outside their span do not change the share of the sphere.
+    :meth:`BayesPointClassifier.risk_bounds`, and the methods of this name of the classifiers in
+    ``bayespoint.papers``, give the same for a fitted classifier. The kernel, with any scaling of
+    features, must have been chosen without the examples. Feature vectors are scaled to unit length,
+    except for `margin`, as in the perceptron. The dimension of `linear_svm` is the rank of the Gram
+    matrix: directions outside the span of the examples do not change the share of the sphere.
 
     "one draw" is a weight vector in the whole feature space, with values as in
     :meth:`BayesPointClassifier.sample_functions`. The "vote" at x is the class with a probability
     above one half by ``predict_proba(method="mixture")``, without label noise.
-
-    With softness the bounds are for feature vectors with an additional coordinate for every input,
-    of squared length `softness`. At new inputs w has no component along that coordinate.
+    With softness feature vectors have an additional coordinate for every input, of squared length
+    `softness`; at new inputs w has no component along it.
 
     Examples
     --------
     >>> import numpy as np
     >>> from bayespoint import VersionSpace, bounds
     >>> X = np.random.default_rng(0).normal(size=(300, 3))
-    >>> y = np.where(X[:, 0] > 0, 1, -1)
-    >>> gram = X @ X.T
-    >>> center = VersionSpace(gram, y).sample(random_state=0).center
-    >>> found = bounds.table(gram, y, center, random_state=0)
+    >>> space = VersionSpace(X @ X.T, np.where(X[:, 0] > 0, 1, -1))
+    >>> center = space.sample(random_state=0).center
+    >>> found = bounds.table(space.gram, space.y, center, random_state=0)
     >>> 0.0 < found.find("pac_bayes_kl", of="center").value < 0.15
-    True
-    >>> found.find("sparsity").refused
     True
     """
     space = VersionSpace(gram, y, softness=softness, offset=offset)
@@ -132,11 +126,10 @@ def table(
     return bounds_of(
         space,
         Learned(coefficients, validation.choice("rule", rule, RULES)),
-        delta=delta,
+        delta,
+        candidates,
         label_noise=label_noise,
         draws=draws,
-        candidates=candidates,
-        refusal="",
         tol=tol,
         max_length=max_length,
         n_jobs=n_jobs,
@@ -144,32 +137,98 @@ def table(
     )
 
 
+def risk_bounds(
+    posterior: Mixture,
+    inputs: Any,
+    delta: float = 0.05,
+    *,
+    prior_from_examples: str,
+    repeats: bool = False,
+    candidates: int = 1,
+    tol: float = 0.3,
+    max_length: float = 1e5,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> RiskBounds:
+    """Return bounds on the probability that the Bayes point errs on a new example.
+
+    Parameters
+    ----------
+    posterior : Mixture
+        The posterior of a fitted classifier of two classes; others raise ValueError.
+    inputs
+        Training inputs as the kernel gets them, or the kernel matrix that was given.
+    prior_from_examples : str
+        The attribute `prior_from_examples_` of the classifier.
+    repeats : bool, default=False
+        Whether sample weights repeat examples.
+    delta, candidates, tol, max_length, n_jobs, random_state
+        As for `table`, with the same errors.
+
+    Returns
+    -------
+    RiskBounds
+        The table.
+    """
+    model = posterior.models[0]
+    if len(posterior.classes) > 2:
+        raise ValueError(
+            "risk_bounds are bounds for binary classifiers, and of several classes jointly there "
+            f"is none; the classifier was fitted to {len(posterior.classes)} classes: fit one to "
+            "each class against the rest; the risk of the most probable class is at most the sum "
+            "of theirs"
+        )
+    refusal = REFUSALS[prior_from_examples]
+    if not refusal and posterior.class_weight is not None:
+        refusal = (
+            "The classifier predicts with class weights, and the bounds are those of the rule "
+            "without: fit with class_weight=None."
+        )
+    if not refusal and (repeats or (model.basis.softness != model.hyper.softness).any()):
+        refusal = (
+            "Examples have sample weights, and repeated examples are not independent: fit without "
+            "sample_weight."
+        )
+    if isinstance(model.basis.kernel, str):
+        model.basis.require_same(inputs)
+    return bounds_of(
+        VersionSpace.over(model.problem_again(inputs)),
+        Learned(posterior.dual_coef[0], "bayes_point"),
+        delta,
+        candidates,
+        label_noise=model.likelihood.label_noise,
+        draws=np.asarray(model.draws.run.draws, dtype=np.float64),
+        refusal=refusal,
+        tol=tol,
+        max_length=max_length,
+        n_jobs=n_jobs,
+        random_state=np.random.default_rng(validation.seed(random_state)),
+    )
+
+
 def bounds_of(
     space: VersionSpace,
     learned: Learned,
-    *,
     delta: float,
-    label_noise: float | tuple[float, float],
-    draws: Floats | None,
     candidates: int,
-    refusal: str,
-    tol: float,
-    max_length: float,
-    n_jobs: int | None,
-    random_state: RandomState,
+    *,
+    label_noise: float | tuple[float, float] = 0.0,
+    draws: Floats | None = None,
+    refusal: str = "",
+    **settings: Any,
 ) -> RiskBounds:
-    """Return the table for a version space; `refusal` is the reason if no bound holds, or ""."""
+    """Return the table for a version space; `refusal` is the reason if no bound holds.
+
+    `settings` are `tol`, `max_length`, `n_jobs` and `random_state` of `VersionSpace.evidence`.
+    """
     delta = validation.real("delta", delta, low=0, high=1, low_open=True, high_open=True)
     noise = validation.label_noise(label_noise)
     candidates = validation.integer("candidates", candidates, low=1)
     # Settings are checked here, since not every table estimates a volume.
-    validation.threads(n_jobs)
-    settings = {
-        "tol": validation.positive("tol", tol),
-        "max_length": validation.positive("max_length", max_length),
-        "n_jobs": n_jobs,
-        "random_state": np.random.default_rng(validation.seed(random_state)),
-    }
+    validation.threads(settings["n_jobs"])
+    for name in ("tol", "max_length"):
+        settings[name] = validation.positive(name, settings[name])
+    settings["random_state"] = np.random.default_rng(validation.seed(settings["random_state"]))
     if any(noise) and learned.rule != "bayes_point":
         raise ValueError(
             f"label_noise must be 0 with rule={learned.rule!r}, which has no posterior; got "
@@ -180,14 +239,5 @@ def bounds_of(
             "draws must be given with label_noise, to count the examples that they violate; got "
             "None"
         )
-    rows = Rows(
-        space=space,
-        learned=learned,
-        delta=delta / candidates,
-        noise=noise,
-        draws=draws,
-        refusal=refusal,
-        condition=SOFT if space.softness.any() else "",
-        settings=settings,
-    ).all()
+    rows = Rows(space, learned, delta / candidates, noise, draws, refusal, settings).all()
     return RiskBounds(tuple(sorted(rows, key=lambda row: row.refused)), delta, len(space.y))

@@ -1,4 +1,4 @@
-"""PAC-Bayes bounds by the volume of a part of version space, relative to the sphere's."""
+"""Bounds by the volume of a part of version space, and the number of draws for a mean."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ from scipy import special
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Numbers, plain, reals, whole
-from bayespoint.bounds.compression import confidence
+from bayespoint.bounds.margins import checked
 
-__all__ = ["cap_log_fraction", "linear_svm", "pac_bayes_kl", "volume_bayes", "volume_gibbs"]
+__all__ = [
+    "cap_log_fraction",
+    "hoeffding_samples",
+    "linear_svm",
+    "pac_bayes_kl",
+    "volume_bayes",
+    "volume_gibbs",
+]
 
-_SMALLEST = 1e-280
-"""Share of a half sphere below which the logarithm of the beta function is computed directly."""
-
-_STEPS = 200
-"""Largest number of steps of the continued fraction; about twenty are enough."""
+_SMALLEST, _STEPS = 1e-280, 200
+"""Share of a half sphere below which the logarithm of the beta function is computed directly, and
+the largest number of steps of its continued fraction; about twenty are enough."""
 
 
 def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -> Numbers:
@@ -25,7 +30,7 @@ def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
     Parameters
     ----------
     m, delta
-        Number of examples and probability of failure, as for `sparsity`.
+        As for `sparsity`.
     log_volume : array-like of float
         ln of the part's share of the sphere, at most 0; for all of version space the value of
         :meth:`VersionSpace.evidence`.
@@ -35,38 +40,27 @@ def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
     float or ndarray
         :math:`\left(\ln\frac1{\mathrm{vol}} + \ln\frac1\delta + 2\ln m + 1\right) / m`.
 
-    See Also
-    --------
-    volume_bayes : For the vote of all the weight vectors.
-    pac_bayes_kl : A tighter statement about the same quantity.
-
     Notes
     -----
-    Herbrich et al. (1999), Theorem 2, Eq. 15, by McAllester [1]_. The bound holds for all
-    measurable parts of version space at once. The risk is that of one weight vector drawn at random
-    (Gibbs classifier). The prior is uniform on the sphere of feature space; for another prior,
-    fixed before the examples, `log_volume` is ln of the part's probability under it. Vacuous for
-    volumes below about :math:`e^{-m}`.
+    Herbrich et al. (1999), Theorem 2, Eq. 15, by D. A. McAllester, "Some PAC-Bayesian theorems",
+    Proceedings of the Eleventh Annual Conference on Computational Learning Theory, 1998.
 
-    References
-    ----------
-    .. [1] D. A. McAllester, "Some PAC-Bayesian theorems", Proceedings of the Eleventh Annual
-       Conference on Computational Learning Theory, 1998.
+    The bound holds for all measurable parts of version space at once. The risk is that of one
+    weight vector drawn at random (Gibbs classifier). The prior is uniform on the sphere; for
+    another, fixed before the examples, `log_volume` is ln of the part's probability. Vacuous for
+    volumes below about :math:`e^{-m}`.
 
     Examples
     --------
-    The volume :math:`100 \cdot 2^{-100}` at 100 examples, for which the paper's text has "less
-    than 70 %". This expression without its term :math:`2\ln m` is 0.687, and may be behind that;
-    with it, as printed in Eq. 15, it is larger:
+    The volume :math:`100 \cdot 2^{-100}` at 100 examples, by the three bounds. The paper's text has
+    "less than 70 %": without the term :math:`2\ln m` of its Eq. 15 the first is 0.687.
 
-    >>> print(f"{volume_gibbs(100, np.log(100) - 100 * np.log(2)):.3f}")
-    0.779
+    >>> log_volume = np.log(100) - 100 * np.log(2)
+    >>> gibbs, bayes = volume_gibbs(100, log_volume), volume_bayes(100, log_volume)
+    >>> print(f"{gibbs:.3f}, {bayes:.3f}, {pac_bayes_kl(100, -log_volume):.3f}")
+    0.779, 1.558, 0.507
     """
-    m, log_volume, delta = validation.broadcast(
-        m=whole("m", m, low=1),
-        log_volume=reals("log_volume", log_volume, high=0.0),
-        delta=confidence(delta),
-    )
+    m, log_volume, delta = checked(m, delta, log_volume=reals("log_volume", log_volume, high=0.0))
     return plain((2 * np.log(m) + 1 - log_volume - np.log(delta)) / m)
 
 
@@ -86,18 +80,9 @@ def volume_bayes(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
     Notes
     -----
     Herbrich et al. (1999), Theorem 3, Eq. 17 and Corollary 1: where the majority errs, at least
-    half of the weight vectors err. The vote of a part that is symmetric about a point w is the
-    decision of w, so the same expression bounds the maximal margin (`linear_svm`) and the Bayes
-    point (`point_mirror`). Vacuous for volumes below about :math:`e^{-m/2}`, such as
-    :math:`2^{-m}`, the volume for random labels.
-
-    Examples
-    --------
-    For the volume :math:`100 \cdot 2^{-100}` at 100 examples, where the paper's text has "less than
-    70 %" (see `volume_gibbs`), this bound is vacuous:
-
-    >>> print(f"{volume_bayes(100, np.log(100) - 100 * np.log(2)):.3f}")
-    1.558
+    half of the weight vectors err. The vote of a part that is symmetric about w is the decision of
+    w, so this bounds the maximal margin (`linear_svm`) and the Bayes point (`point_mirror`), too.
+    Vacuous for volumes below about :math:`e^{-m/2}`, such as :math:`2^{-m}` for random labels.
     """
     return 2 * volume_gibbs(m, log_volume, delta)
 
@@ -108,7 +93,7 @@ def linear_svm(m: ArrayLike, n: ArrayLike, margin: ArrayLike, delta: ArrayLike =
     Parameters
     ----------
     m, delta
-        Number of examples and probability of failure, as for `sparsity`.
+        As for `sparsity`.
     n : array-like of whole numbers
         Dimension of feature space, or of the span of the examples' feature vectors; at least 1.
     margin : array-like of float
@@ -119,16 +104,12 @@ def linear_svm(m: ArrayLike, n: ArrayLike, margin: ArrayLike, delta: ArrayLike =
     float or ndarray
         :math:`\frac2m \left(n \ln\frac4{\gamma^2} + 2\ln m + \ln\frac1\delta + 1\right)`.
 
-    See Also
-    --------
-    cap_log_fraction : The exact volume of the ball, to be used with `volume_bayes`.
-
     Notes
     -----
     Herbrich et al. (1999), Corollary 2 and Appendix B.1: the points within :math:`\gamma` of w are
-    a part of version space that is symmetric about w; Lemma 2 bounds their volume. With the exact
-    volume, ``volume_bayes(m, cap_log_fraction(n, arcsin(margin)), delta)``, the bound is never
-    larger. Vacuous unless m exceeds :math:`2 n \ln(4/\gamma^2)`.
+    symmetric about w; Lemma 2 bounds their volume. By the exact volume,
+    ``volume_bayes(m, cap_log_fraction(n, arcsin(margin)), delta)``, it is never larger. Vacuous
+    unless m exceeds :math:`2 n \ln(4/\gamma^2)`.
 
     Examples
     --------
@@ -139,33 +120,25 @@ def linear_svm(m: ArrayLike, n: ArrayLike, margin: ArrayLike, delta: ArrayLike =
     >>> print(f"{volume_bayes(60_000, cap_log_fraction(400, np.arcsin(0.01))):.4f}")
     0.0622
     """
-    m, n, gamma, delta = validation.broadcast(
-        m=whole("m", m, low=1),
-        n=whole("n", n, low=1),
-        margin=reals("margin", margin, low=0.0, low_open=True, high=1.0),
-        delta=confidence(delta),
-    )
+    gamma = reals("margin", margin, low=0.0, low_open=True, high=1.0)
+    m, n, gamma, delta = checked(m, delta, n=whole("n", n, low=1), margin=gamma)
     ratio = n * 2 * (np.log(2) - np.log(gamma))
     return plain(2 * (ratio + 2 * np.log(m) - np.log(delta) + 1) / m)
 
 
 def pac_bayes_kl(
-    m: ArrayLike,
-    kl: ArrayLike,
-    delta: ArrayLike = 0.05,
-    *,
-    empirical_error: ArrayLike = 0.0,
+    m: ArrayLike, kl: ArrayLike, delta: ArrayLike = 0.05, *, empirical_error: ArrayLike = 0.0
 ) -> Numbers:
     r"""Bound the mean risk under a posterior by inverting the binary relative entropy.
 
     Parameters
     ----------
     m, delta
-        Number of examples and probability of failure, as for `sparsity`.
+        As for `sparsity`.
     kl : array-like of float
-        Relative entropy of the posterior to the prior in nats, at least 0. For the uniform
-        distribution on a part of version space it is minus ln of its volume. The bound is then a
-        tighter form of `volume_gibbs`, and twice the bound is one of `volume_bayes`.
+        Relative entropy of the posterior to the prior in nats, at least 0. With minus ln of the
+        volume of a part of version space this is a tighter form of `volume_gibbs`, and twice the
+        bound one of `volume_bayes`.
     empirical_error : array-like of float, default=0.0
         Mean share of the examples that a weight vector of the posterior misclassifies, in [0, 1].
 
@@ -178,37 +151,17 @@ def pac_bayes_kl(
 
     Notes
     -----
-    Seeger's theorem [1]_ with Maurer's constant [2]_. It holds for all posteriors at once, also
-    with training errors and label noise.
-
-    References
-    ----------
-    .. [1] M. Seeger, "PAC-Bayesian generalisation error bounds for Gaussian process
-       classification", Journal of Machine Learning Research 3, 2002.
-    .. [2] A. Maurer, "A note on the PAC Bayesian theorem", arXiv:cs/0411099, 2004.
-
-    Examples
-    --------
-    For the volume at which `volume_gibbs` is 0.779:
-
-    >>> print(f"{pac_bayes_kl(100, 100 * np.log(2) - np.log(100)):.3f}")
-    0.507
+    The theorem of M. Seeger, "PAC-Bayesian generalisation error bounds for Gaussian process
+    classification", Journal of Machine Learning Research 3, 2002, with the constant of A. Maurer,
+    "A note on the PAC Bayesian theorem", arXiv:cs/0411099, 2004. It holds for all posteriors at
+    once, also with training errors and label noise.
     """
-    m, kl, delta, empirical = validation.broadcast(
-        m=whole("m", m, low=1),
-        kl=reals("kl", kl, low=0.0),
-        delta=confidence(delta),
-        empirical_error=reals("empirical_error", empirical_error, low=0.0, high=1.0),
-    )
+    q = reals("empirical_error", empirical_error, low=0.0, high=1.0)
+    m, kl, q, delta = checked(m, delta, kl=reals("kl", kl, low=0.0), empirical_error=q)
     budget = (kl + np.log(2) + np.log(m) / 2 - np.log(delta)) / m
-    return plain(_inverted(empirical, budget))
-
-
-def _inverted(q: Floats, budget: Floats) -> Floats:
-    """Return the largest p in [q, 1] with kl(q || p) at most the budget, rounded up."""
     low = np.zeros(q.shape)
     high = np.minimum(1 - q, np.sqrt(budget / 2))  # Pinsker's inequality
-    # Bisect the distance p - q down to neighboring doubles.
+    # Bisect the distance p - q down to neighboring doubles, and round it up.
     for _ in range(1100):
         middle = (low + high) / 2
         if ((middle <= low) | (middle >= high)).all():
@@ -220,7 +173,7 @@ def _inverted(q: Floats, budget: Floats) -> Floats:
         inside = value <= budget
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
     # Without errors there is a closed form.
-    return np.where(q == 0, -np.expm1(-budget), np.minimum(q + high, 1.0))
+    return plain(np.where(q == 0, -np.expm1(-budget), np.minimum(q + high, 1.0)))
 
 
 def cap_log_fraction(n: ArrayLike, angle: ArrayLike) -> Numbers:
@@ -252,16 +205,11 @@ def cap_log_fraction(n: ArrayLike, angle: ArrayLike) -> Numbers:
     --------
     A cap of 60 degrees takes a quarter of the sphere in three dimensions, and less in more:
 
-    >>> for n in 3, 100, 1_000_000:
-    ...     print(f"{cap_log_fraction(n, np.pi / 3):.3f}")
-    -1.386
-    -16.794
-    -143848.026
+    >>> cap_log_fraction([3, 100, 1_000_000], np.pi / 3).round(3).tolist()
+    [-1.386, -16.794, -143848.026]
     """
-    n, angle = validation.broadcast(
-        n=whole("n", n, low=1),
-        angle=reals("angle", angle, low=0.0, low_open=True, high=float(np.pi)),
-    )
+    radius = reals("angle", angle, low=0.0, low_open=True, high=float(np.pi))
+    n, angle = validation.broadcast(n=whole("n", n, low=1), angle=radius)
     # For n = 1 the sphere is two points, one of them within any angle below pi: see below.
     a = np.where(n == 1, 1.0, (n - 1) / 2)
     sine, cosine = np.sin(angle), np.cos(angle)
@@ -280,11 +228,9 @@ def cap_log_fraction(n: ArrayLike, angle: ArrayLike) -> Numbers:
 
 
 def _log_small_cap(a: Floats, sine: Floats, cosine: Floats) -> Floats:
-    """Return ln of half the incomplete beta function I_{sine^2}(a, 1/2), where it is tiny.
-
-    Evaluates its continued fraction (NIST Digital Library of Mathematical Functions, 8.17.22) by
-    Lentz's algorithm, which converges fast for x well below (a + 1) / (a + 5/2).
-    """
+    """Return ln of half the incomplete beta function I_{sine^2}(a, 1/2), where it is tiny."""
+    # Its continued fraction (NIST Digital Library of Mathematical Functions, 8.17.22) by Lentz's
+    # algorithm converges fast for x well below (a + 1) / (a + 5/2). hyp2f1 fails for large a.
     b, x = 0.5, sine**2
     front = 2 * a * np.log(sine) + np.log(cosine) - np.log(2 * a) - special.betaln(a, b)
     tail, forward, backward = np.ones_like(a), np.ones_like(a), np.zeros_like(a)
@@ -304,3 +250,63 @@ def _log_small_cap(a: Floats, sine: Floats, cosine: Floats) -> Floats:
         raise RuntimeError(f"the continued fraction did not converge in {_STEPS} steps")
     log: Floats = front - np.log(tail)
     return log
+
+
+def hoeffding_samples(
+    n: ArrayLike,
+    epsilon: ArrayLike,
+    eta: ArrayLike = 0.05,
+    *,
+    low: ArrayLike = -1.0,
+    high: ArrayLike = 1.0,
+) -> Numbers:
+    r"""Return the number of independent draws for a mean of vectors of given accuracy.
+
+    Parameters
+    ----------
+    n : array-like of whole numbers
+        Number of components of the vectors, at least 1; for dual coefficients one per example.
+    epsilon : array-like of float
+        Distance from the true mean, positive.
+    eta : array-like of float, default=0.05
+        Probability in (0, 1) that the distance is exceeded.
+    low, high : array-like of float, default=-1.0 and 1.0
+        Interval that contains every component, ``low < high``: [-1, 1] for unit weight vectors; of
+        dual coefficients it must be known.
+
+    Returns
+    -------
+    float or ndarray
+        The smallest whole number above :math:`\frac{n (b-a)^2}{2\epsilon^2} \ln\frac{2n}\eta` for
+        the interval [a, b].
+
+    Notes
+    -----
+    Lemma 18.1, Eqs. 18.13, 18.29 and 18.31, of P. Ruján and M. Marchand, "Computing the Bayes
+    Kernel Classifier", in Advances in Large Margin Classifiers, MIT Press, 2000: Hoeffding's
+    inequality for each component and a union bound. The effective number of a billiard's draws is
+    ``BilliardResult.ess``. Far fewer suffice, since the components cannot all be large.
+
+    Examples
+    --------
+    >>> hoeffding_samples(100, 0.1)
+    165881.0
+    """
+    n, epsilon, eta, low, high = validation.broadcast(
+        n=whole("n", n, low=1),
+        epsilon=reals("epsilon", epsilon, low=0.0, low_open=True),
+        eta=reals("eta", eta, low=0.0, low_open=True, high=1.0, high_open=True),
+        low=reals("low", low),
+        high=reals("high", high),
+    )
+    if not (low < high).all():
+        i = tuple(np.argwhere(low >= high)[0])
+        raise ValueError(f"low must be below high; got {low[i]:.10g} and {high[i]:.10g}")
+    with np.errstate(over="ignore"):
+        draws = n * ((high - low) / epsilon) ** 2 / 2 * (np.log(2 * n) - np.log(eta))
+    if not np.isfinite(draws).all():
+        raise ValueError(
+            "epsilon must not be so small against high - low that the number of draws overflows; "
+            f"got {float(epsilon[~np.isfinite(draws)].flat[0]):.3g}"
+        )
+    return plain(np.floor(draws) + 1)

@@ -8,7 +8,6 @@
 `load_diabetes`    diabetes among Pima women
 `load_banana`      two crescents in the plane
 `make_teacher`     examples labeled by a perceptron
-`make_elongated`   few examples in a cube, labeled by a plane
 `make_words`       words, some with a motif, for string kernels
 `make_sets`        sets, for set kernels
 =================  ==================================================================
@@ -16,7 +15,7 @@
 
 from __future__ import annotations
 
-from bayespoint.datasets.generators import make_elongated, make_sets, make_teacher, make_words
+from bayespoint.datasets.generators import make_sets, make_teacher, make_words
 from bayespoint.datasets.loaders import (
     load_banana,
     load_diabetes,
@@ -33,7 +32,6 @@ __all__ = [
     "load_ionosphere",
     "load_sonar",
     "load_wisconsin",
-    "make_elongated",
     "make_sets",
     "make_teacher",
     "make_words",

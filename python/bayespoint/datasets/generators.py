@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Bunch
 
 from bayespoint.base import validation
 from bayespoint.base.validation import RandomState
@@ -26,10 +26,8 @@ def make_teacher(
 
     Parameters
     ----------
-    n_samples : int, default=100
-        Number of examples m, at least 1.
-    n_features : int, default=10
-        Dimension r, at least 1.
+    n_samples, n_features : int, default=100 and 10
+        Numbers of examples and of features, at least 1.
     noise : float, default=0.0
         Probability in [0, 0.5) that a label is flipped.
     return_teacher : bool, default=False
@@ -42,13 +40,9 @@ def make_teacher(
     X : ndarray of shape (n_samples, n_features)
         Independent standard normal features.
     y : ndarray of shape (n_samples,)
-        Labels -1 and +1. For few examples all of them may be the same.
+        Labels -1 and +1; of few examples all may be the same.
     teacher : ndarray of shape (n_features,)
         With ``return_teacher=True`` the unit weight vector, uniform on the sphere.
-
-    See Also
-    --------
-    bayespoint.papers.learning_curves : Theoretical learning curves for such a teacher.
 
     Examples
     --------
@@ -57,93 +51,13 @@ def make_teacher(
     >>> bool((y * (X @ teacher) > 0).all())
     True
     """
-    m = validation.integer("n_samples", n_samples, low=1, high=validation.MANY)
-    r = validation.integer("n_features", n_features, low=1, high=validation.MANY)
+    m, r = _count("n_samples", n_samples), _count("n_features", n_features)
     rng = np.random.default_rng(validation.seed(random_state))
     teacher = rng.standard_normal(r)
     teacher /= np.linalg.norm(teacher)
     X = rng.standard_normal((m, r))
     y = _flipped(X @ teacher > 0, noise, rng)
     return (X, y, teacher) if validation.boolean("return_teacher", return_teacher) else (X, y)
-
-
-def make_elongated(
-    n_train: int = 10,
-    n_test: int = 10_000,
-    *,
-    n_features: int = 3,
-    random_state: RandomState = None,
-) -> Any:
-    """Make a linear problem of few examples, whose version space may be elongated.
-
-    The toy problem of Herbrich, Graepel and Campbell (Figure 4): uniform points in the cube
-    [-1, 1]^d, labeled by a random plane through the origin.
-
-    Parameters
-    ----------
-    n_train : int, default=10
-        Number of training examples, at least 1.
-    n_test : int, default=10000
-        Number of test examples, at least 1.
-    n_features : int, default=3
-        Dimension of the cube, at least 1.
-    random_state : None, int, Generator or RandomState, default=None
-        Seed.
-
-    Returns
-    -------
-    problem : sklearn.utils.Bunch
-        A dictionary whose keys are also attributes:
-
-        data : ndarray of shape (n_train, n_features)
-            Training inputs.
-        target : ndarray of shape (n_train,)
-            Labels -1 and +1, integers. For few examples all of them may be the same.
-        test_data : ndarray of shape (n_test, n_features)
-            Test inputs.
-        test_target : ndarray of shape (n_test,)
-            Their labels.
-        teacher : ndarray of shape (n_features,)
-            Unit normal of the plane, on the side of +1.
-        DESCR : str
-            Description of the data.
-
-    See Also
-    --------
-    bayespoint.papers.elongated.center_errors : Maximal margin against Bayes point on many of these.
-
-    References
-    ----------
-    R. Herbrich, T. Graepel, C. Campbell, "Bayesian Learning in Reproducing Kernel Hilbert Spaces",
-    Technical Report 99-11, Technical University of Berlin, 1999, Section 6.
-
-    Examples
-    --------
-    >>> from bayespoint.datasets import make_elongated
-    >>> problem = make_elongated(random_state=0)
-    >>> problem.data.shape, problem.test_data.shape
-    ((10, 3), (10000, 3))
-    >>> bool((problem.target * (problem.data @ problem.teacher) > 0).all())
-    True
-    """
-    n_train = validation.integer("n_train", n_train, low=1, high=validation.MANY)
-    n_test = validation.integer("n_test", n_test, low=1, high=validation.MANY)
-    n_features = validation.integer("n_features", n_features, low=1, high=validation.MANY)
-    rng = np.random.default_rng(validation.seed(random_state))
-    teacher = rng.standard_normal(n_features)
-    teacher /= np.linalg.norm(teacher)
-    data, test_data = (rng.uniform(-1, 1, size=(n, n_features)) for n in (n_train, n_test))
-    return Bunch(
-        data=data,
-        target=np.where(data @ teacher > 0, 1, -1),
-        test_data=test_data,
-        test_target=np.where(test_data @ teacher > 0, 1, -1),
-        teacher=teacher,
-        DESCR=(
-            "Uniform points of a cube, labeled by a random plane through the origin: the toy "
-            "problem of Herbrich, Graepel and Campbell (1999), Figure 4."
-        ),
-    )
 
 
 def make_words(
@@ -155,7 +69,7 @@ def make_words(
     noise: float = 0.0,
     random_state: RandomState = None,
 ) -> tuple[list[str], Targets]:
-    """Draw random words, some of which hold a motif: for kernels of strings.
+    """Draw random words, some of which hold a motif: for `bayespoint.kernels.Spectrum`.
 
     Parameters
     ----------
@@ -163,26 +77,17 @@ def make_words(
         Number of words, at least 1.
     length : pair of ints, default=(6, 12)
         Smallest and largest length of a word, at least that of the motif.
-    alphabet : str, default="abcd"
-        Letters, at least two different ones.
-    motif : str, default="abba"
-        A nonempty string of letters of the alphabet.
-    noise : float, default=0.0
-        Probability in [0, 0.5) that a label is flipped.
-    random_state : None, int, Generator or RandomState, default=None
-        Seed.
+    alphabet, motif : str, default="abcd" and "abba"
+        At least two different letters, and a nonempty string of these.
+    noise, random_state
+        As for `make_teacher`.
 
     Returns
     -------
     words : list of str
-        The words. In half of them, on average, the motif was placed at random; others may contain
-        it by chance.
+        In half of them, on average, the motif was placed; others may hold it by chance.
     y : ndarray of shape (n_samples,)
         +1 for words with the motif, -1 for others, before the noise.
-
-    See Also
-    --------
-    bayespoint.kernels.Spectrum : A kernel for them.
 
     Examples
     --------
@@ -191,7 +96,7 @@ def make_words(
     >>> all(("abba" in word) == (label == 1) for word, label in zip(words, y))
     True
     """
-    n = validation.integer("n_samples", n_samples, low=1, high=validation.MANY)
+    n = _count("n_samples", n_samples)
     for name, value in (("alphabet", alphabet), ("motif", motif)):
         if not isinstance(value, str):
             raise TypeError(f"{name} must be a string; got {value!r}")
@@ -222,7 +127,7 @@ def make_sets(
     noise: float = 0.0,
     random_state: RandomState = None,
 ) -> tuple[list[frozenset[int]], Targets]:
-    """Draw random sets, labeled by whether a random half of the items has the majority in them.
+    """Draw random sets, with labels by the majority: for `bayespoint.kernels.SetIntersection`.
 
     Parameters
     ----------
@@ -232,23 +137,17 @@ def make_sets(
         Number of items, at least 2: the numbers from 0. A random half of them (rounded down) is the
         teacher's.
     size : pair of ints, default=(3, 9)
-        Smallest and largest size of a set, from 1 to `n_items`. Only odd sizes are drawn, so that
-        there are no ties: the range must contain one.
-    noise : float, default=0.0
-        Probability in [0, 0.5) that a label is flipped.
-    random_state : None, int, Generator or RandomState, default=None
-        Seed.
+        Smallest and largest size of a set, from 1 to `n_items`. Only odd sizes are drawn, to avoid
+        ties: the range must contain one.
+    noise, random_state
+        As for `make_teacher`.
 
     Returns
     -------
     sets : list of frozenset of int
-        The sets, with items drawn without replacement.
+        Items drawn without replacement.
     y : ndarray of shape (n_samples,)
         +1 if most elements are the teacher's, otherwise -1, before the noise.
-
-    See Also
-    --------
-    bayespoint.kernels.SetIntersection : A kernel for them.
 
     Examples
     --------
@@ -257,13 +156,12 @@ def make_sets(
     >>> sorted({len(one) for one in sets})
     [3, 5, 7, 9]
     """
-    n = validation.integer("n_samples", n_samples, low=1, high=validation.MANY)
-    items = validation.integer("n_items", n_items, low=2, high=validation.MANY)
+    n = _count("n_samples", n_samples)
+    items = _count("n_items", n_items, low=2)
     smallest, largest = _range("size", size, low=1)
     if largest > items:
         raise ValueError(f"size[1] must be at most n_items = {items}; got {largest}")
-    sizes = np.arange(smallest, largest + 1)
-    sizes = sizes[sizes % 2 == 1]
+    sizes = np.arange(smallest | 1, largest + 1, 2)
     if not len(sizes):
         raise ValueError(f"size must be a range that holds an odd number; got {size!r}")
     rng = np.random.default_rng(validation.seed(random_state))
@@ -288,5 +186,8 @@ def _range(name: str, value: Any, *, low: int) -> tuple[int, int]:
     """Return a checked pair of integers in order, the first at least `low`."""
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise ValueError(f"{name} must be a pair of integers; got {value!r}")
-    first = validation.integer(f"{name}[0]", value[0], low=low, high=validation.MANY)
-    return first, validation.integer(f"{name}[1]", value[1], low=first, high=validation.MANY)
+    first = _count(f"{name}[0]", value[0], low=low)
+    return first, _count(f"{name}[1]", value[1], low=first)
+
+
+_count = partial(validation.integer, low=1, high=validation.MANY)

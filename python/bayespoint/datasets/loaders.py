@@ -1,98 +1,24 @@
-"""The bundled data sets: one table of them, and one function that loads any of them."""
+"""The bundled data sets. What is known of each stands in README.md, beside the data."""
 
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Callable
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
 
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats
 
 _MODULE = "bayespoint.datasets"
-
-
-class _DataSet(NamedTuple):
-    """Facts about a data set for its documentation; its file is ``<name>.csv`` or ``.csv.gz``."""
-
-    summary: str
-    target_names: tuple[str, str]
-    examples: tuple[int, int]
-    n_features: int
-    notes: str
-    reference: str
-
-
-_DATA_SETS = {
-    "sonar": _DataSet(
-        "the sonar data of Gorman and Sejnowski: rocks against mines",
-        ("rock", "mine"),
-        (97, 111),
-        60,
-        "Features are the energies in 60 frequency bands, from the lowest, between 0 and 1.",
-        'R. P. Gorman and T. J. Sejnowski, "Analysis of hidden units in a layered network trained '
-        'to\n    classify sonar targets", Neural Networks 1 (1988), 75-89.',
-    ),
-    "ionosphere": _DataSet(
-        "the ionosphere data: radar returns that show structure, or do not",
-        ("bad", "good"),
-        (126, 225),
-        33,
-        "Features are between -1 and 1. The second of UCI's 34 columns, constant, is left out.",
-        'V. G. Sigillito, S. P. Wing, L. V. Hutton and K. B. Baker, "Classification of radar '
-        'returns\n    from the ionosphere using neural networks", Johns Hopkins APL Technical '
-        "Digest 10 (1989).",
-    ),
-    "wisconsin": _DataSet(
-        "the Wisconsin breast cancer data (original): benign or malignant",
-        ("benign", "malignant"),
-        (444, 239),
-        9,
-        "Features are integers from 1 to 10. These are the rows without a missing value.",
-        'W. H. Wolberg and O. L. Mangasarian, "Multisurface method of pattern separation for '
-        'medical\n    diagnosis applied to breast cytology", Proceedings of the National Academy '
-        "of Sciences 87\n    (1990), 9193-9196.",
-    ),
-    "heart": _DataSet(
-        "the Statlog heart data: absence or presence of heart disease",
-        ("absence", "presence"),
-        (150, 120),
-        13,
-        "Features have very different scales: standardize them.",
-        'R. Detrano et al., "International application of a new probability algorithm for the '
-        'diagnosis\n    of coronary artery disease", American Journal of Cardiology 64 (1989), '
-        "304-310.",
-    ),
-    "diabetes": _DataSet(
-        "the Pima Indians diabetes data: signs of diabetes within five years, or none",
-        ("negative", "positive"),
-        (500, 268),
-        8,
-        "Not scikit-learn's data set of the same name, which is for regression.",
-        'J. W. Smith et al., "Using the ADAP learning algorithm to forecast the onset of diabetes\n'
-        '    mellitus", Proceedings of the Symposium on Computer Applications in Medical Care '
-        "(1988),\n    261-265.",
-    ),
-    "banana": _DataSet(
-        "Rätsch's banana data: two crescents in the plane that overlap",
-        ("-1", "+1"),
-        (2924, 2376),
-        2,
-        "Features have mean 0 and standard deviation 1.",
-        'G. Rätsch, T. Onoda and K.-R. Müller, "Soft margins for AdaBoost", Machine Learning 42 '
-        "(2001),\n    287-320.",
-    ),
-}
-
 _DOCSTRING = """Load {summary}.
 
-    {n} examples with {n_features} features: {examples[0]} of class -1 ({target_names[0]}) and
-    {examples[1]} of class +1 ({target_names[1]}).
-    {notes}
+    {n} examples with {d} features: {negatives} of class -1 ({names[0]}) and {positives} of class +1
+    ({names[1]}).
+    Features: {features}
     The rows may be sorted by class: shuffle or stratify before splitting.
 
     Parameters
@@ -107,7 +33,7 @@ _DOCSTRING = """Load {summary}.
     sklearn.utils.Bunch or tuple
         With ``return_X_y=True`` a pair, otherwise a dictionary whose keys are also attributes:
 
-        data : ndarray or DataFrame of shape ({n}, {n_features})
+        data : ndarray or DataFrame of shape ({n}, {d})
             One example per row.
         target : ndarray or Series of shape ({n},)
             Labels -1 and +1, integers.
@@ -133,81 +59,79 @@ _DOCSTRING = """Load {summary}.
     --------
     >>> from bayespoint.datasets import load_{name}
     >>> load_{name}().data.shape
-    ({n}, {n_features})
+    ({n}, {d})
     """
 
 
-def load(name: str, *, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Return a bundled data set by its name, in scikit-learn's form."""
-    return_X_y = validation.boolean("return_X_y", return_X_y)
-    as_frame = validation.boolean("as_frame", as_frame)
-    filename, columns, table = _table(name)
-    data: Any = np.ascontiguousarray(table[:, :-1])
-    target: Any = table[:, -1].astype(np.int64)
-    frame = None
-    if as_frame:
-        frame = _frame(data, target, columns)
-        data, target = frame[columns[:-1]], frame[columns[-1]]
-    if return_X_y:
-        return data, target
-    return Bunch(
-        data=data,
-        target=target,
-        frame=frame,
-        feature_names=columns[:-1],
-        target_names=list(_DATA_SETS[name].target_names),
-        DESCR=_description(name.capitalize()),
-        filename=filename,
-        data_module=_MODULE,
-    )
-
-
-def _table(name: str) -> tuple[str, list[str], Floats]:
-    """Return the name of a bundled file, its columns and its values."""
-    folder = resources.files(_MODULE)
-    packed = folder.joinpath(f"{name}.csv.gz").is_file()
-    filename = f"{name}.csv.gz" if packed else f"{name}.csv"
-    content = folder.joinpath(filename).read_bytes()
-    header, *lines = (gzip.decompress(content) if packed else content).decode().splitlines()
-    return filename, header.split(","), np.loadtxt(lines, delimiter=",", ndmin=2)
-
-
-def _frame(data: Any, target: Any, columns: list[str]) -> Any:
-    """Return data and target in one DataFrame; raise ImportError without pandas."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError(
-            "as_frame=True needs pandas, which is not installed: run "
-            "`pip install pandas`, or use as_frame=False for NumPy arrays"
-        ) from error
-    frame = pd.DataFrame(data, columns=columns[:-1])
-    frame[columns[-1]] = target
-    return frame
-
-
-def _description(title: str) -> str:
-    """Return the section `title` of the README beside the data."""
-    text = resources.files(_MODULE).joinpath("README.md").read_text(encoding="utf-8")
-    section = text.split(f"## {title}\n", 1)[1].split("\n## ", 1)[0]
-    return f"{title}\n{section}".rstrip() + "\n"
-
-
-def _loader(name: str) -> Callable[..., Any]:
+def _loader(name: str, summary: str) -> Callable[..., Any]:
     """Return the public function that loads a data set."""
+    folder = resources.files(_MODULE)
+    text = folder.joinpath("README.md").read_text(encoding="utf-8")
+    section = text.split(f"## {name.capitalize()}\n", 1)[1].split("\n## ", 1)[0].rstrip()
+    points = dict(re.findall(r"^- (\w+): (.*(?:\n  .*)*)", section, flags=re.MULTILINE))
+    n, d = re.findall(r"(\d+) examples, (\d+) features", points["File"])[0]
+    counts = re.findall(r"([-+]1) ?(\w*) \((\d+) examples\)", points["File"])
+    names = [own or label for label, own, _ in counts]
+    filename = points["File"].split("`")[1]
 
     def loader(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-        return load(name, return_X_y=return_X_y, as_frame=as_frame)
+        return_X_y = validation.boolean("return_X_y", return_X_y)
+        as_frame = validation.boolean("as_frame", as_frame)
+        content = folder.joinpath(filename).read_bytes()
+        if filename.endswith(".gz"):
+            content = gzip.decompress(content)
+        header, *lines = content.decode().splitlines()
+        columns, table = header.split(","), np.loadtxt(lines, delimiter=",", ndmin=2)
+        data: Any = np.ascontiguousarray(table[:, :-1])
+        target: Any = table[:, -1].astype(np.int64)
+        frame = None
+        if as_frame:
+            try:
+                import pandas as pd
+            except ImportError as error:
+                raise ImportError(
+                    "as_frame=True needs pandas, which is not installed: run "
+                    "`pip install pandas`, or use as_frame=False for NumPy arrays"
+                ) from error
+            frame = pd.DataFrame(data, columns=columns[:-1]).assign(**{columns[-1]: target})
+            data, target = frame[columns[:-1]], frame[columns[-1]]
+        if return_X_y:
+            return data, target
+        return Bunch(
+            data=data,
+            target=target,
+            frame=frame,
+            feature_names=columns[:-1],
+            target_names=list(names),
+            DESCR=f"{name.capitalize()}\n{section}\n",
+            filename=filename,
+            data_module=_MODULE,
+        )
 
-    known = _DATA_SETS[name]
     loader.__name__ = loader.__qualname__ = f"load_{name}"
-    loader.__doc__ = _DOCSTRING.format(name=name, n=sum(known.examples), **known._asdict())
+    loader.__doc__ = _DOCSTRING.format(
+        name=name,
+        summary=summary,
+        names=names,
+        n=n,
+        d=d,
+        negatives=counts[0][2],
+        positives=counts[1][2],
+        features=points["Features"].replace("\n", "\n  "),
+        reference=points["Reference"].replace("\n", "\n  "),
+    )
     return loader
 
 
-load_sonar = _loader("sonar")
-load_ionosphere = _loader("ionosphere")
-load_wisconsin = _loader("wisconsin")
-load_heart = _loader("heart")
-load_diabetes = _loader("diabetes")
-load_banana = _loader("banana")
+load_sonar = _loader("sonar", "the sonar data of Gorman and Sejnowski: rocks against mines")
+load_ionosphere = _loader(
+    "ionosphere", "the ionosphere data: radar returns that show structure, or do not"
+)
+load_wisconsin = _loader(
+    "wisconsin", "the Wisconsin breast cancer data (original): benign or malignant"
+)
+load_heart = _loader("heart", "the Statlog heart data: absence or presence of heart disease")
+load_diabetes = _loader(
+    "diabetes", "the Pima Indians diabetes data: signs of diabetes within five years, or none"
+)
+load_banana = _loader("banana", "Rätsch's banana data: two crescents in the plane that overlap")

@@ -64,12 +64,10 @@ class Chord:
     as the cosine grows, so only the smallest gives an upper limit."""
 
     def __post_init__(self) -> None:
-        tol = self.weight_tol
-        validation.set_fields(
-            self,
-            tau_max=validation.number("tau_max", self.tau_max),
-            weight_tol=None if tol is None else validation.number("weight_tol", tol),
-        )
+        validation.set_fields(self, tau_max=validation.number("tau_max", self.tau_max))
+        if self.weight_tol is not None:
+            tol = validation.number("weight_tol", self.weight_tol)
+            validation.set_fields(self, weight_tol=tol)
         _core.check_settings("dynamics", engine_values(self))
 
 
@@ -116,9 +114,8 @@ def resolve(value: object) -> Dynamics:
 
 def plain(dynamics: Dynamics) -> dict[str, Any]:
     """Return dynamics as plain values, without the limit `weight_tol`."""
-    values = {"name": type(dynamics).__name__.lower()} | asdict(dynamics)
-    values.pop("weight_tol", None)
-    return values
+    named = {"name": type(dynamics).__name__.lower()} | asdict(dynamics)
+    return {name: value for name, value in named.items() if name != "weight_tol"}
 
 
 def from_plain(values: dict[str, Any]) -> Dynamics:

@@ -1,162 +1,32 @@
-"""The evidence: the log probability of the labels. At rate 0 it is the log volume."""
+"""The normalizing constants of distributions on the sphere, for the evidence."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _core
-from bayespoint._core import InfeasibleError
-from bayespoint.base import validation
-from bayespoint.base.validation import Floats, RandomState
-from bayespoint.base.warnings import warn
-from bayespoint.engine import interior
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import EvidenceSettings
 from bayespoint.kernels import explicit
 from bayespoint.results.evidence import Evidence
 
-Rates: TypeAlias = float | tuple[float, float] | Floats
 
-
-def evidence(
+def log_z(
     problem: Problem,
-    label_noise: Rates | Sequence[float] = 0.0,
+    settings: EvidenceSettings,
+    transparencies: list[tuple[float, float]],
     *,
-    method: str = "auto",
-    tol: float = 0.1,
-    max_length: float = 1e5,
-    n_trajectories: int = 4,
-    n_jobs: int | None = None,
-    seed: RandomState = None,
-    callback: Callback = None,
+    n_threads: int,
+    seed: int,
+    callback: Callback,
 ) -> Evidence:
-    """Return ln p(y | label noise); `VersionSpace.evidence` has the parameters."""
-    if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be a callable or None; got {callback!r}")
-    settings = EvidenceSettings(method, tol, max_length, n_trajectories)
-    run = _Run(problem, settings, validation.threads(n_jobs), validation.seed(seed), callback)
-    rates = _noise_rates(label_noise)
-    if isinstance(rates, np.ndarray) and 0 < np.count_nonzero(rates) < len(rates):
-        found = _with_rates_of_zero(run, rates)
-    else:
-        by_bridge = method in ("auto", "bridge") and not isinstance(rates, np.ndarray)
-        by_bridge = by_bridge and not problem.is_joint
-        if not by_bridge and not np.any(rates):  # the bridge makes this test itself
-            error = interior.conflict(problem)
-            if error is not None:
-                raise error
-        found = _log_evidence(run, rates)
-    if not found.converged:
-        warn(_not_converged(found, settings.tol), ConvergenceWarning)
-    return found
-
-
-@dataclass(frozen=True)
-class _Run:
-    """Arguments of the compiled engine, without the transparencies."""
-
-    problem: Problem
-    settings: EvidenceSettings
-    n_threads: int
-    seed: int
-    callback: Callback
-
-
-def _noise_rates(value: object) -> Rates:
-    """Return checked label noise: one rate, a tuple for the two classes, or an array of rates."""
-    if isinstance(value, tuple):
-        return validation.label_noise(value)
-    if isinstance(value, list):
-        value = validation.dense("label_noise", value)
-    if not isinstance(value, np.ndarray) or value.ndim == 0:
-        if isinstance(value, np.ndarray):
-            value = value.item()
-        return validation.real("label_noise", value, low=0.0, high=0.5, high_open=True)
-    array = validation.dense("label_noise", value)
-    if array.ndim != 1 or len(array) == 0:
-        raise ValueError(
-            "label_noise must be one rate, a tuple of two for the classes, or an array of shape "
-            f"(n,) with at least one rate; got an array of shape {array.shape}"
-        )
-    return np.array(
-        [
-            validation.real(f"label_noise[{i}]", rate, low=0.0, high=0.5, high_open=True)
-            for i, rate in enumerate(array.tolist())
-        ]
-    )
-
-
-def _with_rates_of_zero(run: _Run, rates: Floats) -> Evidence:
-    """Return the evidence for rates of which some are 0: minus infinity there after a conflict."""
-    if interior.conflict(run.problem) is not None:
-        noisy = rates > 0
-        found = _log_evidence(run, rates[noisy])
-        value, error = np.full(len(rates), -math.inf), np.zeros(len(rates))
-        lag = np.zeros(len(rates))
-        value[noisy], error[noisy], lag[noisy] = found.value, found.error, found.lag
-        return replace(found, value=value, error=error, lag=lag)
-    return _log_evidence(run, rates)
-
-
-def _log_evidence(run: _Run, rates: Rates) -> Evidence:
-    """Return ln p(y | label noise) for one rate, a pair of rates or an array of rates."""
-    y = run.problem.y
-    several = isinstance(rates, np.ndarray)
-    noisy = bool(np.any(rates))
-    joint = run.problem.is_joint
-    method = run.settings.method
-    if method == "auto":
-        method = "integration" if several or noisy or joint else "bridge"
-    if joint and method == "bridge":
-        raise ValueError(
-            "method must be 'integration' for more than two classes: a bridge would need the Gram "
-            "matrix of all walls; got 'bridge'"
-        )
-    if joint and isinstance(rates, tuple):
-        raise ValueError(
-            "label_noise must be one rate or an array of rates for more than two classes; got "
-            f"the pair {rates}"
-        )
-    if method == "bridge" and (several or noisy):
-        wanted = "label_noise" if noisy else "an array of rates"
-        raise ValueError(
-            f"method must be 'integration' for {wanted}: with transparent walls a bridge may miss "
-            "modes of the posterior; got 'bridge'"
-        )
-    pair = rates if isinstance(rates, tuple) else (rates, rates)
-    first, second = np.array(pair, dtype=np.float64).reshape(2, -1)
-    # P(label | other class) / P(label | its own class), for labels -1 and +1. Of several classes
-    # all others are equally probable.
-    others = run.problem.n_classes - 1
-    negative, positive = second / others / (1 - first), first / others / (1 - second)
-    transparencies = list(zip(negative.tolist(), positive.tolist(), strict=True))
-    found = _log_z(run, transparencies, method)
-    if not (found.value > -math.inf).any():
-        if (first == second).all():
-            hard = np.ones(len(y), dtype=bool)
-        else:  # one of the rates is 0: only the examples of one label have hard walls
-            hard = y > 0 if first[0] == 0 else y < 0
-        raise _infeasible(run.problem, found, hard)
-    n_positive = int((y > 0).sum())
-    n_negative = len(y) - n_positive
-    certain = n_positive * np.log1p(-second) + n_negative * np.log1p(-first)
-    found = replace(found, value=found.value + certain)
-    if several:
-        return found
-    value, error, lag = (float(array[0]) for array in (found.value, found.error, found.lag))
-    return replace(found, value=value, error=error, lag=lag)
-
-
-def _log_z(run: _Run, transparencies: list[tuple[float, float]], method: str) -> Evidence:
     """Return ln Z for walls of the given transparencies, (label -1, label +1)."""
-    problem, settings, callback = run.problem, run.settings, run.callback
+    method = settings.method
     explicit.require_matrix(problem.gram, "the evidence")
 
     def report(progress: Mapping[str, Any]) -> object:
@@ -170,66 +40,7 @@ def _log_z(run: _Run, transparencies: list[tuple[float, float]], method: str) ->
         gram = np.multiply(problem.gram, scale, dtype=np.float64)
         softness, offset = problem.softness * scale, problem.offset * scale
         problem = replace(problem, gram=gram, softness=softness, offset=offset, inverse=None)
-    found = _core.evidence(
-        problem,
-        vars(settings)
-        | {
-            "method": method,
-            "targets": transparencies,
-            "n_threads": run.n_threads,
-            "seed": run.seed,
-        },
-        callback=None if callback is None else report,
-    )
+    values = vars(settings) | {"method": method, "targets": transparencies}
+    values |= {"n_threads": n_threads, "seed": seed}
+    found = _core.evidence(problem, values, callback=None if callback is None else report)
     return Evidence.from_run(found, method)
-
-
-def _not_converged(found: Evidence, tol: float) -> str:
-    """Return the text of the warning that `tol` was not reached."""
-    worst = float(np.max(found.error))
-    text = (
-        f"the evidence has an estimated standard error of {worst:.3g} nats after "
-        f"{found.length:.4g} radians per trajectory on {found.n_rungs} rungs; "
-        f"tol={tol:g} was asked for: raise max_length"
-    )
-    if np.isfinite(found.lag).any():
-        lag = np.abs(np.nan_to_num(found.lag)).max()
-        text += f". The difference between up and down the rungs indicates a bias of {lag:.2g} nats"
-    return text
-
-
-def _infeasible(problem: Problem, found: Evidence, hard: NDArray[np.bool_]) -> InfeasibleError:
-    """Return the error for an evidence of zero, with the examples that have hard walls."""
-    run = f"in {found.length:.4g} radians per trajectory"
-    small = "too small for this max_length"
-    help_ = "Allow for noise: a positive softness, or label_noise"
-    if hard.all():
-        fewest = int(np.flatnonzero(np.isfinite(found.log_share))[0])
-        text = (
-            f"no weight vector that satisfies all examples was found {run}; the smallest number "
-            f"of violated examples was {fewest} of {len(found.log_share) - 1}: version space is "
-            f"empty, or {small}. {help_}"
-        )
-    else:
-        fewest = 1  # at least: with no violation the value would be finite
-        text = (
-            "no weight vector that satisfies all examples of the class without label noise was "
-            f"found {run}: such vectors exist, but their part of the sphere is {small}. {help_} "
-            "in both classes"
-        )
-    error = InfeasibleError(text)
-    error.violations = fewest
-    # Any convex combination of the examples bounds the margin. This is their mean.
-    diagonal = problem.gram.diagonal() + problem.offset + problem.softness
-    if problem.is_joint:
-        others = problem.n_classes - 1
-        weights = np.full(others * len(problem), 1 / (others * len(problem)))
-        error.certificate = problem.by_class(weights)
-        combined = problem.from_planes(weights)
-        diagonal = 2 * diagonal
-    else:
-        error.certificate = hard / hard.sum()
-        combined = problem.y * error.certificate
-    square = float((combined * problem.coordinates(combined)).sum())
-    error.margin_bound = min(1.0, math.sqrt(max(square, 0.0) / float(diagonal.max())))
-    return error

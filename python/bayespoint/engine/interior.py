@@ -29,8 +29,7 @@ def feasible_point(
 ) -> Floats:
     """Return a unit vector; `VersionSpace.feasible_point` has the parameters."""
     methods = ("light_trap", "one_way", "perceptron", "max_margin")
-    method = validation.choice("method", method, methods)
-    number = validation.seed(seed)
+    method, number = validation.choice("method", method, methods), validation.seed(seed)
     found = _core.feasible_point(problem, method=method, seed=number, callback=callback)
     if found["method"] != method:
         warn(
@@ -59,8 +58,7 @@ def max_margin(
     callback: Callback = None,
 ) -> MaxMargin:
     """Return the largest margin; `VersionSpace.max_margin` has the parameters."""
-    settings = MarginSettings(C, free_bias, tol, max_iter)
-    y = problem.y
+    settings, y = MarginSettings(C, free_bias, tol, max_iter), problem.y
     if settings.free_bias:
         problem.require_binary("a free bias")
     if math.isfinite(settings.C):
@@ -68,10 +66,8 @@ def max_margin(
     if settings.free_bias and (y == y[0]).all():
         raise ValueError(f"y must hold both labels with a free bias; got only {int(y[0])}")
     found = _core.max_margin(problem, settings, callback=callback)
-    found |= {
-        "dual_coef": problem.from_planes(found["dual_coef"]),
-        "multipliers": problem.by_class(found["multipliers"]),
-    }
+    found["dual_coef"] = problem.from_planes(found["dual_coef"])
+    found["multipliers"] = problem.by_class(found["multipliers"])
     result = MaxMargin(**found)
     if not result.converged:
         warn(
@@ -85,10 +81,7 @@ def max_margin(
 def perceptron(
     problem: Problem, settings: PerceptronSettings, *, order: NDArray[np.int64]
 ) -> Mapping[str, Any]:
-    """Train the kernel perceptron on the examples in the given order.
-
-    Returns a mapping of ``dual_coef``, ``mistakes``, ``epochs`` and ``converged``.
-    """
+    """Return ``dual_coef``, ``mistakes``, ``epochs``, ``converged`` of the kernel perceptron."""
     return _core.perceptron(problem, settings, order=order, callback=None)
 
 
@@ -96,8 +89,8 @@ def conflict(problem: Problem) -> InfeasibleError | None:
     """Return the error for an empty version space if two examples prove it, otherwise None."""
     try:
         feasible_point(problem, "max_margin", seed=0)
+    except FloatingPointError:
+        return None
     except InfeasibleError as error:
         return error if np.count_nonzero(error.certificate) == 2 else None
-    except FloatingPointError:
-        pass
     return None

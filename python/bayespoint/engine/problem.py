@@ -23,27 +23,22 @@ Callback: TypeAlias = Callable[[Mapping[str, Any]], object] | None
 class Problem:
     """A labeled Gram matrix of ``m`` examples: arrays that are already checked.
 
-    With more than two classes a weight vector has a part for each class, and its dual coefficients
-    have the shape (n_classes, m). Parts that all classes share change no label: they are taken off,
-    so that the coefficients of an example sum to zero.
+    With more than two classes a weight vector has a part for each class: dual coefficients of shape
+    (n_classes, m). What all parts share changes no label and is taken off, so that the coefficients
+    of an example sum to zero.
     """
 
     gram: Gram
     """(m, m) Kernel values, without offset and softness, or explicit features."""
-
     y: NDArray[Any]
     """(m,) Labels: -1 and +1, int8, or with more than two classes their numbers from 0, int64."""
-
     softness: Floats
     """(m,) Added to the diagonal."""
-
     offset: float
     """Added to every kernel value."""
-
     inverse: tuple[Factor, Floats] | None = None
     """A factor of the invertible Gram matrix, with offset and softness, and the diagonal of its
     inverse, if they have been computed."""
-
     n_classes: int = 2
     """Number of classes. The engine plays two classes with one weight vector, several with one for
     each. (For tests two classes with int64 labels are played like several.)"""
@@ -68,17 +63,15 @@ class Problem:
 
     def part(self, index: NDArray[np.intp]) -> Problem:
         """Return the problem of the examples with the given indices."""
-        part = explicit.part(self.gram, index)
-        return replace(
-            self, gram=part, y=self.y[index], softness=self.softness[index], inverse=None
-        )
+        gram, softness = explicit.part(self.gram, index), self.softness[index]
+        return replace(self, gram=gram, y=self.y[index], softness=softness, inverse=None)
 
     @cached_property
     def _planes(self) -> NDArray[np.intp]:
         """The places of the engine's planes in a flat array of shape (n_classes, m).
 
-        Each of n_classes - 1 columns has one plane for each example, the examples sorted by class.
-        In column s it is that towards class s, or s + 1 for examples of the classes up to s.
+        Column s of n_classes - 1, of the examples sorted by class, has each one's plane towards
+        class s, or s + 1 for examples of the classes up to s.
         """
         examples = np.argsort(self.y, kind="stable")
         columns = np.arange(self.n_classes - 1)[:, None]
@@ -86,10 +79,7 @@ class Problem:
         return np.asarray(others * len(self) + examples, dtype=np.intp).ravel()
 
     def to_planes(self, dual_coef: NDArray[Any]) -> NDArray[Any]:
-        """Return the engine's coefficients, (..., planes), of dual coefficients.
-
-        With several classes those of each example must sum to zero. This undoes `from_planes`.
-        """
+        """Return the engine's coefficients, (..., planes), of which these are `from_planes`."""
         if not self.is_joint:
             return dual_coef
         return -dual_coef.reshape(*dual_coef.shape[:-2], -1)[..., self._planes]
@@ -98,9 +88,8 @@ class Problem:
         """Return dual coefficients, (..., n_classes, m), of the engine's, (..., planes)."""
         if not self.is_joint:
             return dual
-        found = self.by_class(dual)
+        found, own = self.by_class(dual), np.arange(len(self))
         np.negative(found, out=found)
-        own = np.arange(len(self))
         found[..., self.y, own] = 0.0
         found[..., self.y, own] = 0.0 - found.sum(axis=-2)
         found += 0.0  # no negative zeros
@@ -119,10 +108,7 @@ class Problem:
         return self._planes[planes].astype(np.int64) if self.is_joint else planes
 
     def coordinates(self, dual_coef: Floats) -> Floats:
-        """Return the values ``<w, phi_i>`` of dual coefficients of shape (..., m).
-
-        With several classes the part of w of each class has its own: (..., n_classes, m).
-        """
+        """Return the values ``<w, phi_i>`` of dual coefficients, in their shape (..., m)."""
         f = explicit.product(dual_coef, self.gram)
         if self.offset:
             f += self.offset * dual_coef.sum(axis=-1, keepdims=True)
@@ -132,8 +118,7 @@ class Problem:
     def margins(self, dual_coef: Floats) -> Floats:
         """Return the margins ``y_i <w, phi_i>`` of dual coefficients of shape (..., m).
 
-        With several classes, of shape (..., n_classes, m): the lead of each example's own class
-        over the best other one.
+        With several classes, (..., n_classes, m), the leads of own classes over the best others.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             f = self.coordinates(dual_coef)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +17,10 @@ from bayespoint.base import linalg, validation
 from bayespoint.base.linalg import Factor, factorize
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
-from bayespoint.engine import continuation, distributed
-from bayespoint.engine.dynamics import Chord, Flipper, Scattered
+from bayespoint.engine import continuation
+from bayespoint.engine.dynamics import Chord, Flipper, Geodesic, Scattered
 from bayespoint.engine.problem import Callback, Problem
-from bayespoint.engine.settings import EVERY, LIMITS, SampleSettings
+from bayespoint.engine.settings import SampleSettings
 from bayespoint.kernels import explicit
 from bayespoint.results.billiard import BilliardResult
 
@@ -40,7 +40,6 @@ def sample(
     callback: Callback = None,
     continue_from: BilliardResult | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    every: float = EVERY,
     n_jobs: int | None = None,
 ) -> BilliardResult:
     """Run the billiard; `VersionSpace.sample` and `SampleOptions` have the parameters."""
@@ -49,74 +48,41 @@ def sample(
         if start is not None:
             raise ValueError("start must be None with continue_from")
         settings = continuation.resumed_settings(continue_from, settings)
-    problem, settings = prepare(problem, settings)
-    if continue_from is not None and not continuation.has_arrays(continue_from):
-        continue_from = _repeated(problem, settings, continue_from, callback, n_jobs)
-    first = None if start is None else _checked_start(problem, start, opaque=settings.opaque)
+    inverse = _inverse(problem, settings)
+    problem = replace(problem, inverse=inverse)
+    settings = settings.resolved(conditional=inverse is not None)
+    first = None if start is None else _checked_start(problem, start, settings)
     origin = continuation.begin(
-        problem,
-        settings,
-        seed,
-        first,
-        continue_from=continue_from,
-        checkpoint=checkpoint,
-        every=every,
+        problem, settings, seed, first, continue_from=continue_from, checkpoint=checkpoint
     )
     if settings.max_time is not None:
         left = settings.max_time - (time.monotonic() - began)
         settings = replace(settings, max_time=max(left, LEAST_TIME))
-    with distributed.sender(problem, settings, n_jobs, callback) as executor:
-        run = run_engine(problem, settings, origin, threads, first, callback, executor)
-    return to_result(problem, settings, origin, run)
-
-
-def _repeated(
-    problem: Problem,
-    settings: SampleSettings,
-    result: BilliardResult,
-    callback: Callback,
-    n_jobs: int | None,
-) -> BilliardResult:
-    """Return a result with the arrays of its state, by repeating its runs from their seed."""
-    continuation.require_same(problem, result)
-    again = result
-    for k, limits in enumerate(continuation.state_runs(result)):
-        own = replace(settings, **limits)
-        origin = continuation.begin(
-            problem,
-            own,
-            result.seed,
-            None,
-            continue_from=again if k else None,
-            checkpoint=None,
-            every=EVERY,
+    run = _run(problem, settings, origin, threads, first, callback)
+    result = _result(problem, settings, origin, run)
+    if origin.write is not None:
+        origin.write(continuation.complete(problem, result))
+    messages = result.convergence_messages(settings.limits()["tol"], settings.n_draws)
+    if run["loses_softness"]:
+        messages.append(
+            f"the smallest softness, {problem.softness[problem.softness > 0].min():.2g}, is too "
+            "small for double precision, relative to the feature vectors: center_norm is not that "
+            "of the exact law. 1e-9 of their squared lengths is enough (1e-4 with singles)"
         )
-        with distributed.sender(problem, own, n_jobs, callback) as executor:
-            threads = validation.threads(n_jobs)
-            run = run_engine(problem, own, origin, threads, None, callback, executor)
-        again = _result(problem, own, origin, run)
-    return again
+    for message in messages:
+        warn(message, ConvergenceWarning)
+    return result
 
 
-def prepare(problem: Problem, settings: SampleSettings) -> tuple[Problem, SampleSettings]:
-    """Return the problem with an inverse if conditional means are averaged, and the settings."""
-    inverse = _inverse(problem, settings)
-    return replace(problem, inverse=inverse), settings.resolved(conditional=inverse is not None)
-
-
-def run_engine(
+def _run(
     problem: Problem,
     settings: SampleSettings,
     origin: continuation.Origin,
     n_threads: int,
-    start: Floats | None = None,
-    callback: Callback = None,
-    executor: Callable[..., Any] | None = None,
+    start: Floats | None,
+    callback: Callback,
 ) -> Mapping[str, Any]:
-    """Return the compiled engine's run of what `prepare` returned.
-
-    With an `executor` the steps of the trajectories run in other processes.
-    """
+    """Return the compiled engine's run."""
     pair = settings.transparency
     if isinstance(pair, tuple) and pair[0] != pair[1]:
         problem.require_binary("a transparency that depends on the class")
@@ -130,58 +96,18 @@ def run_engine(
         problem,
         settings.engine_values() | given,
         start=None if start is None else problem.to_planes(start),
-        **origin.arguments,
+        state=origin.state,
+        checkpoint=origin.write,
         callback=callback,
-        executor=executor,
     )
 
 
-def to_result(
-    problem: Problem,
-    settings: SampleSettings,
-    origin: continuation.Origin,
-    run: Mapping[str, Any],
-) -> BilliardResult:
-    """Return the result of a run, write its checkpoint, and issue convergence warnings."""
-    result = _result(problem, settings, origin, run)
-    if origin.checkpoint is not None and result.state is not None:
-        origin.checkpoint.write(continuation.complete(problem, result))
-    messages = result.convergence_messages(settings.limits()["tol"], settings.n_draws)
-    if run["loses_softness"]:
-        messages.append(
-            f"the smallest softness, {problem.softness[problem.softness > 0].min():.2g}, is too "
-            "small for double precision, relative to the feature vectors: center_norm is not that "
-            "of the exact law. 1e-9 of their squared lengths is enough (1e-4 with singles)"
-        )
-    for message in messages:
-        warn(message, ConvergenceWarning)
-    return result
-
-
 def _result(
-    problem: Problem,
-    settings: SampleSettings,
-    origin: continuation.Origin,
-    run: Mapping[str, Any],
+    problem: Problem, settings: SampleSettings, origin: continuation.Origin, run: Mapping[str, Any]
 ) -> BilliardResult:
-    state = run["state"]
-    if state is not None:
-        # A run that the clock ended cannot be repeated.
-        repeats = run["stop_reason"] in LIMITS and run["stop_reason"] != "max_time"
-        limits = settings.limits() | {"max_time": None} if repeats else None
-        state = {
-            **state,
-            "settings": origin.settings,
-            "problem": origin.problem,
-            "runs": [*origin.before, limits],
-        }
-    known: dict[str, Any] = {
-        "y": problem.y,
-        "softness": problem.softness,
-        "offset": problem.offset,
-        "seed": origin.seed,
-        "state": state,
-    }
+    state = {**run["state"], "settings": origin.settings, "problem": origin.problem}
+    known: dict[str, Any] = {"y": problem.y, "softness": problem.softness, "offset": problem.offset}
+    known |= {"seed": origin.seed, "state": state}
     if problem.is_joint:
         vectors = ("arc_center", "impulse_center", "draws")
         known |= {name: problem.from_planes(run[name]) for name in vectors}
@@ -195,12 +121,13 @@ def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats
 
     None if the settings do not ask for these, or leave the choice open and they are not suitable.
     """
-    asked = settings.average == "conditional"
+    asked, left_open = (settings.average == one for one in ("conditional", "auto"))
+    possible = isinstance(settings.motion, Geodesic) and settings.refresh in ("auto", "full")
     affordable = isinstance(problem.gram, np.ndarray) and (
         problem.gram.dtype == np.float64 or len(problem) <= _MAX_SINGLES
     )
     soft = problem.softness.min() > 0
-    if not (asked or (settings.may_be_conditional and affordable and soft)):
+    if not (asked or (left_open and possible and affordable and soft)):
         return None
     if problem.inverse is not None:
         return problem.inverse
@@ -217,7 +144,7 @@ def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats
     )
 
 
-def _checked_start(problem: Problem, start: ArrayLike, *, opaque: bool) -> Floats:
+def _checked_start(problem: Problem, start: ArrayLike, settings: SampleSettings) -> Floats:
     c = validation.dual_coef("start", start, problem.shape)
     if problem.is_joint:
         c = c - c.mean(axis=0)
@@ -227,7 +154,7 @@ def _checked_start(problem: Problem, start: ArrayLike, *, opaque: bool) -> Float
     if not 1e-100 < size < 1e100:  # only the direction matters; the squared length would overflow
         c = c / size
     margins = problem.margins(c)
-    if opaque and not (margins > 0).all():
+    if settings.transparency == (0.0, 0.0) and not (margins > 0).all():
         worst = int(np.argmin(margins))
         raise ValueError(
             "start must be in version space unless the walls are transparent; got a point that "

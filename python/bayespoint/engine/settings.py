@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from numpy.typing import ArrayLike
 
 from bayespoint import _core
 from bayespoint.base.validation import boolean, choice, integer, number, pair, set_fields
 from bayespoint.engine import dynamics as engine_dynamics
-from bayespoint.engine.dynamics import Dynamics, Geodesic
+from bayespoint.engine.dynamics import Dynamics
 from bayespoint.results.billiard import BilliardResult
-
-EVERY = 60.0
-"""Default of the seconds between two writes of a checkpoint."""
 
 LIMITS = ("length", "tol", "max_bounces", "max_time")
 """Settings that end a run. The `weight_tol` of `Chord` is another limit."""
 
-_MAX_BOUNCES = 10_000_000
-"""Default of `max_bounces` in a run without `length`."""
-
-_AVERAGES = ("auto", "arc", "impulse", "conditional", "midpoints", "bounces")
+Check: TypeAlias = Callable[[str, Any], object]
 
 
-def _convert(settings: object, **checks: Callable[[str, Any], object]) -> None:
-    """Replace the named fields by what the checks of their types return."""
+def _convert(settings: object, kind: str | None, /, **checks: Check) -> None:
+    """Replace the named fields by what the checks of their types return; then check the ranges."""
     values = {name: check(name, getattr(settings, name)) for name, check in checks.items()}
     set_fields(settings, **values)
+    if kind is not None:
+        _core.check_settings(kind, vars(settings))
 
 
-def _optional(check: Callable[[str, Any], object]) -> Callable[[str, Any], object]:
+def _optional(check: Check) -> Check:
     """Return a check that also accepts None."""
     return lambda name, value: None if value is None else check(name, value)
 
@@ -67,33 +62,24 @@ class SampleSettings(_RareSettings):
 
     def __post_init__(self) -> None:
         choice("refresh", self.refresh, ("auto", "pair", "full", None))
-        choice("average", self.average, _AVERAGES)
-        _convert(
-            self,
-            n_trajectories=integer,
-            n_draws=integer,
-            length=_optional(number),
-            tol=_optional(number),
-            max_bounces=_optional(integer),
-            max_time=_optional(number),
-            transparency=partial(pair, check=number),
-        )
-        motion = engine_dynamics.resolve(self.dynamics)
-        set_fields(self, dynamics=motion, refresh_rate=self._rate())
-        _core.check_settings("sample", self.engine_values())
-
-    def _rate(self) -> float | str:
+        averages = ("auto", "arc", "impulse", "conditional", "midpoints", "bounces")
+        choice("average", self.average, averages)
+        counts: dict[str, Check] = {"n_trajectories": integer, "n_draws": integer}
+        limits = dict.fromkeys(LIMITS, _optional(number)) | {"max_bounces": _optional(integer)}
+        _convert(self, None, **counts, **limits, transparency=partial(pair, check=number))
+        set_fields(self, dynamics=self.motion)
         rate = self.refresh_rate
-        if isinstance(rate, str) and rate == "auto":
-            return "auto"
-        if isinstance(rate, str) or rate is None:
+        if rate is None or (isinstance(rate, str) and rate != "auto"):
             raise ValueError(f"refresh_rate must be 'auto' or events per radian; got {rate!r}")
-        if self.refresh not in ("pair", "full"):
-            raise ValueError(
-                f"refresh_rate must be 'auto' with refresh={self.refresh!r}; got {rate!r} (a rate "
-                "needs refresh='pair' or 'full')"
-            )
-        return number("refresh_rate", rate)
+        if not isinstance(rate, str):
+            if self.refresh not in ("pair", "full"):
+                raise ValueError(
+                    f"refresh_rate must be 'auto' with refresh={self.refresh!r}; got {rate!r} (a "
+                    "rate needs refresh='pair' or 'full')"
+                )
+            rate = number("refresh_rate", rate)
+        set_fields(self, refresh_rate=rate)
+        _core.check_settings("sample", self.engine_values())
 
     def engine_values(self) -> dict[str, Any]:
         """Return the settings as the compiled engine reads them, with default limits."""
@@ -110,17 +96,6 @@ class SampleSettings(_RareSettings):
         """The dynamics as an object."""
         return engine_dynamics.resolve(self.dynamics)
 
-    @property
-    def opaque(self) -> bool:
-        """Whether no wall lets the ball through."""
-        return self.transparency in (0.0, (0.0, 0.0))
-
-    @property
-    def may_be_conditional(self) -> bool:
-        """Whether conditional means are averaged if they are possible."""
-        geodesic = isinstance(self.motion, Geodesic)
-        return geodesic and self.average == "auto" and self.refresh in ("auto", "full")
-
     def limits(self) -> dict[str, Any]:
         """Return the limits of the run, defaults included."""
         length, tol, bounces = self.length, self.tol, self.max_bounces
@@ -129,38 +104,33 @@ class SampleSettings(_RareSettings):
             tol = 0.1
         only_time = tol is None and self.max_time is not None
         if length is None and bounces is None and not only_time:
-            bounces = _MAX_BOUNCES
+            bounces = 10_000_000
         return {"length": length, "tol": tol, "max_bounces": bounces, "max_time": self.max_time}
 
     def resolved(self, *, conditional: bool) -> SampleSettings:
         """Return the settings with `average` resolved, to conditional means or the default."""
-        if conditional:
-            return dataclasses.replace(self, average="conditional")
-        if self.average == "auto":
-            straight = isinstance(self.motion, engine_dynamics.STRAIGHT)
-            return dataclasses.replace(self, average="midpoints" if straight else "arc")
-        return self
+        if not conditional and self.average != "auto":
+            return self
+        default = "midpoints" if isinstance(self.motion, engine_dynamics.STRAIGHT) else "arc"
+        return replace(self, average="conditional" if conditional else default)
 
     def plain(self) -> dict[str, Any]:
         """Return all settings but the limits, as plain values: a continued run keeps them."""
-        fields = {name: value for name, value in vars(self).items() if name not in LIMITS}
-        return fields | {
-            "dynamics": engine_dynamics.plain(self.motion),
-            "transparency": list(fields["transparency"]),
-        }
+        values = {name: value for name, value in vars(self).items() if name not in LIMITS}
+        values["dynamics"] = engine_dynamics.plain(self.motion)
+        return values | {"transparency": list(values["transparency"])}
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> SampleSettings:
         """Return the settings of the values of `plain`, without limits."""
-        motion = engine_dynamics.from_plain(values["dynamics"])
-        return cls(**{**values, "dynamics": motion})
+        return cls(**{**values, "dynamics": engine_dynamics.from_plain(values["dynamics"])})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SampleOptions(_RareSettings):
     r"""Settings of :meth:`VersionSpace.sample` that few runs need.
 
-    Types and ranges are checked when the object is created, the first four fields by the run.
+    Types and ranges are checked when the object is created, the first three fields by the run.
 
     Parameters
     ----------
@@ -170,90 +140,69 @@ class SampleOptions(_RareSettings):
     continue_from : BilliardResult, default=None
         A run on the same version space to continue. `length`, `tol` and `max_bounces` are limits of
         the whole run, `max_time` is that of the new call. All other settings must be left out, or
-        be those of the earlier run. With a smaller `tol` the result has the same bits as a single
-        run.
+        be those of the earlier run. The result has the same law as a single run, and the same bits
+        if `tol` ended the earlier run and a smaller one ends this.
     checkpoint : str or path-like, default=None
-        A file for the state of the run. If it exists, it must be of the same problem and
-        settings: the run continues from it, with the same bits as without an interruption.
-        Only one run may write to it.
-    every : float, default=60.0
-        Seconds between two writes of the `checkpoint`, at least 0.
+        A file for the state of the run, written at the end of every stage. If it exists, it must be
+        of the same problem and settings: the run continues from it, with the same bits as without
+        an interruption. Only one run may write to it.
     max_bounces : int, default=None
         Number of arrivals at walls, reflected or not, of one trajectory at which to stop.
-        10 000 000 in a run with `tol` and without `length`. The run stops at the first limit that
-        is reached.
+        10 000 000 in a run with `tol` and without `length`. The first limit reached ends the run.
     transparency : float or pair of floats, default=0.0
-        Probability in [0, 1] that a wall lets the ball through to its violated side; a pair
-        is for examples labeled -1 and +1. The density that is sampled is then proportional to
-        the product of the transparencies of all violated walls. For label noise of rate
-        :math:`\epsilon` the posterior has :math:`\epsilon / (1 - \epsilon)`. With C > 2 classes
-        the density is a product over the violated examples, however many walls of one are violated,
-        and that posterior has :math:`\epsilon / ((C - 1)(1 - \epsilon))`.
+        Probability in [0, 1] that a wall lets the ball through to its violated side; a pair is for
+        examples labeled -1 and +1. The density sampled is proportional to the product of the
+        transparencies of all violated examples, :math:`\epsilon / ((C - 1)(1 - \epsilon))` in the
+        posterior of C classes for label noise of rate :math:`\epsilon`.
     dynamics : str or object of :mod:`bayespoint.dynamics`, default="geodesic"
-        ``Geodesic()``: great circles with exact reflections. ``Scattered(...)``: with
-        scattering at the walls or by a sphere. ``Chord(...)`` and ``Flipper(...)``: the
-        biased straight flights of the papers. A name stands for the object with its defaults.
+        ``Geodesic()``: great circles with exact reflections. ``Scattered(...)``: with scattering at
+        the walls or by a sphere. ``Chord(...)`` and ``Flipper(...)``: the biased straight flights
+        of the papers. A name stands for the object with its defaults.
     refresh : {"auto", "pair", "full", None}, default="auto"
-        Random changes of direction between bounces, without which a billiard can be confined to
-        a part of version space. "full": an independent direction, which needs a factor of the
-        Gram matrix. "pair": a reflection in the plane of two examples, which mixes slowly along
-        directions in which the feature vectors have little variance. "auto": "full" if the factor
-        takes at most half a second (up to 2400 examples in any dimension), else "pair".
+        Random changes of direction, without which a billiard can be confined to a part of version
+        space. "full": an independent direction, by a factor of the Gram matrix. "pair": a
+        reflection in the plane of two examples, which mixes slowly where feature vectors have
+        little variance. "auto": "full" up to 2400 examples or where the factor takes at most half a
+        second, else "pair".
     refresh_rate : float or "auto", default="auto"
-        Refreshes per radian, positive, at most 1e9. "auto" is 0.1 to 0.3 with "full", and 0.5 once
-        the center of a run with `tol` and average="conditional" is accurate to 0.04 and only the
-        draws need a longer path; with "pair" a twentieth of the rate of bounces, or 1.5 times that
-        rate with softness or nearly orthogonal planes.
+        Refreshes per radian, positive, at most 1e9. "auto" with "full" is 0.1 to 0.3, and 0.5 once
+        only the draws of a run with `tol` and average="conditional" need a longer path; with "pair"
+        a twentieth of the rate of bounces, or 1.5 times that rate with softness or nearly
+        orthogonal planes.
     average : {"auto", "arc", "impulse", "conditional", "midpoints", "bounces"}, default="auto"
         Estimator of `center`. "arc": the integral along the path. "impulse": the sum of the
-        impulses at the walls, less accurate, and zero for examples that do not bound version
-        space. "conditional": the integral of conditional means, which has far less noise (see
-        Notes), but needs a factor of a Gram matrix far from singular. "midpoints" (the default
-        of "chord" and "flipper") and "bounces" ("flipper" only) are those of the papers.
+        impulses at the walls, less accurate, and zero for examples that do not bound version space.
+        "conditional": the integral of the means of each plane coordinate given all others, those of
+        a truncated normal variable. With softness the center needs at most a tenth of the bounces.
+        "midpoints" (the default of "chord" and "flipper") and "bounces" ("flipper" only) are those
+        of the papers.
 
-        "auto" is "conditional" if the softness of all examples is positive, the matrix is one of
-        doubles (or of up to 2000 examples in singles) and far from singular, and `refresh` is
-        "auto" or "full"; else "arc".
+        "auto" is "conditional" if all examples have a positive softness, the matrix is one of
+        doubles (or of up to 2000 examples in singles) and far from singular, so that it has a
+        factor, and `refresh` is "auto" or "full"; else "arc".
 
     Raises
     ------
     ValueError, TypeError
         If a setting is out of range or of a wrong type, or not supported by the `dynamics`.
 
-    See Also
-    --------
-    VersionSpace.sample : The run.
-
-    Notes
-    -----
-    With average="conditional" the plane coordinate of each example is replaced by its mean
-    given all others, that of a normal variable truncated at the wall. On kernel matrices with
-    softness the center needs at most a tenth of the bounces for the same error.
-
     Examples
     --------
-    A run continues an earlier one, here to three times its length:
+    A run with half-transparent walls, continued to three times its length:
 
     >>> import numpy as np
     >>> from bayespoint import SampleOptions, VersionSpace
     >>> space = VersionSpace(np.eye(3), [1, 1, -1])
-    >>> result = space.sample(length=200.0, random_state=0)
+    >>> options = SampleOptions(transparency=0.5)
+    >>> result = space.sample(length=200.0, options=options, random_state=0)
     >>> longer = space.sample(length=600.0, options=SampleOptions(continue_from=result))
     >>> float(longer.length)
     600.0
-
-    Half-transparent walls, met 10 000 times by each trajectory:
-
-    >>> options = SampleOptions(transparency=0.5, max_bounces=10_000)
-    >>> run = space.sample(options=options, random_state=0)
-    >>> (run.bounces + run.crossings).tolist()
-    [10000, 10000, 10000, 10000]
     """
 
     start: ArrayLike | None = None
     continue_from: BilliardResult | None = None
     checkpoint: str | os.PathLike[str] | None = None
-    every: float = EVERY
 
     def __post_init__(self) -> None:
         sample_settings(self)
@@ -267,7 +216,7 @@ def sample_settings(options: SampleOptions, **run: Any) -> SampleSettings:
 
 @dataclass(frozen=True)
 class OnionSettings:
-    """Settings of `VersionSpace.onion`."""
+    """Settings of `bayespoint.papers.onion.onion`."""
 
     max_errors: tuple[int, int]
     method: str
@@ -278,14 +227,8 @@ class OnionSettings:
 
     def __post_init__(self) -> None:
         choice("method", self.method, ("exact", "projected"))
-        _convert(
-            self,
-            tol=number,
-            volume_tol=_optional(number),
-            max_length=number,
-            n_trajectories=integer,
-        )
-        _core.check_settings("onion", vars(self))
+        limits = {"tol": number, "volume_tol": _optional(number), "max_length": number}
+        _convert(self, "onion", **limits, n_trajectories=integer)
 
 
 @dataclass(frozen=True)
@@ -299,7 +242,7 @@ class EvidenceSettings:
 
     def __post_init__(self) -> None:
         choice("method", self.method, ("auto", "bridge", "integration"))
-        _convert(self, tol=number, max_length=number, n_trajectories=integer)
+        _convert(self, None, tol=number, max_length=number, n_trajectories=integer)
         _core.check_settings("evidence", vars(self) | {"method": "bridge"})
 
 
@@ -313,8 +256,7 @@ class MarginSettings:
     max_iter: int
 
     def __post_init__(self) -> None:
-        _convert(self, C=number, free_bias=boolean, tol=number, max_iter=integer)
-        _core.check_settings("margin", vars(self))
+        _convert(self, "margin", C=number, free_bias=boolean, tol=number, max_iter=integer)
 
 
 @dataclass(frozen=True)
@@ -325,8 +267,7 @@ class PerceptronSettings:
     max_epochs: int
 
     def __post_init__(self) -> None:
-        _convert(self, learning_rate=number, max_epochs=integer)
-        _core.check_settings("perceptron", vars(self))
+        _convert(self, "perceptron", learning_rate=number, max_epochs=integer)
 
 
 @dataclass(frozen=True)
@@ -337,17 +278,15 @@ class CorrelationSettings:
     n_pairs: int
     n_trajectories: int
     max_bounces: int
-    dynamics: Dynamics | str
+    dynamics: Dynamics
 
     def __post_init__(self) -> None:
-        motion = engine_dynamics.resolve(self.dynamics)
-        if isinstance(motion, engine_dynamics.STRAIGHT):
-            raise TypeError(f"dynamics must be Geodesic() or Scattered(...); got {motion}")
-        _convert(self, angle=number, n_pairs=integer, n_trajectories=integer, max_bounces=integer)
-        set_fields(self, dynamics=motion)
+        if isinstance(self.dynamics, engine_dynamics.STRAIGHT):
+            raise TypeError(f"dynamics must be Geodesic() or Scattered(...); got {self.dynamics}")
+        counts = dict.fromkeys(("n_pairs", "n_trajectories", "max_bounces"), integer)
+        _convert(self, None, angle=number, **counts)
         _core.check_settings("correlation", self.engine_values())
 
     def engine_values(self) -> dict[str, Any]:
         """Return the settings as the compiled engine reads them."""
-        motion = engine_dynamics.resolve(self.dynamics)
-        return vars(self) | {"dynamics": engine_dynamics.engine_values(motion)}
+        return vars(self) | {"dynamics": engine_dynamics.engine_values(self.dynamics)}

@@ -11,17 +11,13 @@ from scipy import sparse
 
 from bayespoint.engine import InfeasibleError
 
+# For a kernel matrix that does not fit into memory.
 TOO_MANY = (
     "Ways out: BayesPointClassifier with approximation='landmarks'; fewer examples; or "
     "VersionSpace, which takes a kernel matrix of singles (float32): see the guide on large data"
 )
-"""For a kernel matrix that does not fit into memory."""
-
-_ENGINES = "Use softness > 0, or label noise (transparency > 0)"
-"""The end of the engine's text, in the words of `VersionSpace`."""
-
-_MOST_NAMES = 6
-"""Largest number of columns that a message names."""
+_ENGINES = "Use softness > 0, or label noise (transparency > 0)"  # in the words of `VersionSpace`
+_MOST_NAMES = 6  # largest number of columns that a message names
 
 
 @contextlib.contextmanager
@@ -79,9 +75,7 @@ def _columns(X: Any) -> dict[Any, Any] | None:
 def _faults(column: Any) -> tuple[bool, bool]:
     """Return whether a column has entries that are no numbers, and whether it lacks values."""
     values = np.asarray(column)
-    if values.dtype.kind in "biu":
-        return False, False
-    if values.dtype.kind == "f":
+    if values.dtype.kind in "biuf":
         return False, bool(np.isnan(values).any())
     no_number = missing = False
     for value in values.tolist():

@@ -1,27 +1,27 @@
-"""Inputs of the estimators: arrays of numbers, kernel values, or sequences of objects."""
+"""Inputs of the estimators, checked by scikit-learn."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from copy import copy
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data as _validate_data
 
 from bayespoint import kernels
-from bayespoint.base.validation import Floats, Labels, dense, named, refuse_masked
-from bayespoint.base.validation import labels as label_array
+from bayespoint.base.validation import dense, named, refuse_masked
 from bayespoint.blocks import Blocks
 from bayespoint.estimators import advice
 from bayespoint.kernels.products import sequence
 
-if TYPE_CHECKING:
-    from sklearn.preprocessing import StandardScaler
+_SEEN = ("n_features_in_", "feature_names_in_")
+_OF_VECTORS: dict[str, Any] = {"dtype": np.float64, "order": "C"}
 
 
-def validate_data(estimator: Any, *arrays: Any, **options: Any) -> Any:
+def validate_data(estimator: BaseEstimator, *arrays: Any, **options: Any) -> Any:
     """Call scikit-learn's function of this name, with errors that name the arguments."""
     for name, array in zip(("X", "y"), arrays, strict=False):
         refuse_masked(name, array)
@@ -46,114 +46,37 @@ def validate_data(estimator: Any, *arrays: Any, **options: Any) -> Any:
 
 
 def training(
-    estimator: Any, kernel: object, X: ArrayLike, y: ArrayLike
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return checked inputs and labels of a fit.
-
-    The inputs are an (n, d) array of doubles in C order, or a sparse CSR array if the kernel takes
-    these; with kernel="precomputed" the matrix; for a kernel of objects an (n,) array of these.
-    """
-    if _are_vectors(kernel, X):
-        precomputed = isinstance(kernel, str) and kernel == "precomputed"
-        checked, labels = validate_data(
-            estimator,
-            X,
-            y,
-            dtype="numeric" if precomputed else np.float64,
-            order=None if precomputed else "C",
-            accept_sparse=_sparse_format(kernel, X),
-        )
-        return _canonical(checked), labels
-    checked = validate_data(
-        estimator, _objects(X), y, dtype=None, ensure_2d=False, ensure_all_finite=False
-    )
-    vars(estimator).pop("n_features_in_", None)  # of an earlier fit on an array
-    return checked  # type: ignore[no-any-return]
+    estimator: BaseEstimator, kernel: object, X: ArrayLike, y: ArrayLike
+) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any]]:
+    """Return inputs (doubles in C order, CSR, a matrix or objects), labels and seen attributes."""
+    if not _are_vectors(kernel, X):
+        any_type: Any = {"dtype": None, "ensure_2d": False, "ensure_all_finite": False}
+        checked, labels = validate_data(copy(estimator), _objects(X), y, **any_type)
+        return checked, labels, dict.fromkeys(_SEEN)
+    probe = copy(estimator)  # gets the attributes
+    options = {"dtype": "numeric"} if is_precomputed(kernel) else _OF_VECTORS
+    checked, labels = validate_data(probe, X, y, accept_sparse=_sparse_format(kernel, X), **options)
+    return _canonical(checked), labels, {name: getattr(probe, name, None) for name in _SEEN}
 
 
-def standardizer(kernel: object, inputs: Any, share: Floats) -> StandardScaler | None:
-    """Return the fitted scaler of m observations, or None if they are not vectors.
-
-    `share` are the (m,) weights of the observations. Sparse inputs are scaled but not centered.
-    """
-    if inputs.ndim != 2 or (isinstance(kernel, str) and kernel == "precomputed"):
-        return None
-    from sklearn.preprocessing import StandardScaler  # which takes long to import
-
-    scaler = StandardScaler(with_mean=not sparse.issparse(inputs))
-    scaler.set_output(transform="default")  # also where scikit-learn's configuration says frames
-    with np.errstate(over="ignore", invalid="ignore"):
-        scaler.fit(inputs, sample_weight=None if (share == 1).all() else share)
-    if not np.isfinite(scaler.var_).all():
-        column = int(np.argmin(np.isfinite(scaler.var_)))
-        raise ValueError(
-            f"X must not be so large that the variance of a feature overflows; feature {column} is "
-            "(with standardize=False the features are used as they are)"
-        )
-    return scaler
-
-
-def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the sorted classes and the index of each label among them.
-
-    Raises ValueError for continuous labels and for a single class.
-    """
-    check_classification_targets(y)
-    classes, index = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(f"y must hold at least two classes; got one class: {classes[0]}")
-    return classes, np.asarray(index, dtype=np.intp)
-
-
-def one_vs_rest(index: NDArray[np.intp], n_classes: int) -> Labels:
-    """Return the labels -1 and +1 of each binary problem, shape (n_problems, m).
-
-    One problem for two classes, with the second positive; otherwise each class against the rest.
-    """
-    positives = [1] if n_classes == 2 else list(range(n_classes))
-    return np.where(index == np.array(positives)[:, None], 1, -1).astype(np.int8)
-
-
-def new(estimator: Any, kernel: object, X: ArrayLike) -> NDArray[Any]:
+def new(estimator: BaseEstimator, kernel: object, X: ArrayLike) -> NDArray[Any]:
     """Return checked inputs of a fitted estimator."""
     any_type = kernels.requires_vectors(kernel) is None
     if hasattr(estimator, "n_features_in_") if any_type else _are_vectors(kernel, X):
-        checked: NDArray[Any] = validate_data(
-            estimator,
-            X,
-            reset=False,
-            dtype=np.float64,
-            order="C",
-            accept_sparse=_sparse_format(kernel, X),
-        )
-        return _canonical(checked)
-    objects = _objects(X)
-    if len(objects) == 0:
+        wanted = {"accept_sparse": _sparse_format(kernel, X), **_OF_VECTORS}
+        return _canonical(validate_data(estimator, X, reset=False, **wanted))
+    if len(found := _objects(X)) == 0:
         raise ValueError("X must hold at least one input; got none")
-    return objects
+    return found
 
 
 def mark(tags: Any, kernel: object) -> None:
     """Set scikit-learn's tags of the inputs that a kernel setting takes."""
-    tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
+    tags.pairwise = is_precomputed(kernel)
     vectors = kernels.requires_vectors(kernel)
     tags.two_d_array = vectors is not False
     tags.one_d_array = not vectors
     tags.sparse = takes_sparse(kernel)
-
-
-def takes_sparse(kernel: object) -> bool:
-    """Return whether a kernel setting takes sparse inputs."""
-    if isinstance(kernel, str):
-        return kernel in ("linear", "rbf", "poly")
-    return kernels.accepts_sparse(kernel)
-
-
-def joined(X: Any, Y: Any) -> Any:
-    """Return the inputs of both, sparse if one of them is."""
-    if sparse.issparse(X) or sparse.issparse(Y):
-        return sparse.vstack([X, Y], format="csr")
-    return np.concatenate([X, Y])
 
 
 def again(kernel: object, inputs: Any, m: int, gram: ArrayLike | None) -> Any:
@@ -173,19 +96,16 @@ def again(kernel: object, inputs: Any, m: int, gram: ArrayLike | None) -> Any:
     return matrix
 
 
-def known_labels(classes: NDArray[Any], y: ArrayLike, n: int) -> NDArray[np.intp]:
-    """Return the indices among the classes of n labels, at least one."""
-    values = label_array("y", y)
-    if values.shape != (n,) or n == 0:
-        raise ValueError(
-            f"y must have shape ({n},), a label for each row of X, and X at least one row; got "
-            f"shape {values.shape}"
-        )
-    known = values[:, None] == classes
-    if not known.any(axis=1).all():
-        unknown = values[~known.any(axis=1)].tolist()[0]
-        raise ValueError(f"y must hold labels among {classes.tolist()}; got {unknown!r}")
-    return np.asarray(known.argmax(axis=1))
+def is_precomputed(kernel: object) -> bool:
+    """Return whether a kernel setting says that inputs are kernel values."""
+    return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def takes_sparse(kernel: object) -> bool:
+    """Return whether a kernel setting takes sparse inputs."""
+    if isinstance(kernel, str):
+        return kernel in ("linear", "rbf", "poly")
+    return kernels.accepts_sparse(kernel)
 
 
 def _are_vectors(kernel: object, X: Any) -> bool:
@@ -203,17 +123,13 @@ def _are_vectors(kernel: object, X: Any) -> bool:
 
 
 def _canonical(X: Any) -> NDArray[Any]:
-    """Return sparse rows as an array without duplicate entries, indices sorted; others unchanged.
-
-    skops stores sparse arrays, and not matrices of the older kind.
-    """
+    """Return sparse rows as an array in canonical format; others unchanged."""
     if sparse.issparse(X):
-        X = sparse.csr_array(X)
+        X = sparse.csr_array(X)  # skops stores no matrices of the older kind
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-    checked: NDArray[Any] = X
-    return checked
+    return X  # type: ignore[no-any-return]
 
 
 def _sparse_format(kernel: object, X: Any) -> str | bool:

@@ -1,41 +1,33 @@
 """Progress of a fit: lines and bars on standard error, and callbacks of scikit-learn.
 
-Callbacks (:mod:`sklearn.callback`, scikit-learn 1.9 and newer) receive a fit as a tree of tasks:
-the search by evidence with a subtask for each setting, and each billiard with a subtask for each
-percent.
+Callbacks (scikit-learn 1.9 and newer) receive a fit as a tree of tasks: the search by evidence with
+a subtask for each setting, and each billiard with one for each percent.
 """
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from sklearn.base import BaseEstimator
 from tqdm import tqdm
 
+from bayespoint.base.progress import Advance, Report
 from bayespoint.base.warnings import warn
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # scikit-learn < 1.9
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Empty, since this scikit-learn has no callbacks."""
+    CallbackSupportMixin = type("CallbackSupportMixin", (), {})
 
     def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
         """Return the method unchanged, since this scikit-learn has no callbacks."""
         return method
 
 
-__all__ = ["PERCENT", "Advance", "Bar", "CallbackSupportMixin", "Progress", "with_callbacks"]
-
-PERCENT = 100
-"""Number of steps of a task whose end is known."""
-
-Advance = Callable[[int, str], None]
-"""Called with the number of steps done and a text with the current figures."""
+__all__ = ["Bar", "CallbackSupportMixin", "Progress", "with_callbacks"]
 
 
 class Bar(tqdm):  # type: ignore[misc]
@@ -44,15 +36,12 @@ class Bar(tqdm):  # type: ignore[misc]
     monitor_interval = 0
 
 
-class Progress:
-    """Progress of one fit, printed as `verbose` of the classifier says, and its callbacks.
+class Progress(Report):
+    """Progress of one fit: lines, bars and, given their data X and y, callbacks."""
 
-    `data` are X and y for the callbacks; without them, none is called.
-    """
-
-    def __init__(self, estimator: Any, verbose: int, n_tasks: int, **data: Any) -> None:
-        self.verbose = verbose
-        self._estimator, self._data, self._begin = estimator, data, time.perf_counter()
+    def __init__(self, estimator: BaseEstimator, verbose: int, n_tasks: int, **data: Any) -> None:
+        super().__init__()
+        self.verbose, self._estimator, self._data = verbose, estimator, data
         self._asked_to_stop, self._root = False, None
         if data and hasattr(estimator, "_init_callback_context"):
             self._root = estimator._init_callback_context(max_subtasks=n_tasks)
@@ -62,16 +51,9 @@ class Progress:
     def task(
         self, name: str, total: int | None = None, *, called: bool = True
     ) -> Iterator[Advance | None]:
-        """Run a task; yields the function that reports its steps, or None if nothing shows them.
-
-        Without a `total` the steps are settings of the search. With called=False the task is on the
-        bar alone, and not one of the callbacks' tasks.
-        """
-        called = (
-            called
-            and self._root is not None
-            and bool(getattr(self._estimator, "_skl_callbacks", ()))
-        )
+        """Run a task, with a bar and as one of the callbacks' tasks."""
+        has_callbacks = bool(getattr(self._estimator, "_skl_callbacks", ()))
+        called = called and self._root is not None and has_callbacks
         task = self._subtask(self._root, task_name=name, max_subtasks=total) if called else None
         form = "{desc}: {percentage:3.0f}%|{bar}| " if total else "{desc}: {n_fmt} settings, "
         with Bar(
@@ -98,20 +80,9 @@ class Progress:
         if task is not None:
             self._end(task)
 
-    @contextmanager
-    def part(self, name: str) -> Iterator[Callable[[float], None] | None]:
-        """Run a part of the work on a matrix; yields the function that reports the share done."""
-        with self.task(name, PERCENT, called=False) as advance:
-            yield None if advance is None else lambda share: advance(int(PERCENT * share), "")
-
     def tell(self, line: str) -> None:
         """Print a line to standard error, above the bars."""
         tqdm.write(line, file=sys.stderr)
-
-    def seconds(self) -> str:
-        """Return the seconds since the last call as text."""
-        begin, self._begin = self._begin, time.perf_counter()
-        return f"{self._begin - begin:.2g} s"
 
     def done(self) -> None:
         """Report the end of the fit, after which the estimator can predict."""

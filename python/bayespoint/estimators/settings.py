@@ -1,65 +1,28 @@
-"""Checks of the classifier's settings that the engine does not check."""
+"""Checks of the classifier's parameters, which become the plan of its model and its budget."""
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.class_weight import compute_class_weight
 
 from bayespoint.base import validation
-from bayespoint.base.validation import (
-    RandomState,
-    boolean,
-    choice,
-    integer,
-    number,
-    positive,
-    real,
-    seed,
-)
+from bayespoint.base.validation import Floats, RandomState, boolean, choice, integer, real
+from bayespoint.data.plan import Budget, Plan
+from bayespoint.data.weights import balanced
+from bayespoint.estimators.inputs import is_precomputed
+
+Params: TypeAlias = Mapping[str, Any]  # what ``get_params(deep=False)`` returns
+
+MAX_EXAMPLES = 4000  # of a fit without landmarks by default: time grows as their third power
 
 
-@dataclass(frozen=True)
-class FitSettings:
-    """The checked settings of a classifier that the engine does not check."""
-
-    offset: float
-    softness: float | None
-    """None if it is searched."""
-    label_noise: tuple[float, float]
-    rates: int
-    """Number of rates of label noise that are searched: 0, 1 for both classes, or 2."""
-    calibrate: bool | None
-    """None: if anything is searched."""
-    joint: bool
-    """Whether several classes are treated jointly."""
-    seed: int
-    verbose: int
-    max_iter: int | None
-    max_time: float | None
-    began: float
-    """Time of :func:`time.monotonic` at which the fit began."""
-
-    @property
-    def search_time(self) -> float | None:
-        """Seconds that the search has: half of all."""
-        return None if self.max_time is None else 0.5 * self.max_time
-
-    @property
-    def deadline(self) -> float | None:
-        """Time of :func:`time.monotonic` at which the fit is to end."""
-        return None if self.max_time is None else self.began + self.max_time
-
-
-def fit_settings(model: Any, random_state: RandomState) -> FitSettings:
-    """Return the checked settings of a classifier, with the seed of the given state."""
-    began = time.monotonic()
-    softness, label_noise, verbose = model.softness, model.label_noise, model.verbose
-    calibration = model.calibration
+def check(params: Params, random_state: RandomState, began: float) -> tuple[Plan, Budget]:
+    """Return the plan, without kernels yet, and the budget of a fit that `began` at this time."""
+    softness, label_noise = params["softness"], params["label_noise"]
     rates = 1 if label_noise is None else 0
     if isinstance(label_noise, (tuple, list)) and any(rate is None for rate in label_noise):
         if list(label_noise) != [None, None]:
@@ -67,29 +30,91 @@ def fit_settings(model: Any, random_state: RandomState) -> FitSettings:
                 f"label_noise must be two rates, or None for both; got {label_noise!r}"
             )
         rates = 2
-    if calibration is not None:
-        calibration = choice("calibration", calibration, ("auto", "leave-one-out", None))
-    if calibration == "leave-one-out" and isinstance(softness, (int, float)) and softness == 0:
+    calibration = choice("calibration", params["calibration"], ("auto", "leave-one-out", None))
+    softness = None if softness is None else real("softness", softness, low=0.0)
+    if calibration == "leave-one-out" and softness == 0:
         raise ValueError(
             'softness must be positive with calibration="leave-one-out": with 0 an example '
             "may be determined by the others; got 0"
         )
-    if isinstance(verbose, (bool, np.bool_)):
-        verbose = int(verbose)
-    noise = (0.0, 0.0) if rates else validation.label_noise(label_noise)
-    return FitSettings(
-        offset=float(boolean("fit_intercept", model.fit_intercept)),
-        softness=None if softness is None else real("softness", softness, low=0.0),
-        label_noise=noise,
+    max_iter, max_time = params["max_iter"], params["max_time"]
+    validation.threads(params["n_jobs"])
+    plan = Plan(
+        choices=(),
+        offset=float(boolean("fit_intercept", params["fit_intercept"])),
+        softness=softness,
+        label_noise=(0.0, 0.0) if rates else validation.label_noise(label_noise),
         rates=rates,
-        calibrate=None if calibration == "auto" else calibration is not None,
-        joint=choice("multiclass", model.multiclass, ("joint", "one_vs_rest")) == "joint",
-        seed=seed(random_state),
-        verbose=integer("verbose", verbose, low=0),
-        max_iter=None if model.max_iter is None else integer("max_iter", model.max_iter, low=1),
-        max_time=None if model.max_time is None else positive("max_time", model.max_time),
-        began=began,
+        calibrates=None if calibration == "auto" else calibration != "none",
+        landmarks=False,
+        n_components=_unless_auto("n_components", params["n_components"], integer, low=1),
+        n_chains=integer("n_trajectories", params["n_trajectories"], low=1),
+        n_draws=integer("n_draws", params["n_draws"], low=1),
+        tol=_unless_auto("tol", params["tol"], validation.positive),
     )
+    budget = Budget(
+        validation.seed(random_state),
+        n_jobs=params["n_jobs"],
+        max_iter=None if max_iter is None else integer("max_iter", max_iter, low=1),
+        deadline=None if max_time is None else began + validation.positive("max_time", max_time),
+    )
+    return plan, budget
+
+
+def _unless_auto(name: str, value: Any, check: Any, **limits: Any) -> Any:
+    """Return a checked number, or None for "auto"."""
+    if isinstance(value, str):
+        if value != "auto":
+            raise ValueError(f'{name} must be a positive number or "auto"; got {value!r}')
+        return None
+    return check(name, value, **limits)
+
+
+def verbosity(params: Params) -> int:
+    """Return the checked parameter `verbose`."""
+    verbose = params["verbose"]
+    return integer("verbose", int(verbose) if isinstance(verbose, np.bool_) else verbose, low=0)
+
+
+def uses_landmarks(params: Params, n_observations: float, plan: Plan) -> bool:
+    """Return whether a fit uses landmarks, by the parameter `approximation`."""
+    wanted = choice("approximation", params["approximation"], ("auto", "landmarks", None))
+    if wanted == "landmarks":
+        require_landmarks(params, plan, "approximation='landmarks'")
+        return True
+    allowed = wanted == "auto" and not is_precomputed(params["kernel"]) and plan.softness != 0
+    return allowed and n_observations > MAX_EXAMPLES
+
+
+def require_landmarks(params: Params, plan: Plan, what: str) -> None:
+    """Raise ValueError for parameters with which there can be no landmarks."""
+    if is_precomputed(params["kernel"]):
+        raise ValueError(
+            f"kernel must not be 'precomputed' with {what}: landmarks need kernel values of other "
+            "points"
+        )
+    if plan.softness == 0:
+        raise ValueError(f"softness must be positive or None with {what}; got 0")
+
+
+def class_weight(params: Params, classes: NDArray[Any], totals: Floats) -> Floats:
+    """Return the checked weights of the classes, whose observations have sums of weights."""
+    given = params["class_weight"]
+    if isinstance(given, str):
+        if given == "balanced":
+            return balanced(totals)
+        raise ValueError(
+            'class_weight must be None, "balanced" or a dictionary of weights by class; got '
+            f"{given!r}"
+        )
+    weights: Floats = compute_class_weight(given, classes=classes, y=classes)
+    positive = np.isfinite(weights).all() and (weights > 0).all()
+    if not positive or weights.min() < 1e-300 * weights.max():
+        raise ValueError(
+            "class_weight must give every class a positive weight, of ratios below 1e300; got "
+            f"{given!r}"
+        )
+    return weights
 
 
 def require_kernel_object(kernel: object, params: Mapping[str, Any]) -> None:
@@ -100,17 +125,3 @@ def require_kernel_object(kernel: object, params: Mapping[str, Any]) -> None:
             f"{nested[0]} is a parameter of a kernel object: give one, as in "
             f"kernel=bayespoint.kernels.RBF(); got kernel={kernel!r}"
         )
-
-
-def tolerance(value: object, m: int, n_classes: int) -> float:
-    """Return the angular error at which to stop, in radians.
-
-    "auto" depends on the numbers of examples and of classes in one problem: in more dimensions the
-    same angle is a smaller error of each function value.
-    """
-    if isinstance(value, str):
-        if value != "auto":
-            raise ValueError(f'tol must be a positive number or "auto"; got {value!r}')
-        largest = 0.1 if n_classes == 2 else 0.15
-        return min(0.03 * max(1.0, math.sqrt(m / 500)) * (n_classes - 1), largest)
-    return number("tol", value)

@@ -2,50 +2,54 @@
 
 A fitted classifier computes kernel values between a point and the training examples, and from
 these by matrix products a mean, a variance and a decision value. The graph does this with standard
-operators of ONNX in double precision. It contains the training inputs, the draws, and the inverse
-of a Cholesky factor. Writing it needs the package `onnx`: ``pip install onnx``.
+operators. It contains the training inputs, the draws, and the inverse of a Cholesky factor. Writing
+it needs the package `onnx`: ``pip install onnx``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial, reduce
+from collections.abc import Callable
+from functools import reduce
 from importlib import metadata
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import kernels
 from bayespoint.base.validation import Floats, boolean
 from bayespoint.engine.largest import NODES
 from bayespoint.estimators.bayes_point import BayesPointClassifier
-from bayespoint.estimators.linear import LinearClassifier
+from bayespoint.kernels.parameters import given
 from bayespoint.kernels.stationary import units_of
-from bayespoint.posterior import Posterior, joint, predictive
+from bayespoint.likelihood import Likelihood, SeveralClasses
+from bayespoint.likelihood.several_classes import RARE
+from bayespoint.posterior import Mixture, Model
+from bayespoint.results.draws import Draws
+from bayespoint.results.hyperplanes import Hyperplanes
 
 __all__ = ["to_onnx"]
 
-OPSET = 17
-"""Version of the standard operators, supported by runtimes since 2022."""
+OPSET, _IR = 17, 8
+"""Versions of the standard operators and of the format, supported by runtimes since 2022."""
 
-_IR = 8
+_TINY = float(np.finfo(np.float64).tiny)
 
 
-def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
+def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
     """Return a fitted classifier as an ONNX graph.
 
     Parameters
     ----------
     classifier : BayesPointClassifier, MaxMarginClassifier or KernelPerceptron
-        A fitted classifier, with a kernel of vectors from :mod:`bayespoint.kernels`.
+        Fitted, with a kernel of vectors from :mod:`bayespoint.kernels`. The last two are in
+        ``bayespoint.papers``.
     probabilities : bool, default=True
-        For a `BayesPointClassifier`, add the output ``probabilities``, as from ``predict_proba``
-        with its default method.
+        For a `BayesPointClassifier`, add ``probabilities``, as from ``predict_proba`` by default.
 
     Returns
     -------
@@ -59,11 +63,10 @@ def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
     ImportError
         If the package `onnx` is not installed.
     TypeError
-        If the classifier is not one of these, or its kernel or labels cannot be exported: sets and
-        strings, functions, kernels of other packages, kernel="precomputed".
+        If the classifier is not one of these, or its labels or kernel cannot be exported: one of
+        sets or strings, a function, of another package, or "precomputed".
     ValueError
-        If the classifier has class weights: ONNX has no inverse of the normal distribution
-        function, which the decision values need. Fit with ``class_weight=None``, and multiply the
+        If the classifier has class weights: fit with ``class_weight=None``, and multiply the
         probabilities by the weights.
     sklearn.exceptions.NotFittedError
         If it is not fitted.
@@ -71,24 +74,21 @@ def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
     Notes
     -----
     All arithmetic is in double precision, except for the error function, which current runtimes
-    compute in single precision. Probabilities are therefore accurate to 1e-6; labels and decision
-    values agree with NumPy up to rounding. Of several classes jointly the decision values are
-    quantiles of probabilities, and as accurate as these. Distances of `Matern` kernels are accurate
-    to 1e-7 of the distance from the mean of the data, values of `RationalQuadratic` kernels to
-    1e-16 times their alpha.
+    compute in single precision. Probabilities, and decision values of several classes jointly, are
+    therefore accurate to 1e-6; labels and other decision values agree with NumPy up to rounding.
+    Distances of `Matern` kernels are accurate to 1e-7 of the distance from the mean of the data,
+    values of `RationalQuadratic` kernels to 1e-16 times their alpha.
 
-    ``to_onnx(pipeline[-1])`` exports the last step of a pipeline. The inputs of the graph are then
+    ``to_onnx(pipeline[-1])`` exports the last step of a pipeline, for the inputs
     ``pipeline[:-1].transform(X)``.
 
     Examples
     --------
     >>> from bayespoint import BayesPointClassifier
-    >>> from bayespoint.export.onnx import to_onnx
+    >>> from bayespoint.export import to_onnx
     >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = BayesPointClassifier(random_state=0).fit(X[::3], y[::3])
-    >>> graph = to_onnx(model)  # doctest: +SKIP
-    >>> onnx.save(graph, "iris.onnx")  # doctest: +SKIP
+    >>> model = BayesPointClassifier().fit(*load_iris(return_X_y=True))  # doctest: +SKIP
+    >>> onnx.save(to_onnx(model), "iris.onnx")  # doctest: +SKIP
     """
     try:
         import onnx
@@ -97,373 +97,312 @@ def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
             "to_onnx needs the package onnx, which is not installed: run `pip install onnx`"
         ) from error
     probabilities = boolean("probabilities", probabilities)
-    if not isinstance(classifier, (BayesPointClassifier, LinearClassifier)):
+    linear = hasattr(type(classifier), "planes_")
+    if not (linear or isinstance(classifier, BayesPointClassifier)):
+        hint = ""
+        if hasattr(classifier, "named_steps"):
+            hint = (
+                " (to_onnx(pipeline[-1]) exports the last step, for inputs that the others changed)"
+            )
+        elif hasattr(classifier, "best_estimator_"):
+            hint = " (export its best_estimator_)"
         raise TypeError(
             "classifier must be a BayesPointClassifier, MaxMarginClassifier or KernelPerceptron; "
-            f"got {classifier!r}{_hint(classifier)}"
+            f"got {classifier!r}{hint}"
         )
     check_is_fitted(classifier)
-    graph = _Graph(onnx)
-    outputs = ["label", "decision"]
-    if isinstance(classifier, BayesPointClassifier):
-        _bayes_point(graph, classifier, probabilities)
-        outputs += ["probabilities"] * probabilities
-    else:
-        _linear(graph, classifier)
-    return graph.model(outputs, classifier)
-
-
-def _hint(classifier: Any) -> str:
-    """Return a hint for the error message if the classifier is inside a pipeline or search."""
-    if hasattr(classifier, "named_steps"):
-        return " (to_onnx(pipeline[-1]) exports the last step, for inputs that the others changed)"
-    if hasattr(classifier, "best_estimator_"):
-        return " (export its best_estimator_)"
-    return ""
-
-
-# --- classifiers -----------------------------------------------------------------------------
-
-
-def _bayes_point(graph: _Graph, classifier: BayesPointClassifier, probabilities: bool) -> None:
+    graph, name = _Graph(onnx), type(classifier).__name__
+    if linear:
+        planes = classifier.planes_
+        _linear(graph, planes)
+        return graph.model(["label", "decision"], name, planes.classes, planes.points)
     posterior = classifier.posterior_
+    _mixture(graph, posterior, probabilities)
+    outputs = ["label", "decision"] + ["probabilities"] * probabilities
+    return graph.model(outputs, name, posterior.classes, posterior.models[0].basis.points)
+
+
+def _mixture(graph: _Graph, posterior: Mixture, probabilities: bool) -> None:
+    classes, models, weights = posterior.classes, posterior.models, posterior.weights.tolist()
     if posterior.class_weight is not None:
         raise ValueError(
             "class_weight must be None for the export, since ONNX has no inverse of the normal "
-            f"distribution function; got {classifier.class_weight_.tolist()}: fit with "
-            "class_weight=None, which gives the same posterior, and multiply the probabilities by "
-            "the weights"
+            f"distribution function; got {posterior.class_weight.tolist()}, relative to the "
+            "largest: fit with class_weight=None, which gives the same posterior, and multiply the "
+            "probabilities by the weights"
         )
-    if posterior.scaler is not None:
-        centered = graph.op("Sub", "X", posterior.scaler.mean_)
-        graph.x = graph.op("Div", centered, posterior.scaler.scale_)
-    if classifier.models_:
-        models, n_classes = classifier.models_, len(classifier.classes_)
-        values = [_decision_values(graph, model)[0] for model in models]
-        shares = [_shares(graph, z, n_classes) for z in values]
-        z = _quantile(graph, _average(graph, classifier, shares))
-        if len(classifier.classes_) == 2:
-            z = graph.op("Gather", z, np.array([1]), axis=1)
-        numerator = z
-    else:
-        z, numerator = _decision_values(graph, classifier)
-        models, values = (classifier,), [z]
-    if len(classifier.classes_) == 2:
-        graph.label_of_sign(numerator, classifier.classes_)
-        graph.op("Squeeze", z, np.array([1]), output="decision")
-    else:
-        graph.label_of_largest(z, classifier.classes_)
-        graph.op("Identity", z, output="decision")
-    if not probabilities:
-        return
-    of = _probabilities
-    if isinstance(posterior.problems[0], joint.JointPosterior):
-        of = _joint_probabilities
-    each = [of(graph, z, model) for z, model in zip(values, models, strict=True)]
-    graph.op("Identity", _average(graph, classifier, each), output="probabilities")
+    values = [_decision_values(graph.input, model) for model in models]
+    z, sign = values[0]
+    if len(models) > 1:
+        shares = [_shares(each, len(classes)) for each, _ in values]
+        z = _quantile(_average(shares, weights))
+        z = sign = z.op("Gather", np.array([1]), axis=1) if len(classes) == 2 else z
+    graph.decide(z, sign, classes)
+    if probabilities:
+        pairs = zip(values, models, strict=True)
+        each = [_probabilities(own, model.likelihood) for (own, _), model in pairs]
+        _average(each, weights).op("Identity", output="probabilities")
 
 
-def _average(graph: _Graph, classifier: BayesPointClassifier, each: list[str]) -> str:
-    """Return the average of what the models of a classifier have; that of a single one as it is."""
+def _average(each: list[_Value], weights: list[float]) -> _Value:
+    """Return the weighted average of values of several models; of a single one the value."""
     if len(each) == 1:
         return each[0]
-    weights = classifier.model_weights_.tolist()
-    parts = [graph.op("Mul", one, weight) for one, weight in zip(each, weights, strict=True)]
-    return reduce(partial(graph.op, "Add"), parts)
+    parts = [one * weight for one, weight in zip(each, weights, strict=True)]
+    return reduce(_Value.__add__, parts)
 
 
-def _shares(graph: _Graph, z: str, n_classes: int) -> str:
+def _shares(z: _Value, n_classes: int) -> _Value:
     """Return the probabilities of the classes before label noise, shape (n, n_classes)."""
     if n_classes == 2:
-        return graph.op("Concat", graph.normal(graph.op("Neg", z)), graph.normal(z), axis=1)
-    p = graph.op("Max", graph.normal(z), 1e-30)
-    return graph.op("Div", p, graph.sum(p))
+        return (-z).normal().op("Concat", z.normal(), axis=1)
+    p = z.normal().at_least(1e-30)
+    return p / p.sum()
 
 
-def _decision_values(graph: _Graph, classifier: BayesPointClassifier) -> tuple[str, str]:
+def _decision_values(x: _Value, model: Model) -> tuple[_Value, _Value]:
     """Return the decision values of one model, and of two classes numbers of their sign."""
-    posterior = classifier.posterior_
-    k_star = _kernel(graph, classifier)
-    if posterior.offset:
-        k_star = graph.op("Add", k_star, posterior.offset)
-    variance = _variance(graph, posterior, k_star)
-    if isinstance(posterior.problems[0], joint.JointPosterior):
-        z = _joint_values(graph, posterior.problems[0], k_star, variance)
+    basis, draws, hyper = model.basis, model.draws, model.hyper
+    if hyper.transform is not None:
+        x = (x - hyper.transform.mean_) / hyper.transform.scale_
+    k_star = _kernel(x, basis.kernel, basis.points)
+    if basis.offset:
+        k_star = k_star + basis.offset
+    own = _values(basis.kernel, x, None) + (basis.offset + hyper.softness)
+    # The predictive variance, shape (n, 1).
+    permuted = k_star
+    if basis.factor.pivots is not None:
+        permuted = k_star.op("Gather", basis.factor.pivots.astype(np.int64), axis=1)
+    identity = np.eye(basis.factor.rank)
+    inverse = linalg.solve_triangular(basis.factor.lower, identity, lower=True)
+    solved = permuted @ inverse.T
+    variance = (own - (solved * solved).sum()).at_least(0.0)
+    if isinstance(model.likelihood, SeveralClasses):
+        z = _joint_values(draws, k_star, variance) * model.calibration
         return z, z
-    a, square = predictive.length_moments(posterior.problems[0].freedom)
-    numerators, columns = [], []
-    for one in posterior.problems:
-        # As predictive.decision_values.
-        draws = one.draws
-        mean = a * one.center_norm * one.center
-        numerator = graph.op("MatMul", k_star, mean[:, None])
-        h = graph.op("MatMul", k_star, draws.T)
-        second = graph.mean(graph.op("Mul", h, h))
-        first = graph.op("Mul", graph.mean(h), a)
-        spread = graph.op("Sub", graph.op("Mul", second, square), graph.op("Mul", first, first))
-        scale = graph.op("Add", graph.op("Max", spread, 0.0), variance)
-        least = graph.op("Mul", graph.op("Mul", numerator, numerator), 1e-16)
-        scale = graph.op("Max", scale, least)
-        # Avoid 0 / 0.
-        scale = graph.op("Max", scale, np.finfo(np.float64).tiny)
-        z = graph.op("Div", numerator, graph.op("Sqrt", scale))
-        numerators.append(numerator)
-        columns.append(graph.op("Mul", z, one.calibration))
-    return graph.op("Concat", *columns, axis=1), numerators[0]
+    # As TwoClasses.decision_values.
+    mean = draws.lengths.mean * draws.center_norm * draws.center
+    numerator = k_star @ mean[:, None]
+    h = k_star @ draws.coefficients.T
+    first, second = h.mean() * draws.lengths.mean, (h * h).mean()
+    scale = (second * draws.lengths.mean_square - first * first).at_least(0.0) + variance
+    scale = scale.at_least(numerator * numerator * 1e-16).at_least(_TINY)  # avoids 0 / 0
+    return numerator / scale.op("Sqrt") * model.calibration, numerator
 
 
-def _joint_values(
-    graph: _Graph, posterior: joint.JointPosterior, k_star: str, variance: str
-) -> str:
+def _joint_values(draws: Draws, k_star: _Value, variance: _Value) -> _Value:
     """Return the decision values of several classes, shape (n, n_classes)."""
-    # As joint.decision_values, with arrays of shape (n_classes, n, n_draws). Lengths of the draws
-    # and the shift to the center are in the coefficients.
-    draws, freedom = posterior.draws, posterior.freedom
-    mean = predictive.length_moments(freedom)[0] * posterior.center_norm * posterior.center
-    coef = draws * joint.chi_quantiles(freedom, len(draws))[:, None, None]
+    # As SeveralClasses.decision_values, with arrays of shape (n_classes, n, n_draws). Lengths of
+    # the draws and the shift to the center are in the coefficients.
+    mean = draws.lengths.mean * draws.center_norm * draws.center
+    coef = draws.coefficients * draws.lengths.quantiles(len(draws))[:, None, None]
     coef += mean - coef.mean(axis=0)
-    values = graph.op("MatMul", k_star, np.ascontiguousarray(np.moveaxis(coef, 0, 2)))
-    behind = graph.op("Sub", graph.op("ReduceMax", values, axes=[0], keepdims=1), values)
+    values = k_star @ np.moveaxis(coef, 0, 2)
+    behind = values.op("ReduceMax", axes=[0], keepdims=1) - values
     # A large number where there is no variance.
-    scale = graph.op("Max", graph.op("Sqrt", variance), graph.op("Mul", behind, 1e-6))
-    behind = graph.op("Div", behind, graph.op("Max", scale, np.finfo(np.float64).tiny))
+    behind = behind / variance.op("Sqrt").at_least(behind * 1e-6).at_least(_TINY)
     parts = []
     for node in NODES:
-        x = graph.op("Add", behind, float(node))
-        below = graph.op("Max", graph.normal(x), 1e-12)
-        density = graph.op("Exp", graph.op("Mul", graph.op("Mul", x, x), -0.5))
-        others = graph.op("Div", graph.op("ReduceProd", below, axes=[0], keepdims=1), below)
-        parts.append(graph.op("Mul", density, others))
-    total = reduce(partial(graph.op, "Add"), parts)
-    p = graph.op("Div", total, graph.op("ReduceSum", total, np.array([0]), keepdims=1))
-    p = graph.op("ReduceMean", p, axes=[2], keepdims=1)
+        x = behind + float(node)
+        below = x.normal().at_least(1e-12)
+        others = below.op("ReduceProd", axes=[0], keepdims=1) / below
+        parts.append((x * x * -0.5).op("Exp") * others)
+    total = reduce(_Value.__add__, parts)
+    p = (total / total.sum(0)).op("ReduceMean", axes=[2], keepdims=1)
     # Rare classes, against that of the largest mean.
-    means = graph.op("MatMul", k_star, mean[..., None])
-    first = graph.op("ArgMax", means, axis=0, keepdims=1)
-    classes = np.arange(len(posterior.center))[:, None, None]
-    one_hot = graph.op("Cast", graph.op("Equal", classes, first), to=graph.double)
-    top, highest = (
-        graph.op("ReduceSum", graph.op("Mul", one_hot, of), np.array([0]), keepdims=1)
-        for of in (values, means)
-    )
-    gap = graph.op("Sub", means, highest)
-    lead = graph.op("Sub", values, top)
-    second = graph.op("ReduceMean", graph.op("Mul", lead, lead), axes=[2], keepdims=1)
-    square = graph.op("Mul", gap, gap)
-    spread = graph.op("Max", graph.op("Sub", second, square), 0.0)
-    spread = graph.op("Add", spread, graph.op("Mul", variance, 2.0))
-    spread = graph.op("Max", spread, graph.op("Mul", square, 1e-16))
-    spread = graph.op("Max", spread, np.finfo(np.float64).tiny)
-    pair = graph.normal(graph.op("Div", gap, graph.op("Sqrt", spread)))
-    p = graph.op("Max", p, graph.op("Min", pair, joint.RARE))
-    p = graph.op("Transpose", graph.op("Squeeze", p, np.array([2])), perm=[1, 0])
-    z = _quantile(graph, graph.op("Div", p, graph.sum(p)))
-    return graph.op("Mul", z, posterior.calibration)
+    means = k_star @ mean[..., None]
+    first = means.op("ArgMax", axis=0, keepdims=1)
+    classes = np.arange(len(draws.center))[:, None, None]
+    one_hot = first.op("Equal", classes).op("Cast", to=k_star.graph.double)
+    gap, lead = means - (one_hot * means).sum(0), values - (one_hot * values).sum(0)
+    second, square = (lead * lead).op("ReduceMean", axes=[2], keepdims=1), gap * gap
+    spread = (second - square).at_least(0.0) + variance * 2.0
+    spread = spread.at_least(square * 1e-16).at_least(_TINY)
+    pair = (gap / spread.op("Sqrt")).normal()
+    p = p.at_least(pair.op("Min", RARE))
+    p = p.op("Squeeze", np.array([2])).op("Transpose", perm=[1, 0])
+    return _quantile(p / p.sum())
 
 
-def _quantile(graph: _Graph, p: str) -> str:
+def _quantile(p: _Value) -> _Value:
     """Return the inverse of the normal distribution function, accurate to 1e-7.
 
     M. J. Wichura, "Algorithm AS 241", Applied Statistics 37, 1988.
     """
 
-    def ratio(r: str, numerator: list[float], denominator: list[float]) -> str:
+    def ratio(r: _Value, numerator: list[float], denominator: list[float]) -> _Value:
         """Return the ratio of two polynomials, from the coefficients of the highest power on."""
+        over, under = (
+            reduce(lambda total, each: total * r + each, rest, r * first + second)
+            for first, second, *rest in (numerator, denominator)
+        )
+        return over / under
 
-        def value(coefficients: list[float]) -> str:
-            total: Any = coefficients[0]
-            for coefficient in coefficients[1:]:
-                total = graph.op("Add", graph.op("Mul", total, r), coefficient)
-            return str(total)
-
-        return graph.op("Div", value(numerator), value(denominator))
-
-    q = graph.op("Sub", p, 0.5)
-    central = graph.op("Sub", 0.180625, graph.op("Mul", q, q))
+    q = p - 0.5
     numerator = [59.109374720, 159.29113202, 50.434271938, 3.3871327179]
-    middle = ratio(central, numerator, [67.187563600, 78.757757664, 17.895169469, 1.0])
-    tail = graph.op("Max", graph.op("Min", p, graph.op("Sub", 1.0, p)), 1e-300)
-    root = graph.op("Sqrt", graph.op("Neg", graph.op("Log", tail)))
+    middle = ratio(0.180625 - q * q, numerator, [67.187563600, 78.757757664, 17.895169469, 1.0])
+    root = (-p.op("Min", 1.0 - p).at_least(1e-300).op("Log")).op("Sqrt")
     numerator = [0.17023821103, 1.3067284816, 2.7568153900, 1.4234372777]
-    near = ratio(graph.op("Sub", root, 1.6), numerator, [0.12021132975, 0.73700164250, 1.0])
+    near = ratio(root - 1.6, numerator, [0.12021132975, 0.73700164250, 1.0])
     numerator = [0.017337203997, 0.42868294337, 3.0812263860, 6.6579051150]
-    far = ratio(graph.op("Sub", root, 5.0), numerator, [0.012258202635, 0.24197894225, 1.0])
-    outer = graph.op("Where", graph.op("Greater", root, 5.0), far, near)
-    outer = graph.op("Mul", outer, graph.op("Sign", q))
-    inside = graph.op("Less", graph.op("Abs", q), 0.425)
-    return graph.op("Where", inside, graph.op("Mul", q, middle), outer)
+    far = ratio(root - 5.0, numerator, [0.012258202635, 0.24197894225, 1.0])
+    outer = root.op("Greater", 5.0).op("Where", far, near) * q.op("Sign")
+    return q.op("Abs").op("Less", 0.425).op("Where", q * middle, outer)
 
 
-def _joint_probabilities(graph: _Graph, z: str, classifier: BayesPointClassifier) -> str:
-    p = graph.normal(z)
-    p = graph.op("Div", p, graph.sum(p))
-    rate = classifier.label_noise_[0]
-    other = rate / (len(classifier.classes_) - 1)
-    p = graph.op("Mul", p, 1 - rate - other)
-    return graph.op("Add", p, other)
+def _probabilities(z: _Value, likelihood: Likelihood) -> _Value:
+    """Return the probabilities of observed labels, shape (n, n_classes)."""
+    first, second = likelihood.label_noise
+    if isinstance(likelihood, SeveralClasses):
+        p, other = z.normal(), first / (likelihood.n_classes - 1)
+        return p / p.sum() * (1 - first - other) + other
+    span = 1 - first - second
+    return ((-z).normal() * span + second).op("Concat", z.normal() * span + first, axis=1)
 
 
-def _variance(graph: _Graph, posterior: Posterior, k_star: str) -> str:
-    """Return the predictive variance, shape (n, 1), as ``Posterior`` does."""
-    factor = posterior.factor
-    inverse = linalg.solve_triangular(factor.lower, np.eye(factor.rank), lower=True)
-    if factor.pivots is not None:
-        k_star = graph.op("Gather", k_star, factor.pivots.astype(np.int64), axis=1)
-    solved = graph.op("MatMul", k_star, np.ascontiguousarray(inverse.T))
-    explained = graph.sum(graph.op("Mul", solved, solved))
-    own = _diagonal(graph, posterior.kernel)
-    own = graph.op("Add", own, posterior.offset + posterior.softness)
-    return graph.op("Max", graph.op("Sub", own, explained), 0.0)
+def _linear(graph: _Graph, planes: Hyperplanes) -> None:
+    norm = np.ones(len(planes.dual_coef)) if planes.norm is None else planes.norm
+    scale = 1 / np.where(norm > 0, norm, 1.0)
+    k_star = _kernel(graph.input, planes.kernel, planes.points)
+    values = k_star @ (planes.dual_coef.T * scale) + planes.intercept * scale
+    graph.decide(values, values, planes.classes)
 
 
-def _probabilities(graph: _Graph, z: str, classifier: BayesPointClassifier) -> str:
-    first, second = classifier.label_noise_
-
-    def of(z: str, rate: float) -> str:
-        """Return P(label) from z and the probability of this label for the other class."""
-        return graph.op("Add", graph.op("Mul", graph.normal(z), 1 - first - second), rate)
-
-    if len(classifier.classes_) == 2:
-        negative, positive = of(graph.op("Neg", z), second), of(z, first)
-        return graph.op("Concat", negative, positive, axis=1)
-    # Equal probabilities if all of them underflow in single precision.
-    p = graph.op("Max", of(z, first), 1e-30)
-    return graph.op("Div", p, graph.sum(p))
-
-
-def _linear(graph: _Graph, classifier: Any) -> None:
-    norms = np.where(classifier.norm_ > 0, classifier.norm_, 1.0)
-    scale: Floats = (1 / norms if classifier.by_distance else np.ones_like(norms))[None, :]
-    k_star = _kernel(graph, classifier, classifier.support_)
-    coef = classifier.dual_coef_[:, classifier.support_].T
-    values = graph.op("MatMul", k_star, coef * scale)
-    values = graph.op("Add", values, classifier.intercept_ * scale)
-    if len(classifier.classes_) == 2:
-        graph.label_of_sign(values, classifier.classes_)
-        graph.op("Squeeze", values, np.array([1]), output="decision")
-    else:
-        graph.label_of_largest(values, classifier.classes_)
-        graph.op("Identity", values, output="decision")
-
-
-# --- kernels ---------------------------------------------------------------------------------
-
-
-def _kernel(graph: _Graph, classifier: Any, index: Any = slice(None)) -> str:
-    """Return the kernel values between the input and the training examples."""
-    if classifier.X_fit_ is None:
+def _kernel(x: _Value, kernel: Any, points: Any) -> _Value:
+    """Return the kernel values between the input and some points."""
+    if points is None:
         raise TypeError("kernel must be a function of inputs to be exported; got 'precomputed'")
-    if not isinstance(classifier.X_fit_, np.ndarray) or classifier.X_fit_.ndim != 2:
-        raise TypeError(f"kernel must be a function of dense vectors; got {classifier.kernel_!r}")
-    return _values(graph, classifier.kernel_, classifier.X_fit_[index])
+    if not isinstance(points, np.ndarray) or points.ndim != 2:
+        raise TypeError(f"kernel must be a function of dense vectors; got {kernel!r}")
+    return _values(kernel, x, points)
 
 
-def _values(graph: _Graph, kernel: Any, inputs: Floats) -> str:
-    """Return the values of a kernel between the graph's input and `inputs`."""
-    kind = type(kernel)
-    if kind is kernels.Constant:
-        zeros = graph.op("MatMul", graph.x, np.zeros(inputs.T.shape))
-        return graph.op("Add", zeros, float(kernel.value))
-    if kind is kernels.Scaled:
-        # One factor for each example: the optimizer of onnxruntime would round a scalar factor of
-        # a matrix product to single precision.
-        factors = np.full(len(inputs), float(kernel.factor))
-        return graph.op("Mul", _values(graph, kernel.kernel, inputs), factors)
-    if kind in (kernels.Sum, kernels.Product):
-        return _joined(graph, kind, [_values(graph, part, inputs) for part in kernel.parts])
-    if kind is kernels.Weighted:
-        with _weighted(graph, kernel):
-            return _values(graph, kernel.kernel, inputs * np.array(kernel.weights))
-    if kind is kernels.Normalized:
-        values = _values(graph, kernel.kernel, inputs)
-        length = np.sqrt(kernels.diagonal(kernel.kernel, inputs))
-        own = graph.op("Sqrt", _diagonal(graph, kernel.kernel))
-        return graph.op("Div", graph.op("Div", values, length), own)
-    if kind in (kernels.Linear, kernels.Polynomial):
-        values = graph.op("MatMul", graph.x, np.ascontiguousarray(inputs.T))
-        return values if kind is kernels.Linear else _power(graph, kernel, values)
-    if kind is kernels.Laplacian:
-        units = units_of(kernel.sigma, inputs)
-        left = graph.op("Unsqueeze", graph.op("Div", graph.x, units), np.array([1]))
-        steps = graph.op("Abs", graph.op("Sub", left, (inputs / units)[None]))
-        total = graph.op("ReduceSum", steps, np.array([2]), keepdims=0)
-        return graph.op("Exp", graph.op("Neg", total))
-    if kind in (kernels.RBF, kernels.Matern, kernels.RationalQuadratic):
-        square = _squared_distances(graph, kernel, inputs)
-        if kind is kernels.RBF:
-            return graph.op("Exp", graph.op("Mul", square, -0.5))
-        if kind is kernels.RationalQuadratic:
-            # ONNX has no log1p: the rounding error of the sum is multiplied by alpha.
-            alpha = float(kernel.alpha)
-            ratio = graph.op("Add", graph.op("Div", square, 2 * alpha), 1.0)
-            return graph.op("Pow", ratio, -alpha)
-        s = graph.op("Sqrt", graph.op("Mul", square, 2 * float(kernel.nu)))
-        decay = graph.op("Exp", graph.op("Neg", s))
-        if kernel.nu < 1:
-            return decay
-        polynomial = graph.op("Add", s, 1.0)
-        if kernel.nu > 2:
-            polynomial = graph.op("Add", polynomial, graph.op("Mul", graph.op("Mul", s, s), 1 / 3))
-        return graph.op("Mul", polynomial, decay)
-    raise TypeError(
-        "kernel must be made of Linear, Polynomial, RBF, Laplacian, Matern, RationalQuadratic and "
-        f"Constant to be exported; got {kernel!r}"
-    )
+def _values(kernel: Any, x: _Value, Y: Floats | None) -> _Value:
+    """Return the values of a kernel between the rows of x and of Y; None: ``k(x, x)``, (n, 1)."""
+    if type(kernel) not in _KERNELS:
+        raise TypeError(
+            "kernel must be made of Linear, Polynomial, RBF, Laplacian, Matern, RationalQuadratic "
+            f"and Constant to be exported; got {kernel!r}"
+        )
+    return _KERNELS[type(kernel)](kernel, x, Y)
 
 
-def _joined(graph: _Graph, kind: type, parts: list[str]) -> str:
-    """Return the sum or product of the values of several kernels."""
-    return reduce(partial(graph.op, "Add" if kind is kernels.Sum else "Mul"), parts)
+def _constant(value: float, x: _Value, Y: Floats | None) -> _Value:
+    zeros = (x * x).sum() * 0.0 if Y is None else x @ np.zeros(Y.T.shape)
+    return zeros + float(value)
 
 
-def _power(graph: _Graph, kernel: Any, values: str) -> str:
-    """Return ``(values + coef0) ** degree``."""
-    base = graph.op("Add", values, float(kernel.coef0))
-    return reduce(partial(graph.op, "Mul"), [base] * kernel.degree)
+def _products(x: _Value, Y: Floats | None) -> _Value:
+    return (x * x).sum() if Y is None else x @ Y.T
 
 
-def _squared_distances(graph: _Graph, kernel: Any, inputs: Floats) -> str:
+def _polynomial(kernel: kernels.Polynomial, x: _Value, Y: Floats | None) -> _Value:
+    return reduce(_Value.__mul__, [_products(x, Y) + float(given(kernel, "coef0"))] * kernel.degree)
+
+
+def _scaled(kernel: kernels.Scaled, x: _Value, Y: Floats | None) -> _Value:
+    # One factor for each example: the optimizer of onnxruntime would round a scalar factor of a
+    # matrix product to single precision.
+    factors = np.full(1 if Y is None else len(Y), given(kernel, "factor"))
+    return _values(kernel.kernel, x, Y) * factors
+
+
+def _weighted(kernel: kernels.Weighted, x: _Value, Y: Floats | None) -> _Value:
+    weights = np.array(kernel.weights)
+    return _values(kernel.kernel, x * weights, None if Y is None else Y * weights)
+
+
+def _normalized(kernel: kernels.Normalized, x: _Value, Y: Floats | None) -> _Value:
+    if Y is None:
+        return _constant(1.0, x, Y)
+    lengths = np.sqrt(kernels.diagonal(kernel.kernel, Y))
+    return _values(kernel.kernel, x, Y) / lengths / _values(kernel.kernel, x, None).op("Sqrt")
+
+
+def _laplacian(kernel: Any, x: _Value, Y: Floats) -> _Value:
+    units = units_of(kernel.sigma, Y)
+    steps = (x / units).op("Unsqueeze", np.array([1])) - (Y / units)[None]
+    return (-steps.op("Abs").op("ReduceSum", np.array([2]), keepdims=0)).op("Exp")
+
+
+def _rational_quadratic(kernel: kernels.RationalQuadratic, x: _Value, Y: Floats) -> _Value:
+    # ONNX has no log1p: the rounding error of the sum is multiplied by alpha.
+    alpha = float(given(kernel, "alpha"))
+    return (_squared_distances(kernel, x, Y) / (2 * alpha) + 1.0).op("Pow", -alpha)
+
+
+def _matern(kernel: kernels.Matern, x: _Value, Y: Floats) -> _Value:
+    s = (_squared_distances(kernel, x, Y) * (2 * kernel.nu)).op("Sqrt")
+    decay = (-s).op("Exp")
+    if kernel.nu < 1:
+        return decay
+    return (s + 1.0 + s * s * (1 / 3) if kernel.nu > 2 else s + 1.0) * decay
+
+
+def _squared_distances(kernel: Any, x: _Value, Y: Floats) -> _Value:
     """Return the squared distances in units of the length scales."""
-    units, origin = units_of(kernel.sigma, inputs), inputs.mean(axis=0)
-    centered = graph.op("Sub", graph.x, origin)
-    right = (inputs - origin) / units
-    # Not the product of scaled inputs: see the comment on factors in `_values`.
-    inner = graph.op("MatMul", centered, np.ascontiguousarray((-2.0 * right / units).T))
-    left = graph.op("Div", centered, units)
-    own = graph.sum(graph.op("Mul", left, left))
-    square = graph.op("Add", graph.op("Add", inner, own), np.einsum("ij,ij->i", right, right))
-    return graph.op("Max", square, 0.0)
+    units: Floats = units_of(kernel.sigma, Y)
+    origin: Floats = Y.mean(axis=0)
+    centered, right = x - origin, (Y - origin) / units
+    # Not the product of scaled inputs: see the comment in `_scaled`.
+    inner = centered @ (-2.0 * right / units).T
+    left = centered / units
+    lengths: Floats = np.einsum("ij,ij->i", right, right)
+    return (inner + (left * left).sum() + lengths).at_least(0.0)
 
 
-@contextmanager
-def _weighted(graph: _Graph, kernel: kernels.Weighted) -> Iterator[None]:
-    """Multiply the input by the weights of its features, while the block runs."""
-    plain = graph.x
-    graph.x = graph.op("Mul", plain, np.array(kernel.weights))
-    yield
-    graph.x = plain
+def _stationary(formula: Callable[[Any, _Value, Floats], _Value]) -> Callable[..., _Value]:
+    """Return the function of a kernel that is 1 on the diagonal."""
+    return lambda kernel, x, Y: _constant(1.0, x, Y) if Y is None else formula(kernel, x, Y)
 
 
-def _diagonal(graph: _Graph, kernel: Any) -> str:
-    """Return the values k(x, x) of the input, shape (n, 1)."""
-    kind = type(kernel)
-    if kind is kernels.Scaled:
-        return graph.op("Mul", _diagonal(graph, kernel.kernel), float(kernel.factor))
-    if kind in (kernels.Sum, kernels.Product):
-        return _joined(graph, kind, [_diagonal(graph, part) for part in kernel.parts])
-    if kind is kernels.Weighted:
-        with _weighted(graph, kernel):
-            return _diagonal(graph, kernel.kernel)
-    square = graph.sum(graph.op("Mul", graph.x, graph.x))
-    if kind is kernels.Linear:
-        return square
-    if kind is kernels.Polynomial:
-        return _power(graph, kernel, square)
-    constant = float(kernel.value) if kind is kernels.Constant else 1.0
-    return graph.op("Add", graph.op("Mul", square, 0.0), constant)
+def _joined(join: Callable[[_Value, _Value], _Value]) -> Callable[..., _Value]:
+    """Return the function of a sum or product."""
+    return lambda kernel, x, Y: reduce(join, [_values(part, x, Y) for part in kernel.parts])
 
 
-# --- the graph -------------------------------------------------------------------------------
+def _operator(kind: str) -> Callable[[_Value, Any], _Value]:
+    """Return a method that adds a node with this value and another."""
+    return lambda value, other: value.op(kind, other)
+
+
+class _Value:
+    """A value that a graph computes. Arithmetic with numbers, arrays and others adds nodes."""
+
+    __array_ufunc__ = None  # lets NumPy's arrays defer to the operators here
+
+    def __init__(self, graph: _Graph, name: str) -> None:
+        self.graph, self.name = graph, name
+
+    def op(self, kind: str, *others: Any, output: str | None = None, **attributes: Any) -> _Value:
+        """Add a node with this value as its first input."""
+        return self.graph.op(kind, self, *others, output=output, **attributes)
+
+    __add__ = _operator("Add")
+    __sub__ = _operator("Sub")
+    __mul__ = _operator("Mul")
+    __truediv__ = _operator("Div")
+    __matmul__ = _operator("MatMul")
+    at_least = _operator("Max")
+
+    def __neg__(self) -> _Value:
+        return self.op("Neg")
+
+    def __rsub__(self, other: float) -> _Value:
+        return self.graph.op("Sub", other, self)
+
+    def sum(self, axis: int = 1) -> _Value:
+        """Return the sums along an axis, which stays with length 1."""
+        return self.op("ReduceSum", np.array([axis]), keepdims=1)
+
+    def mean(self) -> _Value:
+        """Return the means of rows, shape (n, 1)."""
+        return self.op("ReduceMean", axes=[1], keepdims=1)
+
+    def normal(self) -> _Value:
+        """Return the normal distribution function."""
+        single = (self * math.sqrt(0.5)).op("Cast", to=self.graph.single)
+        return (single.op("Erf").op("Cast", to=self.graph.double) + 1.0) * 0.5
 
 
 class _Graph:
@@ -475,48 +414,27 @@ class _Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.label_type = 0
-        self.x = "X"
-        """The input as the kernel gets it."""
+        self.input = _Value(self, "X")
 
-    def op(self, kind: str, *inputs: Any, output: str | None = None, **attributes: Any) -> str:
-        """Add a node and return the name of its output. Numbers and arrays become constants."""
-        names = [one if isinstance(one, str) else self.constant(one) for one in inputs]
+    def op(self, kind: str, *inputs: Any, output: str | None = None, **attributes: Any) -> _Value:
+        """Add a node and return its output. Numbers and arrays become constants."""
+        names = []
+        for one in inputs:
+            names.append(one.name if isinstance(one, _Value) else f"c{len(self.constants)}")
+            if not isinstance(one, _Value):
+                array = np.asarray(one, order="C")
+                self.constants.append(self.onnx.numpy_helper.from_array(array, names[-1]))
         output = output or f"t{len(self.nodes)}"
         self.nodes.append(self.onnx.helper.make_node(kind, names, [output], **attributes))
-        return output
+        return _Value(self, output)
 
-    def constant(self, value: Any) -> str:
-        """Add a constant, and return its name."""
-        name = f"c{len(self.constants)}"
-        array = np.ascontiguousarray(value) if np.ndim(value) else np.asarray(value)
-        self.constants.append(self.onnx.numpy_helper.from_array(array, name))
-        return name
-
-    def sum(self, values: str) -> str:
-        """Return the sums of rows, shape (n, 1)."""
-        return self.op("ReduceSum", values, np.array([1]), keepdims=1)
-
-    def normal(self, values: str) -> str:
-        """Return the normal distribution function."""
-        single = self.op("Cast", self.op("Mul", values, math.sqrt(0.5)), to=self.single)
-        error = self.op("Cast", self.op("Erf", single), to=self.double)
-        return self.op("Mul", self.op("Add", error, 1.0), 0.5)
-
-    def mean(self, values: str) -> str:
-        """Return the means of rows, shape (n, 1)."""
-        return self.op("ReduceMean", values, axes=[1], keepdims=1)
-
-    def label_of_sign(self, values: str, classes: NDArray[Any]) -> None:
-        """Add the output "label": the second class where a value of shape (n, 1) is positive."""
-        positive = self.op("Greater", values, 0.0)
-        index = self.op("Cast", positive, to=self.onnx.TensorProto.INT64)
-        self._label(self.op("Squeeze", index, np.array([1])), classes)
-
-    def label_of_largest(self, values: str, classes: NDArray[Any]) -> None:
-        """Add the output "label": the class of the largest value in each row."""
-        self._label(self.op("ArgMax", values, axis=1, keepdims=0), classes)
-
-    def _label(self, index: str, classes: NDArray[Any]) -> None:
+    def decide(self, values: _Value, sign: _Value, classes: NDArray[Any]) -> None:
+        """Add the outputs "label" and "decision"; `sign` (n, 1) decides between two classes."""
+        if len(classes) == 2:
+            index = sign.op("Greater", 0.0).op("Cast", to=self.onnx.TensorProto.INT64)
+            index = index.op("Squeeze", np.array([1]))
+        else:
+            index = values.op("ArgMax", axis=1, keepdims=0)
         if classes.dtype.kind in "iu" and (classes <= np.iinfo(np.int64).max).all():
             classes = classes.astype(np.int64)
         elif classes.dtype.kind == "f":
@@ -527,34 +445,40 @@ class _Graph:
                     f"classes_ must be numbers or strings to be exported; got {classes.tolist()!r}"
                 )
             classes = classes.astype(object)
-        constant = self.onnx.numpy_helper.from_array(classes, "classes")
-        self.constants.append(constant)
-        self.label_type = constant.data_type
-        self.op("Gather", "classes", index, axis=0, output="label")
+        self.constants.append(self.onnx.numpy_helper.from_array(classes, "classes"))
+        self.label_type = self.constants[-1].data_type
+        self.op("Gather", _Value(self, "classes"), index, axis=0, output="label")
+        if len(classes) == 2:
+            values.op("Squeeze", np.array([1]), output="decision")
+        else:
+            values.op("Identity", output="decision")
 
-    def model(self, outputs: list[str], classifier: Any) -> Any:
+    def model(self, outputs: list[str], name: str, classes: NDArray[Any], points: Floats) -> Any:
         """Return the checked ONNX model."""
-        helper = self.onnx.helper
-        n_classes = len(classifier.classes_)
-        wide = ["n", n_classes]
-        shapes = {
-            "label": (self.label_type, ["n"]),
-            "decision": (self.double, ["n"] if n_classes == 2 else wide),
-            "probabilities": (self.double, wide),
-        }
-        graph = helper.make_graph(
-            self.nodes,
-            type(classifier).__name__,
-            [helper.make_tensor_value_info("X", self.double, ["n", classifier.n_features_in_])],
-            [helper.make_tensor_value_info(name, *shapes[name]) for name in outputs],
-            self.constants,
-        )
-        model = helper.make_model(
-            graph,
-            opset_imports=[helper.make_opsetid("", OPSET)],
-            ir_version=_IR,
-            producer_name="bayespoint",
-            producer_version=metadata.version("bayespoint"),
-        )
+        helper, wide = self.onnx.helper, ["n", len(classes)]
+        shapes = {"label": (self.label_type, ["n"]), "probabilities": (self.double, wide)}
+        shapes["decision"] = (self.double, ["n"] if len(classes) == 2 else wide)
+        inputs = [helper.make_tensor_value_info("X", self.double, ["n", points.shape[1]])]
+        info = [helper.make_tensor_value_info(each, *shapes[each]) for each in outputs]
+        graph = helper.make_graph(self.nodes, name, inputs, info, self.constants)
+        version = metadata.version("bayespoint")
+        about = {"producer_name": "bayespoint", "producer_version": version, "ir_version": _IR}
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], **about)
         self.onnx.checker.check_model(model, full_check=True)
         return model
+
+
+_KERNELS: dict[type, Callable[[Any, _Value, Floats | None], _Value]] = {
+    kernels.Constant: lambda kernel, x, Y: _constant(kernel.value, x, Y),
+    kernels.Linear: lambda kernel, x, Y: _products(x, Y),
+    kernels.Polynomial: _polynomial,
+    kernels.RBF: _stationary(lambda *args: (_squared_distances(*args) * -0.5).op("Exp")),
+    kernels.Laplacian: _stationary(_laplacian),
+    kernels.Matern: _stationary(_matern),
+    kernels.RationalQuadratic: _stationary(_rational_quadratic),
+    kernels.Sum: _joined(_Value.__add__),
+    kernels.Product: _joined(_Value.__mul__),
+    kernels.Scaled: _scaled,
+    kernels.Weighted: _weighted,
+    kernels.Normalized: _normalized,
+}

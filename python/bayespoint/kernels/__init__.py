@@ -22,17 +22,12 @@ References
 
 from __future__ import annotations
 
-from bayespoint.kernels.algebra import (
-    Base,
+from bayespoint.kernels.base import (
     Constant,
-    Normalized,
+    Kernel,
     Product,
     Scaled,
     Sum,
-    normalize,
-)
-from bayespoint.kernels.dot_product import Linear, Polynomial
-from bayespoint.kernels.functions import (
     accepts_sparse as accepts_sparse,
     derivatives as derivatives,
     diagonal as diagonal,
@@ -44,26 +39,21 @@ from bayespoint.kernels.functions import (
     requires_vectors as requires_vectors,
     slopes as slopes,
 )
+from bayespoint.kernels.dot_product import Linear, Polynomial
 from bayespoint.kernels.gram import (
     at_start,
     gram_matrix,
     resolve as resolve,
     training_gram as training_gram,
 )
-from bayespoint.kernels.protocol import Kernel, Parameter
-from bayespoint.kernels.stationary import (
-    RBF,
-    Laplacian,
-    Matern,
-    RationalQuadratic,
-    class_distance,
-)
+from bayespoint.kernels.normalized import Normalized, normalize
+from bayespoint.kernels.protocol import Parameter
+from bayespoint.kernels.stationary import RBF, Laplacian, Matern, RationalQuadratic, class_distance
 from bayespoint.kernels.structured import SetIntersection, Spectrum
 from bayespoint.kernels.weighted import Weighted
 
 __all__ = [
     "RBF",
-    "Base",
     "Constant",
     "Kernel",
     "Laplacian",

@@ -12,14 +12,14 @@ import numpy as np
 from scipy import sparse
 
 from bayespoint.base import validation
-from bayespoint.kernels.algebra import Base
-from bayespoint.kernels.base import check_optional, given, within
+from bayespoint.kernels.base import Kernel
+from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import inner, pair_of_vectors, squares, vectors
-from bayespoint.kernels.protocol import ROWS, Bounds, Floats, KernelGradient, Parameter
+from bayespoint.kernels.protocol import Bounds, Floats, KernelGradient, Other, Parameter, Slopes
 
 
 @dataclass(frozen=True, repr=False)
-class Linear(Base):
+class Linear(Kernel):
     """The kernel ``k(x, x') = <x, x'>``.
 
     Examples
@@ -33,24 +33,21 @@ class Linear(Base):
 
     accepts_sparse = True
 
-    def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
+    def __call__(self, X: Floats, Y: Other = None) -> Floats:
         return inner(*pair_of_vectors(X, Y))
 
     def diag(self, X: Floats) -> Floats:
         return squares(vectors("X", X))
 
-    def weighted_slopes(
-        self, X: Floats, gram: Floats, by_gram: Floats, Y: Floats | None = None
-    ) -> tuple[Mapping[str, float], Floats]:
-        rows: Any = X  # dense or sparse
+    def weighted_slopes(self, X: Any, gram: Floats, by_gram: Floats, Y: Other = None) -> Slopes:
         products = by_gram @ (X if Y is None else Y)
-        if sparse.issparse(rows):
-            return {}, 2 * np.asarray(rows.multiply(products).sum(axis=0)).ravel()
+        if sparse.issparse(X):
+            return {}, 2 * np.asarray(X.multiply(products).sum(axis=0)).ravel()
         return {}, 2 * np.einsum("ij,ij->j", X, products)
 
 
 @dataclass(frozen=True, repr=False)
-class Polynomial(Base):
+class Polynomial(Kernel):
     """The kernel ``k(x, x') = (<x, x'> + coef0) ** degree``.
 
     Parameters
@@ -66,7 +63,7 @@ class Polynomial(Base):
 
     degree: int = 3
     coef0: float | None = None
-    bounds: Bounds | None = field(default=None, kw_only=True, metadata={"bounds_of": "coef0"})
+    bounds: Bounds | None = field(default=None, kw_only=True, metadata={"until": "coef0"})
 
     accepts_sparse = True
 
@@ -75,11 +72,11 @@ class Polynomial(Base):
         validation.set_fields(self, degree=degree)
         check_optional(self, "coef0", check=partial(validation.real, low=0.0))
 
-    def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
+    def __call__(self, X: Floats, Y: Other = None) -> Floats:
         gram = inner(*pair_of_vectors(X, Y))
         gram += given(self, "coef0")
         with np.errstate(over="ignore", invalid="ignore"):  # `evaluate` refuses infinities
-            for rows in validation.blocks(len(gram), ROWS):
+            for rows in validation.blocks(len(gram)):
                 _raise_to(gram[rows], self.degree)
         return gram
 

@@ -15,18 +15,14 @@ Gram: TypeAlias = "NDArray[np.float64] | NDArray[np.float32] | FeatureRows"
 
 _BLOCK_BYTES = 64 * 2**20
 """Approximate memory of a block of kernel values."""
-
 _PANEL = 32
 """Number of examples in a panel of the engine."""
 
 
 class FeatureRows:
-    """The inner products of explicit features, computed when they are needed.
+    """The inner products of explicit features `X`, in place of a matrix.
 
-    :meth:`VersionSpace.from_features` uses it in place of a matrix. The features `X`, finite
-    doubles in C order, are not copied.
-
-    Raises MemoryError if the engine's copy of the features does not fit into memory.
+    They are computed when they are needed; `X`, finite doubles in C order, is not copied.
     """
 
     def __init__(self, X: Floats) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bayespoint.kernels.protocol import Floats, Inputs, KernelGradient, Parameter
+from bayespoint.kernels.protocol import ByName, Floats, Inputs, KernelGradient, Parameter
 
 
 def is_gp(kernel: object) -> bool:
@@ -38,7 +38,7 @@ def parameters(kernel: Any) -> tuple[Parameter, ...]:
     return tuple(Parameter(name, low, high, start) for name, (low, high), start in values)
 
 
-def replace(kernel: Any, values: Mapping[str, float]) -> Any:
+def replace(kernel: Any, values: ByName) -> Any:
     """Return the kernel with other values of hyperparameters."""
     own, names = np.exp(kernel.theta), _names(kernel)
     new = np.array([values.get(name, old) for name, old in zip(names, own, strict=True)])
@@ -48,23 +48,13 @@ def replace(kernel: Any, values: Mapping[str, float]) -> Any:
 
 def derivatives(kernel: Any, X: Inputs) -> Mapping[str, Floats]:
     """Return the derivatives with respect to log hyperparameters, all computed at once."""
-
-    @cache
-    def gradient() -> Floats:
-        values: Floats = kernel(X, eval_gradient=True)[1]
-        return values
-
-    def by(k: int) -> Floats:
-        return gradient()[:, :, k]
-
-    return KernelGradient({name: partial(by, k) for k, name in enumerate(_names(kernel))})
+    gradient = cache(lambda: np.moveaxis(kernel(X, eval_gradient=True)[1], -1, 0))
+    by = {name: partial(lambda k: gradient()[k], k) for k, name in enumerate(_names(kernel))}
+    return KernelGradient(by)
 
 
 def refuse_invalid(kernel: Any) -> None:
-    """Raise TypeError for a `CompoundKernel` and for ``gp_kernel + our_kernel``.
-
-    The first is several kernels; in the second scikit-learn takes our kernel for a constant.
-    """
+    """Raise TypeError for several kernels, and for ``gp_kernel + our_kernel``."""
     if type(kernel).__name__ == "CompoundKernel":
         raise TypeError(
             f"kernel must be one kernel, a sum or a product of them; got {len(kernel.kernels)} in a"

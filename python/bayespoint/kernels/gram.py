@@ -12,26 +12,20 @@ from sklearn.base import clone
 
 from bayespoint.base import memory, validation
 from bayespoint.kernels import gaussian_process
-from bayespoint.kernels.algebra import Base, Scaled
+from bayespoint.kernels.base import Kernel, Scaled, evaluate, is_semidefinite, parameters, replace
 from bayespoint.kernels.dot_product import Linear, Polynomial
-from bayespoint.kernels.functions import evaluate, is_semidefinite, parameters, replace
 from bayespoint.kernels.products import count, in_rows
 from bayespoint.kernels.protocol import Floats, Inputs
 from bayespoint.kernels.stationary import RBF, Matern
 
-_NAMED = {"linear": Linear(), "rbf": RBF(), "poly": Polynomial()}
+_NAMED: dict[str, Kernel] = {"linear": Linear(), "rbf": RBF(), "poly": Polynomial()}
 
 _BLOCK = 2048
 """Number of examples in a block: enough for BLAS to be fast, and 32 MiB of doubles."""
 
 
-def resolve(kernel: object) -> Callable[..., Any] | str:
-    """Return the kernel that a setting stands for.
-
-    None is a multiple of the Matérn kernel with nu = 5/2. ``"precomputed"`` stays a name. A kernel
-    object is copied, since its parameters may be changed after the fit; any other callable is
-    returned as it is. Raises ValueError for anything else.
-    """
+def resolve(kernel: Any) -> Callable[..., Any] | str:
+    """Return the kernel of a setting; kernel objects are copied, since they may be changed."""
     if kernel is None:
         return Scaled(Matern(nu=2.5))
     if isinstance(kernel, str):
@@ -42,11 +36,9 @@ def resolve(kernel: object) -> Callable[..., Any] | str:
     elif callable(kernel) and not isinstance(kernel, type):
         if gaussian_process.is_gp(kernel):
             gaussian_process.refuse_invalid(kernel)
-        elif not isinstance(kernel, Base):
-            return kernel
+            kernel = clone(kernel)
         # For ours a shallow copy is enough, since nested kernels are only ever replaced.
-        copied: Callable[..., Any] = copy(kernel) if isinstance(kernel, Base) else clone(kernel)
-        return copied
+        return copy(kernel) if isinstance(kernel, Kernel) else kernel
     if isinstance(kernel, type):
         name = kernel.__name__
         raise ValueError(  # noqa: TRY004 - as for other values
@@ -61,8 +53,7 @@ def resolve(kernel: object) -> Callable[..., Any] | str:
 def at_start(kernel: object, X: Inputs) -> Any:
     """Return the kernel with the values from which a search for its parameters starts.
 
-    These are rules of thumb. `MaxMarginClassifier` and `KernelPerceptron`, which do not search, use
-    them.
+    `MaxMarginClassifier` and `KernelPerceptron`, which do not search, use these rules of thumb.
 
     Parameters
     ----------
@@ -92,13 +83,8 @@ def training_gram(
 ) -> tuple[Floats, bool]:
     """Return the checked kernel matrix of the training inputs, without offset and softness.
 
-    `kernel` is what `resolve` returns; for "precomputed", `X` is the matrix itself. Kernels of
-    this module are positive semidefinite; other matrices are tested with `offset` added to every
-    value and `softness` to the diagonal. The second value tells whether the matrix may be
+    For "precomputed", `X` is the matrix itself. The second value tells whether the matrix may be
     overwritten: not if it is the user's, or one that a callable may keep.
-
-    Raises ValueError if the matrix is not square, finite, symmetric and positive semidefinite with
-    a positive diagonal.
     """
     if isinstance(kernel, str):
         name, value = "X", X
@@ -116,10 +102,9 @@ def training_gram(
 def gram_matrix(
     X: Inputs, kernel: Callable[..., Any], *, dtype: DTypeLike = np.float32
 ) -> NDArray[Any]:
-    """Return the kernel matrix of `X`, filled block by block.
+    """Return the kernel matrix of `X`, filled in blocks of 2048 x 2048 kernel values.
 
-    Beside the matrix this needs only the memory of blocks of 2048 x 2048 kernel values. The matrix
-    is symmetric to the last bit, so that :class:`bayespoint.VersionSpace` does not copy one of
+    It is symmetric to the last bit, so that :class:`bayespoint.VersionSpace` does not copy one of
     singles.
 
     Parameters
@@ -129,8 +114,7 @@ def gram_matrix(
     kernel : callable
         A kernel of this module, or any symmetric function ``k(X, Y)``.
     dtype : {np.float32, np.float64}, default=np.float32
-        Type of the matrix, of 4 or 8 bytes for each value. Kernel values are computed in doubles
-        and then rounded.
+        Type of the matrix. Kernel values are computed in doubles and then rounded.
 
     Returns
     -------
@@ -139,11 +123,9 @@ def gram_matrix(
 
     Raises
     ------
-    ValueError
-        If `dtype` is another type, there is no example, or the kernel returns an array of the wrong
-        shape, NaN or infinity.
-    MemoryError
-        If the matrix does not fit into the available memory.
+    ValueError, MemoryError
+        If `dtype` is another type, there is no example, the kernel returns an array of the wrong
+        shape, NaN or infinity, or the matrix does not fit into the available memory.
 
     Examples
     --------
@@ -165,10 +147,8 @@ def gram_matrix(
     if m == 0:
         raise ValueError("X must hold at least one example; got none")
     block = min(m, _BLOCK)
-    memory.require(
-        float(wanted.itemsize) * m * m + 3 * 8.0 * block * block,
-        f"the kernel matrix of {m} examples ({m} x {m} {wanted})",
-    )
+    needed = float(wanted.itemsize) * m * m + 3 * 8.0 * block * block
+    memory.require(needed, f"the kernel matrix of {m} examples ({m} x {m} {wanted})")
     gram: NDArray[Any] = np.empty((m, m), dtype=wanted)
     for rows in validation.blocks(m, _BLOCK):
         left = X[rows]

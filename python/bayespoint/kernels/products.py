@@ -6,22 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from bayespoint.base import validation
-from bayespoint.kernels.protocol import ROWS, Floats
+from bayespoint.kernels.protocol import Floats
 
 _MAX_ENTRIES = 2**23
 _MAX_WORK = 10**9
 """Most entries and multiplications of a product that is computed in one call, which takes
 hundredths of a second. Larger ones are computed in blocks."""
-
 _BLOCK_ENTRIES = 2**20
 """Entries of a block."""
-
-_BLOCK_PAIRS = 4096
-"""Pairs of rows that are subtracted at a time."""
 
 
 def count(X: Any, name: str = "X") -> int:
@@ -74,21 +69,18 @@ def in_rows(X: Any) -> Any:
 
 
 def inner(X: Any, Y: Any | None) -> Floats:
-    """Return ``X @ Y.T`` as a dense array, exactly symmetric for ``Y=None``.
-
-    Sparse rows are multiplied in blocks, so that only one block of the product is in sparse form.
-    The result is symmetric, since entries (i, j) and (j, i) add the same products in the same
-    order.
-    """
+    """Return ``X @ Y.T`` as a dense array, exactly symmetric for ``Y=None``."""
     other = X if Y is None else Y
     if not (sparse.issparse(X) and sparse.issparse(other)):
         with np.errstate(over="ignore", invalid="ignore"):
             if sparse.issparse(X) or sparse.issparse(other):
                 return np.asarray(X @ other.T)  # dense, for one sparse side
             return _dense(X, Y)
+    # In blocks, so that only one is in sparse form. For ``Y=None`` the result is symmetric: entries
+    # (i, j) and (j, i) add the same products in the same order.
     X, transposed = X.tocsr(), other.T.tocsr()
     gram = np.empty((X.shape[0], other.shape[0]))
-    for rows in validation.blocks(len(gram), ROWS):
+    for rows in validation.blocks(len(gram)):
         gram[rows] = (X[rows] @ transposed).toarray()
     return gram
 
@@ -117,8 +109,7 @@ def squares(X: Any) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         if sparse.issparse(X):
             return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).reshape(-1)
-        values: Floats = np.einsum("ij,ij->i", X, X)
-    return values
+        return np.asarray(np.einsum("ij,ij->i", X, X))
 
 
 def divided(X: Any, units: Floats) -> Any:
@@ -128,24 +119,3 @@ def divided(X: Any, units: Floats) -> Any:
     if units.ndim == 0:
         return X / float(units)
     return X.tocsr() @ sparse.diags_array(1.0 / units)
-
-
-def squared_distances(
-    X: Any, i: NDArray[np.intp], Y: Any, j: NDArray[np.intp], units: Floats
-) -> Floats:
-    """Return the squared distances in `units` of the pairs of rows ``X[i]`` and ``Y[j]``."""
-    values = np.empty(len(i))
-    for pairs in validation.blocks(len(i), _BLOCK_PAIRS):
-        left, right = X[i[pairs]], Y[j[pairs]]
-        if sparse.issparse(left) != sparse.issparse(right):
-            left, right = sparse.csr_matrix(left), sparse.csr_matrix(right)
-        values[pairs] = squares(divided(left - right, units))
-    return values
-
-
-def column(X: Any, k: int) -> Floats:
-    """Return feature `k` of all rows as a dense (n,) array."""
-    if sparse.issparse(X):
-        return np.asarray(X[:, [k]].toarray()).reshape(-1)
-    values: Floats = X[:, k]
-    return values

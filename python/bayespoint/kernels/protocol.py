@@ -1,36 +1,25 @@
-"""The interface of kernels, their tunable parameters, and the derivatives for these."""
+"""Types of kernels, their tunable parameters, and the derivatives for these."""
 
 from __future__ import annotations
 
 from collections import UserDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 Inputs: TypeAlias = NDArray[Any]
+Other: TypeAlias = Inputs | None
+"""Second inputs of a kernel; None stands for the first ones."""
 Bounds: TypeAlias = tuple[float, float]
-
-ROWS = 256
-"""Rows of a kernel matrix that are filled at a time."""
-
-
-@runtime_checkable
-class Kernel(Protocol):
-    """The interface of a kernel.
-
-    Inputs are the rows of an (n, d) array, or for kernels with ``requires_vector_input = False``
-    (as in scikit-learn) the entries of an (n,) array of objects.
-    """
-
-    def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
-        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
-
-    def diag(self, X: Inputs) -> Floats:
-        """Return the (n,) values ``k(x, x)``."""
+ByName: TypeAlias = Mapping[str, float]
+"""A number for each of some parameters, by its name."""
+Slopes: TypeAlias = tuple[ByName, Floats] | None
+"""Derivatives by log parameters, and by log weights of the features; None if it knows none."""
 
 
 @dataclass(frozen=True)
@@ -39,25 +28,20 @@ class Parameter:
 
     name: str
     """Its name, a key of the mapping for ``with_values``."""
-
     low: float
     """Lower bound of the search."""
-
     high: float
     """Upper bound of the search."""
-
     start: float
     """Where the search starts, and the median of its prior where it is averaged."""
-
     spread: float = 1.5
     """Standard deviation of the logarithm under the prior, a log-normal distribution."""
 
 
 class KernelGradient(UserDict[str, Any]):
-    """Derivatives of a kernel matrix with respect to log parameters, each computed on access.
+    """Derivatives of a kernel matrix by log parameters, each computed by a function on access.
 
-    It is made from functions that return them. With a length scale for each of many features, the
-    matrices may not all fit into memory.
+    With a length scale for each of many features, the matrices may not all fit into memory.
     """
 
     def __getitem__(self, name: str) -> Floats:
@@ -71,8 +55,9 @@ def deferred(
     prefix: str = "",
 ) -> dict[str, Callable[[], Floats]]:
     """Return functions that compute the entries of a gradient and then apply `finish`."""
+    return {prefix + name: partial(lambda key: finish(gradient[key]), name) for name in gradient}
 
-    def compute(name: str) -> Callable[[], Floats]:
-        return lambda: finish(gradient[name])
 
-    return {prefix + name: compute(name) for name in gradient}
+def prefixed(prefix: str, values: ByName) -> dict[str, float]:
+    """Return the values for a part of a kernel by the names of its parameters in the whole."""
+    return {prefix + name: value for name, value in values.items()}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,50 +15,28 @@ from scipy import sparse
 from scipy.spatial import distance
 
 from bayespoint.base import validation
-from bayespoint.kernels.algebra import Base
-from bayespoint.kernels.base import check_optional, given, within
-from bayespoint.kernels.products import (
-    column,
-    count,
-    divided,
-    in_rows,
-    inner,
-    pair_of_vectors,
-    squared_distances,
-    squares,
-    vectors,
-)
-from bayespoint.kernels.protocol import ROWS, Bounds, Floats, KernelGradient, Parameter, deferred
+from bayespoint.kernels.base import Kernel
+from bayespoint.kernels.parameters import check_optional, given, within
+from bayespoint.kernels.products import divided, in_rows, inner, pair_of_vectors, squares, vectors
+from bayespoint.kernels.protocol import Bounds, Floats, KernelGradient, Other, Parameter, Slopes
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-
+_BLOCK_PAIRS = 4096
+"""Pairs of sparse rows that are subtracted at a time."""
 _CACHED_VALUES = 2**15
 """Kernel values in a block that fits into the processor's cache."""
-
 _CALL_PAIRS = 2**21
 """Most distances that are computed in one call."""
-
 _LONG = 1e5
 """Half the sum of the squared lengths of two sparse rows, in units of the length scale, beyond
 which a Gaussian kernel of close rows would have fewer than ten digits."""
-
 _MAX_LENGTH = 1e306
 """Squared length of a row, in units of the length scale, beyond which distances might overflow."""
-
-_NEGLIGIBLE = -40.0
-"""Exponents below this give negligible kernel values, so their rounding has no effect."""
-
-_ROUNDING = 1e-12
-"""Largest rounding error of an exponent, relative to the squared lengths."""
-
-
-_REACH = (math.exp(-4), math.exp(5))
-"""Bounds of a length scale, relative to its start."""
-
-_SPREAD = 1.0
-"""Spread of a length scale: the rule of thumb for its start is right within a factor of 3."""
+_NEGLIGIBLE, _ROUNDING = -40.0, 1e-12
+"""Exponent below which kernel values are negligible, and so is their rounding; and the largest
+rounding error of an exponent, relative to the squared lengths."""
+_REACH, _SPREAD = (math.exp(-4), math.exp(5)), 1.0
+"""Bounds of a length scale, relative to its start, and its spread: the rule of thumb for the start
+is right within a factor of 3."""
 
 
 def _exponential(values: Floats) -> None:
@@ -92,12 +70,21 @@ def scales(name: str, values: Any) -> float | tuple[float, ...]:
 
 
 @dataclass(frozen=True, repr=False)
-class _Stationary(Base):
-    """A kernel of distances in units of a length scale, one for all features or one for each."""
+class Stationary(Kernel):
+    """A kernel of distances in units of a length scale, one for all features or one for each.
+
+    Distances are those of each pair. From inner products they would lose half of their digits for
+    close points, and the matrix might not be positive semidefinite.
+    """
 
     sigma: float | tuple[float, ...] | None = None
-    per_feature: bool = field(default=False, kw_only=True)
-    bounds: Bounds | None = field(default=None, kw_only=True, metadata={"bounds_of": "sigma"})
+    per_feature: bool = field(default=False, kw_only=True, metadata={"until": "sigma"})
+    bounds: Bounds | None = field(default=None, kw_only=True, metadata={"until": "sigma"})
+
+    _metric: ClassVar[str]
+    """SciPy's name of the distance."""
+    _of_differences: ClassVar[np.ufunc] = np.square
+    """Function of the differences of a feature whose sum over the features is the distance."""
 
     def __post_init__(self) -> None:
         check_optional(self, "sigma", check=scales)
@@ -107,8 +94,31 @@ class _Stationary(Base):
                 f"{self.sigma}"
             )
 
+    def __call__(self, X: Floats, Y: Other = None) -> Floats:
+        gram = self._distances(X, Y)
+        for rows in validation.blocks(len(gram), max(1, _CACHED_VALUES // max(1, gram.shape[1]))):
+            self._to_values(gram[rows])
+        return gram
+
+    def _distances(self, X: Floats, Y: Other = None) -> Floats:
+        X, Y = pair_of_vectors(
+            validation.dense("X", X), None if Y is None else validation.dense("Y", Y)
+        )
+        units = units_of(given(self, "sigma"), X)
+        left, _ = self._in_units(X, units, "X")
+        right = left if Y is None else self._in_units(Y, units, "Y")[0]
+        values = np.empty((len(left), len(right)))
+        # Block by block, so that Ctrl-C can interrupt it.
+        for rows in validation.blocks(len(left), max(1, _CALL_PAIRS // max(1, len(right)))):
+            distance.cdist(left[rows], right, self._metric, out=values[rows])
+        return values
+
+    def _to_values(self, distances: Floats) -> None:
+        """Overwrite distances by kernel values."""
+        raise NotImplementedError
+
     def diag(self, X: Floats) -> Floats:
-        return np.ones(count(vectors("X", X)))
+        return np.ones(vectors("X", X).shape[0])
 
     def parameters(self, X: Any) -> tuple[Parameter, ...]:
         """Return the length scales that were left out: "sigma", or "sigma[0]", "sigma[1]", ...."""
@@ -121,26 +131,14 @@ class _Stationary(Base):
             scales = {f"sigma[{k}]": scale_of(columns[:, [k]]) * math.sqrt(d) for k in range(d)}
         else:
             scales = {"sigma": scale_of(X)}
-        unit = self._typical(X.shape[1])
+        # City-block distances in d dimensions are typically sqrt(d) times Euclidean ones.
+        unit = math.sqrt(X.shape[1]) if self._of_differences is np.abs else 1.0
         return tuple(
             within(self.bounds, name, unit * scale, _REACH, _SPREAD)
             for name, scale in scales.items()
         )
 
-    def _typical(self, d: int) -> float:
-        """Return the ratio of typical distances in d dimensions to Euclidean ones."""
-        return 1.0
-
-    def with_values(self, values: Mapping[str, float]) -> Self:
-        scales = {name: value for name, value in values.items() if name.startswith("sigma[")}
-        if not scales:
-            return super().with_values(values)
-        old = self.sigma if isinstance(self.sigma, tuple) else (None,) * len(scales)
-        new: dict[str, Any] = {name: value for name, value in values.items() if name not in scales}
-        new["sigma"] = tuple(scales.get(f"sigma[{k}]", each) for k, each in enumerate(old))
-        return super().with_values({**new, "per_feature": False})
-
-    def derivatives(self, X: Floats, gram: Floats) -> Mapping[str, Floats]:
+    def derivatives(self, X: Floats, gram: Floats) -> KernelGradient:
         """Return the derivatives with respect to the logarithms of the length scales."""
         if not isinstance(self.sigma, tuple):
             return KernelGradient({"sigma": lambda: self._scale_derivative(X, gram)})
@@ -148,16 +146,17 @@ class _Stationary(Base):
         units = units.tocsc() if sparse.issparse(units) else units
 
         def by_feature(k: int) -> Floats:
-            values = column(units, k)
-            return self._feature_derivative(X, gram, np.subtract.outer(values, values))
+            column = units[:, [k]]
+            values = (column.toarray() if sparse.issparse(column) else column).ravel()
+            derivative: Floats = np.subtract.outer(values, values)
+            self._of_differences(derivative, out=derivative)
+            derivative *= self._radial(X, gram, None)
+            return derivative
 
-        return KernelGradient(
-            {f"sigma[{k}]": partial(by_feature, k) for k in range(len(self.sigma))}
-        )
+        names = [f"sigma[{k}]" for k in range(len(self.sigma))]
+        return KernelGradient({name: partial(by_feature, k) for k, name in enumerate(names)})
 
-    def weighted_slopes(
-        self, X: Floats, gram: Floats, by_gram: Floats, Y: Floats | None = None
-    ) -> tuple[Mapping[str, float], Floats]:
+    def weighted_slopes(self, X: Floats, gram: Floats, by_gram: Floats, Y: Other = None) -> Slopes:
         scales = units_of(given(self, "sigma"), X)
         others = None if Y is None else divided(Y, scales)
         each = self._feature_slopes(divided(X, scales), others, by_gram, self._radial(X, gram, Y))
@@ -165,9 +164,7 @@ class _Stationary(Base):
             return {f"sigma[{k}]": -float(slope) for k, slope in enumerate(each)}, each
         return {"sigma": -float(each.sum())}, each
 
-    def _feature_slopes(
-        self, X: Floats, Y: Floats | None, by_gram: Floats, radial: Floats
-    ) -> Floats:
+    def _feature_slopes(self, X: Floats, Y: Other, by_gram: Floats, radial: Floats) -> Floats:
         """Return the derivatives by log weights of the features, for inputs divided by sigma."""
         weights = by_gram * radial
         origin = X.mean(axis=0)  # which changes no difference, but rounding errors
@@ -179,10 +176,7 @@ class _Stationary(Base):
         return slopes
 
     def _in_units(self, X: Any, units: Floats, names: str) -> tuple[Any, Floats]:
-        """Return the rows in units of the length scales, and their squared lengths.
-
-        `names` are the arguments that hold the rows, for the error message.
-        """
+        """Return the rows of the arguments `names` in units, and their squared lengths."""
         with np.errstate(over="ignore"):
             scaled = divided(X, units)
         lengths = squares(scaled)
@@ -198,19 +192,13 @@ class _Stationary(Base):
         """Return dK / d ln(sigma) for one length scale."""
         raise NotImplementedError
 
-    def _feature_derivative(self, X: Floats, gram: Floats, differences: Floats) -> Floats:
-        """Return dK / d ln(sigma_k) from the (m, m) differences (x_k - x'_k) / sigma_k."""
-        differences *= differences
-        differences *= self._radial(X, gram, None)
-        return differences
-
     def _radial(self, X: Floats, gram: Floats, Y: Floats | None) -> Floats:
-        """Return -2 dk / d(r^2), r the distance in units of the length scale."""
+        """Return -2 dk / d(r^2), or -dk/dr for city-block distances, with r in units of sigma."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, repr=False)
-class RBF(_Stationary):
+class RBF(Stationary):
     """The Gaussian kernel ``k(x, x') = exp(-|x - x'|^2 / (2 sigma^2))``.
 
     Parameters
@@ -226,19 +214,14 @@ class RBF(_Stationary):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from bayespoint.kernels import RBF
     >>> RBF(sigma=2.0)(np.array([[0.0], [2.0]])).round(4)
-    array([[1.    , 0.6065],
-           [0.6065, 1.    ]])
-    >>> RBF(sigma=[2.0, 1000.0])(np.array([[0.0, 0.0], [2.0, 1.0]])).round(4)
     array([[1.    , 0.6065],
            [0.6065, 1.    ]])
     """
 
     accepts_sparse = True
 
-    def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
+    def __call__(self, X: Floats, Y: Other = None) -> Floats:
         X, Y = pair_of_vectors(X, Y)
         units = units_of(given(self, "sigma"), X)
         X, other = in_rows(X), in_rows(X if Y is None else Y)
@@ -267,10 +250,7 @@ class RBF(_Stationary):
         return gram
 
     def _scale_derivative(self, X: Floats, gram: Floats) -> Floats:
-        derivative = np.log(np.maximum(gram, 1e-300))  # K ln K is 0 where K is 0
-        derivative *= gram
-        derivative *= -2.0
-        return derivative
+        return -2.0 * (np.log(np.maximum(gram, 1e-300)) * gram)  # K ln K is 0 where K is 0
 
     def _radial(self, X: Floats, gram: Floats, Y: Floats | None) -> Floats:
         return gram
@@ -282,46 +262,17 @@ def _recompute_rounded(
     """Recompute exponents that are small relative to the lengths of rows, and so lost digits."""
     lengths = np.add.outer(half_left, half_right)
     lost = (lengths > _LONG) & (block > _NEGLIGIBLE - _ROUNDING * lengths)
-    i, j = np.nonzero(lost)
-    block[i, j] = squared_distances(X, i, Y, j, units) / -2
+    all_i, all_j = np.nonzero(lost)
+    for pairs in validation.blocks(len(all_i), _BLOCK_PAIRS):
+        i, j = all_i[pairs], all_j[pairs]
+        left, right = X[i], Y[j]
+        if sparse.issparse(left) != sparse.issparse(right):
+            left, right = sparse.csr_matrix(left), sparse.csr_matrix(right)
+        block[i, j] = squares(divided(left - right, units)) / -2
 
 
 @dataclass(frozen=True, repr=False)
-class _Distances(_Stationary):
-    """A stationary kernel computed from the distance of each pair.
-
-    Distances from inner products would lose half of their digits for close points, and the matrix
-    might not be positive semidefinite.
-    """
-
-    _metric: ClassVar[str]
-
-    def _distances(self, X: Floats, Y: Floats | None = None) -> Floats:
-        X, Y = pair_of_vectors(
-            validation.dense("X", X), None if Y is None else validation.dense("Y", Y)
-        )
-        units = units_of(given(self, "sigma"), X)
-        left, _ = self._in_units(X, units, "X")
-        right = left if Y is None else self._in_units(Y, units, "Y")[0]
-        values = np.empty((len(left), len(right)))
-        # Block by block, so that Ctrl-C can interrupt it.
-        for rows in validation.blocks(len(left), max(1, _CALL_PAIRS // max(1, len(right)))):
-            distance.cdist(left[rows], right, self._metric, out=values[rows])
-        return values
-
-    def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
-        gram = self._distances(X, Y)
-        for rows in validation.blocks(len(gram), max(1, _CACHED_VALUES // max(1, gram.shape[1]))):
-            self._to_values(gram[rows])
-        return gram
-
-    def _to_values(self, distances: Floats) -> None:
-        """Overwrite distances by kernel values."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, repr=False)
-class Laplacian(_Distances):
+class Laplacian(Stationary):
     """The kernel ``k(x, x') = exp(-sum_k |x_k - x'_k| / sigma_k)``.
 
     Parameters
@@ -331,6 +282,7 @@ class Laplacian(_Distances):
     """
 
     _metric = "cityblock"
+    _of_differences = np.abs
 
     def _to_values(self, distances: Floats) -> None:
         np.negative(distances, out=distances)
@@ -339,30 +291,21 @@ class Laplacian(_Distances):
     def _scale_derivative(self, X: Floats, gram: Floats) -> Floats:
         return gram * self._distances(X)
 
-    def _feature_derivative(self, X: Floats, gram: Floats, differences: Floats) -> Floats:
-        return gram * np.abs(differences)
-
-    def _typical(self, d: int) -> float:
-        return math.sqrt(d)
-
     def _radial(self, X: Floats, gram: Floats, Y: Floats | None) -> Floats:
-        return gram  # by differences, not by squared distances
+        return gram
 
-    def _feature_slopes(
-        self, X: Floats, Y: Floats | None, by_gram: Floats, radial: Floats
-    ) -> Floats:
+    def _feature_slopes(self, X: Floats, Y: Other, by_gram: Floats, radial: Floats) -> Floats:
         weights = by_gram * radial
         right = X if Y is None else Y
         slopes, differences = np.empty(X.shape[1]), np.empty_like(weights)
-        for k, (left, values) in enumerate(zip(X.T.copy(), right.T.copy(), strict=True)):
-            np.subtract(left[:, None], values, out=differences)
-            np.abs(differences, out=differences)
+        for k, pair in enumerate(zip(X.T.copy(), right.T.copy(), strict=True)):
+            np.abs(np.subtract.outer(*pair, out=differences), out=differences)
             slopes[k] = -np.vdot(weights, differences)
         return slopes
 
 
 @dataclass(frozen=True, repr=False)
-class Matern(_Distances):
+class Matern(Stationary):
     """The Matérn kernel, of functions that can be differentiated a given number of times.
 
     With ``r = |x - x'| / sigma``, differences divided feature by feature, it is ``exp(-r)`` for
@@ -390,13 +333,12 @@ class Matern(_Distances):
 
     def _to_values(self, distances: Floats) -> None:
         distances *= math.sqrt(2 * self.nu)
-        polynomial = 1.0 + distances if self.nu > 1 else None
-        if polynomial is not None and self.nu > 2:
+        polynomial: Any = 1.0 + distances if self.nu > 1 else 1.0
+        if self.nu > 2:
             polynomial += distances * distances / 3
         np.negative(distances, out=distances)
         _exponential(distances)
-        if polynomial is not None:
-            distances *= polynomial
+        distances *= polynomial
 
     def _scale_derivative(self, X: Floats, gram: Floats) -> Floats:
         distances = self._distances(X)
@@ -417,7 +359,7 @@ class Matern(_Distances):
 
 
 @dataclass(frozen=True, repr=False)
-class RationalQuadratic(_Distances):
+class RationalQuadratic(Stationary):
     """The rational quadratic kernel, a mixture of RBF kernels of many length scales.
 
     ``k(x, x') = (1 + r^2 / (2 alpha)) ** -alpha`` with ``r = |x - x'| / sigma``, differences
@@ -437,7 +379,7 @@ class RationalQuadratic(_Distances):
     """
 
     alpha: float | None = None
-    alpha_bounds: Bounds | None = field(default=None, kw_only=True, metadata={"bounds_of": "alpha"})
+    alpha_bounds: Bounds | None = field(default=None, kw_only=True, metadata={"until": "alpha"})
 
     _metric = "sqeuclidean"
 
@@ -450,10 +392,10 @@ class RationalQuadratic(_Distances):
         alpha = within(self.alpha_bounds, "alpha", 1.0, (0.02, 150.0))
         return super().parameters(X) + ((alpha,) if self.alpha is None else ())
 
-    def derivatives(self, X: Floats, gram: Floats) -> Mapping[str, Floats]:
+    def derivatives(self, X: Floats, gram: Floats) -> KernelGradient:
         """Return the derivatives with respect to the log length scales and the log exponent."""
-        known = deferred(super().derivatives(X, gram))
-        return KernelGradient({**known, "alpha": lambda: self._exponent_derivative(X, gram)})
+        alpha = {"alpha": lambda: self._exponent_derivative(X, gram)}
+        return super().derivatives(X, gram) | alpha
 
     def _to_values(self, distances: Floats) -> None:
         # log1p is accurate for large alpha, where values are near 1.
@@ -472,36 +414,31 @@ class RationalQuadratic(_Distances):
         alpha: float = given(self, "alpha")
         return gram / (1 + self._distances(X, Y) / (2 * alpha))
 
-    def weighted_slopes(
-        self, X: Floats, gram: Floats, by_gram: Floats, Y: Floats | None = None
-    ) -> tuple[Mapping[str, float], Floats]:
-        known, each = super().weighted_slopes(X, gram, by_gram, Y)
+    def weighted_slopes(self, X: Floats, gram: Floats, by_gram: Floats, Y: Other = None) -> Slopes:
+        known, each = super().weighted_slopes(X, gram, by_gram, Y)  # type: ignore[misc]
         alpha = float(np.vdot(by_gram, self._exponent_derivative(X, gram, Y)))
         return {**known, "alpha": alpha}, each
 
-    def _exponent_derivative(self, X: Floats, gram: Floats, Y: Floats | None = None) -> Floats:
+    def _exponent_derivative(self, X: Floats, gram: Floats, Y: Other = None) -> Floats:
         alpha: float = given(self, "alpha")
         ratio = self._distances(X, Y) / (2 * alpha)
         return alpha * gram * (ratio / (1 + ratio) - np.log1p(ratio))
 
 
 def scale_of(X: Any) -> float:
-    """Return the length scale of scikit-learn's gamma="scale", ``sqrt(d Var(X) / 2)``.
-
-    For constant inputs it is ``sqrt(1 / 2)``, of gamma = 1.
-    """
+    """Return ``sqrt(d Var(X) / 2)``, scikit-learn's gamma="scale"; for constant X ``sqrt(0.5)``."""
     is_sparse = sparse.issparse(X)
     values = X.data if is_sparse else X
     # Divide X by a power of two, which does not round, or its squares could over- or underflow.
-    largest = float(np.abs(values).max()) if values.size else 0.0
+    largest = float(np.abs(values).max(initial=0.0))
     size = 2.0 ** (math.frexp(largest)[1] - 1)
     if not size > 0:
         variance = 0.0
     elif is_sparse:
-        mean = float((values / size).sum()) / math.prod(X.shape)
-        zeros = 1.0 - values.size / math.prod(X.shape)
-        own = float(((values / size - mean) ** 2).sum()) / math.prod(X.shape)
-        variance = own + zeros * mean**2
+        n = math.prod(X.shape)
+        mean = float((values / size).sum()) / n
+        own = float(((values / size - mean) ** 2).sum()) / n
+        variance = own + (1.0 - values.size / n) * mean**2  # of the entries that are not stored
     else:
         variance = float((X / size).var())
     return size * math.sqrt(X.shape[1] * variance / 2) if variance > 0 else math.sqrt(0.5)
@@ -515,21 +452,13 @@ def class_distance(X: ArrayLike, y: ArrayLike) -> float:
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Inputs, finite.
-    y : array-like of shape (n_samples,)
-        Labels of at least two classes.
+    X, y : array-like of shape (n_samples, n_features) and (n_samples,)
+        Inputs, finite, and labels of at least two classes.
 
     Returns
     -------
     float
-        Positive.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit, if there is only one class, or if two examples of different
-        classes are equal.
+        Positive. Equal examples of different classes raise ValueError.
 
     Examples
     --------
@@ -545,7 +474,7 @@ def class_distance(X: ArrayLike, y: ArrayLike) -> float:
     if len(classes) < 2:
         raise ValueError(f"y must hold at least two classes; got {len(classes)}")
     smallest = math.inf
-    for rows in validation.blocks(len(points), ROWS):
+    for rows in validation.blocks(len(points)):
         apart = distance.cdist(points[rows], points)
         apart[index[rows, None] == index] = math.inf
         smallest = min(smallest, float(apart.min()))

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayespoint.base import validation
-from bayespoint.kernels.algebra import WrappedKernel
-from bayespoint.kernels.base import KernelObject, check_optional, given, within
-from bayespoint.kernels.functions import diagonal, evaluate, replace, slopes, weighted_slopes
+from bayespoint.kernels.base import CompoundKernel, diagonal, evaluate, slopes, weighted_slopes
+from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import vectors
-from bayespoint.kernels.protocol import Bounds, Floats, Parameter
+from bayespoint.kernels.protocol import Bounds, ByName, Floats, Other, Parameter, Slopes, prefixed
 from bayespoint.kernels.stationary import scales
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 _REACH = (math.exp(-5), math.exp(5))
 """Bounds of a weight."""
-
 _SPREAD = 0.8
 """Spread of a weight: two of three are between 0.45 and 2.2. On public tables 0.6 to 1 are alike;
 a wide one lets the weights follow single examples."""
 
 
 @dataclass(frozen=True, repr=False)
-class Weighted(WrappedKernel):
+class Weighted(CompoundKernel):
     """A kernel of inputs whose features are multiplied by weights: ``k(w * x, w * x')``.
 
     The smaller the weight, the less influence a feature has. In a sum of kernels a feature has one
@@ -56,8 +49,9 @@ class Weighted(WrappedKernel):
            [0.6065, 1.    ]])
     """
 
+    kernel: Any
     weights: tuple[float, ...] | None = None
-    bounds: Bounds | None = field(default=None, kw_only=True, metadata={"bounds_of": "weights"})
+    bounds: Bounds | None = field(default=None, kw_only=True, metadata={"until": "weights"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -67,15 +61,17 @@ class Weighted(WrappedKernel):
 
     @property
     def accepts_sparse(self) -> bool:  # type: ignore[override]
-        """False."""
         return False
 
-    def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
-        others = None if Y is None else self._weighted(Y, "Y")
-        return evaluate(self.kernel, self._weighted(X), others)
+    def __call__(self, X: Floats, Y: Other = None) -> Floats:
+        return evaluate(self.kernel, *self._pair(X, Y))
 
     def diag(self, X: Floats) -> Floats:
         return diagonal(self.kernel, self._weighted(X))
+
+    def _pair(self, X: Floats, Y: Other) -> tuple[Floats, Floats | None]:
+        others = None if Y is None else self._weighted(Y, "Y")
+        return self._weighted(X), others
 
     def _weighted(self, X: Any, name: str = "X") -> Floats:
         X = vectors(name, validation.dense(name, X))
@@ -84,55 +80,31 @@ class Weighted(WrappedKernel):
             raise ValueError(
                 f"weights must hold one for each of {X.shape[1]} features; got {len(weights)}"
             )
-        weighted: Floats = X * weights
-        return weighted
+        return np.asarray(X * weights)
 
     def parameters(self, X: Floats) -> tuple[Parameter, ...]:
         """Return "kernel.<name>" for those of the kernel, then "weights[0]", "weights[1]", ...."""
         weighted = X if self.weights is None else self._weighted(X)
-        inner = tuple(
-            dataclasses.replace(parameter, name=f"kernel.{parameter.name}")
-            for parameter in super().parameters(weighted)
-        )
+        inner = super().parameters(weighted)
         if self.weights is not None:
             return inner
         names = [f"weights[{k}]" for k in range(vectors("X", X).shape[1])]
         return inner + tuple(within(self.bounds, name, 1.0, _REACH, _SPREAD) for name in names)
 
-    def with_values(self, values: Mapping[str, float]) -> Self:
-        inner = {
-            name.removeprefix("kernel."): value
-            for name, value in values.items()
-            if name.startswith("kernel.")
-        }
-        weights = tuple(value for name, value in values.items() if name.startswith("weights["))
-        changed = dataclasses.replace(self, kernel=replace(self.kernel, inner))
-        return KernelObject.with_values(changed, {"weights": weights}) if weights else changed  # type: ignore[dict-item]
-
-    def derivatives(self, X: Floats, gram: Floats) -> Mapping[str, Floats]:
-        """Return nothing: `slopes` has the derivatives for all weights at once."""
-        return {}
-
-    def slopes(
-        self, X: Floats, gram: Floats, by_gram: Floats, Y: Floats | None = None
-    ) -> Mapping[str, float]:
+    def slopes(self, X: Floats, gram: Floats, by_gram: Floats, Y: Other = None) -> ByName:
         found = self.weighted_slopes(X, gram, by_gram, Y)
         if found is not None:
             return found[0]
-        others = None if Y is None else self._weighted(Y, "Y")
-        inner = slopes(self.kernel, self._weighted(X), gram, by_gram, others)
-        return {f"kernel.{name}": slope for name, slope in inner.items()}
+        X, Y = self._pair(X, Y)
+        return prefixed("kernel.", slopes(self.kernel, X, gram, by_gram, Y))
 
-    def weighted_slopes(
-        self, X: Floats, gram: Floats, by_gram: Floats, Y: Floats | None = None
-    ) -> tuple[Mapping[str, float], Floats] | None:
-        others = None if Y is None else self._weighted(Y, "Y")
-        found = weighted_slopes(self.kernel, self._weighted(X), gram, by_gram, others)
+    def weighted_slopes(self, X: Floats, gram: Floats, by_gram: Floats, Y: Other = None) -> Slopes:
+        X, Y = self._pair(X, Y)
+        found = weighted_slopes(self.kernel, X, gram, by_gram, Y)
         if found is None:
             return None
-        inner, each = found
-        known = {f"kernel.{name}": slope for name, slope in inner.items()}
-        return known | {f"weights[{k}]": float(slope) for k, slope in enumerate(each)}, each
+        own = {f"weights[{k}]": float(slope) for k, slope in enumerate(found[1])}
+        return prefixed("kernel.", found[0]) | own, found[1]
 
     def __repr__(self) -> str:
         if self.weights is None:

@@ -17,13 +17,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from bayespoint.base.validation import Floats
-from bayespoint.landmarks.variational import Normal
+from bayespoint.landmarks.block import BlockSums
+from bayespoint.landmarks.normal import Normal
 
 BATCH = 8
 """Steps whose directions are multiplied with the features at once."""
@@ -36,171 +35,97 @@ _SMALLEST = 1e-12
 residual at z itself by rounding."""
 
 
-class Posterior(Protocol):
-    """A posterior whose likelihood is computed elsewhere, from values in memory there."""
-
-    def set_directions(self, directions: Sequence[Floats]) -> None:
-        """Take (k, D) weight vectors for each chain, of which `log_likelihoods` are combined."""
-
-    def log_likelihoods(self, coefs: Sequence[Floats]) -> list[Floats]:
-        """Return those of combinations: for each chain (n, k) coefficients, and n numbers."""
-
-
-@dataclass(eq=False)
-class Chain:
-    """A chain of draws of z."""
-
-    z: Floats
-    rng: np.random.Generator
-    residual: float = math.nan
-    """Log residual at z: log likelihood and log prior of w, minus the log density of z."""
-
-
 class Circles:
-    """Chains that sample a posterior.
+    """Chains that sample a posterior on circles, each from a draw of a normal distribution.
 
-    Parameters
-    ----------
-    posterior : Posterior
-        Its likelihood.
-    normal : Normal
-        The normal distribution about which circles lie.
-    n_chains : int
-        Number of chains. Each starts with a draw of the normal distribution.
-    seed : int
-        Seed. The draws do not depend on the number of threads or processes.
+    The draws do not depend on the number of threads or processes.
     """
 
-    def __init__(self, posterior: Posterior, normal: Normal, n_chains: int, seed: int) -> None:
+    def __init__(self, posterior: BlockSums, normal: Normal, n_chains: int, seed: int) -> None:
         self.posterior, self.normal = posterior, normal
         streams = np.random.SeedSequence(seed).spawn(n_chains)
-        dimension = len(normal.mean)
-        self.chains = []
-        for stream in streams:
-            rng = np.random.default_rng(stream)
-            self.chains.append(Chain(rng.standard_normal(dimension), rng))
+        self.chains = [_Chain(normal, np.random.default_rng(stream)) for stream in streams]
         self.angles = 0
         """Number of angles tried so far."""
 
     def steps(self) -> tuple[Floats, Floats, Floats]:
         """Take `BATCH` steps of each chain.
 
-        Returns
-        -------
-        z : ndarray of shape (n_chains, BATCH, D)
-            The draws after each step.
-        residuals : ndarray of shape (n_chains, BATCH)
-            Their log residuals.
-        reference : ndarray of shape (n_chains, BATCH)
-            Log residuals of independent draws of the normal distribution.
+        Return the (n_chains, BATCH, D) draws z after each step, their (n_chains, BATCH) log
+        residuals, and those of independent draws of the normal distribution.
         """
-        frames = [self._frame(chain) for chain in self.chains]
-        mean = self.normal.mean[None]
-        self.posterior.set_directions([np.concatenate([mean, frame.w]) for frame in frames])
+        self.posterior.set_directions([chain.begin_batch() for chain in self.chains])
         eye = np.eye(BATCH + 1)
-        # Of the directions themselves, which are independent draws, and of the present draws.
-        first = self._residuals(frames, [eye] * len(frames))
-        reference = np.array([values[1:] for values in first])
+        # Of the present draws, and of the directions themselves, which are independent draws.
+        first = self._residuals([eye] * len(self.chains))
         for chain, values in zip(self.chains, first, strict=True):
             chain.residual = float(values[0])
-        states = [eye[0].copy() for _ in frames]
-        z = np.empty((len(frames), BATCH, len(self.normal.mean)))
-        residuals = np.empty((len(frames), BATCH))
-        for b in range(BATCH):
-            self._step(frames, states, eye[b + 1])
-            for c, (frame, state) in enumerate(zip(frames, states, strict=True)):
-                z[c, b], residuals[c, b] = state @ frame.z, self.chains[c].residual
-        for chain, last in zip(self.chains, z[:, -1], strict=True):
-            chain.z = last.copy()
-        return z, residuals, reference
+        z, residuals = list[Floats](), list[Floats]()
+        for direction in eye[1:]:
+            self._step(direction)
+            z.append(np.stack([chain.state @ chain.vectors for chain in self.chains]))
+            residuals.append(np.array([chain.residual for chain in self.chains]))
+        for chain, last in zip(self.chains, z[-1], strict=True):
+            chain.z = last
+        reference = np.array([values[1:] for values in first])
+        return np.stack(z, axis=1), np.stack(residuals, axis=1), reference
 
-    def _frame(self, chain: Chain) -> _Frame:
-        directions = chain.rng.standard_normal((BATCH, len(chain.z)))
-        return _Frame.of(np.concatenate([chain.z[None], directions]), self.normal)
-
-    def _residuals(self, frames: Sequence[_Frame], coefs: Sequence[Floats]) -> list[Floats]:
+    def _residuals(self, coefs: Sequence[Floats]) -> list[Floats]:
         """Return the log residuals of combinations of the vectors z of each chain."""
         with_mean = [np.column_stack([np.ones(len(one)), one]) for one in coefs]
-        found = self.posterior.log_likelihoods(with_mean)
-        return [
-            value + frame.log_prior_ratio(one)
-            for value, frame, one in zip(found, frames, coefs, strict=True)
-        ]
+        each = zip(self.posterior.log_likelihoods(with_mean), self.chains, coefs, strict=True)
+        return [values + chain.log_prior_ratio(one) for values, chain, one in each]
 
-    def _step(self, frames: Sequence[_Frame], states: list[Floats], direction: Floats) -> None:
+    def _step(self, direction: Floats) -> None:
         """Move every chain on its circle, by changing the coefficients of its state."""
-        brackets = []
         for chain in self.chains:
-            level = chain.residual + math.log(chain.rng.random())
-            brackets.append(_Bracket.new(level, chain.rng))
-        pending = list(range(len(frames)))
+            chain.begin_step()
+        pending = list(range(len(self.chains)))
         while pending:
-            tried = [brackets[c].next_angles(_AHEAD) for c in pending]
-            coefs = [np.empty((0, BATCH + 1)) for _ in frames]
-            for c, angles in zip(pending, tried, strict=True):
-                coefs[c] = np.outer(np.cos(angles), states[c]) + np.outer(np.sin(angles), direction)
-            self.angles += _AHEAD * len(pending)
-            found = self._residuals(frames, coefs)
-            left = []
+            coefs = [np.empty((0, BATCH + 1)) for _ in self.chains]
             for c in pending:
-                above = np.flatnonzero(found[c] > brackets[c].level)
+                angles, state = self.chains[c].next_angles(_AHEAD), self.chains[c].state
+                coefs[c] = np.outer(np.cos(angles), state) + np.outer(np.sin(angles), direction)
+            self.angles += _AHEAD * len(pending)
+            found = self._residuals(coefs)
+            for c in pending.copy():
+                chain, above = self.chains[c], np.flatnonzero(found[c] > self.chains[c].level)
                 if len(above):
-                    states[c] = coefs[c][above[0]]
-                    self.chains[c].residual = float(found[c][above[0]])
-                elif brackets[c].width > _SMALLEST:
-                    left.append(c)
-            pending = left
+                    chain.state, chain.residual = coefs[c][above[0]], float(found[c][above[0]])
+                if len(above) or chain.high - chain.low <= _SMALLEST:
+                    pending.remove(c)
 
 
-@dataclass(frozen=True, eq=False)
-class _Frame:
-    """The vectors z of a batch of a chain, and the products that priors need."""
+class _Chain:
+    """A chain of draws of z, and the circle of its present step."""
 
-    z: Floats
-    """(BATCH + 1, D)"""
+    def __init__(self, normal: Normal, rng: np.random.Generator) -> None:
+        self.normal, self.rng = normal, rng
+        self.z = rng.standard_normal(len(normal.mean))
+        self.residual = math.nan
+        """Log residual at z: log likelihood and log prior of w, minus the log density of z."""
 
-    w: Floats
-    """(BATCH + 1, D) R z."""
-
-    squares: Floats
-    """Inner products of the z."""
-
-    prior_squares: Floats
-    """Inner products of R z."""
-
-    prior_mean: Floats
-    """Inner products of R z and the mean of w."""
-
-    mean_square: float
-
-    @classmethod
-    def of(cls, z: Floats, normal: Normal) -> _Frame:
-        w = z @ normal.root.T
-        mean = normal.mean
-        return cls(z, w, z @ z.T, w @ w.T, w @ mean, float(mean @ mean))
+    def begin_batch(self) -> Floats:
+        """Draw directions; return the mean of w, and R times z and each direction."""
+        mean, directions = self.normal.mean, self.rng.standard_normal((BATCH, len(self.z)))
+        self.vectors = np.concatenate([self.z[None], directions])
+        self.state = np.eye(BATCH + 1)[0]  # z as a combination of the vectors
+        w = self.vectors @ self.normal.root.T
+        self._squares = self.vectors @ self.vectors.T - w @ w.T
+        self._with_mean, self._of_mean = w @ mean, float(mean @ mean)
+        return np.concatenate([mean[None], w])
 
     def log_prior_ratio(self, coefs: Floats) -> Floats:
         """Return the log prior density of w relative to that of z, for (n, BATCH + 1) numbers."""
-        difference = self.squares - self.prior_squares
-        quadratic = np.einsum("ij,jk,ik->i", coefs, difference, coefs)
-        return np.asarray(0.5 * (quadratic - self.mean_square) - coefs @ self.prior_mean)
+        quadratic = np.einsum("ij,jk,ik->i", coefs, self._squares, coefs)
+        return np.asarray(0.5 * (quadratic - self._of_mean) - coefs @ self._with_mean)
 
-
-class _Bracket:
-    """The angles of a step that have not been excluded."""
-
-    def __init__(self, level: float, low: float, high: float, rng: np.random.Generator) -> None:
-        self.level, self.low, self.high, self.rng = level, low, high, rng
-        self.first: float | None = high
-
-    @classmethod
-    def new(cls, level: float, rng: np.random.Generator) -> _Bracket:
-        angle = rng.uniform(0.0, 2 * math.pi)
-        return cls(level, angle - 2 * math.pi, angle, rng)
-
-    @property
-    def width(self) -> float:
-        return self.high - self.low
+    def begin_step(self) -> None:
+        """Draw the level of a step, and its first angle."""
+        self.level = self.residual + math.log(self.rng.random())
+        self.high = self.rng.uniform(0.0, 2 * math.pi)
+        self.low = self.high - 2 * math.pi
+        self.first: float | None = self.high
 
     def next_angles(self, n: int) -> list[float]:
         """Return the angles to try next: each is tried if the one before was below the level."""

@@ -2,15 +2,49 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from bayespoint.base.linalg import one_thread
 from bayespoint.base.validation import Floats
-from bayespoint.kernels.base import KernelObject
+from bayespoint.data.examples import Examples
+from bayespoint.data.plan import Budget, Plan
+from bayespoint.kernels.base import Kernel
 from bayespoint.kernels.products import count, in_rows
+from bayespoint.landmarks import bound
+from bayespoint.landmarks.basis import Basis
+from bayespoint.likelihood import Likelihood, TwoClasses
+
+DIMENSIONS = 3000
+"""Most dimensions of several classes by default, (n_classes - 1) times the landmarks."""
+
+N_COMPONENTS = (250, 500, 1000, 2000)
+"""Numbers of landmarks tried by default, and the second for more than two classes."""
+
+_GAIN = 2e-3
+"""Rise of the bound per example, in nats, about the gain in log loss, that is worth doubling."""
+
+_REGAINED = 0.5
+"""Part of the divergence from the prior that the bound regains with many more examples. It was 0.1
+to 0.8 with five times as many."""
+
+_ERROR = 0.05
+"""Change in a pass, relative to `_GAIN`, at which the bound is not improved further."""
+
+_TRIED = 10_000
+"""Most examples on which numbers of landmarks are compared."""
+
+_FEWEST_EXAMPLES = 10
+"""Examples for each landmark by default: with fewer the chains mix slowly."""
+
+_WORK = 2e12
+_LITTLE_WORK = 2.5e10
+"""Examples times the square of the landmarks, at most by default, and up to which trials are left
+out: the fit is faster than the search."""
 
 CANDIDATES = 10
 """Number of random examples among which each landmark is chosen, on average."""
@@ -22,8 +56,8 @@ _ROUNDS = 3
 def choose(kernel: Any, X: Any, n: int, seed: int) -> Any:
     """Return at most n landmarks for a kernel, as it takes inputs.
 
-    For vectors they are the centers of k-means clusters of a random part of the examples, in the
-    metric of the kernel; for other inputs random examples without repetition.
+    For vectors they are the centers of k-means clusters of some examples, in the metric of the
+    kernel; for other inputs random examples without repetition.
     """
     m = count(X)
     rng = np.random.default_rng(seed)
@@ -47,9 +81,7 @@ def choose(kernel: Any, X: Any, n: int, seed: int) -> Any:
 def metric(kernel: Any, d: int) -> Floats:
     """Return the factors of d features in a kernel's distances; of a sum, in its first part's."""
     scale = np.ones(d)
-    while True:
-        if not isinstance(kernel, KernelObject):
-            return np.asarray(scale)
+    while isinstance(kernel, Kernel):
         weights, sigma = getattr(kernel, "weights", None), getattr(kernel, "sigma", None)
         if weights is not None:
             scale = scale * np.asarray(weights)
@@ -57,3 +89,58 @@ def metric(kernel: Any, d: int) -> Floats:
             scale = scale / np.asarray(sigma)
         parts = getattr(kernel, "parts", None)
         kernel = parts[0] if parts else getattr(kernel, "kernel", None)
+    return scale
+
+
+def choose_basis(
+    kernel: Any,
+    examples: Examples,
+    likelihood: Likelihood,
+    plan: Plan,
+    budget: Budget,
+    softness: float,
+) -> tuple[Basis, Floats | None]:
+    """Return a basis, and after trials the (r,) mean of the normal approximation of some examples.
+
+    By default there are as many landmarks as take little work, and twice as many for as long as the
+    bound gains. The next gain is expected to be to the last one as that is to the one before.
+    """
+    m, seed = len(examples), budget.choice_seed
+
+    def basis_of(n: int) -> Basis:
+        return Basis.of_landmarks(kernel, choose(kernel, examples.inputs, n, seed), plan.offset)
+
+    if plan.n_components is not None:
+        return basis_of(plan.n_components), None
+    if not isinstance(likelihood, TwoClasses):
+        most = DIMENSIONS // (likelihood.n_classes - 1)
+        return basis_of(max(1, min(N_COMPONENTS[1], most, m))), None
+    most = max(N_COMPONENTS[0], min(m // _FEWEST_EXAMPLES, int(math.sqrt(_WORK / m))))
+    allowed = [n for n in N_COMPONENTS if n <= most]
+    fewest = max(n for n in allowed if n == allowed[0] or m * n**2 <= _LITTLE_WORK)
+    if fewest == allowed[-1]:
+        return basis_of(min(fewest, m)), None
+    rows = np.random.default_rng(seed).permutation(len(examples.label))[:_TRIED]
+    some, tried = examples.part(rows), len(rows)
+    signs = likelihood.codes(some.label).astype(np.float64)
+    values = list[float]()
+    best: tuple[Basis, Floats] | None = None
+    with one_thread():
+        for n in allowed[max(0, allowed.index(fewest) - 1) :]:
+            basis, start = basis_of(n), None
+            if best is not None:  # the function with the same values at the new landmarks
+                fewer, mean = best
+                start = basis.factor.whitened(fewer.features(basis.points) @ mean)
+            given = basis, some.inputs, signs, softness / some.weight, likelihood
+            tol = _ERROR * _GAIN * tried
+            found = bound.evaluate(*given, mean=start, n_threads=budget.n_threads, tol=tol)
+            regained = _REGAINED * (1 - tried / m) * found.normal.prior_term
+            values.append((found.value - regained) / tried)
+            gains = np.diff(values)
+            if n > fewest and not gains[-1] >= _GAIN:
+                break
+            best = basis, found.normal.mean
+            if len(gains) > 1 and gains[-1] ** 2 < _GAIN * gains[-2]:
+                break
+    assert best is not None
+    return best

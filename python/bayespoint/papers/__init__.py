@@ -6,11 +6,13 @@ not import this folder. Functions that draw need the extra ``plot`` (matplotlib)
 =================== ==========================================================================
 `experiments`       the tables and figures, with the printed results beside ours
 `drawings`          the mechanisms as pictures
+`displays`          version spaces, walls, layers and evidences as pictures
 `planar`            version spaces in the plane, and their exact Bayes points
 `correlation`       the correlation length of the billiard
 `elongated`         maximal margin against Bayes point on random toy problems
 `learning_curves`   the theory of a perceptron that learns from random examples
 `light_trap`        the light trap of Ruján and Marchand
+`onion`             the layers of weight vectors with some training errors
 `openness`          the share of straight flights that escape, for each kernel
 `primal`            Rosenblatt's perceptron, and gradient descent on the hinge loss
 `soft_boundary`     the ellipsoid of the parameter space, by softness

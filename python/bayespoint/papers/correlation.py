@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint.base.io import Savable
-from bayespoint.base.report import as_html, as_text
+from bayespoint.base import validation
 from bayespoint.base.validation import RandomState
 from bayespoint.base.warnings import warn
-from bayespoint.engine.correlation import correlation
 from bayespoint.engine.dynamics import Geodesic, Scattered, resolve
+from bayespoint.engine.papers import correlation
+from bayespoint.engine.settings import CorrelationSettings
 from bayespoint.results.evidence import Estimate
+from bayespoint.results.result import Result
 from bayespoint.version_space import VersionSpace
 
 if TYPE_CHECKING:
@@ -27,8 +28,10 @@ __all__ = ["CorrelationLength", "correlation_length"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CorrelationLength(Savable):
+class CorrelationLength(Result):
     """Path and bounces of pairs of balls until the two met different planes."""
+
+    _title = "Correlation length"
 
     bounces: float
     """Mean number of common bounces at planes and, if there is one, the sphere: the correlation
@@ -89,24 +92,11 @@ class CorrelationLength(Savable):
             ("pairs", f"{n_trajectories} x {n_pairs}, {int((~self.parted).sum())} never parted"),
         ]
 
-    def summary(self) -> str:
-        """Return the main figures as text, one to a line.
-
-        Returns
-        -------
-        str
-            The text, without a newline at its end.
-        """
-        return as_text("Correlation length", self._rows())
-
     def __repr__(self) -> str:
         return (
             f"<CorrelationLength: {self.bounces:.4g} ± {self.bounces_error:.2g} bounces, "
             f"{self.length:.4g} ± {self.length_error:.2g} rad, angle={self.angle:.3g}>"
         )
-
-    def _repr_html_(self) -> str:
-        return as_html("Correlation length", self._rows())
 
 
 def correlation_length(
@@ -150,15 +140,11 @@ def correlation_length(
 
     Raises
     ------
-    InfeasibleError
-        If version space is empty, or no point of it was found.
+    InfeasibleError, FloatingPointError, MemoryError
+        See the notes of :class:`VersionSpace`.
     ValueError
         If a setting is out of range, the sphere does not fit into version space, or the feature
         vectors span fewer than three dimensions, so that there are no neighboring directions.
-    FloatingPointError
-        If double precision is not sufficient.
-    MemoryError
-        If a factor of the Gram matrix does not fit in memory.
 
     Warns
     -----
@@ -196,17 +182,9 @@ def correlation_length(
     True
     """
     motion = resolve(dynamics)
-    run = correlation(
-        space.problem,
-        angle=angle,
-        n_pairs=n_pairs,
-        n_trajectories=n_trajectories,
-        max_bounces=max_bounces,
-        dynamics=motion,
-        n_jobs=n_jobs,
-        seed=random_state,
-        callback=callback,
-    )
+    settings = CorrelationSettings(angle, n_pairs, n_trajectories, max_bounces, motion)
+    threads, seed = validation.threads(n_jobs), validation.seed(random_state)
+    run = correlation(space.problem, settings, n_threads=threads, seed=seed, callback=callback)
     scattering = getattr(motion, "scattering", "specular")
     result = CorrelationLength.from_run(run, float(angle), scattering)
     together = int((~result.parted).sum())

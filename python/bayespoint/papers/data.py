@@ -91,8 +91,8 @@ def make_waveform(
 # --- tables ---
 
 
-class Origin(NamedTuple):
-    """The source of a table."""
+class Download(NamedTuple):
+    """A table that is made from files of the net."""
 
     urls: tuple[str, ...]
     """The files that it is made from."""
@@ -126,10 +126,10 @@ def _lines(name: str, data_home: Folder) -> list[str]:
         if path.exists():
             lines = path.read_text(encoding="utf-8").splitlines()
             return _checked(name, lines, str(path), f"delete or replace {path}")
-    origin = ORIGINS[name]
-    sources = " and ".join(origin.urls)
+    download = DOWNLOADS[name]
+    sources = " and ".join(download.urls)
     try:
-        lines = origin.parse([_download(name, url, home) for url in origin.urls])
+        lines = download.parse([_download(name, url, home) for url in download.urls])
     except (ValueError, KeyError, IndexError) as error:
         raise OSError(
             f"{sources} did not send the {name} data: {error}. Nothing was kept; try again later"
@@ -143,10 +143,10 @@ def _checked(name: str, lines: list[str], source: str, remedy: str) -> list[str]
     """Return the sorted lines below the header, after a check of their SHA-256."""
     rest = sorted(lines[1:])
     digest = hashlib.sha256("\n".join(rest).encode()).hexdigest()
-    if digest != ORIGINS[name].digest:
+    if digest != DOWNLOADS[name].digest:
         raise OSError(
             f"{source} does not hold the {name} data: the SHA-256 of its {len(rest)} lines is "
-            f"{digest}, {ORIGINS[name].digest} was expected; {remedy}"
+            f"{digest}, {DOWNLOADS[name].digest} was expected; {remedy}"
         )
     return rest
 
@@ -207,13 +207,13 @@ def parse_aspect(texts: list[str]) -> list[str]:
     return ["row,id,aspect_train,label", *(line for _, line in sorted(found))]
 
 
-ORIGINS = {
-    "thyroid": Origin(
+DOWNLOADS = {
+    "thyroid": Download(
         urls=(f"{_UCI}/thyroid-disease/new-thyroid.data",),
         parse=parse_thyroid,
         digest="f85817cf3444c9a5d59770fb7f15a8b3abcb821ccaa5424a0292fba1b2d0b041",
     ),
-    "sonar_aspect_split": Origin(
+    "sonar_aspect_split": Download(
         urls=tuple(
             f"{_UCI}/undocumented/connectionist-bench/sonar/sonar.{kind}"
             for kind in ("mines", "rocks")

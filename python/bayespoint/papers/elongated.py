@@ -13,24 +13,93 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import Bunch
 
 from bayespoint.base import validation
-from bayespoint.base.report import as_html, as_text
-from bayespoint.base.validation import Floats
-from bayespoint.datasets import make_elongated
+from bayespoint.base.validation import Floats, RandomState
 from bayespoint.plotting.style import COLORS, pick_axes
 from bayespoint.results import Estimate
+from bayespoint.results.result import Result
 from bayespoint.version_space import VersionSpace
 
-__all__ = ["PAPER", "CenterErrors", "center_errors", "plot_center_errors"]
+__all__ = ["PAPER", "CenterErrors", "center_errors", "make_elongated", "plot_center_errors"]
 
 PAPER = (0.151, 0.080)
 """Test errors of the maximal margin and of the Bayes point in the paper's example."""
 
 
+def make_elongated(
+    n_train: int = 10,
+    n_test: int = 10_000,
+    *,
+    n_features: int = 3,
+    random_state: RandomState = None,
+) -> Any:
+    """Make a linear problem of few examples, whose version space may be elongated.
+
+    The toy problem of Herbrich, Graepel and Campbell (Figure 4): uniform points in the cube
+    [-1, 1]^d, labeled by a random plane through the origin.
+
+    Parameters
+    ----------
+    n_train, n_test, n_features : int, default=10, 10000 and 3
+        Numbers of training and test examples, and dimension of the cube, at least 1.
+    random_state : None, int, Generator or RandomState, default=None
+        Seed.
+
+    Returns
+    -------
+    problem : sklearn.utils.Bunch
+        A dictionary whose keys are also attributes:
+
+        data, test_data : ndarray of shape (n_train, n_features) and (n_test, n_features)
+            Inputs.
+        target, test_target : ndarray of shape (n_train,) and (n_test,)
+            Labels -1 and +1, integers. For few examples all of them may be the same.
+        teacher : ndarray of shape (n_features,)
+            Unit normal of the plane, on the side of +1.
+        DESCR : str
+            Description of the data.
+
+    References
+    ----------
+    R. Herbrich, T. Graepel, C. Campbell, "Bayesian Learning in Reproducing Kernel Hilbert Spaces",
+    Technical Report 99-11, Technical University of Berlin, 1999, Section 6.
+
+    Examples
+    --------
+    >>> from bayespoint.papers.elongated import make_elongated
+    >>> problem = make_elongated(random_state=0)
+    >>> problem.data.shape, problem.test_data.shape
+    ((10, 3), (10000, 3))
+    >>> bool((problem.target * (problem.data @ problem.teacher) > 0).all())
+    True
+    """
+    sizes = [
+        validation.integer(name, value, low=1, high=10**8)
+        for name, value in (("n_train", n_train), ("n_test", n_test), ("n_features", n_features))
+    ]
+    n_features = sizes.pop()
+    rng = np.random.default_rng(validation.seed(random_state))
+    teacher = rng.standard_normal(n_features)
+    teacher /= np.linalg.norm(teacher)
+    data, test_data = (rng.uniform(-1, 1, size=(n, n_features)) for n in sizes)
+    return Bunch(
+        data=data,
+        target=np.where(data @ teacher > 0, 1, -1),
+        test_data=test_data,
+        test_target=np.where(test_data @ teacher > 0, 1, -1),
+        teacher=teacher,
+        DESCR="Uniform points of a cube, labeled by a random plane through the origin: the toy "
+        "problem of Herbrich, Graepel and Campbell (1999), Figure 4.",
+    )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class CenterErrors:
+class CenterErrors(Result):
     """Test errors of two centers of version space, problem by problem."""
+
+    _title = "Maximal margin and Bayes point"
 
     seeds: NDArray[np.int64]
     """(n,) Seeds of the problems, for ``make_elongated(random_state=seed)``."""
@@ -62,11 +131,6 @@ class CenterErrors:
         -------
         int
             The seed whose two errors are closest, by the sum of squares.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `errors` are not two numbers in [0, 1].
         """
         margin, center = validation.pair("errors", errors, validation.real, low=0.0, high=1.0)
         return int(self.seeds[self._distance(margin, center).argmin()])
@@ -79,6 +143,7 @@ class CenterErrors:
         worse = self.bayes_point > self.max_margin
         row = int(self._distance(*PAPER).argmin())
         return [
+            ("problems", f"{len(self.seeds)}"),
             ("maximal margin", f"{self.max_margin.mean():.2%} errors"),
             ("Bayes point", f"{self.bayes_point.mean():.2%} errors"),
             ("mean gap", f"{self.gap.value:.2%} ± {self.gap.error:.2%}"),
@@ -89,24 +154,11 @@ class CenterErrors:
             ),
         ]
 
-    def summary(self) -> str:
-        """Return the main figures as text, one to a line.
-
-        Returns
-        -------
-        str
-            The text, without a newline at its end.
-        """
-        return as_text(f"Maximal margin and Bayes point, {len(self.seeds)} problems", self._rows())
-
     def __repr__(self) -> str:
         return (
             f"<CenterErrors: {len(self.seeds)} problems, mean gap {self.gap.value:.3g} ± "
             f"{self.gap.error:.2g}>"
         )
-
-    def _repr_html_(self) -> str:
-        return as_html(f"Maximal margin and Bayes point, {len(self.seeds)} problems", self._rows())
 
 
 def center_errors(
@@ -122,7 +174,7 @@ def center_errors(
     Parameters
     ----------
     n_problems : int, default=200
-        Number of problems of :func:`bayespoint.datasets.make_elongated`, at least 1.
+        Number of problems of :func:`make_elongated`, at least 1.
     first_seed : int, default=0
         Seed of the first, at least 0; the others have the seeds that follow.
     n_train, n_test : int, default=10 and 10000
@@ -137,8 +189,6 @@ def center_errors(
 
     Raises
     ------
-    ValueError, TypeError
-        If a setting is out of range.
     FloatingPointError
         If double precision is not sufficient.
 
@@ -187,20 +237,10 @@ def plot_center_errors(table: CenterErrors, *, ax: Any = None) -> Any:
     ax = pick_axes(ax, (4.8, 4.6))
     top = 1.05 * max(float(table.max_margin.max()), float(table.bayes_point.max()), PAPER[0])
     ax.plot([0, top], [0, top], color="gray", linewidth=1.0, label="_equal errors")
-    ax.plot(
-        table.max_margin,
-        table.bayes_point,
-        ".",
-        color=COLORS[0],
-        label=f"{len(table.seeds)} random problems",
-    )
+    label = f"{len(table.seeds)} random problems"
+    ax.plot(table.max_margin, table.bayes_point, ".", color=COLORS[0], label=label)
     ax.plot(*PAPER, "s", color=COLORS[1], markerfacecolor="none", label="the paper's example")
-    ax.set(
-        xlim=(0, top),
-        ylim=(0, top),
-        xlabel="error of the maximal margin",
-        ylabel="error of the Bayes point",
-    )
-    ax.set_aspect("equal")
+    ax.set(xlim=(0, top), ylim=(0, top), aspect="equal")
+    ax.set(xlabel="error of the maximal margin", ylabel="error of the Bayes point")
     ax.legend(frameon=False, loc="upper left")
     return ax

@@ -4,16 +4,19 @@ A teacher, a unit vector in D dimensions, labels m independent Gaussian examples
 its inner product with them. For :math:`D \to \infty` at a fixed ratio :math:`\alpha = m / D` the
 probability that a student errs on the next example depends on its rule and on :math:`\alpha` alone.
 It is the angle between teacher and student over :math:`\pi` for a student that is a single weight
-vector.
+vector. All functions take one ratio or an array of them, and raise ValueError or TypeError for a
+ratio that is not finite, not a number, or too small.
 
 References
 ----------
-.. [1] M. Opper and D. Haussler, "Generalization performance of Bayes optimal classification
-   algorithm for learning a perceptron", Physical Review Letters 66, 1991.
-.. [2] M. Opper, W. Kinzel, J. Kleinz and R. Nehl, "On the ability of the optimal perceptron to
-   generalise", Journal of Physics A 23, 1990.
-.. [3] M. Opper and W. Kinzel, "Statistical mechanics of generalization", in Models of Neural
-   Networks III, Springer, 1996.
+M. Opper and D. Haussler, "Generalization performance of Bayes optimal classification
+algorithm for learning a perceptron", Physical Review Letters 66, 1991.
+
+M. Opper, W. Kinzel, J. Kleinz and R. Nehl, "On the ability of the optimal perceptron to
+generalise", Journal of Physics A 23, 1990.
+
+M. Opper and W. Kinzel, "Statistical mechanics of generalization", in Models of Neural
+Networks III, Springer, 1996.
 """
 
 from __future__ import annotations
@@ -63,23 +66,13 @@ def overlap(alpha: ArrayLike) -> Numbers:
         (Gibbs' student), and of two such vectors with each other. The center of mass has the
         inner product :math:`\sqrt R` with the teacher.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If `alpha` is negative, not finite or not a number.
-
     Notes
     -----
     The solution of
 
     .. math:: \frac{R}{\sqrt{1-R}} = \frac\alpha\pi \int Dx\, \frac{e^{-R x^2 / 2}}{H(\sqrt R x)}
 
-    with the standard normal measure Dx and its upper tail H [1]_.
-
-    References
-    ----------
-    .. [1] M. Opper and D. Haussler, "Generalization performance of Bayes optimal classification
-       algorithm for learning a perceptron", Physical Review Letters 66, 1991.
+    with the standard normal measure Dx and its upper tail H (Opper and Haussler).
 
     Examples
     --------
@@ -104,11 +97,6 @@ def bayes_error(alpha: ArrayLike) -> Numbers:
         :math:`\arccos(\sqrt R) / \pi` with R from `overlap`: no rule has a smaller mean error. It
         tends to :math:`0.442 / \alpha`.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If `alpha` is negative, not finite or not a number.
-
     Examples
     --------
     >>> print(", ".join(f"{error:.4f}" for error in bayes_error([2.0, 5.0, 10.0])))
@@ -130,11 +118,6 @@ def gibbs_error(alpha: ArrayLike) -> Numbers:
     -------
     float or ndarray
         :math:`\arccos(R) / \pi` with R from `overlap`. It tends to :math:`0.625 / \alpha`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If `alpha` is negative, not finite or not a number.
 
     Examples
     --------
@@ -159,28 +142,18 @@ def max_margin_error(alpha: ArrayLike) -> Numbers:
         :math:`\theta / \pi` with the angle :math:`\theta` to the teacher. It tends to
         :math:`0.501 / \alpha`.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If `alpha` is not positive, not finite or not a number.
-
     Notes
     -----
     A student with margin :math:`\kappa` at the angle :math:`\theta` exists up to where
     :math:`\alpha \langle(\kappa - z)_+^2\rangle = \sin^2\theta`, with the stability :math:`z =
     \cos\theta\,|a| + \sin\theta\,g` for standard normal a and g. The largest :math:`\kappa` is
     at the angle where the left side over the right has its minimum (the replica-symmetric solution
-    of [2]_, which Gordon's comparison theorem makes exact). With :math:`k = \kappa / \sin\theta`
-    that is
+    of Opper et al., which Gordon's comparison theorem makes exact). With
+    :math:`k = \kappa / \sin\theta` that is
 
     .. math:: \tan\theta = \frac{\sqrt{\pi/2}}{\alpha\,(k\,\Phi(k) + \varphi(k))},
         \qquad 2 \alpha \sin\theta \int_{-\infty}^k (k-t)^2\, \varphi(t \sin\theta)\,
         \Phi(t \cos\theta)\, dt = 1.
-
-    References
-    ----------
-    .. [2] M. Opper, W. Kinzel, J. Kleinz and R. Nehl, "On the ability of the optimal perceptron
-       to generalise", Journal of Physics A 23, 1990.
 
     Examples
     --------
@@ -224,11 +197,6 @@ def adaline_error(alpha: ArrayLike) -> Numbers:
         :math:`\arccos(\rho) / \pi` with the cosine :math:`\rho` to the teacher. It tends to
         :math:`0.24 / \sqrt\alpha`, and is 1/2 at :math:`\alpha = 1`.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If `alpha` is negative, not finite or not a number.
-
     Notes
     -----
     The label is :math:`\sqrt{2/\pi}` times the teacher's inner product plus a rest of variance
@@ -237,11 +205,6 @@ def adaline_error(alpha: ArrayLike) -> Numbers:
     (\alpha - 1)` for :math:`\alpha > 1`. With fewer examples than dimensions it is the shortest
     vector that gives each label exactly, and :math:`\rho^2 = \frac2\pi \alpha(1-\alpha) / (1 -
     2\alpha/\pi)`.
-
-    References
-    ----------
-    .. [2] M. Opper, W. Kinzel, J. Kleinz and R. Nehl, "On the ability of the optimal perceptron
-       to generalise", Journal of Physics A 23, 1990.
 
     Examples
     --------
@@ -276,11 +239,6 @@ def asymptote(alpha: ArrayLike, rule: str = "bayes") -> Numbers:
     float or ndarray
         :math:`0.442 / \alpha`, :math:`0.625 / \alpha`, :math:`0.501 / \alpha` or
         :math:`0.2405 / \sqrt\alpha`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range or not a number.
 
     Notes
     -----

@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayespoint.base.io import Savable
-from bayespoint.base.report import as_html, as_text
 from bayespoint.base.validation import RandomState
 from bayespoint.engine import interior
+from bayespoint.results.result import Result
 from bayespoint.version_space import VersionSpace
 
 __all__ = ["LightTrap", "light_trap"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LightTrap(Savable):
+class LightTrap(Result):
     """The path of a ball into version space through one-way mirrors."""
+
+    _title = "Light trap"
 
     dual_coef: NDArray[np.float64]
     """(m,) Dual coefficients of a unit vector in version space."""
@@ -51,22 +52,9 @@ class LightTrap(Savable):
             ]
         return rows
 
-    def summary(self) -> str:
-        """Return the main figures as text, one to a line.
-
-        Returns
-        -------
-        str
-            The text, without a newline at its end.
-        """
-        return as_text("Light trap", self._rows())
-
     def __repr__(self) -> str:
         path = f"{self.errors[0]} to {self.errors[-1]} errors" if len(self.errors) else "no flight"
         return f"<LightTrap: {path}, {'caught' if self.caught else 'not caught'}>"
-
-    def _repr_html_(self) -> str:
-        return as_html("Light trap", self._rows())
 
 
 def light_trap(
@@ -91,10 +79,8 @@ def light_trap(
 
     Raises
     ------
-    InfeasibleError
-        If version space is empty, or no point of it was found.
-    FloatingPointError
-        If double precision is not sufficient.
+    InfeasibleError, FloatingPointError
+        See the notes of :class:`VersionSpace`.
 
     Notes
     -----

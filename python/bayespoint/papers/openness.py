@@ -60,19 +60,14 @@ def escape_fractions(
         only one at a time.
     y : array-like of shape (m,)
         Labels, as `VersionSpace` takes them.
-    softness : float or array-like of shape (m,), default=0.0
-        Added to the diagonal of each, at least 0.
-    offset : float, default=0.0
-        Added to every kernel value, at least 0.
+    softness, offset
+        As for `VersionSpace`, of each.
     max_bounces : int, default=5000
         Bounces of each trajectory, at least 1.
     n_trajectories : int, default=8
         Independent trajectories, at least 2: their spread estimates the error.
-    n_jobs : int, default=None
-        Threads, as joblib counts them: None is 1, -1 all processors. It does not change the
-        result.
-    random_state : None, int, Generator or RandomState, default=None
-        Seed. None draws one from NumPy's global generator.
+    n_jobs, random_state
+        As for :meth:`VersionSpace.sample`.
 
     Returns
     -------
@@ -82,14 +77,10 @@ def escape_fractions(
 
     Raises
     ------
-    InfeasibleError
-        If the version space of a kernel is empty, or no point of it was found.
-    ValueError
-        If there is no matrix, a setting is out of range, or a matrix is not a valid Gram matrix.
-    TypeError
-        If a setting is of the wrong type.
-    FloatingPointError
-        If double precision is not sufficient.
+    InfeasibleError, FloatingPointError
+        See the notes of :class:`VersionSpace`.
+    ValueError, TypeError
+        If there is no matrix, or as :class:`VersionSpace`.
 
     Notes
     -----

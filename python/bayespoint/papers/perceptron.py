@@ -13,15 +13,19 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
+from bayespoint.bounds.rows import Learned
 from bayespoint.engine import interior
 from bayespoint.engine.settings import PerceptronSettings
-from bayespoint.estimators.linear import LinearClassifier
-from bayespoint.estimators.rollback import roll_back_on_error
+from bayespoint.papers.linear import LinearClassifier
+from bayespoint.papers.rollback import roll_back_on_error
+from bayespoint.version_space import VersionSpace
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["KernelPerceptron"]
+
+_ORDERED = "the order of presentation was chosen without using the examples"
 
 
 class KernelPerceptron(LinearClassifier):
@@ -35,7 +39,7 @@ class KernelPerceptron(LinearClassifier):
     Parameters
     ----------
     kernel : str, kernel object or callable, default="rbf"
-        As for :class:`MaxMarginClassifier`.
+        As for :class:`bayespoint.papers.max_margin.MaxMarginClassifier`.
     normalize : bool, default=False
         Scale feature vectors to length 1, before the intercept is added. Without an intercept
         version space does not change, and the mistake bound by the largest margin never increases
@@ -59,7 +63,7 @@ class KernelPerceptron(LinearClassifier):
     Attributes
     ----------
     classes_, intercept_, norm_, X_fit_, n_features_in_, feature_names_in_
-        As for :class:`MaxMarginClassifier`.
+        As for :class:`bayespoint.papers.max_margin.MaxMarginClassifier`.
     dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
         Signed coefficients: multiples of the learning rate, nonzero for mistakes only.
     support_ : ndarray of shape (n_support,)
@@ -89,7 +93,7 @@ class KernelPerceptron(LinearClassifier):
 
     See Also
     --------
-    MaxMarginClassifier : The largest margin, which bounds the mistakes.
+    bayespoint.papers.max_margin.MaxMarginClassifier : The largest margin: it bounds mistakes.
 
     Notes
     -----
@@ -114,6 +118,7 @@ class KernelPerceptron(LinearClassifier):
     """
 
     by_distance = True
+    rule = "perceptron"
 
     def __init__(
         self,
@@ -135,6 +140,12 @@ class KernelPerceptron(LinearClassifier):
         self.max_epochs = max_epochs
         self.order = order
         self.random_state = random_state
+
+    def _learned(self, space: VersionSpace, k: int) -> Learned:
+        """Return the weight vector, with its mistakes."""
+        condition = "" if isinstance(self.order, str) else _ORDERED
+        mistakes = int(self.n_mistakes_[k])
+        return Learned(self.dual_coef_[k], "perceptron", condition=condition, mistakes=mistakes)
 
     @roll_back_on_error
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:

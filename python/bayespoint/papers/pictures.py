@@ -7,6 +7,7 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,6 @@ _LARGE = 90_000
 """Size in bytes above which a file is reduced to 256 colors."""
 
 Scenes = Mapping[str, Callable[[], Any]]
-
-
-def caption(draw: Callable[[], Any]) -> str:
-    """Return the docstring of a function, with the lines of each paragraph joined."""
-    paragraphs = (inspect.getdoc(draw) or "").split("\n\n")
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 def code_of(draw: Callable[[], Any], name: str) -> str:
@@ -45,6 +40,13 @@ def preamble(draw: Callable[[], Any], data: str) -> str:
     imports = imports.replace("from bayespoint.papers import pictures\n", "")
     lines = source[source.index(data) : source.index(f"def {draw.__name__}")].strip()
     return imports.replace("pictures, ", "") + "\n\n" + lines
+
+
+def page(name: str, preamble: str, codes: Mapping[str, str]) -> str:
+    """Return the text of ``pages/NAME.md`` with the code of its pictures in their places."""
+    template = (resources.files("bayespoint.papers") / "pages" / f"{name}.md").read_text("utf-8")
+    codes = {"preamble": preamble, **codes}
+    return template.format(**{key: f"```python\n{code}\n```" for key, code in codes.items()})
 
 
 def save(picture: Any, path: Path) -> None:
@@ -76,25 +78,10 @@ def command(
     page: tuple[str, Callable[[], str]],
     arguments: Sequence[str] | None,
 ) -> int:
-    """Draw the pictures of a page into a folder, and write the page.
+    """Draw the pictures of a page into a folder, write the page, and return the exit status 0.
 
-    Parameters
-    ----------
-    name, description : str
-        Name and description of the command of ``python -m bayespoint.papers``.
-    scenes : mapping of str to callable
-        Function for each picture: it returns a figure, a display, or an animation for a ``.gif``.
-    files : mapping of str to str
-        Path of each picture, relative to the folder.
-    page : pair of str and callable
-        Path of the page, and the function that returns its text.
-    arguments : sequence of str or None
-        Arguments of the command line; None takes those of the process.
-
-    Returns
-    -------
-    int
-        The exit status, 0.
+    The command is ``python -m bayespoint.papers NAME``. A scene returns a figure, a display, or an
+    animation for a ``.gif``. The paths of `files` and of the page are relative to the folder.
     """
     parser = argparse.ArgumentParser(
         prog=f"python -m bayespoint.papers {name}", description=description

@@ -14,10 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
-from bayespoint.estimators.inputs import encode, one_vs_rest, validate_data
-from bayespoint.estimators.linear import finite, histogram, own_values
-from bayespoint.estimators.rollback import roll_back_on_error
+from bayespoint.data.inputs import encode
+from bayespoint.estimators.inputs import validate_data
+from bayespoint.papers.linear import histogram, one_vs_rest, own_values
 from bayespoint.papers.perceptron import divided, presentation, warn_of_mistakes
+from bayespoint.papers.rollback import roll_back_on_error
+from bayespoint.results.hyperplanes import finite
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -103,14 +105,10 @@ class PrimalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,)
-            Labels, of the classes seen in fit.
+        X, y, geometric
+            As for `margins`.
         bins : int or array-like, default=10
             As :func:`numpy.histogram` takes them.
-        geometric : bool, default=True
-            Divide by the length of the weight vector: distances from the plane.
 
         Returns
         -------
@@ -175,17 +173,10 @@ class Perceptron(PrimalClassifier):
         b.
     norm_ : ndarray of shape (1,) or (n_classes,)
         :math:`|w|`.
-    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
-        Mistakes made in training.
-    n_epochs_ : ndarray of shape (1,) or (n_classes,)
-        Passes made; if it converged, the last one has no mistake.
+    n_mistakes_, n_epochs_, functional_margin_, geometric_margin_
+        As for :class:`bayespoint.papers.perceptron.KernelPerceptron`.
     radius_ : float
         R.
-    functional_margin_ : ndarray of shape (1,) or (n_classes,)
-        The smallest :math:`y (\langle w, x\rangle + b)` of the training examples: positive if
-        they are separated.
-    geometric_margin_ : ndarray of shape (1,) or (n_classes,)
-        The same divided by :math:`|w|`: the distance of the closest example from the plane.
     mistake_bound_ : ndarray of shape (1,) or (n_classes,)
         Value of `mistake_bound` for the plane found; inf if it does not separate the examples. A
         plane with a larger margin gives a smaller bound.
@@ -202,7 +193,7 @@ class Perceptron(PrimalClassifier):
     See Also
     --------
     bayespoint.papers.perceptron.KernelPerceptron : With kernels.
-    MaxMarginClassifier : The plane with the largest margin.
+    bayespoint.papers.max_margin.MaxMarginClassifier : The plane with the largest margin.
 
     Notes
     -----
@@ -387,14 +378,8 @@ class HingeClassifier(PrimalClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted. Of two, the second is the positive one.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights w of each binary problem.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        b, which is not regularized.
-    norm_ : ndarray of shape (1,) or (n_classes,)
-        :math:`|w|`.
+    classes_, coef_, intercept_, norm_, n_features_in_, feature_names_in_
+        As for `Perceptron`; b is not regularized.
     loss_ : ndarray of shape (1,) or (n_classes,)
         The loss reached, regularization included.
     duality_gap_ : ndarray of shape (1,) or (n_classes,)
@@ -402,10 +387,6 @@ class HingeClassifier(PrimalClassifier):
         ``loss_ * (1 - duality_gap_)``.
     n_iter_ : int
         Steps taken.
-    n_features_in_ : int
-        Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if all are strings.
 
     Warns
     -----
@@ -414,7 +395,7 @@ class HingeClassifier(PrimalClassifier):
 
     See Also
     --------
-    MaxMarginClassifier : The exact solution, with kernels.
+    bayespoint.papers.max_margin.MaxMarginClassifier : The exact solution, with kernels.
 
     Notes
     -----
@@ -443,11 +424,7 @@ class HingeClassifier(PrimalClassifier):
     n_iter_: int
 
     def __init__(
-        self,
-        regularization: float = 0.01,
-        *,
-        tol: float = 1e-2,
-        max_iter: int = 100_000,
+        self, regularization: float = 0.01, *, tol: float = 1e-2, max_iter: int = 100_000
     ) -> None:
         self.regularization = regularization
         self.tol = tol
@@ -459,20 +436,13 @@ class HingeClassifier(PrimalClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,)
-            Class labels of any type.
+        X, y
+            As for `Perceptron.fit`.
 
         Returns
         -------
         HingeClassifier
             The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If a setting is out of range or the data are not fit for classification.
         """
         regularization = validation.positive("regularization", self.regularization)
         tol = validation.real("tol", self.tol, low=0.0, low_open=True, high=1.0, high_open=True)

@@ -22,10 +22,11 @@ from numpy.typing import ArrayLike
 from scipy import linalg, special
 
 from bayespoint.base import validation
-from bayespoint.base.report import as_grid, as_html, as_text
+from bayespoint.base.report import as_grid
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.papers.pictures import SHADES
 from bayespoint.plotting.style import COLORS, import_matplotlib, pick_axes
+from bayespoint.results.result import Result
 from bayespoint.version_space import VersionSpace
 
 __all__ = [
@@ -41,13 +42,15 @@ _MESH = 48  # points around a drawn ellipsoid
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ParameterSpace:
+class ParameterSpace(Result):
     r"""The ellipsoid of all weight vectors of length 1, by its axes.
 
     With A the kernel matrix, offset and softness included, the plane coordinates
     :math:`f = A c` of unit vectors fulfill :math:`f^\top A^{-1} f = 1`, their dual coefficients
     :math:`c^\top A c = 1`. Both ellipsoids have the eigenvectors of A as axes.
     """
+
+    _title = "Parameter space"
 
     eigenvalues: Floats
     """(m,) Eigenvalues of A in decreasing order; those within rounding error of 0 are 0."""
@@ -91,11 +94,6 @@ class ParameterSpace:
         -------
         ndarray of the same shape
             Points of the ellipsoid's surface.
-
-        Raises
-        ------
-        ValueError
-            If the shape is wrong or a value not finite.
         """
         units = validation.dual_coef("points", points, len(self.eigenvalues), many=True)
         return np.asarray((units * self.lengths) @ self.directions)
@@ -110,24 +108,11 @@ class ParameterSpace:
             ("ln volume", f"{self.log_volume:.6g}"),
         ]
 
-    def summary(self) -> str:
-        """Return the main figures as text, one to a line.
-
-        Returns
-        -------
-        str
-            The text, without a newline at its end.
-        """
-        return as_text("Parameter space", self._rows())
-
     def __repr__(self) -> str:
         return (
             f"<ParameterSpace: {self.rank} of {len(self.eigenvalues)} dimensions, semi-axes "
             f"{self.lengths[-1]:.4g} to {self.lengths[0]:.4g}>"
         )
-
-    def _repr_html_(self) -> str:
-        return as_html("Parameter space", self._rows())
 
 
 def parameter_space(
@@ -137,12 +122,8 @@ def parameter_space(
 
     Parameters
     ----------
-    gram : array-like of shape (m, m)
-        Kernel values between the examples: finite, symmetric, positive semidefinite.
-    softness : float or array-like of shape (m,), default=0.0
-        Added to the diagonal, at least 0.
-    offset : float, default=0.0
-        Added to every kernel value, at least 0.
+    gram, softness, offset
+        As for :class:`VersionSpace`.
 
     Returns
     -------
@@ -248,20 +229,14 @@ def center_angles(
 
     Parameters
     ----------
-    gram : array-like of shape (m, m)
-        Kernel values between the examples.
-    y : array-like of shape (m,)
-        Labels, as for :class:`VersionSpace`.
+    gram, y, offset
+        As for :class:`VersionSpace`.
     softness : array-like of shape (k,)
         Values to try, each at least 0; 0 only if the examples can be separated.
-    offset : float, default=0.0
-        Added to every kernel value, at least 0.
     tol : float, default=0.02
         Angular error of the center of mass at which to stop, in radians. Positive.
-    n_jobs : int, default=None
-        Threads, as joblib counts them.
-    random_state : None, int, Generator or RandomState, default=None
-        Seed. None draws one from NumPy's global generator.
+    n_jobs, random_state
+        As for :meth:`VersionSpace.sample`.
 
     Returns
     -------
@@ -270,12 +245,10 @@ def center_angles(
 
     Raises
     ------
-    InfeasibleError
-        If version space is empty.
+    InfeasibleError, FloatingPointError
+        See the notes of :class:`VersionSpace`.
     ValueError, TypeError
         As :class:`VersionSpace`, :meth:`VersionSpace.max_margin` and :meth:`VersionSpace.sample`.
-    FloatingPointError
-        If double precision is not sufficient.
 
     Warns
     -----
@@ -394,14 +367,8 @@ def plot_center_angles(table: CenterAngles, *, ax: Any = None) -> Any:
     """
     ax = pick_axes(ax, (5.6, 3.8))
     seen = table.softness > 0
-    ax.errorbar(
-        table.softness[seen],
-        table.angle[seen],
-        yerr=table.error[seen],
-        color=COLORS[0],
-        marker="o",
-        capsize=3,
-    )
+    x, y, error = table.softness[seen], table.angle[seen], table.error[seen]
+    ax.errorbar(x, y, yerr=error, color=COLORS[0], marker="o", capsize=3)
     ax.set(xscale="log", xlabel="softness λ", ylabel="angle to the center of mass (rad)")
     ax.set_ylim(bottom=0)
     return ax

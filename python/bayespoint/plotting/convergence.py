@@ -7,18 +7,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
-from bayespoint.plotting.panels import Panels
-from bayespoint.plotting.runs import check_pair, check_type, draw
+from bayespoint.plotting.runs import check_pair, check_type, posterior_of
 from bayespoint.plotting.style import COLORS, GRAY, MARKERS, Display, label_decades
 from bayespoint.results import BilliardResult
 from bayespoint.version_space import VersionSpace
 
 _MAX_POINTS = 24  # points of the curve of a single run
-_REFERENCE_LENGTH = 10.0  # length of the reference run, relative to the longest of the others
 
 
 class ConvergenceDisplay(Display):
@@ -48,13 +47,9 @@ class ConvergenceDisplay(Display):
     >>> from matplotlib.figure import Figure
     >>> from bayespoint import VersionSpace
     >>> from bayespoint.plotting import ConvergenceDisplay
-    >>> space = VersionSpace(np.eye(3), [1, 1, -1])
+    >>> space, ax = VersionSpace(np.eye(3), [1, 1, -1]), Figure().add_subplot()
     >>> display = ConvergenceDisplay.from_space(
-    ...     space,
-    ...     [10, 100, 1000],
-    ...     reference=[1, 1, -1],
-    ...     random_state=0,
-    ...     ax=Figure().add_subplot(),
+    ...     space, [10, 100, 1000], reference=[1, 1, -1], random_state=0, ax=ax
     ... )
     >>> bool(display.angle[-1] < 0.05)
     True
@@ -68,38 +63,26 @@ class ConvergenceDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        label: Any = None,
-        reference: ArrayLike | None = None,
-        ax: Any = None,
-    ) -> ConvergenceDisplay | Panels:
+        cls, estimator: BaseEstimator, *, reference: ArrayLike | None = None, ax: Any = None
+    ) -> ConvergenceDisplay:
         """Draw how the mean of the draws of a fitted classifier's run converges.
 
         Parameters
         ----------
-        estimator, label, ax
-            As for `WallsDisplay.from_estimator`.
-        reference
+        estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
+            Fitted. A singular matrix of kernel="precomputed" is not kept, and raises ValueError.
+        reference, ax
             As for `from_result`.
 
         Returns
         -------
-        ConvergenceDisplay or Panels
+        ConvergenceDisplay
             The drawing.
-
-        Raises
-        ------
-        ValueError
-            With kernel="precomputed" if the matrix is singular, since it is not kept.
         """
-        return draw(
-            estimator,
-            label,
-            lambda fit: cls._of(fit.result, fit.space("convergence"), reference),
-            ax,
-        )
+        model = posterior_of(estimator).first
+        space = VersionSpace.over(model.problem("convergence"))
+        assert isinstance(model.draws.run, BilliardResult)
+        return cls._of(model.draws.run, space, reference).plot(ax=ax)
 
     @classmethod
     def from_result(
@@ -112,8 +95,7 @@ class ConvergenceDisplay(Display):
     ) -> ConvergenceDisplay:
         """Draw how the mean of the draws of one run converges along the path.
 
-        The mean of the draws is a little less accurate than the integral along the path, and much
-        less accurate than a center by conditional means.
+        It is less accurate than the integral along the path or a center by conditional means.
 
         Parameters
         ----------
@@ -124,19 +106,14 @@ class ConvergenceDisplay(Display):
         reference : array-like of shape (m,) or (n_classes, m), default=None
             Dual coefficients of the exact center or an approximation. None is the center of the
             run; near the end of the path the angles are then smaller than the errors.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on. None makes a new figure.
+        ax
+            As for `plot`.
 
         Returns
         -------
         ConvergenceDisplay
-            The drawing.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If the two do not belong together, trajectories have only one draw, the draws are not
-            points of a path, or the reference is not a weight vector.
+            The drawing. ValueError or TypeError is raised if the two do not belong together, the
+            draws are not points of a path, or the reference is not a weight vector.
         """
         check_pair(result, space)
         return cls._of(result, space, reference).plot(ax=ax)
@@ -151,9 +128,9 @@ class ConvergenceDisplay(Display):
                 "result must have at least two draws of a path in each trajectory; got "
                 f"{n_draws}, {result.spacing:.3g} rad apart"
             )
-        reference_error = 0.0
+        error = 0.0
         if reference is None:
-            reference, reference_error = result.center, float(result.center_error)
+            reference, error = result.center, float(result.center_error)
         unit = _unit(space, reference)
         steps = np.unique(np.geomspace(1, n_draws, min(_MAX_POINTS, n_draws)).round().astype(int))
         means = np.cumsum(result.draws, axis=1)[:, steps - 1]
@@ -163,7 +140,7 @@ class ConvergenceDisplay(Display):
             length=steps * result.spacing,
             angle=np.array([_angle(space, vector, unit) for vector in center]),
             center_error=_standard_error(space, means, center),
-            reference_error=reference_error,
+            reference_error=error,
         )
 
     @classmethod
@@ -184,16 +161,14 @@ class ConvergenceDisplay(Display):
         space : VersionSpace
             The version space.
         lengths : array-like of shape (k,)
-            At least two increasing path lengths in radians per trajectory. All runs have the same
-            seed, so that a longer one begins with the shorter ones.
+            At least two increasing path lengths in radians per trajectory. All runs have one seed:
+            a longer one begins with the shorter ones.
         reference : array-like of shape (m,) or (n_classes, m), default=None
-            Dual coefficients of the exact center or an approximation. None is the center of a run
-            ten times as long as the longest, with another seed.
+            As for `from_result`. None is the center of a run of another seed, ten times as long.
         random_state, **settings
-            Settings of :meth:`VersionSpace.sample`, such as `n_trajectories` or `options`.
-            There are no warnings about short runs.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on. None makes a new figure.
+            Settings of :meth:`VersionSpace.sample`, which does not warn of short runs.
+        ax
+            As for `plot`.
 
         Returns
         -------
@@ -212,17 +187,13 @@ class ConvergenceDisplay(Display):
                 f"lengths must be at least two increasing numbers; got {paths.tolist()}"
             )
         rng = np.random.default_rng(validation.seed(random_state))
-        seed = validation.seed(rng)
-        settings = {"n_draws": 4} | settings
+        settings = {"n_draws": 4, "random_state": validation.seed(rng)} | settings
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            runs = [
-                space.sample(length=path, random_state=seed, **settings) for path in paths.tolist()
-            ]
+            runs = [space.sample(length=path, **settings) for path in paths.tolist()]
             reference_error = 0.0
             if reference is None:
-                length = _REFERENCE_LENGTH * float(paths[-1])
-                best = space.sample(length=length, n_draws=4, random_state=rng)
+                best = space.sample(length=10.0 * float(paths[-1]), n_draws=4, random_state=rng)
                 reference, reference_error = best.center, best.center_error
         unit = _unit(space, reference)
         return cls(
@@ -235,43 +206,27 @@ class ConvergenceDisplay(Display):
     def _draw(self, ax: Any) -> None:
         ax = self._begin(ax, (5.6, 4.0))
         shown = self.angle > 0
-        [self.line_] = ax.plot(
-            self.length[shown],
-            self.angle[shown],
-            color=COLORS[0],
-            marker=MARKERS[0],
-            markersize=4.5,
-            label="angle to the reference",
-        )
-        [self.error_line_] = ax.plot(
-            self.length,
-            self.center_error,
-            color=COLORS[1],
-            marker=MARKERS[1],
-            markersize=4.5,
-            linestyle="dashed",
-            label="standard error",
-        )
+        style: dict[str, Any] = {"color": COLORS[0], "marker": MARKERS[0], "markersize": 4.5}
+        style["label"] = "angle to the reference"
+        [self.line_] = ax.plot(self.length[shown], self.angle[shown], **style)
+        style |= {"color": COLORS[1], "marker": MARKERS[1], "linestyle": "dashed"}
+        style["label"] = "standard error"
+        [self.error_line_] = ax.plot(self.length, self.center_error, **style)
         ax.set(xscale="log", yscale="log")
         if shown.any():
             first = shown.argmax()
             guide = self.angle[first] * np.sqrt(self.length[first] / self.length)
             ax.plot(self.length, guide, color=GRAY, linestyle="dotted", label="1/√length")
         if self.reference_error > 0:
-            ax.axhline(
-                self.reference_error,
-                color=GRAY,
-                linewidth=0.9,
-                linestyle="dashdot",
-                label="error of the reference",
-            )
+            style = {"color": GRAY, "linewidth": 0.9, "linestyle": "dashdot"}
+            ax.axhline(self.reference_error, label="error of the reference", **style)
         ax.set(xlabel="length of each trajectory (rad)", ylabel="error of the center (rad)")
         label_decades(ax)
         ax.legend(frameon=False, fontsize="small", loc="upper right")
 
 
 def _squared(space: VersionSpace, vectors: Floats) -> Floats:
-    """Return the squared lengths of weight vectors, summed over the axes of coefficients."""
+    """Return the squared lengths of weight vectors."""
     products = vectors * space.problem.coordinates(vectors)
     return np.asarray(products.reshape(*products.shape[: -len(space.problem.shape)], -1).sum(-1))
 
@@ -289,9 +244,8 @@ def _angle(space: VersionSpace, vector: Floats, unit: Floats) -> float:
     """Return the angle between two vectors, the second of length 1."""
     along = float(np.vdot(vector, space.problem.coordinates(unit)))
     # Not by the arc cosine: the cosine of a small angle is 1 up to rounding.
-    across = vector - along * unit
-    squared = max(0.0, float(_squared(space, across)))
-    return float(np.arctan2(np.sqrt(squared), along))
+    across = max(0.0, float(_squared(space, vector - along * unit)))
+    return float(np.arctan2(np.sqrt(across), along))
 
 
 def _standard_error(space: VersionSpace, means: Floats, center: Floats) -> Floats:
@@ -299,6 +253,5 @@ def _standard_error(space: VersionSpace, means: Floats, center: Floats) -> Float
     n = len(means)
     if n < 2:
         return np.full(means.shape[1], np.nan)
-    apart = means - center
-    squares = _squared(space, apart).sum(axis=0) / (n * (n - 1))
+    squares = _squared(space, means - center).sum(axis=0) / (n * (n - 1))
     return np.asarray(np.sqrt(np.maximum(squares, 0.0) / _squared(space, center)))

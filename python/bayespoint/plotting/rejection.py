@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint.base.validation import Floats
@@ -40,10 +41,8 @@ class RejectionDisplay(Display):
     --------
     >>> from matplotlib.figure import Figure
     >>> from bayespoint.plotting import RejectionDisplay
-    >>> display = RejectionDisplay.from_predictions(
-    ...     [0, 1, 1, 0], [0.1, 0.8, 0.4, 0.3], ax=Figure().add_subplot()
-    ... )
-    >>> display.error
+    >>> ax = Figure().add_subplot()
+    >>> RejectionDisplay.from_predictions([0, 1, 1, 0], [0.1, 0.8, 0.4, 0.3], ax=ax).error
     array([0.  , 0.  , 0.  , 0.25])
     """
 
@@ -54,7 +53,13 @@ class RejectionDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: ArrayLike, y: ArrayLike, *, name: str | None = None, ax: Any = None
+        cls,
+        estimator: BaseEstimator,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        name: str | None = None,
+        ax: Any = None,
     ) -> RejectionDisplay:
         """Draw the curve of a fitted classifier's probabilities.
 
@@ -62,10 +67,8 @@ class RejectionDisplay(Display):
         ----------
         estimator : fitted classifier
             Has ``predict_proba`` and ``classes_``.
-        X : array-like of shape (n_samples, n_features)
-            Test inputs.
-        y : array-like of shape (n_samples,)
-            Their true labels.
+        X, y : array-like of shape (n_samples, n_features) and (n_samples,)
+            Test inputs, and their true labels.
         name : str, default=None
             For the legend; by default the name of the estimator's class.
         ax : matplotlib.axes.Axes, default=None
@@ -77,13 +80,9 @@ class RejectionDisplay(Display):
             The drawing.
         """
         check_is_fitted(estimator)
-        return cls.from_predictions(
-            y,
-            estimator.predict_proba(X),
-            labels=estimator.classes_,
-            name=type(estimator).__name__ if name is None else name,
-            ax=ax,
-        )
+        proba, labels = estimator.predict_proba(X), estimator.classes_
+        name = type(estimator).__name__ if name is None else name
+        return cls.from_predictions(y, proba, labels=labels, name=name, ax=ax)
 
     @classmethod
     def from_predictions(
@@ -118,10 +117,9 @@ class RejectionDisplay(Display):
         Parameters
         ----------
         ax
-            As for `from_estimator`.
+            As for `from_estimator`. A further curve in the same axes has another color.
         **kwargs : dict
-            Further arguments of the line, such as ``linestyle="dashed"``. A further curve in the
-            same axes has another color.
+            Further arguments of the line, such as ``linestyle="dashed"``.
 
         Returns
         -------
@@ -129,14 +127,9 @@ class RejectionDisplay(Display):
             The display itself.
         """
         ax = self._begin(ax, (5.0, 3.6))
-        style = {
-            "color": COLORS[len(ax.lines) % len(COLORS)],
-            "linewidth": 1.8,
-            "label": self.name,
-        } | kwargs
-        [self.line_] = ax.plot(
-            100 * self.coverage, 100 * self.error, drawstyle="steps-post", **style
-        )
+        style: dict[str, Any] = {"color": COLORS[len(ax.lines) % len(COLORS)], "linewidth": 1.8}
+        style |= {"label": self.name, "drawstyle": "steps-post"} | kwargs
+        [self.line_] = ax.plot(100 * self.coverage, 100 * self.error, **style)
         ax.set(xlabel="points accepted (%)", ylabel="errors among them (%)", xlim=(0, 100.5))
         top = max(np.max(line.get_ydata(), initial=0.0) for line in ax.lines)
         ax.set_ylim(0, 1.05 * top or 1)

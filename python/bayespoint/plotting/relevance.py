@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator
 
 from bayespoint.base import validation
-from bayespoint.plotting.runs import check_type, last_step, not_ours
+from bayespoint.plotting.runs import check_type, last_step, posterior_of
 from bayespoint.plotting.style import COLORS, GRAY, Display
 from bayespoint.results import FeatureRelevance
 
@@ -49,34 +49,25 @@ class RelevanceDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, max_features: int = 20, ax: Any = None
+        cls, estimator: BaseEstimator, *, max_features: int = 20, ax: Any = None
     ) -> RelevanceDisplay:
         """Draw the relevances of a fitted classifier's features.
 
         Parameters
         ----------
         estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
-            Fitted, with several models and a kernel with a weight for each feature.
-        max_features : int, default=20
-            As for the class.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on. None makes a new figure.
+            Fitted, with several models and a kernel of weighted features; else AttributeError.
+        max_features, ax
+            As for the class and for `plot`.
 
         Returns
         -------
         RelevanceDisplay
             The drawing.
-
-        Raises
-        ------
-        AttributeError
-            If the classifier has no `feature_relevance_`.
         """
-        check_is_fitted(estimator)
-        model = last_step(estimator)
-        if not hasattr(model, "models_"):
-            raise not_ours(model)
-        return cls.from_result(model.feature_relevance_, max_features=max_features, ax=ax)
+        posterior_of(estimator)
+        relevance = last_step(estimator).feature_relevance_
+        return cls.from_result(relevance, max_features=max_features, ax=ax)
 
     @classmethod
     def from_result(
@@ -106,16 +97,12 @@ class RelevanceDisplay(Display):
         rows = np.arange(len(shown))
         self.intervals_ = None
         if not np.isnan(found.low).any():
-            self.intervals_ = ax.hlines(
-                rows, found.low[shown], found.high[shown], color=COLORS[0], linewidth=1.8
-            )
+            ends = found.low[shown], found.high[shown]
+            self.intervals_ = ax.hlines(rows, *ends, color=COLORS[0], linewidth=1.8)
         [self.points_] = ax.plot(found.mean[shown], rows, "o", color=COLORS[0], markersize=5)
         ax.axvline(1.0, color=GRAY, linewidth=0.8, linestyle="dashed")
         ax.set_yticks(rows, [found.names[j] for j in shown])
-        ax.set_ylim(len(shown) - 0.5, -0.5)
         ax.set_xlim(left=0.0)
-        ax.set_xlabel("weight (dashed: if all mattered alike)")
-        total = len(found.mean)
-        ax.set_ylabel(
-            "feature" if len(shown) == total else f"first {len(shown)} of {total} features"
-        )
+        n, total = len(shown), len(found.mean)
+        label = "feature" if n == total else f"first {n} of {total} features"
+        ax.set(ylim=(n - 0.5, -0.5), ylabel=label, xlabel="weight (dashed: if all mattered alike)")

@@ -12,9 +12,6 @@ if TYPE_CHECKING:
 # blindness. Marks also differ in shape, stroke or hatching, for printing in gray.
 COLORS = ("#0072B2", "#D55E00")
 MARKERS = ("o", "^")
-HATCHES = ("", "////")
-PALE = "#A6BDDB"
-"""Fill color behind lines and texts, which may be dark or light."""
 GRAY = "#8A8A8A"
 """Color of auxiliary lines, visible on white and on black."""
 
@@ -43,13 +40,6 @@ def ink() -> Any:
     return import_matplotlib("pyplot").rcParams["text.color"]
 
 
-def contrasting(color: Any) -> str:
-    """Return black or white, whichever has the better contrast with a color."""
-    red, green, blue, _ = import_matplotlib("colors").to_rgba(color)
-    # Approximate relative luminance; at 0.45 both contrasts seem equal.
-    return "black" if 0.30 * red + 0.59 * green + 0.11 * blue > 0.45 else "white"
-
-
 def below(ax: Any, ncols: int = 3, y: float = -0.13, **how: Any) -> None:
     """Draw a legend below the axes."""
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, y), ncols=ncols, frameon=False, **how)
@@ -72,10 +62,8 @@ class Display:
 
     ax_: Any
     """The matplotlib axes of the last drawing."""
-
     figure_: Any
     """Their figure."""
-
     panel_size: tuple[float, float] = (4.6, 3.6)
     """Width and height in inches, if the display is one of several panels."""
 

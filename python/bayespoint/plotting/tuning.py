@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator
 
 from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
-from bayespoint.estimators.inputs import one_vs_rest
-from bayespoint.plotting.runs import check_type, last_step, not_ours
+from bayespoint.likelihood import of_classes
+from bayespoint.plotting.runs import check_type, posterior_of
 from bayespoint.plotting.style import (
     COLORS,
     GRAY,
@@ -22,8 +22,9 @@ from bayespoint.plotting.style import (
     ink,
     label_decades,
 )
+from bayespoint.posterior import Model
 from bayespoint.results import Search
-from bayespoint.tuning import search as tuning_search
+from bayespoint.tuning.maximum import approximate_log_evidence
 
 _NATS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Levels of the contours, below the best evidence."""
@@ -50,8 +51,7 @@ class TuningDisplay(Display):
         Values along each axis at which the surface was computed.
     surface : ndarray or None
         Log evidence on the grid, of shape (len(grid[0]),) or (len(grid[1]), len(grid[0])), with all
-        other settings at their best values. Minus infinity where the approximation does not
-        converge.
+        other settings at their best values; -inf where the approximation does not converge.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class TuningDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         *,
         params: Sequence[str] | None = None,
         grid_resolution: int | None = None,
@@ -101,51 +101,37 @@ class TuningDisplay(Display):
         ----------
         estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
             Fitted, with a search for hyperparameters.
-        params : sequence of one or two str, default=None
-            Settings on the axes, from ``estimator.tuning_.names``. None takes the first that is
-            not a factor, and the softness.
+        params, ax
+            As for `from_result`.
         grid_resolution : int, default=None
             Number of points along each axis, at least 2, at which the evidence is computed for
-            contours. A point takes about 0.01 seconds for 100 examples, and up to half a second
-            for 500. None computes nothing.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on. None makes a new figure.
+            contours, in 0.01 seconds for 100 examples, up to half a second for 500. None: no grid.
 
         Returns
         -------
         TuningDisplay
-            The drawing.
-
-        Raises
-        ------
-        ValueError
-            If nothing was searched, `params` is not among the settings searched, or, with
-            `grid_resolution`, the inputs were kernel values.
-        TypeError
-            If the estimator has no search.
+            The drawing. ValueError is raised as by `from_result`, or for a grid on kernel values.
         """
-        check_is_fitted(estimator)
-        model = last_step(estimator)
-        if not hasattr(model, "tuning_"):
-            raise not_ours(model)
-        if model.tuning_ is None:
+        model = posterior_of(estimator).models[0]
+        search = model.hyper.search
+        if search is None:
             raise ValueError("estimator must have searched; got one with all settings given")
-        display = cls._of(model.tuning_, params)
+        display = cls._of(search, params)
         if grid_resolution is None:
             return display.plot(ax=ax)
         n = validation.integer("grid_resolution", grid_resolution, low=2)
-        if model.X_fit_ is None:
+        if model.basis.points is None:
             raise ValueError(
                 "estimator must have inputs for grid_resolution; got one of kernel='precomputed'"
             )
-        display.grid = tuple(display._range(k, n) for k in range(len(display.params)))
-        evaluate = _Evidence(model)
+        # Around the settings tried, within a factor of the best.
+        tried, best = display.tried, display.tried[display.log_evidence.argmax()]
+        low = np.maximum(tried.min(axis=0) / _BEYOND_TRIED, best / _AROUND_BEST)
+        high = np.minimum(tried.max(axis=0) * _BEYOND_TRIED, best * _AROUND_BEST)
+        display.grid = tuple(np.geomspace(low, high, n).T)
+        evidence = _evidence(model, search, display.params)
         places = np.stack(np.meshgrid(*display.grid), axis=-1)
-        display.surface = np.apply_along_axis(
-            lambda values: evaluate(dict(zip(display.params, values.tolist(), strict=True))),
-            -1,
-            places,
-        )
+        display.surface = np.apply_along_axis(evidence, -1, places)
         return display.plot(ax=ax)
 
     @classmethod
@@ -158,18 +144,16 @@ class TuningDisplay(Display):
         ----------
         result : Search
             The search.
-        params, ax
-            As for `from_estimator`.
+        params : sequence of one or two str, default=None
+            Settings on the axes, from ``result.names``. None takes the first that is not a factor,
+            and the softness.
+        ax
+            As for `plot`.
 
         Returns
         -------
         TuningDisplay
-            The drawing.
-
-        Raises
-        ------
-        ValueError
-            If `params` is not among the settings searched, or nothing was searched.
+            The drawing. ValueError is raised if `params` were not searched, or nothing was.
         """
         check_type("result", result, Search)
         return cls._of(result, params).plot(ax=ax)
@@ -180,11 +164,8 @@ class TuningDisplay(Display):
         full = search.tried[search.tried[:, -2] == search.n_examples]
         full = full[np.isfinite(full[:, -1])]
         # A logarithmic axis cannot show a label noise of 0.
-        varied = [
-            name
-            for name, column in zip(settings, full.T, strict=False)
-            if len(np.unique(column[column > 0])) > 1
-        ]
+        counts = [len(np.unique(column[column > 0])) for column in full.T]
+        varied = [name for name, count in zip(settings, counts, strict=False) if count > 1]
         if params is None:
             if not varied:
                 raise ValueError("result must have tried several values of a setting; got none")
@@ -204,13 +185,6 @@ class TuningDisplay(Display):
         columns = [settings.index(name) for name in chosen]
         full = full[(full[:, columns] > 0).all(axis=1)]
         return cls(search=search, params=chosen, tried=full[:, columns], log_evidence=full[:, -1])
-
-    def _range(self, k: int, n: int) -> Floats:
-        """Return values along an axis around those tried, within a factor of the best."""
-        top = self.tried[self.log_evidence.argmax(), k]
-        low = max(self.tried[:, k].min() / _BEYOND_TRIED, top / _AROUND_BEST)
-        high = min(self.tried[:, k].max() * _BEYOND_TRIED, top * _AROUND_BEST)
-        return np.geomspace(low, high, n)
 
     def _draw(self, ax: Any) -> None:
         ax = self._begin(ax, (6.0, 4.6) if len(self.params) == 2 else (5.4, 3.8))
@@ -233,42 +207,27 @@ class TuningDisplay(Display):
         return names.get(name.removeprefix("kernel."), name)
 
     def _draw_plane(self, ax: Any, best: int) -> None:
-        colors = import_matplotlib("colors")
+        levels = [0, *_NATS]
+        norm = import_matplotlib("colors").BoundaryNorm(levels, 256, extend="max")
+        colors = {"norm": norm, "cmap": "cividis_r"}
         values = self.log_evidence if self.surface is None else self.surface
         top = max(self.log_evidence[best], float(np.max(values)))
-        norm = colors.BoundaryNorm([0, *_NATS], 256, extend="max")
         if self.surface is not None and self.grid is not None:
             below_best = np.ma.masked_invalid(top - self.surface)
-            filled = ax.contourf(
-                *self.grid,
-                below_best,
-                levels=[0, *_NATS],
-                norm=norm,
-                cmap="cividis_r",
-                extend="max",
-            )
-            met = [nats for nats in _NATS[:7] if below_best.min() < nats < below_best.max()]
-            if met:
-                self.contours_ = ax.contour(
-                    *self.grid, below_best, levels=met, colors="black", linewidths=0.5
-                )
+            filled = ax.contourf(*self.grid, below_best, levels, extend="max", **colors)
+            if met := [nats for nats in _NATS[:7] if below_best.min() < nats < below_best.max()]:
+                thin = {"colors": "black", "linewidths": 0.5}
+                self.contours_ = ax.contour(*self.grid, below_best, met, **thin)
                 ax.clabel(self.contours_, fmt="%g", fontsize=8)
-            bar = ax.figure.colorbar(filled, ax=ax, ticks=[0, *_NATS])
-            face = {"color": "white", "edgecolors": "black"}
+            face: dict[str, Any] = {"color": "white", "edgecolors": "black"}
         else:
-            face = {
-                "c": top - self.log_evidence,
-                "norm": norm,
-                "cmap": "cividis_r",
-                "edgecolors": ink(),
-            }
-        self.scatter_ = ax.scatter(
-            *self.tried.T, s=26, linewidths=0.8, label="settings tried", zorder=4, **face
-        )
-        if self.surface is None:
-            bar = ax.figure.colorbar(self.scatter_, ax=ax, ticks=[0, *_NATS])
+            face = {"c": top - self.log_evidence, "edgecolors": ink(), **colors}
+        face |= {"s": 26, "linewidths": 0.8, "label": "settings tried", "zorder": 4}
+        self.scatter_ = ax.scatter(*self.tried.T, **face)
+        shown = self.scatter_ if self.surface is None else filled
+        bar = ax.figure.colorbar(shown, ax=ax, ticks=levels)
         bar.set_label("approximate log evidence below the best (nats)")
-        bar.ax.set_yticklabels([f"{nats:g}" for nats in (0, *_NATS)])
+        bar.ax.set_yticklabels([f"{nats:g}" for nats in levels])
         bar.ax.invert_yaxis()
         self._mark_best(ax, *self.tried[best])
         ax.set(yscale="log", ylabel=self._axis_label(1))
@@ -278,28 +237,17 @@ class TuningDisplay(Display):
 
     def _draw_line(self, ax: Any, best: int) -> None:
         if self.surface is not None and self.grid is not None:
-            ax.plot(
-                *self.grid, self.surface, color=GRAY, linewidth=1.4, label="approximate evidence"
-            )
-        self.scatter_ = ax.scatter(
-            self.tried[:, 0], self.log_evidence, s=26, color=COLORS[0], label="settings tried"
-        )
+            style = {"color": GRAY, "linewidth": 1.4, "label": "approximate evidence"}
+            ax.plot(*self.grid, self.surface, **style)
+        style = {"s": 26, "color": COLORS[0], "label": "settings tried"}
+        self.scatter_ = ax.scatter(self.tried[:, 0], self.log_evidence, **style)
         self._mark_best(ax, self.tried[best, 0], self.log_evidence[best])
         ax.set_ylabel("approximate log evidence (nats)")
         ax.legend(frameon=False)
 
     def _mark_best(self, ax: Any, x: float, y: float) -> None:
-        ax.plot(
-            x,
-            y,
-            marker="*",
-            markersize=15,
-            color=COLORS[1],
-            markeredgecolor="black",
-            linestyle="none",
-            label="best",
-            zorder=5,
-        )
+        star: dict[str, Any] = {"marker": "*", "markersize": 15, "markeredgecolor": "black"}
+        ax.plot(x, y, linestyle="none", label="best", zorder=5, color=COLORS[1], **star)
 
 
 def _tied(search: Search) -> bool:
@@ -309,37 +257,22 @@ def _tied(search: Search) -> bool:
     return bool((first == second).all())
 
 
-class _Evidence:
-    """The approximate evidence of a fitted classifier's examples, as a function of settings."""
+def _evidence(model: Model, search: Search, params: tuple[str, ...]) -> Callable[[Floats], float]:
+    """Return the approximate evidence of a model's examples, as a function of some settings."""
+    examples, tied = model.examples.sample(search.n_examples, search.seed), _tied(search)
+    n_classes = len(model.classes)
 
-    def __init__(self, model: Any) -> None:
-        search, posterior = model.tuning_, model.posterior_
-        labels = np.stack([one.y for one in model.problems_])
-        self.joint = model.problems_[0].is_joint
-        if self.joint:
-            labels = one_vs_rest(labels[0], len(model.classes_))
-        labels = labels.astype(np.float64)
-        chosen = tuning_search.subset(labels, search.n_examples, model.seed_)
-        self.X, self.labels = model.X_fit_[chosen], labels[:, chosen]
-        self.kernel, self.search, self.offset = model.kernel_, search, posterior.offset
-        self.tied = _tied(search)
-        softness = posterior.example_softness[chosen]
-        self.weights = model.softness_ / softness if model.softness_ > 0 else np.ones(len(chosen))
-
-    def __call__(self, values: dict[str, float]) -> float:
-        softness = values.pop("softness", self.search.softness)
+    def evidence(point: Floats) -> float:
+        values = dict(zip(params, point.tolist(), strict=True))
+        softness = values.pop("softness", search.softness)
         first, second = (values.pop(f"label_noise_{name}", None) for name in _CLASSES)
-        if self.tied:  # one rate was searched for both classes
+        if tied:  # one rate was searched for both classes
             first, second = first or second, second or first
-        old = self.search.label_noise
+        old = search.label_noise
         noise = (old[0] if first is None else first, old[1] if second is None else second)
-        return tuning_search.approximate_log_evidence(
-            kernels.replace(self.kernel, values),
-            self.X,
-            self.labels,
-            offset=self.offset,
-            softness=softness,
-            label_noise=noise,
-            weights=self.weights,
-            joint=self.joint,
+        kernel, likelihood = kernels.replace(search.kernel, values), of_classes(n_classes, noise)
+        return approximate_log_evidence(
+            kernel, examples, likelihood, offset=model.basis.offset, softness=softness
         )
+
+    return evidence

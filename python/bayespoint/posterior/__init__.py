@@ -1,8 +1,9 @@
-"""Posteriors of fitted classifiers: decision values, probabilities and abstention."""
+"""Posteriors of fitted classifiers: models, their average, and abstention."""
 
 from __future__ import annotations
 
-from bayespoint.posterior.posterior import Posterior
+from bayespoint.posterior.mixture import Mixture
+from bayespoint.posterior.model import Model
 from bayespoint.posterior.rejection import rejection_curve
 
-__all__ = ["Posterior", "rejection_curve"]
+__all__ = ["Mixture", "Model", "rejection_curve"]

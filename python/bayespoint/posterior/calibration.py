@@ -1,8 +1,8 @@
-r"""Calibration: one factor on all decision values, from leave-one-out predictions.
+r"""Leave-one-out predictions of the training examples, and the calibration by these.
 
-The probabilities of a Gaussian process are correct if the data come from it. Otherwise the decision
-values may rank points well, but be too small or too large. They are multiplied by the factor that
-makes the labels most probable in leave-one-out predictions. These need no further fit.
+If the data do not come from a Gaussian process, its decision values may rank points well, but be
+too small or too large. They are multiplied by the factor that makes the labels most probable in
+leave-one-out predictions. These need no further fit.
 
 Let h be the function values at the examples with their noise, of covariance :math:`C = K + \lambda
 I`, and :math:`Q = C^{-1}`. Given all others, :math:`h_i` has the mean :math:`h_i - (Q h)_i /
@@ -18,253 +18,96 @@ means with the weights :math:`1 / P(y_i | h_{-i})`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import optimize
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
-from bayespoint.engine.largest import largest_probabilities
-from bayespoint.posterior.joint import chi_quantiles, quantiles
-from bayespoint.posterior.predictive import chi_mean, observed, observed_class, share
-from bayespoint.results import BilliardResult
+from bayespoint.data.examples import Examples
+from bayespoint.data.plan import Budget
+from bayespoint.engine.problem import Problem
+from bayespoint.likelihood import Likelihood
+from bayespoint.likelihood.several_classes import MOST_LEFT_OUT
+from bayespoint.posterior.model import Model
 
-LARGEST = 1000
+MAX_EXAMPLES = 1000
 """Largest number of examples used."""
 
-_MOST_DRAWS = 100
-"""Largest number of draws used for several classes, whose probabilities are integrals."""
-
-_COLUMNS = 128
-"""Number of columns of the kernel matrix in one product."""
-
-_LENGTHS = 8
-"""Number of quantiles that represent the chi distribution of the weight vector's length."""
-
-_MANY = 100
-"""Dimension from which two points are used: one standard deviation below and above the mean."""
+_COLUMNS = 128  # number of columns of the kernel matrix in one product
 
 _SPREAD = 0.3
-"""Standard deviation of the normal prior of the factor's logarithm, which keeps the factor near 1
-for a few dozen examples."""
+"""Standard deviation of the factor's logarithm by the prior: near 1 for a few dozen examples."""
 
-_RANGE = 2.0
-"""Largest factor; the smallest is its inverse."""
-
-_LARGEST_Z = 8.0
-"""Absolute value to which decision values are clipped."""
+_RANGE = 2.0  # largest factor; the smallest is its inverse
 
 
-class LeaveOneOutPredictions:
-    """Leave-one-out predictions of the training examples, at most a random thousand.
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Leave-one-out predictions of some training examples."""
 
-    `gram` is the (m, m) kernel matrix without offset and softness, to which no reference is kept.
-    `labels` are -1 and +1, or indices of several classes, of which the `result` then is. `noise` is
-    the label noise of the negative and of the positive class; for several classes both are the
-    same. `seed` is for the choice of examples.
-    """
+    likelihood: Likelihood
 
-    def __init__(
-        self,
-        gram: Floats,
-        offset: float,
-        softness: Floats,
-        result: BilliardResult,
-        labels: NDArray[Any],
-        noise: tuple[float, float],
-        seed: int,
-    ) -> None:
-        m = len(gram)
-        chosen = np.arange(m)
-        if m > LARGEST:
-            chosen = np.sort(np.random.default_rng(seed).permutation(m)[:LARGEST])
-        draws = result.draws.astype(np.float64, copy=False)
-        draws = draws.reshape(-1, *draws.shape[2:])
-        self._joint = draws.ndim == 3
-        if self._joint:
-            draws = draws[:: -(-len(draws) // _MOST_DRAWS)]
-        heights = np.empty((*draws.shape[:-1], len(chosen)))
-        for part in validation.blocks(len(chosen), _COLUMNS):
-            heights[..., part] = draws @ gram[:, chosen[part]]
-        heights += offset * draws.sum(axis=-1, keepdims=True)
-        heights += softness[chosen] * draws[..., chosen]
-        self.examples, self.labels, self.noise = chosen, labels[chosen], noise
-        self._precision: Floats | None = None
-        self.heights, self.draws = heights, draws[..., chosen]
+    z: Floats
+    """Decision values as the likelihood's `left_out` returns them."""
+
+    codes: NDArray[Any]
+    """(n,) labels."""
 
     @classmethod
-    def of_functions(
-        cls, values: Floats, variance: Floats, labels: NDArray[Any], noise: tuple[float, float]
-    ) -> LeaveOneOutPredictions:
-        """Return those of examples whose labels are independent given a function.
+    def of_matrix(cls, model: Model, problem: Problem, budget: Budget) -> LeftOut | None:
+        """Return those of up to a thousand examples; None if some are determined by the others."""
+        basis, draws, likelihood = model.basis, model.draws, model.likelihood
+        if basis.softness.min() == 0 or basis.factor.pivots is not None:
+            return None
+        inverse, gram, m = problem.inverse, np.asarray(problem.gram), len(problem.y)
+        diagonal = basis.factor.inverse_diagonal() if inverse is None else inverse[1]
+        chosen = np.arange(m)
+        if m > MAX_EXAMPLES:
+            rng = np.random.default_rng(budget.choice_seed)
+            chosen = np.sort(rng.permutation(m)[:MAX_EXAMPLES])
+        dual = _fewer(draws.coefficients)
+        heights = np.empty((*dual.shape[:-1], len(chosen)))
+        for part in validation.blocks(len(chosen), _COLUMNS):
+            heights[..., part] = dual @ gram[:, chosen[part]]
+        heights += basis.offset * dual.sum(axis=-1, keepdims=True)
+        heights += basis.softness[chosen] * dual[..., chosen]
+        args = heights, dual[..., chosen], diagonal[chosen], problem.y[chosen]
+        return cls(likelihood, likelihood.left_out(*args, draws.lengths), problem.y[chosen])
 
-        `values` are the (n_draws, [n_classes,] n) values at the examples of functions drawn from
-        the posterior, and `variance` is that of the noise.
-        """
-        made = cls.__new__(cls)
-        made._joint = values.ndim == 3
-        if made._joint:
-            values = values[:: -(-len(values) // _MOST_DRAWS)]
-        made.examples, made.labels, made.noise = np.arange(len(labels)), labels, noise
-        made.heights, made.draws = values, np.zeros_like(values)
-        made._precision = 1.0 / variance
-        return made
+    @classmethod
+    def of_functions(cls, model: Model, examples: Examples, seed: int) -> LeftOut:
+        """Return those of a random thousand, whose labels are independent given a function."""
+        basis, draws, likelihood = model.basis, model.draws, model.likelihood
+        rows = np.random.default_rng(seed).permutation(examples.uniform)[:MAX_EXAMPLES]
+        some = examples.part(np.sort(rows))
+        k = basis.kernel_values(some.inputs)
+        missed = basis.missed(some.inputs, basis.features(some.inputs))
+        heights = _fewer(draws.coefficients @ k.T)
+        precision = 1.0 / (model.hyper.softness / some.weight + missed)
+        codes = likelihood.codes(some.label)
+        args = heights, np.zeros_like(heights), precision, codes
+        return cls(likelihood, likelihood.left_out(*args, draws.lengths), codes)
 
-    def values(self, inverse_diagonal: Floats | None = None) -> Floats:
-        """Return the leave-one-out decision values: (n,), times the labels, or (n_classes, n).
+    def factor(self) -> float:
+        """Return the factor from 1/2 to 2 of the largest sum of log likelihood and log prior."""
 
-        `inverse_diagonal` is the (m,) diagonal of the inverse of the matrix with offset and
-        softness; None for those of functions.
-        """
-        if inverse_diagonal is None:
-            assert self._precision is not None
-            precision, m = self._precision, None
-        else:
-            precision, m = inverse_diagonal[self.examples], len(inverse_diagonal)
-        if self._joint:
-            return joint_leave_one_out(
-                self.heights, self.draws, precision, self.labels, self.noise[0], m
-            )
-        return leave_one_out(self.heights, self.draws, precision, self.labels, self.noise, m)
+        def loss(log_factor: float) -> float:
+            fit = self.log_probabilities(math.exp(log_factor)).sum()
+            return 0.5 * (log_factor / _SPREAD) ** 2 - float(fit)
 
-    def factor(self, z: Floats) -> float:
-        """Return the factor on decision values, `values`, that makes them most probable."""
-        if self._joint:
-            return best_joint_factor(z, self.labels, self.noise[0])
-        return best_factor(z, self.labels, self.noise)
+        limit = math.log(_RANGE)
+        found = optimize.minimize_scalar(loss, bounds=(-limit, limit), method="bounded")
+        return math.exp(found.x)
 
-    def log_probabilities(self, z: Floats) -> Floats:
-        """Return ln of the probability of each label, given the decision values."""
-        if self._joint:
-            log_p = observed_class(share(special.log_ndtr(z.T)), self.noise[0], len(z))
-            return np.asarray(log_p[np.arange(len(self.labels)), self.labels])
-        floor, log_span = _noise(self.labels, self.noise)
-        return np.asarray(np.logaddexp(floor, log_span + special.log_ndtr(z)))
-
-
-def log_leave_one_out(
-    predictions: Sequence[LeaveOneOutPredictions], factors: Floats, values: Sequence[Floats]
-) -> Floats:
-    """Return ln of the probability of each example's label given all others.
-
-    `values` are those of the problems, one or each class against the rest, and `factors` their
-    calibration.
-    """
-    if len(predictions) == 1:
-        return predictions[0].log_probabilities(factors[0] * values[0])
-    labels = np.stack([one.labels for one in predictions])
-    z = (factors[:, None] * np.stack(values) * labels).T
-    seen = observed(special.log_ndtr(-z), special.log_ndtr(z), predictions[0].noise)[1]
-    log_p = share(seen)
-    return np.asarray(log_p[np.arange(labels.shape[1]), labels.argmax(axis=0)])
+    def log_probabilities(self, factor: float) -> Floats:
+        """Return ln of the probability of each label, with this factor on decision values."""
+        return self.likelihood.log_code(factor * self.z, self.codes)
 
 
-def leave_one_out(
-    heights: Floats,
-    draws: Floats,
-    precision: Floats,
-    labels: NDArray[Any],
-    noise: tuple[float, float],
-    n: int | None,
-) -> Floats:
-    r"""Return the leave-one-out decision values of examples, times their labels.
-
-    These are z with :math:`\Phi(z)` the probability of the label before label noise, at most 8 in
-    absolute value. `heights` are the (n_draws, n_examples) function values, noise included, of
-    draws of unit length, `draws` their dual coefficients, `precision` the diagonal entries of
-    :math:`C^{-1}`, and `n` is the dimension of the span, or None for draws with their own lengths.
-    """
-    z = labels * (heights - draws / precision) * np.sqrt(precision)
-    floor, log_span = _noise(labels, noise)
-    inverse = np.zeros(len(labels))
-    lengths = _lengths(n)
-    # Inverse probabilities may overflow: the result is clipped below.
-    with np.errstate(over="ignore", divide="ignore"):
-        for length in lengths:
-            p = special.ndtr(length * z)
-            p *= math.exp(log_span)
-            p += np.exp(floor)
-            np.divide(1.0, p, out=p)
-            inverse += p.mean(axis=0) / len(lengths)
-    right = (1 / inverse - np.exp(floor)) / math.exp(log_span)
-    tail = special.ndtr(-_LARGEST_Z)
-    return np.asarray(special.ndtri(np.clip(right, tail, 1.0 - 1e-15)))
-
-
-def joint_leave_one_out(
-    heights: Floats,
-    draws: Floats,
-    precision: Floats,
-    labels: NDArray[Any],
-    noise: float,
-    n: int | None,
-) -> Floats:
-    """Return the (n_classes, n_examples) leave-one-out decision values of several classes.
-
-    The parameters are those of `leave_one_out`, but `heights` and `draws` have the shape (n_draws,
-    n_classes, n_examples), `labels` are indices of classes and `noise` is one rate.
-    """
-    values = np.moveaxis((heights - draws / precision) * np.sqrt(precision), 1, 0)
-    freedom = None if n is None else (len(values) - 1) * n
-    values *= chi_quantiles(freedom, len(draws))[:, None]
-    p = largest_probabilities(values.max(axis=0) - values)
-    own = np.take_along_axis(p, labels[None, None, :], axis=0)
-    with np.errstate(divide="ignore"):
-        own = np.exp(observed_class(np.log(own), noise, len(p)))
-        p /= np.maximum(own, special.ndtr(-_LARGEST_Z))
-        z = quantiles(np.log(p.sum(axis=1)))
-    return np.clip(z, -_LARGEST_Z, _LARGEST_Z)
-
-
-def _lengths(n: int | None) -> list[float]:
-    """Return equally weighted points that represent the chi distribution of n dimensions."""
-    if n is None:
-        return [1.0]
-    if n < _MANY:
-        middles = (np.arange(_LENGTHS) + 0.5) / _LENGTHS
-        return [math.sqrt(square) for square in special.chdtri(n, 1.0 - middles)]
-    mean = chi_mean(n)
-    spread = math.sqrt(n - mean**2)
-    return [mean - spread, mean + spread]
-
-
-def best_factor(z: Floats, labels: NDArray[Any], noise: tuple[float, float]) -> float:
-    """Return the factor of the largest posterior probability, from 1/2 to 2, by `leave_one_out`."""
-    floor, log_span = _noise(labels, noise)
-
-    def fit(factor: float) -> float:
-        log_p = np.logaddexp(floor, log_span + special.log_ndtr(factor * z))
-        return float(log_p.sum())
-
-    return _most_probable(fit)
-
-
-def best_joint_factor(z: Floats, labels: NDArray[Any], noise: float) -> float:
-    """Return the factor as `best_factor`, from the values of `joint_leave_one_out`."""
-
-    def fit(factor: float) -> float:
-        log_p = observed_class(share(special.log_ndtr(factor * z.T)), noise, len(z))
-        return float(log_p[np.arange(len(labels)), labels].sum())
-
-    return _most_probable(fit)
-
-
-def _most_probable(fit: Callable[[float], float]) -> float:
-    """Return the factor with the largest sum of `fit`, a log likelihood, and log prior."""
-
-    def loss(log_factor: float) -> float:
-        return 0.5 * (log_factor / _SPREAD) ** 2 - fit(math.exp(log_factor))
-
-    limit = math.log(_RANGE)
-    found = optimize.minimize_scalar(loss, bounds=(-limit, limit), method="bounded")
-    return math.exp(found.x)
-
-
-def _noise(labels: NDArray[Any], noise: tuple[float, float]) -> tuple[Floats, float]:
-    """Return the logs of P(label | other class) for each example, and of ``1 - sum(noise)``."""
-    with np.errstate(divide="ignore"):
-        floor = np.log(np.where(labels > 0, noise[0], noise[1]))
-    return floor, math.log1p(-noise[0] - noise[1])
+def _fewer(values: Floats) -> Floats:
+    """Return the values of some draws of several classes, whose probabilities are integrals."""
+    return values if values.ndim == 2 else values[:: -(-len(values) // MOST_LEFT_OUT)]

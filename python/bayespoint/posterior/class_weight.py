@@ -50,11 +50,7 @@ def weighted_probabilities(p: Floats, class_weight: Floats) -> Floats:
 
 
 def elected(share: Floats, class_weight: Floats) -> NDArray[Any]:
-    """Return the index of the class with the largest weighted share of votes, shape (n,).
-
-    `share` is the share of the draws for the second of two classes, (n, 1), or for each class. A
-    tie goes to the first.
-    """
+    """Return the (n,) classes of the largest weighted share of votes (of two, of the second)."""
     if share.shape[1] == 1:
         share = np.concatenate([1 - share, share], axis=1)
     return np.asarray((share * class_weight).argmax(axis=1))

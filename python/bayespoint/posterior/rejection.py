@@ -24,7 +24,7 @@ def rejection_curve(
     y_true : array-like of shape (n_samples,)
         True labels, at least one.
     proba : array-like of shape (n_samples, n_classes) or (n_samples,)
-        Probabilities in [0, 1] of the classes, or for two classes of the second.
+        Probabilities of the classes, or for two classes of the second.
     labels : array-like of shape (n_classes,), default=None
         The classes in the order of the columns. None: the sorted values of `y_true`.
 
@@ -33,8 +33,7 @@ def rejection_curve(
     coverage : ndarray of shape (n_costs,)
         Share of accepted points, in (0, 1], rising to 1.
     error : ndarray of shape (n_costs,)
-        Share of the accepted points whose most probable class is wrong, in [0, 1]. Ties go to the
-        first class.
+        Share of these whose most probable class is wrong. Ties go to the first class.
     cost : ndarray of shape (n_costs,)
         The costs of these coverages, rising: the expected losses that occur.
 
@@ -45,14 +44,10 @@ def rejection_curve(
     TypeError
         If the probabilities are not real numbers.
 
-    See Also
-    --------
-    BayesPointClassifier.reject : Predict with abstention at one cost.
-
     References
     ----------
     C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
-    Information Theory 16, 1970.
+    Information Theory 16, 1970. :meth:`BayesPointClassifier.reject` abstains at one cost.
 
     Examples
     --------
@@ -69,8 +64,7 @@ def rejection_curve(
     p = np.asarray(validation.dense("proba", proba), dtype=np.float64)
     if not ((p >= 0) & (p <= 1)).all():
         raise ValueError("proba must lie in [0, 1]; it holds NaN or other values")
-    if p.ndim == 1:
-        p = np.stack([1 - p, p], axis=1)
+    p = np.stack([1 - p, p], axis=1) if p.ndim == 1 else p
     classes = np.unique(y) if labels is None else validation.labels("labels", labels)
     if classes.ndim != 1:
         raise ValueError(f"labels must have shape (n_classes,); got shape {classes.shape}")

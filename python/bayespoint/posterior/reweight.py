@@ -32,11 +32,7 @@ def reweight(
     *,
     log: bool = False,
 ) -> WeightedResult:
-    """Return the center of mass of a density, from the draws of a run.
-
-    `result`, `weight` and `log` are those of :meth:`VersionSpace.reweight`, and `problem` is that
-    of its version space.
-    """
+    """Return what :meth:`VersionSpace.reweight` does, for the problem of a version space."""
     if not isinstance(result, BilliardResult):
         raise TypeError(f"result must be a BilliardResult; got a {type(result).__name__}")
     (n_trajectories, n_draws), shape = result.draws.shape[:2], problem.shape
@@ -55,7 +51,6 @@ def reweight(
     total = float(special.logsumexp(values))
     shares = np.exp(values - total)
     batches = min(_BATCHES, max(1, n_draws // _BATCH_SIZE))
-    partitions = (n_trajectories, n_trajectories * batches)
 
     def flat(dual_coef: Floats) -> Floats:
         """Return the coordinates of rows of numbers as such rows."""
@@ -63,11 +58,20 @@ def reweight(
         return problem.coordinates(rows).reshape(dual_coef.shape)
 
     rows = draws.reshape(len(draws), -1)
-    center, norm, error = _weighted_center(rows, shares, flat, partitions)
+    mean = shares @ rows
+    squared = float(mean @ flat(mean))
+    if not squared > 0:
+        raise ValueError("weight must not make the weighted mean of the draws zero")
+    # Batches shorter than the autocorrelation time underestimate the error, trajectories are few.
+    errors = [
+        _error(rows, shares, flat, mean, squared, n_pieces)
+        for n_pieces in (n_trajectories, n_trajectories * batches)
+    ]
+    norm = math.sqrt(squared)
     found = WeightedResult(
-        center=center.reshape(shape),
+        center=(mean / norm).reshape(shape),
         center_norm=norm,
-        center_error=error,
+        center_error=float(np.fmax.reduce(errors)),
         weights=shares.reshape(n_trajectories, n_draws),
         log_mean_weight=total - math.log(len(draws)),
         ess=float(1 / (shares @ shares)),
@@ -84,26 +88,6 @@ def _named(shape: tuple[int, ...]) -> str:
     return f"{classes}{shape[-1]} examples"
 
 
-def _weighted_center(
-    draws: Floats,
-    shares: Floats,
-    coordinates: Callable[[Floats], Floats],
-    partitions: tuple[int, ...],
-) -> tuple[Floats, float, float]:
-    """Return the center, the length of the mean and the standard error of the direction.
-
-    `partitions` are numbers of pieces into which the draws are cut to estimate the error. The
-    largest estimate is returned: batches shorter than the autocorrelation time underestimate it.
-    """
-    mean = shares @ draws
-    squared = float(mean @ coordinates(mean))
-    if not squared > 0:
-        raise ValueError("weight must not make the weighted mean of the draws zero")
-    errors = [_error(draws, shares, coordinates, mean, squared, n) for n in partitions]
-    norm = math.sqrt(squared)
-    return mean / norm, norm, float(np.fmax.reduce(errors))
-
-
 def _error(
     draws: Floats,
     shares: Floats,
@@ -112,7 +96,7 @@ def _error(
     squared: float,
     n_pieces: int,
 ) -> float:
-    """Return the standard error of the direction of `mean`, whose squared length is `squared`."""
+    """Return the standard error of the direction of the mean, from `n_pieces` of the draws."""
     if n_pieces == 1:
         return math.nan
     # The mean is a ratio of two sums. To first order, `parts` are the contributions of the pieces

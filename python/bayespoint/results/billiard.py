@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from bayespoint.results import diagnostics
 from bayespoint.results.datatree import to_datatree
-from bayespoint.results.result import Result
+from bayespoint.results.result import LEAST_DRAWS, Run, allowed_r_hat
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -23,45 +21,21 @@ if TYPE_CHECKING:
 MAX_DRIFT = 1e-6
 """Largest relative drift of the plane coordinates without a warning."""
 
-MAX_R_HAT = 1.01
-"""Largest R-hat without a warning (Vehtari et al., 2021), if there are many draws."""
-
-CHANCE = 1e-6
-"""Chance that R-hat of independent draws gives a warning."""
-
-MAX_R_HAT_TOL = 1.05
-"""Largest R-hat at which a run with a tolerance ends, if there are many effective draws."""
-
-CHANCE_TOL = 1e-3
-"""Chance that R-hat of as few independent draws as such a run needs exceeds its limit."""
-
-MIN_SHARE_TOL = 0.25
-"""Smallest effective sample size of such a run, as a share of its draws, if there are many."""
-
-MIN_ESS = 100.0
-"""Smallest effective sample size without a warning, or half of the draws if that is less."""
-
-LEAST_DRAWS = 4
-"""Smallest number of draws per trajectory for R-hat and effective sample size."""
+MAX_R_HAT, CHANCE = 1.01, 1e-6
+"""Largest R-hat without a warning (Vehtari et al., 2021), if there are many draws, and the chance
+that R-hat of independent draws gives one."""
 
 R_HAT_DRAWS = 1000
 """Largest number of draws per trajectory from which R-hat is computed."""
 
+_CENTERS = {"arc": "arc_center", "impulse": "impulse_center", "conditional": "arc_center"}
 
-def allowed_r_hat(n_trajectories: int, ess: float, least: float, chance: float) -> float:
-    """Return the largest R-hat of trajectories that agree.
-
-    It is `least`, or the value that R-hat exceeds with this chance for an effective sample size of
-    `ess`: the ratio of the variance between half trajectories to that within them is then
-    approximately chi-square over its degrees of freedom.
-    """
-    freedom = 2 * n_trajectories - 1
-    ratio = float(stats.chi2.isf(chance, freedom)) / freedom
-    return max(least, math.sqrt(1 + (ratio - 1) / max(ess / (freedom + 1), 1.0)))
+_LIMITS = {"max_time": "max_time", "max_bounces": "max_bounces (a classifier's max_iter)"}
+"""Limits that end a run early, as warnings name them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BilliardResult(Result):
+class BilliardResult(Run):
     """The result of billiard trajectories in version space.
 
     ``m`` is the number of examples. A weight vector is given by its signed dual coefficients
@@ -77,176 +51,116 @@ class BilliardResult(Result):
     center: NDArray[np.float64]
     """(m,) Dual coefficients of the center of mass, scaled to a unit vector. By the setting
     `average` it is `arc_center`, `impulse_center`, or the center of "chord" or "flipper"."""
-
     center_norm: float
-    """Length of the mean of the unit weight vectors, in (0, 1]: near 1 where version space is
-    small."""
-
+    """Length of the mean of the unit weight vectors, in (0, 1]: near 1 in a small version space."""
     arc_center: NDArray[np.float64]
     """(m,) Unit center from the exact integral of the position along the path, or with
     average="conditional" of its conditional means."""
-
     impulse_center: NDArray[np.float64]
     """(m,) Unit center from the impulses on the walls. Entries have the sign of the label, or are
     zero for planes never hit. NaN for "chord" and "flipper", whose launches do not conserve
     momentum."""
-
     draws: NDArray[np.floating]
     """(n_trajectories, n_draws, m) Unit weight vectors at equal spacing along the path: doubles,
     in a classifier with softness singles."""
-
     functionals: NDArray[np.float64]
     """(n_trajectories, n_draws, 16 or m) Coordinates ``<w, phi_i> / |phi_i|`` of the draws at the
     planes of `watched`, from which `ess` and `r_hat` are computed."""
-
     watched: NDArray[np.int64]
     """(16 or m,) Indices of planes, evenly spread over the examples: at most 16. With more than two
     classes indices of a flat array of shape (n_classes, m)."""
-
     spacing: float
     """Path between one draw and the next, in radians."""
-
     bounces: NDArray[np.uint64]
     """(n_trajectories,) Reflections at walls."""
-
     crossings: NDArray[np.uint64]
     """(n_trajectories,) Walls passed through."""
-
     refreshes: NDArray[np.uint64]
     """(n_trajectories,) Random changes of direction between walls."""
-
     length: float
     """Averaged path, in radians per trajectory."""
-
     burn_in: float
     """Path before it, which is not averaged, in radians per trajectory."""
-
     hits: NDArray[np.uint64]
     """(m,) Bounces at each plane; 0 for the own class of an example."""
-
     cycles: NDArray[np.uint64]
     """(n_trajectories,) With opaque, specular walls and without refresh: the number of bounces
-    after which a trajectory repeats the same planes in the same order, which does not fill version
-    space. 0 without such a cycle of up to 4 m + 64 bounces."""
-
+    after which a trajectory repeats the same planes, and does not fill version space. 0 without
+    such a cycle of up to 4 m + 64 bounces."""
     missed: NDArray[np.float64]
-    """(n_trajectories,) Share of the bounces of all other trajectories at planes that this one
-    never hit: near 0 if all trajectories reach the same planes."""
-
+    """(n_trajectories,) Share of the others' bounces at planes that this trajectory never hit."""
     stop_reason: str
     """The limit that ended the run: ``"length"``, ``"max_bounces"``, ``"tol"``, ``"max_time"`` or
     ``"weight_tol"``."""
-
     escapes: NDArray[np.uint64]
-    """(n_trajectories,) Flights that met no wall, each followed by a new launch. Zeros for
-    "geodesic": a great circle always meets a wall."""
-
+    """(n_trajectories,) Flights that met no wall, each followed by a launch; 0 for "geodesic"."""
     scatterings: NDArray[np.uint64]
     """(n_trajectories,) Reflections off the `scatterer`."""
-
     scatterer: float | None
     """Radius of the reflecting sphere around the center, in radians; None without one."""
-
     center_error: float
-    """Estimated angle between `arc_center` and the exact center of mass, in radians. With
-    average="impulse" it is that of `impulse_center` and includes the distance between the two
-    centers. For "chord" and "flipper" it does not include the bias."""
-
+    """Estimated angle between `arc_center` and the exact center of mass, in radians; with
+    average="impulse" that of `impulse_center`, with the distance between the two. For "chord" and
+    "flipper" it does not include the bias."""
     mean_violations: float
     """Mean number of violated examples along the path, 0 with opaque walls."""
-
     refresh: str
     """``"pair"``, ``"full"`` or ``"none"``: how directions were refreshed."""
-
     refresh_rate: float
     """Refreshes per radian, at the end of the path."""
-
     drift: float
     """Largest relative difference between updated and recomputed plane coordinates."""
-
     start: tuple[str, ...]
     """Source of the start of each trajectory: ``"light_trap"``, ``"max_margin"``, ``"typical"``
     (drawn around the center, for average="conditional") or ``"given"``."""
-
     y: NDArray[Any]
     """(m,) Labels of the examples, -1 and +1, or with more than two classes 0, 1, ..."""
-
     softness: NDArray[np.float64]
     """(m,) Softness of the examples."""
-
     offset: float
     """Constant that was added to all kernel values."""
-
     seed: int
     """The `random_state` that reproduces the run."""
-
     state: Mapping[str, Any] | None = None
     """The state from which ``continue_from`` of `bayespoint.SampleOptions` continues: arrays with
-    some dozens of numbers for each example and trajectory, and with older draws that are still
-    needed; the settings, digests of the problem, and the limits of each run so far. In a
-    classifier that was loaded from a file the arrays are missing, and the runs are repeated."""
+    some dozens of numbers for each example and trajectory, and older draws; the settings, and
+    digests of the problem. A classifier loaded from a file has none, and cannot be continued."""
 
     @classmethod
     def from_run(cls, run: Mapping[str, Any], average: str) -> Self:
         """Return the result of the engine's run, with the center that `average` names."""
-        centers = {"arc": "arc", "impulse": "impulse", "conditional": "arc"}
         given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
-        return cls(center=run[f"{centers.get(average, 'running')}_center"], **given)
+        return cls(center=run[_CENTERS.get(average, "running_center")], **given)
 
-    @cached_property
-    def ess(self) -> float:
-        """The smallest bulk effective sample size of the draws.
-
-        Taken over the coordinates in `functionals`, and the squares of those that change sign. NaN
-        for fewer than 4 draws per trajectory. Computed on first access.
-        """
-        values = diagnostics.ess_bulk(self._watched(self.functionals))
-        return float(np.fmin.reduce(values, initial=np.nan))
-
-    @cached_property
-    def r_hat(self) -> float:
-        """The largest rank-normalized split R-hat of the same quantities.
-
-        Computed from at most 1000 draws per trajectory, evenly spread.
-        """
-        values = diagnostics.r_hat(self._watched(self._thinned()))
-        return float(np.fmax.reduce(values, initial=np.nan))
-
-    def _thinned(self) -> NDArray[np.float64]:
-        """Return at most 1000 draws per trajectory of the coordinates in `functionals`."""
-        step = max(1, -(-self.functionals.shape[1] // R_HAT_DRAWS))
-        return self.functionals[:, ::step]
-
-    @staticmethod
-    def _watched(coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _watched(self, thinned: bool = False) -> NDArray[np.float64]:
+        step = max(1, -(-self.functionals.shape[1] // R_HAT_DRAWS)) if thinned else 1
+        coordinates = self.functionals[:, ::step]
         # The square of a coordinate that keeps its sign has the same ranks.
         crossed = (coordinates > 0).any(axis=(0, 1)) & (coordinates < 0).any(axis=(0, 1))
         return np.concatenate([coordinates, coordinates[:, :, crossed] ** 2], axis=2)
 
     def convergence_messages(self, tol: float | None, n_draws: int = LEAST_DRAWS) -> list[str]:
-        """Return the texts of convergence warnings for a run with these settings.
-
-        They concern a tolerance that was not met; R-hat and effective sample size, unless a
-        tolerance ended the run, which then includes them; and drift of the walls by rounding, and
-        short cycles, which these do not show.
-        """
+        """Return the texts of convergence warnings for a run with these settings."""
         messages = []
+        limit = _LIMITS.get(self.stop_reason)
+        after = f"after {self.length:.4g} radians per trajectory"
+        after += f", when {limit} ended the run" if limit else ""
+        by_time = self.stop_reason == "max_time"
         if math.isinf(self.center_error) or (tol is not None and not self.center_error <= tol):
             asked = "" if tol is None else f" (tol={tol:g} was asked for)"
-            more = "a longer run or a softness"
-            more = "a larger max_time" if self.stop_reason == "max_time" else more
+            more = "a larger max_time" if by_time else "a longer run or a softness"
             messages.append(
-                f"the estimated center_error is {self.center_error:.3g} radians{asked} after "
-                f"{self.length:.4g} radians per trajectory{self._ended_by()}: {more} "
-                "helps"
+                f"the estimated center_error is {self.center_error:.3g} radians{asked} {after}: "
+                f"{more} helps"
             )
+        # A tolerance that ended the run includes R-hat and effective sample size.
         if self.stop_reason != "tol" and not math.isinf(self.center_error):
-            messages += self._messages_of_draws(tol, n_draws)
-        if self.stop_reason == "max_time" and tol is not None and not messages:
-            messages.append(
-                f"the run had not mixed after {self.length:.4g} radians per trajectory"
-                f"{self._ended_by()}: a longer run helps"
-            )
+            messages += [
+                f"{message} {after}: a longer run helps"
+                for message in self._messages_of_draws(tol, n_draws)
+            ]
+        if by_time and tol is not None and not messages:
+            messages.append(f"the run had not mixed {after}: a longer run helps")
         if self.drift > MAX_DRIFT:
             messages.append(
                 f"the plane coordinates drifted by {self.drift:.2g}: the Gram matrix is too "
@@ -259,40 +173,27 @@ class BilliardResult(Result):
             )
         return [f"{message} (see the guide on diagnostics)" for message in messages]
 
-    def _ended_by(self) -> str:
-        """Return which limit ended the run early, for a message."""
-        limits = {"max_time": "max_time", "max_bounces": "max_bounces (a classifier's max_iter)"}
-        limit = limits.get(self.stop_reason)
-        return f", when {limit} ended the run" if limit else ""
-
     def _messages_of_draws(self, tol: float | None, wanted: int) -> list[str]:
-        """Return the text of the warning about the draws, if there is one."""
+        """Return the warning about the draws, if there is one."""
         n_trajectories, n_draws = self.draws.shape[:2]
-        longer = (
-            f"after {self.length:.4g} radians per trajectory{self._ended_by()}: a longer run helps"
-        )
         if n_draws < LEAST_DRAWS:
             few = f"{n_draws} of {wanted} draws are too few to tell whether trajectories agree"
-            return [f"{few} {longer}"] if n_draws < wanted else []
-        least = min(MIN_ESS, n_trajectories * n_draws / 2)
-        # Trajectories that disagree have a small effective sample size, which must not raise the
-        # limit of R-hat.
+            return [few] if n_draws < wanted else []
         # The effective sample size of few draws, those of R-hat, costs less and is no larger.
-        thinned = diagnostics.ess_bulk(self._watched(self._thinned()))
-        ess = float(np.fmin.reduce(thinned, initial=np.nan))
+        thinned = diagnostics.ess_bulk(self._watched(thinned=True))
+        ess, least = float(np.fmin.reduce(thinned, initial=np.nan)), self.least_ess
+        allowed = self.largest_r_hat
         if tol is None:
+            # Trajectories that disagree have a small effective sample size, which must not raise
+            # the limit of R-hat.
             worth = min(max(ess, least), n_trajectories * min(n_draws, R_HAT_DRAWS))
             allowed = allowed_r_hat(n_trajectories, worth, MAX_R_HAT, CHANCE)
-        else:
-            worth = max(least, MIN_SHARE_TOL * n_trajectories * n_draws)
-            allowed = allowed_r_hat(n_trajectories, worth, MAX_R_HAT_TOL, CHANCE_TOL)
         if self.r_hat > allowed:
-            high = f"R-hat is {self.r_hat:.3f} (above {allowed:.3f})"
-            return [f"the trajectories disagree: {high} {longer}"]
+            return [f"the trajectories disagree: R-hat is {self.r_hat:.3f} (above {allowed:.3f})"]
         if self.stop_reason != "weight_tol" and ess < least and self.ess < least:
             return [
                 f"the {n_trajectories} x {n_draws} draws are worth {self.ess:.0f} independent ones "
-                f"(below {least:.0f}) {longer}"
+                f"(below {least:.0f})"
             ]
         return []
 
@@ -313,8 +214,7 @@ class BilliardResult(Result):
 
     def _rows(self) -> list[tuple[str, str]]:
         (n_trajectories, n_draws), m = self.draws.shape[:2], len(self.y)
-        bounces = int(self.bounces.sum())
-        path = self.length * n_trajectories
+        bounces, path = int(self.bounces.sum()), self.length * n_trajectories
         rate = f", {bounces / path:.1f} per radian" if path > 0 else ""
         rows = [
             ("examples", f"{m}"),
@@ -351,25 +251,11 @@ class BilliardResult(Result):
             Groups ``posterior`` (dimensions chain and draw), ``sample_stats``, ``observed_data``
             and ``constant_data``. There is no time stamp: equal runs give equal trees.
 
-        Raises
-        ------
-        ImportError
-            If xarray is not installed (optional extra ``arviz``).
-
         Notes
         -----
-        ArviZ 1 takes the tree itself, ArviZ 0.22 and 0.23 take ``arviz.from_datatree(tree)``.
-        ``var_names="plane_coordinate"`` selects the quantities of `ess` and `r_hat`, without the
-        many dual coefficients.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
-        >>> result = VersionSpace(np.eye(3), [1, 1, -1]).sample(length=100.0, random_state=0)
-        >>> tree = result.to_datatree()
-        >>> dict(tree["posterior"].sizes)
-        {'chain': 4, 'draw': 100, 'plane': 3, 'example': 3}
+        This needs xarray (optional extra ``arviz``), and raises ImportError without it. ArviZ 1
+        takes the tree itself, ArviZ 0.22 and 0.23 take ``arviz.from_datatree(tree)``.
+        ``var_names="plane_coordinate"`` selects the quantities of `ess` and `r_hat`.
         """
         return to_datatree(vars(self))
 
@@ -381,15 +267,3 @@ class BilliardResult(Result):
             f"{int(self.bounces.sum())} bounces, center_error={self.center_error:.2g} rad, "
             f"stop_reason={self.stop_reason!r}>"
         )
-
-
-def without_state_arrays(result: BilliardResult) -> BilliardResult:
-    """Return a result without the arrays of its state, if its seed is enough to repeat the run.
-
-    It is not if trajectories began at a given point, or something else than the limits in
-    ``state["runs"]`` ended a run.
-    """
-    state = result.state
-    if state is None or "given" in result.start or None in state["runs"]:
-        return result
-    return replace(result, state={name: state[name] for name in ("settings", "problem", "runs")})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -45,10 +45,7 @@ _OF_THE_RUN = (
 
 
 def to_datatree(run: Mapping[str, Any]) -> xr.DataTree:
-    """Return the groups posterior, sample_stats, observed_data and constant_data of a run.
-
-    `run` has the fields of a `BilliardResult` by name.
-    """
+    """Return the groups of ArviZ for the fields of a `BilliardResult`, by name."""
     try:
         import xarray as xr
 
@@ -59,65 +56,46 @@ def to_datatree(run: Mapping[str, Any]) -> xr.DataTree:
             "`pip install xarray`"
         ) from error
     n_trajectories, n_draws, *shape = run["draws"].shape
-    unit = {"units": "1"}
-    chain = {"chain": np.arange(n_trajectories)}
-    example = {"example": np.arange(shape[-1])}
+    chain, example = {"chain": np.arange(n_trajectories)}, {"example": np.arange(shape[-1])}
     # The dimensions of the dual coefficients.
     dual = ("class", "example") if len(shape) > 1 else ("example",)
     sides = {"class": np.arange(shape[0])} if len(shape) > 1 else {}
     path = np.arange(n_draws) * run["spacing"]
-    posterior = xr.Dataset(
-        {
-            "plane_coordinate": (
-                ("chain", "draw", "plane"),
-                run["functionals"],
-                unit | {"long_name": "sine of the angle between weight vector and plane"},
-            ),
-            "dual_coef": (
-                ("chain", "draw", *dual),
-                run["draws"],
-                unit | {"long_name": "dual coefficients of the unit weight vector"},
-            ),
-        },
-        chain
-        | {
-            "draw": np.arange(n_draws),
-            "path": ("draw", path, {"units": "rad", "long_name": "path since the first draw"}),
-            "plane": ("plane", run["watched"], {"long_name": _PLANE[len(shape)]}),
-        }
-        | sides
-        | example,
-    )
 
-    def described(
-        table: Sequence[tuple[str, str, str]], dims: tuple[str, ...]
-    ) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
-        return {
-            name: (dims, _plain(run[name]), {"units": units, "long_name": meaning})
-            for name, units, meaning in table
-        }
+    def told(dims: Any, values: Any, meaning: str, units: str = "") -> tuple[Any, Any, Any]:
+        attributes = {"units": units, "long_name": meaning}
+        return dims, values, {name: text for name, text in attributes.items() if text}
 
-    statistics = (
-        described(_OF_CHAINS, ("chain",))
-        | described(_OF_EXAMPLES, dual)
-        | described(_OF_THE_RUN, ())
-    )
-    statistics["start"] = (("chain",), list(run["start"]), {"long_name": "source of the start"})
+    sine = "sine of the angle between weight vector and plane"
+    dual_coef = "dual coefficients of the unit weight vector"
+    posterior = {
+        "plane_coordinate": told(("chain", "draw", "plane"), run["functionals"], sine, "1"),
+        "dual_coef": told(("chain", "draw", *dual), run["draws"], dual_coef, "1"),
+    }
+    along = {
+        "draw": np.arange(n_draws),
+        "path": told("draw", path, "path since the first draw", "rad"),
+        "plane": told("plane", run["watched"], _PLANE[len(shape)]),
+    }
+    statistics = {
+        name: told(dims, _plain(run[name]), meaning, units)
+        for table, dims in ((_OF_CHAINS, ("chain",)), (_OF_EXAMPLES, dual), (_OF_THE_RUN, ()))
+        for name, units, meaning in table
+    }
+    statistics["start"] = told(("chain",), list(run["start"]), "source of the start")
     if run["scatterer"] is not None:
-        meaning = {"units": "rad", "long_name": "radius of the sphere around the center"}
-        statistics["scatterer"] = ((), run["scatterer"], meaning)
-    stats = xr.Dataset(statistics, chain | sides | example)
-    stats.attrs = {"stop_reason": run["stop_reason"], "refresh": run["refresh"]}
-    classes = "class" if sides else "class, -1 or +1"
-    labels = {"label": ("example", run["y"], unit | {"long_name": classes})}
+        meaning = "radius of the sphere around the center"
+        statistics["scatterer"] = told((), run["scatterer"], meaning, "rad")
+    ends = {"stop_reason": run["stop_reason"], "refresh": run["refresh"]}
+    labels = {"label": told("example", run["y"], "class" if sides else "class, -1 or +1", "1")}
     given = {
-        "softness": ("example", run["softness"], {"long_name": "added to the kernel's diagonal"}),
-        "offset": ((), run["offset"], {"long_name": "added to all kernel values"}),
+        "softness": told("example", run["softness"], "added to the kernel's diagonal"),
+        "offset": told((), run["offset"], "added to all kernel values"),
     }
     tree: xr.DataTree = data_tree.from_dict(
         {
-            "posterior": posterior,
-            "sample_stats": stats,
+            "posterior": xr.Dataset(posterior, chain | along | sides | example),
+            "sample_stats": xr.Dataset(statistics, chain | sides | example, ends),
             "observed_data": xr.Dataset(labels, example),
             "constant_data": xr.Dataset(given, example),
         }

@@ -14,18 +14,21 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import fft, special
 
 from bayespoint.base import validation
+from bayespoint.base.validation import Floats
 
 __all__ = ["ess_bulk", "r_hat"]
 
 _MIN_DRAWS = 4
 
 
-def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
+def r_hat(draws: ArrayLike) -> Floats:
     r"""Return the rank-normalized split :math:`\hat R` of every quantity.
 
     By Vehtari et al. (2021), Eqs. 1-4 and Section 4.
@@ -44,25 +47,23 @@ def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> import numpy as np
     >>> draws = np.random.default_rng(0).standard_normal((4, 1000))
     >>> print(f"{float(r_hat(draws)):.2f}")
     1.00
     >>> print(f"{float(r_hat(draws + np.array([[0.0], [0.0], [0.0], [3.0]]))):.1f}")
     1.5
     """
-    array, shape = _quantities(draws)
-    if array is None:
-        return np.full(shape, np.nan)
-    split = _split(array)
-    with np.errstate(invalid="ignore"):
-        scores, medians = _z_scale(split)
-        folded, _ = _z_scale(np.abs(split - medians[:, None, None]))
-        value = np.maximum(_plain_r_hat(scores), _plain_r_hat(folded))
-    return _mark(value, array).reshape(shape)
+
+    def larger(split: Floats) -> Floats:
+        with np.errstate(invalid="ignore"):
+            scores, medians = _z_scale(split)
+            folded, _ = _z_scale(np.abs(split - medians[:, None, None]))
+            return np.maximum(_plain_r_hat(scores), _plain_r_hat(folded))
+
+    return _of_each(draws, larger)
 
 
-def ess_bulk(draws: ArrayLike) -> NDArray[np.float64]:
+def ess_bulk(draws: ArrayLike) -> Floats:
     """Return the bulk effective sample size of every quantity.
 
     By Vehtari et al. (2021), Eqs. 10-15, on rank-normalized split chains: autocovariances by fast
@@ -81,41 +82,31 @@ def ess_bulk(draws: ArrayLike) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> import numpy as np
     >>> draws = np.random.default_rng(0).standard_normal((4, 1000))
     >>> bool(3500 < ess_bulk(draws) < 4500)
     True
     """
-    array, shape = _quantities(draws)
-    if array is None:
-        return np.full(shape, np.nan)
-    return _mark(_plain_ess(_z_scale(_split(array))[0]), array).reshape(shape)
+    return _of_each(draws, lambda split: _plain_ess(_z_scale(split)[0]))
 
 
-def _quantities(draws: ArrayLike) -> tuple[NDArray[np.float64] | None, tuple[int, ...]]:
-    """Return the draws as (quantity, chain, draw), or None if there are too few, and the shape."""
+def _of_each(draws: ArrayLike, statistic: Callable[[Floats], Floats]) -> Floats:
+    """Return a statistic of every quantity, computed from the (quantity, half chain, draw)."""
     array = np.asarray(validation.dense("draws", draws), dtype=np.float64)
     if array.ndim < 2:
         raise ValueError(f"draws must have shape (n_chains, n_draws, ...); got {array.shape}")
     shape = array.shape[2:]
     if array.shape[1] < _MIN_DRAWS or array.size == 0:
-        return None, shape
-    return np.ascontiguousarray(np.moveaxis(array.reshape(*array.shape[:2], -1), 2, 0)), shape
-
-
-def _mark(value: NDArray[np.float64], array: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return `value` with NaN for quantities that are constant or not finite."""
+        return np.full(shape, np.nan)
+    array = np.ascontiguousarray(np.moveaxis(array.reshape(*array.shape[:2], -1), 2, 0))
+    half = array.shape[2] // 2
+    value = statistic(np.concatenate([array[:, :, :half], array[:, :, -half:]], axis=1))
     with np.errstate(invalid="ignore"):
         constant = array.max(axis=(1, 2)) == array.min(axis=(1, 2))
-    return np.where(constant | ~np.isfinite(array).all(axis=(1, 2)), np.nan, value)
+    finite = np.isfinite(array).all(axis=(1, 2))
+    return np.where(constant | ~finite, np.nan, value).reshape(shape)
 
 
-def _split(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    half = array.shape[2] // 2
-    return np.concatenate([array[:, :, :half], array[:, :, -half:]], axis=1)
-
-
-def _z_scale(array: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _z_scale(array: Floats) -> tuple[Floats, Floats]:
     """Return the normal scores of the ranks over all chains (Blom's 3/8), and the medians."""
     values = array.reshape(len(array), -1)
     n = values.shape[1]
@@ -137,20 +128,20 @@ def _z_scale(array: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[n
     return scores.reshape(array.shape), medians
 
 
-def _normal_scores(ranks: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+def _normal_scores(ranks: Floats, n: int) -> Floats:
     return np.asarray(special.ndtri((ranks - 0.375) / (n + 0.25)))
 
 
-def _plain_r_hat(array: NDArray[np.float64]) -> NDArray[np.float64]:
+def _plain_r_hat(array: Floats) -> Floats:
     n = array.shape[2]
     between = n * array.mean(axis=2).var(axis=1, ddof=1)
     within = array.var(axis=2, ddof=1).mean(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        value: NDArray[np.float64] = np.sqrt((between / within + n - 1) / n)
+        value: Floats = np.sqrt((between / within + n - 1) / n)
     return value
 
 
-def _plain_ess(array: NDArray[np.float64]) -> NDArray[np.float64]:
+def _plain_ess(array: Floats) -> Floats:
     _, chains, n = array.shape
     size = fft.next_fast_len(2 * n, real=True)
     transform = fft.rfft(array - array.mean(axis=2, keepdims=True), n=size, axis=2)

@@ -21,7 +21,6 @@ class Estimate(NamedTuple):
 
     value: float
     """The estimate."""
-
     error: float
     """The standard error of `value`."""
 
@@ -35,52 +34,38 @@ class Evidence(Result):
 
     ``m`` is the number of examples. ``"integration"`` has a ladder of ``k`` transparencies kappa,
     from 1, where all weight vectors have equal weight, to the smallest required. ``"bridge"`` has
-    one from a Gaussian distribution to the prior; its arrays by transparency are empty.
+    one from a Gaussian distribution to the prior; its arrays are empty.
     """
 
     _title = "Evidence"
 
     value: Any
     """The value in nats, at most 0: a float, or an (n,) array for n rates of label noise."""
-
     error: Any
     """Standard error of `value`, in nats and of the same shape."""
-
     lag: Any
     """Estimated bias, in nats and of the same shape: half of the difference between the estimates
-    down and up the ladder. More than half of it cancels in `value`. The part above two standard
-    errors is included in `error`. NaN if version space was entered in only one direction."""
-
+    down and up the ladder. More than half of it cancels in `value`, and `error` includes the part
+    above two standard errors. NaN if version space was entered in only one direction."""
     n_rungs: int
     """Number of distributions on the ladder, including both ends."""
-
     log_transparency: NDArray[np.float64]
-    """(k,) ln kappa of the rungs, falling from 0. If the classes differ, that of the less
-    transparent walls. The rung from which only their kappa falls then occurs twice: as the last
-    for both classes and as the first for one."""
-
+    """(k,) ln kappa of the rungs, falling from 0; if the classes differ, of the less transparent
+    walls, with the rung from which only their kappa falls twice."""
     mean_violations: NDArray[np.float64]
     """(k,) Mean number of violated examples on each rung, in the classes whose kappa falls there:
     the derivative of ln Z by ln kappa."""
-
     log_share: NDArray[np.float64]
-    """(m + 1,) ln of the share of the sphere that violates exactly v examples, v = 0, ..., m;
-    -inf if none was seen. It is estimated on the rungs where both classes have the same kappa.
-    Empty with ``"bridge"``."""
-
+    """(m + 1,) ln of the share of the sphere that violates exactly v examples, v = 0, ..., m, from
+    the rungs where both classes have the same kappa; -inf if none was seen."""
     layers: NDArray[np.int64]
-    """(l, 2) The layers seen: the numbers of violated examples labeled -1 and +1. Empty with
-    ``"bridge"``."""
-
+    """(l, 2) The layers seen: the numbers of violated examples labeled -1 and +1."""
     layer_shares: NDArray[np.float64]
     """(l,) Share of each layer among all layers with the same total number of violations."""
-
     length: float
     """Path in radians per trajectory."""
-
     method: str
     """``"bridge"`` or ``"integration"``."""
-
     converged: bool
     """Whether every error reached the tolerance."""
 
@@ -89,13 +74,10 @@ class Evidence(Result):
         """Return the result of an engine's run, with an array for `value` and `error`."""
         given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
         seen = run["layer_shares"] > 0  # others were only passed through
-        by_transparency = method != "bridge"
-        return cls(
-            **given | {name: given[name][seen] for name in ("layers", "layer_shares")},
-            n_rungs=len(np.unique(run["ladder"])),
-            log_transparency=0.0 - run["ladder"] if by_transparency else np.empty(0),
-            method=method,
-        )
+        given |= {name: given[name][seen] for name in ("layers", "layer_shares")}
+        given["n_rungs"] = len(np.unique(run["ladder"]))
+        given["log_transparency"] = np.empty(0) if method == "bridge" else 0.0 - run["ladder"]
+        return cls(**given, method=method)
 
     def _figures(self) -> str:
         pairs = zip(np.atleast_1d(self.value), np.atleast_1d(self.error), strict=True)

@@ -23,35 +23,26 @@ class MaxMargin(Result):
     dual_coef: NDArray[np.float64]
     """(m,) Dual coefficients of the unit vector, labels included; with more than two classes
     (n_classes, m)."""
-
     multipliers: NDArray[np.float64]
     """(m,) Lagrange multipliers ``a_i``, from 0 to C. With ``w = sum(a_i y_i phi_i)`` the examples
     on the margin have decision values of 1 in absolute value. With more than two classes
     (n_classes, m): those of the walls between the class of an example and every other."""
-
     bias: float
     """The bias b that belongs to this w; 0 unless it is free."""
-
     norm: float
     """``|w|``."""
-
     margin: float
     """``min_i y_i (<w, phi_i> + b) / |w|``, positive inside version space."""
-
     bound: float
     """``|w| / sum(a_i)``: no margin is larger (weak duality). With a free bias twice that is the
-    length of the minimal connector between the convex hulls of the two classes."""
-
+    distance between the convex hulls of the two classes."""
     gap: float
     """Relative duality gap: for a hard margin ``1 - (margin / bound)^2``."""
-
     kkt: float
     """Largest violation of an optimality condition (Karush, Kuhn and Tucker), in units of the
     margin: how far margins are below 1 for multiplier 0, above 1 for C, and from 1 for others."""
-
     iterations: int
     """Coordinate steps and changes of the active set."""
-
     converged: bool
     """Whether `kkt` is at most the tolerance, or the rounding error of the multipliers."""
 

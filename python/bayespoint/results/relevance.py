@@ -15,32 +15,27 @@ from bayespoint.base.validation import Floats
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_INTERVAL = (0.05, 0.95)
-"""Quantiles of the interval."""
+_INTERVAL, _FEWEST = (0.05, 0.95), 10
+"""Quantiles of the interval, and the fewest states of which it is given."""
 
-_FEWEST = 10
-"""Fewest states of which an interval is given."""
+_HEAD = ("feature", "weight", "90 %")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FeatureRelevance(Savable):
     """The posterior of the weights of the features.
 
-    The kernel multiplies features by their weights, of which only the ratios matter. They are
-    scaled to a mean square of 1: if all features mattered alike, each would have the weight 1. If
-    features are not standardized each weight is multiplied by the feature's standard deviation.
+    The kernel multiplies features by their weights, scaled to a mean square of 1: if all features
+    mattered alike, each would have the weight 1. If features are not standardized each weight is
+    multiplied by the feature's standard deviation.
     """
 
     mean: Floats
     """(n_features,) posterior means."""
-
     low: Floats
-    """(n_features,) 5 % quantiles; NaN if there are fewer than ten draws, as for more than two
-    classes by default."""
-
+    """(n_features,) 5 % quantiles; NaN for fewer than ten draws."""
     high: Floats
     """(n_features,) 95 % quantiles, as `low`."""
-
     names: tuple[str, ...]
     """Names of the features: those seen in the fit, or their numbers."""
 
@@ -50,10 +45,8 @@ class FeatureRelevance(Savable):
 
         Parameters
         ----------
-        states : ndarray of shape (n_states, n_features)
-            Weights of the features.
-        weights : ndarray of shape (n_states,)
-            Weights of the states, with sum 1.
+        states, weights : ndarray of shape (n_states, n_features) and (n_states,)
+            Weights of the features in each state, and weights of the states, with sum 1.
         names : sequence of str, default=None
             Names of the features. None: their numbers.
 
@@ -76,23 +69,15 @@ class FeatureRelevance(Savable):
         return order
 
     def _cells(self) -> list[tuple[str, ...]]:
-        return [
-            (
-                self.names[j],
-                f"{self.mean[j]:.2f}",
-                "" if np.isnan(self.low[j]) else f"{self.low[j]:.2f} to {self.high[j]:.2f}",
-            )
-            for j in self.ranking
-        ]
+        pairs = zip(self.low, self.high, strict=True)
+        ends = ["" if np.isnan(low) else f"{low:.2f} to {high:.2f}" for low, high in pairs]
+        return [(self.names[j], f"{self.mean[j]:.2f}", ends[j]) for j in self.ranking]
 
     def __repr__(self) -> str:
         return "\n".join(as_columns([_HEAD, *self._cells()]))
 
     def _repr_html_(self) -> str:
         return as_grid("Relevance of the features", _HEAD, self._cells())
-
-
-_HEAD = ("feature", "weight", "90 %")
 
 
 def _quantiles(values: Floats, weights: Floats) -> list[float]:

@@ -1,9 +1,28 @@
-"""The base class of results with a summary."""
+"""The base classes of results: with a summary, and with draws of several chains."""
 
 from __future__ import annotations
 
+import math
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
 from bayespoint.base.io import Savable
 from bayespoint.base.report import as_html, as_text
+from bayespoint.results import diagnostics
+
+MAX_R_HAT_TOL, CHANCE_TOL, MIN_SHARE_TOL = 1.05, 1e-3, 0.25
+"""Largest R-hat at which a run with a tolerance ends, if there are many effective draws; the chance
+that R-hat of as few independent draws as such a run needs exceeds its limit; and the smallest
+effective sample size, as a share of the draws, if there are many."""
+
+MIN_ESS = 100.0
+"""Smallest effective sample size without a warning, or half of the draws if that is less."""
+
+LEAST_DRAWS = 4
+"""Smallest number of draws per chain for R-hat and effective sample size."""
 
 
 class Result(Savable):
@@ -27,3 +46,53 @@ class Result(Savable):
 
     def _repr_html_(self) -> str:
         return as_html(self._title, self._rows())
+
+
+class Run(Result):
+    """Draws of several chains, and whether they have converged."""
+
+    draws: NDArray[np.floating]
+    functionals: NDArray[np.float64]
+
+    @cached_property
+    def ess(self) -> float:
+        """The smallest bulk effective sample size of the draws, over `functionals`.
+
+        With the coordinates of a billiard also over the squares of those that change sign. NaN for
+        fewer than 4 draws per chain. Computed on first access.
+        """
+        values = diagnostics.ess_bulk(self._watched())
+        return float(np.fmin.reduce(values, initial=np.nan))
+
+    @cached_property
+    def r_hat(self) -> float:
+        """The largest rank-normalized split R-hat of the same quantities.
+
+        Of a billiard from at most 1000 draws per trajectory, evenly spread.
+        """
+        values = diagnostics.r_hat(self._watched(thinned=True))
+        return float(np.fmax.reduce(values, initial=np.nan))
+
+    @property
+    def least_ess(self) -> float:
+        """The effective sample size that is enough: 100, or half of the draws if that is less."""
+        return min(MIN_ESS, math.prod(self.draws.shape[:2]) / 2)
+
+    @property
+    def largest_r_hat(self) -> float:
+        """The R-hat below which the chains of a run with a tolerance agree."""
+        worth = max(self.least_ess, MIN_SHARE_TOL * math.prod(self.draws.shape[:2]))
+        return allowed_r_hat(len(self.draws), worth, MAX_R_HAT_TOL, CHANCE_TOL)
+
+    def _watched(self, thinned: bool = False) -> NDArray[np.float64]:
+        """Return the quantities of the diagnostics; those of R-hat may be thinned."""
+        return self.functionals
+
+
+def allowed_r_hat(n_chains: int, ess: float, least: float, chance: float) -> float:
+    """Return `least`, or what R-hat exceeds by this chance at an effective sample size of `ess`."""
+    # The ratio of the variance between half chains to that within them is then approximately
+    # chi-square over its degrees of freedom.
+    freedom = 2 * n_chains - 1
+    ratio = float(stats.chi2.isf(chance, freedom)) / freedom
+    return max(least, math.sqrt(1 + (ratio - 1) / max(ess / (freedom + 1), 1.0)))

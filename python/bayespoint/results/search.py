@@ -23,26 +23,21 @@ class Search(Savable):
 
     kernel: Callable[..., Any] | str
     """The kernel with the parameters found."""
-
     softness: float
     """The softness found, or the one given."""
-
     label_noise: tuple[float, float]
     """Label noise of the negative and of the positive class, found or given."""
-
     log_evidence: float
     """The approximate evidence of the setting in nats, of the labels of the examples used."""
-
     n_examples: int
     """Number of examples used."""
-
     names: tuple[str, ...]
     """Names of the columns of `tried`: the kernel's parameters searched, "softness",
     "label_noise_negative", "label_noise_positive", "n_examples", "log_evidence"."""
-
     tried: NDArray[np.float64] = field(repr=False)
     """(n_tried, n_columns) The settings tried, in order."""
-
+    seed: int = 0
+    """Seed of the choice of examples."""
     at_bounds: tuple[str, ...] = ()
     """Names of the parameters that ended at a bound of the search. At the smallest softness the
     labels seem free of noise: a smaller one may be more accurate, and takes longer."""
@@ -74,12 +69,7 @@ class Search(Savable):
 
     def _repr_html_(self) -> str:
         rows = [[f"{value:.6g}" for value in row] for row in self._best(10)]
-        return as_html("Search by evidence", self._rows()) + as_grid(
-            "The best settings tried", self.names, rows
-        )
-
-    def _rows(self) -> list[tuple[str, str]]:
-        return [
+        figures = [
             ("kernel", repr(self.kernel)),
             ("softness", f"{self.softness:.4g}"),
             ("label noise", rates(self.label_noise)),
@@ -87,6 +77,8 @@ class Search(Savable):
             ("at a bound", ", ".join(self.at_bounds) or "none"),
             ("settings tried", f"{len(self.tried)} on up to {self.n_examples} examples"),
         ]
+        table = as_grid("The best settings tried", self.names, rows)
+        return as_html("Search by evidence", figures) + table
 
     def _best(self, n: int) -> NDArray[np.float64]:
         full = self.tried[self.tried[:, -2] == self.n_examples]

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from bayespoint.results import diagnostics
-from bayespoint.results.billiard import (
-    CHANCE_TOL,
-    LEAST_DRAWS,
-    MAX_R_HAT_TOL,
-    MIN_ESS,
-    MIN_SHARE_TOL,
-    allowed_r_hat,
-)
 from bayespoint.results.evidence import Evidence
-from bayespoint.results.result import Result
+from bayespoint.results.result import LEAST_DRAWS, Run
 
 _ROUNDS = 200
 """Largest number of rounds of the bridge."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SliceResult(Result):
+class SliceResult(Run):
     """Draws of functions in the span of landmarks, and their diagnostics.
 
     A function is given by its r dual coefficients c at the landmarks: ``f(x) = sum(c_j (k(z_j, x) +
@@ -38,45 +30,32 @@ class SliceResult(Result):
 
     draws: NDArray[np.floating]
     """(n_chains, n_draws, r) Functions drawn from the posterior."""
-
     center: NDArray[np.float64]
     """(r,) The mean of the functions after every step."""
-
     functionals: NDArray[np.float64]
-    """(n_chains, n_draws, at most 17) Function values at landmarks, and `residuals`, from which
-    `ess` and `r_hat` are computed."""
-
+    """(n_chains, n_draws, at most 17) Function values at landmarks, and `residuals`, for `ess` and
+    `r_hat`."""
     residuals: NDArray[np.float64]
     """(n_chains, n_draws) Log likelihood and log prior density of each draw, minus its log density
     under the normal approximation of the posterior, up to a constant."""
-
     reference: NDArray[np.float64]
     """(n,) The same for independent draws of the normal approximation."""
-
     log_scale: float
     """Constant of `residuals`: the log evidence is this plus the log mean of ``exp(reference)``."""
-
     n_examples: int
     """Number of training examples."""
-
     spacing: int
     """Steps between one draw and the next."""
-
     burn_in: int
     """Steps before the first that counts, of each chain."""
-
     n_steps: int
     """Steps after these, of each chain."""
-
     angles: float
     """Mean number of angles tried in a step."""
-
     center_error: float
     """Estimated angle between the weight vectors of `center` and of the exact mean, radians."""
-
     stop_reason: str
     """The limit that ended the run: ``"tol"``, ``"max_iter"`` or ``"max_time"``."""
-
     seed: int
     """Seed of the chains."""
 
@@ -84,31 +63,6 @@ class SliceResult(Result):
     def center_norm(self) -> float:
         """1: the center has the length of the mean."""
         return 1.0
-
-    @cached_property
-    def ess(self) -> float:
-        """The smallest bulk effective sample size of the draws, over `functionals`."""
-        values = diagnostics.ess_bulk(self.functionals)
-        return float(np.fmin.reduce(values, initial=np.nan))
-
-    @cached_property
-    def r_hat(self) -> float:
-        """The largest rank-normalized split R-hat of the same quantities."""
-        values = diagnostics.r_hat(self.functionals)
-        return float(np.fmax.reduce(values, initial=np.nan))
-
-    @property
-    def largest_r_hat(self) -> float:
-        """The R-hat below which the chains agree."""
-        n_chains, n_draws = self.draws.shape[:2]
-        worth = max(self.least_ess, MIN_SHARE_TOL * n_chains * n_draws)
-        return float(allowed_r_hat(n_chains, worth, MAX_R_HAT_TOL, CHANCE_TOL))
-
-    @property
-    def least_ess(self) -> float:
-        """The effective sample size that is enough: 100, or half of the draws if that is less."""
-        n_chains, n_draws = self.draws.shape[:2]
-        return min(MIN_ESS, float(n_chains * n_draws) / 2)
 
     @property
     def mixed(self) -> bool:
@@ -120,8 +74,7 @@ class SliceResult(Result):
     def evidence(self, tol: float) -> Evidence:
         """Return the log evidence, by a bridge from the normal approximation.
 
-        The estimate is that of Meng and Wong (1996) from the draws of both distributions. The
-        larger their overlap, the smaller is its error.
+        The estimate is that of Meng and Wong (1996) from the draws of both distributions.
 
         Parameters
         ----------
@@ -138,7 +91,10 @@ class SliceResult(Result):
         shares = np.array([n_drawn, len(reference)]) / (n_drawn + len(reference))
         log_ratio = _log_mean(reference)
         for _ in range(_ROUNDS):
-            weights = [self._bridge(each, log_ratio, shares) for each in (reference, drawn)]
+            # The logarithms of the optimal bridge's weights.
+            constant = np.log(shares[1]) + log_ratio
+            first = np.log(shares[0])
+            weights = [-np.logaddexp(first + each, constant) for each in (reference, drawn)]
             following = _log_mean(reference + weights[0]) - _log_mean(weights[1])
             change, log_ratio = abs(following - log_ratio), following
             if change < 1e-10:
@@ -146,46 +102,29 @@ class SliceResult(Result):
         up = np.exp(reference + weights[0] - _log_mean(reference + weights[0]))
         down = np.exp(weights[1] - _log_mean(weights[1]))
         error = math.sqrt(float(up.var()) / len(reference) + float(down.var()) / n_drawn)
-        return Evidence(
-            value=self.log_scale + log_ratio,
-            error=error,
-            lag=math.nan,
-            n_rungs=2,
-            log_transparency=np.empty(0),
-            mean_violations=np.empty(0),
-            log_share=np.empty(0),
-            layers=np.empty((0, 2), dtype=np.int64),
-            layer_shares=np.empty(0),
-            length=0.0,
-            method="bridge",
-            converged=error <= tol,
-        )
-
-    @staticmethod
-    def _bridge(
-        residuals: NDArray[np.float64], log_ratio: float, shares: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return the log of the optimal bridge's weights."""
-        logs = np.logaddexp(np.log(shares[0]) + residuals, np.log(shares[1]) + log_ratio)
-        return np.asarray(-logs)
+        names = "log_transparency", "mean_violations", "log_share", "layer_shares"
+        ladder: dict[str, Any] = dict.fromkeys(names, np.empty(0))
+        ladder |= {"layers": np.empty((0, 2), dtype=np.int64), "lag": math.nan, "n_rungs": 2}
+        value, converged = self.log_scale + log_ratio, error <= tol
+        return Evidence(value, error, **ladder, length=0.0, method="bridge", converged=converged)
 
     def convergence_messages(self, tol: float) -> list[str]:
         """Return the texts of convergence warnings for a run with this tolerance."""
+        if self.stop_reason not in ("max_iter", "max_time"):
+            return []
         messages = []
-        after = f"after {self.n_steps} steps of each chain"
-        if self.stop_reason in ("max_iter", "max_time"):
-            after += f", when {self.stop_reason} ended the run"
-            if not self.center_error <= tol:
-                messages.append(
-                    f"the estimated center_error is {self.center_error:.3g} radians (tol={tol:g} "
-                    f"was asked for) {after}: a longer run helps"
-                )
-            if not self.mixed:
-                messages.append(
-                    f"the draws are worth {self.ess:.0f} independent ones ({self.least_ess:.0f} "
-                    f"are enough), with R-hat {self.r_hat:.3f} (at most {self.largest_r_hat:.3f}) "
-                    f"{after}: a longer run or a larger softness helps"
-                )
+        after = f"after {self.n_steps} steps of each chain, when {self.stop_reason} ended the run"
+        if not self.center_error <= tol:
+            messages.append(
+                f"the estimated center_error is {self.center_error:.3g} radians (tol={tol:g} was "
+                f"asked for) {after}: a longer run helps"
+            )
+        if not self.mixed:
+            messages.append(
+                f"the draws are worth {self.ess:.0f} independent ones ({self.least_ess:.0f} are "
+                f"enough), with R-hat {self.r_hat:.3f} (at most {self.largest_r_hat:.3f}) {after}: "
+                "a longer run or a larger softness helps"
+            )
         return [f"{message} (see the guide on diagnostics)" for message in messages]
 
     def _rows(self) -> list[tuple[str, str]]:

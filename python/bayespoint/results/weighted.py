@@ -25,25 +25,19 @@ class WeightedResult(Result):
     center: Floats
     """(m,) Dual coefficients of the center of mass, scaled to a unit vector; with more than two
     classes (n_classes, m)."""
-
     center_norm: float
     """Length of the weighted mean of the unit weight vectors, in (0, 1]."""
-
     center_error: float
     """Estimated angle between `center` and the exact center of mass, in radians, from the spread
     of trajectories or of batches, whichever is larger. NaN for a single batch."""
-
     weights: Floats
     """(n_trajectories, n_draws) Weights of the draws, which sum to 1."""
-
     log_mean_weight: float
-    """ln of the mean weight before normalization. For a density relative to the prior it is the
-    change of the log evidence."""
-
+    """ln of the mean weight before normalization: for a density relative to the prior the change
+    of the log evidence."""
     ess: float
-    """Effective sample size of the weights, ``1 / sum(weights**2)``, from 1 to the number of
-    draws. It does not include the correlation of the draws: see `BilliardResult.ess`."""
-
+    """Effective sample size of the weights, ``1 / sum(weights**2)``, without the correlation of the
+    draws: see `BilliardResult.ess`."""
     max_share: float
     """The largest of the `weights`."""
 

@@ -1,7 +1,7 @@
-"""Search for the hyperparameters of the largest evidence."""
+"""The search for hyperparameters by their evidence."""
 
 from __future__ import annotations
 
-from bayespoint.tuning.search import approximate_log_evidence, tune
+from bayespoint.tuning.maximum import approximate_log_evidence
 
-__all__ = ["approximate_log_evidence", "tune"]
+__all__ = ["approximate_log_evidence"]

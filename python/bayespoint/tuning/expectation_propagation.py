@@ -25,40 +25,22 @@ import numpy as np
 from scipy import linalg, special
 
 from bayespoint.base.validation import Floats
+from bayespoint.tuning.approximation import Approximation
 
-__all__ = ["Approximation", "Sites", "approximate"]
-
-
-_SWEEPS = 60
-"""Largest number of sweeps; with label noise twice as many."""
-
-_DAMPING = 0.7
-"""Factor on the step size of the sites after a sweep that turns the one before back."""
-
-_SMALLEST_STEP = 0.1
-"""Smallest step size of the sites."""
-
-_NOISY_STEP = 0.5
-"""First step size of the sites with label noise; without it is 1."""
-
-_NEAR = 0.5
-"""Change of ln Z in nats below which the steps are extrapolated."""
-
-_EARLIER = 3
-"""Number of earlier sweeps from which they are extrapolated."""
-
-_KEPT = 0.3
-"""Smallest part of a precision that an extrapolation keeps."""
+_SWEEPS = 60  # largest number of sweeps; with label noise twice as many
+_DAMPING = 0.7  # factor on the step size of the sites after a sweep that turns the one before back
+_SMALLEST_STEP = 0.1  # smallest step size of the sites
+_NOISY_STEP = 0.5  # first step size of the sites with label noise; without it is 1
+_NEAR = 0.5  # change of ln Z in nats below which the steps are extrapolated
+_EARLIER = 3  # number of earlier sweeps from which they are extrapolated
+_KEPT = 0.3  # smallest part of a precision that an extrapolation keeps
 
 _RESIDUAL = 100.0
 """Largest squared distance of the sites from their update, in units of the posterior and relative
 to the change of ln Z at which to stop."""
 
-_CHANGE = 1e-4
-"""Change of ln Z at which to stop, nats."""
-
-_FLAT = 1e-10
-"""Smallest precision of a site or cavity that must be positive."""
+_CHANGE = 1e-4  # change of ln Z at which to stop, nats
+_FLAT = 1e-10  # smallest precision of a site or cavity that must be positive
 
 _CANCELED = 1e-7
 """Product of site precision and posterior variance below which cancellation makes it inaccurate,
@@ -70,7 +52,7 @@ _SMALLEST = 1e-14
 _LOG_NORMAL = -0.5 * np.log(2 * np.pi)
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Sites:
     """Gaussian factors that approximate the likelihood of each example."""
 
@@ -79,34 +61,6 @@ class Sites:
 
     shift: Floats
     """(m,) precisions times means."""
-
-    @classmethod
-    def flat(cls, m: int) -> Sites:
-        """Return flat sites of m examples."""
-        return cls(np.full(m, _FLAT), np.zeros(m))
-
-
-@dataclass(frozen=True)
-class Approximation:
-    """The approximate evidence and its derivatives."""
-
-    log_evidence: float
-    """Nats."""
-
-    by_softness: Floats
-    """(m,) derivatives by the softness of each example."""
-
-    by_noise: Floats
-    """(2,) derivatives by the label noise of the negative and of the positive class."""
-
-    by_gram: Floats | None
-    """(m, m) matrix R: the derivative by a parameter t of K is sum(R * dK/dt)."""
-
-    sites: Sites
-    """The final sites, a starting point for similar settings."""
-
-    converged: bool
-    """Whether the sites stopped changing."""
 
 
 class _Path:
@@ -119,8 +73,8 @@ class _Path:
     def next(self, point: Floats, residual: Floats, units: Floats, size: float) -> Floats:
         """Return the point after `point`, at which the update is `residual` away.
 
-        Of the affine combinations of the sweeps so far that of the smallest residual, measured in
-        `units`, is taken, plus `size` times this residual.
+        It is the affine combination of the sweeps so far of the smallest residual, measured in
+        `units`, plus `size` times this residual.
         """
         self.points = [*self.points[-_EARLIER:], point]
         self.residuals = [*self.residuals[-_EARLIER:], residual]
@@ -129,11 +83,10 @@ class _Path:
             return following
         moves, changes = np.diff(self.points, axis=0), np.diff(self.residuals, axis=0)
         share = np.linalg.lstsq((changes * units).T, residual * units, rcond=1e-6)[0]
-        extrapolated: Floats = following - share @ (moves + size * changes)
-        return extrapolated
+        return np.asarray(following - share @ (moves + size * changes))
 
 
-class _Posterior:
+class _NormalPosterior:
     """The Gaussian posterior of f under a prior and sites."""
 
     def __init__(self, gram: Floats, sites: Sites) -> None:
@@ -145,7 +98,9 @@ class _Posterior:
             matrix *= root[:, None]
             matrix.flat[:: len(root) + 1] += 1.0
             self.root = root
-            self.inverse = _inverse_factor(matrix)
+            # LAPACK overwrites the transpose of an array in C order without a copy.
+            factor = linalg.cholesky(matrix.T, lower=True, overwrite_a=True, check_finite=False)
+            self.inverse, _ = linalg.lapack.dtrtri(factor, lower=1, overwrite_c=1)
             # K - K S^1/2 B^-1 S^1/2 K with B = I + S^1/2 K S^1/2 is S^-1/2 (I - B^-1) S^-1/2.
             product = 1.0 - np.einsum("ij,ij->j", self.inverse, self.inverse)
             self.variance = product / sites.precision
@@ -157,7 +112,9 @@ class _Posterior:
                 squares = np.einsum("ij,ij->j", half, half)
                 self.variance[rounded] = gram.diagonal()[rounded] - squares
             prior = gram @ sites.shift
-            self.mean = prior - gram @ (root * self._solve(root * prior))
+            half = linalg.blas.dtrmv(self.inverse, root * prior, lower=1)
+            solved = linalg.blas.dtrmv(self.inverse, half, lower=1, trans=1, overwrite_x=1)
+            self.mean = prior - gram @ (root * solved)
             self.half_log_det = -float(np.log(self.inverse.diagonal()).sum())
             self.proper = True
             np.maximum(self.variance, _SMALLEST * gram.diagonal(), out=self.variance)
@@ -176,12 +133,6 @@ class _Posterior:
         self.half_log_det = float(0.5 * np.log(np.abs(pivots)).sum())
         self.proper = bool(negative % 2 == 0 and self.variance.min() > 0)
 
-    def _solve(self, right: Floats) -> Floats:
-        """Return B^-1 times a vector."""
-        half = linalg.blas.dtrmv(self.inverse, right, lower=1)
-        solved: Floats = linalg.blas.dtrmv(self.inverse, half, lower=1, trans=1, overwrite_x=1)
-        return solved
-
     def between_sites(self) -> Floats:
         """Return (K + S^-1)^-1."""
         if self.log_concave:
@@ -197,18 +148,6 @@ class _Posterior:
         return np.asarray(inverse)
 
 
-def _inverse_factor(matrix: Floats) -> Floats:
-    """Return L^-1 for the Cholesky factor L of a symmetric matrix, computed in its memory."""
-    # LAPACK overwrites the transpose of an array in C order without a copy.
-    factor, info = linalg.lapack.dpotrf(matrix.T, lower=1, clean=1, overwrite_a=1)
-    if info == 0:
-        factor, info = linalg.lapack.dtrtri(factor, lower=1, overwrite_c=1)
-    if info != 0:
-        raise np.linalg.LinAlgError("the matrix is not positive definite")
-    inverse: Floats = factor
-    return inverse
-
-
 @np.errstate(over="ignore", divide="ignore", invalid="ignore")
 def approximate(
     gram: Floats,
@@ -216,42 +155,20 @@ def approximate(
     softness: Floats,
     *,
     noise: tuple[float, float] = (0.0, 0.0),
-    sites: Sites | None = None,
+    start: Sites | None = None,
     derivatives: bool = False,
     change: float = _CHANGE,
 ) -> Approximation:
-    """Return the expectation-propagation evidence of labels.
+    """Return the expectation-propagation evidence of labels -1 and +1.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (m, m)
-        Covariance of f, positive semidefinite, without softness.
-    y : ndarray of shape (m,)
-        Labels -1.0 and +1.0.
-    softness : ndarray of shape (m,)
-        Noise variances, positive.
-    noise : tuple of two floats, default=(0.0, 0.0)
-        Probability of a wrong label for truly negative and for truly positive examples.
-    sites : Sites, default=None
-        Start, which is not changed; None is flat sites.
-    derivatives : bool, default=False
-        Compute `by_gram`.
-    change : float, default=1e-4
-        Change of the evidence between two sweeps at which to stop, in nats.
-
-    Returns
-    -------
-    Approximation
-        Its evidence is minus infinity if it could not be computed.
-
-    Raises
-    ------
-    LinAlgError
-        If `gram` is far from positive semidefinite.
+    `gram` is the (m, m) covariance of f, without the (m,) positive `softness`, and `noise` the
+    probability of a wrong label for truly negative and for truly positive examples. `start` are
+    sites of a similar setting, which are not changed. With `derivatives` there is `by_gram`. The
+    sweeps end when the evidence changes by less than `change` nats. Raises LinAlgError if `gram` is
+    far from positive semidefinite.
     """
-    m = len(y)
-    sites = Sites.flat(m) if sites is None else Sites(sites.precision.copy(), sites.shift.copy())
-    noisy = any(noise)
+    m, noisy = len(y), any(noise)
+    sites = Sites(np.full(m, _FLAT), np.zeros(m)) if start is None else start
     lowest = -np.inf if noisy else _FLAT
     size = _NOISY_STEP if noisy else 1.0
     floor, span = np.where(y > 0, noise[0], noise[1]), 1.0 - noise[0] - noise[1]
@@ -261,12 +178,10 @@ def approximate(
     for sweep in range(2 * _SWEEPS if noisy else _SWEEPS):
         if sweep == _SWEEPS:
             size *= 0.5  # oscillating sites may converge with smaller steps
-        posterior = _Posterior(gram, sites)
+        posterior = _NormalPosterior(gram, sites)
         if not posterior.proper:
             # Go halfway to flat sites, for which the posterior is proper.
-            sites.precision *= 0.5
-            sites.shift *= 0.5
-            path = _Path()
+            sites, path = Sites(0.5 * sites.precision, 0.5 * sites.shift), _Path()
             continue
         mean, variance = posterior.mean, posterior.variance
         cavity_precision = np.maximum(1 / variance - sites.precision, _FLAT)
@@ -279,19 +194,14 @@ def approximate(
         slope = y / scale * span * np.exp(-0.5 * z**2 + _LOG_NORMAL - log_z)
         curvature = slope**2 + slope * y * z / scale
         total = np.maximum(cavity_precision + sites.precision, _FLAT)
+        mixed = sites.precision * cavity_mean - 2 * sites.shift
         value = float(
             log_z.sum()
             + 0.5 * np.log(total * cavity_variance).sum()
             - posterior.half_log_det
             + 0.5 * sites.shift @ mean
             - 0.5 * (sites.shift**2 / total).sum()
-            + 0.5
-            * (
-                cavity_mean
-                * cavity_precision
-                / total
-                * (sites.precision * cavity_mean - 2 * sites.shift)
-            ).sum()
+            + 0.5 * (cavity_mean * cavity_precision / total * mixed).sum()
         )
         if not np.isfinite(value):
             break
@@ -316,7 +226,7 @@ def approximate(
         if not noisy:  # an extrapolated precision stays positive
             least = np.maximum(_KEPT * np.minimum(sites.precision, precision), lowest)
             np.maximum(following[:m], least, out=following[:m])
-        sites.precision, sites.shift = following[:m], following[m:]
+        sites = Sites(following[:m], following[m:])
     if not np.isfinite([value, sites.precision.sum(), sites.shift.sum()]).all():
         # The matrix is not positive semidefinite, or it makes the labels impossible.
         by_gram = np.zeros((m, m)) if derivatives else None

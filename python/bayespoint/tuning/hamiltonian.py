@@ -8,75 +8,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from bayespoint.base.validation import Floats
+from bayespoint.tuning.objective import Point
 
-__all__ = ["State", "chain"]
-
-_ACCEPTED = 0.8
-"""Acceptance for which the step size is adapted."""
-
-_RATE = 0.3
-"""Change of the logarithm of the step size per difference of acceptance."""
+_ACCEPTED = 0.8  # acceptance for which the step size is adapted
+_RATE = 0.3  # change of the logarithm of the step size per difference of acceptance
+_LEAPS = 5  # number of leapfrog steps to a proposal
 
 _JITTER = 0.2
 """Standard deviation of the logarithm of a step size: paths of one length could be periodic."""
 
 
-@dataclass(frozen=True)
-class State:
-    """A point with its log density and gradient."""
-
-    theta: Floats
-    """The point."""
-
-    value: float
-    """Its log density."""
-
-    slope: Floats
-    """Gradient of the log density."""
-
-
 def chain(
     density: Callable[[Floats], tuple[float, Floats]],
-    start: State,
+    start: Point,
     units: Floats,
     rng: np.random.Generator,
     *,
     n_adapt: int,
     step: float = 0.4,
-    n_leaps: int = 5,
-) -> Iterator[tuple[State, float]]:
+) -> Iterator[tuple[Point, float]]:
     """Yield states without end, each with the probability with which its proposal was accepted.
 
-    Parameters
-    ----------
-    density : callable
-        Maps a point of shape (d,) to its log density, minus infinity outside of the support, and
-        the gradient.
-    start : State
-        A point of finite density.
-    units : ndarray of shape (d,)
-        Scales of the parameters.
-    rng : Generator
-        Source of momenta, step sizes and decisions.
-    n_adapt : int
-        Number of the first states after which the step size is fixed; only later ones are from the
-        stated distribution.
-    step : float, default=0.4
-        First step size, in `units`.
-    n_leaps : int, default=5
-        Leapfrog steps for each state.
-
-    Yields
-    ------
-    state : State
-        The next state.
-    acceptance : float
-        Probability of acceptance.
+    `density` returns the log density of a (d,) point, minus infinity outside of the support, and
+    its gradient; `units` are the scales of the parameters. After the first `n_adapt` states the
+    step size, `step` at first, is fixed; only later ones are from the stated distribution.
     """
     state, count = start, 0
     while True:
@@ -84,10 +43,10 @@ def chain(
         momentum = rng.standard_normal(len(start.theta))
         energy = 0.5 * float(momentum @ momentum) - state.value
         ahead, moving = state, momentum
-        for _ in range(n_leaps):
+        for _ in range(_LEAPS):
             half = moving + 0.5 * size * ahead.slope
             theta = ahead.theta + size * half
-            ahead = State(theta, *density(theta))
+            ahead = Point(theta, *density(theta))
             if not math.isfinite(ahead.value):
                 break
             moving = half + 0.5 * size * ahead.slope

@@ -17,43 +17,35 @@ log-concave, and the evidence becomes a lower bound (mean field), maximized over
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, special
 
 from bayespoint.base.validation import Floats
-
-__all__ = ["Approximation", "Mode", "approximate"]
+from bayespoint.tuning.approximation import Approximation
 
 _SQUARED_SCALE = 2 / 1.702**2
 """Squared scale of the softmax in units of the softness: 1.702 is the factor by which the logistic
 function is nearest to the normal distribution function (Camilli, 1994)."""
 
-_STEPS = 100
-"""Largest number of steps to a mode."""
-
-_CHANGE = 1e-6
-"""Expected gain of the log posterior at which to stop, nats."""
+_STEPS = 100  # largest number of steps to a mode
+_CHANGE = 1e-6  # expected gain of the log posterior at which to stop, nats
 
 _REUSE = 0.7
 """Largest ratio of the expected gains of two steps for which an old factor is used again. A step
 costs O(C m^2), and a factor O(C m^3)."""
 
-_SMALLEST_STEP = 1e-3
-"""Smallest step size."""
+_SMALLEST_STEP = 1e-3  # smallest step size
+_ROUNDS = 40  # largest number of rounds over the probabilities of random labels
+_ROUND_CHANGE = 1e-3  # change of these probabilities at which to stop
+_LAST_CHANGE = 0.1  # largest change of these probabilities after the last round
+_SMALLEST = 1e-12  # smallest precision of the likelihood, which is divided by
 
-_ROUNDS = 40
-"""Largest number of rounds over the probabilities of random labels."""
 
-_ROUND_CHANGE = 1e-3
-"""Change of these probabilities at which to stop."""
-
-_LAST_CHANGE = 0.1
-"""Largest change of these probabilities after the last round."""
-
-_SMALLEST = 1e-12
-"""Smallest precision of the likelihood, which is divided by."""
+_IN_PLACE: Any = {"overwrite_a": True, "check_finite": False}
+"""LAPACK overwrites the transpose of an array in C order without a copy."""
 
 
 @dataclass(frozen=True)
@@ -68,29 +60,6 @@ class Mode:
 
     curvature: _Curvature | None = None
     """The curvature near the mode."""
-
-
-@dataclass(frozen=True)
-class Approximation:
-    """The approximate evidence and its derivatives."""
-
-    log_evidence: float
-    """Nats."""
-
-    by_softness: Floats
-    """(m,) derivatives by the softness of each example."""
-
-    by_noise: Floats
-    """(2,) halves of the derivative by the label noise, which is one rate for all classes."""
-
-    by_gram: Floats
-    """(m, m) matrix R: the derivative by a parameter t of K is sum(R * dK/dt)."""
-
-    mode: Mode
-    """The mode."""
-
-    converged: bool
-    """Whether the mode was found."""
 
 
 class _Curvature:
@@ -112,7 +81,7 @@ class _Curvature:
             matrix = gram * root
             matrix *= root[:, None]
             matrix.flat[:: len(root) + 1] += 1.0
-            factor = _cholesky(matrix)
+            factor = linalg.cholesky(matrix.T, lower=True, **_IN_PLACE)
             self.half_log_det += float(np.log(factor.diagonal()).sum())
             half, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
             # Above the diagonal, `half` has the zeros of the factor.
@@ -122,15 +91,14 @@ class _Curvature:
             inverse *= root[:, None]
             self.by_class.append(inverse)
             self.sum += inverse
-        self.factor = _cholesky(self.sum.copy())
+        self.factor = linalg.cholesky(self.sum.copy().T, lower=True, **_IN_PLACE)
         self.half_log_det += float(np.log(self.factor.diagonal()).sum())
 
     def times(self, right: Floats) -> Floats:
         """Return M times (n_classes, m) numbers."""
         each = np.stack([one @ x for one, x in zip(self.by_class, right, strict=True)])
         shared = linalg.cho_solve((self.factor, True), each.sum(axis=0), check_finite=False)
-        rest: Floats = each - np.stack([one @ shared for one in self.by_class])
-        return rest
+        return np.asarray(each - np.stack([one @ shared for one in self.by_class]))
 
     def details(self) -> tuple[Floats, Floats, Floats]:
         """Return parts of the posterior covariance S and of M.
@@ -155,15 +123,6 @@ class _Curvature:
         return variance, product, blocks
 
 
-def _cholesky(matrix: Floats) -> Floats:
-    """Return the Cholesky factor of a symmetric matrix, computed in its memory."""
-    factor, info = linalg.lapack.dpotrf(matrix.T, lower=1, clean=1, overwrite_a=1)
-    if info != 0:
-        raise np.linalg.LinAlgError("the matrix is not positive definite")
-    lower: Floats = factor
-    return lower
-
-
 def approximate(
     gram: Floats,
     y: NDArray[np.intp],
@@ -173,32 +132,11 @@ def approximate(
     noise: float = 0.0,
     start: Mode | None = None,
 ) -> Approximation:
-    """Return Laplace's approximation of the evidence of labels of several classes.
+    """Return Laplace's approximation of the evidence of (m,) labels 0 to n_classes - 1.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (m, m)
-        Covariance of the function of each class, positive semidefinite, without softness.
-    y : ndarray of shape (m,)
-        Classes 0 to n_classes - 1.
-    n_classes : int
-        Number of classes, at least 2.
-    softness : ndarray of shape (m,)
-        Noise variances, positive.
-    noise : float, default=0.0
-        Probability of a wrong label, which is any other class alike.
-    start : Mode, default=None
-        The mode of a similar setting, or None.
-
-    Returns
-    -------
-    Approximation
-        The evidence and its derivatives.
-
-    Raises
-    ------
-    LinAlgError
-        If `gram` is far from positive semidefinite.
+    `gram` is the (m, m) covariance of the function of each class, without the (m,) positive
+    `softness`. With the probability `noise` a label is any other class. `start` is the mode of a
+    similar setting. Raises LinAlgError if `gram` is far from positive semidefinite.
     """
     scale = 1 / np.sqrt(_SQUARED_SCALE * softness)
     scaled = gram * scale
@@ -211,21 +149,21 @@ def approximate(
     right = 1 - noise - wrong
     share = start.share if noise else np.ones(m)
     for _ in range(_ROUNDS):
-        found, converged = _at_mode(scaled, y, share, start)
-        start = found.mode
+        found, by_share = _at_mode(scaled, y, share, start)
+        start, converged = found.end, found.converged
         if not noise:
             break
         # The best probability of each label to be random: the bound's derivative by it is 0.
-        following = special.expit(np.log(right / wrong) + found.by_share)
+        following = special.expit(np.log(right / wrong) + by_share)
         following = np.maximum(following, _SMALLEST)
         change = float(np.abs(following - share).max())
         if change < _ROUND_CHANGE:
             break
         share = following
     else:  # the rounds may end slowly, at a bound that is hardly larger
-        share = found.mode.share
+        share = found.end.share
         converged = converged and change < _LAST_CHANGE
-    value, by_noise = found.value, np.zeros(2)
+    value, by_noise = found.log_evidence, np.zeros(2)
     if noise:
         random = 1 - share
         value += float(share.sum() * np.log(right) + random.sum() * np.log(wrong))
@@ -233,24 +171,17 @@ def approximate(
         by_noise += 0.5 * random.sum() / noise
         by_noise -= 0.5 * share.sum() * n_classes / (n_classes - 1) / right
     by_gram = found.by_gram
+    assert by_gram is not None
     by_softness = -np.einsum("ij,ij->i", by_gram, scaled) / softness
     by_gram *= scale
     by_gram *= scale[:, None]
-    return Approximation(value, by_softness, by_noise, by_gram, found.mode, converged)
+    return Approximation(value, by_softness, by_noise, by_gram, found.end, converged)
 
 
-@dataclass(frozen=True)
-class _AtMode:
-    """Laplace's approximation with given probabilities of random labels."""
-
-    value: float
-    by_share: Floats
-    by_gram: Floats
-    mode: Mode
-
-
-def _at_mode(gram: Floats, y: NDArray[np.intp], share: Floats, start: Mode) -> tuple[_AtMode, bool]:
-    """Return the approximation for the likelihood ``softmax(f) ** share``, and if it converged."""
+def _at_mode(
+    gram: Floats, y: NDArray[np.intp], share: Floats, start: Mode
+) -> tuple[Approximation, Floats]:
+    """Return that for ``softmax(f) ** share`` without softness, and the derivatives by shares."""
     dual, values, top, converged = _mode(gram, y, share, start)
     p = special.softmax(values, axis=0)
     curvature = _Curvature(gram, np.maximum(share * p, _SMALLEST))
@@ -266,17 +197,16 @@ def _at_mode(gram: Floats, y: NDArray[np.intp], share: Floats, start: Mode) -> t
     by_share = np.log(p[y, np.arange(len(y))]) - 0.5 * (p * (variance - product)).sum(axis=0)
     by_share += ((moved @ gram) * residual).sum(axis=0)
     mode = Mode(dual, share, curvature)
-    return _AtMode(top - curvature.half_log_det, by_share, by_gram, mode), converged
+    value, nothing = top - curvature.half_log_det, np.empty(0)
+    return Approximation(value, nothing, nothing, by_gram, mode, converged), by_share
 
 
 def _mode(
     gram: Floats, y: NDArray[np.intp], share: Floats, start: Mode
 ) -> tuple[Floats, Floats, float, bool]:
-    """Return dual coefficients, values and log posterior at the mode, and if it converged.
-
-    Newton's method, with a factor that is used again, even that of another setting, for as long
-    as the steps become shorter quickly.
-    """
+    """Return dual coefficients, values and log posterior at the mode, and if it converged."""
+    # Newton's method, with a factor that is used again, even that of another setting, for as long
+    # as the steps become shorter quickly.
     examples = np.arange(len(y))
 
     def log_posterior(dual: Floats, values: Floats) -> float:
@@ -296,11 +226,8 @@ def _mode(
         residual[y, examples] += share
         residual -= dual
         if curvature is None:
-            curvature, fresh, before = (
-                _Curvature(gram, np.maximum(share * p, _SMALLEST)),
-                True,
-                np.inf,
-            )
+            curvature = _Curvature(gram, np.maximum(share * p, _SMALLEST))
+            fresh, before = True, np.inf
         step = residual - curvature.times(residual @ gram)
         change = step @ gram
         gain = 0.5 * float(np.vdot(residual, change))

@@ -14,18 +14,10 @@ const SLACK: f64 = 1e-9;
 const ABSOLUTE_SLACK: f64 = 1e-13;
 
 /// The flight to an event: cosine, sine and versed sine of its angle.
-#[derive(Clone, Copy)]
-pub(super) struct Turn {
-    pub cos: f64,
-    pub sin: f64,
-    pub versed: f64,
-}
+type Turn = (f64, f64, f64);
 
-impl Turn {
-    pub fn new((cos, sin): (f64, f64)) -> Self {
-        let versed = if cos > 0.0 { sin * sin / (1.0 + cos) } else { 1.0 - cos };
-        Self { cos, sin, versed }
-    }
+pub(super) fn turn((cos, sin): (f64, f64)) -> Turn {
+    (cos, sin, if cos > 0.0 { sin * sin / (1.0 + cos) } else { 1.0 - cos })
 }
 
 /// The spherical cap in which a list is valid, and the ball relative to its middle b₀.
@@ -51,18 +43,17 @@ impl Cap {
     }
 
     /// Returns [`Self::below`] after a flight.
-    pub fn below_after(&self, turn: Turn) -> f64 {
-        self.below * turn.cos + turn.versed - self.along * turn.sin
+    pub fn below_after(&self, (cos, sin, versed): Turn) -> f64 {
+        self.below * cos + versed - self.along * sin
     }
 
     /// Moves the ball along a flight.
     pub fn turn(&mut self, turn: Turn) {
-        let along = self.along * turn.cos - (1.0 - self.below) * turn.sin;
+        let along = self.along * turn.0 - (1.0 - self.below) * turn.1;
         (self.below, self.along) = (self.below_after(turn), along);
     }
 
-    /// Returns whether a flight starts and ends in the cap, which is convex. The ball may be outside a cap around the mean of
-    /// its positions.
+    /// Returns whether a flight starts and ends in the cap, which is convex. The ball may be outside a cap around a mean.
     pub fn holds(&self, turn: Turn) -> bool {
         self.depth.is_infinite()
             || (self.below <= self.depth && self.below_after(turn) <= self.depth)
@@ -86,8 +77,7 @@ pub(super) struct List {
     pub cap: Cap,
     /// `<φ, b₀>` of the planes.
     pub heights: Vec<f64>,
-    /// b₀ in the form of [`super::NeighborList::weights`] and [`super::NeighborList::lifts`], and `(sin θ, cos θ)` of the frame
-    /// there.
+    /// b₀ as [`super::NeighborList::weights`] and [`super::NeighborList::lifts`], and `(sin θ, cos θ)` of the frame there.
     pub middle: Vec<f64>,
     pub lift: f64,
     pub angle: (f64, f64),
@@ -164,11 +154,6 @@ impl List {
         inner + self.lift + softness * *dual
     }
 
-    /// Returns `<w, b₀>` of a weight vector, without softness.
-    pub fn product(&self, gram: &Gram<'_>, w: &[[f64; 1]], lift: f64) -> f64 {
-        product(gram, (w.as_flattened(), lift), (&self.middle, self.lift))
-    }
-
     /// Sets [`Cap::below`] for a position of unit length, without softness.
     pub fn set_position(&mut self, gram: &Gram<'_>, position: &[[f64; 1]], lift: f64) {
         let step: Vec<f64> =
@@ -179,11 +164,7 @@ impl List {
 }
 
 /// Returns the inner product of two weight vectors, each with its lift.
-pub(super) fn product(
-    gram: &Gram<'_>,
-    (v, lift_v): (&[f64], f64),
-    (w, lift_w): (&[f64], f64),
-) -> f64 {
+pub fn product(gram: &Gram<'_>, (v, lift_v): (&[f64], f64), (w, lift_w): (&[f64], f64)) -> f64 {
     let lifts = if gram.offset() > 0.0 { lift_v * lift_w / gram.offset() } else { 0.0 };
     dot::dot(gram.arch(), v, w) + lifts
 }

@@ -18,9 +18,9 @@ use super::frame::Frame;
 use super::on_side;
 use crate::base::{Result, ensure, ensure_finite, ensure_vectors};
 use crate::gram::{Gram, Panels};
-use crate::simd::{Kick, NextWall, dot, pass};
-use list::{Cap, List, Turn, product};
-use rows::Rows;
+use crate::simd::{NextWall, dot, pass};
+use list::{Cap, List, product, turn};
+use rows::RowCache;
 
 pub(super) use rows::KEPT;
 
@@ -59,7 +59,7 @@ pub(super) struct NeighborList {
     f: Vec<f64>,
     g: Vec<f64>,
     #[serde(skip)]
-    rows: Rows,
+    rows: RowCache,
     /// `Σ p_j x_j` and `Σ q_j x_j`.
     weights: [Vec<f64>; 2],
     /// `offset Σ p_j` and `offset Σ q_j`.
@@ -115,7 +115,7 @@ impl NeighborList {
             soft: gram.softness().iter().any(|&softness| softness > 0.0),
             f: Vec::new(),
             g: Vec::new(),
-            rows: Rows::default(),
+            rows: RowCache::default(),
             weights,
             lifts,
             vector: vec![[0.0]; d],
@@ -177,8 +177,7 @@ impl NeighborList {
         self.events * self.f.len()
     }
 
-    /// Returns the cost of making the shortest list in the same unit: one inner product for each examined plane; two more and
-    /// the copy of the features for each listed one.
+    /// Returns the cost of making the shortest list: an inner product for each plane examined, two and a copy for each listed.
     fn cost_of_list(&self) -> usize {
         let d = self.vector.len();
         (self.examined + 4 * self.f.len()) * (d + 16) / 16
@@ -188,14 +187,14 @@ impl NeighborList {
     #[inline]
     fn left(&self, wall: NextWall) -> Option<usize> {
         let square = wall.n * wall.n + wall.d * wall.d;
-        let turn = if square > SMALL {
+        let flight = if square > SMALL {
             let scale = square.sqrt().recip();
-            Turn::new((wall.n * scale, wall.d * scale))
+            turn((wall.n * scale, wall.d * scale))
         } else {
             let (cos, sin, _) = wall.rotation();
-            Turn::new((cos, sin))
+            turn((cos, sin))
         };
-        self.lists.iter().rposition(|list| !list.cap.holds(turn))
+        self.lists.iter().rposition(|list| !list.cap.holds(flight))
     }
 
     /// Returns the place of a plane in the shortest list, if listed.
@@ -276,9 +275,9 @@ impl NeighborList {
             self.sum_of_lifts += cos * self.lifts[0] + sin * self.lifts[1];
         }
         let arch = gram.arch();
-        let turn = Turn::new(rotation);
+        let flight = turn(rotation);
         for list in &mut self.lists {
-            list.cap.turn(turn);
+            list.cap.turn(flight);
         }
         let lift = gram.offset() * kicks.iter().map(|kick| kick.1).sum::<f64>();
         let wall = match *kicks {
@@ -298,8 +297,8 @@ impl NeighborList {
                     }
                     points.products(arch, vector, row);
                 });
-                let kick = [Kick { scale, row: &kept[..n] }];
-                pass::advance(arch, &mut self.f, &mut self.g, rotation, &kick, lift)
+                let kick = (scale, &kept[..n]);
+                pass::advance(arch, &mut self.f, &mut self.g, rotation, &[kick], lift)
             }
             _ => {
                 self.vector.fill([0.0]);
@@ -315,8 +314,7 @@ impl NeighborList {
                 }
                 let row = &mut self.rows.scratch[..self.f.len()];
                 self.lists[0].points.products(arch, &self.vector, row);
-                let kick = [Kick { scale: 1.0, row }];
-                pass::advance(arch, &mut self.f, &mut self.g, rotation, &kick, lift)
+                pass::advance(arch, &mut self.f, &mut self.g, rotation, &[(1.0, row)], lift)
             }
         };
         self.global(wall)
@@ -419,7 +417,9 @@ impl NeighborList {
         }
         let lift = self.unfold_weights(frame, 1);
         if middle.is_some() {
-            self.lists[0].cap.along = self.lists[0].product(gram, &self.vector, lift);
+            let list = &mut self.lists[0];
+            let middle = (&*list.middle, list.lift);
+            list.cap.along = product(gram, (self.vector.as_flattened(), lift), middle);
         }
         let list = &self.lists[0];
         for (at, &plane) in (0..).zip(&list.planes) {
@@ -438,8 +438,7 @@ impl NeighborList {
         }
     }
 
-    /// Writes the mean of the sampled positions, scaled to unit length, into [`NeighborList::vector`] and returns its lift.
-    /// None without positions.
+    /// Writes the mean of the sampled positions, of unit length, into [`NeighborList::vector`] and returns its lift, if any.
     fn mean(&mut self, gram: &Gram<'_>) -> Option<f64> {
         let sum = (self.sum.as_slice(), self.sum_of_lifts);
         let square = product(gram, sum, sum);
@@ -453,8 +452,8 @@ impl NeighborList {
         Some(scale * self.sum_of_lifts)
     }
 
-    /// Rebuilds the lists until the shortest one has the next wall, and returns that wall. The signs of `sides` are the sides
-    /// of all planes.
+    /// Rebuilds the lists until the shortest one has the next wall, which it returns. The signs of `sides` are those of all
+    /// planes.
     pub fn renew(&mut self, gram: &Gram<'_>, frame: &Frame, sides: &[f64]) -> NextWall {
         let (levels, m) = (self.lists.len(), gram.len());
         let (cost, own) = (self.cost_of_events(), self.cost_of_list());

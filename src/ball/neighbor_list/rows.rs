@@ -5,16 +5,16 @@ pub const KEPT: usize = 1 << 20;
 
 /// For planes of the shortest list: the inner products with all planes of that list, then the features. Computed when a plane is first hit.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rows {
+pub(super) struct RowCache {
     values: Vec<f64>,
-    /// Start of the values of each plane, or [`Rows::NONE`].
+    /// Start of the values of each plane, or [`RowCache::NONE`].
     begins: Vec<usize>,
     /// Number of values per plane.
     width: usize,
     pub scratch: Vec<f64>,
 }
 
-impl Rows {
+impl RowCache {
     const NONE: usize = usize::MAX;
 
     /// Clears the cache, for a list of `planes` planes with d features.

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use pulp::Arch;
-use rand::Rng;
+use rand::rngs::ChaCha8Rng;
+use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
 
-use super::spacing::Spacing;
 use crate::base::{Control, Result, memory};
 use crate::ensemble::WorkerPool;
 use crate::gram::Gram;
 use crate::linalg::{Cholesky, Draw, Factor, Isotropic};
 use crate::simd::{Precision, dot};
+use crate::space::VersionSpace;
 use crate::trajectory::dynamics::Geodesic;
 use crate::trajectory::{Goal, Trajectory};
 
@@ -41,11 +42,7 @@ pub(super) struct Law {
 }
 
 /// A weight vector: its dual coefficients for the Gram matrix at t = 0, and its plane coordinates.
-#[derive(Clone, Debug)]
-pub(super) struct Point {
-    pub dual: Vec<f64>,
-    pub field: Vec<f64>,
-}
+pub(super) type Point = (Vec<f64>, Vec<f64>);
 
 /// `I + t D K' D` over the planes with a positive precision, with D² = τ.
 #[derive(Debug)]
@@ -58,20 +55,20 @@ pub(super) struct Inner {
 }
 
 impl Law {
-    /// Fits the distribution at t = 1 to that of the ball in version space: its center, the variance along it, and the variance of
-    /// every plane coordinate.
+    /// Fits the distribution at t = 1 to that of the ball in version space, with `spacing` radians between samples: its center,
+    /// the variance along it, and the variance of every plane coordinate.
     pub fn fit(
         gram: &Gram<'_>,
         factor: &Arc<Factor>,
         homes: &mut [Trajectory<'_, Geodesic>],
-        spacing: &Spacing,
+        spacing: f64,
         pool: &WorkerPool,
         control: &Control,
     ) -> Result<Self> {
         let m = gram.len();
-        let goal = Goal::path((CENTER_SAMPLES * spacing.path).min(CENTER_PATH));
+        let goal = Goal::path((CENTER_SAMPLES * spacing).min(CENTER_PATH));
         let integrals = pool.each(homes, |_, home| {
-            home.reset(None);
+            home.reset();
             home.run(goal, control)?;
             Ok(home.ball_mut().take_arc_integral())
         })?;
@@ -88,9 +85,9 @@ impl Law {
         let sums = pool.each(homes, |_, home| {
             let mut squares = vec![0.0; m];
             let mut along = 0.0;
-            home.reset(None);
+            home.reset();
             for k in 1..=SAMPLES {
-                home.run(Goal::path(k as f64 * spacing.path), control)?;
+                home.run(Goal::path(k as f64 * spacing), control)?;
                 let field = home.ball().f();
                 let b = dot::dot(gram.arch(), &center, field);
                 along += b * b;
@@ -204,12 +201,7 @@ impl Law {
     }
 
     /// Returns the Gram matrix `Φ Σ_t Φᵀ`, row-major.
-    pub fn covariance(
-        &self,
-        inner: &Inner,
-        pool: &WorkerPool,
-        control: &Control,
-    ) -> Result<Vec<f64>> {
+    pub fn matrix(&self, inner: &Inner, pool: &WorkerPool, control: &Control) -> Result<Vec<f64>> {
         let m = self.height.len();
         let columns = self.columns(inner, pool, control)?;
         // The rows, and their concatenation.
@@ -257,9 +249,9 @@ impl Law {
     }
 
     /// Returns x of a point of any length.
-    pub fn statistic_of(&self, point: &Point) -> f64 {
-        let (b, _, square) = self.parts(&point.field);
-        (square - self.pull * b * b) / dot::dot(self.arch, &point.dual, &point.field)
+    pub fn statistic_of(&self, (dual, field): &Point) -> f64 {
+        let (b, _, square) = self.parts(field);
+        (square - self.pull * b * b) / dot::dot(self.arch, dual, field)
     }
 
     /// Turns dual coefficients for the Gram matrix at t = `from` into those at t = `to`.
@@ -276,8 +268,7 @@ impl Law {
     pub fn draw(&self, inner: &Inner, rng: &mut (impl Rng + ?Sized)) -> Point {
         let m = self.height.len();
         let arch = self.arch;
-        let isotropic = self.factor.draw(rng);
-        let (mut dual, mut field) = (isotropic.dual, isotropic.field);
+        let Draw { mut dual, mut field, .. } = self.factor.draw(rng);
         let before = dot::dot(arch, &self.center, &field);
         for (f, h) in field.iter_mut().zip(&self.height) {
             *f -= before * h;
@@ -303,22 +294,64 @@ impl Law {
         let along = normal / (1.0 - inner.t * self.pull).sqrt();
         dot::axpy(arch, along, &self.height, &mut field);
         dot::axpy(arch, toward - before + along, &self.center, &mut dual);
-        Point { dual, field }
+        (dual, field)
     }
 }
 
 /// Draws directions for the billiard with the Gram matrix at t.
-#[derive(Debug)]
-pub(super) struct Source {
-    pub law: Arc<Law>,
-    pub inner: Inner,
-}
-
-impl Isotropic for Source {
+impl Isotropic for (Arc<Law>, Inner) {
     fn draw(&self, rng: &mut dyn Rng) -> Draw {
-        let Point { mut dual, field } = self.law.draw(&self.inner, rng);
-        self.law.carry(&mut dual, &field, 0.0, self.inner.t);
-        let square = dot::dot(self.law.arch, &dual, &field);
+        let (law, inner) = self;
+        let (mut dual, field) = law.draw(inner, rng);
+        law.carry(&mut dual, &field, 0.0, inner.t);
+        let square = dot::dot(law.arch, &dual, &field);
         Draw { dual, field, square }
     }
+}
+
+/// A draw and its opposite, which have the same density: their statistic, and the one in version space if any.
+pub(super) type Drawn = (f64, Option<Point>);
+
+/// Draws n pairs.
+pub(super) fn draw(
+    n: usize,
+    space: &VersionSpace<'_>,
+    law: &Law,
+    inner: &Inner,
+    rng: &mut ChaCha8Rng,
+) -> Vec<Drawn> {
+    let is_inside = |point: &Point| space.violations(&point.1) == [0, 0];
+    let pair = |_| {
+        let mut point = law.draw(inner, rng);
+        let x = law.statistic_of(&point);
+        if !is_inside(&point) {
+            for part in [&mut point.0, &mut point.1] {
+                part.iter_mut().for_each(|x| *x = -*x);
+            }
+        }
+        (x, is_inside(&point).then_some(point))
+    };
+    (0..n).map(pair).collect()
+}
+
+/// Returns the statistics of the draws in version space.
+pub(super) fn inside(draws: &[Drawn]) -> Vec<f64> {
+    draws.iter().filter(|(_, point)| point.is_some()).map(|(x, _)| *x).collect()
+}
+
+/// Returns one of the draws in version space, if there are any.
+pub(super) fn choose(draws: &[Drawn], rng: &mut ChaCha8Rng) -> Option<Point> {
+    let points: Vec<&Point> = draws.iter().filter_map(|(_, point)| point.as_ref()).collect();
+    (!points.is_empty()).then(|| points[rng.random_range(0..points.len())].clone())
+}
+
+/// Returns ln of the share of the distribution in version space and its standard error, from `n` draws with opposites of which
+/// `inside` had one there. The error allows for a share of 1/n that no draw has found, even if all were inside.
+pub(super) fn log_share(inside: usize, n: usize) -> (f64, f64) {
+    if inside == 0 {
+        return (f64::NEG_INFINITY, f64::INFINITY);
+    }
+    let (share, n) = (inside as f64 / n as f64, n as f64);
+    let error = ((1.0 - share) / share / (n - 1.0)).sqrt();
+    ((0.5 * share).ln(), error.hypot(1.0 / n))
 }

@@ -15,7 +15,6 @@
 //! half-silvered walls there may be many modes, and the error would not show those that were missed: a bridge is for hard walls
 //! alone. The scheme is that of Gaussian cooling (Cousins and Vempala, 2015) with the estimator of [`crate::evidence::mbar`].
 
-mod draws;
 mod law;
 mod placing;
 mod ratio;
@@ -28,19 +27,18 @@ use rand::rngs::ChaCha8Rng;
 use crate::ball::Ball;
 use crate::base::{Control, Error, Result, random};
 use crate::ensemble::{Settings, WorkerPool, burn_in, chain};
-use crate::evidence::outcome::EvidenceOutcome;
+use crate::evidence::EvidenceOutcome;
 use crate::evidence::settings::EvidenceSettings;
 use crate::evidence::walker::{self, RungSamples, bias_of_lag};
 use crate::gram::Gram;
 use crate::linalg::{Factor, Isotropic};
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::{Goal, Refresh, RefreshChoice, Trajectory};
-use draws::Draw;
-use law::{Inner, Law, Point};
-use placing::Place;
+use crate::trajectory::{Goal, RefreshChoice, Trajectory};
+use law::{Drawn, Inner, Law, Point};
+use placing::Level;
 use ratio::{Piece, log_ratio};
-use spacing::Spacing;
+use spacing::measure;
 
 /// The fitted distribution is accepted if this share of a number of draws is in version space. Otherwise its precisions are
 /// multiplied by `NARROWING`, up to `MAX_TRIALS` times.
@@ -53,34 +51,18 @@ const BURN_IN_SAMPLES: usize = 10;
 /// Pieces of path of a trip on a rung, and samples in a piece of the first round; they grow by half from round to round.
 const PIECES: usize = 4;
 const PIECE_SAMPLES: usize = 8;
-/// Draws at t = 1 for every sample of a piece.
+/// Drawn at t = 1 for every sample of a piece.
 const DRAWS: usize = 4;
 /// Numbers in memory for each sample.
 const COPIES: usize = 8;
 
-/// Relative distance of a ball from its start, in plane coordinates: beyond `NEAR` its dual coefficients are recomputed, beyond
-/// `OFF` it is an error.
+/// Relative distance of a ball from its start: beyond `NEAR` dual coefficients are recomputed, beyond `OFF` it is an error.
 const NEAR: f64 = 1e-8;
 const OFF: f64 = 1e-3;
 /// Standard errors, of at most a nat each, by which ln of a share may exceed 0.
 const ABOVE: f64 = 5.0;
 
-/// A rung: a distribution between the fitted one and the prior, with the version space of its billiard.
-struct Rung<'a> {
-    t: f64,
-    space: VersionSpace<'a>,
-    spacing: Spacing,
-    source: Arc<dyn Isotropic>,
-}
-
-impl Rung<'_> {
-    fn refresh(&self) -> Refresh<'static> {
-        Refresh::Full { rate: self.spacing.rate, source: Arc::clone(&self.source) }
-    }
-}
-
-struct Walker<'s> {
-    index: usize,
+struct BridgeWalker<'s> {
     /// The billiard of the prior, where the trips up begin.
     home: Trajectory<'s, Geodesic>,
     /// Where the next trip down begins.
@@ -93,13 +75,6 @@ struct Walker<'s> {
     drawn: usize,
     /// The number of random streams used.
     streams: usize,
-}
-
-impl Walker<'_> {
-    /// Returns how many numbers it holds.
-    fn numbers(&self) -> usize {
-        self.samples.all().chain(&self.draws).map(Vec::len).sum()
-    }
 }
 
 /// Returns the distance of plane coordinates from a multiple of others, relative to the largest of them.
@@ -117,51 +92,48 @@ struct Bridge<'a> {
     law: &'a Law,
     inner: &'a Inner,
     factor: &'a Factor,
-    rungs: &'a [Rung<'a>],
+    /// The levels, with the version spaces of their billiards.
+    rungs: &'a [(Level, VersionSpace<'a>)],
     n_trajectories: usize,
     seed: u64,
 }
 
 impl Bridge<'_> {
     /// The next random stream of a walker. The first streams belong to the walkers and the pilot.
-    fn stream(&self, walker: &mut Walker<'_>) -> ChaCha8Rng {
+    fn stream(&self, index: usize, walker: &mut BridgeWalker<'_>) -> ChaCha8Rng {
         walker.streams += 1;
         let n = self.n_trajectories;
-        random::stream(self.seed, n * (walker.streams + 1) + 1 + walker.index)
+        random::stream(self.seed, n * (walker.streams + 1) + 1 + index)
     }
 
-    /// Returns a trajectory on rung k that begins at a point.
+    /// Returns a trajectory on rung k that begins at a point; [`Error::Breakdown`] if the ball is not there.
     ///
     /// The dual coefficients of a point from another rung are as accurate as the variances there, which are differences of
     /// entries of the Gram matrix. Where these cancel, a point inside may become one outside. On the rung of the prior the
     /// coefficients are then recomputed from the plane coordinates.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Breakdown`] if the ball is not at the point.
     fn launch(
         &self,
         k: usize,
-        point: &Point,
+        (dual, field): &Point,
         mut rng: ChaCha8Rng,
         control: &Control,
     ) -> Result<Trajectory<'_, Geodesic>> {
-        let rung = &self.rungs[k];
-        let mut dual = point.dual.clone();
-        self.law.carry(&mut dual, &point.field, 0.0, rung.t);
-        let direction = rung.source.draw(&mut rng).dual;
-        let gram = rung.space.gram();
+        let (level, space) = &self.rungs[k];
+        let mut dual = dual.clone();
+        self.law.carry(&mut dual, field, 0.0, level.t);
+        let direction = level.source.draw(&mut rng).dual;
+        let gram = space.gram();
         let mut ball = Ball::new(gram, &dual, &direction, control)?;
-        if k == 0 && distance(ball.f(), &point.field) > NEAR {
-            let coordinates = self.factor.coordinates(&point.field);
+        if k == 0 && distance(ball.f(), field) > NEAR {
+            let coordinates = self.factor.coordinates(field);
             ball = Ball::new(gram, &self.factor.vector(coordinates).dual, &direction, control)?;
         }
-        let value = distance(ball.f(), &point.field);
+        let value = distance(ball.f(), field);
         if value.is_nan() || value > OFF {
             return Err(Error::Breakdown { what: "distance of a ball from its start", value });
         }
-        let mut trajectory = Trajectory::new(&rung.space, Geodesic, ball, rng);
-        trajectory.set_refresh(rung.refresh());
+        let mut trajectory = Trajectory::new(space, Geodesic, ball, rng);
+        trajectory.set_refresh(level.refresh());
         Ok(trajectory)
     }
 
@@ -174,14 +146,14 @@ impl Bridge<'_> {
         piece_samples: usize,
         control: &Control,
     ) -> Result<Point> {
-        let Rung { t, spacing, .. } = self.rungs[k];
-        trajectory.reset(None);
-        trajectory.run(Goal::path(BURN_IN_SAMPLES as f64 * spacing.path), control)?;
-        trajectory.reset(None);
+        let Level { t, path, .. } = self.rungs[k].0;
+        trajectory.reset();
+        trajectory.run(Goal::path(BURN_IN_SAMPLES as f64 * path), control)?;
+        trajectory.reset();
         for piece in 0..PIECES {
             let numbers = piece * piece_samples + 1..=(piece + 1) * piece_samples;
             let statistics = numbers.map(|number| {
-                trajectory.run(Goal::path(number as f64 * spacing.path), control)?;
+                trajectory.run(Goal::path(number as f64 * path), control)?;
                 Ok(self.law.statistic(t, trajectory.ball().f()))
             });
             samples.push(k, statistics.collect::<Result<_>>()?);
@@ -189,30 +161,30 @@ impl Bridge<'_> {
         let ball = trajectory.ball();
         let (mut dual, field) = (ball.position(0.0), ball.f().to_vec());
         self.law.carry(&mut dual, &field, t, 0.0);
-        Ok(Point { dual, field })
+        Ok((dual, field))
     }
 
-    /// Draws at t = 1, then makes a trip down from one of the draws and a trip up from home.
+    /// Drawn at t = 1, then makes a trip down from one of the draws and a trip up from home.
     fn round_trip(
         &self,
-        walker: &mut Walker<'_>,
+        index: usize,
+        walker: &mut BridgeWalker<'_>,
         piece_samples: usize,
         control: &Control,
     ) -> Result<()> {
-        let mut rng = self.stream(walker);
+        let mut rng = self.stream(index, walker);
         for _ in 0..PIECES {
             control.check()?;
-            let draws: Vec<Draw> = (0..piece_samples * DRAWS)
-                .map(|_| Draw::new(self.space, self.law, self.inner, &mut rng))
-                .collect();
-            if let Some(point) = draws::choose(&draws, &mut rng) {
+            let n = piece_samples * DRAWS;
+            let draws = law::draw(n, self.space, self.law, self.inner, &mut rng);
+            if let Some(point) = law::choose(&draws, &mut rng) {
                 walker.start = point;
             }
-            walker.draws.push(draws::inside(&draws));
+            walker.draws.push(law::inside(&draws));
             walker.drawn += draws.len();
         }
-        let visit = |walker: &mut Walker<'_>, k: usize, point: &Point| {
-            let rng = self.stream(walker);
+        let visit = |walker: &mut BridgeWalker<'_>, k: usize, point: &Point| {
+            let rng = self.stream(index, walker);
             let mut trajectory = self.launch(k, point, rng, control)?;
             self.sample(k, &mut trajectory, &mut walker.samples, piece_samples, control)
         };
@@ -231,7 +203,11 @@ impl Bridge<'_> {
     }
 
     /// Returns the pieces on each rung of the trips that `keep` selects, and at last the draws at t = 1, as trips of their own.
-    fn pieces(&self, walkers: &[Walker<'_>], keep: impl Fn(usize) -> bool) -> Vec<Vec<Piece>> {
+    fn pieces(
+        &self,
+        walkers: &[BridgeWalker<'_>],
+        keep: impl Fn(usize) -> bool,
+    ) -> Vec<Vec<Piece>> {
         let on_rung = |k| {
             let samples = walkers.iter().map(|walker| &walker.samples);
             walker::pieces(samples, k, |_, trip| keep(trip), Vec::clone)
@@ -250,13 +226,12 @@ fn narrow(
     law: &mut Law,
     rng: &mut ChaCha8Rng,
     control: &Control,
-) -> Result<(Inner, Vec<Draw>)> {
+) -> Result<(Inner, Vec<Drawn>)> {
     let mut share = 0.0;
     for _ in 0..MAX_TRIALS {
         let inner = law.inner(1.0, control)?;
-        let draws: Vec<Draw> =
-            (0..TRIAL_DRAWS).map(|_| Draw::new(space, law, &inner, rng)).collect();
-        share = draws::inside(&draws).len() as f64 / TRIAL_DRAWS as f64;
+        let draws = law::draw(TRIAL_DRAWS, space, law, &inner, rng);
+        share = law::inside(&draws).len() as f64 / TRIAL_DRAWS as f64;
         if share >= LEAST_SHARE {
             return Ok((inner, draws));
         }
@@ -280,10 +255,6 @@ fn too_narrow(error: Error) -> Error {
 }
 
 /// Returns ln of the volume of version space.
-///
-/// # Errors
-///
-/// [`Error::Infeasible`] if no start was found, [`Error::Breakdown`], [`Error::Interrupted`].
 pub(crate) fn evidence(
     space: &VersionSpace<'_>,
     settings: &EvidenceSettings,
@@ -301,27 +272,29 @@ pub(crate) fn evidence(
     let mut homes = burn_in::trajectories(space, &run, pool, control)?;
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let isotropic: Arc<dyn Isotropic> = Arc::clone(&factor) as _;
-    let spacings = pool.each(&mut homes, |_, home| Spacing::measure(home, &isotropic, control))?;
-    let spacing = Spacing::longest(&spacings);
+    let spacings = pool.each(&mut homes, |_, home| measure(home, &isotropic, control))?;
+    // The longest path: a ball in a corner meets only the walls there.
+    let longest = spacings.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
+    let (path, rate) = longest.expect("at least one");
     // Declared before the rungs, which borrow their matrices from it.
     let places;
-    let mut rungs = vec![Rung { t: 0.0, space: space.clone(), spacing, source: isotropic }];
+    let prior = Level { t: 0.0, path, rate, source: isotropic };
     for home in &mut homes {
-        home.set_refresh(rungs[0].refresh());
+        home.set_refresh(prior.refresh());
     }
-    let mut law = Law::fit(space.gram(), &factor, &mut homes, &spacing, pool, control)?;
+    let mut rungs = vec![(prior, space.clone())];
+    let mut law = Law::fit(space.gram(), &factor, &mut homes, path, pool, control)?;
     let mut rng = random::stream(settings.seed, n);
     let (inner, draws) = narrow(space, &mut law, &mut rng, control)?;
     let law = Arc::new(law);
-    let mut start = || draws::choose(&draws, &mut rng).expect("their share is positive");
+    let mut start = || law::choose(&draws, &mut rng).expect("their share is positive");
     let starts: Vec<Point> = (0..=n).map(|_| start()).collect();
     let first = starts[n].clone();
     places =
         placing::place(space, &law, &draws, first, &mut rng, pool, control).map_err(too_narrow)?;
-    for Place { t, matrix, spacing, source } in places.iter().rev() {
+    for (level, matrix) in places.iter().rev() {
         let gram = Gram::new(matrix, 0.0, vec![0.0; space.len()]).map_err(too_narrow)?;
-        let (space, source) = (space.mapped(gram), Arc::clone(source));
-        rungs.push(Rung { t: *t, space, spacing: *spacing, source });
+        rungs.push((level.clone(), space.mapped(gram)));
     }
     let bridge = Bridge {
         space,
@@ -332,12 +305,10 @@ pub(crate) fn evidence(
         n_trajectories: n,
         seed: settings.seed,
     };
-    let mut walkers: Vec<Walker<'_>> = homes
+    let mut walkers: Vec<BridgeWalker<'_>> = homes
         .into_iter()
         .zip(starts)
-        .enumerate()
-        .map(|(index, (home, start))| Walker {
-            index,
+        .map(|(home, start)| BridgeWalker {
             home,
             start,
             samples: RungSamples::new(),
@@ -347,21 +318,22 @@ pub(crate) fn evidence(
         })
         .collect();
     let scale = law.log_scale(&inner);
-    let ladder: Vec<f64> = rungs.iter().map(|rung| rung.t).chain([1.0]).collect();
-    let spacings: f64 = rungs.iter().map(|rung| rung.spacing.path).sum();
+    let ladder: Vec<f64> = rungs.iter().map(|(level, _)| level.t).chain([1.0]).collect();
+    let spacings: f64 = rungs.iter().map(|(level, _)| level.path).sum();
     let round = |samples: usize| 2.0 * spacings * (BURN_IN_SAMPLES + PIECES * samples) as f64;
     let (mut samples, mut length) = (PIECE_SAMPLES, 0.0);
     loop {
         let more = 2 * PIECES * samples * (rungs.len() + DRAWS);
-        let so_far: usize = walkers.iter().map(Walker::numbers).sum();
+        let pieces = walkers.iter().flat_map(|walker| walker.samples.all().chain(&walker.draws));
+        let so_far: usize = pieces.map(Vec::len).sum();
         pool.check_memory(COPIES, n * more + so_far, 1)?;
         chain::check_memory(space, n, false, pool)?;
-        pool.each(&mut walkers, |_, walker| bridge.round_trip(walker, samples, control))
+        pool.each(&mut walkers, |index, walker| bridge.round_trip(index, walker, samples, control))
             .map_err(too_narrow)?;
         length += round(samples);
         let inside = walkers.iter().flat_map(|walker| &walker.draws).map(Vec::len).sum();
         let drawn = walkers.iter().map(|walker| walker.drawn).sum();
-        let (inside, inside_error) = draws::log_share(inside, drawn);
+        let (inside, inside_error) = law::log_share(inside, drawn);
         let ratio = |keep: &dyn Fn(usize) -> bool| {
             log_ratio(&ladder, &bridge.pieces(&walkers, keep), law.dimension())
         };

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-use super::draws::{self, Draw};
-use super::law::{Law, Point, Source};
-use super::spacing::Spacing;
+use super::law::{self, Drawn, Law, Point};
+use super::spacing::measure;
 use crate::ball::Ball;
 use crate::base::{Control, Result};
 use crate::ensemble::WorkerPool;
@@ -15,7 +14,7 @@ use crate::gram::Gram;
 use crate::linalg::Isotropic;
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::{Goal, Trajectory};
+use crate::trajectory::{Goal, Refresh, Trajectory};
 
 /// Distance of neighboring rungs in standard deviations of ln of the ratio of their densities.
 const STEP: f64 = 0.8;
@@ -24,13 +23,21 @@ const SAMPLES: usize = 64;
 /// Bisections of the interval that has the next rung.
 const HALVINGS: usize = 40;
 
-/// A rung without its version space, which borrows the matrix.
-pub(super) struct Place {
+/// A distribution between the fitted one and the prior, with what its billiard needs.
+#[derive(Clone)]
+pub(super) struct Level {
     pub t: f64,
-    /// The Gram matrix at t, row-major.
-    pub matrix: Vec<f64>,
-    pub spacing: Spacing,
+    /// Path between samples, radians.
+    pub path: f64,
+    /// Full refreshes per radian.
+    pub rate: f64,
     pub source: Arc<dyn Isotropic>,
+}
+
+impl Level {
+    pub fn refresh(&self) -> Refresh<'static> {
+        Refresh::Full { rate: self.rate, source: Arc::clone(&self.source) }
+    }
 }
 
 /// Returns the t of the rung after the one at t, from the statistics of samples there.
@@ -59,19 +66,19 @@ fn next(samples: &[f64], t: f64, dimension: f64) -> f64 {
 }
 
 /// Places the rungs between t = 1, where `draws` are the samples, and t = 0: each `STEP` from the one before. A pilot run begins
-/// at `point` and samples each rung.
+/// at a point and samples each rung. Also returns the Gram matrix at each t, row-major.
 #[allow(clippy::too_many_arguments, reason = "one step of one function, split for reading")]
 pub(super) fn place(
     space: &VersionSpace<'_>,
     law: &Arc<Law>,
-    draws: &[Draw],
-    mut point: Point,
+    draws: &[Drawn],
+    (mut dual, mut field): Point,
     rng: &mut ChaCha8Rng,
     pool: &WorkerPool,
     control: &Control,
-) -> Result<Vec<Place>> {
-    let mut samples = draws::inside(draws);
-    let mut places: Vec<Place> = Vec::new();
+) -> Result<Vec<(Level, Vec<f64>)>> {
+    let mut samples = law::inside(draws);
+    let mut places = Vec::new();
     let mut t = 1.0;
     loop {
         t = next(&samples, t, law.dimension());
@@ -79,26 +86,25 @@ pub(super) fn place(
             return Ok(places);
         }
         let inner = law.inner(t, control)?;
-        let matrix = law.covariance(&inner, pool, control)?;
-        let source: Arc<dyn Isotropic> = Arc::new(Source { law: Arc::clone(law), inner });
+        let matrix = law.matrix(&inner, pool, control)?;
+        let source: Arc<dyn Isotropic> = Arc::new((Arc::clone(law), inner));
         let mapped = space.mapped(Gram::new(&matrix, 0.0, vec![0.0; space.len()])?);
-        law.carry(&mut point.dual, &point.field, 0.0, t);
+        law.carry(&mut dual, &field, 0.0, t);
         let direction = source.draw(rng).dual;
-        let ball = Ball::new(mapped.gram(), &point.dual, &direction, control)?;
+        let ball = Ball::new(mapped.gram(), &dual, &direction, control)?;
         let stream = ChaCha8Rng::seed_from_u64(rng.random());
         let mut trajectory = Trajectory::new(&mapped, Geodesic, ball, stream);
-        let spacing = Spacing::measure(&mut trajectory, &source, control)?;
-        trajectory.reset(None);
+        let (path, rate) = measure(&mut trajectory, &source, control)?;
+        trajectory.reset();
         samples.clear();
         for k in 1..=SAMPLES {
-            trajectory.run(Goal::path(k as f64 * spacing.path), control)?;
+            trajectory.run(Goal::path(k as f64 * path), control)?;
             samples.push(law.statistic(t, trajectory.ball().f()));
         }
-        point.dual = trajectory.ball().position(0.0);
-        point.field = trajectory.ball().f().to_vec();
+        (dual, field) = (trajectory.ball().position(0.0), trajectory.ball().f().to_vec());
         drop(trajectory);
         drop(mapped);
-        law.carry(&mut point.dual, &point.field, t, 0.0);
-        places.push(Place { t, matrix, spacing, source });
+        law.carry(&mut dual, &field, t, 0.0);
+        places.push((Level { t, path, rate, source }, matrix));
     }
 }

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::evidence::mbar::{self, Rung, sum_by_key};
 
-/// Width of the bins of -ln p_1, nats. Each is represented by its mean, so that the error is at most half the variance in a
-/// bin.
+/// Width of the bins of -ln p_1, nats. Each is represented by its mean: the error is at most half the variance in a bin.
 const BIN: f64 = 0.05;
 
 /// The trip of a piece of path, and the statistics x of its samples.

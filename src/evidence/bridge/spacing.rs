@@ -25,53 +25,38 @@ const FIRST_REFRESHES: f64 = 20.0;
 const COUNTING_PATH: f64 = 10.0;
 const COUNTING_ARRIVALS: u64 = 2;
 
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Spacing {
-    /// Path between samples, radians.
-    pub path: f64,
-    /// Full refreshes per radian.
-    pub rate: f64,
-}
-
-impl Spacing {
-    /// Returns the one with the longest path: a ball in a corner meets only the walls there.
-    pub fn longest(spacings: &[Self]) -> Self {
-        *spacings.iter().max_by(|a, b| a.path.total_cmp(&b.path)).expect("at least one")
-    }
-
-    /// Measures the spacing by a run of a trajectory, and sets its refresh.
-    pub fn measure<'s>(
-        trajectory: &mut Trajectory<'s, Geodesic>,
-        source: &Arc<dyn Isotropic>,
-        control: &Control,
-    ) -> Result<Self> {
-        let m = trajectory.space().len();
-        let refresh = |rate| Refresh::Full { rate, source: Arc::clone(source) };
-        trajectory.set_refresh(refresh(LEAST_REFRESHES));
-        trajectory.reset(None);
-        trajectory.run(Goal::either(COUNTING_PATH, COUNTING_ARRIVALS * m as u64 + 16), control)?;
-        let tally = trajectory.tally();
-        let rate = tally.arrivals() as f64 / tally.path;
-        let is_short = tally.path < SHORT;
-        let redirect = |trajectory: &mut Trajectory<'s, Geodesic>| -> Result<()> {
-            if is_short {
-                trajectory.set_refresh(refresh(rate));
-                trajectory.reset(None);
-                trajectory.run(Goal::path(FIRST_REFRESHES / rate), control)?;
-                trajectory.set_refresh(refresh(LEAST_REFRESHES));
-            }
-            Ok(())
-        };
-        let mut path = (SAMPLE_ARRIVALS * m as f64 / rate).min(SAMPLE_PATH);
-        while path < SAMPLE_PATH
-            && mean_distance(trajectory, path, redirect, control)? > LARGEST_DISTANCE * path
-        {
-            path = (2.0 * path).min(SAMPLE_PATH);
+/// Measures the path between samples by a run of a trajectory, radians, and the full refreshes per radian, and sets its refresh.
+pub(super) fn measure<'s>(
+    trajectory: &mut Trajectory<'s, Geodesic>,
+    source: &Arc<dyn Isotropic>,
+    control: &Control,
+) -> Result<(f64, f64)> {
+    let m = trajectory.space().len();
+    let refresh = |rate| Refresh::Full { rate, source: Arc::clone(source) };
+    trajectory.set_refresh(refresh(LEAST_REFRESHES));
+    trajectory.reset();
+    trajectory.run(Goal::either(COUNTING_PATH, COUNTING_ARRIVALS * m as u64 + 16), control)?;
+    let tally = trajectory.tally();
+    let rate = tally.arrivals() as f64 / tally.path;
+    let is_short = tally.path < SHORT;
+    let redirect = |trajectory: &mut Trajectory<'s, Geodesic>| -> Result<()> {
+        if is_short {
+            trajectory.set_refresh(refresh(rate));
+            trajectory.reset();
+            trajectory.run(Goal::path(FIRST_REFRESHES / rate), control)?;
+            trajectory.set_refresh(refresh(LEAST_REFRESHES));
         }
-        let found = Self { path, rate: (REFRESHES / path).max(LEAST_REFRESHES) };
-        trajectory.set_refresh(refresh(found.rate));
-        Ok(found)
+        Ok(())
+    };
+    let mut path = (SAMPLE_ARRIVALS * m as f64 / rate).min(SAMPLE_PATH);
+    while path < SAMPLE_PATH
+        && mean_distance(trajectory, path, redirect, control)? > LARGEST_DISTANCE * path
+    {
+        path = (2.0 * path).min(SAMPLE_PATH);
     }
+    let rate = (REFRESHES / path).max(LEAST_REFRESHES);
+    trajectory.set_refresh(refresh(rate));
+    Ok((path, rate))
 }
 
 /// Returns the mean angle between both ends of some stretches of path, in radians. It is computed from the chord, since the
@@ -87,7 +72,7 @@ fn mean_distance<'s>(
         redirect(trajectory)?;
         let ball = trajectory.ball();
         let (dual, field) = (ball.position(0.0), ball.f().to_vec());
-        trajectory.reset(None);
+        trajectory.reset();
         trajectory.run(Goal::path(path), control)?;
         let ball = trajectory.ball();
         let ends = ball.position(0.0).into_iter().zip(dual).zip(ball.f().iter().zip(field));

@@ -1,18 +1,16 @@
 //! Dynamics: how the ball gets from one wall to the next.
 
-mod geodesic;
 mod running_center;
 mod scattered;
 mod straight;
 
 use rand::Rng;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::ball::Ball;
-use crate::base::{Control, Error, Result, incompatible};
-use crate::space::VersionSpace;
+use crate::base::{Control, Error, Result, ensure, require};
+use crate::space::{Mirror, VersionSpace};
 
-pub use geodesic::Geodesic;
 pub use running_center::{Addition, RunningCenter};
 pub use scattered::Scattered;
 pub use straight::{Points, Straight};
@@ -68,21 +66,17 @@ impl Motion {
     /// [`Error::Invalid`] for a number out of its range.
     pub fn check(&self) -> Result<()> {
         match *self {
-            Self::Scattered { scatterer: Some(Radius::Given(x)), .. }
-                if !(x >= SMALLEST_RADIUS && x.is_finite()) =>
-            {
-                Err(Error::invalid("scatterer", x, "finite and at least 1e-6 radians"))
+            Self::Scattered { scatterer: Some(Radius::Given(x)), .. } => {
+                let fits = x >= SMALLEST_RADIUS && x.is_finite();
+                require(fits, "scatterer", x, "finite and at least 1e-6 radians")
             }
             Self::Scattered { cosine: false, scatterer: None } => {
                 Err(Error::invalid("scatterer", "None", "a radius with scattering='specular'"))
             }
-            Self::Chord { tau_max, .. } | Self::Flipper { tau_max }
-                if tau_max.is_nan() || tau_max <= 0.0 =>
-            {
-                Err(Error::invalid("tau_max", tau_max, "positive"))
-            }
-            Self::Chord { weight_tol: Some(tol), .. } if !(tol > 0.0 && tol < 1.0) => {
-                Err(Error::invalid("weight_tol", tol, "in (0, 1)"))
+            Self::Chord { tau_max, .. } | Self::Flipper { tau_max } => {
+                require(tau_max > 0.0, "tau_max", tau_max, "positive")?;
+                let Self::Chord { weight_tol: Some(tol), .. } = *self else { return Ok(()) };
+                require(tol > 0.0 && tol < 1.0, "weight_tol", tol, "in (0, 1)")
             }
             _ => Ok(()),
         }
@@ -165,9 +159,9 @@ pub trait Dynamics: Clone + Send + Sync {
     /// Resets the running center.
     fn reset(&mut self) {}
 
-    /// Returns the stored form.
-    fn state(&self) -> DynamicsState {
-        DynamicsState::Geodesic
+    /// Returns the stored form, empty if there is nothing to store.
+    fn state(&self) -> Vec<u8> {
+        Vec::new()
     }
 
     /// Restores the stored form, but keeps its own settings.
@@ -175,21 +169,34 @@ pub trait Dynamics: Clone + Send + Sync {
     /// # Errors
     ///
     /// [`crate::Error::Invalid`] for a state of another motion or out of range.
-    fn restore(&mut self, stored: DynamicsState) -> Result<()> {
-        match stored {
-            DynamicsState::Geodesic => Ok(()),
-            _ => Err(incompatible("one of another motion")),
-        }
+    fn restore(&mut self, stored: &[u8]) -> Result<()> {
+        ensure(stored.is_empty(), || "one of another motion")
     }
 }
 
-/// The stored form of a dynamics.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum DynamicsState {
-    /// Nothing.
-    Geodesic,
-    /// The sphere.
-    Scattered(Option<scattered::Cap>),
-    /// The flight and the center.
-    Straight(straight::Straight),
+/// Flight along great circles, which meet every plane within π radians, and mirror reflection at the walls: exactly measure
+/// preserving.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Geodesic;
+
+impl Dynamics for Geodesic {
+    #[inline]
+    fn flight(&mut self, ball: &Ball) -> Option<f64> {
+        Some(ball.to_wall())
+    }
+
+    #[inline]
+    fn arrive(
+        &mut self,
+        ball: &mut Ball,
+        space: &VersionSpace<'_>,
+        transparency: f64,
+        rng: &mut impl Rng,
+    ) -> Arrival {
+        if Mirror::lets_pass(transparency, rng) {
+            return Arrival::Crossing { plane: ball.cross(space.gram()) };
+        }
+        let (plane, impulse) = ball.reflect(space.gram());
+        Arrival::Bounce { plane, impulse }
+    }
 }

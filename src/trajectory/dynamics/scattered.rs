@@ -6,12 +6,12 @@ use pulp::Arch;
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
-use super::{Arrival, Dynamics, DynamicsState, Geodesic, Radius, SMALLEST_RADIUS};
+use super::{Arrival, Dynamics, Geodesic, Radius, SMALLEST_RADIUS};
 use crate::ball::Ball;
-use crate::base::{Control, Error, Result, ensure_vectors, incompatible};
+use crate::base::{Control, Result, ensure_vectors, pack, require, unpack};
 use crate::linalg::Factor;
 use crate::simd::{Precision, dot};
-use crate::space::{Encounter, Mirror, VersionSpace};
+use crate::space::{Mirror, VersionSpace};
 
 /// Radius of a fitted sphere, relative to the distance from the center to the nearest wall.
 const FITTED: f64 = 0.5;
@@ -24,12 +24,12 @@ const FITTED: f64 = 0.5;
 /// the direction along the wall, would take O(m), but it rescales the dual coefficients of the direction at every bounce, and
 /// their component in the null space of the Gram matrix would grow without bound.
 ///
-/// **Scatterer.** See [`Cap`]. O(m) an event for the distance to the sphere, O(m²) a scattering.
+/// **Scatterer.** See `Sphere`. O(m) an event for the distance to the sphere, O(m²) a scattering.
 #[derive(Clone, Debug)]
 pub struct Scattered {
     factor: Arc<Factor>,
     cosine: bool,
-    cap: Option<Cap>,
+    cap: Option<Sphere>,
 }
 
 /// The reflecting sphere: a cap `<w, c> ≥ cos ρ` around a fixed center c.
@@ -43,7 +43,7 @@ pub struct Scattered {
 /// The sphere disperses: neighboring trajectories separate exponentially, and so would the dual coefficients of a ball and its
 /// plane coordinates. Position and direction are therefore recomputed from orthonormal coordinates at every scattering.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Cap {
+pub struct Sphere {
     /// Dual coefficients of c.
     dual: Vec<f64>,
     /// Orthonormal coordinates of c.
@@ -58,7 +58,7 @@ pub struct Cap {
     exit: Option<f64>,
 }
 
-impl Cap {
+impl Sphere {
     /// Returns the radians to the exit of the present flight from the cap, if any.
     fn find_exit(&mut self, ball: &Ball) -> Option<f64> {
         let (height, speed) =
@@ -119,7 +119,7 @@ impl Scattered {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for a sphere that is not inside version space; [`Error::Interrupted`].
+    /// [`crate::Error::Invalid`] for a sphere that is not inside version space; [`crate::Error::Interrupted`].
     pub fn with_sphere(
         mut self,
         space: &VersionSpace<'_>,
@@ -144,17 +144,15 @@ impl Scattered {
             Radius::Fitted => FITTED * nearest,
             Radius::Given(radius) => radius,
         };
-        if !(radius >= SMALLEST_RADIUS && radius < nearest) {
-            let wanted =
-                "at least 1e-6 and smaller than the distance of the center from every wall";
-            let got = format!("{radius} where the nearest wall is {nearest:.4} radians away");
-            return Err(Error::invalid("scatterer", got, wanted));
-        }
+        let fits = radius >= SMALLEST_RADIUS && radius < nearest;
+        let got = format_args!("{radius} where the nearest wall is {nearest:.4} radians away");
+        let wanted = "at least 1e-6 and smaller than the distance of the center from every wall";
+        require(fits, "scatterer", got, wanted)?;
         let mut coordinates = self.factor.coordinates(&field);
         let norm = dot::dot(gram.arch(), &coordinates, &coordinates).sqrt();
         scale(&mut coordinates, norm.recip());
         let arch = gram.arch();
-        self.cap = Some(Cap { dual, coordinates, radius, arch, just_left: false, exit: None });
+        self.cap = Some(Sphere { dual, coordinates, radius, arch, just_left: false, exit: None });
         Ok(self)
     }
 
@@ -171,13 +169,11 @@ impl Scattered {
     }
 
     /// Returns whether the sphere, if there is one, has a unit vector as its center and is inside hard walls.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::Error::Interrupted`].
     pub(crate) fn fits(&self, space: &VersionSpace<'_>, control: &Control) -> Result<bool> {
         const CLOSE: f64 = 1e-6;
-        let Some(Cap { dual, coordinates, radius, arch, .. }) = &self.cap else { return Ok(true) };
+        let Some(Sphere { dual, coordinates, radius, arch, .. }) = &self.cap else {
+            return Ok(true);
+        };
         let gram = space.gram();
         let mut field = vec![0.0; gram.len()];
         gram.multiply(&[dual], &mut [&mut field], Precision::Compensated, control)?;
@@ -222,27 +218,23 @@ impl Dynamics for Scattered {
         if !self.cosine || self.factor.rank() < 3 {
             return Geodesic.arrive(ball, space, transparency, rng);
         }
-        match Mirror::meet(transparency, rng) {
-            Encounter::Reflects => {
-                // The flux through a wall of n = rank - 2 dimensions: the sine's density is proportional to s (1 - s²)^(n/2 - 1).
-                let cosine = rng.random::<f64>().powf(((self.factor.rank() - 2) as f64).recip());
-                let sine = (1.0 - cosine * cosine).sqrt();
-                let hit = ball.scatter(space.gram(), sine, || self.factor.draw(rng));
-                Arrival::Bounce { plane: hit.plane, impulse: hit.impulse }
-            }
-            Encounter::Passes => Arrival::Crossing { plane: ball.cross(space.gram()) },
+        if Mirror::lets_pass(transparency, rng) {
+            return Arrival::Crossing { plane: ball.cross(space.gram()) };
         }
+        // The flux through a wall of n = rank - 2 dimensions: the sine's density is proportional to s (1 - s²)^(n/2 - 1).
+        let cosine = rng.random::<f64>().powf(((self.factor.rank() - 2) as f64).recip());
+        let sine = (1.0 - cosine * cosine).sqrt();
+        let (plane, impulse) = ball.scatter(space.gram(), sine, || self.factor.draw(rng));
+        Arrival::Bounce { plane, impulse }
     }
 
-    fn state(&self) -> DynamicsState {
-        DynamicsState::Scattered(self.cap.clone())
+    fn state(&self) -> Vec<u8> {
+        pack(&self.cap)
     }
 
-    fn restore(&mut self, stored: DynamicsState) -> Result<()> {
-        let DynamicsState::Scattered(cap) = stored else {
-            return Err(incompatible("one of another motion"));
-        };
-        if let Some(Cap { dual, coordinates, .. }) = &cap {
+    fn restore(&mut self, stored: &[u8]) -> Result<()> {
+        let cap: Option<Sphere> = unpack(stored)?;
+        if let Some(Sphere { dual, coordinates, .. }) = &cap {
             ensure_vectors(self.factor.len(), &[dual])?;
             ensure_vectors(self.factor.width(), &[coordinates])?;
         }

@@ -17,9 +17,9 @@ use std::sync::{Arc, OnceLock};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{Arrival, Dynamics, DynamicsState, Geodesic};
+use super::{Arrival, Dynamics, Geodesic};
 use crate::ball::{Ball, laying};
-use crate::base::{Control, Error, Result, ensure, ensure_finite, incompatible};
+use crate::base::{Control, Error, Result, ensure, ensure_finite, pack, require, unpack};
 use crate::gram::Gram;
 use crate::linalg::Factor;
 use crate::space::VersionSpace;
@@ -30,15 +30,8 @@ const LARGE: f64 = 1e3;
 /// Number of examples above which the O(m³) factor costs more than it gains.
 const MANY: usize = 2_000;
 
-/// How the flights of a ball begin and what its center averages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Kind {
-    /// [`Straight::chord`].
-    #[default]
-    Chord,
-    /// [`Straight::flipper`].
-    Flipper(Points),
-}
+/// Consecutive escapes after which no flight is expected to reach a wall.
+const MOST_ESCAPES: u32 = 2_000;
 
 /// The points that a flipper averages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +46,9 @@ pub enum Points {
 /// are not a representative sample.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Straight {
+    /// The points that a flipper averages; None for a chord billiard.
     #[serde(skip)]
-    kind: Kind,
+    flips: Option<Points>,
     /// ψ: angle between position and direction where the present flight began; zero before the first launch.
     reach: f64,
     /// |b| / |v| where the present flight began.
@@ -65,6 +59,8 @@ pub struct Straight {
     tau_max: f64,
     /// The plane of the last arrival.
     left: Option<usize>,
+    /// Launches since the last arrival.
+    escapes_in_a_row: u32,
     /// The center of the flights that ended at a wall.
     center: RunningCenter,
     /// A factor of the Gram matrix for [`Straight::shorten`], shared by the trajectories; `None` in it if there is none.
@@ -80,7 +76,7 @@ impl Straight {
     /// converged once the share of the next flight cannot exceed `weight_tol`, the algorithm's TOL. A bounce costs O(m), a new
     /// direction O(m²).
     pub fn chord(m: usize, tau_max: f64, weight_tol: Option<f64>) -> Self {
-        Self::new(Kind::Chord, m, tau_max, Addition::Chord, weight_tol)
+        Self::new(None, m, tau_max, Addition::Chord, weight_tol)
     }
 
     /// Returns the flipper of Ruján and Marchand (Algorithm 18.1) for m examples.
@@ -89,11 +85,11 @@ impl Straight {
     /// running center, or where it is as long as there is none, in a random direction. The center adds arcs by Eq. 18.27. A
     /// bounce costs O(m), a restart O(m²).
     pub fn flipper(m: usize, tau_max: f64, points: Points) -> Self {
-        Self::new(Kind::Flipper(points), m, tau_max, Addition::Arc, None)
+        Self::new(Some(points), m, tau_max, Addition::Arc, None)
     }
 
     fn new(
-        kind: Kind,
+        flips: Option<Points>,
         m: usize,
         tau_max: f64,
         addition: Addition,
@@ -101,7 +97,17 @@ impl Straight {
     ) -> Self {
         let center = RunningCenter::new(m, addition, weight_tol);
         let factor = Arc::default();
-        Self { kind, reach: 0.0, length: 1.0, flown: 0.0, tau_max, left: None, center, factor }
+        Self {
+            flips,
+            reach: 0.0,
+            length: 1.0,
+            flown: 0.0,
+            tau_max,
+            left: None,
+            escapes_in_a_row: 0,
+            center,
+            factor,
+        }
     }
 
     /// Replaces the dual coefficients of position and direction by shorter ones of the same vectors, if they are so large that
@@ -169,18 +175,19 @@ impl Dynamics for Straight {
         let whole = self.flown + ahead;
         // Negative behind the ball.
         let midpoint = 0.5 * (ahead - self.flown);
-        let (point, weight) = match self.kind {
-            Kind::Chord => (midpoint, 2.0 * (0.5 * whole).sin()),
-            Kind::Flipper(Points::Midpoints) => (midpoint, whole),
-            Kind::Flipper(Points::Bounces) => (ahead, 1.0),
+        let (point, weight) = match self.flips {
+            None => (midpoint, 2.0 * (0.5 * whole).sin()),
+            Some(Points::Midpoints) => (midpoint, whole),
+            Some(Points::Bounces) => (ahead, 1.0),
         };
         self.center.add(space.gram(), ball, point, weight);
-        if self.kind != Kind::Chord {
+        if self.flips.is_some() {
             self.length *= self.reach.sin() / (self.reach - whole).sin();
         }
         self.reach -= whole;
         self.flown = 0.0;
         self.left = Some(ball.next_wall().plane);
+        self.escapes_in_a_row = 0;
         Geodesic.arrive(ball, space, transparency, rng)
     }
 
@@ -196,8 +203,11 @@ impl Dynamics for Straight {
         rng: &mut impl Rng,
         control: &Control,
     ) -> Result<f64> {
+        let fits = self.escapes_in_a_row < MOST_ESCAPES;
+        require(fits, "tau_max", "one that no flight reaches a wall in", "longer")?;
+        self.escapes_in_a_row += 1;
         let gram = space.gram();
-        let from_center = self.kind != Kind::Chord && self.center.weight() > 0.0;
+        let from_center = self.flips.is_some() && self.center.weight() > 0.0;
         let position = from_center.then(|| self.center.dual().to_vec());
         let left = if from_center { None } else { self.left };
         let (reach, drift) =
@@ -223,22 +233,23 @@ impl Dynamics for Straight {
 
     fn reset(&mut self) {
         self.center.reset();
+        self.escapes_in_a_row = 0;
     }
 
-    fn state(&self) -> DynamicsState {
-        DynamicsState::Straight(self.clone())
+    fn state(&self) -> Vec<u8> {
+        pack(self)
     }
 
-    fn restore(&mut self, stored: DynamicsState) -> Result<()> {
-        let DynamicsState::Straight(stored) = stored else {
-            return Err(incompatible("one of another motion"));
-        };
+    fn restore(&mut self, stored: &[u8]) -> Result<()> {
+        let stored: Self = unpack(stored)?;
         let m = self.center.dual().len();
         ensure_finite(&[&[stored.reach, stored.length, stored.flown]])?;
         ensure(stored.left.is_none_or(|plane| plane < m), || "one with a wall of no example")?;
+        let escapes = stored.escapes_in_a_row;
+        ensure(escapes <= MOST_ESCAPES, || format!("one after {escapes} escapes"))?;
         let center = self.center.restored(stored.center)?;
-        let (kind, tau_max, factor) = (self.kind, self.tau_max, Arc::clone(&self.factor));
-        *self = Self { kind, tau_max, center, factor, ..stored };
+        let (flips, tau_max, factor) = (self.flips, self.tau_max, Arc::clone(&self.factor));
+        *self = Self { flips, tau_max, center, factor, ..stored };
         Ok(())
     }
 }

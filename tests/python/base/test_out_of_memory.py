@@ -4,11 +4,13 @@ import os
 import subprocess
 import sys
 import textwrap
+from functools import partial
 
 import numpy as np
 import pytest
 
 from bayespoint import VersionSpace
+from bayespoint.papers.onion import onion
 
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 
@@ -19,6 +21,7 @@ PROGRAM = """
     import numpy as np, psutil
     from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
     from bayespoint.papers.correlation import correlation_length
+    from bayespoint.papers.onion import onion
 
     warnings.simplefilter("ignore")
     name, room = sys.argv[1], int(float(sys.argv[2]) * 2**20)
@@ -52,10 +55,10 @@ PROGRAM = """
         ),
         "bridge": lambda: space().evidence(**roughly),
         "integration": lambda: space().evidence(method="integration", **roughly),
-        "onion": lambda: space().onion(
-            max_errors=(3, 3), tol=0.5, max_length=100.0, random_state=0, n_jobs=2
+        "onion": lambda: onion(
+            space(), max_errors=(3, 3), tol=0.5, max_length=100.0, random_state=0, n_jobs=2
         ),
-        "projected": lambda: space().onion(method="projected", tol=0.5, random_state=0),
+        "projected": lambda: onion(space(), method="projected", tol=0.5, random_state=0),
         "correlation": lambda: correlation_length(space(), n_pairs=5, random_state=0),
         "max_margin": lambda: VersionSpace(K, rng.permutation(y), softness=1e-6).max_margin(),
         "fit": lambda: BayesPointClassifier(random_state=0).fit(X, y),
@@ -144,5 +147,6 @@ def test_no_limit_ends_the_process(name, enough):
 )
 def test_what_no_memory_holds_is_refused(method, settings):
     space = VersionSpace(np.eye(3), [1, -1, 1])
+    run = partial(onion, space) if method == "onion" else getattr(space, method)
     with pytest.raises(MemoryError, match=r"there is no room for \d+ bytes more"):
-        getattr(space, method)(**settings, random_state=0)
+        run(**settings, random_state=0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bayespoint import BayesPointClassifier, kernels
-from bayespoint.posterior import posterior
+from bayespoint.landmarks import basis
 
 FIT = """
 import resource
@@ -50,7 +50,7 @@ def test_predictions_take_blocks(monkeypatch):
     points = rng.normal(size=(20_000, 3))
     whole = 8 * len(points) * len(X)
     expected = model.decision_function(points)
-    monkeypatch.setattr(posterior, "BLOCK_BYTES", 2**20)
+    monkeypatch.setattr(basis, "_BLOCK_BYTES", 2**20)
     calls = [
         lambda: model.decision_function(points),
         lambda: model.predict(points),

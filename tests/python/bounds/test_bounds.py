@@ -15,42 +15,19 @@ SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 
 # --- printed numbers ---
 
-# Digit by digit: support vectors and bound in percent (Graepel et al., Table 1, m = 60 000).
-PERCEPTRON = {
-    740: 6.7,
-    643: 6.0,
-    1168: 9.8,
-    1512: 12.0,
-    1078: 9.2,
-    1277: 10.5,
-    823: 7.4,
-    1103: 9.4,
-    1856: 14.3,
-    1920: 14.6,
-}
-MACHINE = {
-    1379: 11.2,
-    989: 8.6,
-    1958: 14.9,
-    1900: 14.5,
-    1224: 10.2,
-    2024: 15.3,
-    1527: 12.2,
-    2064: 15.5,
-    2332: 17.1,
-    2765: 19.6,
-}
+# Support vectors, and the bound in percent digit by digit (Graepel et al., Table 1, m = 60 000):
+# of perceptrons and of machines.
+SUPPORT = [740, 643, 1168, 1512, 1078, 1277, 823, 1103, 1856, 1920]
+SUPPORT += [1379, 989, 1958, 1900, 1224, 2024, 1527, 2064, 2332, 2765]
+PERCENT = [6.7, 6.0, 9.8, 12.0, 9.2, 10.5, 7.4, 9.4, 14.3, 14.6]
+PERCENT += [11.2, 8.6, 14.9, 14.5, 10.2, 15.3, 12.2, 15.5, 17.1, 19.6]
 
 
 def test_table_of_sparsity_bounds():
-    printed = {**PERCEPTRON, **MACHINE}
-    found = 100 * bounds.sparsity(60_000, list(printed))
-    off = {
-        d: value for d, value in zip(printed, found, strict=True) if round(value, 1) != printed[d]
-    }
-    assert len(printed) == 20
-    assert list(off) == [1512]
-    assert off[1512] == pytest.approx(12.084, abs=5e-4)
+    found = 100 * bounds.sparsity(60_000, SUPPORT)
+    [off] = np.flatnonzero(found.round(1) != PERCENT)
+    assert SUPPORT[off] == 1512
+    assert found[off] == pytest.approx(12.084, abs=5e-4)
 
 
 @pytest.mark.parametrize("n", [4, 10, 99])
@@ -270,22 +247,6 @@ def test_it_is_tighter_than_the_form_of_1998():
 
 # --- properties of all bounds ---
 
-M = np.floor(np.geomspace(10, 1e9, 60))
-DELTAS = np.array([1e-300, 1e-20, 1e-3, 0.05, 0.5, 1 - 1e-9])
-
-FORMS = {
-    "sparsity": lambda m, delta: bounds.sparsity(m, 7, delta),
-    "margin": lambda m, delta: bounds.margin(m, 7, delta),
-    "relaxed": lambda m, delta: bounds.margin(m, 2, delta, n=4.5),
-    "pac_margin": lambda m, delta: bounds.pac_margin(m, 1, delta),
-    "luckiness": lambda m, delta: bounds.luckiness(m, 0.9, delta),
-    "volume_gibbs": lambda m, delta: bounds.volume_gibbs(m, -12.0, delta),
-    "volume_bayes": lambda m, delta: bounds.volume_bayes(m, -12.0, delta),
-    "linear_svm": lambda m, delta: bounds.linear_svm(m, 5, 0.1, delta),
-    "pac_bayes_kl": lambda m, delta: bounds.pac_bayes_kl(m, 12.0, delta),
-    "with errors": lambda m, delta: bounds.pac_bayes_kl(m, 12.0, delta, empirical_error=0.2),
-}
-
 
 def test_monotone_in_sparsity_margin_and_volume():
     m = np.array([50.0, 1000, 10**6])[:, None]
@@ -406,76 +367,47 @@ def test_hoeffding_is_sufficient():
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "text"),
+    ("call", "text"),
     [
-        (
-            lambda: bounds.sparsity(0, 1),
-            ValueError,
-            "m must be a whole number of at least 1, .*; got 0",
-        ),
-        (lambda: bounds.sparsity(10.5, 1), ValueError, "m must be a whole number .* got 10.5"),
-        (lambda: bounds.sparsity([10, np.nan], 1), ValueError, r"m must be .* got nan at \[1\]"),
-        (lambda: bounds.sparsity(10, 0), ValueError, "d must be .* at least 1, .*; got 0"),
-        (lambda: bounds.sparsity(10, 11), ValueError, "d must be at most m; got 11 for m = 10"),
-        (lambda: bounds.sparsity(10, True), TypeError, "d must be .* got a boolean"),
-        (lambda: bounds.sparsity(10, "1"), TypeError, "d must hold real numbers"),
-        (lambda: bounds.sparsity(10, None), TypeError, "d must hold real numbers"),
-        (lambda: bounds.sparsity(10, 1, 0.0), ValueError, r"delta must be finite and in \(0, 1\)"),
-        (lambda: bounds.sparsity(10, 1, 1.0), ValueError, r"delta must be .* got 1"),
-        (
-            lambda: bounds.sparsity([10, 20], [1, 2, 3]),
-            ValueError,
-            r"broadcast .* m \(2,\), d \(3,\)",
-        ),
-        (lambda: bounds.margin(10, 0), ValueError, "kappa must be"),
-        (lambda: bounds.margin(100, 20, n=3), ValueError, r"n must be .* \[4, inf\); got 3"),
-        (
-            lambda: bounds.margin(100, 25, n=4),
-            ValueError,
-            "kappa must be below m / n = 25 .* got 25",
-        ),
-        (lambda: bounds.mistakes(0.0), ValueError, r"margin must be .* \(0, inf\); got 0"),
-        (lambda: bounds.mistakes(2.0), ValueError, "margin must be at most radius"),
-        (
-            lambda: bounds.mistakes(1e-200),
-            ValueError,
-            "margin must be at least 1e-154 times radius",
-        ),
-        (lambda: bounds.mistakes(0.5, np.inf), ValueError, "radius must be finite"),
-        (lambda: bounds.pac_margin(10, 1.5), ValueError, "kappa must be a whole number"),
-        (lambda: bounds.luckiness(10, -0.1), ValueError, "margin must be"),
-        (
-            lambda: bounds.luckiness(10, 0.2, radius=0.1),
-            ValueError,
-            "margin must be at most radius",
-        ),
-        (
-            lambda: bounds.volume_gibbs(10, 0.1),
-            ValueError,
-            r"log_volume must be .*\(-inf, 0\]; got 0.1",
-        ),
-        (lambda: bounds.volume_bayes(10, -np.inf), ValueError, "log_volume must be .* got -inf"),
-        (lambda: bounds.linear_svm(10, 0, 0.5), ValueError, "n must be a whole number"),
-        (lambda: bounds.linear_svm(10, 3, 1.1), ValueError, r"margin must be .* \(0, 1\]; got 1.1"),
-        (lambda: bounds.pac_bayes_kl(10, -1.0), ValueError, r"kl must be .* \[0, inf\)"),
-        (
-            lambda: bounds.pac_bayes_kl(10, 1.0, empirical_error=1.5),
-            ValueError,
-            "empirical_error must",
-        ),
-        (lambda: bounds.cap_log_fraction(3, 0.0), ValueError, "angle must be"),
-        (
-            lambda: bounds.cap_log_fraction(3, 3.2),
-            ValueError,
-            r"angle must be .* 3.14159\]; got 3.2",
-        ),
-        (lambda: bounds.cap_log_fraction(2.5, 1.0), ValueError, "n must be a whole number"),
-        (lambda: bounds.hoeffding_samples(3, 0.0), ValueError, "epsilon must be"),
-        (lambda: bounds.hoeffding_samples(3, 0.1, 1.0), ValueError, "eta must be"),
-        (lambda: bounds.hoeffding_samples(3, 0.1, low=1.0), ValueError, "low must be below high"),
-        (lambda: bounds.hoeffding_samples(3, 1e-200), ValueError, "epsilon must not be so small"),
+        (lambda: bounds.sparsity(0, 1), "m must be a whole number of at least 1, .*; got 0"),
+        (lambda: bounds.sparsity(10.5, 1), "m must be a whole number .* got 10.5"),
+        (lambda: bounds.sparsity([10, np.nan], 1), r"m must be .* got nan at \[1\]"),
+        (lambda: bounds.sparsity(10, 0), "d must be .* at least 1, .*; got 0"),
+        (lambda: bounds.sparsity(10, 11), "d must be at most m; got 11 for m = 10"),
+        (lambda: bounds.sparsity(10, 1, 0.0), r"delta must be finite and in \(0, 1\)"),
+        (lambda: bounds.sparsity(10, 1, 1.0), r"delta must be .* got 1"),
+        (lambda: bounds.sparsity([10, 20], [1, 2, 3]), r"broadcast .* m \(2,\), d \(3,\)"),
+        (lambda: bounds.margin(10, 0), "kappa must be"),
+        (lambda: bounds.margin(100, 20, n=3), r"n must be .* \[4, inf\); got 3"),
+        (lambda: bounds.margin(100, 25, n=4), "kappa must be below m / n = 25 .* got 25"),
+        (lambda: bounds.mistakes(0.0), r"margin must be .* \(0, inf\); got 0"),
+        (lambda: bounds.mistakes(2.0), "margin must be at most radius"),
+        (lambda: bounds.mistakes(1e-200), "margin must be at least 1e-154 times radius"),
+        (lambda: bounds.mistakes(0.5, np.inf), "radius must be finite"),
+        (lambda: bounds.pac_margin(10, 1.5), "kappa must be a whole number"),
+        (lambda: bounds.luckiness(10, -0.1), "margin must be"),
+        (lambda: bounds.luckiness(10, 0.2, radius=0.1), "margin must be at most radius"),
+        (lambda: bounds.volume_gibbs(10, 0.1), r"log_volume must be .*\(-inf, 0\]; got 0.1"),
+        (lambda: bounds.volume_bayes(10, -np.inf), "log_volume must be .* got -inf"),
+        (lambda: bounds.linear_svm(10, 0, 0.5), "n must be a whole number"),
+        (lambda: bounds.linear_svm(10, 3, 1.1), r"margin must be .* \(0, 1\]; got 1.1"),
+        (lambda: bounds.pac_bayes_kl(10, -1.0), r"kl must be .* \[0, inf\)"),
+        (lambda: bounds.pac_bayes_kl(10, 1.0, empirical_error=1.5), "empirical_error must"),
+        (lambda: bounds.cap_log_fraction(3, 0.0), "angle must be"),
+        (lambda: bounds.cap_log_fraction(3, 3.2), r"angle must be .* 3.14159\]; got 3.2"),
+        (lambda: bounds.cap_log_fraction(2.5, 1.0), "n must be a whole number"),
+        (lambda: bounds.hoeffding_samples(3, 0.0), "epsilon must be"),
+        (lambda: bounds.hoeffding_samples(3, 0.1, 1.0), "eta must be"),
+        (lambda: bounds.hoeffding_samples(3, 0.1, low=1.0), "low must be below high"),
+        (lambda: bounds.hoeffding_samples(3, 1e-200), "epsilon must not be so small"),
     ],
 )
-def test_bad_arguments_are_named(call, error, text):
-    with pytest.raises(error, match=text):
+def test_bad_arguments_are_named(call, text):
+    with pytest.raises(ValueError, match=text):
         call()
+
+
+@pytest.mark.parametrize("d", [True, "1", None])
+def test_arguments_of_other_types_are_named(d):
+    with pytest.raises(TypeError, match=r"d must be .* got a boolean|d must hold real numbers"):
+        bounds.sparsity(10, d)

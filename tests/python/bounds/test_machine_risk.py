@@ -8,8 +8,9 @@ import pytest
 from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from bayespoint import MaxMarginClassifier, VersionSpace, bounds
+from bayespoint import VersionSpace, bounds
 from bayespoint.kernels import RBF, Polynomial, normalize
+from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from helpers import seed
 
@@ -318,21 +319,13 @@ def test_callbacks_are_called():
 
 
 @pytest.mark.parametrize("model", [MaxMarginClassifier("linear"), KernelPerceptron("linear")])
-def test_bad_settings(model):
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_bad_questions(model):
     with pytest.raises(NotFittedError):
         model.risk_bounds()
-    X, y = linear(30)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(X, y)
-    for settings, error, text in (
-        ({"delta": 1.0}, ValueError, r"delta must be .* \(0, 1\); got 1.0"),
-        ({"candidates": 0}, ValueError, "candidates must be an integer of at least 1; got 0"),
-        ({"tol": -1.0}, ValueError, "tol must be"),
-        ({"max_length": 0.0}, ValueError, "max_length must be"),
-        ({"n_jobs": 0}, ValueError, "n_jobs must be"),
-        ({"random_state": -1}, ValueError, "random_state must be"),
-        ({"gram": np.eye(30)}, ValueError, "gram must be None unless"),
-    ):
-        with pytest.raises(error, match=text):
+    model.fit(*linear(30))
+    for settings, text in [({"delta": 1.0}, "delta must be"), ({"tol": -1.0}, "tol must be")]:
+        with pytest.raises(ValueError, match=text):
             model.risk_bounds(**settings)
+    with pytest.raises(ValueError, match="gram must be None unless"):
+        model.risk_bounds(gram=np.eye(30))

@@ -9,14 +9,14 @@ import pytest
 from scipy import stats
 from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.multiclass import OneVsRestClassifier
 
 from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, bounds
 from bayespoint.kernels import RBF, Linear, Polynomial
+from bayespoint.papers.perceptron import KernelPerceptron
 
 SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
-
-ZERO_ERROR = ("point_mirror", "linear_svm", "luckiness", "pac_margin")
 
 
 def seed(index):
@@ -28,18 +28,6 @@ def taught(m, r, rng, *, noise=0.0):
     x, teacher = rng.standard_normal((m, r)), rng.standard_normal(r)
     y = np.where(x @ teacher > 0, 1, -1) * np.where(rng.uniform(size=m) < noise, -1, 1)
     return x, y, teacher / np.linalg.norm(teacher)
-
-
-def perceptron(gram, y):
-    """Dual coefficients of the perceptron, with the examples in order."""
-    c, wrong = np.zeros(len(y)), True
-    while wrong:
-        wrong = False
-        for i in range(len(y)):
-            if y[i] * (gram[i] @ c) <= 0:
-                c[i] += y[i]
-                wrong = True
-    return c
 
 
 # --- rows ---
@@ -94,28 +82,6 @@ def test_rows_are_the_functions(example):
     assert all(row.quantities["delta"] == 0.02 for row in found if not row.refused)
 
 
-def test_rows_of_other_rules(example):
-    _, y, space, _ = example
-    m = len(y)
-    widest = space.max_margin(tol=1e-3).dual_coef
-    found = bounds.table(space.gram, y, widest, rule="max_margin", tol=1.0, random_state=0)
-    d = np.count_nonzero(widest)
-    assert found.find("sparsity").value == bounds.sparsity(m, d)
-    assert found.find("margin").refused
-    assert {row.of for row in found} == {"weight vector"}
-    c = perceptron(space.gram, y)
-    found = bounds.table(space.gram, y, c, rule="perceptron", tol=1.0, random_state=0)
-    assert found.find("sparsity").quantities["d"] == np.count_nonzero(c)
-    row = found.find("margin")
-    # The largest margin of all weight vectors, not the perceptron's own.
-    assert row.quantities["margin"] == pytest.approx(space.max_margin().margin, rel=1e-6)
-    own = (space.gram @ c * y).min() / math.sqrt(c @ space.gram @ c)
-    assert row.quantities["margin"] > own
-    assert row.quantities["radius"] == pytest.approx(math.sqrt(space.gram.diagonal().max()))
-    kappa = bounds.mistakes(row.quantities["margin"], row.quantities["radius"])
-    assert row.value == bounds.margin(m, kappa)
-
-
 def test_candidates_cost_the_logarithm_of_their_number(example):
     _, y, space, result = example
     one = bounds.table(space.gram, y, result.center, tol=1.0, random_state=1)
@@ -155,28 +121,6 @@ def test_table_as_text(example):
 
 
 # --- refusals ---
-
-
-def test_training_errors(example):
-    _, y, space, result = example
-    wrong = y.copy()
-    wrong[:3] *= -1
-    found = bounds.table(
-        space.gram, wrong, result.center, rule="max_margin", softness=0.0, random_state=0
-    )
-    for row in found:
-        if row.name in (*ZERO_ERROR, "pac_bayes_kl", "volume_bayes"):
-            assert row.refused
-            assert "violates 3 of 120 examples" in row.reason
-    # The center has a coefficient for every example: none is left out.
-    assert found.find("sparsity").value == math.inf
-    sparse = np.where(np.arange(120) < 60, result.center, 0.0)
-    left = bounds.table(space.gram, y, sparse, rule="perceptron", tol=1.0, random_state=0)
-    margins = space.margins(sparse)
-    if (margins[60:] <= 0).any():
-        assert f"violates {(margins[60:] <= 0).sum()} of the 60" in left.find("sparsity").reason
-    else:
-        assert not left.find("sparsity").refused
 
 
 def test_a_support_vector_may_be_wrong():
@@ -329,18 +273,20 @@ def test_precomputed_kernel():
         other.risk_bounds()
     with pytest.raises(ValueError, match=r"gram must have shape \(60, 60\); got shape \(3, 3\)"):
         other.risk_bounds(gram=np.eye(3))
+    for wrong in (2 * gram, np.eye(len(gram))):
+        with pytest.raises(ValueError, match="gram must be the matrix given to fit"):
+            other.risk_bounds(gram=wrong)
     with pytest.raises(ValueError, match="gram must be None unless"):
         model.risk_bounds(gram=gram)
 
 
 def test_several_classes():
     X, y = load_iris(return_X_y=True)
-    model = BayesPointClassifier(
-        RBF(1.0), **GIVEN, multiclass="one_vs_rest", standardize=False
-    ).fit(X, y)
-    found = model.risk_bounds(tol=1.0, random_state=0)
-    assert len(found) == 3
-    setosa, versicolor, _ = (table.find("point_mirror").value for table in found)
+    one = BayesPointClassifier(RBF(1.0), **GIVEN, standardize=False)
+    found = OneVsRestClassifier(one).fit(X, y).estimators_
+    setosa, versicolor, _ = (
+        each.risk_bounds(tol=1.0, random_state=0).find("point_mirror").value for each in found
+    )
     assert setosa < versicolor  # the class that stands apart
 
 
@@ -436,7 +382,9 @@ def test_bounds_hold_for_teachers():
         weights = {
             "bayes_point": result.center,
             "max_margin": space.max_margin(tol=1e-3).dual_coef,
-            "perceptron": perceptron(space.gram, y),
+            "perceptron": KernelPerceptron("precomputed", fit_intercept=False)
+            .fit(space.gram, y)
+            .dual_coef_[0],
         }
         for rule, c in weights.items():
             # The perceptron was run without softness.

@@ -85,12 +85,6 @@ def test_options_are_keywords_and_boolean(load, argument):
         load(True)
 
 
-def test_banana_is_standardized():
-    X, _ = datasets.load_banana(return_X_y=True)
-    np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-6)
-    np.testing.assert_allclose(X.std(axis=0), 1, atol=1e-3)
-
-
 def test_sonar_has_the_published_values_in_the_published_order():
     sonar = load_sonar()
     assert sonar.feature_names == [f"x{i}" for i in range(1, 61)]

@@ -2,18 +2,18 @@
 
 import math
 import pickle
-import threading
 
 import numpy as np
 import pytest
 from scipy import special
 from scipy.linalg import cho_factor, cho_solve, cholesky
 
-from bayespoint import InfeasibleError, SampleOptions, VersionSpace
+from bayespoint import InfeasibleError, SampleOptions, VersionSpace, _core
 from bayespoint.dynamics import Scattered
-from bayespoint.engine import evidence, sampling
+from bayespoint.engine import sampling
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
+from bayespoint.papers.onion import choose_layer, onion
 from helpers import seed
 
 
@@ -54,66 +54,25 @@ def mean_and_error(values, blocks=40):
     return means.mean(axis=0), means.std(axis=0, ddof=1) / math.sqrt(blocks)
 
 
-def prior(gram, softness, offset, n, k, rng):
-    """Dual coefficients of draws from the prior, (k, n, m), without a common part."""
-    root = np.linalg.cholesky(gram + offset + softness * np.eye(len(gram)))
-    xi = rng.standard_normal((k, n, len(gram)))
-    xi -= xi.mean(axis=1, keepdims=True)
-    return np.linalg.solve(root.T, xi.reshape(-1, len(gram)).T).T.reshape(xi.shape)
-
-
 # --- exactness -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("m", "n", "softness", "offset", "noise"),
-    [(6, 3, 0.3, 0.0, 0.0), (5, 4, 0.0, 0.0, 0.0), (7, 3, 0.1, 1.0, 0.2), (6, 4, 0.2, 0.0, 0.1)],
+    ("m", "n", "softness", "offset", "noise"), [(7, 3, 0.1, 1.0, 0.2), (6, 4, 0.2, 0.0, 0.1)]
 )
-def test_draws_votes_and_evidence_are_those_of_the_prior(m, n, softness, offset, noise):
-    gram, y, k_star = taught(m, n, m * n, softness=softness, offset=offset)
+def test_evidence_is_that_of_the_prior(m, n, softness, offset, noise):
+    gram, y, _ = taught(m, n, m * n, softness=softness, offset=offset)
     space = VersionSpace(gram, y, softness=softness, offset=offset)
-    rng = np.random.default_rng(seed(1))
-    kappa = noise / ((n - 1) * (1 - noise))
-    duals = prior(gram, softness, offset, n, 400_000, rng)
-    values = duals @ matrix_of(space)
-    violated = (np.argmax(values, axis=1) != y).sum(axis=1)
-    weights = kappa**violated if kappa else (violated == 0).astype(float)
-    votes = np.argmax(duals @ k_star.T, axis=1)[:, :, None] == np.arange(n)
-
-    def average(x):
-        top, of_top = mean_and_error(weights.reshape(-1, *[1] * (x.ndim - 1)) * x)
-        z, of_z = mean_and_error(weights)
-        # What was never seen is not impossible.
-        least = (weights @ weights) / weights.sum() ** 2
-        return top / z, of_top / z + np.abs(top) * of_z / z**2 + least
-
-    options = SampleOptions(transparency=kappa, average="arc")
-    result = space.sample(length=3000.0, n_draws=4000, random_state=seed(2), options=options)
-    assert result.center.shape == (n, m)
-    assert result.draws.shape == (4, 4000, n, m)
-    assert np.abs(result.center.sum(axis=0)).max() < 1e-12
-    assert inner(space, result.center, result.center) == pytest.approx(1.0)
-    own = np.argmax(result.draws @ k_star.T, axis=2)[..., None] == np.arange(n)
-    own, of_own = mean_and_error(own.reshape(-1, 4, n).astype(float), blocks=80)
-    exact, of_exact = average(votes.astype(float))
-    assert (np.abs(own - exact) < 4.5 * np.hypot(of_own, of_exact) + 1e-3).all()
-    # The direction is independent of the length, which is that of (n - 1) m normal numbers.
-    d = (n - 1) * m
-    length = math.sqrt(2) * math.exp(special.gammaln((d + 1) / 2) - special.gammaln(d / 2))
-    exact, of_exact = average(values)
-    found = length * result.center_norm * (result.center @ matrix_of(space))
-    close = length * np.hypot(4.5 * of_exact / length, 5 * result.center_error)
-    assert (np.abs(found - exact) < close).all()
-    exact, of_exact = average(violated.astype(float))
-    assert abs(result.mean_violations - exact) <= 5 * of_exact + 0.02 * exact
-    # Evidence.
-    z, of_z = mean_and_error(weights)
-    estimate = space.evidence(noise, tol=0.05, random_state=seed(3))
-    exact = math.log(z) + m * math.log1p(-noise)
-    assert abs(estimate.value - exact) < 4 * math.hypot(estimate.error, of_z / z)
-    assert estimate.method == "integration"
-    assert len(estimate.log_share) == m + 1
-    assert estimate.mean_violations[0] == pytest.approx(m * (n - 1) / n, rel=0.1)
+    root = np.linalg.cholesky(matrix_of(space))
+    values = np.random.default_rng(seed(1)).standard_normal((400_000, n, m)) @ root.T
+    right = np.argmax(values, axis=1) == y
+    likelihood, error = mean_and_error(np.where(right, 1 - noise, noise / (n - 1)).prod(axis=1))
+    found = space.evidence(noise, tol=0.05, random_state=seed(3))
+    close = 4 * math.hypot(found.error, error / likelihood)
+    assert abs(found.value - math.log(likelihood)) < close
+    assert found.method == "integration"
+    assert len(found.log_share) == m + 1
+    assert found.mean_violations[0] == pytest.approx(m * (n - 1) / n, rel=0.1)
 
 
 def gibbs(gram, y, n, softness, steps, rng):
@@ -171,18 +130,6 @@ def test_two_classes_played_jointly_agree_with_the_binary_machine():
     assert margin[1] == pytest.approx(margin[0] * math.sqrt(2), rel=1e-6)
     noise = [space.evidence(0.1, tol=0.05, random_state=seed(10)) for space in (binary, joint)]
     assert abs(noise[0].value - noise[1].value) < 4 * math.hypot(noise[0].error, noise[1].error)
-
-
-def test_conditional_means_and_arcs_agree():
-    gram, y, _ = taught(60, 4, 11)
-    space = VersionSpace(gram, y, softness=0.2, offset=0.5)
-    smooth = space.sample(tol=0.02, random_state=seed(12))
-    options = SampleOptions(average="arc", refresh="full")
-    arcs = space.sample(tol=0.02, random_state=seed(12), options=options)
-    assert smooth.start == ("typical",) * 4
-    assert smooth.bounces.sum() < 0.6 * arcs.bounces.sum()
-    error = math.hypot(smooth.center_error, arcs.center_error)
-    assert angle(space, smooth.center, arcs.center) < 2.5 * error
 
 
 @pytest.mark.parametrize("scatter", [{"scattering": "cosine"}, {"scatterer": "auto"}])
@@ -270,8 +217,8 @@ def test_same_bits_for_threads_continued_runs_and_checkpoints(space, result, tmp
         assert (getattr(whole, name) == getattr(continued, name)).all(), name
     path = tmp_path / "run.npz"
     once, again = (
-        space.sample(tol=0.05, random_state=1, options=SampleOptions(checkpoint=path, every=every))
-        for every in (0.0, 60.0)
+        space.sample(tol=0.05, random_state=1, options=SampleOptions(checkpoint=path))
+        for _ in range(2)
     )
     assert (again.draws == once.draws).all()
     assert (once.draws == result.draws).all()
@@ -293,20 +240,6 @@ def test_starts(space, result):
         run_from(np.ones(40), length=5.0)
 
 
-def test_progress_and_exceptions_of_a_callback_end_the_run(space):
-    seen = []
-
-    def stop(progress):
-        seen.append(progress["bounces"])
-        if len(seen) == 2:
-            raise RuntimeError("enough")
-
-    with pytest.raises(RuntimeError, match="enough"):
-        space.sample(length=1e7, random_state=1, callback=stop)
-    assert seen[1] > seen[0] > 0
-    assert threading.active_count() < 20
-
-
 def test_points(space):
     found = space.max_margin()
     assert found.dual_coef.shape == found.multipliers.shape == (4, 40)
@@ -321,31 +254,6 @@ def test_points(space):
         assert point.shape == (4, 40)
         assert space.contains(point)
         assert inner(space, point, point) == pytest.approx(1.0)
-
-
-def test_the_margin_is_that_of_the_quadratic_program():
-    """Crammer and Singer, by a general solver."""
-    from scipy.optimize import minimize
-
-    gram, y, _ = taught(9, 3, 14)
-    space = VersionSpace(gram, y, softness=0.2)
-    own = np.arange(9)
-    matrix = matrix_of(space)
-
-    def leads(a):
-        f = a.reshape(3, 9) @ matrix
-        return np.delete((f[y, own] - f).T.ravel(), own * 3 + y) - 1.0
-
-    def square(a):
-        b = a.reshape(3, 9)
-        return 0.5 * (b * (b @ matrix)).sum(), (b @ matrix).ravel()
-
-    start = space.max_margin().dual_coef.ravel() * 5
-    solved = minimize(
-        square, start + 0.1, jac=True, constraints={"type": "ineq", "fun": leads}, method="SLSQP"
-    )
-    assert solved.success
-    assert space.max_margin().margin == pytest.approx(1 / math.sqrt(2 * solved.fun), rel=1e-4)
 
 
 def test_features():
@@ -416,8 +324,8 @@ def run(space, **options):
         (lambda s: run(s, dynamics="chord"), "two classes for the dynamics of the papers"),
         (lambda s: run(s, dynamics="flipper"), "two classes for the dynamics of the papers"),
         (lambda s: run(s, transparency=(0.1, 0.2)), "two classes for a transparency"),
-        (lambda s: s.onion((1, 1)), "two classes for an onion"),
-        (lambda s: s.choose_layer((1, 1)), "two classes for an onion"),
+        (lambda s: onion(s, (1, 1)), "two classes for an onion"),
+        (lambda s: choose_layer(s, (1, 1)), "two classes for an onion"),
         (lambda s: s.max_margin(C=1.0), "two classes for a finite C"),
         (lambda s: s.max_margin(free_bias=True), "two classes for a free bias"),
         (lambda s: s.evidence((0.1, 0.2)), "label_noise must be one rate or an array"),
@@ -443,7 +351,7 @@ def test_labels_of_a_problem_are_checked():
 
 def test_the_error_of_an_evidence_of_zero(space, monkeypatch):
     """Where no path enters version space, the mean of all walls bounds the margin."""
-    engine = evidence._core.evidence
+    engine = _core.evidence
 
     def outside(*arguments, **keywords):
         found = engine(*arguments, **keywords)
@@ -451,7 +359,7 @@ def test_the_error_of_an_evidence_of_zero(space, monkeypatch):
         found["log_share"][:2] = -np.inf
         return found
 
-    monkeypatch.setattr(evidence._core, "evidence", outside)
+    monkeypatch.setattr(_core, "evidence", outside)
     with pytest.raises(InfeasibleError, match="violated examples was 2 of 40") as caught:
         space.evidence(tol=1.0, random_state=0)
     error = caught.value

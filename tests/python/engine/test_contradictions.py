@@ -7,6 +7,7 @@ import pytest
 
 from bayespoint import BayesPointClassifier, InfeasibleError, SampleOptions, VersionSpace
 from bayespoint.papers.light_trap import light_trap
+from bayespoint.papers.onion import onion
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
@@ -143,7 +144,7 @@ def test_softness_that_an_offset_hides_is_not_called_impossible():
     space = VersionSpace(x @ x.T, y, softness=0.1, offset=1e16)
     for attempt in (
         lambda: space.sample(random_state=SEED),
-        lambda: space.onion((0, 0), method="projected", random_state=SEED),
+        lambda: onion(space, (0, 0), method="projected", random_state=SEED),
         lambda: space.feasible_point(random_state=SEED),
         space.max_margin,
     ):

@@ -6,10 +6,11 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import special
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import Evidence, InfeasibleError, VersionSpace, _core, kernels
+from bayespoint.papers.onion import onion
 from helpers import seed
 
 RATES = np.array([0.0, 0.02, 0.1, 0.3])
@@ -24,25 +25,17 @@ def gaussian_process(m, index, softness=0.3):
     return VersionSpace(kernels.RBF(1.0)(inputs), labels, softness=softness, offset=1.0)
 
 
-def brute_force(space, first, second, *, within=math.inf):
-    """Return ln p(y | noise of either class) and its error, over draws of f from the prior.
-
-    A million of them, and more until the error is below `within`.
-    """
+def brute_force(space, first, second):
+    """Return ln p(y | noise of either class) and its error, over draws of f from the prior."""
     matrix = space.gram + space.offset + np.diag(space.softness)
     values, vectors = np.linalg.eigh(matrix)
     root = vectors * np.sqrt(np.maximum(values, 0))
     observed = np.where(space.y > 0, 1 - second, 1 - first)
     flipped = np.where(space.y > 0, first, second)
     rng = np.random.default_rng(seed(99))
-    blocks, error = [], math.inf
-    while not blocks or error >= within:
-        f = rng.standard_normal((1_000_000, len(root))) @ root.T
-        blocks.append(np.where(f * space.y > 0, observed, flipped).prod(axis=1))
-        likelihood = np.concatenate(blocks)
-        mean = likelihood.mean()
-        error = likelihood.std() / mean / math.sqrt(len(likelihood))
-    return math.log(mean), error
+    f = rng.standard_normal((1_000_000, len(root))) @ root.T
+    likelihood = np.where(f * space.y > 0, observed, flipped).prod(axis=1)
+    return math.log(likelihood.mean()), likelihood.std() / likelihood.mean() / 1000
 
 
 def random_labels(m=14):
@@ -73,10 +66,7 @@ def random_labels(m=14):
 
 @pytest.mark.parametrize(
     ("method", "m"),
-    [
-        *(("bridge", m) for m in (2, 5, 20, 50)),
-        *(("integration", m) for m in (2, 5, 20, 50)),
-    ],
+    [(method, m) for method in ("bridge", "integration") for m in (2, 5, 20, 50)],
 )
 def test_orthants(m, method):
     """Orthogonal planes cut the sphere into 2^m equal pieces, for normals of any length."""
@@ -94,40 +84,12 @@ def test_orthants(m, method):
     assert abs(finer.value + m * math.log(2)) < 4 * finer.error
 
 
-def test_angles():
-    """In the plane the share is the angle over 2 pi; in three dimensions Girard's theorem."""
-    rng = np.random.default_rng(seed(0))
-    for index in range(3):
-        x = rng.standard_normal((2, 2))
-        x /= np.linalg.norm(x, axis=1, keepdims=True)
-        exact = math.log(0.5 - math.acos(x[0] @ x[1]) / (2 * math.pi))
-        found = VersionSpace(x @ x.T, [1, 1]).evidence(tol=0.05, random_state=seed(index))
-        assert abs(found.value - exact) < 4 * found.error <= 0.2
-        x = rng.standard_normal((3, 3))
-        x /= np.linalg.norm(x, axis=1, keepdims=True)
-        corners = [math.pi - math.acos(x[i] @ x[j]) for i, j in ((0, 1), (1, 2), (0, 2))]
-        exact = math.log((sum(corners) - math.pi) / (4 * math.pi))
-        found = VersionSpace(x @ x.T, [1, 1, 1]).evidence(tol=0.05, random_state=seed(index))
-        assert abs(found.value - exact) < 4 * found.error <= 0.2
-
-
-def test_one_direction_is_refused():
-    space = VersionSpace(np.ones((3, 3)), [1, 1, 1])
-    for run in (space.evidence, lambda: space.evidence(0.2)):
+@pytest.mark.parametrize("gram", [np.outer([1, 2, -1], [1, 2, -1]), [[4.0]], np.ones((5, 5))])
+def test_one_direction_is_refused(gram):
+    space = VersionSpace(gram, np.ones(len(gram)))
+    for run in (space.sample, space.evidence, lambda: space.evidence(0.2), lambda: onion(space)):
         with pytest.raises(ValueError, match="gram must be of two dimensions or more"):
             run()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("m", [4, 6, 8])
-def test_a_gaussian_process_against_its_prior(m):
-    space = gaussian_process(m, index=m)
-    found = space.evidence(RATES, tol=0.03, random_state=seed(m))
-    assert found.value.shape == found.error.shape == RATES.shape
-    assert (found.error <= 0.03).all()
-    for i, rate in enumerate(RATES):
-        exact, error = brute_force(space, rate, rate, within=0.02)
-        assert abs(found.value[i] - exact) < 4 * math.hypot(found.error[i], error)
 
 
 def test_one_ladder_serves_every_rate():
@@ -142,23 +104,6 @@ def test_one_ladder_serves_every_rate():
     as_list = space.evidence(RATES.tolist(), tol=0.05, random_state=seed(0))
     np.testing.assert_array_equal(as_list.value, together.value)
     assert space.evidence([0.1], random_state=seed(0)).value.shape == (1,)
-    volume, zero = space.evidence(random_state=seed(3)), space.evidence(random_state=seed(3))
-    assert volume.value == zero.value
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("pair", [(0.05, 0.3), (0.3, 0.05), (0.0, 0.3), (0.2, 0.0), (0.45, 0.4)])
-@pytest.mark.parametrize("m", [3, 6])
-def test_a_rate_for_either_class(m, pair):
-    space = gaussian_process(m, index=20 + m)
-    found = space.evidence(pair, tol=0.03, random_state=seed(1))
-    assert found.converged
-    assert 0 < found.error <= 0.03
-    exact, error = brute_force(space, *pair)
-    assert abs(found.value - exact) < 4 * math.hypot(found.error, error)
-    wrong, _ = brute_force(space, *pair[::-1])
-    if abs(wrong - exact) > 0.3:
-        assert abs(found.value - wrong) > 4 * found.error
 
 
 def test_equal_rates_are_one_rate():
@@ -227,18 +172,6 @@ def test_fields():
     assert bridge.layers.shape == (0, 2)
 
 
-def test_shares_of_layers():
-    """Independent planes: the number of violations is binomial, and all subsets equally likely."""
-    space = VersionSpace(np.eye(6), [1, 1, 1, 1, -1, -1])
-    for label_noise in (0.0, [0.1, 0.2]):
-        found = space.evidence(label_noise, method="integration", tol=0.02, random_state=seed(0))
-        shares = np.exp(found.log_share)
-        np.testing.assert_allclose(shares, stats.binom(6, 0.5).pmf(np.arange(7)), rtol=0.15)
-        for (negative, positive), share in zip(found.layers, found.layer_shares, strict=True):
-            exact = stats.hypergeom(6, 2, negative + positive).pmf(negative)
-            assert share == pytest.approx(exact, abs=0.05)
-
-
 def test_reports():
     space = gaussian_process(6, index=0)
     found = space.evidence(random_state=seed(0))
@@ -283,15 +216,6 @@ def test_callback():
         space.evidence(tol=1e-5, max_length=1e4, callback=seen.append, random_state=seed(0))
     assert seen, "the callback was called"
     assert set(seen[-1]) == {"length", "error"}
-
-    def stop(progress):
-        raise RuntimeError("enough")
-
-    for label_noise in (0.1, (0.1, 0.2), [0.1, 0.2]):
-        with pytest.raises(RuntimeError, match="enough"):
-            space.evidence(
-                label_noise, tol=1e-6, max_length=1e6, callback=stop, random_state=seed(0)
-            )
 
 
 # --- infeasible labels ---
@@ -393,7 +317,7 @@ def test_proven_conflicts():
     """Equal inputs with different labels: minus infinity at a rate of 0, without a run."""
     gram = np.array([[1.0, 1.0, 0.3], [1.0, 1.0, 0.3], [0.3, 0.3, 1.0]])
     space = VersionSpace(gram, [1, -1, 1])
-    for run in (space.evidence, space.evidence, lambda: space.evidence([0.0, 0.0])):
+    for run in (space.evidence, lambda: space.evidence([0.0, 0.0])):
         with pytest.raises(InfeasibleError, match="examples 0 and 1"):
             run()
     several = space.evidence([0.0, 0.1, 0.0], random_state=seed(0))
@@ -444,11 +368,7 @@ def test_unfinished_runs_are_reported():
         ),
         ({"method": "ladder"}, ValueError, "method must be one of 'auto', 'bridge', 'integ"),
         ({"tol": 0.0}, ValueError, "tol must be"),
-        ({"tol": -1.0}, ValueError, "tol must be"),
-        ({"tol": None}, TypeError, "tol must be"),
-        ({"max_length": 0.0}, ValueError, "max_length must be"),
         ({"max_length": math.inf}, ValueError, "max_length must be"),
-        ({"n_trajectories": 0}, ValueError, "n_trajectories must be"),
         ({"n_trajectories": 2.0}, TypeError, "n_trajectories must be"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be"),
         ({"random_state": -1}, ValueError, "random_state must be"),
@@ -458,9 +378,6 @@ def test_bad_settings(settings, error, text):
     space = VersionSpace(np.eye(3), [1, 1, -1])
     with pytest.raises(error, match=text):
         space.evidence(**settings)
-    if "label_noise" not in settings:
-        with pytest.raises(error, match=text):
-            space.evidence(**settings)
 
 
 @pytest.mark.parametrize("method", ["bridge", "integration"])

@@ -15,7 +15,8 @@ import psutil
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import SampleOptions, VersionSpace, kernels
+from bayespoint import SampleOptions, VersionSpace
+from bayespoint.papers.onion import onion
 from helpers import seed
 
 SLACK = 1.0  # seconds; the engine promises 0.2 on an idle machine
@@ -42,7 +43,7 @@ def endless(**settings):
 
 
 def endless_onion(method, n_jobs):
-    space().onion(method=method, tol=1e-12, max_length=1e15, n_jobs=n_jobs, random_state=seed(0))
+    onion(space(), method=method, tol=1e-12, max_length=1e15, n_jobs=n_jobs, random_state=seed(0))
 
 
 CALLS = {
@@ -75,26 +76,6 @@ def after(seconds, action):
     return timer
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2, 8])
-def test_an_exception_of_the_callback_propagates(n_jobs):
-    class StopNowError(Exception):
-        pass
-
-    times = []
-
-    def callback(progress):
-        times.append(time.monotonic())
-        if len(times) == 3:
-            raise StopNowError(progress["bounces"])
-
-    before = n_threads()
-    with pytest.raises(StopNowError):
-        endless(n_jobs=n_jobs, callback=callback)
-    assert time.monotonic() - times[-1] < SLACK
-    assert len(times) == 3
-    assert settled_threads(before) <= before
-
-
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX has them")
 @pytest.mark.skipif(
     threading.current_thread() is not threading.main_thread(), reason="not the main thread"
@@ -120,20 +101,6 @@ def test_sigint_ends_a_run(name, n_jobs, capsys):
     assert settled_threads(before) <= before
     # Later calls still work.
     assert space(20).sample(length=500.0, random_state=seed(0)).length == pytest.approx(500.0)
-
-
-@pytest.mark.long
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX has them")
-def test_sigint_ends_a_search():
-    x = np.random.default_rng(seed(0)).standard_normal((2000, 4))
-    labels = np.random.default_rng(seed(1)).permutation(np.resize([1, -1], 2000))
-    hard = VersionSpace(kernels.RBF(1.0)(x), labels)  # takes seconds: ill-conditioned
-    timer = after(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
-    begin = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        hard.max_margin()
-    timer.join()
-    assert time.monotonic() - begin < 0.5 + SLACK
 
 
 @pytest.mark.long

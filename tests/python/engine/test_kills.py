@@ -22,16 +22,16 @@ KILLED = """
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((100, 3))
     space = VersionSpace(kernels.RBF(2.0)(x), np.where(x[:, 0] > 0, 1, -1), softness=0.1)
-    settings = dict(length=float(sys.argv[4]), random_state=0)
-    whole = space.sample(**settings, options=SampleOptions(refresh="pair"))
-    options = SampleOptions(refresh="pair", checkpoint=path, every=0.0)
+    own = dict(refresh="pair", max_bounces=int(sys.argv[4]))
+    whole = space.sample(random_state=0, options=SampleOptions(**own))
+    options = SampleOptions(**own, checkpoint=path)
     stamp = lambda: os.stat(path).st_mtime_ns if os.path.exists(path) else 0
     ended = os.WEXITED | os.WNOHANG | os.WNOWAIT
     killed, seen, seen_last = 0, set(), 0
     for k in range(kills):
         child = os.fork()
         if child == 0:
-            space.sample(**settings, options=options, n_jobs=1 + k % 3)
+            space.sample(random_state=0, options=options, n_jobs=1 + k % 3)
             os._exit(0)
         while stamp() == seen_last and os.waitid(os.P_PID, child, ended) is None:
             time.sleep(0.001)  # until a state has been written
@@ -42,7 +42,7 @@ KILLED = """
         if os.path.exists(path):  # complete, at any moment
             arrays, _ = io.read(path, continuation.FORMAT, continuation.VERSION)
             seen.add(arrays["bytes"].tobytes())
-    found = space.sample(**settings, options=options, n_jobs=2)
+    found = space.sample(random_state=0, options=options, n_jobs=2)
     for name in ("center", "draws", "impulse_center", "hits", "bounces", "functionals"):
         assert np.array_equal(getattr(found, name), getattr(whole, name)), name
     assert found.center_error == whole.center_error
@@ -56,8 +56,8 @@ KILLED = """
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_killed_again_and_again(tmp_path):
     """SIGKILL at random moments, most of them while a file is written."""
-    kills = 200 if SLOW else 10
-    arguments = [str(tmp_path / "run.npz"), str(kills), str(SEED), str(2000 * kills)]
+    kills = 40 if SLOW else 10
+    arguments = [str(tmp_path / "run.npz"), str(kills), str(SEED), str(1_000_000)]
     run = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(KILLED), *arguments],
         capture_output=True,
@@ -69,4 +69,4 @@ def test_killed_again_and_again(tmp_path):
     assert run.returncode == 0, run.stderr
     killed, seen = map(int, run.stdout.split())
     assert killed >= kills // 2, f"{killed} of {kills} were killed on the way"
-    assert seen >= kills // 5, f"{seen} states were seen"
+    assert seen >= kills // 3, f"{seen} states were seen"

@@ -14,7 +14,7 @@ from scipy import stats
 from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace
 from bayespoint.kernels import RBF
 from bayespoint.results import diagnostics
-from helpers import sample, seed
+from helpers import seed
 
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 ALPHA = 1e-3  # of a whole test, by Bonferroni
@@ -106,44 +106,9 @@ def test_a_thousand_data_sets(case, tmp_path):
     assert min(p) * len(p) > ALPHA, dict(zip(QUANTITIES, p, strict=True))
 
 
-def judge(values, exact, law):
-    """Return the probabilities of the mean, and of the distribution of (chains, draws) values."""
-    means = values.mean(axis=1)
-    scores = [stats.ttest_1samp(means, exact).pvalue]
-    u = law(values)
-    even = np.abs(u - 0.5)
-    worth = min(_worth(u), _worth(even))
-    distance = stats.kstest(u.ravel(), "uniform").statistic
-    return [*scores, stats.kstwobign.sf(math.sqrt(worth) * distance)]
-
-
 def _worth(u):
     """Return the effective sample size of (chains, draws) values, at most their number."""
     return min(float(diagnostics.ess_bulk(u[..., None])[0]), u.size)
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("refresh", ["auto", "pair", "full"])
-def test_an_orthant_through_the_door(dtype, refresh):
-    m = 8
-    y = np.where(np.arange(m) % 3 == 1, -1, 1)
-    space = VersionSpace(np.eye(m, dtype=dtype), y)
-    rate = {} if refresh == "auto" else {"refresh_rate": 2.0}
-    run = sample(
-        space,
-        n_trajectories=24,
-        n_draws=100,
-        length=300.0,
-        refresh=refresh,
-        random_state=seed(5),
-        **rate,
-    )
-    law = stats.beta(0.5, 0.5 * (m - 1))
-    p = []
-    for k in (0, 1, m - 1):
-        squares = run.draws[:, :, k] ** 2
-        p += judge(squares, 1 / m, law.cdf)
-    assert min(p) * len(p) > ALPHA, p
 
 
 @pytest.mark.long

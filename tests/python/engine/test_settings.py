@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bayespoint import VersionSpace, _core
-from bayespoint.dynamics import Chord, Flipper, Scattered
+from bayespoint.dynamics import Chord, Flipper, Geodesic, Scattered
 from bayespoint.engine.settings import (
     CorrelationSettings,
     EvidenceSettings,
@@ -37,7 +37,7 @@ GOOD = {
         "n_pairs": 1,
         "n_trajectories": 1,
         "max_bounces": 9,
-        "dynamics": "geodesic",
+        "dynamics": Geodesic(),
     },
 }
 
@@ -70,8 +70,11 @@ NUMBER = r"a finite number in \(0, inf\)"
         (SampleOptions, {"transparency": 1.5}, r"in \[0, 1\]"),
         (SampleOptions, {"average": "bounces", "dynamics": "chord"}, "one of 'auto', 'midpoints'"),
         (Scattered, {"scatterer": 9e-7}, "finite and at least 1e-6"),
+        (Scattered, {"scatterer": "large"}, "None, 'auto' or a radius"),
+        (Scattered, {"scatterer": math.inf}, "finite and at least 1e-6"),
         (Scattered, {"scattering": "specular"}, "a radius with scattering='specular'"),
         (Chord, {"weight_tol": 1.0}, r"in \(0, 1\)"),
+        (Chord, {"tau_max": 0.0}, "positive"),
         (Flipper, {"tau_max": math.nan}, "positive"),
         (OnionSettings, {"max_errors": (0, -1)}, "at least 0 and at most 1000000"),
         (OnionSettings, {"max_errors": (0, 2**40)}, "at least 0 and at most 1000000"),
@@ -107,6 +110,8 @@ def test_a_range_is_told_with_the_name_and_what_came(kind, settings, wanted):
         (SampleOptions, {"transparency": "glass"}),
         (SampleOptions, {"max_bounces": 1.5}),
         (Chord, {"tau_max": None}),
+        (Flipper, {"tau_max": "long"}),
+        (Scattered, {"scatterer": [0.1]}),
         (OnionSettings, {"max_length": None}),
         (EvidenceSettings, {"tol": 1j}),
         (MarginSettings, {"C": True}),
@@ -154,7 +159,7 @@ def test_each_setting_of_a_run_is_a_parameter_or_an_option():
     ]  # fmt: skip
     settings = {field.name: field.default for field in dataclasses.fields(SampleSettings)}
     options = {field.name: field.default for field in dataclasses.fields(SampleOptions)}
-    assert set(options) - set(settings) == {"start", "continue_from", "checkpoint", "every"}
+    assert set(options) - set(settings) == {"start", "continue_from", "checkpoint"}
     assert set(settings) - set(options) == set(own)
     for name in own:
         assert parameters[name].default == settings[name]

@@ -57,28 +57,9 @@ def test_an_error_that_cannot_be_estimated_is_infinite():
     assert result.center_error == math.inf
 
 
-def test_a_run_ended_by_time_can_be_continued():
-    space = soft_space()
-    with pytest.warns(ConvergenceWarning):
-        short = space.sample(tol=1e-9, max_time=0.3, random_state=seed(0))
-    most = 2 * int((short.bounces + short.crossings).max())
-    with pytest.warns(ConvergenceWarning):
-        longer = space.sample(
-            options=SampleOptions(continue_from=short, max_bounces=most), tol=1e-9
-        )
-    with pytest.warns(ConvergenceWarning):
-        once = space.sample(tol=1e-9, options=SampleOptions(max_bounces=most), random_state=seed(0))
-    np.testing.assert_array_equal(longer.center, once.center)
-    np.testing.assert_array_equal(longer.draws, once.draws)
-    with pytest.warns(ConvergenceWarning):
-        again = space.sample(options=SampleOptions(continue_from=short), tol=1e-9, max_time=0.2)
-    assert again.stop_reason == "max_time"
-    assert again.length > short.length
-
-
 def test_time_with_a_checkpoint_and_a_callback(tmp_path):
     space, seen = soft_space(), []
-    settings = {"tol": 1e-9, "max_time": 0.5, "random_state": seed(0), "every": 0.05}
+    settings = {"tol": 1e-9, "max_time": 0.5, "random_state": seed(0)}
     lengths = []
     for _ in range(2):
         with pytest.warns(ConvergenceWarning):
@@ -138,7 +119,7 @@ def test_a_run_with_a_tolerance_ends_with_draws_that_suffice(average, settings):
         t, n = result.draws.shape[:2]
         least = max(min(100.0, t * n / 2), t * n / 4)
         assert result.ess >= least
-        limit = billiard.allowed_r_hat(t, least, billiard.MAX_R_HAT_TOL, billiard.CHANCE_TOL)
+        limit = billiard.allowed_r_hat(t, least, 1.05, 1e-3)
         # The engine approximates the quantile.
         assert result.r_hat <= 1.01 * limit
 

@@ -13,11 +13,11 @@ from sklearn.preprocessing import OneHotEncoder
 from bayespoint import (
     BayesPointClassifier,
     InfeasibleError,
-    MaxMarginClassifier,
     VersionSpace,
     kernels,
 )
 from bayespoint.base import memory
+from bayespoint.papers.max_margin import MaxMarginClassifier
 from helpers import seed
 
 RNG = np.random.default_rng(seed(8))

@@ -1,14 +1,18 @@
 """Classifiers that average over settings of their hyperparameters."""
 
 import copy
+import warnings
 
 import numpy as np
 import pytest
 from scipy import sparse, special
+from sklearn.exceptions import ConvergenceWarning
 
 import bayespoint
 from bayespoint import BayesPointClassifier, kernels
-from bayespoint.posterior.averaged import average_weights
+from bayespoint.posterior import Mixture
+from bayespoint.posterior.evidence import log_labeling_probability
+from bayespoint.posterior.mixture import stacking_weights
 from helpers import seed
 
 RNG = np.random.default_rng(5)
@@ -32,10 +36,10 @@ def test_probabilities_are_the_averages(model):
     z = model.decision_function(NEW)
     np.testing.assert_allclose(special.ndtr(z), mean[:, 1], atol=1e-12)
     np.testing.assert_array_equal(model.predict(NEW), model.classes_[mean.argmax(axis=1)])
-    mixed = np.stack([one.predict_proba(NEW, method="mixture") for one in model.models_])
+    mixed = np.exp([one.log_proba(NEW, mixture=True) for one in model.models_])
     found = model.predict_proba(NEW, method="mixture")
     np.testing.assert_allclose(found, np.tensordot(model.model_weights_, mixed, 1), atol=1e-12)
-    votes = np.stack([one.posterior_.votes(NEW) for one in model.models_])
+    votes = np.stack([one.votes(NEW) for one in model.models_])
     np.testing.assert_allclose(
         model.posterior_.votes(NEW), np.tensordot(model.model_weights_, votes, 1)
     )
@@ -43,11 +47,32 @@ def test_probabilities_are_the_averages(model):
 
 def test_what_concerns_one_model_is_of_the_first(model):
     first = model.models_[0]
-    assert model.kernel_ == first.kernel_
-    assert model.billiard_ is first.billiard_
-    np.testing.assert_array_equal(model.dual_coef_, first.dual_coef_)
-    again = BayesPointClassifier(first.kernel_, softness=first.softness_, n_models=1)
-    assert again.fit(X, Y).models_ == ()
+    assert model.kernel_ is first.hyper.kernel
+    assert (model.softness_, model.tuning_) == (first.hyper.softness, first.hyper.search)
+    assert (model.calibration_, model.scaler_) == (first.calibration, first.hyper.transform)
+    assert model.billiard_ is first.draws.run
+    np.testing.assert_array_equal(model.dual_coef_[0], first.draws.center)
+    for name in ("kernel_", "models_", "billiard_", "dual_coef_", "classes_"):
+        with pytest.raises(AttributeError):
+            setattr(model, name, None)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_number_of_threads_changes_no_bit_of_any_model(n_classes):
+    labels = np.digitize(X[:, 0] + 0.2 * X[:, 1], [-0.5, 0.5][: n_classes - 1])
+    one, two = (
+        BayesPointClassifier(random_state=seed(0), n_models=4, tol=0.3, n_jobs=n).fit(X, labels)
+        for n in (1, 2)
+    )
+    assert len(one.models_) == 4
+    np.testing.assert_array_equal(one.model_weights_, two.model_weights_)
+    for a, b in zip(one.models_, two.models_, strict=True):
+        assert (a.hyper.kernel, a.calibration) == (b.hyper.kernel, b.calibration)
+        np.testing.assert_array_equal(a.draws.run.draws, b.draws.run.draws)
+        np.testing.assert_array_equal(a.draws.center, b.draws.center)
+    np.testing.assert_array_equal(one.predict_proba(NEW), two.predict_proba(NEW))
+    other = BayesPointClassifier(random_state=seed(1), n_models=4, tol=0.3).fit(X, labels)
+    assert not np.array_equal(other.dual_coef_, one.dual_coef_)
 
 
 def test_functions_are_of_all_models(model):
@@ -73,7 +98,9 @@ def test_class_weights_multiply_the_averages(model):
 def test_one_model_is_the_plain_one():
     plain = BayesPointClassifier(random_state=seed(0), n_models=1).fit(X, Y)
     assert isinstance(plain.kernel_, kernels.Scaled)
-    assert plain.models_ == ()
+    assert len(plain.models_) == 1
+    assert plain.model_weights_.tolist() == [1.0]
+    np.testing.assert_array_equal(plain.predict_proba(NEW), plain.models_[0].predict_proba(NEW))
     with pytest.raises(AttributeError, match="feature_relevance_ needs several models"):
         _ = plain.feature_relevance_
 
@@ -92,7 +119,7 @@ def test_irrelevant_features_have_small_weights():
 
 def test_weights_follow_the_better_model():
     logs = np.log([np.full(50, 0.9), np.full(50, 0.5)])
-    np.testing.assert_allclose(average_weights(logs), [0.75, 0.25], atol=1e-6)
+    np.testing.assert_allclose(stacking_weights(logs), [0.75, 0.25], atol=1e-6)
 
 
 def test_several_classes():
@@ -123,10 +150,10 @@ def test_own_kernels_are_averaged():
     wide = np.concatenate([X, RNG.normal(size=(90, 1))], axis=1)
     model = BayesPointClassifier(kernels.RBF(per_feature=True), random_state=seed(0)).fit(wide, Y)
     assert len(model.models_) == 6
-    assert len({one.kernel_.sigma for one in model.models_}) > 1
+    assert len({one.hyper.kernel.sigma for one in model.models_}) > 1
     assert model.feature_relevance_.mean.shape == (5,)
     few = BayesPointClassifier("rbf", random_state=seed(0)).fit(X, Y)
-    assert few.models_ == ()
+    assert len(few.models_) == 1
     assert len(few.set_params(n_models=2).fit(X, Y).models_) == 2
 
 
@@ -142,22 +169,6 @@ def test_reweighting_is_refused(model):
         model.reweight(lambda margins: np.ones(len(margins)))
 
 
-@pytest.mark.parametrize("several", [False, True])
-def test_exported_averages_agree(several):
-    pytest.importorskip("onnx")
-    runtime = pytest.importorskip("onnxruntime")
-    from bayespoint.export.onnx import to_onnx
-
-    labels = np.digitize(X[:, 0], [-0.5, 0.5]) if several else Y
-    model = BayesPointClassifier(random_state=seed(0)).fit(X, labels)
-    graph = to_onnx(model).SerializeToString()
-    session = runtime.InferenceSession(graph, providers=["CPUExecutionProvider"])
-    label, decision, p = session.run(None, {"X": NEW})
-    np.testing.assert_array_equal(label, model.predict(NEW))
-    np.testing.assert_allclose(p, model.predict_proba(NEW), atol=1e-6)
-    np.testing.assert_allclose(decision, model.decision_function(NEW), atol=1e-3)
-
-
 def test_saved_averages_agree(tmp_path, model):
     model.save(tmp_path / "model.skops")
     again = bayespoint.load(tmp_path / "model.skops")
@@ -166,10 +177,18 @@ def test_saved_averages_agree(tmp_path, model):
     assert repr(again.feature_relevance_) == repr(model.feature_relevance_)
 
 
+def alone(model, class_weight=None):
+    """Return a posterior of one model."""
+    return Mixture((model,), np.ones(1), class_weight)
+
+
 def test_joint_labels_are_averaged(model):
     found = model.log_labeling_probability(NEW[:2], model.predict(NEW[:2]), random_state=seed(0))
+    given = {"tol": 0.1, "max_length": 1e5, "n_jobs": None}
     p = [
-        one.log_labeling_probability(NEW[:2], model.predict(NEW[:2]), random_state=seed(k))
+        log_labeling_probability(
+            alone(one), NEW[:2], model.predict(NEW[:2]), **given, random_state=seed(k)
+        )
         for k, one in enumerate(model.models_)
     ]
     mean = np.log(model.model_weights_ @ np.exp([one.value for one in p]))
@@ -237,20 +256,18 @@ def test_one_example_of_a_class():
     assert several.predict_proba(NEW)[:, 2].mean() < 0.1
 
 
-@pytest.mark.parametrize("multiclass", ["two", "joint", "one_vs_rest"])
+@pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("label_noise", [0.1, None])
-def test_averages_are_those_after_label_noise(multiclass, label_noise):
+def test_averages_are_those_after_label_noise(n_classes, label_noise):
     rng = np.random.default_rng(seed(3))
     labels = np.where(rng.random(90) < 0.1, rng.permutation(Y), Y)
-    how = {}
-    if multiclass != "two":
+    if n_classes == 3:
         labels = np.where(X[:, 2] > 0.5, "c", labels)
-        how = {"multiclass": multiclass}
     model = BayesPointClassifier(
-        label_noise=label_noise, n_models=4, random_state=seed(0), tol=0.3, n_draws=50, **how
+        label_noise=label_noise, n_models=4, random_state=seed(0), tol=0.3, n_draws=50
     ).fit(X, labels)
     for method in ("moments", "mixture"):
-        each = np.stack([one.predict_proba(NEW, method=method) for one in model.models_])
+        each = np.exp([one.log_proba(NEW, mixture=method == "mixture") for one in model.models_])
         mean = np.tensordot(model.model_weights_, each, 1)
         found = model.predict_proba(NEW, method=method)
         np.testing.assert_allclose(found, mean, atol=1e-10)
@@ -272,14 +289,9 @@ def test_gibbs_predictions_are_of_the_models():
     own = np.mean([model.predict(points, method="gibbs") for _ in range(400)], axis=0)
     each = []
     for one in model.models_:
-        part = copy.copy(one).set_params(class_weight={0: 1.0, 1: 5.0}).refine(tol=10.0)
-        part.random_state = np.random.default_rng(seed(1))
-        each.append(
-            np.mean(
-                [part.predict(points, method="gibbs") for _ in range(400)],
-                axis=0,
-            )
-        )
+        part, rng = alone(one, np.array([0.2, 1.0])), np.random.default_rng(seed(1))
+        draws = [part.predict(points, method="gibbs", random_state=rng) for _ in range(400)]
+        each.append(np.mean(draws, axis=0))
     expected = np.tensordot(model.model_weights_, each, 1)
     assert np.abs(own - expected).max() < 5 * np.sqrt(0.25 * 2 / 400)
 
@@ -355,28 +367,17 @@ def test_a_chain_far_from_the_origin_moves():
         random_state=seed(0),
         tol=0.3,
     ).fit(X + 1e8, Y)
-    assert len({one.kernel_ for one in model.models_}) > 1
+    assert len({one.hyper.kernel for one in model.models_}) > 1
     assert model.feature_relevance_.ranking[0] in (0, 1)
 
 
-def test_warm_starts_continue_each_model():
-    model = BayesPointClassifier(
-        kernels.RBF(2.0), n_models=3, warm_start=True, random_state=seed(0), tol=0.3
-    ).fit(X, Y)
-    lengths = [one.billiard_.length for one in model.models_]
-    model.set_params(tol=0.05).fit(X, Y)
-    for one, length in zip(model.models_, lengths, strict=True):
-        assert one.billiard_.length >= length
-        assert one.billiard_.start[0] == "continued" or one.billiard_.length == length
-
-
-def test_exported_averages_have_the_noise_of_each_model():
-    pytest.importorskip("onnx")
-    runtime = pytest.importorskip("onnxruntime")
-    from bayespoint.export.onnx import to_onnx
-
-    model = BayesPointClassifier(label_noise=None, random_state=seed(0), tol=0.3).fit(X, Y)
-    graph = to_onnx(model).SerializeToString()
-    session = runtime.InferenceSession(graph, providers=["CPUExecutionProvider"])
-    p = session.run(None, {"X": NEW})[2]
-    np.testing.assert_allclose(p, model.predict_proba(NEW), atol=1e-6)
+def test_functions_of_models_with_different_numbers_of_draws():
+    """A limit leaves a model fewer draws: functions are as many as the first model has."""
+    X = np.random.default_rng(seed(0)).normal(size=(24, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = BayesPointClassifier(random_state=0, max_iter=20).fit(X, X[:, 0] > 0)
+    numbers = [len(one.draws) for one in model.models_]
+    assert len(set(numbers)) > 1
+    assert len(numbers) < 6  # the tolerance is that of the models there are
+    assert model.sample_functions(X[:3], random_state=0).shape == (numbers[0], 3)

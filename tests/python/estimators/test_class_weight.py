@@ -116,6 +116,15 @@ def test_equal_weights_have_the_bits_of_none(weights):
         np.testing.assert_array_equal(getattr(same, method)(X), getattr(plain, method)(X))
 
 
+@pytest.mark.parametrize("method", ["moments", "mixture"])
+def test_label_noise_of_three_classes_follows_the_weights(method):
+    plain, weighted, points = pair({0: 1.0, 1: 5.0, 2: 0.5}, 3, label_noise=0.1)
+    true = (plain.predict_proba(points, method=method) - 0.05) / 0.85 * [1.0, 5.0, 0.5]
+    expected = 0.05 + 0.85 * true / true.sum(axis=1, keepdims=True)
+    found = weighted.predict_proba(points, method=method)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
 def test_label_noise_follows_the_weights():
     """A population has true classes; its labels are wrong as often as before."""
     noise = (0.1, 0.2)

@@ -23,8 +23,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import bayespoint
 from bayespoint import BayesPointClassifier, BilliardResult, InfeasibleError, kernels
 from bayespoint.base import linalg
+from bayespoint.blocks import Blocks
 from bayespoint.estimators import progress
-from bayespoint.tuning import search
+from bayespoint.posterior import several
+from bayespoint.tuning import objective
 from helpers import seed
 
 IRIS = load_iris(return_X_y=True)
@@ -70,7 +72,8 @@ def test_attributes():
     assert model.label_noise_ == (0.0, 0.0)
     assert model.kernel_ == model.tuning_.kernel
     assert model.kernel_.kernel.nu == 2.5
-    assert model.calibration_.shape == (1,)
+    assert isinstance(model.calibration_, float)
+    assert isinstance(model.n_iter_, int)
     plain = BayesPointClassifier(kernels.RBF(2.0), softness=0.1).fit(x, y)
     assert (plain.kernel_, plain.softness_, plain.tuning_) == (kernels.RBF(2.0), 0.1, None)
     assert isinstance(model.billiard_, BilliardResult)
@@ -83,18 +86,33 @@ def test_attributes():
     assert not BayesPointClassifier(fit_intercept=False).fit(x, y).intercept_.any()
 
 
-def test_multiclass_attributes():
-    model = BayesPointClassifier(random_state=seed(0), multiclass="one_vs_rest").fit(*IRIS)
-    assert model.dual_coef_.shape == (3, 150)
-    assert model.intercept_.shape == (3,)
-    assert model.calibration_.shape == model.n_iter_.shape == (3,)
-    assert [type(result) for result in model.billiard_] == [BilliardResult] * 3
-    assert model.decision_function(IRIS[0]).shape == (150, 3)
-    probability = model.predict_proba(IRIS[0])
-    np.testing.assert_allclose(probability.sum(axis=1), 1.0)
-    np.testing.assert_array_equal(probability.argmax(axis=1), model.predict(IRIS[0]))
-    # The problems share a matrix but not a random stream.
-    assert not np.array_equal(model.billiard_[0].draws[0, 0], model.billiard_[1].draws[0, 0])
+FITS = {
+    "default": ({}, 2),
+    "one model": ({"n_models": 1}, 2),
+    "landmarks": ({"approximation": "landmarks", "n_components": 20}, 2),
+    "three classes": ({}, 3),
+    "blocks of a table": ({"n_components": 20}, 2),
+}
+
+
+@pytest.mark.parametrize("kind", FITS)
+def test_every_kind_of_fit_makes_each_model_by_one_function(kind, monkeypatch):
+    made = []
+
+    def counted(*args):
+        made.append(several_fit(*args))
+        return made[-1]
+
+    several_fit = several.fit_model
+    monkeypatch.setattr(several, "fit_model", counted)
+    settings, n_classes = FITS[kind]
+    x, y = IRIS[0][:, :2], np.minimum(IRIS[1], n_classes - 1)
+    inputs = Blocks([x[::2], x[1::2]]) if "blocks" in kind else x
+    labels = Blocks([y[::2], y[1::2]]) if "blocks" in kind else y
+    model = BayesPointClassifier(random_state=seed(0), tol=0.3, **settings).fit(inputs, labels)
+    assert len(made) == len(model.models_)
+    assert {id(one) for one in made} == {id(one) for one in model.models_}
+    assert (len(made) > 1) == (kind in ("default", "three classes"))
 
 
 def test_the_sign_of_z_is_that_of_the_bayes_point():
@@ -288,10 +306,10 @@ def test_a_search_without_any_evidence_keeps_the_kernel_of_its_start(monkeypatch
     x, y, _ = blobs(40)
 
     def fails(self, examples, theta, *args):
-        self._record([0.0] * len(self.names))
+        self.tried.append([0.0] * len(self.names))
         return -np.inf, np.zeros(len(theta))
 
-    monkeypatch.setattr(search.Objective, "evaluate", fails)
+    monkeypatch.setattr(objective.Objective, "evaluate", fails)
     model = BayesPointClassifier("rbf", softness=0.0, label_noise=0.2, random_state=seed(0))
     with pytest.warns(ConvergenceWarning, match="the search for hyperparameters found no"):
         model.set_params(standardize=False).fit(x, y)
@@ -332,20 +350,6 @@ def test_label_noise_of_a_class_changes_sides_with_the_labels():
 
 
 # --- reproducibility, storage, pipelines ---
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("data", [blobs()[:2], IRIS], ids=["binary", "multiclass"])
-def test_same_seed_same_bits_for_any_number_of_threads(data):
-    reference = BayesPointClassifier(random_state=seed(5)).fit(*data)
-    for n_jobs in (1, 2, 8):
-        model = BayesPointClassifier(random_state=seed(5), n_jobs=n_jobs).fit(*data)
-        np.testing.assert_array_equal(model.dual_coef_, reference.dual_coef_)
-        np.testing.assert_array_equal(
-            model.decision_function(data[0]), reference.decision_function(data[0])
-        )
-    other = BayesPointClassifier(random_state=seed(6)).fit(*data)
-    assert not np.array_equal(other.dual_coef_, reference.dual_coef_)
 
 
 @pytest.mark.long
@@ -464,10 +468,6 @@ def test_verbose(capsys):
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 3
     assert re.search(r"the walls of \d+ of 150 examples were hit", lines[2])
-    noisy.set_params(multiclass="one_vs_rest").fit(IRIS[0], IRIS[1])
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 5
-    assert lines[3].startswith("billiard of class 1: ")
     BayesPointClassifier(kernels.RBF(1.5), softness=0.1, verbose=1).fit(x, y)
     assert [line.split()[0] for line in capsys.readouterr().err.splitlines()] == [
         "kernel",

@@ -23,8 +23,9 @@ from sklearn.model_selection import (
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from bayespoint import BayesPointClassifier, MaxMarginClassifier, kernels
+from bayespoint import BayesPointClassifier, kernels
 from bayespoint.export import TRUSTED_TYPES
+from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))

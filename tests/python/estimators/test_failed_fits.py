@@ -1,14 +1,19 @@
 """A fit that fails, or is interrupted, leaves the estimator unchanged."""
 
 import os
+import signal
+import threading
+import time
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from bayespoint import BayesPointClassifier, InfeasibleError, MaxMarginClassifier, kernels
+from bayespoint import BayesPointClassifier, InfeasibleError, kernels
+from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
+from bayespoint.posterior import Mixture, several
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 RNG = np.random.default_rng([SEED, 7])
@@ -28,9 +33,16 @@ class Stop(BaseException):
     """Raised like Ctrl-C: not an `Exception`."""
 
 
+def raise_stop(*_):
+    raise Stop
+
+
 def interrupted(monkeypatch, estimator):
-    """Interrupt a fit before it sets its last attribute."""
+    """Interrupt a fit before it sets its last attribute, or of our own all in one step."""
     kind = type(estimator)
+    if kind is BayesPointClassifier:
+        monkeypatch.setattr(Mixture, "prior_from_examples", raise_stop)
+        return
     fitted = clone(estimator).fit(X, Y)
     last = [name for name in vars(fitted) if name not in vars(estimator)][-1]
 
@@ -93,3 +105,63 @@ def test_changed_kernels_do_not_meet_old_coefficients(monkeypatch):
         with pytest.raises(Stop):
             model.set_params(kernel=kernels.RBF(1.0)).fit(X, Y)
     np.testing.assert_array_equal(model.predict_proba(NEW), expected)
+
+
+# --- several models side by side -----------------------------------------------------------------
+
+
+def long_fit():
+    """Return a fitted classifier of three models, and set it to take minutes when fitted again."""
+    model = BayesPointClassifier(kernels.RBF(2.0), n_models=3, random_state=SEED, tol=0.5)
+    model.fit(X, Y)
+    return model.set_params(tol=1e-7, n_jobs=2)
+
+
+def require_unchanged(model, before, began):
+    assert time.monotonic() - began < 10.0
+    changed = {name for name, value in vars(model).items() if value is not before[name]}
+    assert vars(model).keys() == before.keys()
+    assert not changed
+    assert not [one for one in threading.enumerate() if one.name.startswith("ThreadPool")]
+
+
+@pytest.mark.parametrize("raised", [FloatingPointError, KeyboardInterrupt])
+@pytest.mark.parametrize("number", [0, 1])
+def test_an_exception_in_one_of_several_models_ends_all_soon(monkeypatch, number, raised):
+    model = long_fit()
+    before, whole = vars(model).copy(), several.fit_model
+
+    def fit_model(hyper, examples, likelihood, classes, plan, budget, report):
+        if budget.number == number:
+            raise raised("of one model")
+        return whole(hyper, examples, likelihood, classes, plan, budget, report)
+
+    monkeypatch.setattr(several, "fit_model", fit_model)
+    # Were the exception to wait for the other models, they would end here, too late.
+    model.set_params(max_time=60.0)
+    before["max_time"] = 60.0
+    began = time.monotonic()
+    with pytest.raises(raised, match="of one model"):
+        model.fit(-X, Y)
+    require_unchanged(model, before, began)
+
+
+def test_ctrl_c_ends_models_side_by_side(monkeypatch):
+    model, begun, whole = long_fit(), [], several.fit_model
+    before = vars(model).copy()
+
+    def fit_model(*args):
+        begun.append(time.monotonic())
+        if len(begun) == 2:
+            threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return whole(*args)
+
+    monkeypatch.setattr(several, "fit_model", fit_model)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(-X, Y)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    require_unchanged(model, before, begun[1])
+    assert len(begun) == 2

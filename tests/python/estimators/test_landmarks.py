@@ -4,7 +4,6 @@ import os
 import signal
 import threading
 import time
-import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,11 +15,15 @@ from sklearn.exceptions import ConvergenceWarning
 import bayespoint
 from bayespoint import BayesPointClassifier
 from bayespoint.blocks import Blocks, parquet
-from bayespoint.estimators import landmarks as fits
+from bayespoint.data.examples import Examples
+from bayespoint.data.plan import Budget
 from bayespoint.kernels import RBF, Scaled
+from bayespoint.landmarks import selection
+from bayespoint.likelihood import of_classes
 from bayespoint.results import SliceResult
-from bayespoint.tuning.landmarks import default_kernel
+from bayespoint.tuning.defaults import landmark_kernel
 from helpers import seed
+from objects import plan
 
 KERNEL = Scaled(RBF(sigma=1.2), 2.0)
 
@@ -74,14 +77,6 @@ def test_everything_works_without_settings():
     assert model.sample_functions(X[:5]).shape == (3, 400, 5)
     assert model.bayes_point(X[:50]).shape == (3, 40)
     assert "landmarks" in model.billiard_.summary()
-
-
-def test_one_against_the_rest():
-    X, y = examples(600, 3)
-    model = classifier(multiclass="one_vs_rest", n_components=40, label_noise=0.05).fit(X, y)
-    assert len(model.billiard_) == 3
-    assert model.score(X, y) > 0.6
-    assert [one.method for one in model.evidence()] == ["bridge"] * 3
 
 
 def test_the_number_of_threads_does_not_matter():
@@ -161,7 +156,6 @@ def test_beyond_4000_examples_is_the_default():
         ({"n_components": 0}, "n_components must be"),
         ({"softness": 0}, "softness must be positive or None"),
         ({"kernel": "precomputed"}, "kernel must not be 'precomputed'"),
-        ({"warm_start": True}, "warm_start must be False"),
     ],
 )
 def test_settings_that_do_not_fit_are_errors(settings, text):
@@ -231,10 +225,10 @@ def test_features_that_do_not_fit_are_computed_again(monkeypatch):
     X, y = examples(1200)
     given = Blocks(split(X, y)[0]), y
     expected = classifier(n_components=30).fit(*given)
-    monkeypatch.setattr("bayespoint.estimators.sources._memory", lambda _: 270e3)
+    monkeypatch.setattr("bayespoint.data.blocks._memory", lambda _: 270e3)
     found = classifier(n_components=30).fit(*given)
     assert (found.billiard_.draws == expected.billiard_.draws).all()
-    monkeypatch.setattr("bayespoint.estimators.sources._memory", lambda _: 1e3)
+    monkeypatch.setattr("bayespoint.data.blocks._memory", lambda _: 1e3)
     with pytest.raises(MemoryError, match="n_components"):
         classifier(n_components=30).fit(*given)
 
@@ -399,7 +393,7 @@ def test_one_draw():
 
 
 def test_displays_of_the_billiard_need_the_kernel_matrix():
-    from bayespoint.plotting import WallsDisplay
+    from bayespoint.papers.displays import WallsDisplay
 
     X, y = examples(100)
     with pytest.raises(ValueError, match="approximation=None"):
@@ -413,7 +407,7 @@ def test_errors_of_the_center_are_as_large_as_they_say():
 
     def center(index, tol):
         model = classifier(**settings, standardize=False, tol=tol, random_state=index).fit(X, y)
-        return model, model.posterior_.dual_coef[0] @ model.posterior_.factor.lower
+        return model, model.dual_coef_[0] @ model.models_[0].basis.factor.lower
 
     exact, w = center(seed(50), 0.04)
     apart, claimed = [], []
@@ -427,16 +421,6 @@ def test_errors_of_the_center_are_as_large_as_they_say():
     assert np.mean(apart) < 2.0 * np.mean(claimed)
 
 
-def test_chains_of_each_class_share_the_time():
-    X, y = examples(2000, 3)
-    model = classifier(multiclass="one_vs_rest", n_components=300, max_time=3.0, tol=1e-6)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(X, y)
-    steps = [result.n_steps for result in model.billiard_]
-    assert min(steps) > max(steps) / 10
-
-
 def test_arguments_of_evidence_are_checked():
     X, y = examples(100)
     model = classifier(n_components=10).fit(X, y)
@@ -447,7 +431,8 @@ def test_arguments_of_evidence_are_checked():
 
 
 def test_kernels_without_slopes_are_searched_on_some_examples(monkeypatch):
-    monkeypatch.setattr("bayespoint.estimators.landmarks.MOST_EXAMPLES", 200)
+    monkeypatch.setattr("bayespoint.estimators.settings.MAX_EXAMPLES", 200)
+    monkeypatch.setattr("bayespoint.tuning.search._MAX_EXAMPLES_OF_A_MATRIX", 200)
     X, y = examples(600)
     model = BayesPointClassifier("poly", approximation="auto", n_components=20, random_state=0)
     assert model.fit(X, y).approximation_ == "landmarks"
@@ -512,23 +497,21 @@ def landmarks_by_default(monkeypatch, m, values, prior_terms):
     X, y = examples(5000)
     seen = []
 
-    def evaluate(features, *_, tol, **__):
+    def evaluate(basis, *_, tol, **__):
         assert tol == pytest.approx(0.05 * 2e-3 * 5000)
         k = len(seen)
-        seen.append(len(features.landmarks))
-        normal = SimpleNamespace(
-            mean=np.zeros(features.factor.rank), prior_term=5000 * prior_terms[k]
-        )
+        seen.append(len(basis))
+        normal = SimpleNamespace(mean=np.zeros(basis.factor.rank), prior_term=5000 * prior_terms[k])
         return SimpleNamespace(value=5000 * values[k], normal=normal)
 
-    model = classifier().fit(X[:50], y[:50])  # has a kernel and a seed
-    monkeypatch.setattr(fits.bound, "evaluate", evaluate)
-    monkeypatch.setattr(fits.selection, "choose", lambda kernel, X, n, seed: X[:n])
-    sample = fits.Examples(X, y, np.ones(len(y)))
-    found = fits._landmarks(model, sample, m, False, SimpleNamespace(offset=1.0))
+    monkeypatch.setattr(selection.bound, "evaluate", evaluate)
+    monkeypatch.setattr(selection, "choose", lambda kernel, X, n, seed: X[:n])
+    given = KERNEL, Examples(X, y, np.ones(len(y)), total=m), of_classes(2, (0.0, 0.0))
+    basis, mean = selection.choose_basis(*given, plan(offset=1.0), Budget(seed(0)), 0.3)
+    assert (mean is not None) == bool(seen)
     if seen:
-        assert len(found.mean) == fits.Features.of(model.kernel_, found.points, 1.0).factor.rank
-    return seen, len(found.points)
+        assert len(mean) == basis.factor.rank
+    return seen, len(basis)
 
 
 @pytest.mark.parametrize(
@@ -536,7 +519,7 @@ def landmarks_by_default(monkeypatch, m, values, prior_terms):
     [(1, 0, 1), (100, 2, 1), (101, 1, 0), (1000, 1, 0), (1001, 0, 0)],
 )
 def test_default_kernel_for_a_number_of_features(d, weighted, laplacian):
-    kernel = repr(default_kernel(np.random.default_rng(seed(0)).standard_normal((5, d))))
+    kernel = repr(landmark_kernel(np.random.default_rng(seed(0)).standard_normal((5, d))))
     assert kernel.count("Weighted(") == weighted
     assert kernel.count("Laplacian(") == laplacian
 

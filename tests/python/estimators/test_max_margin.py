@@ -14,13 +14,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayespoint import (
     InfeasibleError,
-    MaxMarginClassifier,
     SampleOptions,
     VersionSpace,
     kernels,
 )
 from bayespoint.base import memory
 from bayespoint.papers.experiments.sets import SETS, split
+from bayespoint.papers.max_margin import MaxMarginClassifier
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 IRIS = load_iris(return_X_y=True)

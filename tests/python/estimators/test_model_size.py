@@ -4,7 +4,6 @@ import copy
 import io
 import pickle
 import threading
-import warnings
 
 import joblib
 import numpy as np
@@ -12,13 +11,13 @@ import pytest
 import skops.io
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as gp
 
 import bayespoint
 from bayespoint import BayesPointClassifier, kernels
 from bayespoint.base.linalg import Factor
-from bayespoint.estimators import problems
+from bayespoint.landmarks import basis
+from bayespoint.posterior import fitting
 from helpers import seed
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -73,6 +72,11 @@ def by_pickle(fitted):
     return pickle.loads(pickle.dumps(fitted))
 
 
+def kept(fitted):
+    """Return what the basis of the first model holds."""
+    return vars(fitted.models_[0].basis)
+
+
 def same(one, other, points=NEW):
     """Assert that all predictions of two models have the same bits."""
     calls = {
@@ -107,51 +111,36 @@ def test_predictions_after_loading_have_the_same_bits(name, tmp_path):
 def test_kernels_of_sets_are_computed_again():
     fitted = model(kernel=kernels.SetIntersection(), softness=1.0).fit(SETS, NOISY)
     again = by_pickle(fitted)
-    assert "factor" not in vars(again.posterior_)
+    assert "factor" not in kept(again)
     np.testing.assert_array_equal(again.predict_proba(SETS), fitted.predict_proba(SETS))
 
 
-@pytest.mark.parametrize("name", ["default", "three classes", "hard", "noisy"])
-@pytest.mark.parametrize("more", [{"tol": 0.1}, {"more_length": 7.0}], ids=["tol", "length"])
-def test_a_loaded_model_continues_with_the_same_bits(name, more):
-    fitted = copy.deepcopy(FITTED[name]).refine(3.0)
-    again = by_skops(fitted).refine(**more)
-    same(again, copy.deepcopy(fitted).refine(**more))
-    same(by_pickle(again).refine(2.0), again.refine(2.0))
-
-
-def test_a_run_from_a_given_start_is_saved_with_its_state():
-    """Its seed does not repeat it."""
-    fitted = model(kernel="linear", softness=0.0, standardize=False, warm_start=True)
-    fitted.fit(X, X[:, 0] > 0)
-    more = np.vstack([X, NEW[:1] + np.array([9.0, 0.0, 0.0])])
-    fitted.fit(more, more[:, 0] > 0)
-    assert "given" in fitted.billiard_.start
-    again = by_pickle(fitted)
-    assert "bytes" in again.billiard_.state
-    same(again.refine(3.0), fitted.refine(3.0))
+@pytest.mark.parametrize("load", [by_pickle, by_skops])
+def test_a_loaded_model_says_that_it_cannot_continue(load):
+    with pytest.raises(ValueError, match=r"refine needs the state .* fit with tol=0.1"):
+        load(FITTED["default"]).refine(0.1)
 
 
 def test_what_is_left_out():
     fitted = FITTED["plain"]
     again = by_pickle(fitted)
-    assert set(again.billiard_.state) == {"settings", "problem", "runs"}
-    assert "factor" not in vars(again.posterior_)
+    assert again.billiard_.state is None
+    assert "factor" not in kept(again)
     again.predict(NEW)  # two classes need no factor
-    assert "factor" not in vars(again.posterior_)
+    assert "factor" not in kept(again)
     again.predict_proba(NEW)
-    assert isinstance(vars(again.posterior_)["factor"], Factor)
+    assert isinstance(kept(again)["factor"], Factor)
     # Copies in memory keep both.
     copied = copy.deepcopy(fitted)
-    assert "factor" in vars(copied.posterior_)
+    assert "factor" in kept(copied)
     assert "bytes" in copied.billiard_.state
-    copied.posterior_.factor.lower[:] = 0.0
-    assert fitted.posterior_.factor.lower.any()
+    copied.models_[0].basis.factor.lower[:] = 0.0
+    assert fitted.models_[0].basis.factor.lower.any()
     assert not hasattr(clone(fitted), "posterior_")
     with pytest.raises(AttributeError, match="no attribute 'fator'"):
-        _ = again.posterior_.fator
+        _ = again.models_[0].basis.fator
     for one in by_pickle(FITTED["default"]).models_:
-        assert "factor" not in vars(one.posterior_)
+        assert "factor" not in vars(one.basis)
 
 
 @pytest.mark.parametrize("kernel", ["precomputed", own_rbf], ids=["precomputed", "callable"])
@@ -161,7 +150,7 @@ def test_the_factor_stays_if_the_kernel_cannot_be_trusted_to_give_it_again(kerne
     fitted = model(kernel=kernel, softness=0.1)
     fitted.fit(gram if precomputed else X, NOISY)
     again = by_pickle(fitted)
-    assert "factor" in vars(again.posterior_)
+    assert "factor" in kept(again)
     points = cross if precomputed else NEW
     np.testing.assert_array_equal(again.predict_proba(points), fitted.predict_proba(points))
 
@@ -169,15 +158,13 @@ def test_the_factor_stays_if_the_kernel_cannot_be_trusted_to_give_it_again(kerne
 def test_several_threads_compute_the_factor_once(monkeypatch):
     again, calls = by_pickle(FITTED["plain"]), []
     barrier = threading.Barrier(4)
-    from bayespoint.posterior import posterior
-
-    whole = posterior.factorize
+    whole = basis.factorize
 
     def counted(*args, **kwargs):
         calls.append(threading.get_ident())
         return whole(*args, **kwargs)
 
-    monkeypatch.setattr(posterior, "factorize", counted)
+    monkeypatch.setattr(basis, "factorize", counted)
 
     def predict(_):
         barrier.wait()
@@ -189,18 +176,6 @@ def test_several_threads_compute_the_factor_once(monkeypatch):
     assert len(calls) == 1
     for one in found:
         np.testing.assert_array_equal(one, FITTED["plain"].predict_proba(NEW))
-
-
-def test_repeating_a_run_issues_no_warning_of_its_own():
-    fitted = copy.deepcopy(FITTED["default"])
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        fitted.refine(3.0)
-        expected = [str(w.message) for w in seen if w.category is ConvergenceWarning]
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        by_pickle(FITTED["default"]).refine(3.0)
-        assert [str(w.message) for w in seen if w.category is ConvergenceWarning] == expected
 
 
 def test_draws_are_singles_if_there_is_enough_softness():
@@ -215,7 +190,7 @@ def test_singles_change_predictions_less_than_sampling_does(monkeypatch):
     settings = {"kernel": kernels.RBF(1.0), "softness": 1e-4, "label_noise": 0.2}
     single = model(**settings).fit(X, y)
     assert single.billiard_.draws.dtype == np.float32
-    monkeypatch.setattr(problems, "_SINGLE_SOFTNESS", np.inf)
+    monkeypatch.setattr(fitting, "_SINGLE_SOFTNESS", np.inf)
     double = model(**settings).fit(X, y)
     np.testing.assert_array_equal(single.billiard_.draws, double.billiard_.draws.astype(np.float32))
     for method in ("moments", "mixture"):

@@ -10,13 +10,15 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bayespoint import BayesPointClassifier, LayerChoice, MaxMarginClassifier, VersionSpace, _core
+from bayespoint import BayesPointClassifier, VersionSpace, _core
 from bayespoint.bounds import RiskBounds
 from bayespoint.datasets import make_teacher
 from bayespoint.kernels import RBF
 from bayespoint.papers import elongated, openness, planar, soft_boundary
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
+from bayespoint.papers.max_margin import MaxMarginClassifier
+from bayespoint.papers.onion import LayerChoice, onion
 from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.results import Estimate
 from helpers import seed
@@ -63,7 +65,7 @@ def results():
     polygon = planar.Polygon([[0, 0], [3, 0], [4, 2], [1, 3]])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # short runs
-        table = space.onion(max_errors=(1, 2), tol=0.2, random_state=seed(0))
+        table = onion(space, max_errors=(1, 2), tol=0.2, random_state=seed(0))
         return {
             "VersionSpace": space,
             "BilliardResult": run,

@@ -116,9 +116,9 @@ def test_precomputed_rows_and_columns_are_repeated():
     np.testing.assert_allclose(
         model.predict_proba(between, diag=diag), other.predict_proba(points), rtol=1e-9
     )
-    assert len(model.problems_over(gram)[0].y) == int(weights.sum())
+    assert len(model.billiard_.y) == int(weights.sum())
     with pytest.raises(ValueError, match=r"gram must have shape \(40, 40\)"):
-        model.problems_over(kernel(model.sample_indices_[:, None].astype(float)))
+        model.refine(tol=0.1, gram=kernel(model.sample_indices_[:, None].astype(float)))
 
 
 def test_copies_change_nothing_without_softness():
@@ -202,7 +202,7 @@ def test_limits_and_order_of_fractions():
     def softness(weight):
         weights[7] = weight
         model = BayesPointClassifier(**given).fit(X, y, weights)
-        return model, model.posterior_.example_softness[model.sample_indices_ == 7]
+        return model, model.models_[0].basis.softness[model.sample_indices_ == 7]
 
     levels = [softness(w)[1] for w in (0, 0.25, 1 - 1e-6, 1, 1.5, 2)]
     s = 0.3
@@ -212,7 +212,7 @@ def test_limits_and_order_of_fractions():
         np.testing.assert_allclose(level, expected)
     # The example is the only one that changes.
     model = softness(0.25)[0]
-    others = model.posterior_.example_softness[model.sample_indices_ != 7]
+    others = model.models_[0].basis.softness[model.sample_indices_ != 7]
     assert (others == s).all()
     # Near the limits the probabilities are those of the limits.
     for close, limit in ((1e-8, 0.0), (1 - 1e-8, 1.0), (1 + 1e-8, 1.0), (2 - 1e-8, 2.0)):
@@ -318,13 +318,6 @@ def test_fits_that_continue():
     same(model.refine(tol=0.1), fine, X)
     restored = pickle.loads(pickle.dumps(model))
     same(restored, fine, X)
-    warm = BayesPointClassifier(warm_start=True, **given).fit(X, y)
-    plain = warm.dual_coef_
-    warm.fit(X, y, weights)
-    assert warm.dual_coef_.shape == (1, len(warm.sample_indices_))
-    same(warm, BayesPointClassifier(**given).fit(X, y, weights), X)
-    warm.fit(X, y)
-    assert warm.dual_coef_.shape == plain.shape
 
 
 # --- tools of scikit-learn ---
@@ -336,7 +329,7 @@ def test_boosting():
     boosted = AdaBoostClassifier(base, n_estimators=3, random_state=0).fit(X, y)
     assert len(boosted.estimators_) > 1
     assert boosted.score(X, y) > 0.6
-    first, second = (m.posterior_.example_softness for m in boosted.estimators_[:2])
+    first, second = (m.models_[0].basis.softness for m in boosted.estimators_[:2])
     np.testing.assert_allclose(first, 0.3 * 120)
     assert len(np.unique(second)) > 1
 

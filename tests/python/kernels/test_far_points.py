@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from scipy import sparse, special
 
-from bayespoint import BayesPointClassifier, MaxMarginClassifier, kernels
+from bayespoint import BayesPointClassifier, kernels
+from bayespoint.likelihood import TwoClasses
+from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
-from bayespoint.posterior import predictive
 from helpers import seed
+from objects import decision_values, draws, mixture
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
@@ -145,17 +147,13 @@ def test_with_softness_the_origin_is_reached(kernel, length):
 def test_the_unit_of_f_does_not_matter(power):
     """Scaling by a power of two does not round."""
     rng = np.random.default_rng(seed(1))
-    k_star, draws = rng.standard_normal((50, 4)), rng.standard_normal((30, 4)) / 9
-    center, variance = draws.mean(axis=0), rng.uniform(0.1, 1.0, 50)
-    unit, weights = 2.0**power, np.full(30, 1 / 30)
-    others = variance * unit**2
-    for rest in ((None,), (weights,)):
-        expected = predictive.decision_values(k_star, variance, draws, center, 0.7, 9, *rest)
-        values = predictive.decision_values(k_star * unit, others, draws, center, 0.7, 9, *rest)
-        np.testing.assert_array_equal(values, expected)
-        expected = predictive.mixture_probability(k_star, variance, draws, 9, *rest)
-        values = predictive.mixture_probability(k_star * unit, others, draws, 9, *rest)
-        np.testing.assert_allclose(values, expected, rtol=1e-13)
+    k_star, units = rng.standard_normal((50, 4)), rng.standard_normal((30, 4)) / 9
+    variance, unit = rng.uniform(0.1, 1.0, 50), 2.0**power
+    given, scaled = (k_star, variance), (k_star * unit, variance * unit**2)
+    for weights in (None, np.full(30, 1 / 30)):
+        law = TwoClasses(), draws(units, 9, units.mean(axis=0), 0.7, weights)
+        np.testing.assert_array_equal(decision_values(*law, *scaled), decision_values(*law, *given))
+        np.testing.assert_allclose(mixture(*law, *scaled), mixture(*law, *given), rtol=1e-13)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -227,9 +225,8 @@ def test_sparse_points():
 def test_weights_that_sum_to_more_than_one():
     """By rounding. Where all draws agree the probability is 1, not more and not NaN."""
     weights = np.full(49, 1 / 49) * (1 + 1e-15)
-    draws = np.ones((49, 1))
-    p = predictive.mixture_probability(np.ones((1, 1)), np.zeros(1), draws, 1, weights)
-    assert p.tolist() == [1.0]
+    drawn = draws(np.ones((49, 1)), 1, np.ones(1), 1.0, weights)
+    assert mixture(TwoClasses(), drawn, np.ones((1, 1)), np.zeros(1)) == 1.0
 
 
 def test_infinite_diagonals_are_refused():

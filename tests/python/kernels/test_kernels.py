@@ -10,7 +10,6 @@ from sklearn.metrics import pairwise
 
 import bayespoint
 from bayespoint import kernels
-from bayespoint.tuning import search
 from helpers import SETS, seed
 
 RNG = np.random.default_rng(seed(0))
@@ -141,14 +140,6 @@ def test_a_matrix_in_place_is_checked(monkeypatch):
     big = np.ones((1000, 1))
     with pytest.raises(MemoryError, match="the kernel matrix of 1000 examples"):
         kernels.gram_matrix(big, kernels.Linear())
-
-
-def test_names():
-    assert kernels.resolve("linear") == kernels.Linear()
-    assert kernels.resolve("poly") == kernels.Polynomial()
-    assert kernels.resolve("precomputed") == "precomputed"
-    assert kernels.resolve("rbf") == kernels.RBF()
-    assert kernels.resolve(None) == kernels.Scaled(kernels.Matern(nu=2.5))
 
 
 def test_rule_of_thumb():
@@ -299,6 +290,12 @@ TUNED = [
     kernels.normalize(kernels.Polynomial(2) + kernels.Scaled(kernels.RBF())),
     kernels.SetIntersection(),
     kernels.normalize(kernels.SetIntersection()) + kernels.Constant(),
+    # With kernels of scikit-learn's Gaussian processes.
+    gp.ConstantKernel(0.7) * gp.RBF(SCALES) + gp.WhiteKernel(0.2),
+    gp.RationalQuadratic(1.5, 0.7),
+    gp.DotProduct(1.3) ** 2,
+    kernels.Scaled(kernels.Matern() + gp.DotProduct(1.3, "fixed") * gp.RBF(2.0)),
+    kernels.normalize(kernels.Linear() + gp.Matern(1.2, nu=2.5)),
 ]
 
 
@@ -310,7 +307,7 @@ def test_derivatives(kernel, factor):
     declared = kernels.parameters(kernel, points)
     values = {one.name: factor * one.start for one in declared}
     kernel = kernels.replace(kernel, values)
-    gram = kernel(points)
+    gram = kernels.evaluate(kernel, points)
     before = gram.copy()
     slopes = kernels.derivatives(kernel, points, gram)
     assert {p.name for p in declared} == set(slopes)
@@ -320,7 +317,9 @@ def test_derivatives(kernel, factor):
         assert 0 < parameter.low < parameter.start < parameter.high
         value = values[parameter.name]
         ends = [
-            kernels.replace(kernel, {parameter.name: value * np.exp(sign * step)})(points)
+            kernels.evaluate(
+                kernels.replace(kernel, {parameter.name: value * np.exp(sign * step)}), points
+            )
             for sign in (1, -1)
         ]
         slope = (ends[0] - ends[1]) / (2 * step)
@@ -335,18 +334,6 @@ def test_parameters_that_cannot_be_tuned():
     assert not kernels.derivatives(kernels.Polynomial(coef0=0.0), X, kernels.Linear()(X))
     assert kernels.parameters(kernels.Spectrum(), ["abc"]) == ()
     assert kernels.parameters(lambda a, b: a @ b.T, X) == ()
-
-
-def test_relevance_is_found():
-    """The search makes the length scale of a feature of noise the largest."""
-    rng = np.random.default_rng(seed(0))
-    points = rng.standard_normal((120, 3))
-    y = np.where(np.sin(2 * points[:, 0]) + points[:, 1] > 0, 1.0, -1.0)
-    found = search.tune(kernels.RBF(per_feature=True), points, y[None], offset=1.0)
-    assert found.names[:4] == ("sigma[0]", "sigma[1]", "sigma[2]", "softness")
-    assert found.kernel.sigma[2] > 3 * max(found.kernel.sigma[:2])
-    single = search.tune(kernels.RBF(), points, y[None], offset=1.0)
-    assert found.log_evidence > single.log_evidence + 3
 
 
 def test_class_distance():

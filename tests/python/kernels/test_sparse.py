@@ -12,8 +12,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import bayespoint
-from bayespoint import BayesPointClassifier, MaxMarginClassifier, kernels
+from bayespoint import BayesPointClassifier, kernels
 from bayespoint.kernels.stationary import scale_of
+from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from helpers import seed
 

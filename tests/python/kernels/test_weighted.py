@@ -36,6 +36,18 @@ def test_slopes_are_those_of_differences(inner):
         assert found[name] == pytest.approx((ahead - behind) / 2e-4, rel=1e-5, abs=1e-5)
 
 
+def test_kernels_of_users_may_know_their_slopes():
+    class Mine:
+        def __call__(self, a, b):
+            return a @ b.T
+
+        def weighted_slopes(self, X, gram, by_gram):
+            return Linear().weighted_slopes(X, gram, by_gram)
+
+    mine, ours = Weighted(Mine(), WEIGHTS), Weighted(Linear(), WEIGHTS)
+    assert mine.slopes(X, ours(X), R) == ours.slopes(X, ours(X), R)
+
+
 def test_weights_multiply_features():
     inner = Matern(sigma=1.5, nu=2.5)
     kernel = Weighted(inner, np.array(WEIGHTS))

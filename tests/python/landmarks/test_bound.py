@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from bayespoint import kernels
-from bayespoint.landmarks import bound, variational
-from bayespoint.landmarks.features import Features
+from bayespoint.landmarks import bound, normal
+from bayespoint.landmarks.basis import Basis
+from bayespoint.likelihood import TwoClasses
 from helpers import seed
 
 STEP = 1e-3
@@ -31,9 +32,9 @@ def examples(n=150, d=2):
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_slopes_are_derivatives(monkeypatch, kernel, noise):
     # Values as accurate as differences of them need.
-    monkeypatch.setattr(variational, "STEPS", 200)
-    monkeypatch.setattr(variational, "_GAIN", 1e-8)
-    monkeypatch.setattr(variational, "_CHANGE", 1e-6)
+    monkeypatch.setattr(normal, "STEPS", 200)
+    monkeypatch.setattr(normal, "_GAIN", 1e-8)
+    monkeypatch.setattr(normal, "_CHANGE", 1e-6)
     X, y = examples()
     rng = np.random.default_rng(seed(1))
     names = [parameter.name for parameter in kernels.parameters(kernel, X)]
@@ -42,8 +43,8 @@ def test_slopes_are_derivatives(monkeypatch, kernel, noise):
     landmarks, softness = X[:20] + 0.1, np.full(len(y), 0.3)
 
     def at(values, softness=softness):
-        features = Features.of(kernels.replace(kernel, values), landmarks, 1.0)
-        return bound.evaluate(features, X, y, softness, noise=noise)
+        basis = Basis.of_landmarks(kernels.replace(kernel, values), landmarks, 1.0)
+        return bound.evaluate(basis, X, y, softness, TwoClasses(noise))
 
     found = at(values)
     assert set(found.slopes) == set(names)
@@ -59,6 +60,6 @@ def test_slopes_are_derivatives(monkeypatch, kernel, noise):
 
 def test_threads_do_not_change_the_bound():
     X, y = examples(n=5000)
-    features, softness = Features.of(kernels.RBF(1.0), X[:20], 1.0), np.full(len(y), 0.3)
-    one, two = (bound.evaluate(features, X, y, softness, n_threads=n).value for n in (1, 2))
+    given = Basis.of_landmarks(kernels.RBF(1.0), X[:20], 1.0), X, y, np.full(len(y), 0.3)
+    one, two = (bound.evaluate(*given, TwoClasses(), n_threads=n).value for n in (1, 2))
     assert one == two

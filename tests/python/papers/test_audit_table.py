@@ -106,7 +106,7 @@ def test_the_check_fails_for_names_that_do_not_exist():
         "figure-18-99",
         "bounds.volume_of_nothing",
         "VersionSpace.sample(no=)",
-        "MaxMarginClassifier.gap",
+        "max_margin.MaxMarginClassifier.gap",
         "MaxMargin.docstring",
         "primal.Perceptron.epochs_",
     ):

@@ -23,9 +23,9 @@ def cache(tmp_path, monkeypatch):
     """Give each test its own folder of data and cache, and no network."""
     monkeypatch.delenv("BAYESPOINT_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for name, origin in data.ORIGINS.items():
+    for name, origin in data.DOWNLOADS.items():
         monkeypatch.setitem(
-            data.ORIGINS, name, origin._replace(urls=("http://127.0.0.1:9/nothing",) * 2)
+            data.DOWNLOADS, name, origin._replace(urls=("http://127.0.0.1:9/nothing",) * 2)
         )
     return tmp_path / "cache" / "bayespoint"
 
@@ -53,7 +53,7 @@ def server(tmp_path, monkeypatch):
         thread.start()
         url = f"http://127.0.0.1:{web.server_port}/new-thyroid.data"
         monkeypatch.setitem(
-            data.ORIGINS, "thyroid", data.Origin((url,), data.parse_thyroid, digest)
+            data.DOWNLOADS, "thyroid", data.Download((url,), data.parse_thyroid, digest)
         )
         yield folder / "new-thyroid.data", web.asked
         web.shutdown()

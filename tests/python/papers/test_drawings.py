@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bayespoint import InfeasibleError, MaxMarginClassifier, VersionSpace
+from bayespoint import InfeasibleError, VersionSpace
 from bayespoint.papers import drawings
 from bayespoint.papers.__main__ import main
+from bayespoint.papers.displays import sphere
 from bayespoint.papers.drawings import flights, scenes
+from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.planar import Polygon
-from bayespoint.plotting import sphere
 
 figure = pytest.importorskip("matplotlib.figure")
 
@@ -165,7 +166,7 @@ def test_connector(ax):
         drawings.plot_connector(POINTS[[0, 1, 4, 5, 6]], LABELS[[0, 1, 4, 5, 6]], ax=ax)
     with pytest.raises(ValueError, match=r"X must have shape \(m, 2\); got shape \(8, 1\)"):
         drawings.plot_connector(POINTS[:, :1], LABELS, ax=ax)
-    with pytest.raises(ValueError, match="y must hold two classes; got one"):
+    with pytest.raises(ValueError, match="y must hold two classes; got 1"):
         drawings.plot_connector(POINTS, np.ones(8), ax=ax)
 
 

@@ -9,10 +9,10 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from bayespoint.papers.experiments import Claim, Experiment, Report, Settings, Table, run
-from bayespoint.papers.experiments import framework as framework
+from bayespoint.papers.experiments import Claim, Experiment, Report, Settings, Table, Text, run
 from bayespoint.papers.experiments.command import main
 from bayespoint.papers.experiments.registry import EXPERIMENTS
+from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus
 from bayespoint.papers.experiments.store import Store
 
 asked = []
@@ -31,16 +31,16 @@ def measure(unit, settings):
 
 
 def report(rows, settings):
-    mean = framework.mean_and_error(framework.column(rows, "value"))
-    table = Table("Mean", ["what", "mean"], [["value", framework.plus_minus(*mean)]])
+    mean = mean_and_error(column(rows, "value"))
+    table = Table("Mean", ["what", "mean"], [["value", plus_minus(*mean)]])
     return Report([table], [Claim("it is below 1", mean[0] < 1), Claim("it is 2", mean[0] == 2)])
 
 
 def draw(rows, settings, figure):
-    figure.add_subplot().plot(framework.column(rows, "value"))
+    figure.add_subplot().plot(column(rows, "value"))
 
 
-TOY = Experiment("toy", "A toy", "beyond", "About.", report, draw, units, measure, 3, 1)
+TOY = Experiment(Text("beyond", "toy", "A toy", "About."), report, draw, units, measure, 3, 1)
 
 
 @pytest.fixture(autouse=True)

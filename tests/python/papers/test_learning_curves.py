@@ -28,7 +28,6 @@ def integral(R):
 
 
 def test_values_of_theory():
-    """Those that the engine's own solver is tested with."""
     found = curves.bayes_error([2.0, 5.0, 10.0])
     np.testing.assert_allclose(found, [0.1745, 0.0839, 0.0436], atol=1e-4)
 
@@ -151,6 +150,7 @@ def center(x, y):
         (2.0, 100, widest, curves.max_margin_error),
         (1.0, 100, center, curves.bayes_error),
         (2.0, 100, center, curves.bayes_error),
+        (5.0, 100, center, curves.bayes_error),
     ],
 )
 def test_students(alpha, dimension, student, theory):

@@ -61,21 +61,6 @@ def test_area_and_centroid_are_exact():
         np.testing.assert_allclose(polygon.centroid, exact, rtol=1e-12, atol=1e-10)
 
 
-def test_centroid_against_monte_carlo():
-    draw = rng(3)
-    for _ in range(10):
-        polygon = random_polygon(draw, aspect=0.5)
-        low, high = polygon.vertices.min(axis=0), polygon.vertices.max(axis=0)
-        points = draw.uniform(low, high, size=(200_000, 2))
-        inside = points[polygon.contains(points)]
-        error = inside.std(axis=0) / math.sqrt(len(inside))
-        assert (np.abs(inside.mean(axis=0) - polygon.centroid) < 4.5 * error).all()
-        share = polygon.area / np.prod(high - low)
-        assert len(inside) / len(points) == pytest.approx(
-            share, abs=4.5 * math.sqrt(share * (1 - share) / len(points))
-        )
-
-
 def test_edges():
     polygon = Polygon([[0, 0], [3, 0], [3, 4]])
     assert (polygon.perimeter, polygon.area) == (12, pytest.approx(6))

@@ -9,7 +9,7 @@ from bayespoint.papers.experiments.sonar import (
     METHODS,
     PRINTED,
     SIGMAS,
-    Problem,
+    Sonar,
     Sweep,
     choose_layer,
 )
@@ -101,7 +101,7 @@ def test_claims_of_the_table(flipper, shift, expected):
 def test_choice_of_a_layer():
     x, y = cone(m=43, r=4, seed=seed(930))
     gram = x @ x.T
-    here = Problem(VersionSpace(gram, y), gram, y.astype(float), gram, y.astype(float))
+    here = Sonar(VersionSpace(gram, y), gram, y.astype(float), gram, y.astype(float))
     candidates = np.ones((2, 2), dtype=bool)
     chosen = choose_layer(here, 200, np.random.default_rng(seed(930)), candidates)
     candidates[chosen] = False
@@ -112,6 +112,6 @@ def test_choice_of_a_layer():
 
 def test_errors_by_class():
     gram, y = np.eye(3), np.array([-1.0, 1.0, 1.0])
-    here = Problem(VersionSpace(gram, y), gram, y, gram, y)
+    here = Sonar(VersionSpace(gram, y), gram, y, gram, y)
     found = here.errors(np.array([[1.0, 1.0, -1.0], [-1.0, 1.0, 1.0], [np.nan, 0.0, 0.0]]))
     np.testing.assert_array_equal(found, [[1, 1], [0, 0], [np.nan, np.nan]])

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from bayespoint import VersionSpace, bounds
+from bayespoint.papers.displays import sphere
 from bayespoint.papers.experiments import symmetry
 from bayespoint.papers.experiments.toy import corners, cube
-from bayespoint.plotting import sphere
 from helpers import seed
 
 OCTANT = np.eye(3)

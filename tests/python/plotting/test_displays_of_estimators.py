@@ -1,21 +1,24 @@
 """Every display draws a fitted default classifier in one line, of two classes and of three."""
 
 import os
+import sys
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, make_moons
 
 from bayespoint import BayesPointClassifier, plotting
+from bayespoint.papers import displays
 
 matplotlib = pytest.importorskip("matplotlib")
+colors = pytest.importorskip("matplotlib.colors")
 pyplot = pytest.importorskip("matplotlib.pyplot")
 Figure = pytest.importorskip("matplotlib.figure").Figure
 matplotlib.use("Agg")
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
-NAMES = sorted(set(plotting.__all__) - {"Panels"})
-BY_CLASS = sorted(set(NAMES) - {"RejectionDisplay", "RelevanceDisplay", "TuningDisplay"})
+HOMES = {name: home for home in (plotting, displays) for name in home.__all__}
+NAMES = sorted(HOMES)
 PRIVATE_WORDS = ("κ", "kappa", "impulse", "transparency", "violat", " ln ")
 
 
@@ -27,83 +30,63 @@ def no_figure_is_left():
 
 @pytest.fixture(scope="module")
 def fitted():
-    """Data and default classifier of two classes, of three, and of each of these."""
+    """Data and default classifier of two classes and of three."""
     moons = make_moons(60, noise=0.25, random_state=SEED)
     X, y = load_iris(return_X_y=True)
     kinds = np.array(["setosa", "versicolor", "virginica"])[y]
-    three = X[::3], kinds[::3]
     return {
-        n: (X, y, BayesPointClassifier(random_state=SEED, **how).fit(X, y))
-        for n, (X, y), how in (
-            (2, moons, {}),
-            (3, three, {}),
-            ("each", three, {"multiclass": "one_vs_rest"}),
-        )
+        n: (X, y, BayesPointClassifier(random_state=SEED).fit(X, y))
+        for n, (X, y) in ((2, moons), (3, (X[::3], kinds[::3])))
     }
 
 
 def drawn(name, fitted, n, **how):
     X, y, model = fitted[n]
     data = (X, y) if name == "RejectionDisplay" else ()
-    return getattr(plotting, name).from_estimator(model, *data, **how)
+    return getattr(HOMES[name], name).from_estimator(model, *data, **how)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("n", [2, 3, "each"])
-def test_every_display_draws_a_default_classifier(name, n, fitted):
+@pytest.mark.parametrize(("n", "style"), [(2, "default"), (3, "default"), (2, "dark_background")])
+def test_every_display_draws_a_default_classifier(name, n, style, fitted):
     if n == 3 and name == "OnionDisplay":
-        with pytest.raises(ValueError, match=r"of two classes.*got one of 3 classes jointly"):
+        with pytest.raises(ValueError, match=r"of two classes; got one of 3 classes"):
             drawn(name, fitted, n)
         return
-    display = drawn(name, fitted, n)
-    panels = n == "each" and name in BY_CLASS
-    assert type(display).__name__ == ("Panels" if panels else name)
-    all_axes = display.axes_ if panels else [display.ax_]
-    display.figure_.canvas.draw()
+    with pyplot.style.context(style):
+        display = drawn(name, fitted, n)
+        assert type(display).__name__ == name
+        assert display.figure_.number in pyplot.get_fignums()
+        display.figure_.canvas.draw()
+        page = colors.to_rgb(pyplot.rcParams["figure.facecolor"])
     width, height = display.figure_.get_size_inches()
-    for ax in all_axes:
-        # There is something to see, with words that a user of scikit-learn knows.
-        assert ax.has_data()
-        texts = [ax.get_xlabel(), ax.get_ylabel()]
-        assert all(texts)
-        if ax.get_legend() is not None:
-            texts += [text.get_text() for text in ax.get_legend().get_texts()]
-        assert not [text for text in texts for word in PRIVATE_WORDS if word in f" {text} "]
+    ax = display.ax_
+    # There is something to see, with words that a user of scikit-learn knows.
+    assert ax.has_data()
+    texts = [ax.xaxis.label, ax.yaxis.label]
+    assert all(text.get_text() for text in texts)
+    if ax.get_legend() is not None:
+        texts += ax.get_legend().get_texts()
+    for text in texts:
+        assert not [word for word in PRIVATE_WORDS if word in f" {text.get_text()} "]
+        contrast = np.abs(np.subtract(colors.to_rgb(text.get_color()), page)).max()
+        assert contrast > 0.5
     # Nothing is cut off.
     box = display.figure_.get_tightbbox()
     assert box.x0 > -0.01
     assert box.y0 > -0.01
     assert box.x1 < width + 0.01
     assert box.y1 < height + 0.01
-    if panels:
-        titles = [ax.get_title() for ax in all_axes]
-        assert titles == ["class setosa", "class versicolor", "class virginica"]
 
 
-@pytest.mark.parametrize("name", BY_CLASS)
-def test_axes_and_labels_of_several_classes(name, fitted):
-    one = drawn(name, fitted, "each", label="virginica", ax=Figure().add_subplot())
-    assert type(one).__name__ == name
-    axes = Figure().subplots(1, 3)
-    panels = drawn(name, fitted, "each", ax=axes)
-    assert panels.axes_ == list(axes)
-    assert panels.figure_ is axes[0].figure
-    assert list(panels.displays) == ["setosa", "versicolor", "virginica"]
-    with pytest.raises(ValueError, match="ax must be a sequence of 3 axes, one for each class"):
-        drawn(name, fitted, "each", ax=Figure().add_subplot())
-    again = panels.plot()
-    assert again is panels
-    assert len(again.figure_.axes) >= 3
-
-
-def test_panels_are_the_binary_problems(fitted):
-    model = fitted["each"][2]
-    panels = drawn("WallsDisplay", fitted, "each")
-    for display, run in zip(panels.displays.values(), model.billiard_, strict=True):
-        np.testing.assert_array_equal(display.y, run.y)
-        shares = np.abs(run.impulse_center)
-        np.testing.assert_allclose(display.impulse, shares / shares.sum())
+@pytest.mark.parametrize("name", NAMES)
+def test_without_matplotlib_the_error_names_the_package(name, fitted, monkeypatch):
+    for module in [module for module in sys.modules if module.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"pip install matplotlib"):
+        drawn(name, fitted, 2)
 
 
 def test_a_joint_billiard_is_one_picture(fitted):
@@ -115,8 +98,6 @@ def test_a_joint_billiard_is_one_picture(fitted):
     np.testing.assert_allclose(display.hits, run.hits.sum(axis=0) / run.hits.sum())
     words = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert {f"contribution, y = {name}" for name in model.classes_} <= set(words)
-    with pytest.raises(ValueError, match="label must be None for a single billiard; got 'setosa'"):
-        drawn("WallsDisplay", fitted, 3, label="setosa")
     with pytest.raises(ValueError, match="two classes for a picture on the sphere; got 3 classes"):
         drawn("BilliardDisplay", fitted, 3, view="sphere")
     # Without any label noise known, all rates are possible: the mean at the largest is known.
@@ -129,9 +110,8 @@ def test_training_errors_of_the_draws(fitted):
     """The shares are those of the draws' decisions at the training examples."""
     _, y, model = fitted[2]
     display = drawn("OnionDisplay", fitted, 2)
-    gram = model.posterior_.kernel(model.X_fit_, model.X_fit_)
-    functions = gram @ model.billiard_.draws.reshape(-1, len(y)).T
-    functions += model.posterior_.offset * model.billiard_.draws.reshape(-1, len(y)).sum(axis=1)
+    draws = model.billiard_.draws.reshape(-1, len(y))
+    functions = (model.kernel_(model.X_fit_, model.X_fit_) + model.fit_intercept) @ draws.T
     wrong = (functions > 0) != (y == 1)[:, None]
     errors = wrong[y == 0].sum(axis=0), wrong[y == 1].sum(axis=0)
     assert np.nansum(display.values) == pytest.approx(100)
@@ -151,7 +131,7 @@ def test_many_training_errors_share_cells():
     X = np.random.default_rng(SEED).normal(size=(200, 1))
     y = np.random.default_rng(SEED + 1).integers(2, size=200)
     model = BayesPointClassifier("rbf", softness=2.0, tol=0.3, random_state=SEED)
-    display = plotting.OnionDisplay.from_estimator(model.fit(X, y), ax=Figure().add_subplot())
+    display = displays.OnionDisplay.from_estimator(model.fit(X, y), ax=Figure().add_subplot())
     assert max(display.step) > 1
     assert max(display.values.shape) <= 12
     assert np.nansum(display.values) == pytest.approx(100)
@@ -163,7 +143,7 @@ def test_an_onion_of_draws_without_errors_says_what_to_draw():
     X = np.random.default_rng(SEED).normal(size=(20, 3))
     model = BayesPointClassifier("linear", softness=0.0, random_state=SEED)
     with pytest.raises(ValueError, match=r"must have softness or label noise.*from_result"):
-        plotting.OnionDisplay.from_estimator(model.fit(X, X[:, 0] > 0))
+        displays.OnionDisplay.from_estimator(model.fit(X, X[:, 0] > 0))
 
 
 def test_a_billiard_in_three_dimensions_is_on_the_sphere():
@@ -171,7 +151,7 @@ def test_a_billiard_in_three_dimensions_is_on_the_sphere():
     model = BayesPointClassifier(
         "linear", softness=0.0, fit_intercept=False, random_state=SEED
     ).fit(X, X[:, 0] > 0)
-    display = plotting.BilliardDisplay.from_estimator(model)
+    display = displays.BilliardDisplay.from_estimator(model)
     assert display.corners.shape[1] == 3
     assert hasattr(display.ax_, "get_zlim")
 
@@ -180,7 +160,7 @@ def test_the_tuning_display_of_an_estimator_computes_nothing(fitted, monkeypatch
     def refuse(*args, **how):
         raise AssertionError("the evidence was computed")
 
-    monkeypatch.setattr("bayespoint.tuning.search.approximate_log_evidence", refuse)
+    monkeypatch.setattr("bayespoint.plotting.tuning.approximate_log_evidence", refuse)
     model = fitted[2][2]
     display = plotting.TuningDisplay.from_estimator(model, ax=Figure().add_subplot())
     assert display.surface is None

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier, plotting
 from bayespoint.kernels import RBF
+from bayespoint.papers import displays
 
 Figure = pytest.importorskip("matplotlib.figure").Figure
 
@@ -28,19 +29,21 @@ def test_a_fitted_search_is_drawn_as_what_it_found():
         (make_pipeline(StandardScaler(), model), "bayespointclassifier__softness"),
     ]:
         search = GridSearchCV(inner, {name: [0.3, 1.0]}, cv=2)
-        for display in (plotting.WallsDisplay, plotting.TuningDisplay):
+        for display in (plotting.ConvergenceDisplay, plotting.TuningDisplay):
             with pytest.raises(NotFittedError, match="This GridSearchCV instance is not fitted"):
                 display.from_estimator(search, ax=Figure().add_subplot())
         found = search.fit(X, y).best_estimator_
-        run = (found[-1] if hasattr(found, "named_steps") else found).billiard_
-        walls = plotting.WallsDisplay.from_estimator(search, ax=Figure().add_subplot())
-        np.testing.assert_array_equal(
-            walls.impulse, plotting.WallsDisplay.from_result(run, ax=Figure().add_subplot()).impulse
+        last = found[-1] if hasattr(found, "named_steps") else found
+        drawn, expected = (
+            plotting.ConvergenceDisplay.from_estimator(one, ax=Figure().add_subplot())
+            for one in (search, last)
         )
+        np.testing.assert_array_equal(drawn.angle, expected.angle)
+        assert drawn.reference_error == last.billiard_.center_error
     with pytest.raises(ValueError, match="estimator must have searched"):
         plotting.TuningDisplay.from_estimator(search, ax=Figure().add_subplot())
     search = clone(search).set_params(refit=False).fit(X, y)
-    for display in (plotting.WallsDisplay, plotting.TuningDisplay):
+    for display in (plotting.ConvergenceDisplay, plotting.TuningDisplay):
         with pytest.raises(TypeError, match="fitted with refit=True; got a GridSearchCV"):
             display.from_estimator(search, ax=Figure().add_subplot())
 
@@ -51,10 +54,10 @@ def test_the_ladder_of_a_classifier():
     model = BayesPointClassifier(RBF(1.5), softness=0.5, label_noise=0.05, random_state=SEED)
     pipeline = make_pipeline(StandardScaler(), model)
     with pytest.raises(NotFittedError):
-        plotting.EvidenceDisplay.from_estimator(pipeline)
+        displays.EvidenceDisplay.from_estimator(pipeline)
     pipeline.fit(X, y)
     ax = Figure().add_subplot()
-    drawn = plotting.EvidenceDisplay.from_estimator(pipeline, tol=0.3, random_state=1, ax=ax)
+    drawn = displays.EvidenceDisplay.from_estimator(pipeline, tol=0.3, random_state=1, ax=ax)
     assert drawn.ax_ is ax
     model = pipeline[-1]
     found = model.evidence(method="integration", tol=0.3, random_state=np.random.RandomState(1))
@@ -64,14 +67,6 @@ def test_the_ladder_of_a_classifier():
     assert abs(found.value - drawn.value) < 5 * np.hypot(found.error, drawn.error)
     with pytest.raises(ValueError, match="method must be one of"):
         model.evidence(method="guess")
-    three = model.set_params(multiclass="one_vs_rest").fit(X, np.arange(30) % 3)
-    with pytest.raises(ValueError, match="label must be one of the classes"):
-        plotting.EvidenceDisplay.from_estimator(three, label=3)
-    drawn = plotting.EvidenceDisplay.from_estimator(
-        three, label=2, tol=0.5, random_state=1, ax=Figure().add_subplot()
-    )
-    other = three.evidence(tol=0.3, random_state=0)[2]
-    assert abs(drawn.value - other.value) < 5 * np.hypot(drawn.error, other.error)
 
 
 def test_the_error_for_more_dimensions_mentions_softness_and_what_to_draw():
@@ -79,4 +74,4 @@ def test_the_error_for_more_dimensions_mentions_softness_and_what_to_draw():
     model = BayesPointClassifier("linear", softness=0.1, random_state=SEED)
     words = "softness adds a dimension for each example.*view='projection'"
     with pytest.raises(ValueError, match=words):
-        plotting.BilliardDisplay.from_estimator(model.fit(X, X[:, 0] > 0), view="sphere")
+        displays.BilliardDisplay.from_estimator(model.fit(X, X[:, 0] > 0), view="sphere")

@@ -5,9 +5,12 @@ import pytest
 from scipy import special
 
 from bayespoint import BayesPointClassifier
-from bayespoint.base.linalg import factorize
+from bayespoint.data.plan import Budget
 from bayespoint.kernels import RBF
+from bayespoint.likelihood import SeveralClasses, TwoClasses, several_classes
+from bayespoint.likelihood.two_classes import quantiles
 from bayespoint.posterior import calibration
+from bayespoint.posterior.calibration import LeftOut
 from helpers import seed
 
 
@@ -18,21 +21,20 @@ def problem(m=60, index=0, noise=0.5):
     return X, y
 
 
-def predicted(model, y, X):
-    """Return the leave-one-out decision values of a fitted classifier, times the labels."""
-    m = len(y)
-    gram = model.kernel_(X)
-    softness = np.full(m, model.softness_)
-    found = calibration.LeaveOneOutPredictions(
-        gram, 1.0, softness, model.billiard_, y.astype(np.int8), model.label_noise_, 0
-    )
-    return found.values(factorize(gram, 1.0, softness).explained(np.eye(m)))
+def left_out(model):
+    """Return the leave-one-out predictions of a fitted classifier."""
+    [one] = model.models_
+    return LeftOut.of_matrix(one, one.problem("a test"), Budget(0))
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("noise", [0.0, 0.1, (0.05, 0.2)])
-def test_leave_one_out_is_what_a_fit_without_the_example_says(noise):
-    X, y = problem(14, index=2)
+@pytest.mark.parametrize(
+    ("n_classes", "noise"), [(2, 0.0), (2, 0.1), (2, (0.05, 0.2)), (3, 0.0), (3, 0.1)]
+)
+def test_leave_one_out_is_what_a_fit_without_the_example_says(n_classes, noise, monkeypatch):
+    X, y = problem(15, index=2)
+    if n_classes == 3:
+        y = np.digitize(X[:, 0] + 0.5 * np.random.default_rng(seed(2)).normal(size=15), [-0.5, 0.5])
     settings = {
         "softness": 0.4,
         "label_noise": noise,
@@ -41,19 +43,25 @@ def test_leave_one_out_is_what_a_fit_without_the_example_says(noise):
         "random_state": seed(0),
         "standardize": False,
     }
+    for module in (calibration, several_classes):
+        monkeypatch.setattr(module, "MOST_LEFT_OUT", 20_000)
     model = BayesPointClassifier(RBF(1.0), **settings).fit(X, y)
-    z = predicted(model, y, X)
-    alone = np.empty(len(y))
-    for i in range(len(y)):
-        others = np.arange(len(y)) != i
+    found, alone = left_out(model), np.empty((15, n_classes))
+    for i in range(15):
+        others = np.arange(15) != i
         one = BayesPointClassifier(RBF(1.0), **settings).fit(X[others], y[others])
-        seen = one.predict_proba(X[[i]], method="mixture")[0, int(y[i] > 0)]
-        floor = model.label_noise_[0 if y[i] > 0 else 1]
-        alone[i] = (seen - floor) / (1 - sum(model.label_noise_))
-    np.testing.assert_allclose(special.ndtr(z), alone, atol=0.02)
+        alone[i] = one.predict_proba(X[[i]], method="mixture")[0]
+    law, z = found.likelihood, found.z.T if n_classes == 3 else (found.codes * found.z)[:, None]
+    p = np.exp(law.observed(law.log_classes(z)))
+    np.testing.assert_allclose(p, alone, atol=0.01 * n_classes)
+    own_class = p[np.arange(15), np.searchsorted(model.classes_, y)]
+    np.testing.assert_allclose(np.exp(found.log_probabilities(1.0)), own_class)
     # They differ from the predictions of the full model.
-    own = special.ndtr(y * model.decision_function(X))
-    assert np.abs(special.ndtr(z) - own).max() > 0.1
+    assert np.abs(model.predict_proba(X, method="mixture") - alone).max() > 0.1
+
+
+def factor(law, z, labels):
+    return LeftOut(law, z, labels).factor()
 
 
 @pytest.mark.parametrize("stretch", [0.7, 1.0, 1.6])
@@ -61,34 +69,45 @@ def test_the_factor_undoes_a_stretch(stretch):
     rng = np.random.default_rng(seed(4))
     z = rng.normal(size=4000)
     labels = np.where(rng.uniform(size=len(z)) < special.ndtr(z), 1, -1)
-    found = calibration.best_factor(labels * z / stretch, labels, (0.0, 0.0))
+    found = factor(TwoClasses(), labels * z / stretch, labels)
     assert found == pytest.approx(stretch, rel=0.08)
-    # With known label noise.
+    # With known label noise, by true class: the first is the negative one.
     rate = np.where(labels > 0, 0.05, 0.1)
     seen = np.where(rng.uniform(size=len(z)) < rate, -labels, labels)
-    # Rates by true class: the first is the negative one.
-    noisy = calibration.best_factor(seen * z / stretch, seen, (0.1, 0.05))
+    noisy = factor(TwoClasses((0.1, 0.05)), seen * z / stretch, seen)
     assert noisy == pytest.approx(stretch, rel=0.12)
-    ignored = calibration.best_factor(seen * z / stretch, seen, (0.0, 0.0))
-    assert ignored < 0.93 * noisy
+    assert factor(TwoClasses(), seen * z / stretch, seen) < 0.93 * noisy
+
+
+@pytest.mark.parametrize("stretch", [0.7, 1.0, 1.6])
+def test_the_factor_of_several_classes_undoes_a_stretch(stretch):
+    rng = np.random.default_rng(seed(4))
+    p = rng.dirichlet([0.5, 0.7, 0.9], size=4000).T
+    labels = (p.cumsum(axis=0) < rng.uniform(size=4000)).sum(axis=0)
+    z = quantiles(np.log(np.maximum(p, 1e-12))) / stretch
+    found = factor(SeveralClasses(3), z, labels)
+    assert found == pytest.approx(stretch, rel=0.08)
+    wrong = rng.uniform(size=4000) < 0.1
+    seen = np.where(wrong, (labels + rng.integers(1, 3, size=4000)) % 3, labels)
+    assert factor(SeveralClasses(3, 0.1), z, seen) == pytest.approx(stretch, rel=0.12)
+    assert factor(SeveralClasses(3), z, seen) < 0.95 * found
 
 
 def test_few_examples_move_the_factor_little():
-    certain = calibration.best_factor(np.full(3, 1.0), np.ones(3), (0.0, 0.0))
+    certain = factor(TwoClasses(), np.full(3, 1.0), np.ones(3))
     assert 1.0 < certain < 1.2
-    wrong = calibration.best_factor(np.full(500, -3.0), np.ones(500), (0.0, 0.0))
+    wrong = factor(TwoClasses(), np.full(500, -3.0), np.ones(500))
     assert wrong == pytest.approx(0.5, abs=0.01)
 
 
 def test_auto_calibrates_what_was_tuned():
     X, y = problem()
     tuned = BayesPointClassifier(random_state=seed(0)).fit(X, y)
-    assert tuned.calibration_.shape == (1,)
-    assert tuned.calibration_[0] != 1.0
+    assert tuned.calibration_ != 1.0
     given = {"softness": 0.3, "random_state": seed(0)}
-    assert BayesPointClassifier(RBF(1.0), **given).fit(X, y).calibration_ == [1.0]
+    assert BayesPointClassifier(RBF(1.0), **given).fit(X, y).calibration_ == 1.0
     plain = BayesPointClassifier(calibration=None, random_state=seed(0)).fit(X, y)
-    assert plain.calibration_ == [1.0]
+    assert plain.calibration_ == 1.0
     np.testing.assert_array_equal(plain.dual_coef_, tuned.dual_coef_)
 
 
@@ -97,7 +116,7 @@ def test_the_factor_stretches_every_decision_value():
     settings = {"softness": 0.3, "label_noise": 0.05, "random_state": seed(0)}
     plain = BayesPointClassifier(RBF(1.0), **settings).fit(X, y)
     model = BayesPointClassifier(RBF(1.0), calibration="leave-one-out", **settings).fit(X, y)
-    factor = model.calibration_[0]
+    factor = model.calibration_
     assert abs(factor - 1) > 0.01
     z = plain.decision_function(X)
     np.testing.assert_allclose(model.decision_function(X), factor * z, rtol=1e-12)
@@ -110,20 +129,20 @@ def test_the_factor_stretches_every_decision_value():
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
 
 
-def test_more_than_a_thousand_examples(monkeypatch):
+def test_some_of_many_examples_calibrate_like_all(monkeypatch):
     X, y = problem(120)
     settings = {"softness": 0.3, "calibration": "leave-one-out"}
     whole = BayesPointClassifier(RBF(1.0), random_state=seed(0), **settings).fit(X, y)
-    monkeypatch.setattr(calibration, "LARGEST", 80)
+    monkeypatch.setattr(calibration, "MAX_EXAMPLES", 80)
     part = BayesPointClassifier(RBF(1.0), random_state=seed(0), **settings).fit(X, y)
-    assert part.calibration_[0] != whole.calibration_[0]
-    assert part.calibration_[0] == pytest.approx(whole.calibration_[0], abs=0.2)
+    assert part.calibration_ != whole.calibration_
+    assert part.calibration_ == pytest.approx(whole.calibration_, abs=0.2)
 
 
-def test_singular_matrices_and_bad_settings():
+def test_calibration_needs_softness():
     X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), [0, 0, 1, 1]
     hard = {"softness": 0.0, "random_state": seed(0)}
-    assert BayesPointClassifier("linear", **hard).fit(X, y).calibration_ == [1.0]
+    assert BayesPointClassifier("linear", **hard).fit(X, y).calibration_ == 1.0
     with pytest.raises(ValueError, match=r"softness must be positive with calibration=.*got 0"):
         BayesPointClassifier("linear", calibration="leave-one-out", **hard).fit(X, y)
     with pytest.raises(ValueError, match="calibration must be one of 'auto', 'leave-one-out'"):
@@ -132,7 +151,7 @@ def test_singular_matrices_and_bad_settings():
 
 def test_evidence_is_that_of_a_given_matrix():
     X, y = problem(30)
-    settings = {"softness": 0.5, "random_state": seed(0)}
+    settings = {"softness": 0.5, "random_state": seed(0), "standardize": False}
     model = BayesPointClassifier(RBF(1.0), **settings).fit(X, y)
     found = model.evidence(tol=0.1, random_state=seed(1))
     gram = model.kernel_(X)

@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import BayesPointClassifier, InfeasibleError, kernels
+from bayespoint.landmarks import basis
 from helpers import seed
 
 IRIS = load_iris(return_X_y=True)
@@ -62,10 +63,19 @@ def fitted(request):
     return problem, model, error
 
 
+def test_blocks_do_not_change_predictions(monkeypatch):
+    rng = np.random.default_rng(seed(0))
+    inputs, points = rng.standard_normal((30, 2)), rng.standard_normal((50, 2))
+    model = BayesPointClassifier(random_state=seed(0)).fit(inputs, inputs[:, 0] > 0)
+    whole = model.decision_function(points)
+    monkeypatch.setattr(basis, "_BLOCK_BYTES", 8 * 3 * (3 * 30 + 2 * 400))
+    np.testing.assert_allclose(model.decision_function(points), whole, rtol=1e-9)
+
+
 # --- votes and single draws ---
 
 
-def test_vote(fitted):
+def test_votes_are_mean_signs(fitted):
     problem, model, error = fitted
     votes = model.posterior_.votes(problem.points)[:, 0]
     exact = np.sign(problem.h_star).mean(axis=0)
@@ -77,7 +87,7 @@ def test_vote(fitted):
     np.testing.assert_array_equal(predicted[clear], np.sign(exact[clear]))
 
 
-def test_gibbs(fitted):
+def test_gibbs_labels_all_points_by_one_draw(fitted):
     problem, model, error = fitted
     exact = (problem.h_star > 0).mean(axis=0)
     generator = np.random.default_rng(seed(0))
@@ -95,39 +105,21 @@ def test_gibbs(fitted):
     model.set_params(random_state=seed(0))
 
 
-@pytest.mark.long
-def test_one_draw_makes_all_rules_one():
+@pytest.mark.parametrize("classes", [2, 3])
+def test_one_draw_makes_all_rules_one(classes):
     """With a single draw the vote and the Gibbs rule agree."""
-    for classes, multiclass in ((2, "joint"), (3, "joint"), (3, "one_vs_rest")):
-        x, y = IRIS[0], np.minimum(IRIS[1], classes - 1)
-        model = BayesPointClassifier(
-            n_trajectories=2,
-            n_draws=4,
-            random_state=seed(0),
-            multiclass=multiclass,
-            standardize=False,
-            n_models=1,
-        ).fit(x, y)
-        results = [problem.result for problem in model.problems_]
-        for result in results:
-            result.draws[:] = result.draws[:1, :1]
-        draws = np.concatenate([np.atleast_2d(result.draws[0, 0]) for result in results])
-        h = (model.kernel_(x, model.X_fit_) + 1) @ draws.T
-        vote = model.predict(x, method="vote")
-        if len(results) == 1:
-            chosen = (h[:, 0] > 0).astype(int) if classes == 2 else h.argmax(axis=1)
-            np.testing.assert_array_equal(vote, chosen)
-            np.testing.assert_array_equal(model.predict(x, method="gibbs"), vote)
-        else:
-            np.testing.assert_array_equal(vote, (h > 0).argmax(axis=1))
-            # If only one class is positive, the Gibbs rule predicts it.
-            single = (h > 0).sum(axis=1) == 1
-            assert single.mean() > 0.5
-            np.testing.assert_array_equal(model.predict(x[single], method="gibbs"), vote[single])
+    x, y = IRIS[0], np.minimum(IRIS[1], classes - 1)
+    few = {"n_trajectories": 2, "n_draws": 4, "n_models": 1}
+    model = BayesPointClassifier(**few, random_state=seed(0), standardize=False).fit(x, y)
+    model.billiard_.draws[:] = model.billiard_.draws[:1, :1]
+    h = (model.kernel_(x, model.X_fit_) + 1) @ np.atleast_2d(model.billiard_.draws[0, 0]).T
+    chosen = (h[:, 0] > 0).astype(int) if classes == 2 else h.argmax(axis=1)
+    for method in ("vote", "gibbs"):
+        np.testing.assert_array_equal(model.predict(x, method=method), chosen)
 
 
 @pytest.mark.long
-def test_rules_for_several_classes():
+def test_all_rules_learn_several_classes():
     x, y = IRIS
     model = BayesPointClassifier(random_state=seed(0)).fit(x[::2], y[::2])
     for method in ("center", "vote", "gibbs"):
@@ -174,7 +166,7 @@ def test_functions_have_the_joint_law_of_the_posterior(fitted):
     assert (np.abs((f > 0).mean(axis=0) - clean) < 4 * math.sqrt(0.25 / len(f))).all()
 
 
-def test_functions():
+def test_functions_are_the_same_from_a_given_matrix():
     x, y = IRIS
     given = {"softness": 0.1, "n_draws": 10, "random_state": seed(0)}
     for classes, shape in ((2, (40, 7)), (3, (3, 40, 7))):
@@ -234,7 +226,7 @@ def test_functions_without_softness():
 # --- abstention ---
 
 
-def test_reject():
+def test_points_of_larger_loss_than_the_cost_are_rejected():
     x, y = IRIS
     for classes in (2, 3):
         labels = np.array(["a", "b", "c"])[np.where(y == 0, classes - 1, y - 1)]
@@ -263,31 +255,26 @@ def test_reject():
 
 
 @pytest.mark.parametrize("points", [6, 300])
-@pytest.mark.parametrize(
-    ("classes", "multiclass"), [(2, "joint"), (3, "joint"), (3, "one_vs_rest")]
-)
-def test_bayes_point(points, classes, multiclass):
+@pytest.mark.parametrize("classes", [2, 3])
+def test_bayes_point_is_the_closest_to_the_vote(points, classes):
     x, y = IRIS[0][::3], np.minimum(IRIS[1][::3], classes - 1)
     rng = np.random.default_rng(seed(0))
     some = IRIS[0][rng.integers(0, 150, points)] + 0.2 * rng.standard_normal((points, 4))
     model = BayesPointClassifier(
-        softness=0.1, random_state=seed(0), standardize=False, multiclass=multiclass, n_models=1
+        softness=0.1, random_state=seed(0), standardize=False, n_models=1
     ).fit(x, y)
     dual = model.bayes_point(some)
     assert dual.shape == model.dual_coef_.shape
     k_star = model.kernel_(some, x) + 1
     matrix = model.kernel_(x) + 1 + 0.1 * np.eye(len(x))
-    votes = model.posterior_.votes(some)
-    results = [problem.result for problem in model.problems_]
-    if (classes, multiclass) == (3, "joint"):
-        h = results[0].draws.reshape(-1, 3, len(x)) @ k_star.T
+    votes, draws = model.posterior_.votes(some), model.billiard_.draws
+    h = draws.reshape(-1, *draws.shape[2:]) @ k_star.T
+    if classes == 3:
         shares = h.argmax(axis=1)[..., None] == np.arange(3)
         np.testing.assert_allclose(votes, shares.mean(axis=0))
         votes = votes - 1 / 3
     else:
-        for column, result in enumerate(results):
-            h = k_star @ result.draws.reshape(-1, len(x)).T
-            np.testing.assert_allclose(votes[:, column], np.sign(h).mean(axis=1))
+        np.testing.assert_allclose(votes[:, 0], np.sign(h).mean(axis=0))
     # The minimum over the span, by least squares in an orthonormal basis.
     basis = np.linalg.solve(np.linalg.cholesky(matrix), k_star.T).T
     ridge = 1e-8 * (basis**2).sum() / min(basis.shape)
@@ -296,7 +283,7 @@ def test_bayes_point(points, classes, multiclass):
         target = np.concatenate([vote, np.zeros(len(x))])
         best = np.linalg.lstsq(stacked, target, rcond=None)[0]
         np.testing.assert_allclose(k_star @ row, basis @ best, atol=1e-5)
-        clear = np.abs(vote) > (0.5 if len(results) > 1 or classes == 2 else 0.3)
+        clear = np.abs(vote) > (0.5 if classes == 2 else 0.3)
         assert np.mean(np.sign(k_star @ row)[clear] == np.sign(vote[clear])) > 0.95
         # Closer than the center of mass, scaled to any length.
         center = k_star @ w
@@ -306,7 +293,7 @@ def test_bayes_point(points, classes, multiclass):
 
 
 @pytest.mark.long
-def test_bayes_point_of_points_without_a_tie():
+def test_bayes_point_of_far_points_is_zero():
     x, y = IRIS[0], np.minimum(IRIS[1], 1)
     model = BayesPointClassifier(fit_intercept=False, random_state=seed(0), n_models=1).fit(x, y)
     assert not model.bayes_point(np.full((2, 4), 1e4)).any()
@@ -329,7 +316,7 @@ def test_bayes_point_in_a_small_span():
 # --- the labeling of a test set ---
 
 
-def test_log_labeling_probability(fitted):
+def test_labelings_have_their_share_of_the_functions(fitted):
     problem, model, _ = fitted
     points = problem.points[:2]
     total, variance = 0.0, 0.0
@@ -363,7 +350,7 @@ def test_labels_of_any_type():
     assert abs(one.value - math.log(proba)) < 4 * one.error + 0.05
 
 
-def test_impossible_labelings():
+def test_impossible_labelings_have_no_probability():
     x = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     model = BayesPointClassifier(
         "linear", fit_intercept=False, softness=0.0, random_state=seed(0), standardize=False
@@ -379,7 +366,7 @@ def test_impossible_labelings():
 
 
 @pytest.mark.long
-def test_labelings_that_cannot_be_judged():
+def test_error_names_the_argument_of_a_labeling():
     x, y = IRIS
     two = np.minimum(y, 1)
     model = BayesPointClassifier(random_state=seed(0)).fit(x, two)
@@ -391,9 +378,6 @@ def test_labelings_that_cannot_be_judged():
         model.log_labeling_probability(x[:2], [0, 1], tol=0.0)
     with pytest.warns(ConvergenceWarning, match="standard error of"):
         model.log_labeling_probability(x[:2], [0, 1], tol=1e-3, max_length=10.0)
-    each = BayesPointClassifier(random_state=seed(0), multiclass="one_vs_rest").fit(x, y)
-    with pytest.raises(ValueError, match='multiclass="joint" for more than two classes'):
-        each.log_labeling_probability(x[:1], [0])
     gram = kernels.RBF(1.0)(x)
     other = BayesPointClassifier(kernel="precomputed", random_state=seed(0)).fit(gram, two)
     with pytest.raises(ValueError, match="needs a kernel that can be evaluated"):
@@ -403,7 +387,7 @@ def test_labelings_that_cannot_be_judged():
 # --- queries ---
 
 
-def test_suggest_query(fitted):
+def test_queries_have_the_closest_votes(fitted):
     problem, model, _ = fitted
     assert model.posterior_.votes(problem.points).shape == (4, 1)
     rng = np.random.default_rng(seed(0))
@@ -421,18 +405,6 @@ def test_suggest_query(fitted):
             model.suggest_query(many, n)
     with pytest.raises(TypeError, match="n must be"):
         model.suggest_query(many, 1.5)
-
-
-@pytest.mark.long
-def test_queries_for_several_classes():
-    model = BayesPointClassifier(random_state=seed(0)).fit(*IRIS)
-    votes = np.sort(model.posterior_.votes(IRIS[0]), axis=1)
-    lead = votes[:, 2] - votes[:, 1]
-    np.testing.assert_array_equal(
-        model.suggest_query(IRIS[0], 20), np.argsort(lead, kind="stable")[:20]
-    )
-    # Queries are about the two species that overlap.
-    assert (IRIS[1][model.suggest_query(IRIS[0], 10)] > 0).all()
 
 
 def test_queries_halve_version_space():

@@ -10,7 +10,7 @@ from bayespoint.posterior.rejection import rejection_curve
 from helpers import seed
 
 
-def test_by_hand():
+def test_coverage_and_error_by_hand():
     proba = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.4, 0.4, 0.2], [0.1, 0.1, 0.8]]
     coverage, error, cost = rejection_curve(["a", "b", "b", "a"], proba, labels=["a", "b", "c"])
     # Two points of loss 0.2 are accepted together. The tie of the third goes to "a".
@@ -19,7 +19,7 @@ def test_by_hand():
     np.testing.assert_allclose(error, [1 / 2, 1 / 3, 1 / 2])
 
 
-def test_two_classes_by_one_column():
+def test_one_column_stands_for_two_classes():
     rng = np.random.default_rng(seed(0))
     p, y = rng.uniform(size=200), rng.integers(0, 2, 200)
     for one, two in zip(
@@ -28,7 +28,7 @@ def test_two_classes_by_one_column():
         np.testing.assert_array_equal(one, two)
 
 
-def test_properties():
+def test_costs_and_coverage_rise():
     """Costs and coverage rise, the coverage to 1; the last error is that of all points."""
     rng = np.random.default_rng(seed(1))
     proba = rng.dirichlet(np.ones(3), size=500).round(2)
@@ -82,12 +82,12 @@ def test_calibrated_probabilities_promise_their_error():
         (([[0], [1]], [0.5, 0.5]), ValueError, "y_true must have shape"),
     ],
 )
-def test_bad_input(arguments, error, text):
+def test_error_names_the_argument(arguments, error, text):
     with pytest.raises(error, match=text):
         rejection_curve(*arguments)
 
 
-def test_labels():
+def test_classes_may_be_given():
     with pytest.raises(ValueError, match="only the given labels; got 3"):
         rejection_curve([1, 3], [0.5, 0.5], labels=[1, 2])
     coverage, error, _ = rejection_curve([1, 1], [0.2, 0.9], labels=[1, 2])

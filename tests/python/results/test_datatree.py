@@ -125,18 +125,6 @@ def test_results_of_a_classifier(tmp_path):
     np.testing.assert_array_equal(labels, np.where(y == "right", 1, -1))
 
 
-def test_diagnostics_are_those_of_arviz(run, tree):
-    arviz = pytest.importorskip("arviz")
-    _, result = run
-    data = for_arviz(arviz, tree)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # ArviZ's own
-        ess = of_posterior(arviz.ess(data, var_names="plane_coordinate", method="bulk"))
-        r_hat = of_posterior(arviz.rhat(data, var_names="plane_coordinate", method="rank"))
-    np.testing.assert_allclose(ess["plane_coordinate"], diagnostics.ess_bulk(result.functionals))
-    np.testing.assert_allclose(r_hat["plane_coordinate"], diagnostics.r_hat(result.functionals))
-
-
 def test_the_smallest_size_is_that_of_the_result(run, tree):
     """`ess` includes the squares of coordinates that change sign."""
     arviz = pytest.importorskip("arviz")

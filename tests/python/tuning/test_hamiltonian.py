@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bayespoint.tuning import hamiltonian
+from bayespoint.tuning.objective import Point
 from helpers import seed
 
 SCALES = np.array([0.3, 1.0, 4.0])
@@ -18,7 +19,7 @@ def normal(theta):
 
 def states(density, start, n=4000, **options):
     rng = np.random.default_rng(seed(0))
-    first = hamiltonian.State(start, *density(start))
+    first = Point(start, *density(start))
     draws = hamiltonian.chain(density, first, 0.5 * SCALES, rng, n_adapt=50, **options)
     found = list(islice(draws, 50 + n))[50:]
     return np.stack([state.theta for state, _ in found]), np.mean([a for _, a in found])

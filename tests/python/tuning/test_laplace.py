@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 
 from bayespoint import BayesPointClassifier, kernels
-from bayespoint.tuning import expectation_propagation, laplace
-from bayespoint.tuning import search as tuning_search
+from bayespoint.data.examples import subset
+from bayespoint.tuning import expectation_propagation, laplace, maximum
 from helpers import seed
-
-
-def signs(y, n_classes):
-    """Return the labels of `tune`: +1 in the row of the class, and -1 elsewhere."""
-    return np.where(y == np.arange(n_classes)[:, None], 1.0, -1.0)
+from objects import assert_slopes, examples, log_evidence, objective, tune
 
 
 def problem(m=40, n_classes=3, index=0, wrong=0.0):
@@ -69,7 +65,7 @@ def test_the_curvature_is_that_of_the_dense_matrix():
 @pytest.mark.parametrize(
     ("softness", "noise"), [(0.3, 0.0), (0.003, 0.0), (0.1, 0.05), (0.01, 0.2)]
 )
-def test_derivatives(softness, noise, exact):
+def test_slopes_are_derivatives(softness, noise, exact):
     X, y, weights = problem(wrong=0.1)
 
     def at(sigma=1.5, softness=softness, noise=noise):
@@ -158,8 +154,8 @@ def test_the_start_and_the_order_of_classes_do_not_matter(exact):
     X, y, _ = problem(60)
     gram, levels = kernels.RBF(1.5)(X) + 1.0, np.full(60, 0.05)
     first = laplace.approximate(gram, y, 3, levels)
-    near = laplace.approximate(1.3 * gram, y, 3, levels).mode
-    far = laplace.approximate(kernels.RBF(0.1)(X), y, 3, 0.01 * levels).mode
+    near = laplace.approximate(1.3 * gram, y, 3, levels).end
+    far = laplace.approximate(kernels.RBF(0.1)(X), y, 3, 0.01 * levels).end
     others = [
         laplace.approximate(gram, y, 3, levels, start=near),
         laplace.approximate(gram, y, 3, levels, start=far),
@@ -172,16 +168,14 @@ def test_the_start_and_the_order_of_classes_do_not_matter(exact):
 
 def test_the_search_finds_the_parameters_of_drawn_labels():
     X, y = drawn(300, sigma=1.0, softness=0.05)
-    labels = signs(y, 3)
-    found = tuning_search.tune(kernels.RBF(), X, labels)
+    found = tune(kernels.RBF(), X, y)
     assert 0.5 < found.kernel.sigma < 2.0
     assert 0.005 < found.softness < 0.25
-    at_truth = tuning_search.approximate_log_evidence(kernels.RBF(1.0), X, labels, softness=0.05)
-    assert found.log_evidence > at_truth - 0.2
-    assert found.log_evidence < at_truth + 10
+    at_truth = log_evidence(kernels.RBF(1.0), X, y, 0.05)
+    assert at_truth - 0.2 < found.log_evidence < at_truth + 10
     assert found.label_noise == (0.0, 0.0)
     grid = [
-        tuning_search.approximate_log_evidence(kernels.RBF(s), X, labels, softness=v)
+        log_evidence(kernels.RBF(s), X, y, v)
         for s in np.geomspace(0.5, 2.0, 5)
         for v in np.geomspace(0.005, 0.5, 5)
     ]
@@ -189,83 +183,33 @@ def test_the_search_finds_the_parameters_of_drawn_labels():
 
 
 def test_the_gradient_of_the_search(exact):
-    X, y, weights = problem()
-    examples = tuning_search.Examples(X, signs(y, 3), weights, True)
+    X, y, weight = problem()
     for kernel in (1.0 * kernels.RBF(), kernels.Polynomial(2)):
         for softness, rates in [(None, 0), (0, 0), (None, 1)]:
-            objective = tuning_search.Objective(
-                kernel, examples, 1.0, softness, (0.0, 0.0), rates, None, None
-            )
-            theta = objective.start(1.5, 0.1)
-            if rates:
-                theta = np.append(theta, np.log(0.1))
-            _, slopes = objective.evaluate(examples, theta, bool(rates), [None])
-            for k, slope in enumerate(slopes):
-                step = 1e-3 * np.eye(len(theta))[k]
-                ahead, behind = (
-                    objective.evaluate(examples, moved, bool(rates), [None])[0]
-                    for moved in (theta + step, theta - step)
-                )
-                assert slope == pytest.approx((ahead - behind) / 2e-3, rel=1e-2, abs=1e-2)
+            one = objective(kernel, X, y, weight=weight, offset=1.0, softness=softness, rates=rates)
+            theta = np.append(one.start(1.5, 0.1), [np.log(0.1)] * rates)
+            some = examples(X, y, weight)
+            assert_slopes(one, some, theta, noisy=bool(rates), rel=1e-2, abs=1e-2)
 
 
 def test_label_noise_of_several_classes_is_found():
     X, y, _ = problem(240, index=3, wrong=0.15)
-    labels = signs(y, 3)
-    found = tuning_search.tune(kernels.RBF(), X, labels, offset=1.0, rates=1)
-    none = tuning_search.tune(kernels.RBF(), X, labels, offset=1.0)
+    found = tune(kernels.RBF(), X, y, offset=1.0, rates=1)
+    none = tune(kernels.RBF(), X, y, offset=1.0)
     assert found.label_noise[0] == found.label_noise[1]
     assert 0.07 < found.label_noise[0] < 0.25
     assert found.log_evidence > none.log_evidence + 1.0
     X, y, _ = problem(200, index=3)
-    clean = tuning_search.tune(kernels.RBF(), X, signs(y, 3), offset=1.0, rates=1)
-    assert clean.label_noise == (0.0, 0.0)
-
-
-def test_each_class_against_the_rest_has_its_own_evidence(monkeypatch):
-    monkeypatch.setattr(tuning_search, "_CHANGE", 1e-9)
-    X, y, weights = problem(60)
-    labels, kernel, softness = signs(y, 3), kernels.RBF(1.2), 0.3
-    found = tuning_search.approximate_log_evidence(
-        kernel, X, labels, softness=softness, weights=weights, joint=False
-    )
-    alone = [
-        tuning_search.approximate_log_evidence(
-            kernel, X, one[None], softness=softness, weights=weights
-        )
-        for one in labels
-    ]
-    assert found == pytest.approx(sum(alone), abs=1e-6)
-    examples = tuning_search.Examples(X, labels, weights, False)
-    objective = tuning_search.Objective(kernels.RBF(), examples, 0.0, None, (0, 0), 0, None, None)
-    theta = objective.start(1.5, 0.1)
-    _, slopes = objective.evaluate(examples, theta, False, examples.unknown())
-    for k, slope in enumerate(slopes):
-        step = 1e-3 * np.eye(len(theta))[k]
-        ahead, behind = (
-            objective.evaluate(examples, moved, False, examples.unknown())[0]
-            for moved in (theta + step, theta - step)
-        )
-        assert slope == pytest.approx((ahead - behind) / 2e-3, rel=1e-2, abs=1e-2)
-    best = tuning_search.tune(kernels.RBF(), X, labels, joint=False)
-    assert best.log_evidence > found
-    model = BayesPointClassifier(
-        kernels.RBF(), multiclass="one_vs_rest", fit_intercept=False, random_state=0
-    ).fit(X, y)
-    scaled = tuning_search.tune(kernels.RBF(), model.X_fit_, labels, joint=False)
-    assert model.tuning_.log_evidence == pytest.approx(scaled.log_evidence)
+    assert tune(kernels.RBF(), X, y, offset=1.0, rates=1).label_noise == (0.0, 0.0)
 
 
 def test_a_part_of_the_examples_leads_to_the_same_maximum():
     X, y = drawn(400, sigma=1.0, softness=0.05)
-    labels = signs(y, 3)
-    found = tuning_search.tune(kernels.RBF(), X, labels)
+    found = tune(kernels.RBF(), X, y)
     looked = found.tried[:, found.names.index("n_examples")]
-    assert set(looked) == {tuning_search.COARSE_OF_SEVERAL, 400}
+    assert set(looked) == {maximum.COARSE_OF_SEVERAL, 400}
     grid = [
-        tuning_search.approximate_log_evidence(
-            kernels.RBF(found.kernel.sigma * s), X, labels, softness=found.softness * v
-        )
+        log_evidence(kernels.RBF(found.kernel.sigma * s), X, y, found.softness * v)
         for s in (0.8, 1.0, 1.25)
         for v in (0.5, 1.0, 2.0)
     ]
@@ -274,31 +218,27 @@ def test_a_part_of_the_examples_leads_to_the_same_maximum():
 
 def test_several_classes_have_one_rate_of_label_noise():
     X, y, _ = problem()
-    for settings in ({"rates": 2}, {"label_noise": (0.1, 0.2)}):
+    for noise in ((None, None), (0.1, 0.2)):
         with pytest.raises(ValueError, match="label_noise must be one rate"):
-            tuning_search.tune(kernels.RBF(), X, signs(y, 3), **settings)
+            BayesPointClassifier(label_noise=noise).fit(X, y)
 
 
 def test_without_softness_the_smallest_is_used(exact):
     X, y, _ = problem(60)
-    labels = signs(y, 3)
-    found = tuning_search.tune(kernels.RBF(), X, labels, softness=0.0)
+    found = tune(kernels.RBF(), X, y, softness=0.0)
     assert found.softness == 0.0
     gram = found.kernel(X)
     least = 1e-3 * (gram.diagonal().mean() - gram.mean())
-    assert found.log_evidence == pytest.approx(
-        tuning_search.approximate_log_evidence(found.kernel, X, labels, softness=least), abs=0.01
-    )
+    assert found.log_evidence == pytest.approx(log_evidence(found.kernel, X, y, least), abs=0.01)
     assert BayesPointClassifier(softness=0.0, random_state=0).fit(X, y).softness_ == 0.0
 
 
 def test_with_many_classes_one_may_be_missing_in_the_part_that_is_searched_first(monkeypatch):
-    monkeypatch.setattr(tuning_search, "COARSE_OF_SEVERAL", 40)
+    monkeypatch.setattr(maximum, "COARSE_OF_SEVERAL", 40)
     X, y = drawn(120, sigma=1.0, softness=0.05, n_classes=11)
     y[0] = 11
-    labels = signs(y, 12)
-    assert 0 not in tuning_search.subset(labels, 40, 0)
-    found = tuning_search.tune(kernels.RBF(), X, labels)
+    assert 0 not in subset(y, 40, 0)
+    found = tune(kernels.RBF(), X, y)
     assert set(found.tried[:, -2]) == {40, 120}
     assert np.isfinite(found.log_evidence)
     assert 0.3 < found.kernel.sigma < 3.0
@@ -308,6 +248,6 @@ def test_limits_of_the_search_hold_for_several_classes():
     X, y, _ = problem(60)
     seen = []
     with pytest.warns(UserWarning, match="max_iter ended the search"):
-        found = tuning_search.tune(kernels.RBF(), X, signs(y, 3), max_iter=3, report=seen.append)
+        found = tune(kernels.RBF(), X, y, max_iter=3, trial=seen.append)
     assert len(found.tried) == len(seen) == 3
     assert found.log_evidence == max(row["log_evidence"] for row in seen)

@@ -2,7 +2,8 @@
 
 The functions take points of two classes in a few dimensions. ``python -m bayespoint.papers
 drawings`` makes all pictures, including those of :mod:`bayespoint.papers.planar`. They need the
-extra ``plot`` (matplotlib).
+extra ``plot`` (matplotlib). Arguments that do not fit raise ValueError or TypeError, and classes
+that cannot be separated InfeasibleError.
 
 References
 ----------

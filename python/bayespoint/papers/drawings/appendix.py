@@ -12,7 +12,7 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.bounds.mirror import mirrored_space
 from bayespoint.papers.drawings.flights import Leg, Path
-from bayespoint.plotting.style import COLORS, import_matplotlib
+from bayespoint.plotting.style import COLORS, below, import_matplotlib, pick_axes
 from bayespoint.version_space import VersionSpace
 
 _BLUE, _VERMILION = COLORS
@@ -20,9 +20,7 @@ _BLUE, _VERMILION = COLORS
 
 def begin(ax: Any, size: tuple[float, float] = (4.6, 4.4), **how: Any) -> Any:
     """Return the axes to draw into, with equal scales; a new figure if there are none."""
-    if ax is None:
-        figure = import_matplotlib("pyplot").figure(figsize=size, layout="constrained")
-        ax = figure.add_subplot(**how)
+    ax = pick_axes(ax, size, **how)
     ax.set_aspect("equal")
     return ax
 
@@ -39,19 +37,8 @@ def arrow(
 ) -> None:
     """Draw an arrow with its name beside it, to the left or right, at a share of its length."""
     tail, tip = np.asarray(tail, dtype=np.float64), np.asarray(tip, dtype=np.float64)
-    ax.annotate(
-        "",
-        xy=tip,
-        xytext=tail,
-        arrowprops={
-            "arrowstyle": "-|>",
-            "linewidth": 1.8,
-            "color": color,
-            "shrinkA": 0,
-            "shrinkB": 0,
-        },
-        zorder=4,
-    )
+    style = {"arrowstyle": "-|>", "linewidth": 1.8, "color": color, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", xy=tip, xytext=tail, arrowprops=style, zorder=4)
     along = (tip - tail) / (np.linalg.norm(tip - tail) or 1.0)
     aside = np.array([-along[1], along[0]]) * (1 if left else -1)
     # The text begins beside the arrow, so that it never lies on it.
@@ -153,13 +140,7 @@ def finish(ax: Any) -> Any:
     """Remove the ticks and add a legend if any artist has a label."""
     ax.set(xticks=[], yticks=[])
     if ax.get_legend_handles_labels()[1]:
-        ax.legend(
-            loc="upper center",
-            bbox_to_anchor=(0.5, 0.0),
-            ncols=2,
-            fontsize="small",
-            frameon=False,
-        )
+        below(ax, ncols=2, y=0.0, fontsize="small")
     return ax
 
 
@@ -175,11 +156,6 @@ def plot_chord_and_arc(path: Path, leg: int = 0, *, ax: Any = None) -> Any:
     -------
     matplotlib.axes.Axes
         The axes drawn into: the legend has both lengths.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If there is no such flight.
     """
     flight = leg_of(path, leg)
     chord = float(np.linalg.norm(flight.end - flight.start))
@@ -215,7 +191,7 @@ def plot_reflection(path: Path, leg: int = 0, *, axes: Any = None) -> Any:
     path : Path
         A path of the engine, from `fly`.
     leg : int, default=0
-        The flight that ends with the reflection; the next one is drawn too.
+        The flight that ends with the reflection, not at a right angle; the next one is drawn too.
     axes : pair of matplotlib.axes.Axes, default=None
         Where to draw; by default a new figure is made.
 
@@ -223,12 +199,6 @@ def plot_reflection(path: Path, leg: int = 0, *, axes: Any = None) -> Any:
     -------
     ndarray of two Axes
         The axes drawn into: on the left v, v' and φ, on the right v' = v + cφ.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If there is no such flight with another after it, it passes through the wall, or it meets
-        it at a right angle.
     """
     leg_of(path, leg + 1)
     flight, frame = at_wall(path, leg)
@@ -280,11 +250,6 @@ def plot_point_mirror(
     -------
     matplotlib.axes.Axes
         The axes drawn into.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the shapes do not fit, there is no such example, or w is not in version space.
 
     Notes
     -----

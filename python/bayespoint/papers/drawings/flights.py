@@ -126,14 +126,12 @@ def fly(
 
     Raises
     ------
-    InfeasibleError
-        If the examples cannot be separated.
+    InfeasibleError, FloatingPointError
+        See the notes of :class:`VersionSpace`.
     RuntimeError
         If the draws of the engine are not on a path of great circles and reflections.
     ValueError, TypeError
         As :class:`VersionSpace` and :meth:`VersionSpace.sample`.
-    FloatingPointError
-        If double precision is not sufficient.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from scipy import spatial
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Labels, RandomState
-from bayespoint.estimators.max_margin import MaxMarginClassifier
+from bayespoint.papers.displays.sphere import chart, corners_of
 from bayespoint.papers.drawings.appendix import (
     arrow,
     at_wall,
@@ -25,9 +25,9 @@ from bayespoint.papers.drawings.appendix import (
     mark,
 )
 from bayespoint.papers.drawings.flights import Path, fly
+from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.pictures import SHADES
 from bayespoint.papers.planar import Polygon, billiard
-from bayespoint.plotting.sphere import chart, corners_of
 from bayespoint.plotting.style import COLORS, MARKERS
 from bayespoint.version_space import VersionSpace
 
@@ -38,9 +38,9 @@ def _plane_points(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Labels]:
     points = np.array(validation.dense("X", X), dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(f"X must have shape (m, 2); got shape {points.shape}")
-    labels, _ = validation.binary_labels(y, len(points))
-    if (labels == labels[0]).all():
-        raise ValueError("y must hold two classes; got one")
+    labels, _ = validation.class_labels(y, len(points))
+    if (n := len(np.unique(labels))) != 2:
+        raise ValueError(f"y must hold two classes; got {n}")
     return points, labels
 
 
@@ -61,13 +61,6 @@ def plot_connector(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
     matplotlib.axes.Axes
         The axes drawn into: the convex hulls of the classes, the two parallel lines of the gap, the
         connector between the hulls, and the support vectors, A, B and so on.
-
-    Raises
-    ------
-    InfeasibleError
-        If no line separates the classes.
-    ValueError, TypeError
-        If the shapes do not fit, or a class has no convex hull with an inside.
     """
     points, labels = _plane_points(X, y)
     hulls = {}
@@ -117,14 +110,6 @@ def plot_cone(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
     Axes3D
         The axes drawn into: the cone's edges and faces, the arcs that bound version space, the ray
         of the maximal margin, and its point on the sphere.
-
-    Raises
-    ------
-    InfeasibleError
-        If no line separates the classes.
-    ValueError, TypeError
-        If the shapes do not fit, or version space reaches a quarter of a turn from the maximal
-        margin.
     """
     points, labels = _plane_points(X, y)
     extended = np.column_stack([points, np.ones(len(points))])
@@ -185,10 +170,8 @@ def plot_version_space(
         Number of balls, at least 1. A single one may stay in a part of version space.
     length : float, default=6.0
         Length of the path of each, in radians, above 0.
-    random_state : None, int, Generator or RandomState, default=None
-        Seed. None draws one from NumPy's global generator.
-    ax : matplotlib.axes.Axes, default=None
-        Where to draw; by default a new figure is made.
+    random_state, ax
+        As for `fly` and `plot_connector`.
 
     Returns
     -------
@@ -198,11 +181,6 @@ def plot_version_space(
 
     Raises
     ------
-    InfeasibleError
-        If the examples cannot be separated.
-    ValueError, TypeError
-        If a setting is out of range, the examples are of another dimension, or version space
-        reaches a quarter of a turn from the maximal margin.
     FloatingPointError
         If double precision is not sufficient.
     """
@@ -254,7 +232,7 @@ def plot_bounce(
     start : array-like of shape (2,)
         W, the place of the ball, inside the polygon.
     angle : float
-        Direction of flight V, in radians.
+        Direction of flight V, in radians; not into a corner.
     margin : float, default=0.1
         Margin of the picture, as a share of its size, at least 0.
     ax : matplotlib.axes.Axes, default=None
@@ -265,11 +243,6 @@ def plot_bounce(
     matplotlib.axes.Axes
         The axes drawn into: the flight from W to W', the new direction V', and the distances
         from the plane of W and V whose negative ratio is the flight time.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`bayespoint.papers.planar.billiard`, or if the ball runs into a corner.
     """
     margin = validation.real("margin", margin, low=0.0)
     path = billiard(polygon, 1, start=start, angle=angle)
@@ -318,11 +291,6 @@ def plot_arc_sum(
     -------
     matplotlib.axes.Axes
         The axes drawn into: c divides the arc in proportion to the weights (Eq. 18.27).
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range.
     """
     angle = validation.real("angle", angle, low=0.0, low_open=True, high=math.pi, high_open=True)
     first, second = validation.pair("weights", weights, validation.real, low=0.0)
@@ -359,11 +327,6 @@ def plot_half_mirror(path: Path, *, ax: Any = None) -> Any:
     matplotlib.axes.Axes
         The axes drawn into, each event in the plane of its flight and the wall's normal. The
         satisfied side is above.
-
-    Raises
-    ------
-    ValueError
-        If the path has no such wall.
     """
     reflected, passed = _both_ways(path)
     ax = begin(ax)
@@ -425,11 +388,6 @@ def plot_projected_flight(path: Path, leg: int = 0, *, max_errors: int = 3, ax: 
     matplotlib.axes.Axes
         The axes drawn into, in a chart around the maximal margin where great circles are straight.
         The number at each crossing counts the violated examples beyond it.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If there is no such flight, or the path is not in three dimensions.
     """
     signed = _in_space(path)
     flight = leg_of(path, leg)

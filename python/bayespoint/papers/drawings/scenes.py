@@ -1,21 +1,18 @@
 """The pictures of docs/drawings.md: ``python -m bayespoint.papers drawings``.
 
-The page shows the code of each function as the commands for its picture. The first paragraph of its
-docstring is the heading and the picture's alternative text, the second the caption.
+The page shows the code of each function as the commands for its picture.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from bayespoint.datasets import make_elongated
 from bayespoint.kernels import RBF
 from bayespoint.papers import drawings, pictures, planar, soft_boundary
-from bayespoint.papers.elongated import center_errors, plot_center_errors
+from bayespoint.papers.elongated import center_errors, make_elongated, plot_center_errors
 
 __all__ = ["SCENES", "main", "page"]
 
@@ -27,100 +24,62 @@ LABELS = np.repeat([-1, 1], 4)
 
 
 def bayes_line() -> Any:
-    """Ruján and Marchand, Figure 18.1.
-
-    A *Bayes line* halves the area of a polygon.
-    """
+    """Draw Figure 18.1 of Ruján and Marchand."""
     return planar.plot_bayes_line(TABLE, 0.4).figure
 
 
 def bayes_lines() -> Any:
-    """Ruján and Marchand, Figure 18.2.
-
-    The Bayes lines of all directions do not meet in one point.
-    """
+    """Draw Figure 18.2 of Ruján and Marchand."""
     return planar.plot_bayes_lines(TABLE, 60).figure
 
 
 def inscribed() -> Any:
-    """Ruján and Marchand, Figure 18.3.
-
-    The largest circle and ellipse, and the center of mass.
-    """
+    """Draw Figure 18.3 of Ruján and Marchand."""
     return planar.plot_inscribed(TABLE).figure
 
 
 def trajectory() -> Any:
-    """Ruján and Marchand, Figure 18.4.
-
-    The path of a billiard ball through 60 bounces. Its mean position is near the center of mass.
-    """
+    """Draw Figure 18.4 of Ruján and Marchand."""
     path = planar.billiard(TABLE, 60, random_state=0)
     return planar.plot_trajectory(TABLE, path).figure
 
 
 def connector() -> Any:
-    """Ruján and Marchand, Figure 18.5.
-
-    The maximal margin and the shortest connection between the convex hulls have the same length. A,
-    B and C are the support vectors.
-    """
+    """Draw Figure 18.5 of Ruján and Marchand."""
     return drawings.plot_connector(POINTS, LABELS).figure
 
 
 def cone() -> Any:
-    """Ruján and Marchand, Figure 18.6.
-
-    The version space of these points is a cone in the space of weights and bias, cut by the
-    unit sphere. The ray is the weight vector of maximal margin.
-    """
+    """Draw Figure 18.6 of Ruján and Marchand."""
     return drawings.plot_cone(POINTS - POINTS.mean(axis=0), LABELS).figure
 
 
 def bounce() -> Any:
-    """Ruján and Marchand, Figure 18.7.
-
-    A bounce at a plane: the flight time is minus the ratio of two distances from the plane, that of
-    the position and that of the direction.
-    """
+    """Draw Figure 18.7 of Ruján and Marchand."""
     return drawings.plot_bounce(TABLE, start=[1.5, 1.4], angle=-0.8).figure
 
 
 def arc_sum() -> Any:
-    """Ruján and Marchand, Figure 18.8.
-
-    The sum of two weighted unit vectors divides the arc between them by their weights.
-    """
+    """Draw Figure 18.8 of Ruján and Marchand."""
     return drawings.plot_arc_sum(1.2, (1.0, 2.0)).figure
 
 
 def half_mirror() -> Any:
-    """Ruján and Marchand, Figure 18.9.
-
-    A half-transparent wall. From the side where its example is satisfied it reflects the ball or
-    lets it pass; from the other side the ball always passes.
-    """
+    """Draw Figure 18.9 of Ruján and Marchand."""
     problem = make_elongated(random_state=3)
     path = drawings.fly(problem.data, problem.target, length=60.0, transparency=0.4, random_state=0)
     return drawings.plot_half_mirror(path).figure
 
 
 def projected_flight() -> Any:
-    """Ruján and Marchand, Figure 18.10.
-
-    A path in version space, continued beyond its walls: the numbers count the violated examples.
-    """
+    """Draw Figure 18.10 of Ruján and Marchand."""
     problem = make_elongated(random_state=12)
     path = drawings.fly(problem.data, problem.target, random_state=0)
     return drawings.plot_projected_flight(path, 12).figure
 
 
 def parameter_space() -> Any:
-    """Herbrich, Graepel and Campbell, Figure 3.
-
-    The parameter space of three examples in two dimensions, in plane coordinates: flat without
-    softness, a pancake with little, nearly a ball with much.
-    """
+    """Draw Figure 3 of Herbrich, Graepel and Campbell."""
     x = np.array([[1.0, 0.2], [0.3, 0.9], [-0.5, 0.6]])
     spaces = {
         softness: soft_boundary.parameter_space(x @ x.T, softness=softness)
@@ -130,39 +89,24 @@ def parameter_space() -> Any:
 
 
 def regular_space() -> Any:
-    """Herbrich, Graepel and Campbell, Figure 4, left.
-
-    A version space of regular shape: the two centers nearly agree. The dots are the bounces of 20
-    balls. Great circles are drawn as straight lines, so that regions far from the maximal margin
-    look larger than they are.
-    """
+    """Draw Figure 4 of Herbrich, Graepel and Campbell, left."""
     problem = make_elongated(random_state=12)
     return drawings.plot_version_space(problem.data, problem.target, random_state=0).figure
 
 
 def elongated_space() -> Any:
-    """Herbrich, Graepel and Campbell, Figure 4, right.
-
-    A long and thin version space with errors like those in the paper: on 10 000 points the maximal
-    margin has 15.5 % errors, the Bayes point about 8 %.
-    """
+    """Draw Figure 4 of Herbrich, Graepel and Campbell, right."""
     problem = make_elongated(random_state=209)
     return drawings.plot_version_space(problem.data, problem.target, random_state=0).figure
 
 
 def elongated_errors() -> Any:
-    """Herbrich, Graepel and Campbell, Figure 4, on 200 random problems.
-
-    The paper's example is a favorable one.
-    """
+    """Draw the errors of Figure 4 on 200 random problems."""
     return plot_center_errors(center_errors(200)).figure
 
 
 def center_angles() -> Any:
-    """Herbrich, Graepel and Campbell, Section 5.
-
-    With growing softness the maximal margin tends to the center of mass.
-    """
+    """Draw Section 5 of Herbrich, Graepel and Campbell."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((60, 2))
     gram, y = RBF(1.0)(x), np.where(x[:, 0] + x[:, 1] ** 2 > 0.8, 1, -1)
@@ -171,10 +115,7 @@ def center_angles() -> Any:
 
 
 def flight() -> Any:
-    """Herbrich, Graepel and Campbell, Figure 7.
-
-    A straight flight to a plane, and the projection back to the sphere.
-    """
+    """Draw Figure 7 of Herbrich, Graepel and Campbell."""
     problem = make_elongated(random_state=3)
     path = drawings.fly(problem.data, problem.target, random_state=0)
     longest = max(range(len(path.legs)), key=lambda leg: min(path.legs[leg].arc, 0.9))
@@ -182,10 +123,7 @@ def flight() -> Any:
 
 
 def chord_and_arc() -> Any:
-    """Herbrich, Graepel and Campbell, Figure 8.
-
-    The length of the same flight in Euclidean space and on the sphere.
-    """
+    """Draw Figure 8 of Herbrich, Graepel and Campbell."""
     problem = make_elongated(random_state=3)
     path = drawings.fly(problem.data, problem.target, random_state=0)
     longest = max(range(len(path.legs)), key=lambda leg: min(path.legs[leg].arc, 0.9))
@@ -193,20 +131,14 @@ def chord_and_arc() -> Any:
 
 
 def reflection() -> Any:
-    """Herbrich, Graepel and Campbell, Figure 9.
-
-    A reflection changes the direction along the plane's normal.
-    """
+    """Draw Figure 9 of Herbrich, Graepel and Campbell."""
     problem = make_elongated(random_state=3)
     path = drawings.fly(problem.data, problem.target, random_state=0)
     return drawings.plot_reflection(path, 1)[0].figure
 
 
 def point_mirror() -> Any:
-    """Herbrich, Graepel and Campbell, Figure 10.
-
-    The mirror image of a plane at a point w'.
-    """
+    """Draw Figure 10 of Herbrich, Graepel and Campbell."""
     x = np.array([[1.0, 0.3], [0.2, 1.0]])
     return drawings.plot_point_mirror(x, [1, 1], [0.6, 0.8]).figure
 
@@ -237,34 +169,11 @@ SCENES: dict[str, Callable[[], Any]] = {
 }
 """The pictures by name, in the order of the page."""
 
-_HEAD = """# The papers' drawings
-
-These are the papers' pictures of how the method works, drawn with this package. The
-[glossary](glossary.md) explains the terms. `make drawings` makes all pictures and writes
-this page. Each picture is made by the lines below it, after these:
-
-```python
-{preamble}
-```
-"""
-
 
 def page() -> str:
-    """Return the page in Markdown: a heading for each paper, and for each picture."""
-    parts = [_HEAD.format(preamble=pictures.preamble(bayes_line, "TABLE = "))]
-    previous = None
-    for name, draw in SCENES.items():
-        source, text = pictures.caption(draw).split("\n\n", 1)
-        paper, title = re.split(r", (?=Figure|Section)", source.rstrip("."), maxsplit=1)
-        if paper != previous:
-            parts.append(f"## {paper}\n")
-        previous = paper
-        code = pictures.code_of(draw, "figure")
-        parts.append(
-            f"### {title}\n\n![{paper}, {title}](drawings/{name}.png)\n\n{text}\n\n"
-            f"```python\n{code}\n```\n"
-        )
-    return "\n".join(parts)
+    """Return the page in Markdown: `pages/drawings.md` with the commands for its pictures."""
+    codes = {name: pictures.code_of(draw, "figure") for name, draw in SCENES.items()}
+    return pictures.page("drawings", pictures.preamble(bayes_line, "TABLE = "), codes)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

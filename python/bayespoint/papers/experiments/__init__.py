@@ -5,12 +5,13 @@ ours and the difference, and writes a CSV file of all single runs, a picture, an
 the tables, the seed, the version and the machine. An interrupted run continues from these files.
 
 An `Experiment` has independent units of work, a function that measures one of them, and functions
-that make the tables and the picture of all. Needs the extra ``plot``.
+that make the tables and the picture of all. Its words are in ``texts/PAPER/NAME.md``. Needs the
+extra ``plot``.
 """
 
 from __future__ import annotations
 
-from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Settings, Table
+from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Settings, Table, Text
 from bayespoint.papers.experiments.runner import run
 
-__all__ = ["Claim", "Experiment", "Report", "Settings", "Table", "run"]
+__all__ = ["Claim", "Experiment", "Report", "Settings", "Table", "Text", "run"]

@@ -7,14 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayespoint import bounds
-from bayespoint.papers.experiments.framework import (
-    Claim,
-    Experiment,
-    Report,
-    Row,
-    Settings,
-    Table,
-)
+from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
 from bayespoint.plotting.style import below
 
 DELTA = 0.05
@@ -39,11 +32,7 @@ def _volumes(rows: list[Row], settings: Settings) -> Report:
                 for bound in (bounds.volume_bayes, bounds.volume_gibbs)
             )
             lines.append([f"{m}", f"{omega:g}", f"{log_volume:.1f}", f"{vote:.3f}", f"{draw:.3f}"])
-    table = Table(
-        f"Bounds for a version space that is the share 2^-m / ω of the sphere (δ = {DELTA})",
-        ["m", "ω", "ln volume", "vote (Eq. 17)", "one draw"],
-        lines,
-    )
+    table = _FIGURE_1.table("volumes", lines, delta=DELTA)
     quoted = -np.log(0.01) - 100 * np.log(2)
     vote, draw = (
         float(bound(100, quoted, DELTA)) for bound in (bounds.volume_bayes, bounds.volume_gibbs)
@@ -54,28 +43,18 @@ def _volumes(rows: list[Row], settings: Settings) -> Report:
     reaches = {limit: _dimension(1000, limit) for limit in (0.5, 1.0)}
     volume = np.exp(quoted)
     claims = [
-        Claim(
-            f"100 · 2^-100 is 7.8 · 10^-29 ({volume:.3g}, which the paper truncates)",
-            7.8e-29 <= volume < 7.9e-29,
-        ),
-        Claim(
-            "for this volume and m = 100 the bound on the vote is less than 70 % (Eq. 17 gives "
-            f"{vote:.3f}, which is vacuous; the bound on one draw, Eq. 15, is {draw:.3f})",
-            vote < 0.7,
-        ),
-        Claim(
-            "for m = 1000 the bound is consistently below 0.5, whatever the effective dimension "
-            f"(it is up to ln(1/volume) = {reaches[0.5]:.0f}, is vacuous from {reaches[1.0]:.0f} "
-            f"on, and is {largest:.2f} at {random_labels:.0f}, the value for random labels)",
+        _FIGURE_1.claim("truncated", 7.8e-29 <= volume < 7.9e-29, volume=volume),
+        _FIGURE_1.claim("below-70", vote < 0.7, vote=vote, draw=draw),
+        _FIGURE_1.claim(
+            "below-half",
             largest < 0.5,
+            half=reaches[0.5],
+            vacuous=reaches[1.0],
+            largest=largest,
+            random_labels=random_labels,
         ),
     ]
-    remarks = [
-        f"The paper's 70 % is probably Eq. 15 without its term 2 ln ℓ, which is {shorter:.3f} here "
-        "(ℓ is the paper's m): a bound on one draw, not on the vote. The paper says 'consistently "
-        "less than 0.5' of the plot of Figure 1 (b). Its text does not give the end of the axis, "
-        f"and up to {reaches[0.5]:.0f} the statement is right."
-    ]
+    remarks = [_FIGURE_1.fill("remark-70", shorter=shorter, half=reaches[0.5])]
     return Report([table], claims, remarks)
 
 
@@ -96,24 +75,15 @@ def _margins(rows: list[Row], settings: Settings) -> Report:
                  f"{float(bounds.volume_bayes(m, exact, DELTA)):.3f}",
                  f"{float(bounds.luckiness(m, margin, DELTA)):.3g}"]
             )  # fmt: skip
-    table = Table(
-        f"Bounds by the margin (δ = {DELTA})",
-        ["m", "n", "1/γ²", "Corollary 2", "exact volume", "Theorem 1"],
-        lines,
-    )
+    table = _FIGURE_2.table("margins", lines, delta=DELTA)
     new = [float(line[3]) for line in lines]
     old = [float(line[5]) for line in lines]
     useful = {m: float(bounds.linear_svm(m, 100, 0.1**0.5, DELTA)) for m in (500, 2000, 5000)}
     claims = [
-        Claim("Theorem 1 is vacuous everywhere", min(old) > 1),
-        Claim(
-            "Corollary 2 is below Theorem 1 everywhere",
-            all(a < b for a, b in zip(new, old, strict=True)),
-        ),
-        Claim(
-            "with m/n ≥ 20 Corollary 2 is predictive (below 1) if the margin is large "
-            f"(1/γ² = 10, m/n = 20: {useful[2000]:.3f}; m/n = 5: {useful[500]:.3f})",
-            useful[2000] < 1 <= useful[500],
+        _FIGURE_2.claim("vacuous", min(old) > 1),
+        _FIGURE_2.claim("below-theorem-1", all(a < b for a, b in zip(new, old, strict=True))),
+        _FIGURE_2.claim(
+            "predictive", useful[2000] < 1 <= useful[500], large=useful[2000], small=useful[500]
         ),
     ]
     return Report([table], claims)
@@ -177,29 +147,10 @@ def _finish(ax: Any) -> None:
     below(ax, fontsize="small")
 
 
+_FIGURE_1 = Text.of("bayesian-learning", "figure-1")
+_FIGURE_2 = Text.of("bayesian-learning", "figure-2")
+
 EXPERIMENTS = (
-    Experiment(
-        name="figure-1",
-        title="Figure 1: bounds by the volume of version space",
-        paper="bayesian-learning",
-        about="The values follow from formulas. The vote is that of all classifiers in version "
-        "space; one draw is a classifier drawn from it at random. A bound fails with a probability "
-        "of at most δ. Left: a version space that is the share 2^-m / ω of the sphere, against m. "
-        "Right: against ln(1/volume), the effective dimension.",
-        report=_volumes,
-        draw=_draw_volumes,
-        size=(10.4, 5.0),
-    ),
-    Experiment(
-        name="figure-2",
-        title="Figure 2: bounds by the margin",
-        paper="bayesian-learning",
-        about="The values follow from formulas. Left: Corollary 2 for several numbers of examples. "
-        "Right: Corollary 2 and Theorem 1 for handwritten digits (m = 60 000 examples in n = 400 "
-        "dimensions). Dotted lines: the bound by the exact volume of the largest ball in version "
-        "space, in place of Lemma 2's bound on it.",
-        report=_margins,
-        draw=_draw_margins,
-        size=(10.4, 5.0),
-    ),
+    Experiment(_FIGURE_1, _volumes, _draw_volumes, size=(10.4, 5.0)),
+    Experiment(_FIGURE_2, _margins, _draw_margins, size=(10.4, 5.0)),
 )

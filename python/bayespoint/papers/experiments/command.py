@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except (ImportError, OSError) as error:
             print(f"{name}: {error}", file=sys.stderr)
             return 1
-        print(f"{name}: {experiment.title}\n")
+        print(f"{name}: {experiment.text.title}\n")
         print(report.markdown())
         ending = "-quick" if options.quick else ""
         rows = options.out / f"{experiment.rows or name}{ending}.csv"
@@ -94,4 +94,4 @@ def _list() -> None:
         print(f"{paper.title}:")
         for name, experiment in EXPERIMENTS.items():
             if experiment.paper == key:
-                print(f"  {name.ljust(width)}  {experiment.title}")
+                print(f"  {name.ljust(width)}  {experiment.text.title}")

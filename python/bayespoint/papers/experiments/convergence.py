@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy import stats
-from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import BilliardResult, SampleOptions, VersionSpace, bounds
+from bayespoint import BilliardResult, VersionSpace, bounds
 from bayespoint.datasets import make_teacher
-from bayespoint.papers.experiments.framework import (
-    Claim,
-    Experiment,
-    Report,
-    Row,
-    Settings,
-    Table,
-    column,
-    mean_and_error,
-    select,
-)
+from bayespoint.papers.displays import sphere
+from bayespoint.papers.experiments.billiards import fly
+from bayespoint.papers.experiments.drawing import legend_below
+from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
+from bayespoint.papers.experiments.rows import column, mean_and_error, select
 from bayespoint.papers.experiments.toy import corners, cube
-from bayespoint.plotting import sphere
 
 DYNAMICS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "geodesic": ("geodesic, refresh chosen", "#0072B2", {}),
@@ -90,14 +81,8 @@ def _deviation(
     space: VersionSpace, X: Any, exact: Any, unit: Row, settings: Settings, run: int
 ) -> tuple[Any, BilliardResult]:
     """Return the deviation of a run's center from the exact one, in its tangent plane."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # some dynamics are biased
-        found = space.sample(
-            n_trajectories=1,
-            n_draws=1,
-            random_state=settings.seed_of(unit["run"], unit["asked"], run),
-            options=SampleOptions(max_bounces=unit["asked"], **DYNAMICS[unit["dynamics"]][2]),
-        )
+    seed = settings.seed_of(unit["run"], unit["asked"], run)
+    found = fly(space, unit["asked"], seed, balls=1, **DYNAMICS[unit["dynamics"]][2])
     center = found.center @ X
     return center / (center @ exact) - exact, found
 
@@ -114,26 +99,29 @@ def _report(rows: list[Row], settings: Settings) -> Report:
             cells = [f"{np.median(each):.4f} ({_rms(each):.4f})" for each in found.values()]
             lines.append([f"{bounces}", *cells, f"{asked:.3g}"])
         tables.append(
-            Table(
-                f"{title}: angle of the center to the exact one in radians, median (root mean "
-                f"square) of {settings.splits} problems, one ball",
-                ["bounces", *(text for text, *_ in DYNAMICS.values()), "draws by Hoeffding"],
+            _TEXT.table(
+                "angles",
                 lines,
+                title=title,
+                splits=settings.splits,
+                dynamics=" | ".join(text for text, *_ in DYNAMICS.values()),
             )
         )
         exponent, spread = _exponent(select(rows, problem=problem, dynamics="geodesic"))
         claims.append(
-            Claim(
-                f"{problem}: the geodesic billiard's error falls like bounces^-1/2 or faster "
-                f"(fitted exponent {exponent:.2f} ± {spread:.2f}, 3 standard errors allowed)",
+            _TEXT.claim(
+                "rate",
                 exponent - 3 * spread <= -0.5,
+                problem=problem,
+                exponent=exponent,
+                spread=spread,
             )
         )
         claims.append(
-            Claim(
-                f"{problem}: Hoeffding's inequality requires more draws than the billiard makes "
-                "bounces",
+            _TEXT.claim(
+                "hoeffding",
                 all(float(line[-1]) > float(line[0]) for line in lines),
+                problem=problem,
             )
         )
     lines = []
@@ -150,33 +138,23 @@ def _report(rows: list[Row], settings: Settings) -> Report:
                  f"{mean / error:.1f}", f"{(products > 0).sum()} of {len(products)}", f"{p:.2g}"]
             )  # fmt: skip
             claims.append(
-                Claim(
-                    f"{problem}: {label} is {'biased' if biased else 'not visibly biased'} after "
-                    f"{most} bounces (p = {p:.2g}, level 0.001)",
+                _TEXT.claim(
+                    "bias",
                     bool((p < 0.001) == biased),
+                    problem=problem,
+                    label=label,
+                    verdict="biased" if biased else "not visibly biased",
+                    most=most,
+                    p=p,
                 )
             )
     tables.append(
-        Table(
-            f"Bias after {most} bounces: two runs with different random numbers that are wrong in "
-            "the same direction",
-            ["problem", "dynamics", "rms error", "bias, rad", "share of the squared error",
-             "standard errors from 0", "products above 0", "p"],
-            lines,
-        )
+        _TEXT.table("biases", lines, most=most)
     )  # fmt: skip
     remarks = [
-        "Draws by Hoeffding: the number of independent draws after which, by Lemma 18.1 of Ruján "
-        "and Marchand, the error of their mean is at most that of the geodesic billiard (root mean "
-        "square) with probability 0.95. The reference of the teacher problems has an "
-        f"estimated error of {column(rows, 'reference_error').max():.4f} rad.",
-        "Each problem is run twice. The mean over problems of the inner product of the two "
-        "deviations is the squared bias: independent errors cancel. p is that of a one-sided "
-        "Wilcoxon test that the products are above 0.",
-        "In polygons a ball without refresh mixes slowly, and in some it is caught in a part of "
-        "version space. Its center is then far off, each time in another direction. These few make "
-        "the root mean square, which therefore jumps from row to row; the median does not. That is "
-        "slow mixing and not bias.",
+        _TEXT.fill("draws", reference_error=column(rows, "reference_error").max()),
+        _TEXT.fill("twice"),
+        _TEXT.fill("slow"),
     ]
     return Report(tables, claims, remarks)
 
@@ -230,27 +208,13 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
         ax.loglog(bounces, allowed, "-.", color="black", label="Hoeffding, as many draws")
         ax.set(xlabel="bounces", ylabel="error of the center, rad (medians)")
         ax.set_title(title, fontsize="medium")
-    handles, labels = ax.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    legend_below(figure, [ax], 4)
 
+
+_TEXT = Text.of("beyond", "convergence")
 
 EXPERIMENTS = (
     Experiment(
-        name="convergence",
-        title="Convergence of the center, by dynamics",
-        paper="beyond",
-        about=(
-            "The error of the center against the number of bounces, for the exact (geodesic) "
-            "dynamics with and without a refresh and for the two dynamics of the papers, and the "
-            "number of independent draws that Hoeffding's inequality requires (Ruján and Marchand, "
-            "Eqs. 18.13 and 18.31). Two runs of each problem tell bias from noise."
-        ),
-        units=_units,
-        measure=_measure,
-        report=_report,
-        draw=_draw,
-        splits=50,
-        quick_splits=6,
-        size=(11.0, 5.6),
+        _TEXT, _report, _draw, _units, _measure, splits=50, quick_splits=6, size=(11.0, 5.6)
     ),
 )

@@ -47,30 +47,11 @@ def flipper_onion(
 ) -> FlipperOnion:
     """Fly balls by Algorithm 18.1, and project every ray beyond the wall that it meets.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (m, m)
-        Kernel values, with the constant 1 of Eq. 18.21 for a threshold.
-    y : ndarray of shape (m,)
-        Labels, -1 and +1.
-    starts : ndarray of shape (n_balls, m)
-        Dual coefficients of a weight vector in version space for each ball.
-    n_flights : int
-        Flights of each ball, at least 1.
-    rng : numpy.random.Generator
-        Source of the directions.
-    size : int, default=6
-        Layers up to ``size - 1`` violated examples of either label.
-    known : ndarray of bool of shape (n_balls, m), default=None
-        Examples that each ball has as walls; by default all.
+    The matrix has the constant 1 of Eq. 18.21 for a threshold. `starts`, (n_balls, m), has the dual
+    coefficients of a weight vector in version space for each ball, and `known`, of the same shape,
+    the examples that it has as walls, by default all. Layers have up to ``size - 1`` violated
+    examples of either label.
 
-    Returns
-    -------
-    FlipperOnion
-        The centers.
-
-    Notes
-    -----
     A ray meets its planes in the order of the flight times. Between two of them it is in one layer,
     and the middle of this arc is added to the layer's center by Eq. 18.27, with the angle as its
     weight. A ray that meets no further plane has no end there, and adds nothing, as a flight that

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 Row: TypeAlias = dict[str, Any]
 """A unit of work, its measurements, or both: numbers and texts by name."""
@@ -84,6 +85,57 @@ class Report:
         return "\n\n".join([*parts, *self.remarks])
 
 
+@dataclass(frozen=True)
+class Text:
+    """The words of an experiment: its title, its description, its claims and its remarks.
+
+    They are templates of :meth:`str.format`, whose places are filled with measured numbers.
+    """
+
+    paper: str
+    """Its paper: a key of `bayespoint.papers.experiments.pages.PAPERS`."""
+
+    name: str
+    """Name of the experiment on the command line."""
+
+    title: str
+    """Heading, one line."""
+
+    about: str
+    """Description, for the page of the paper."""
+
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """Tables, claims and remarks by their keys. A table is its title and its column names."""
+
+    @classmethod
+    def of(cls, paper: str, name: str, **values: Any) -> Text:
+        """Read ``texts/PAPER/NAME.md``: title, description, each part below a heading, its key.
+
+        Lines are joined. The values fill the places of the description.
+        """
+        path = resources.files(__package__) / "texts" / paper / f"{name}.md"
+        _, title, about, *rest = re.split(r"^#+ (.+)\n", path.read_text("utf-8"), flags=re.M)
+        about, *parts = (re.sub(r"\n+", " ", body.strip("\n")) for body in (about, *rest[1::2]))
+        parts_by_key = dict(zip(rest[::2], parts, strict=True))
+        return cls(paper, name, title, about.format(**values), parts_by_key)
+
+    def fill(self, key: str, **values: Any) -> str:
+        """Return a part with its places filled."""
+        return self.parts[key].format(**values)
+
+    def table(self, key: str, rows: Sequence[Sequence[str]], **values: Any) -> Table:
+        """Return a table with its title and the names of its columns, their places filled.
+
+        A value may hold the names of several columns, with `` | `` between them.
+        """
+        title, *columns = self.fill(key, **values).removesuffix(" |").split(" | ")
+        return Table(title, columns, rows)
+
+    def claim(self, key: str, holds: bool, **values: Any) -> Claim:
+        """Return a claim with its places filled."""
+        return Claim(self.fill(key, **values), holds)
+
+
 def no_units(settings: Settings) -> list[Row]:
     """Return no units of work, for experiments that compute everything in the report."""
     return []
@@ -98,17 +150,8 @@ def measure_nothing(unit: Row, settings: Settings) -> Row:
 class Experiment:
     """A table or a figure of a paper."""
 
-    name: str
-    """Name on the command line."""
-
-    title: str
-    """Heading, one line."""
-
-    paper: str
-    """Its paper: a key of `bayespoint.papers.experiments.pages.PAPERS`."""
-
-    about: str
-    """Description, for the page of the paper."""
+    text: Text
+    """Its words."""
 
     report: Callable[[list[Row], Settings], Report]
     """Makes the report of all rows, in the order of the units."""
@@ -135,6 +178,16 @@ class Experiment:
     size: tuple[float, float] = (9.6, 4.8)
     """Size of the picture, in inches."""
 
+    @property
+    def name(self) -> str:
+        """Name on the command line."""
+        return self.text.name
+
+    @property
+    def paper(self) -> str:
+        """The paper that it is of."""
+        return self.text.paper
+
     def settings(
         self, *, quick: bool = False, splits: int | None = None, seed: int = 0
     ) -> Settings:
@@ -151,25 +204,3 @@ class Experiment:
             )
         default = self.quick_splits if quick else self.splits
         return Settings(default if splits is None else splits, quick, seed)
-
-
-def select(rows: Iterable[Row], **wanted: Any) -> list[Row]:
-    """Return the rows that have these values."""
-    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
-
-
-def column(rows: Iterable[Row], name: str) -> Any:
-    """Return one value of each row as an array."""
-    return np.array([row[name] for row in rows])
-
-
-def mean_and_error(values: ArrayLike) -> tuple[float, float]:
-    """Return the mean and its standard error, NaN for a single value."""
-    array = np.asarray(values, dtype=np.float64)
-    error = array.std(ddof=1) / np.sqrt(len(array)) if len(array) > 1 else np.nan
-    return float(array.mean()), float(error)
-
-
-def plus_minus(mean: float, error: float, digits: int = 2) -> str:
-    """Return a mean with its standard error as text."""
-    return f"{mean:.{digits}f} ± {error:.{digits}f}" if error == error else f"{mean:.{digits}f}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,18 +12,9 @@ from scipy import stats
 from bayespoint import VersionSpace
 from bayespoint.datasets import make_teacher
 from bayespoint.papers import learning_curves
-from bayespoint.papers.experiments.framework import (
-    Claim,
-    Experiment,
-    Report,
-    Row,
-    Settings,
-    Table,
-    column,
-    mean_and_error,
-    plus_minus,
-    select,
-)
+from bayespoint.papers.experiments.drawing import legend_below, only_ticks
+from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
+from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
 
 DIMENSION = 100
 ALPHAS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -118,25 +110,23 @@ def _against_theory(rows: list[Row], settings: Settings) -> Report:
              f"{t:+.1f}", f"{float(learning_curves.asymptote(alpha, rule)):.4f}"]
             for alpha, theory, mean, error, t in found
         ]  # fmt: skip
-        name = f"{title}: error of generalization, D = {DIMENSION}, {settings.splits} runs"
-        columns = ["α", "theory, D = ∞", "ours", "difference", "t", "asymptote"]
-        tables.append(Table(name, columns, lines))
+        tables.append(
+            _FIGURE_11.table(
+                "errors", lines, title=title, dimension=DIMENSION, splits=settings.splits
+            )
+        )
     claims = [
-        Claim(
-            f"{title}: all α together are consistent with the theory at the 1 % level "
-            f"(|t| ≤ {limit:.2f}, Bonferroni)"
-            + (f"; not at {', '.join(off[rule])}" if off[rule] else ""),
+        _FIGURE_11.claim(
+            "consistent",
             not off[rule],
+            title=title,
+            limit=limit,
+            exceptions=f"; not at {', '.join(off[rule])}" if off[rule] else "",
         )
         for rule, (title, *_) in RULES.items()
         if rule != "adaline"
     ]
-    remarks = [
-        "The paper's figure has no numbers to compare with; its curve is that of the theory. The "
-        "theory is for infinite dimension; at D = 100 the deviation is of order 1/D. For Adaline "
-        "it exceeds the standard errors near α = 1, where the curve has a peak. The paper makes "
-        "no claim about Adaline."
-    ]
+    remarks = [_FIGURE_11.fill("finite")]
     return Report(tables, claims, remarks)
 
 
@@ -152,32 +142,17 @@ def _against_margin(rows: list[Row], settings: Settings) -> Report:
             below.append(f"{alpha:g}")
         theory = [float(RULES[rule][1](alpha)) for rule in ("bayes", "max_margin")]
         lines.append(
-            [
-                f"{alpha:g}",
-                plus_minus(*mean_and_error(bayes), 4),
-                plus_minus(*mean_and_error(margin), 4),
-                plus_minus(difference, error, 4),
-                f"{theory[1] - theory[0]:.4f}",
-                f"{lost} of {len(of_alpha)}",
-            ]
-        )
-    table = Table(
-        f"Error of generalization, D = {DIMENSION}, {settings.splits} runs",
-        ["α", "Bayes point", "maximal margin", "difference", "in theory", "margin worse"],
-        lines,
-    )
+            [f"{alpha:g}", plus_minus(*mean_and_error(bayes), 4),
+             plus_minus(*mean_and_error(margin), 4), plus_minus(difference, error, 4),
+             f"{theory[1] - theory[0]:.4f}", f"{lost} of {len(of_alpha)}"]
+        )  # fmt: skip
+    table = _FIGURE_12.table("runs", lines, dimension=DIMENSION, splits=settings.splits)
     total = len(rows)
     claims = [
-        Claim(
-            "the maximal margin's mean error is above the Bayes point's at every α"
-            + (f"; not at {', '.join(below)}" if below else ""),
-            not below,
+        _FIGURE_12.claim(
+            "mean", not below, exceptions=f"; not at {', '.join(below)}" if below else ""
         ),
-        Claim(
-            f"in each single run the maximal margin is worse than the Bayes point (in {worse} of "
-            f"{total}; in {total - worse} its error is equal or smaller)",
-            worse == total,
-        ),
+        _FIGURE_12.claim("single", worse == total, worse=worse, total=total, better=total - worse),
     ]
     return Report([table], claims)
 
@@ -215,23 +190,9 @@ def _draw_theory(rows: list[Row], settings: Settings, figure: Any) -> None:
     axes[0].set(xlabel="α = m / D", ylabel="probability of a right answer", ylim=(0.5, 1))
     axes[1].set(xlabel="α = m / D", ylabel="error of generalization", xscale="log", yscale="log",
                 ylim=(0.03, 0.6))  # fmt: skip
-    axes[1].set_xticks([0.5, 1, 2, 3, 4, 6, 8, 10], ["0.5", "1", "2", "3", "4", "6", "8", "10"])
-    axes[1].set_xticks([], minor=True)
-    ticks = [0.03, 0.05, 0.1, 0.2, 0.3, 0.5]
-    axes[1].set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes[1].set_yticks([], minor=True)
-    _legend(figure, 2)
-
-
-def _legend(figure: Any, ncols: int) -> None:
-    """Draw one legend for all axes of a figure below them, lines before points."""
-    pairs = [
-        pair for ax in figure.axes for pair in zip(*ax.get_legend_handles_labels(), strict=True)
-    ]
-    named = {label: handle for handle, label in pairs}
-    order = sorted(named, key=lambda label: "runs" in label)
-    figure.legend([named[label] for label in order], order, loc="outside lower center",
-                  ncols=ncols, frameon=False)  # fmt: skip
+    only_ticks(axes[1].xaxis, (0.5, 1, 2, 3, 4, 6, 8, 10))
+    only_ticks(axes[1].yaxis, (0.03, 0.05, 0.1, 0.2, 0.3, 0.5))
+    legend_below(figure, figure.axes, 2, last="runs")
 
 
 def _draw_margin(rows: list[Row], settings: Settings, figure: Any) -> None:
@@ -248,44 +209,20 @@ def _draw_margin(rows: list[Row], settings: Settings, figure: Any) -> None:
     axes[1].plot(column(rows, "bayes"), column(rows, "max_margin"), ".", color="#0072B2")
     axes[1].set(xlabel="error of the Bayes point", ylabel="error of the maximal margin")
     axes[1].set_title("a dot for each run", fontsize="medium")
-    _legend(figure, 2)
+    legend_below(figure, figure.axes, 2, last="runs")
 
 
-_SETUP = (
-    f"m = αD Gaussian examples in D = {DIMENSION} dimensions are labeled by a random teacher. The "
-    "error of generalization is the angle to the teacher over π. The paper has 10 runs. Bars in "
-    "the picture are the standard deviation of a single run; standard errors are in the tables."
+_SETUP = Text.of("kernel-billiard", "learning", dimension=DIMENSION).about
+
+_FIGURE_11 = Text.of("kernel-billiard", "figure-18-11", setup=_SETUP)
+_FIGURE_12 = Text.of("kernel-billiard", "figure-18-12", setup=_SETUP)
+
+_Shared = functools.partial(
+    Experiment, units=_units, measure=_measure, splits=40, quick_splits=6, rows="learning"
 )
+"""Experiments with the same units, whose rows are in one file."""
 
 EXPERIMENTS = (
-    Experiment(
-        name="figure-18-11",
-        title="Figure 18.11: the learning curve of the Bayes point against theory",
-        paper="kernel-billiard",
-        about=_SETUP + " The theory for the Bayes point is by Opper and Haussler. The same is "
-        "shown for the maximal margin, a random student (a draw from version space) and Adaline "
-        "(least squares). The asymptotes of the four are 0.44/α, 0.50/α, 0.62/α and 0.24/√α.",
-        units=_units,
-        measure=_measure,
-        report=_against_theory,
-        draw=_draw_theory,
-        splits=40,
-        quick_splits=6,
-        rows="learning",
-        size=(10.0, 6.0),
-    ),
-    Experiment(
-        name="figure-18-12",
-        title="Figure 18.12: the maximal margin against the Bayes point",
-        paper="kernel-billiard",
-        about=_SETUP + " The runs are those of Figure 18.11.",
-        units=_units,
-        measure=_measure,
-        report=_against_margin,
-        draw=_draw_margin,
-        splits=40,
-        quick_splits=6,
-        rows="learning",
-        size=(10.0, 5.2),
-    ),
+    _Shared(_FIGURE_11, _against_theory, _draw_theory, size=(10.0, 6.0)),
+    _Shared(_FIGURE_12, _against_margin, _draw_margin, size=(10.0, 5.2)),
 )

@@ -10,19 +10,11 @@ import numpy as np
 from sklearn.datasets import make_circles, make_moons
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import InfeasibleError, MaxMarginClassifier, kernels
-from bayespoint.papers.experiments.framework import (
-    Claim,
-    Experiment,
-    Report,
-    Row,
-    Settings,
-    Table,
-    column,
-    mean_and_error,
-    plus_minus,
-    select,
-)
+from bayespoint import InfeasibleError, kernels
+from bayespoint.papers.experiments.drawing import legend_below
+from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
+from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
+from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.primal import Perceptron
 
 TRAINING, TEST = 100, 2000
@@ -138,13 +130,7 @@ def _width_report(rows: list[Row], settings: Settings) -> Report:
             for width in (small, 1.0, best, large)
         ]
         lines.append(cells)
-    errors = Table(
-        f"Test errors in percent, {settings.splits} problems each, d being the distance of the "
-        "closest members of the two classes",
-        ["problems", "d, median", "best σ/d", f"σ = d/{1 / small:g}", "σ = d", "best σ",
-         f"σ = {large:g} d"],
-        lines,
-    )  # fmt: skip
+    errors = _WIDTH.table("errors", lines, splits=settings.splits, part=1 / small, large=large)
     surface = []
     for name, of in groups.items():
         cells = [name]
@@ -155,14 +141,7 @@ def _width_report(rows: list[Row], settings: Settings) -> Report:
             ]
             cells.append(f"{column(of, f'spread {width:g}').mean():.2f}")
         surface.append(cells)
-    surfaces = Table(
-        "Training errors and support vectors in percent, and the standard deviation of g over the "
-        "training examples",
-        ["problems", f"errors, σ = d/{1 / small:g}", "support vectors", "spread of g",
-         "errors, best σ", "support vectors ", "spread of g ", f"errors, σ = {large:g} d",
-         "support vectors  ", "spread of g  "],
-        surface,
-    )  # fmt: skip
+    surfaces = _WIDTH.table("surface", surface, part=1 / small, large=large)
     overfit = {
         name: column(of, f"training {small:g}").max() == 0 and _clear(_excess(of, small))
         for name, of in groups.items()
@@ -181,33 +160,25 @@ def _width_report(rows: list[Row], settings: Settings) -> Report:
         for classes in NOISES
     }
     claims = [
-        Claim(
-            f"a small σ (d/{1 / small:g}) overfits: no training errors, and more test errors than "
-            f"at the best σ, by more than two standard errors ({sum(overfit.values())} of "
-            f"{len(overfit)} kinds of problems)",
+        _WIDTH.claim(
+            "overfits",
             all(overfit.values()),
+            part=1 / small,
+            count=sum(overfit.values()),
+            n=len(overfit),
         ),
-        Claim(
-            f"a large σ ({large:g} d) makes the surface flat: g spreads less than a tenth as much "
-            f"as at the best σ (at most {max(flat.values()):.3f} of it)",
-            max(flat.values()) < 0.1,
-        ),
-        Claim(
-            f"and it has more test errors than the best σ, by more than two standard errors "
-            f"({sum(worse.values())} of {len(worse)} kinds)",
-            all(worse.values()),
-        ),
+        _WIDTH.claim("flat", max(flat.values()) < 0.1, large=large, most=max(flat.values())),
+        _WIDTH.claim("worse", all(worse.values()), count=sum(worse.values()), n=len(worse)),
     ]
     for classes, found in rule.items():
         claims.append(
-            Claim(
-                f"classes {classes}: σ = d is a good choice, with at most 1 % more test errors "
-                "than the best σ of the sweep ("
-                + ", ".join(
-                    f"{name.split(',')[0]} {plus_minus(*one)} %" for name, one in found.items()
-                )
-                + ")",
+            _WIDTH.claim(
+                "distance",
                 all(mean - 2 * error < 1 for mean, error in found.values()),
+                classes=classes,
+                excess=", ".join(
+                    (f"{name.split(',')[0]} {plus_minus(*one)} %" for name, one in found.items())
+                ),
             )
         )
     return Report([errors, surfaces], claims)
@@ -254,8 +225,7 @@ def _draw_width(rows: list[Row], settings: Settings, figure: Any) -> None:
         ax.title.set_fontsize("medium")
         ax.set_ylabel("test error, %")
         ax.label_outer()
-    lower.legend(*lower.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4,
-                 frameon=False)  # fmt: skip
+    legend_below(lower, [lower.axes[0]], 4)
 
 
 # --- the exclusive or ---
@@ -316,13 +286,7 @@ def _xor_report(rows: list[Row], settings: Settings) -> Report:
             for key in ("perceptron", "linear", "rbf")
         ]
         lines.append([*cells, f"{d + 1}", f"{column(of, 'support').mean():.0f}"])
-    table = Table(
-        f"The exclusive or in D dimensions: separable corners, and test errors in percent near "
-        f"noisy ones ({settings.splits} problems each)",
-        ["D", "corners, linear", "corners, RBF", "perceptron", "soft margin, linear",
-         "hard margin, RBF", "D + 1", "RBF's support vectors, mean"],
-        lines,
-    )  # fmt: skip
+    table = _XOR.table("corners", lines, splits=settings.splits)
     n = len(rows)
     separable = int(column(rows, "separable").sum())
     rbf = int(column(rows, "rbf separable").sum())
@@ -344,29 +308,32 @@ def _xor_report(rows: list[Row], settings: Settings) -> Report:
     more = int((column(rows, "support") > column(rows, "dimension") + 1).sum())
     least = min(mean for mean, _ in errors.values())
     claims = [
-        Claim(
-            "no linear classifier gives the exclusive or, at the corners of a square or a cube of "
-            f"up to {DIMENSIONS[-1]} dimensions ({exact['linear']} of {len(DIMENSIONS)} are "
-            f"separable) or near noisy ones ({separable} of {n})",
+        _XOR.claim(
+            "linear",
             exact["linear"] == separable == 0,
+            dimensions=DIMENSIONS[-1],
+            corners=exact["linear"],
+            n_corners=len(DIMENSIONS),
+            separable=separable,
+            n=n,
         ),
-        Claim(
-            f"a hard margin with an RBF kernel does: all corners with σ from {SIGMAS[0]:g} to "
-            f"{SIGMAS[-1]:g} ({exact['rbf']} of {len(DIMENSIONS) * len(SIGMAS)}), noisy ones with "
-            f"σ = 1 ({rbf} of {n})",
+        _XOR.claim(
+            "rbf",
             exact["rbf"] == len(DIMENSIONS) * len(SIGMAS) and rbf == n,
+            smallest=SIGMAS[0],
+            largest=SIGMAS[-1],
+            corners=exact["rbf"],
+            n_corners=len(DIMENSIONS) * len(SIGMAS),
+            rbf=rbf,
+            n=n,
         ),
-        Claim(
-            f"new examples: the two linear machines err in more than 20 % (at least {least:.0f} % "
-            f"in the mean), the RBF kernel in fewer by at least "
-            f"{min(mean for mean, _ in gains):.0f} %",
+        _XOR.claim(
+            "new",
             least > 20 and all(_clear(gain) for gain in gains),
+            least=least,
+            gain=min((mean for mean, _ in gains)),
         ),
-        Claim(
-            "D + 1 support vectors give w and b, as the lecture says also of kernels "
-            f"({more} of {n} have more)",
-            more == 0,
-        ),
+        _XOR.claim("support", more == 0, more=more, n=n),
     ]
     return Report([table], claims)
 
@@ -391,58 +358,34 @@ def _draw_xor(rows: list[Row], settings: Settings, figure: Any) -> None:
         ax.plot(*X[wrong].T, "s", color="black", markerfacecolor="none", markersize=10,
                 label="wrong")  # fmt: skip
         ax.plot([], [], color="black", label="g = 0")
-        ax.set(
-            xlabel="x₁",
-            ylabel="x₂",
-            title=f"{title}: {wrong.sum()} of {len(y)} wrong",
-        )
+        ax.set(xlabel="x₁", ylabel="x₂", title=f"{title}: {wrong.sum()} of {len(y)} wrong")
         ax.title.set_fontsize("medium")
         ax.label_outer()
-    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4,
-                  frameon=False)  # fmt: skip
+    legend_below(figure, [figure.axes[0]], 4)
 
+
+_WIDTH = Text.of(
+    "perceptrons-and-svms",
+    "kernel-width",
+    training=TRAINING,
+    test=TEST,
+    part=1 / WIDTHS[0],
+    largest=WIDTHS[-1],
+)
+_XOR = Text.of("perceptrons-and-svms", "exclusive-or", noise=NOISE)
 
 EXPERIMENTS = (
     Experiment(
-        name="kernel-width",
-        title="RBF kernels: σ too small and too large",
-        paper="perceptrons-and-svms",
-        about=(
-            "A σ that is small compared to the distance between the classes overfits, says the "
-            "lecture, a large one gives an overly flat surface g, and a good one is comparable to "
-            "the distance d of the closest members of the two classes "
-            "(`bayespoint.kernels.class_distance`). Tried are three shapes in the plane, each with "
-            f"classes apart and overlapping, {TRAINING} training and {TEST} test examples, and σ "
-            f"from d/{1 / WIDTHS[0]:g} to {WIDTHS[-1]:g} d. The machine is the lecture's soft "
-            "margin with C = 1/(2Mλ) = 1. A hard margin has |g| ≥ 1 at the examples for any σ, so "
-            "its surface cannot become flat. The lecture's figures are of other data."
-        ),
-        units=_width_units,
-        measure=_width,
-        report=_width_report,
-        draw=_draw_width,
+        _WIDTH,
+        _width_report,
+        _draw_width,
+        _width_units,
+        _width,
         splits=40,
         quick_splits=4,
         size=(9.6, 7.6),
     ),
     Experiment(
-        name="exclusive-or",
-        title="The exclusive or, which no linear classifier gives",
-        paper="perceptrons-and-svms",
-        about=(
-            "The lecture cites Minsky and Papert: no linear classifier gives the exclusive or. "
-            "Tried are the corners of a square and, with the product of the signs as the label, of "
-            f"cubes, without noise and with normal noise of {NOISE:g} in each coordinate. Whether "
-            "a hard margin exists is decided by a certificate (`InfeasibleError.certificate`). The "
-            "perceptron stops after 200 passes. On the number of support vectors: the lecture says "
-            "that D + 1 of them give w and b, in D dimensions."
-        ),
-        units=_xor_units,
-        measure=_xor,
-        report=_xor_report,
-        draw=_draw_xor,
-        splits=40,
-        quick_splits=6,
-        size=(9.6, 5.2),
+        _XOR, _xor_report, _draw_xor, _xor_units, _xor, splits=40, quick_splits=6, size=(9.6, 5.2)
     ),
 )

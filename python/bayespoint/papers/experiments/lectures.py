@@ -5,23 +5,16 @@ All three experiments here measure the same random problems, which they share on
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from bayespoint import MaxMarginClassifier, VersionSpace
-from bayespoint.papers.experiments.framework import (
-    Claim,
-    Experiment,
-    Report,
-    Row,
-    Settings,
-    Table,
-    column,
-    mean_and_error,
-    plus_minus,
-)
+from bayespoint import VersionSpace
+from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
+from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus
+from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.primal import Perceptron
 
 UPDATES = {"R": "b ← b + yR", "R2": "b ← b + yR²"}
@@ -32,23 +25,11 @@ _BLUE, _ORANGE, _GREEN = "#0072B2", "#D55E00", "#009E73"  # of Okabe and Ito's p
 def problem(
     seed: int, d: int | None = None, m: int | None = None, gap: float = 0.1
 ) -> tuple[Any, Any, Any, Any]:
-    """Return separable examples and test examples, labeled by a random plane.
+    """Return inputs, labels, test inputs and test labels, by a random plane.
 
-    Parameters
-    ----------
-    seed : int
-        Seed. Problems whose training examples are of one class are skipped.
-    d, m : int or None, default=None
-        Dimension and number of training examples; None: random, 1 to 10 and 10 to 80.
-    gap : float, default=0.1
-        Least distance of a training example from the plane, in units of the features' standard
-        deviation.
-
-    Returns
-    -------
-    X, y, X_test, y_test : ndarray
-        Normally distributed inputs of a random scale, and labels -1 and +1. The test examples are
-        at all distances from the plane.
+    Inputs are normal, of a random scale. Without d and m there are 10 to 80 training examples in 1
+    to 10 dimensions, of both classes, all at least `gap` standard deviations of the features from
+    the plane. Test examples are at all distances.
     """
     rng = np.random.default_rng(seed)
     while True:
@@ -68,14 +49,8 @@ def problem(
 def literal(X: Any, y: Any, bias_step: float, *, strict: bool = False) -> list[tuple[Any, float]]:
     """Return w and b after every update of the printed algorithm, written out line by line.
 
-    Parameters
-    ----------
-    X, y : ndarray
-        Examples that a plane separates, and their labels -1 and +1.
-    bias_step : float
-        R or R², by which b moves.
-    strict : bool, default=False
-        A mistake is y (<w, x> + b) < 0, as the lecture prints it, and not ≤ 0 as the notes have it.
+    b moves by R or R². If `strict`, a mistake is y (<w, x> + b) < 0, as the lecture prints it, and
+    not ≤ 0 as the notes have it.
     """
     w, b = np.zeros(X.shape[1]), 0.0
     path: list[tuple[Any, float]] = []
@@ -184,22 +159,14 @@ def _margins_report(rows: list[Row], settings: Settings) -> Report:
             [title, mistakes, plus_minus(*mean_and_error(ratio), 3),
              plus_minus(*mean_and_error(100 * column(rows, f"error {name}")))]
         )  # fmt: skip
-    margins_table = Table(
-        f"Margins and errors on {n} random separable problems",
-        ["", "mistakes in training, median", "margin / largest margin", "test error, %"],
-        lines,
-    )
+    margins_table = _MARGINS.table("margins", lines, n=n)
     dimension, support = column(rows, "dimension"), column(rows, "support")
-    supports = Table(
-        "Support vectors of the hard margin in D dimensions",
-        ["D", "problems", "fewest", "most", "D + 1", "problems with D + 1"],
-        [
+    supports = _MARGINS.table("support-vectors", [
             [f"{d}", f"{len(of)}", f"{of.min()}", f"{of.max()}", f"{d + 1}",
              f"{(of == d + 1).sum()}"]
             for d in sorted(set(dimension))
             for of in [support[dimension == d]]
-        ],
-    )  # fmt: skip
+        ])  # fmt: skip
     worse = [
         mean_and_error(100 * (column(rows, f"error {name}") - column(rows, "error svm")))
         for name in UPDATES
@@ -221,50 +188,26 @@ def _margins_report(rows: list[Row], settings: Settings) -> Report:
     same = sum(int(column(rows, f"same {name}").sum()) for name in UPDATES)
     ties = sum(int(column(rows, f"ties {name}").sum()) for name in UPDATES)
     claims = [
-        Claim(
-            "the printed algorithm, written out with ≤ for <, makes the same updates and ends with "
-            f"the same w and b as ours, and a learning rate α of 1/4 changes no prediction (in "
-            f"{same} of {2 * n} runs)",
-            same == 2 * n,
-        ),
-        Claim(
-            "the algorithm as printed, with y(wᵀx + b) < 0 as the sign of a mistake, learns from "
-            f"w = 0, b = 0 (it makes {updates} updates)",
-            updates > 0,
-        ),
-        Claim(
-            "a larger margin is a sign of a better plane: the hard margin has fewer test errors "
-            "than the perceptron (by "
-            f"{' and '.join(plus_minus(*one) for one in worse)} % for the two updates)",
+        _MARGINS.claim("same", same == 2 * n, same=same, runs=2 * n),
+        _MARGINS.claim("strict", updates > 0, updates=updates),
+        _MARGINS.claim(
+            "errors",
             min(mean / error for mean, error in worse) > 2,
+            worse=" and ".join(plus_minus(*one) for one in worse),
         ),
-        Claim(
-            "and among perceptrons the excess of the error falls with the margin (rank "
-            f"correlation {' and '.join(f'{one.statistic:.2f}' for one in ranks)})",
+        _MARGINS.claim(
+            "rank",
             max(one.statistic for one in ranks) < 0 and max(one.pvalue for one in ranks) < 0.01,
+            ranks=" and ".join(f"{one.statistic:.2f}" for one in ranks),
         ),
-        Claim(
-            f"a hard margin in D dimensions has M_s = D + 1 support vectors ({exact} of {n} "
-            f"problems; fewer in {fewer}, more in {n - exact - fewer})",
-            exact == n,
+        _MARGINS.claim(
+            "support", exact == n, exact=exact, n=n, fewer=fewer, more=n - exact - fewer
         ),
-        Claim("it never has more than D + 1", exact + fewer == n),
-        Claim(
-            f"b is the mean of wᵀx - y over the support vectors, as printed (wrong in {wrong_b} of "
-            f"{n} problems; in {mirrored} it is b with the wrong sign)",
-            wrong_b == 0,
-        ),
-        Claim(
-            "all examples but the support vectors have wᵀx + b < -1, as printed "
-            f"({violations} of {others} have not)",
-            violations == 0,
-        ),
+        _MARGINS.claim("never-more", exact + fewer == n),
+        _MARGINS.claim("b", wrong_b == 0, wrong_b=wrong_b, n=n, mirrored=mirrored),
+        _MARGINS.claim("others", violations == 0, violations=violations, others=others),
     ]
-    remarks = [
-        "The lecture decides for its class P at wᵀx + b = 0, the perceptron notes and our "
-        f"`predict` for the other class. {ties} of the {2 * n * TEST} decisions on test examples "
-        "were such ties."
-    ]
+    remarks = [_MARGINS.fill("ties", ties=ties, decisions=2 * n * TEST)]
     return Report([margins_table, supports], claims, remarks)
 
 
@@ -333,24 +276,20 @@ def _mistakes_report(rows: list[Row], settings: Settings) -> Report:
         progress = float(column(rows, f"progress {name}").min())
         equations = ("Eq. 14", "Eq. 12") if name == "R2" else ("like Eq. 14", "like Eq. 12")
         claims += [
-            Claim(
-                f"{title}: no perceptron made more mistakes than the bound allows ({broken} of {n} "
-                f"did; at most {100 * share.max():.0f} % of the bound were used)",
-                broken == 0,
+            _MISTAKES.claim(
+                "bound", broken == 0, title=title, broken=broken, n=n, used=100 * share.max()
             ),
-            Claim(
-                f"{title}: after every update |w̃|² is at most k (R² + c²) ({equations[0]}; at "
-                f"most {length:.3f} of it) and <w̃*, w̃> at least kγ* ({equations[1]}; at least "
-                f"{progress:.3f} of it)",
+            _MISTAKES.claim(
+                "updates",
                 length <= 1 + 1e-9 and progress >= 1 - 1e-6,
+                title=title,
+                first=equations[0],
+                length=length,
+                second=equations[1],
+                progress=progress,
             ),
         ]
-    table = Table(
-        f"Mistakes on {n} random separable problems, and their bound",
-        ["update", "mistakes, median", "most", "bound, median", "bound by the plane found, median",
-         "mistakes / bound, median", "largest"],
-        lines,
-    )  # fmt: skip
+    table = _MISTAKES.table("mistakes", lines, n=n)
     radius, difference = (
         column(rows, "radius"),
         column(rows, "mistakes R") - column(rows, "mistakes R2"),
@@ -361,11 +300,7 @@ def _mistakes_report(rows: list[Row], settings: Settings) -> Report:
         for name, of in (("R < 1", radius < 1), ("R from 1 to 5", (radius >= 1) & (radius < 5)),
                          ("R ≥ 5", radius >= 5))
     ]  # fmt: skip
-    remarks = [
-        "Only yR² gives the same mistakes for features in other units. In these problems, "
-        + "; ".join(texts)
-        + "."
-    ]
+    remarks = [_MISTAKES.fill("scale", texts="; ".join(texts))]
     return Report([table], claims, remarks)
 
 
@@ -397,32 +332,20 @@ def _plane_report(rows: list[Row], settings: Settings) -> Report:
         for key in ("off d_O", "off margin", "off Eq. 2")
     }
     opposite, negative = int((column(rows, "d_O") < 0).sum()), int((label < 0).sum())
-    table = Table(
-        f"Largest difference in {n} problems, in units of R",
-        ["", "difference"],
-        [
+    table = _BOUNDARY.table("differences", [
             ["d_O = -b/‖w‖ (Eq. 3) from the distance of the origin by least squares",
              f"{worst['off d_O']:.1e}"],
             ["γ_G = y(<w, x> + b)/‖w‖ (Eq. 5) from the smallest distance by least squares",
              f"{worst['off margin']:.1e}"],
             ["x from its part orthogonal to w plus (yγ_G + d_O) w/‖w‖ (Eq. 2)",
              f"{worst['off Eq. 2']:.1e}"],
-        ],
-    )  # fmt: skip
+        ], n=n)  # fmt: skip
     claims = [
-        Claim("Eq. 3 gives the distance of the plane from the origin", worst["off d_O"] < 1e-9),
-        Claim("Eq. 5, with the label, gives the geometric margin", worst["off margin"] < 1e-9),
-        Claim("Eq. 2, with the label, gives the closest example", worst["off Eq. 2"] < 1e-9),
-        Claim(
-            "the vector x₀ from the origin to the plane has the direction of w, as the notes say "
-            f"(it has the opposite one, d_O < 0, in {opposite} of {n} problems)",
-            opposite == 0,
-        ),
-        Claim(
-            "Eqs. 2 and 5 hold as printed, without the label (the closest example is of class -1 "
-            f"in {negative} of {n} problems, and there they give -γ_G)",
-            negative == 0,
-        ),
+        _BOUNDARY.claim("eq-3", worst["off d_O"] < 1e-9),
+        _BOUNDARY.claim("eq-5", worst["off margin"] < 1e-9),
+        _BOUNDARY.claim("eq-2", worst["off Eq. 2"] < 1e-9),
+        _BOUNDARY.claim("direction", opposite == 0, opposite=opposite, n=n),
+        _BOUNDARY.claim("no-label", negative == 0, negative=negative, n=n),
     ]
     return Report([table], claims)
 
@@ -484,68 +407,17 @@ def _shown(settings: Settings) -> tuple[Any, Any, Perceptron]:
     return found
 
 
+_MARGINS = Text.of("perceptrons-and-svms", "perceptron-margins", test=TEST)
+_MISTAKES = Text.of("perceptron-notes", "perceptron-mistakes")
+_BOUNDARY = Text.of("perceptron-notes", "perceptron-boundary")
+
+_Shared = functools.partial(
+    Experiment, units=_units, measure=_measure, splits=400, quick_splits=24, rows="perceptrons"
+)
+"""Experiments with the same units, whose rows are in one file."""
+
 EXPERIMENTS = (
-    Experiment(
-        name="perceptron-margins",
-        title="The perceptron, its margins and the hard margin",
-        paper="perceptrons-and-svms",
-        about=(
-            "The lecture's perceptron adds yx to w and yR to b for a mistake, R being the length "
-            "of the longest example, until a pass has none. The margin of an example is y(wᵀx + "
-            "b), here divided by |w|; that of the plane is the smallest, and the histogram h(γ) of "
-            "all tells its quality. The hard margin has the plane with the largest margin. "
-            "Problems are random: 10 to 80 examples in 1 to 10 dimensions, not nearer to a random "
-            "plane than a tenth of the features' standard deviation. The lecture has no numbers to "
-            f"compare with. Test errors are of {TEST} examples at all distances from the plane."
-        ),
-        units=_units,
-        measure=_measure,
-        report=_margins_report,
-        draw=_draw_margins,
-        splits=400,
-        quick_splits=24,
-        rows="perceptrons",
-    ),
-    Experiment(
-        name="perceptron-mistakes",
-        title="Eq. 15: the bound on the mistakes, for both updates of b",
-        paper="perceptron-notes",
-        about=(
-            "The notes add yR² to b for a mistake, Crowley's lecture yR. Both are perceptrons "
-            "without b for examples x̃ = (x, c) with one more coordinate, c = R or √R, and w̃ = "
-            "(w, b/c). So both make at most (R² + c²)|w̃*|²/γ*² mistakes, for any separating plane "
-            "w̃* with the functional margin γ*: Eq. 15 for c = R. The bound is evaluated for the "
-            "plane where it is smallest, that of the largest margin of the x̃, and for the plane "
-            "that the perceptron found. The problems are those of [the perceptron and its "
-            "margins](perceptrons-and-svms.md)."
-        ),
-        units=_units,
-        measure=_measure,
-        report=_mistakes_report,
-        draw=_draw_mistakes,
-        splits=400,
-        quick_splits=24,
-        rows="perceptrons",
-    ),
-    Experiment(
-        name="perceptron-boundary",
-        title="The decision boundary, γ_G and d_O",
-        paper="perceptron-notes",
-        about=(
-            "The notes' figure: the geometric margin γ_G is the distance of the closest example "
-            "from the decision boundary, and d_O that of the origin. In the package they are "
-            "`model.geometric_margin_` and `-model.intercept_ / model.norm_`. Here both are "
-            "compared with distances that are found without the equations, by least squares, for "
-            "the perceptrons of the section before. The notes give no coordinates; the examples "
-            "of the picture are ours, of fifty problems one where both can be seen."
-        ),
-        units=_units,
-        measure=_measure,
-        report=_plane_report,
-        draw=_draw_plane,
-        splits=400,
-        quick_splits=24,
-        rows="perceptrons",
-        size=(7.2, 6.4),
-    ),
+    _Shared(_MARGINS, _margins_report, _draw_margins),
+    _Shared(_MISTAKES, _mistakes_report, _draw_mistakes),
+    _Shared(_BOUNDARY, _plane_report, _draw_plane, size=(7.2, 6.4)),
 )

@@ -8,14 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayespoint import bounds
-from bayespoint.papers.experiments.framework import (
-    Claim,
-    Experiment,
-    Report,
-    Row,
-    Settings,
-    Table,
-)
+from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
 from bayespoint.plotting.style import below, label_decades
 
 DELTA = 0.05
@@ -74,55 +67,45 @@ def _report(rows: list[Row], settings: Settings) -> Report:
             [size, f"{new:.3g}", f"{relaxed:.3g}", f"{old:.3g}", f"{ratio:.0f}",
              f"{ratio / math.log2(32 * m):.1f}"]
         )  # fmt: skip
-    table = Table(
-        f"Bounds for κ* = {KAPPA} (δ = {DELTA})",
-        ["m", "Theorem 4", "relaxed, n = 4", "PAC margin", "PAC margin / Theorem 4",
-         "the same / log2(32 m)"],
-        lines,
-    )  # fmt: skip
+    table = _TEXT.table("bounds", lines, kappa=KAPPA, delta=DELTA)
     needed = {
         (name, value): _needed(bound, value)
         for name, bound in (("new", bounds.margin), ("old", bounds.pac_margin))
         for value in (1.0, PRINTED_BOUND)
     }
-    sizes = Table(
-        f"Examples needed for a given bound, κ* = {KAPPA}",
-        ["bound", "Theorem 4", "PAC margin", "PAC margin, paper"],
-        [
+    sizes = _TEXT.table("needed", [
             ["1 (not vacuous)", f"{needed['new', 1.0]:,}", f"{needed['old', 1.0]:,}", ""],
             [f"{PRINTED_BOUND}", f"{needed['new', PRINTED_BOUND]:,}",
              f"{needed['old', PRINTED_BOUND]:,}", f"{PRINTED_M:,}"],
-        ],
-    )  # fmt: skip
+        ], kappa=KAPPA)  # fmt: skip
     slower = [float(_ratio(m, KAPPA)) / math.log2(32 * m) for m in FAR]
     tried, exact, relaxed = _compared()
     off = needed["old", PRINTED_BOUND] / PRINTED_M - 1
     claims = [
-        Claim(
-            "the PAC margin bound decays more slowly by a factor log2(32 m): over it, the ratio of "
-            f"the two tends to 128 / ln 2 · κ* / (κ* + 1) = {LIMIT:.1f}"
-            f" ({', '.join(f'{value:.1f}' for value in slower)} at m = 1e6, 1e12, 1e24)",
+        _TEXT.claim(
+            "slower",
             slower == sorted(slower) and 0.9 * LIMIT < slower[-1] < LIMIT,
+            limit=LIMIT,
+            ratios=", ".join(f"{value:.1f}" for value in slower),
         ),
-        Claim(
-            "for any m and almost any δ Theorem 4 is smaller (larger in "
-            f"{exact or 'none'} of {tried:,} settings with m from 10 to 1e12, κ* below m / 4 and δ "
-            f"from 1e-300 to 0.99; its relaxed form in {relaxed or 'none'})",
+        _TEXT.claim(
+            "smaller",
             exact == relaxed == 0,
+            exact=exact or "none",
+            tried=tried,
+            relaxed=relaxed or "none",
         ),
-        Claim(
-            f"for κ* = {KAPPA} the PAC margin bound needs more than {PRINTED_M:,} examples to fall "
-            f"to {PRINTED_BOUND} (ours: {needed['old', PRINTED_BOUND]:,}, {100 * off:+.2f} %)",
+        _TEXT.claim(
+            "examples",
             0 < off < 0.001,
+            kappa=KAPPA,
+            printed_m=PRINTED_M,
+            printed_bound=PRINTED_BOUND,
+            needed=needed["old", PRINTED_BOUND],
+            off=100 * off,
         ),
     ]
-    remarks = [
-        "The two bounds are about different classifiers with one margin: Theorem 4 about the "
-        "perceptron's, the PAC margin bound about the one that has the margin, such as the SVM. "
-        "Where 64 κ* > 8 m the PAC margin bound's expression would decrease with κ*; there its "
-        "maximum is taken, which is vacuous anyway. The paper has the 0.112 'by (3) for the digit "
-        "0'; in its Table 1 it is the SVM's bound by sparsity, Eq. 7 (the perceptron's is 0.067)."
-    ]
+    remarks = [_TEXT.fill("two")]
     return Report([table, sizes], claims, remarks)
 
 
@@ -153,20 +136,6 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
         below(ax, ncols=2, fontsize="small")
 
 
-EXPERIMENTS = (
-    Experiment(
-        name="margin-bounds",
-        title="Section 5: Theorem 4 against the PAC margin bound of 1998",
-        paper="margin-to-sparsity",
-        about=(
-            "The values follow from formulas, with κ* = ⌈(R/γ)²⌉. Theorem 4 bounds the risk of the "
-            "perceptron by the largest margin of any weight vector. The relaxed form, "
-            "n / (n - 1) · (κ* ln(e m / κ*) + ln m + ln 1/δ) / m for κ* < m / n, is the one that "
-            "the paper compares with the PAC margin bound of 1998; n = 4 is the weakest. Left: "
-            "both against the number of examples. Right: the ratio of the two, for three margins."
-        ),
-        report=_report,
-        draw=_draw,
-        size=(10.4, 5.0),
-    ),
-)
+_TEXT = Text.of("margin-to-sparsity", "margin-bounds")
+
+EXPERIMENTS = (Experiment(_TEXT, _report, _draw, size=(10.4, 5.0)),)

@@ -5,78 +5,41 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from bayespoint.papers.experiments.framework import Table
+from bayespoint.papers.experiments.framework import Table, Text
 from bayespoint.papers.experiments.registry import EXPERIMENTS
 
-
-class Paper(NamedTuple):
-    """A paper with its experiments."""
-
-    title: str
-    source: str
-
-
 PAPERS = {
-    "bayesian-learning": Paper(
-        "Bayesian Learning in Reproducing Kernel Hilbert Spaces",
-        "R. Herbrich, T. Graepel, C. Campbell, Technical Report 99-11, Technical University of "
-        "Berlin, 1999",
-    ),
-    "kernel-billiard": Paper(
-        "Computing the Bayes Kernel Classifier",
-        "P. Ruján, M. Marchand, in Advances in Large Margin Classifiers, MIT Press, 2000",
-    ),
-    "margin-to-sparsity": Paper(
-        "From Margin to Sparsity",
-        "T. Graepel, R. Herbrich, R. C. Williamson, Advances in Neural Information Processing "
-        "Systems 13, 2001",
-    ),
-    "perceptrons-and-svms": Paper(
-        "Perceptrons and Support Vector Machines",
-        "J. L. Crowley, Intelligent Systems: Reasoning and Recognition, Lesson 6, lecture notes, "
-        "2018",
-    ),
-    "perceptron-notes": Paper(
-        "Perceptron classification",
-        "Lecture notes on machine learning, whose author is not named, after courses and books by "
-        "T. Jaakkola, by N. Cristianini and J. Shawe-Taylor, and by C. M. Bishop",
-    ),
-    "beyond": Paper(
-        "Beyond the papers", "Measurements of this package that the papers do not have"
-    ),
+    key: Text.of(key, "paper")
+    for key in (
+        "bayesian-learning",
+        "kernel-billiard",
+        "margin-to-sparsity",
+        "perceptrons-and-svms",
+        "perceptron-notes",
+        "beyond",
+    )
 }
-
+"""The title of each paper, and where it appeared."""
 
 _TERMS = "The [glossary](glossary.md) explains the terms, [errata](errata.md) lists misprints."
 
 
 def write_pages(results: Path, docs: Path) -> list[Path]:
-    """Write the pages, and copy the pictures that they show.
+    """Write the pages from a folder of records, with their pictures, and return their paths.
 
-    Parameters
-    ----------
-    results : Path
-        Folder of the records. If there is only a record of the quick form of an experiment, the
-        page shows it and says so.
-    docs : Path
-        Folder for the pages; the pictures go into its subfolder ``images/experiments``.
-
-    Returns
-    -------
-    list of Path
-        The pages.
+    If there is only a record of the quick form of an experiment, the page shows it and says so.
     """
     pictures = docs / "images" / "experiments"
     pictures.mkdir(parents=True, exist_ok=True)
     pages = []
     for key, paper in PAPERS.items():
-        parts = [f"# {paper.title}", f"{paper.source}.", _TERMS]
+        parts = [f"# {paper.title}", f"{paper.about}.", _TERMS]
         for name, experiment in EXPERIMENTS.items():
             if experiment.paper != key:
                 continue
-            parts += [f"## {experiment.title}", experiment.about]
+            parts += [f"## {experiment.text.title}", experiment.text.about]
             stem = next(
                 (
                     results / f"{name}{ending}"

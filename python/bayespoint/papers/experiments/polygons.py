@@ -9,18 +9,8 @@ from scipy import spatial
 from scipy.stats import qmc
 
 from bayespoint.papers import planar
-from bayespoint.papers.experiments.framework import (
-    Claim,
-    Experiment,
-    Report,
-    Row,
-    Settings,
-    Table,
-    column,
-    mean_and_error,
-    plus_minus,
-    select,
-)
+from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
+from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
 
 ANGLE = 0.4
 BOUNCES = (1_000, 10_000, 100_000)
@@ -54,10 +44,8 @@ def _halving_line(rows: list[Row], settings: Settings) -> Report:
         worst = max(worst, abs(difference))
         lines.append([f"{angle:.1f}", f"{_point(line.segment[0])} to {_point(line.segment[1])}",
                       f"{difference:+.1e}"])  # fmt: skip
-    table = Table("Bayes lines", ["angle of the normal", "line", "(A₁ - A₂) / (A₁ + A₂)"], lines)
-    return Report(
-        [table], [Claim(f"both areas are equal (to {worst:.0e} of the whole)", worst < 1e-12)]
-    )
+    table = _LINE.table("lines", lines)
+    return Report([table], [_LINE.claim("equal", worst < 1e-12, worst=worst)])
 
 
 def _all_lines(rows: list[Row], settings: Settings) -> Report:
@@ -75,18 +63,14 @@ def _all_lines(rows: list[Row], settings: Settings) -> Report:
         name: float(np.sqrt(planar.bayes_objective(POLYGON, place)))
         for name, place in places.items()
     }
-    table = Table(
-        "Root mean square of the area difference over all directions, as a share of the area",
-        ["point", "place", "difference"],
-        [[name, _point(place), f"{missed[name]:.4f}"] for name, place in places.items()],
+    table = _LINES.table(
+        "points", [[name, _point(place), f"{missed[name]:.4f}"] for name, place in places.items()]
     )
     order = list(missed.values())
     claims = [
-        Claim(f"the Bayes lines do not meet in one point (their envelope is {spread:.2f} wide)",
-              spread > 1e-6),
-        Claim("the center of mass has a smaller difference than the circle's center",
-              missed["center of mass"] < missed["center of the largest circle"]),
-        Claim("no other point is better than the Bayes point", order[0] <= min(order[1:])),
+        _LINES.claim("apart", spread > 1e-6, spread=spread),
+        _LINES.claim("mass", missed["center of mass"] < missed["center of the largest circle"]),
+        _LINES.claim("best", order[0] <= min(order[1:])),
     ]  # fmt: skip
     return Report([table], claims)
 
@@ -126,29 +110,24 @@ def _inscribed(rows: list[Row], settings: Settings) -> Report:
         for name, count in nearer.items():
             gain, error = mean_and_error(off[name] - off["mass"])
             claims.append(
-                Claim(
-                    f"polygons stretched {stretch} times: the center of mass is better than the "
-                    f"{name}'s center (nearer to the Bayes point by {plus_minus(gain, error, 3)} "
-                    f"in the mean, in {count} {of_all}); judged by three standard errors and by "
-                    "most polygons",
+                _INSCRIBED.claim(
+                    "mass",
                     gain > 3 * error and 2 * count > settings.splits,
+                    stretch=stretch,
+                    name=name,
+                    gain=plus_minus(gain, error, 3),
+                    count=count,
+                    of_all=of_all,
                 )
             )
     gain, error = mean_and_error(column(rows, "circle") - column(rows, "ellipse"))
-    claims.append(
-        Claim(
-            "the ellipse's center is better than the circle's (nearer by "
-            f"{plus_minus(gain, error, 3)} in the mean of all polygons)",
-            gain > 3 * error,
-        )
-    )
-    table = Table(
-        "Distance to the Bayes point, in units of the square root of the area, mean ± standard "
-        f"error of {settings.splits} polygons",
-        ["stretched", *(title for title, _, _ in CENTERS.values()), "mass nearer than ellipse",
-         "mass nearer than circle"],
+    claims.append(_INSCRIBED.claim("ellipse", gain > 3 * error, gain=plus_minus(gain, error, 3)))
+    table = _INSCRIBED.table(
+        "distances",
         lines,
-    )  # fmt: skip
+        splits=settings.splits,
+        centers=" | ".join(title for title, _, _ in CENTERS.values()),
+    )
     return Report([table], claims)
 
 
@@ -195,12 +174,7 @@ def _trajectory(rows: list[Row], settings: Settings) -> Report:
         for way, title in (("random", "independent points"), ("sequence", "Sobol's sequence")):
             off = column(select(rows, bounces=n, table="polygon"), way)
             lines.append([f"{n}", title, f"{np.median(off):.4f}", f"{off.max():.4f}", ""])
-    table = Table(
-        "Distance of the mean position to the center of mass, and bounces until two balls that "
-        f"start {TURN:g} rad apart hit different walls ({settings.splits} starts)",
-        ["bounces or points", "", "median distance", "largest", "median bounces until apart"],
-        lines,
-    )
+    table = _PATH.table("paths", lines, turn=TURN, splits=settings.splits)
     circle = planar.largest_circle(POLYGON)
     rival = float(np.linalg.norm(circle.center - POLYGON.centroid))
     claims = []
@@ -208,18 +182,21 @@ def _trajectory(rows: list[Row], settings: Settings) -> Report:
         of_table = select(rows, table=name)
         nearer = int((column(of_table, "distance") < rival).sum())
         claims.append(
-            Claim(
-                f"{name}: the mean position is nearer to the center of mass than the circle's "
-                f"center is ({rival:.3f} away), in {nearer} of {len(of_table)} paths",
+            _PATH.claim(
+                "nearer",
                 nearer == len(of_table),
+                name=name,
+                rival=rival,
+                nearer=nearer,
+                n=len(of_table),
             )
         )
     claims.append(
-        Claim(
-            "a round scatterer makes the dynamics hyperbolic: two neighboring balls hit different "
-            f"walls after {part['with a scatterer']:.0f} bounces in the median, without it after "
-            f"{part['polygon']:.0f}; judged by a factor of 3",
+        _PATH.claim(
+            "scatterer",
             3 * part["with a scatterer"] < part["polygon"],
+            after=part["with a scatterer"],
+            without=part["polygon"],
         )
     )
     most = max(row["bounces"] for row in rows)
@@ -227,11 +204,7 @@ def _trajectory(rows: list[Row], settings: Settings) -> Report:
         float(np.median(column(select(rows, bounces=most, table=name), "distance")))
         for name in TABLES
     ]
-    remarks = [
-        "Whether neighbors part and how fast the mean position converges are two things: after "
-        f"{most:,} bounces its median distance is {ends[1]:.4f} with the scatterer and "
-        f"{ends[0]:.4f} without it."
-    ]
+    remarks = [_PATH.fill("two-things", most=most, scattered=ends[1], plain=ends[0])]
     return Report([table], claims, remarks)
 
 
@@ -268,66 +241,25 @@ def _draw_path(rows: list[Row], settings: Settings, figure: Any) -> None:
         planar.plot_trajectory(POLYGON, path, ax=ax)
 
 
-_OWN = " The paper gives no coordinates; the polygon is ours."
+_LINE = Text.of("kernel-billiard", "figure-18-1")
+_LINES = Text.of("kernel-billiard", "figure-18-2")
+_INSCRIBED = Text.of("kernel-billiard", "figure-18-3", corners=CORNERS)
+_PATH = Text.of("kernel-billiard", "figure-18-4")
 
 EXPERIMENTS = (
+    Experiment(_LINE, _halving_line, _draw_line, size=(7.0, 4.0)),
+    Experiment(_LINES, _all_lines, _draw_lines, size=(7.0, 8.0)),
     Experiment(
-        name="figure-18-1",
-        title="Figure 18.1: a line that halves a polygon",
-        paper="kernel-billiard",
-        about="The Bayes line of a direction halves the area of the polygon." + _OWN,
-        report=_halving_line,
-        draw=_draw_line,
-        size=(7.0, 4.0),
-    ),
-    Experiment(
-        name="figure-18-2",
-        title="Figure 18.2: the Bayes lines of all directions",
-        paper="kernel-billiard",
-        about="The lines do not meet in one point. The Bayes point is the point with the smallest "
-        "mean squared difference of the areas on both sides, over all directions." + _OWN,
-        report=_all_lines,
-        draw=_draw_lines,
-        size=(7.0, 8.0),
-    ),
-    Experiment(
-        name="figure-18-3",
-        title="Figure 18.3: the largest circle, the largest ellipse and the center of mass",
-        paper="kernel-billiard",
-        about="The paper shows one polygon, without coordinates, and says that for strongly "
-        "elongated ones the center of mass is definitely better than the other two. Here it is "
-        f"tested on random polygons: convex hulls of {CORNERS} points in a disk, stretched along "
-        "one axis. The upper picture is a polygon of ours. The largest ellipse exists in the "
-        "package in the plane only: in N dimensions the paper quotes Khachiyan and Todd, whose "
-        "ellipsoid the package does not compute.",
-        units=_polygons,
-        measure=_inscribe,
-        report=_inscribed,
-        draw=_draw_inscribed,
+        _INSCRIBED,
+        _inscribed,
+        _draw_inscribed,
+        _polygons,
+        _inscribe,
         splits=100,
         quick_splits=8,
         size=(7.0, 7.0),
     ),
     Experiment(
-        name="figure-18-4",
-        title="Figure 18.4: a billiard in the polygon, 1000 bounces",
-        paper="kernel-billiard",
-        about="The mean position of a ball and the center of mass." + _OWN + " Beside the ball "
-        "stand the paper's other two proposals, independent random points and a pseudo-random "
-        "sequence (Sobol's, up to twice as many points in the rectangle around, of which those "
-        "in the polygon count). They need a way to draw points of the polygon. In kernel space "
-        "there is none: version space is too small a part of the sphere to be hit by chance, and "
-        "the billiard is what the package has. The scatterer is a disk around the center of mass, "
-        "half as wide as fits; the paper names it as a way to better mixing, as well as a random "
-        "nonlinear scattering angle. The paper's law of that angle is not given and would "
-        'dissipate energy; the package has Lambert\'s law instead (`scattering="cosine"`), which '
-        "keeps the density uniform.",
-        units=_paths,
-        measure=_fly,
-        report=_trajectory,
-        draw=_draw_path,
-        splits=20,
-        quick_splits=5,
-        size=(7.0, 8.0),
+        _PATH, _trajectory, _draw_path, _paths, _fly, splits=20, quick_splits=5, size=(7.0, 8.0)
     ),
 )

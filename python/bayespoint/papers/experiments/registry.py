@@ -2,45 +2,31 @@
 
 from __future__ import annotations
 
-from bayespoint.papers.experiments import (
-    bound_figures,
-    convergence,
-    learning,
-    lecture_kernels,
-    lectures,
-    margin_bounds,
-    polygons,
-    risk,
-    selection,
-    soft,
-    sonar,
-    sparsity,
-    symmetry,
-    table_1,
-    toys,
-    wisconsin,
-)
+import importlib
+
 from bayespoint.papers.experiments.framework import Experiment
 
 _MODULES = (
-    table_1,
-    bound_figures,
-    risk,
-    symmetry,
-    toys,
-    soft,
-    selection,
-    polygons,
-    learning,
-    sonar,
-    wisconsin,
-    sparsity,
-    margin_bounds,
-    lectures,
-    lecture_kernels,
-    convergence,
+    "table_1",
+    "bound_figures",
+    "risk",
+    "symmetry",
+    "toys",
+    "soft",
+    "selection",
+    "polygons",
+    "learning",
+    "sonar",
+    "wisconsin",
+    "sparsity",
+    "margin_bounds",
+    "lectures",
+    "lecture_kernels",
+    "convergence",
 )
 
 EXPERIMENTS: dict[str, Experiment] = {
-    experiment.name: experiment for module in _MODULES for experiment in module.EXPERIMENTS
+    experiment.name: experiment
+    for name in _MODULES
+    for experiment in importlib.import_module(f"{__package__}.{name}").EXPERIMENTS
 }

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy import special, stats
 
-from bayespoint import BayesPointClassifier, MaxMarginClassifier, VersionSpace, bounds
+from bayespoint import BayesPointClassifier, VersionSpace, bounds
 from bayespoint.datasets import make_teacher
-from bayespoint.papers.experiments.framework import (
-    Claim,
-    Experiment,
-    Report,
-    Row,
-    Settings,
-    Table,
-    column,
-    mean_and_error,
-    plus_minus,
-    select,
-)
+from bayespoint.papers.experiments.drawing import legend_below, only_ticks
+from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Row, Settings, Text
+from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
+from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.plotting.style import below, label_decades
 
@@ -215,45 +208,35 @@ def _validity(rows: list[Row], settings: Settings) -> Report:
          f"{wrong} of {len(rows)}", _limit(wrong, len(rows))]
     )  # fmt: skip
     sizes = [f"m = {m}" for m in _sizes(settings)]
-    table = Table(
-        f"Mean bound and true risk for m examples in {DIMENSION} dimensions, {settings.splits} "
-        f"problems of each size, δ = {DELTA}",
-        ["classifier", "bound", *sizes, "failures", "their share, 99 % limit"],
+    table = _BOUNDS.table(
+        "validity",
         lines,
+        dimension=DIMENSION,
+        splits=settings.splits,
+        delta=DELTA,
+        sizes=" | ".join(sizes),
     )
-    best = Table(
-        "The bound with the smallest mean",
-        ["classifier", *sizes],
-        [
+    best = _BOUNDS.table("tightest", [
             [CLASSIFIERS[who], *(least[who, m][1] for m in _sizes(settings))]
             for who in CLASSIFIERS
-        ],
-    )  # fmt: skip
+        ], sizes=" | ".join(sizes))  # fmt: skip
     claims = [
-        Claim(
-            f"no bound fails in more problems than δ = {DELTA} allows (binomial test of each at "
-            f"the level of {LEVEL} / {len(keys)})"
-            + (f"; except {'; '.join(too_many)}" if too_many else ""),
+        _BOUNDS.claim(
+            "valid",
             not too_many,
+            delta=DELTA,
+            level=LEVEL,
+            tests=len(keys),
+            exceptions=f"; except {'; '.join(too_many)}" if too_many else "",
         ),
-        Claim(
-            "the test can fail: it rejects a bound that ignores the volume "
-            f"({wrong} failures of {len(rows)})",
-            not _allowed(wrong, len(rows), len(keys)),
+        _BOUNDS.claim(
+            "control", not _allowed(wrong, len(rows), len(keys)), wrong=wrong, n=len(rows)
         ),
         *_order(rows, settings),
     ]
     remarks = [
-        "A bound fails if the true risk is above it; estimated volumes are used without a safety "
-        "margin. Bounds of 1 or more are vacuous. If the part symmetric about a perceptron is too "
-        "thin for double precision, the bounds by this part are not given. The limit of the share "
-        "is by Clopper and Pearson. One draw and the vote are those of the draws of the billiard. "
-        f"The risk of the vote is estimated with {N_TEST} new points; all other risks are exact, "
-        "from the angle to the teacher.",
-        "The bound by the mistakes that the largest margin allows (Theorem 4 of the third paper) "
-        "needs κ* = ⌈(R/γ)²⌉ < m. Where it has no value the table has the median of κ*, for the "
-        f"feature vectors as they are (smallest κ*/m: {_least_kappa(rows):.1f}). "
-        "[From Margin to Sparsity](margin-to-sparsity.md) shows it at work.",
+        _BOUNDS.fill("meaning", n_test=N_TEST),
+        _BOUNDS.fill("theorem-4", least_kappa=_least_kappa(rows)),
     ]
     return Report([table, best], claims, remarks)
 
@@ -284,17 +267,8 @@ def _order(rows: list[Row], settings: Settings) -> list[Claim]:
         if "/luckiness/" in name or "/pac_margin/" in name
     )
     return [
-        Claim(
-            "the bounds on the Bayes point are ordered in each problem: relative entropy < "
-            "Theorem 3 (both by the symmetric part) < Theorem 3 by the largest ball < Corollary 2 "
-            f"< Theorem 1 (in {int(below.sum())} of {len(rows)})",
-            bool(below.all()),
-        ),
-        Claim(
-            "the bounds by fat-shattering dimensions (Theorem 1, PAC margin) are vacuous at these "
-            f"sizes (all ≥ {useless:.3g})",
-            useless >= 1,
-        ),
+        _BOUNDS.claim("ordered", bool(below.all()), count=int(below.sum()), n=len(rows)),
+        _BOUNDS.claim("vacuous", useless >= 1, useless=useless),
     ]
 
 
@@ -332,47 +306,22 @@ def _symmetric(rows: list[Row], settings: Settings) -> Report:
                 f"{more} of {len(gain)}", f"{sure}, {lost}", plus_minus(*mean_and_error(gain))
             ]  # fmt: skip
         lines.append([f"{m}" if m else "all", *means, *cells])
-    table = Table(
-        f"ln of the share of the sphere, means of {settings.splits} problems of each size: version "
-        "space V, its parts R symmetric about the Bayes point (cm), the SVM and the center of the "
-        "largest ball, and that ball (exact)",
-        ["m", "V", "R(cm)", "R(SVM)", "R(ball)", "ball", "cm > SVM", "beyond 2 s.e.: >, <",
-         "ln R(cm) - ln R(SVM)", "cm > ball", "beyond 2 s.e.: >, < ",
-         "ln R(cm) - ln R(ball)"],
-        lines,
-    )  # fmt: skip
+    table = _SYMMETRIC.table("volumes", lines, splits=settings.splits)
     claims = []
     for rival, name in (("max_margin", "SVM"), ("ball", "center of the largest ball")):
         more, lost, _ = shares[None, rival]
         claims += [
-            Claim(
-                f"vol R(w_cm) > vol R(w) for the {name} in the mean of ln vol, at every m",
-                all(shares[m, rival][2] > 0 for m in _sizes(settings)),
+            _SYMMETRIC.claim(
+                "mean", all(shares[m, rival][2] > 0 for m in _sizes(settings)), name=name
             ),
-            Claim(
-                f"vol R(w_cm) > vol R(w) for the {name} in each single problem, within the noise "
-                f"of the estimates (in {more} of {len(rows)}; smaller by more than 2 standard "
-                f"errors in {lost or 'none'})",
-                lost == 0,
+            _SYMMETRIC.claim(
+                "single", lost == 0, name=name, more=more, n=len(rows), lost=lost or "none"
             ),
         ]
     largest = column(rows, "ln R, ball") - column(rows, "ln ball")
     error = column(rows, "error, ball")
-    claims.append(
-        Claim(
-            "the largest ball is a part of the region symmetric about its center, and far smaller "
-            f"(by {largest.mean():.1f} nats in the mean)",
-            bool((largest > -4 * error).all()),
-        )
-    )
-    remarks = [
-        "The SVM is the maximal margin of the examples as given. The center of the largest ball is "
-        "that of the examples scaled to length 1; its radius is ψ = arcsin γ. The columns with "
-        '"beyond 2 s.e." count the problems in which the difference is more than 2 standard '
-        "errors above or below 0. Volumes are estimated by bridge sampling from Gaussian "
-        "distributions, with a median standard error of "
-        f"{np.median(column(rows, 'error, bayes_point')):.3f} nats."
-    ]
+    claims.append(_SYMMETRIC.claim("ball", bool((largest > -4 * error).all()), gain=largest.mean()))
+    remarks = [_SYMMETRIC.fill("which", error=np.median(column(rows, "error, bayes_point")))]
     return Report([table], claims, remarks)
 
 
@@ -401,11 +350,13 @@ def _priors(rows: list[Row], settings: Settings) -> Report:
             [f"{m}", *(plus_minus(*mean_and_error(bound), 3) for bound, _ in chosen),
              *(f"{risk.mean():.4f}" for _, risk in chosen)]
         )  # fmt: skip
-    table = Table(
-        f"Bound on one draw by relative entropy and true risk, {settings.splits} problems of each "
-        f"size, δ = {DELTA}",
-        ["m", *(f"bound, {name}" for name in PRIORS), *(f"risk, {name}" for name in PRIORS)],
+    table = _PRIOR.table(
+        "priors",
         lines,
+        splits=settings.splits,
+        delta=DELTA,
+        bounds=" | ".join(f"bound, {name}" for name in PRIORS),
+        risks=" | ".join(f"risk, {name}" for name in PRIORS),
     )
     uniform, _ = _of_prior(rows, "uniform")
     changes = {name: _of_prior(rows, name)[0] - uniform for name in GUESSES}
@@ -416,28 +367,23 @@ def _priors(rows: list[Row], settings: Settings) -> Report:
         for name, (bound, risk) in ((name, _of_prior(rows, name)) for name in PRIORS)
     }
     claims = [
-        Claim(
-            f"a prior biased towards the teacher improves the bound (in {smaller} of {len(rows)} "
-            f"problems, by {-changes['right'].mean():.3f} in the mean)",
+        _PRIOR.claim(
+            "right",
             smaller == len(rows),
+            smaller=smaller,
+            n=len(rows),
+            change=-changes["right"].mean(),
         ),
-        Claim(
-            "if the prior is wrong, the bound reports it: it is larger than with the uniform prior "
-            f"(in {larger} of {len(rows)}, by {changes['wrong'].mean():.3f} in the mean)",
-            larger == len(rows),
+        _PRIOR.claim(
+            "wrong", larger == len(rows), larger=larger, n=len(rows), change=changes["wrong"].mean()
         ),
-        Claim(
-            "no prior makes the bound fail in more problems than δ allows (failures: "
-            f"{', '.join(f'{name} {count}' for name, count in failures.items())})",
+        _PRIOR.claim(
+            "failures",
             all(_allowed(count, len(rows), len(PRIORS)) for count in failures.values()),
+            failures=", ".join((f"{name} {count}" for name, count in failures.items())),
         ),
     ]
-    remarks = [
-        "The posterior is the prior, restricted to version space; one draw is a classifier drawn "
-        "from it. Its relative entropy to the prior is computed from the volume of version space "
-        "and the draws of the billiard, and `bounds.pac_bayes_kl` takes it. `risk_bounds` itself "
-        "has the uniform prior only. `VersionSpace.reweight` gives the center under another prior."
-    ]
+    remarks = [_PRIOR.fill("uniform")]
     return Report([table], claims, remarks)
 
 
@@ -453,8 +399,7 @@ def _draw_priors(rows: list[Row], settings: Settings, figure: Any) -> None:
             )  # fmt: skip
     for ax, label in zip(axes, ("bound on one draw", "true risk of one draw"), strict=True):
         ax.set(xscale="log", yscale="log", xlabel="m, examples", ylabel=f"{label} (± s.e.)")
-        ax.set_xticks(sizes, [str(m) for m in sizes], minor=False)
-        ax.set_xticks([], minor=True)
+        only_ticks(ax.xaxis, sizes)
         below(ax, ncols=2)
         label_decades(ax)
 
@@ -476,18 +421,10 @@ def _draw_validity(rows: list[Row], settings: Settings, figure: Any) -> None:
         ax.plot(sizes, risks, color="black", linestyle="dashed", label="true risk")
         ax.axhline(1.0, color="gray", linewidth=0.8, linestyle="dotted", label="vacuous above")
         ax.set(xscale="log", yscale="log", xlabel="m, examples", ylim=(None, TOP))
-        ax.set_xticks(sizes, [str(m) for m in sizes], minor=False)
-        ax.set_xticks([], minor=True)
+        only_ticks(ax.xaxis, sizes)
         ax.set_title(CLASSIFIERS[who], fontsize="medium")
     axes[0].set_ylabel("bound on the risk")
-    handles = {
-        label: handle
-        for ax in axes
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(
-        handles.values(), handles.keys(), loc="outside lower center", ncols=3, frameon=False
-    )
+    legend_below(figure, axes, 3)
 
 
 def _draw_symmetric(rows: list[Row], settings: Settings, figure: Any) -> None:
@@ -508,62 +445,26 @@ def _draw_symmetric(rows: list[Row], settings: Settings, figure: Any) -> None:
         below(ax)
 
 
-_SETUP = (
-    f"Gaussian examples in {DIMENSION} dimensions are labeled by a random teacher; the kernel is "
-    "linear, without intercept. The true risk of a weight vector is its angle to the teacher over "
-    "π. "
+_SETUP = Text.of("bayesian-learning", "risk", dimension=DIMENSION).about
+
+_BOUNDS = Text.of("bayesian-learning", "risk-bounds", setup=_SETUP)
+_SYMMETRIC = Text.of("bayesian-learning", "symmetric-part", setup=_SETUP)
+_PRIOR = Text.of(
+    "bayesian-learning",
+    "biased-prior",
+    setup=_SETUP,
+    concentration=CONCENTRATION,
+    right=GUESSES["right"],
+    irrelevant=GUESSES["irrelevant"],
 )
 
+_Shared = functools.partial(
+    Experiment, units=_units, measure=_measure, splits=100, quick_splits=12, rows="risk"
+)
+"""Experiments with the same units, whose rows are in one file."""
+
 EXPERIMENTS = (
-    Experiment(
-        name="risk-bounds",
-        title="Section 4: the bounds against true risks",
-        paper="bayesian-learning",
-        about=_SETUP + "The tables have the mean of every bound that `risk_bounds` gives on "
-        "`BayesPointClassifier`, `MaxMarginClassifier` (hard margin) and `KernelPerceptron`, and "
-        "how often it is below the true risk. [Bounds on the error](guide/risk-bounds.md) explains "
-        "them.",
-        units=_units,
-        measure=_measure,
-        report=_validity,
-        draw=_draw_validity,
-        splits=100,
-        quick_splits=12,
-        rows="risk",
-        size=(12.0, 5.0),
-    ),
-    Experiment(
-        name="symmetric-part",
-        title="Section 4.3: the symmetric part of version space around the Bayes point and the SVM",
-        paper="bayesian-learning",
-        about=_SETUP + "R(w) is the part of version space that is symmetric about w. The paper "
-        "says: 'it appears that under quite general circumstances vol(R(w_cm)) > vol(R(w_SVM))', "
-        "with w_cm the center of mass. The problems are those of the previous section.",
-        units=_units,
-        measure=_measure,
-        report=_symmetric,
-        draw=_draw_symmetric,
-        splits=100,
-        quick_splits=12,
-        rows="risk",
-    ),
-    Experiment(
-        name="biased-prior",
-        title="Section 4.1: the bound with a biased prior",
-        paper="bayesian-learning",
-        about=_SETUP + "The paper says that the bound can be improved by adjusting the prior "
-        "before the data arrive, and that the bound will report an incorrect prior; it shows no "
-        "example. Here the prior has the density exp(κ cos θ), up to a "
-        f"constant, with κ = {CONCENTRATION:g} and the angle θ from a guess. The guess is "
-        f"{GUESSES['right']:g}° off the teacher (right), {GUESSES['irrelevant']:g}° (irrelevant), "
-        "or its opposite (wrong). The problems are those of the section on true risks.",
-        units=_units,
-        measure=_measure,
-        report=_priors,
-        draw=_draw_priors,
-        splits=100,
-        quick_splits=12,
-        rows="risk",
-        size=(9.6, 4.8),
-    ),
+    _Shared(_BOUNDS, _validity, _draw_validity, size=(12.0, 5.0)),
+    _Shared(_SYMMETRIC, _symmetric, _draw_symmetric),
+    _Shared(_PRIOR, _priors, _draw_priors, size=(9.6, 4.8)),
 )

@@ -35,32 +35,10 @@ def run(
 ) -> Report:
     """Measure the missing units of an experiment, and write its tables, picture and record.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment.
-    settings : Settings
-        Settings, from `Experiment.settings`.
-    out : path
-        Folder for the files, made if missing: ``NAME.csv`` with the units (or with the tables, if
-        there are no units), ``NAME.md`` with the tables, ``NAME.png`` and ``NAME.json``. In the
-        quick form names end in ``-quick``. Units in the CSV file that have the same version and
-        seed are not measured again.
-    n_jobs : int, default=None
-        Processes, as joblib counts them: None is 1, -1 all processors. It does not change the
-        result.
-    progress : bool, default=True
-        Whether to show a bar on standard error.
-
-    Returns
-    -------
-    Report
-        The tables and claims.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If `n_jobs` or the repetitions are out of range.
+    The folder, made if missing, gets ``NAME.csv`` with the units (or with the tables, if there are
+    no units), ``NAME.md`` with the tables, ``NAME.png`` and ``NAME.json``. In the quick form names
+    end in ``-quick``. Units in the CSV file that have the same version and seed are not measured
+    again. The number of processes does not change the result.
     """
     jobs = validation.threads(n_jobs)
     validation.integer("splits", settings.splits, low=1 if experiment.splits else 0)
@@ -95,7 +73,7 @@ def run(
     stem = folder / f"{experiment.name}{ending}"
     record = {
         "experiment": experiment.name,
-        "title": experiment.title,
+        "title": experiment.text.title,
         "paper": experiment.paper,
         "seed": settings.seed,
         "splits": settings.splits,

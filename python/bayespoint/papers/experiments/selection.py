@@ -9,18 +9,9 @@ import numpy as np
 
 from bayespoint import BayesPointClassifier, bounds, kernels
 from bayespoint.papers.experiments import sets
-from bayespoint.papers.experiments.framework import (
-    Claim,
-    Experiment,
-    Report,
-    Row,
-    Settings,
-    Table,
-    column,
-    mean_and_error,
-    plus_minus,
-    select,
-)
+from bayespoint.papers.experiments.drawing import only_ticks
+from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Table, Text
+from bayespoint.papers.experiments.rows import column, mean_and_error, mean_by, plus_minus, select
 from bayespoint.plotting.style import below
 
 DELTA, TOLERANCE = 0.05, 0.3
@@ -96,35 +87,25 @@ def _report(rows: list[Row], settings: Settings) -> Report:
     hard = mean_and_error(100 * (_hard(others, settings).mean(axis=1) - chosen))
     best = others.mean(axis=0).min()
     claims = [
-        Claim(
-            "the bound applies to learning with training errors admitted: it is below 1 in "
-            f"{len(usable)} runs in which the Bayes point violates examples (up to "
-            f"{100 * largest:.0f} % of them)",
-            bool(usable),
-        ),
-        Claim(
-            f"it is trivial for λ to infinity: {last.mean():.2f} at λ = "
-            f"{_lambdas(settings)[-1]:g}, with the limit {limit:.2f}, that of a volume 2^-m",
+        _TEXT.claim("applies", bool(usable), count=len(usable), largest=100 * largest),
+        _TEXT.claim(
+            "trivial",
             bool((last > 1).all()) and 0.95 * limit < last.mean() < 1.05 * limit,
+            last=last.mean(),
+            softness=_lambdas(settings)[-1],
+            limit=limit,
         ),
-        Claim(
-            "selecting λ and σ by the bound makes fewer errors than a candidate taken at random "
-            f"(by {plus_minus(gain, error)} percentage points; this is because it avoids large λ: "
-            f"of the candidates with λ = 0 alone, by {plus_minus(*hard)})",
+        _TEXT.claim(
+            "random",
             gain > (2 * error if error == error else 0),
+            gain=plus_minus(gain, error),
+            hard=plus_minus(*hard),
         ),
-        Claim(
-            "selecting by the bound is as good as the best candidate, known only afterwards (to "
-            f"within 1 percentage point: {100 * chosen.mean():.2f} against {100 * best:.2f} %)",
-            100 * (chosen.mean() - best) < 1,
+        _TEXT.claim(
+            "best", 100 * (chosen.mean() - best) < 1, chosen=100 * chosen.mean(), best=100 * best
         ),
     ]
-    remarks = [
-        "With softness the bound is for feature vectors with an additional coordinate for every "
-        "input, so it holds if no new example has the input of a training example. Splits share "
-        "examples, so the standard errors are too small. The standard error of a bound from its "
-        f"estimated volume is at most {np.nanmax(column(rows, 'vote_error')):.3f}."
-    ]
+    remarks = [_TEXT.fill("conditions", error=np.nanmax(column(rows, "vote_error")))]
     return Report(tables, claims, remarks)
 
 
@@ -132,25 +113,11 @@ def _soft(rows: list[Row]) -> list[Row]:
     return select(rows, sigma=SIGMA)
 
 
-def _values(rows: list[Row], parameter: str) -> list[float]:
-    return sorted({row[parameter] for row in rows})
-
-
-def _means(rows: list[Row], parameter: str, name: str) -> Any:
-    """Return means and standard errors, a row for each value of λ or σ."""
-    return np.array(
-        [
-            mean_and_error(column(select(rows, **{parameter: value}), name))
-            for value in _values(rows, parameter)
-        ]
-    )
-
-
 def _table(rows: list[Row], title: str, symbol: str, parameter: str, chosen: list[Row]) -> Table:
     cells = [
         [
             plus_minus(scale * mean, scale * error, digits)
-            for mean, error in _means(chosen, parameter, name)
+            for mean, error in mean_by(chosen, parameter, name)
         ]
         for name, scale, digits in (
             ("vote", 1, 3),
@@ -159,13 +126,17 @@ def _table(rows: list[Row], title: str, symbol: str, parameter: str, chosen: lis
             ("test", 100, 2),
         )
     ]
-    return Table(
-        f"{DATA}: bounds against {title}, δ = {DELTA}, m = {rows[0]['m']}",
-        [symbol, "vote, Theorem 3", "Bayes point, Theorem 3", "training error, %", "test error, %"],
+    return _TEXT.table(
+        "against",
         [
             [f"{value:g}", *line]
-            for value, *line in zip(_values(chosen, parameter), *cells, strict=True)
+            for value, *line in zip(np.unique(column(chosen, parameter)), *cells, strict=True)
         ],
+        data=DATA,
+        title=title,
+        delta=DELTA,
+        m=rows[0]["m"],
+        symbol=symbol,
     )
 
 
@@ -200,10 +171,7 @@ def _selected(rows: list[Row], settings: Settings) -> Table:
     best = int(errors.mean(axis=0).argmin())
     picks = [candidates[k] for k in least]
     often = max(set(picks), key=picks.count)
-    return Table(
-        f"Selection among {len(candidates)} candidates by the bound on the vote",
-        ["candidate", "λ, σ", "bound", "test error, %"],
-        [
+    return _TEXT.table("selected", [
             ["smallest bound",
              f"{often[0]:g}, {often[1]:g} in {picks.count(often)} of {len(picks)} splits",
              plus_minus(*mean_and_error(selected), 3), plus_minus(*mean_and_error(100 * chosen))],
@@ -212,8 +180,7 @@ def _selected(rows: list[Row], settings: Settings) -> Table:
              plus_minus(*mean_and_error(100 * _hard(errors, settings).mean(axis=1)))],
             ["best on the test parts", f"{candidates[best][0]:g}, {candidates[best][1]:g}", "",
              plus_minus(*mean_and_error(100 * errors[:, best]))],
-        ],
-    )  # fmt: skip
+        ], n=len(candidates))  # fmt: skip
 
 
 def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
@@ -228,45 +195,26 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
             ("test", "test error", "x-"),
             ("training", "training error", "^:"),
         ):
-            means = _means(chosen, parameter, name)
+            means = mean_by(chosen, parameter, name)
             ax.errorbar(
-                _values(chosen, parameter), *means.T, fmt=style, color=COLORS[name],
+                np.unique(column(chosen, parameter)), *means.T, fmt=style, color=COLORS[name],
                 markersize=4, label=label,
             )  # fmt: skip
         ax.axhline(1.0, color="gray", linewidth=0.9, linestyle=(0, (1, 3)), label="vacuous above")
         ax.set(ylim=(0, None))
         below(ax, ncols=2, fontsize="small")
     left.set_xscale("symlog", linthresh=0.001)
-    ticks = (0.0, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
-    left.set_xticks(ticks, [f"{value:g}" for value in ticks])
+    only_ticks(left.xaxis, (0.0, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0))
     left.set_xlim(-0.0004, 2000)
     left.set(xlabel="λ", ylabel="bound, error (± s.e.)", title=f"σ = {SIGMA:g}")
     right.set(xscale="log", xlabel="σ", title="λ = 0")
-    sigmas = _values(rows, "sigma")
-    right.set_xticks(sigmas, [f"{value:g}" for value in sigmas])
-    right.set_xticks([], minor=True)
+    only_ticks(right.xaxis, np.unique(column(rows, "sigma")))
 
+
+_TEXT = Text.of("bayesian-learning", "bound-selection")
 
 EXPERIMENTS = (
     Experiment(
-        name="bound-selection",
-        title="Sections 4.1 and 5: the bound with soft boundaries, and model selection by it",
-        paper="bayesian-learning",
-        about=(
-            "The paper says that the bound 'can be made use of for the purpose of model "
-            "selection', that it can be applied with training errors admitted, and that it is "
-            "trivial for λ to infinity; it shows no figure of this. Here Theorem 3 is computed on "
-            "random splits of thyroid, for the vote of version space and, by the symmetric part, "
-            "for the Bayes point. Kernel RBF, no intercept. Unlike in Table 1, features are scaled "
-            "by means and standard deviations of the test part: the bound needs a kernel that does "
-            "not depend on the training examples."
-        ),
-        units=_units,
-        measure=_measure,
-        report=_report,
-        draw=_draw,
-        splits=20,
-        quick_splits=2,
-        size=(10.4, 5.0),
+        _TEXT, _report, _draw, _units, _measure, splits=20, quick_splits=2, size=(10.4, 5.0)
     ),
 )

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import SampleOptions, VersionSpace, kernels
+from bayespoint import VersionSpace, kernels
 from bayespoint.papers.experiments import sets
-from bayespoint.papers.experiments.framework import (
-    Claim,
-    Experiment,
-    Report,
-    Row,
-    Settings,
-    Table,
-    column,
-    mean_and_error,
-    plus_minus,
-    select,
-)
+from bayespoint.papers.experiments.billiards import fly
+from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Row, Settings, Text
+from bayespoint.papers.experiments.rows import column, mean_and_error, mean_by, plus_minus, select
 from bayespoint.papers.experiments.toy import cube
 
 LAMBDAS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
@@ -55,15 +44,8 @@ def _measure(unit: Row, settings: Settings) -> Row:
         kernel = kernels.RBF(sets.SETS["thyroid"].sigma)
     K = kernel(X)
     space = VersionSpace(K, y, softness=unit["softness"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # "drift" records it
-        found = space.sample(
-            options=SampleOptions(
-                max_bounces=QUICK_BOUNCES if settings.quick else BOUNCES[unit["problem"]]
-            ),
-            n_draws=1,
-            random_state=seed,
-        )
+    bounces = QUICK_BOUNCES if settings.quick else BOUNCES[unit["problem"]]
+    found = fly(space, bounces, seed)
     svm = space.max_margin().dual_coef
     # From the difference, because the cosine of a small angle has no digits of it.
     apart = svm - found.center
@@ -81,16 +63,6 @@ def _measure(unit: Row, settings: Settings) -> Row:
     }
 
 
-def _means(rows: list[Row], settings: Settings, problem: str, name: str) -> Any:
-    """Return means and standard errors, a row for each λ."""
-    return np.array(
-        [
-            mean_and_error(column(select(rows, problem=problem, softness=value), name))
-            for value in _lambdas(settings)
-        ]
-    )
-
-
 def _report(rows: list[Row], settings: Settings) -> Report:
     tables, claims = [], []
     lambdas = _lambdas(settings)
@@ -101,7 +73,8 @@ def _report(rows: list[Row], settings: Settings) -> Report:
             for name in ("svm", "bpm")
         )  # fmt: skip
         angle, distances = (
-            _means(rows, settings, problem, name) for name in ("angle", "distances")
+            mean_by(select(rows, problem=problem), "softness", name)
+            for name in ("angle", "distances")
         )
         lines = [
             [f"{value:g}",
@@ -110,22 +83,10 @@ def _report(rows: list[Row], settings: Settings) -> Report:
             for k, value in enumerate(lambdas)
         ]  # fmt: skip
         tables.append(
-            Table(
-                f"{title}: test error in percent, means of {svm.shape[1]} splits ± standard error",
-                ["λ", "L2-soft SVM", "Bayes point", "SVM - Bayes point", "angle, rad",
-                 "distances, min/max"],
-                lines,
-            )
+            _TEXT.table("errors", lines, title=title, splits=svm.shape[1])
         )  # fmt: skip
         claims += _claims(problem, lambdas, svm, bpm, angle[:, 0])
-    remarks = [
-        "The paper does not print the numbers of its curves. λ is added to the diagonal of the "
-        "training kernel matrix (after Eq. 18). The angle is that between SVM and Bayes point in "
-        "the feature space of this matrix; the last column is the smallest distance of two points "
-        "in it over the largest: equidistant points have 1. Differences and their standard errors "
-        "are of pairs on the same splits. The paper says close to, or just above, without a "
-        "number; the limit of a tenth is ours.",
-    ]
+    remarks = [_TEXT.fill("numbers")]
     return Report(tables, claims, remarks)
 
 
@@ -142,30 +103,40 @@ def _claims(problem: str, lambdas: Any, svm: Any, bpm: Any, angle: Any) -> list[
     helps, helps_error = mean_and_error(bpm[0] - bpm[positive])
     top = angle.argmax()
     return [
-        Claim(
-            f"{problem}: the SVM's smallest error is close to, or just above, the Bayes point's: "
-            "at most a tenth above, and not below, within 2 standard errors "
-            f"({svm[best_svm].mean():.2f} at λ = {lambdas[best_svm]:g}, {least:.2f} at "
-            f"λ = {lambdas[best_bpm]:g}; difference {plus_minus(off, error)}, "
-            f"{100 * off / least:.0f} %)",
+        _TEXT.claim(
+            "close",
             bool(-2 * error < off < least / 10 + 2 * error),
+            problem=problem,
+            svm=svm[best_svm].mean(),
+            svm_at=lambdas[best_svm],
+            least=least,
+            bpm_at=lambdas[best_bpm],
+            off=plus_minus(off, error),
+            share=100 * off / least,
         ),
-        Claim(
-            f"{problem}: the two are closer with their best λ than with hard boundaries, by more "
-            f"than 2 standard errors (by {plus_minus(closer, closer_error)} percentage points)",
+        _TEXT.claim(
+            "closer",
             bool(closer > 2 * closer_error),
+            problem=problem,
+            closer=plus_minus(closer, closer_error),
         ),
-        Claim(
-            f"{problem}: a positive λ helps the Bayes point, by more than 2 standard errors (its "
-            f"smallest error is at λ = {lambdas[best_bpm]:g}; λ = {lambdas[positive]:g} is better "
-            f"than 0 by {plus_minus(helps, helps_error)} percentage points)",
+        _TEXT.claim(
+            "helps",
             bool(helps > 2 * helps_error),
+            problem=problem,
+            bpm_at=lambdas[best_bpm],
+            positive=lambdas[positive],
+            helps=plus_minus(helps, helps_error),
         ),
-        Claim(
-            f"{problem}: for large λ SVM and Bayes point meet: from λ = {lambdas[top]:g} on the "
-            f"angle falls at each step, from {angle[top]:.3f} to {angle[-1]:.3f} rad (at λ = 0 it "
-            f"is {angle[0]:.3f}" + (": it grows first)" if top else ")"),
+        _TEXT.claim(
+            "meet",
             bool((np.diff(angle[top:]) < 0).all() and angle[-1] < angle[0] / 2),
+            problem=problem,
+            top=lambdas[top],
+            first=angle[top],
+            last=angle[-1],
+            hard=angle[0],
+            end=": it grows first)" if top else ")",
         ),
     ]
 
@@ -179,10 +150,10 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
             ("svm", "L2-soft SVM", "#D55E00", "s--"),
             ("bpm", "Bayes point", "#0072B2", "o-"),
         ):
-            means = 100 * _means(rows, settings, problem, name)
+            means = 100 * mean_by(select(rows, problem=problem), "softness", name)
             top.errorbar(lambdas, means[:, 0], means[:, 1], fmt=style, color=color, label=label,
                          markersize=4)  # fmt: skip
-        angle = _means(rows, settings, problem, "angle")
+        angle = mean_by(select(rows, problem=problem), "softness", "angle")
         bottom.errorbar(lambdas, angle[:, 0], angle[:, 1], fmt="o-", color="black", markersize=4)
         top.set(title=title, ylabel="test error, %")
         bottom.set(xlabel="λ", ylabel="SVM to Bayes\npoint, rad", ylim=(0, None))
@@ -190,26 +161,10 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
         top.legend(frameon=False, title="means ± standard error")
 
 
+_TEXT = Text.of("bayesian-learning", "figure-6")
+
 EXPERIMENTS = (
     Experiment(
-        name="figure-6",
-        title="Figure 6: soft boundaries, error against λ",
-        paper="bayesian-learning",
-        about=(
-            "The Bayes point with a soft boundary and the L2-soft SVM have the same matrix K + λI. "
-            "Toy: where the paper has the problem of Figure 4, here each split is a new one, with "
-            "10 training and 10 000 test points, uniform in a cube and labeled by a random plane. "
-            "Thyroid: random splits as in Table 1. The paper says that the SVM's smallest error is "
-            "close to, or just above, that of the Bayes point with positive λ, that the two are "
-            "closer than with hard boundaries, and that with growing λ the points become "
-            "equidistant and the SVM tends to the center of mass (Section 5)."
-        ),
-        units=_units,
-        measure=_measure,
-        report=_report,
-        draw=_draw,
-        splits=100,
-        quick_splits=3,
-        size=(9.6, 6.4),
+        _TEXT, _report, _draw, _units, _measure, splits=100, quick_splits=3, size=(9.6, 6.4)
     ),
 )

@@ -10,23 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import SampleOptions, VersionSpace, kernels
+from bayespoint import VersionSpace, kernels
 from bayespoint.papers.data import load_sonar_split
 from bayespoint.papers.experiments import sets
+from bayespoint.papers.experiments.billiards import fly
+from bayespoint.papers.experiments.drawing import legend_below, only_ticks
 from bayespoint.papers.experiments.flipper_onion import flipper_onion
-from bayespoint.papers.experiments.framework import (
-    Claim,
-    Experiment,
-    Report,
-    Row,
-    Settings,
-    Table,
-    column,
-    mean_and_error,
-    plus_minus,
-    select,
-)
+from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Table, Text
+from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
 from bayespoint.papers.light_trap import light_trap
+from bayespoint.papers.onion import onion
 
 SIGMA = 4.4
 THRESHOLD = 1.0
@@ -41,11 +34,7 @@ PRINTED = (
     ((7, 5), (5, 5), (4, 6), (3, 6), (1, 7), (1, 7)),
     ((8, 2), (5, 5), (4, 5), (4, 5), (3, 5), (1, 6)),
 )
-METHODS = {
-    "straight": "straight rays",
-    "projected": "great circles",
-    "exact": "exact",
-}
+METHODS = {"straight": "straight rays", "projected": "great circles", "exact": "exact"}
 SIGMAS = {
     "standardized": (0.5, 1, 1.5, 2, 3, 4, 4.4, 5, 6, 8, 12, 16, 24, 32, 64),
     "raw": (0.125, 0.25, 0.5, 0.75, 1, 1.5, 2, 4.4, 8),
@@ -64,7 +53,7 @@ NEAR = 3.0
 BOUNCES, QUICK_BOUNCES = 100_000, 2_000
 
 
-class Problem(NamedTuple):
+class Sonar(NamedTuple):
     """The sonar problem for one kernel."""
 
     space: VersionSpace
@@ -95,7 +84,7 @@ class Problem(NamedTuple):
         return float(self.errors(dual_coef).sum())
 
 
-def problem(sigma: float, features: str = "standardized", threshold: float = THRESHOLD) -> Problem:
+def problem(sigma: float, features: str = "standardized", threshold: float = THRESHOLD) -> Sonar:
     """Return the sonar problem for one kernel."""
     X, X_test, y, y_test = load_sonar_split()
     if features == "standardized":
@@ -103,7 +92,7 @@ def problem(sigma: float, features: str = "standardized", threshold: float = THR
     kernel = kernels.RBF(sigma)
     gram = kernel(X, X)
     space = VersionSpace(gram, y, offset=threshold)
-    return Problem(space, gram + threshold, y, kernel(X_test, X) + threshold, y_test)
+    return Sonar(space, gram + threshold, y, kernel(X_test, X) + threshold, y_test)
 
 
 def _flights(settings: Settings) -> int:
@@ -115,15 +104,9 @@ def _size(settings: Settings) -> int:
     return 3 if settings.quick else 6
 
 
-def _flipper(of: Problem, settings: Settings, seed: int) -> Any:
-    return of.space.sample(
-        options=SampleOptions(
-            dynamics="flipper", max_bounces=QUICK_BOUNCES if settings.quick else BOUNCES
-        ),
-        n_trajectories=BALLS,
-        n_draws=1,
-        random_state=seed,
-    )
+def _flipper(of: Sonar, settings: Settings, seed: int) -> Any:
+    bounces = QUICK_BOUNCES if settings.quick else BOUNCES
+    return fly(of.space, bounces, seed, balls=BALLS, dynamics="flipper")
 
 
 # --- Table 18.1 ---
@@ -148,22 +131,23 @@ def _table_measure(unit: Row, settings: Settings) -> Row:
         size=size,
     )
     tables = {"straight": straight.merged()}
+    flipper = _flipper(here, settings, seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # "center_error" records it
-        flipper = _flipper(here, settings, seed)
         for method in ("projected", "exact"):
-            onion = here.space.onion(
+            table = onion(
+                here.space,
                 (size - 1, size - 1),
                 method=method,
                 tol=0.2 if settings.quick else 0.05,
                 max_length=200.0 if settings.quick else 5e3,
                 random_state=seed,
             )
-            tables[method] = onion.centers
+            tables[method] = table.centers
     found: Row = {
         "svm": here.total(margin),
         "flipper": here.total(flipper.center),
-        "center_error": float(np.nanmax(onion.center_error)),
+        "center_error": float(np.nanmax(table.center_error)),
     }
     for method, centers in tables.items():
         errors = here.errors(centers)
@@ -217,46 +201,29 @@ def _table_report(rows: list[Row], settings: Settings) -> Report:
         lines.append([title, plus_minus(*errors[0]), f"{distances[method]:.2f}",
                       f"{likeness:.2f}", _best(grid),
                       f"{max(error for _, error in errors):.2f}"])  # fmt: skip
-    tables.append(
-        Table(
-            "Agreement with the paper's table",
-            [
-                "",
-                "Bayes point (-0, +0)",
-                "rms difference",
-                "correlation",
-                "fewest errors",
-                "largest standard error of a cell",
-            ],
-            lines,
-        )
-    )
+    tables.append(_TABLE.table("agreement", lines))
     flipper, n = column(rows, "flipper"), len(rows)
     totals = grids["straight"].sum(axis=2)
     claims = [
-        Claim(
-            f"the Bayes point of the flipper makes 8 errors (in {(flipper == 8).sum()} of {n} "
-            f"runs, mean {plus_minus(*mean_and_error(flipper))}; the maximal margin "
-            f"{column(rows, 'svm').mean():.3g}); judged by the majority of the runs",
+        _TABLE.claim(
+            "eight",
             2 * int((flipper == 8).sum()) > n,
+            count=(flipper == 8).sum(),
+            n=n,
+            flipper=plus_minus(*mean_and_error(flipper)),
+            svm=column(rows, "svm").mean(),
         ),
-        Claim(
-            "a layer with some training errors does better than the Bayes point (the onion along "
-            f"straight rays: {_best(grids['straight'])}, {totals[0, 0]:.3g} at (-0, +0))",
+        _TABLE.claim(
+            "layer",
             np.nanmin(totals) < totals[0, 0],
+            best=_best(grids["straight"]),
+            bayes_point=totals[0, 0],
         ),
-        Claim(
-            "of the three onions the one along straight rays is nearest to the printed table",
-            min(distances, key=lambda method: distances[method]) == "straight",
+        _TABLE.claim(
+            "straight", min(distances, key=lambda method: distances[method]) == "straight"
         ),
     ]
-    remarks = [
-        "The best cell is chosen by the test examples, in the paper and here, so it does not "
-        "estimate a test error. The paper says that other versions of the split are in "
-        "circulation; this one is UCI's. It does not mention that features are standardized: see "
-        "Figure 18.13 for raw ones. The largest estimated error of an exact center is "
-        f"{np.nanmax(column(rows, 'center_error')):.2f} rad."
-    ]
+    remarks = [_TABLE.fill("chosen", center_error=np.nanmax(column(rows, "center_error")))]
     return Report(tables, claims, remarks)
 
 
@@ -295,13 +262,11 @@ def _sweep_measure(unit: Row, settings: Settings) -> Row:
     key = round(1000 * sigma), unit["run"], list(SIGMAS).index(features)
     size, flights = _size(settings), _flights(settings) // 4
     margin = here.space.max_margin().dual_coef
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        flipper = _flipper(here, settings, settings.seed_of(*key))
+    flipper = _flipper(here, settings, settings.seed_of(*key))
     starts = np.tile(margin, (BALLS, 1))
     rng = np.random.default_rng(settings.seed_of(*key, 1))
-    onion = flipper_onion(here.gram, here.y, starts, flights, rng, size=size)
-    errors = here.errors(onion.merged()).sum(axis=-1)
+    straight = flipper_onion(here.gram, here.y, starts, flights, rng, size=size)
+    errors = here.errors(straight.merged()).sum(axis=-1)
     layer = choose_layer(here, flights * BALLS // OUT, rng, ~np.isnan(errors))
     launches = int(flipper.escapes.sum()) + BALLS
     return {
@@ -318,7 +283,7 @@ def _sweep_measure(unit: Row, settings: Settings) -> Row:
 
 
 def choose_layer(
-    of: Problem, n_flights: int, rng: np.random.Generator, candidates: Any
+    of: Sonar, n_flights: int, rng: np.random.Generator, candidates: Any
 ) -> tuple[int, int]:
     """Return the layer with the fewest errors on examples left out, ten at a time.
 
@@ -333,9 +298,9 @@ def choose_layer(
     for start, those in zip(starts, known, strict=True):
         space = VersionSpace(of.gram[np.ix_(those, those)], of.y[those])
         start[those] = space.max_margin().dual_coef
-    onion = flipper_onion(of.gram, of.y, starts, n_flights, rng, size=size, known=known)
+    straight = flipper_onion(of.gram, of.y, starts, n_flights, rng, size=size, known=known)
     errors = np.where(candidates, 0.0, np.inf)
-    for centers, out in zip(onion.centers, left_out, strict=True):
+    for centers, out in zip(straight.centers, left_out, strict=True):
         values = centers @ of.gram[:, out]
         wrong = ((values > 0) != (of.y[out] > 0)).sum(axis=-1)
         errors += np.where(np.isnan(values).any(axis=-1), np.inf, wrong)
@@ -418,25 +383,18 @@ def _sweep_report(rows: list[Row], settings: Settings) -> Report:
                 )
                 for c in CURVES
             ]
-            lines.append([
-                f"{sigma:g}",
-                *cells,
-                plus_minus(sweep.means["escapes"][k], sweep.standard_errors["escapes"][k], 5),
-                f"{sweep.means['bounces'][k]:.0f}",
-                f"{sweep.means['path'][k]:.2f}",
-            ])  # fmt: skip
+            lines.append(
+                [f"{sigma:g}", *cells,
+                 plus_minus(sweep.means["escapes"][k], sweep.standard_errors["escapes"][k], 5),
+                 f"{sweep.means['bounces'][k]:.0f}", f"{sweep.means['path'][k]:.2f}"]
+            )  # fmt: skip
         tables.append(
-            Table(
-                f"Errors of 104 test examples, {features} features, means of {settings.splits} "
-                "runs ± standard error",
-                [
-                    "σ",
-                    *(title for title, *_ in CURVES.values()),
-                    "share of flights that escape",
-                    "bounces per launch",
-                    "radians per launch",
-                ],
+            _FIGURE.table(
+                "sweep",
                 lines,
+                features=features,
+                splits=settings.splits,
+                curves=" | ".join(title for title, *_ in CURVES.values()),
             )
         )
         late = sweep.sigmas >= sweep.closing
@@ -446,12 +404,14 @@ def _sweep_report(rows: list[Row], settings: Settings) -> Report:
     claims = []
     never = [(row["features"], row["sigma"]) for row in rows if row["best_layer"] > row["svm"]]
     claims.append(
-        Claim(
-            "the onion's best layer makes no more errors than the maximal margin, at any σ and in "
-            f"any run (in {len(rows) - len(never)} of {len(rows)}"
-            + "".join(f"; not at σ = {sigma:g}, {features}" for features, sigma in never)
-            + ")",
+        _FIGURE.claim(
+            "never-worse",
             not never,
+            count=len(rows) - len(never),
+            n=len(rows),
+            exceptions="".join(
+                (f"; not at σ = {sigma:g}, {features}" for features, sigma in never)
+            ),
         )
     )
     for name, text in (
@@ -464,11 +424,12 @@ def _sweep_report(rows: list[Row], settings: Settings) -> Report:
             for features, (wide, narrow) in widths.items()
         )
         claims.append(
-            Claim(
-                f"the onion is good and stable over a wide range of σ, {text}: within {NEAR:g} "
-                f"errors of the fewest over a range with this ratio of its ends: {ranges}; judged "
-                "by at least 2 and more than for the maximal margin, with both features",
+            _FIGURE.claim(
+                "stable",
                 all(wide >= 2 and wide > narrow for wide, narrow in widths.values()),
+                text=text,
+                near=NEAR,
+                ranges=ranges,
             )
         )
     for name, text in (("flipper", "the flipper"), ("best_layer", "the onion's best layer")):
@@ -478,13 +439,14 @@ def _sweep_report(rows: list[Row], settings: Settings) -> Report:
             for features, (best, closing) in found.items()
         )
         claims.append(
-            Claim(
-                f"the best results of {text} come just before the billiard closes ({places}); "
-                "judged by a σ from a quarter of the half-closed one to this",
+            _FIGURE.claim(
+                "just-before",
                 all(
                     ((best >= closing / 4) & (best <= closing)).all()
                     for best, closing in found.values()
                 ),
+                text=text,
+                places=places,
             )
         )
     shares = {
@@ -496,27 +458,16 @@ def _sweep_report(rows: list[Row], settings: Settings) -> Report:
         for features, (first, last) in shares.items()
     )
     claims.append(
-        Claim(
-            "the billiard closes as σ grows: at the largest σ the flipper escapes at most half as "
-            f"often as at the smallest ({falls})",
-            all(2 * last[0] <= first[0] for first, last in shares.values()),
+        _FIGURE.claim(
+            "closes", all(2 * last[0] <= first[0] for first, last in shares.values()), falls=falls
         )
     )
     bare = "; ".join(f"{f}: {s.means['svm_bare'].min():.3g} at σ = {_listed(s.best('svm_bare'))}"
                      for f, s in sweeps.items())  # fmt: skip
     remarks = [
-        "The paper does not print the numbers of its figure, so there is no difference to show. It "
-        "does not say how features were scaled or layers were chosen. The best layer is chosen by "
-        "the test examples, and no choice can do better; the layer chosen by leaving out ten "
-        "training examples at a time uses no test example, but the training examples were seen "
-        "from other angles than those of the test.",
-        "The trajectory gets longer as the billiard closes, but gradually: beyond the half-closed "
-        f"σ the bounces per launch grow {' and '.join(closings) or '(too few σ here)'}. The paper "
-        "saw a change like a phase transition. On the unit sphere a straight flight covers less "
-        "than π radians between two launches, however long it is, so there the path does not "
-        "diverge.",
-        "Without the threshold, against the paper, the maximal margin has its fewest errors far "
-        f"from the closing ({bare}).",
+        _FIGURE.fill("numbers"),
+        _FIGURE.fill("gradual", closings=" and ".join(closings) or "(too few σ here)"),
+        _FIGURE.fill("threshold", bare=bare),
     ]
     return Report(tables, claims, remarks)
 
@@ -532,8 +483,7 @@ def _sweep_draw(rows: list[Row], settings: Settings, figure: Any) -> None:
         ax.axvline(sweep.closing, color="gray", linewidth=0.8, label="half closed")
         ticks = [4, 5, 7, 10, 15, 20, 30, 40, 60]
         ax.set(xlabel="σ", xscale="log", yscale="log", title=f"{features} features")
-        ax.set_yticks(ticks, [f"{tick}" for tick in ticks])
-        ax.set_yticks([], minor=True)
+        only_ticks(ax.yaxis, ticks)
     axes[0].set_ylabel("test errors of 104, mean ± standard error")
     for (features, sweep), style, color in zip(
         sweeps.items(), ("o-", "s--"), ("#0072B2", "#D55E00"), strict=True
@@ -544,12 +494,9 @@ def _sweep_draw(rows: list[Row], settings: Settings, figure: Any) -> None:
     axes[2].set(xlabel="σ", xscale="log", yscale="log", ylabel="share of flights that escape",
                 title="the flipper closes")  # fmt: skip
     axes[2].legend(frameon=False, loc="lower left")
-    handles, names = axes[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False)
+    legend_below(figure, [axes[0]], 3)
     _label_sigmas(axes)
-    shares = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02]
-    axes[2].set_yticks(shares, [f"{share:g}" for share in shares])
-    axes[2].set_yticks([], minor=True)
+    only_ticks(axes[2].yaxis, (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02))
 
 
 def _label_sigmas(axes: Any) -> None:
@@ -557,9 +504,7 @@ def _label_sigmas(axes: Any) -> None:
     for ax in axes:
         low, high = ax.get_xlim()
         step = 2 if high / low > 256 else 1
-        ticks = [2.0**k for k in range(-4, 8, step) if low <= 2.0**k <= high]
-        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        ax.set_xticks([], minor=True)
+        only_ticks(ax.xaxis, (2.0**k for k in range(-4, 8, step) if low <= 2.0**k <= high))
 
 
 # --- Section 18.5.2 ---
@@ -589,33 +534,20 @@ def _trap_report(rows: list[Row], settings: Settings) -> Report:
             bounces = f"{np.median(column(trapped, 'bounces')):.0f}" if trapped else ""
             lines.append([f"{sigma:g}", f"{of_sigma[0]['start']}",
                           f"{len(trapped)} of {len(of_sigma)}", bounces])  # fmt: skip
-        tables.append(
-            Table(
-                f"The light trap, {features} features, {settings.splits} flights",
-                ["σ", "training errors at the start, of 104", "trapped", "median bounces"],
-                lines,
-            )
-        )
+        tables.append(_TRAP.table("flights", lines, features=features, splits=settings.splits))
     smaller = int(min(np.unique(load_sonar_split()[2], return_counts=True)[1]))
     start, caught = column(rows, "start"), int(column(rows, "caught").sum())
     claims = [
-        Claim(
-            "every passage through a wall reduces the number of errors by one",
-            bool((column(rows, "largest_step") >= -1).all()),
-        ),
-        Claim(
-            "the start makes relatively few errors also for finite σ: none for small σ, at most "
-            f"{start.max()} of 104; judged by fewer than the {smaller} of always answering the "
-            "larger class",
+        _TRAP.claim("one", bool((column(rows, "largest_step") >= -1).all())),
+        _TRAP.claim(
+            "few",
             bool(start.max() < smaller and start.min() == 0),
+            most=start.max(),
+            smaller=smaller,
         ),
     ]
     remarks = [
-        f"In {caught} of {len(rows)} flights the ball was trapped in version space within 1000 "
-        "arrivals at walls per example, after which the package finds a point in another way; the "
-        f"other balls then had up to {int(column(rows, 'end').max())} errors left. The paper says "
-        "that the ball is trapped eventually, which no limit can refute. The more the billiard is "
-        "closed, the longer it takes."
+        _TRAP.fill("trapped", caught=caught, n=len(rows), end=int(column(rows, "end").max()))
     ]
     return Report(tables, claims, remarks)
 
@@ -637,64 +569,43 @@ def _trap_draw(rows: list[Row], settings: Settings, figure: Any) -> None:
         ax.legend(frameon=False)
 
 
-_SETUP = (
-    "The split by aspect angle has 104 examples for training and 104 for the test. RBF kernel, "
-    "hard boundary, and the threshold of Eqs. 18.18 to 18.26: the constant 1 is added to the "
-    "kernel."
+_SETUP = Text.of("kernel-billiard", "sonar").about
+
+_FIGURE = Text.of(
+    "kernel-billiard",
+    "figure-18-13",
+    setup=_SETUP,
+    balls=BALLS,
+    bounces=BOUNCES,
+    flights=BOUNCES // BALLS // 4,
 )
+_TABLE = Text.of(
+    "kernel-billiard", "table-18-1", setup=_SETUP, balls=BALLS, flights=BOUNCES // BALLS
+)
+_TRAP = Text.of("kernel-billiard", "light-trap", setup=_SETUP)
 
 EXPERIMENTS = (
     Experiment(
-        name="figure-18-13",
-        title="Figure 18.13: sonar against the length scale: maximal margin, flipper, onion",
-        paper="kernel-billiard",
-        about=_SETUP
-        + " The paper does not say how features are scaled: here they are standardized "
-        "on the training part, or raw. The flipper is Algorithm 18.1: straight flights, restarted "
-        f"at the center when one escapes; {BALLS} balls make {BOUNCES:,} bounces each. The onion "
-        "follows the same rays beyond the walls that they meet, "
-        f"{BALLS} balls of {BOUNCES // BALLS // 4:,} flights each; it has 36 layers, up to five "
-        "errors of either class. A launch is the path from a start to the next escape.",
-        units=_sweep_units,
-        measure=_sweep_measure,
-        report=_sweep_report,
-        draw=_sweep_draw,
+        _FIGURE,
+        _sweep_report,
+        _sweep_draw,
+        _sweep_units,
+        _sweep_measure,
         splits=3,
         quick_splits=1,
         size=(13.0, 5.6),
     ),
     Experiment(
-        name="table-18-1",
-        title="Table 18.1: the onion on sonar at σ = 4.4",
-        paper="kernel-billiard",
-        about=_SETUP + " Features are standardized on the training part. A layer of the onion has "
-        "all weight vectors that give up so many rocks (rows) and mines (columns) of the training "
-        "examples. *Straight rays* is the paper's method: the flipper's own rays are followed "
-        f"beyond the wall that they meet, {BALLS} balls of {BOUNCES // BALLS:,} flights each, and "
-        "every layer's center is summed by Eq. 18.27. *Great circles* is this package's projected "
-        "onion: a billiard on the sphere, whose rays are followed for up to half a turn. *Exact* "
-        "is the true center of mass of each layer, sampled with half-transparent walls.",
-        units=_table_units,
-        measure=_table_measure,
-        report=_table_report,
-        draw=_table_draw,
+        _TABLE,
+        _table_report,
+        _table_draw,
+        _table_units,
+        _table_measure,
         splits=6,
         quick_splits=1,
         size=(14.0, 4.2),
     ),
     Experiment(
-        name="light-trap",
-        title="Section 18.5.2: the light trap on sonar",
-        paper="kernel-billiard",
-        about=_SETUP + " The ball starts at the difference of the class means, and every wall lets "
-        "it pass from its violated side only. The paper's ball flies straight; ours moves along "
-        "great circles with a change of direction now and then, because a straight flight can "
-        "escape, and the paper does not say what happens then.",
-        units=_sweep_units,
-        measure=_trap_measure,
-        report=_trap_report,
-        draw=_trap_draw,
-        splits=10,
-        quick_splits=2,
+        _TRAP, _trap_report, _trap_draw, _sweep_units, _trap_measure, splits=10, quick_splits=2
     ),
 )

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
-from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import SampleOptions, VersionSpace, bounds
+from bayespoint import VersionSpace, bounds
 from bayespoint.kernels import Polynomial
 from bayespoint.papers import data
 from bayespoint.papers.experiments import sets
+from bayespoint.papers.experiments.billiards import fly
 from bayespoint.papers.experiments.framework import (
     Claim,
     Experiment,
@@ -22,11 +21,9 @@ from bayespoint.papers.experiments.framework import (
     Row,
     Settings,
     Table,
-    column,
-    mean_and_error,
-    plus_minus,
-    select,
+    Text,
 )
+from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
 from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.plotting.style import below
 
@@ -100,13 +97,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     kappa = float(bounds.mistakes(widest.margin))
     votes = _voted(U, U_test, y[train])
     seed = settings.seed_of(unit["split"], unit["digit"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # "center_error" records it
-        center = space.sample(
-            options=SampleOptions(max_bounces=QUICK_BOUNCES if settings.quick else BOUNCES),
-            n_draws=1,
-            random_state=seed,
-        )
+    center = fly(space, QUICK_BOUNCES if settings.quick else BOUNCES, seed)
     found = {}
     for name, matrix, dual_coef, d in (
         ("perceptron", K_test, perceptron.dual_coef_[0], len(perceptron.support_)),
@@ -198,12 +189,7 @@ def _report(rows: list[Row], settings: Settings) -> Report:
              f"{ours[0] - bound:+.2f}", f"{d_svm}", f"{bound_svm:.1f}", f"{ours[1]:.2f}",
              f"{ours[1] - bound_svm:+.2f}"]
         )  # fmt: skip
-    printed_table = Table(
-        f"Bounds in percent from the paper's sparsities d (m = {M}, δ = {DELTA})",
-        ["digit", "perceptron, d", "mistakes", "bound, paper", "ours", "difference", "SVM, d",
-         "bound, paper ", "ours ", "difference "],
-        lines,
-    )  # fmt: skip
+    printed_table = _TEXT.table("printed-bounds", lines, m=M, delta=DELTA)
     mismatches = ", ".join(
         f"d = {d}: {value:.2f}, printed {printed:.1f}" for d, printed, value in off
     )
@@ -218,28 +204,18 @@ def _report(rows: list[Row], settings: Settings) -> Report:
         ]
         means = {
             key: float(column(of_digit, key).mean())
-            for key in (
-                "perceptron_support",
-                "mistakes",
-                "mistake_bound",
-                "perceptron_bound",
-                "svm_support",
-                "svm_bound",
-            )
-        }
+            for key in ("perceptron_support", "mistakes", "mistake_bound", "perceptron_bound",
+                        "svm_support", "svm_bound")
+        }  # fmt: skip
         measured.append(
             [f"{digit}", f"{PRINTED[digit][0]}", percent[0], f"{means['perceptron_support']:.0f}",
              f"{means['mistakes']:.0f}", f"{means['mistake_bound']:.0f}",
              f"{100 * means['perceptron_bound']:.1f}", f"{PRINTED[digit][4]}", percent[1],
              f"{means['svm_support']:.0f}", f"{100 * means['svm_bound']:.1f}"]
         )  # fmt: skip
-    ours_table = Table(
-        f"Kernel perceptron and maximal margin on digits, one against the rest: {source}, "
-        f"{n_train} for training, {settings.splits} splits; errors and bounds in percent",
-        ["digit", "perceptron, paper", "ours", "d", "mistakes", "(R/γ)²", "bound",
-         "SVM, paper", "ours ", "d ", "bound "],
-        measured,
-    )  # fmt: skip
+    ours_table = _TEXT.table(
+        "ours", measured, source=source, n_train=n_train, splits=settings.splits
+    )
     broken = [
         row
         for row in rows
@@ -249,37 +225,20 @@ def _report(rows: list[Row], settings: Settings) -> Report:
     sparser = sum(row["perceptron_support"] < row["svm_support"] for row in rows)
     lines_table, two_lines = _two_lines()
     claims = [
-        Claim(
-            f"{exact} of the twenty printed bounds are reproduced to the last digit ({mismatches})",
-            exact == 19,
-        ),
-        Claim(
-            "no perceptron made more mistakes than (R/γ)² allows, with feature vectors as they are "
-            "or of length 1, in the order of the data or a random one",
-            not broken,
-        ),
-        Claim(
-            f"the perceptron's solution is sparser than the SVM's (in {sparser} of {len(rows)})",
-            sparser == len(rows),
-        ),
+        _TEXT.claim("printed", exact == 19, exact=exact, mismatches=mismatches),
+        _TEXT.claim("mistakes", not broken),
+        _TEXT.claim("sparser", sparser == len(rows), sparser=sparser, n=len(rows)),
         *_main_result(rows),
         *_many(rows),
         two_lines,
     ]
     remarks = [
-        "The bound at d = 1512 is 12.084 %, which rounds to 12.1. The printed 12.0 is truncated or "
-        "a misprint; the nineteen others are rounded. The paper's errors are those of Freund and "
-        "Schapire for 60 000 digits of NIST. Ours are for far fewer digits, so errors are larger "
-        "and bounds weaker.",
-        "Of the variants of the algorithm that the paper cites, the voted perceptron of Freund and "
-        "Schapire is in the last table but one. Its vote depends on how long each weight vector "
-        "survived, that is on all examples, so Theorem 3 does not bound it. The Kernel-Adatron of "
-        "Friess, Cristianini and Campbell converges to the maximal margin, the SVM's column. Of "
-        "the consistent classifiers that the paper's conclusion names, the Bayes point is compared "
-        "here; kernel Fisher discriminant, linear programming machine, kernel PCA with a linear "
-        "SVM, and sparse greedy matrix approximation are not in this package. The Bayes point is "
-        f"the center after {QUICK_BOUNCES if settings.quick else BOUNCES:,} bounces (median of its "
-        f"estimated error: {np.median(column(rows, 'center_error')):.2f} rad).",
+        _TEXT.fill("misprint"),
+        _TEXT.fill(
+            "variants",
+            bounces=QUICK_BOUNCES if settings.quick else BOUNCES,
+            error=np.median(column(rows, "center_error")),
+        ),
     ]
     tables = [
         printed_table, ours_table, _guaranteed(rows, n_train), _compared(rows), lines_table
@@ -301,24 +260,14 @@ def _guaranteed(rows: list[Row], n_train: int) -> Table:
     for digit, chosen in _by_digit(rows):
         d, mistakes, kappa, by_sparsity, by_margin = (
             float(column(chosen, key).mean())
-            for key in (
-                "normalized_support",
-                "normalized_mistakes",
-                "kappa",
-                "normalized_bound",
-                "margin_bound",
-            )
-        )
+            for key in ("normalized_support", "normalized_mistakes", "kappa", "normalized_bound",
+                        "margin_bound")
+        )  # fmt: skip
         lines.append(
             [f"{digit}", _percent(chosen, "normalized_error"), f"{d:.0f}", f"{mistakes:.0f}",
              f"{kappa:.0f}", f"{100 * by_sparsity:.1f}", f"{100 * by_margin:.1f}"]
         )  # fmt: skip
-    return Table(
-        "Theorem 4 at work: the kernel perceptron on feature vectors of length 1, with the bound "
-        f"κ* = ⌈1/Γ²⌉ on its mistakes; m = {n_train}, errors and bounds in percent",
-        ["digit", "error", "d", "mistakes", "κ*", "Theorem 3, by d", "Theorem 4, by κ*"],
-        lines,
-    )
+    return _TEXT.table("theorem-4", lines, n_train=n_train)
 
 
 def _main_result(rows: list[Row]) -> list[Claim]:
@@ -331,23 +280,25 @@ def _main_result(rows: list[Row]) -> list[Claim]:
     ]
     difference, error = mean_and_error(100 * np.array(by_split))
     return [
-        Claim(
-            "with feature vectors of length 1 the largest margin bounds the error of the "
-            f"perceptron: Theorem 4 is never vacuous ({100 * bound.min():.0f} to "
-            f"{100 * bound.max():.0f} %)",
+        _TEXT.claim(
+            "never-vacuous",
             bool((bound < 1).all()),
+            least=100 * bound.min(),
+            most=100 * bound.max(),
         ),
-        Claim(
-            "it is smaller than the PAC margin bound for the SVM with the same margin "
-            f"(in {int((bound < old).sum())} of {len(rows)}; that one is vacuous, at least "
-            f"{old.min():.0f})",
+        _TEXT.claim(
+            "smaller",
             bool((bound < old).all()),
+            count=int((bound < old).sum()),
+            n=len(rows),
+            old=old.min(),
         ),
-        Claim(
-            "Eq. 5: scaling the feature vectors to length 1 does not increase the bound on the "
-            f"mistakes (1/Γ² ≤ (R/γ)² in {smaller} of {len(rows)}; the error changes by "
-            f"{plus_minus(difference, error)} percentage points)",
+        _TEXT.claim(
+            "eq-5",
             smaller == len(rows),
+            smaller=smaller,
+            n=len(rows),
+            difference=plus_minus(difference, error),
         ),
     ]
 
@@ -370,12 +321,8 @@ def _compared(rows: list[Row]) -> Table:
         )  # fmt: skip
     means = [_mean_over_digits(rows, name) for name in CONSISTENT]
     lines.append(["all", *(plus_minus(*mean) for mean in means), "", "", ""])
-    return Table(
-        "Consistent classifiers on feature vectors of length 1: test error in percent; and for "
-        f"{rows[0]['orders']} random orders of presentation the standard deviation of the error, "
-        "the share of test digits on which two of the perceptrons disagree, and their d",
-        ["digit", *CONSISTENT.values(), "s.d.", "disagree, %", "d in all orders"],
-        lines,
+    return _TEXT.table(
+        "consistent", lines, orders=rows[0]["orders"], classifiers=" | ".join(CONSISTENT.values())
     )
 
 
@@ -400,18 +347,21 @@ def _many(rows: list[Row]) -> list[Claim]:
         ]
     )
     return [
-        Claim(
-            "permutations of the examples give many different consistent sparse classifiers "
-            f"({consistent} of {orders} random orders consistent, {distinct} with a set of support "
-            "vectors of its own)",
+        _TEXT.claim(
+            "permutations",
             orders == distinct == consistent,
+            consistent=consistent,
+            orders=orders,
+            distinct=distinct,
         ),
-        Claim(
-            "different consistent classifiers perform comparably on these digits (mean errors from "
-            f"{best:.2f} to {worst:.2f} %; comparable: a ratio of at most {COMPARABLE}; the "
-            f"{CONSISTENT[fewest]} makes {plus_minus(*lead)} percentage points fewer errors than "
-            "the perceptron, on the same splits)",
+        _TEXT.claim(
+            "comparable",
             worst <= COMPARABLE * best,
+            best=best,
+            worst=worst,
+            comparable=COMPARABLE,
+            fewest=CONSISTENT[fewest],
+            lead=plus_minus(*lead),
         ),
     ]
 
@@ -426,23 +376,15 @@ def _two_lines(m: int = 100) -> tuple[Table, Claim]:
     distances = side * (X @ (machine.dual_coef @ X))
     on_margin = int((distances < machine.margin * (1 + 1e-9)).sum())
     used = len(perceptron.support_)
-    table = Table(
-        f"Footnote 2: {m} examples on two parallel lines in the unit ball, √2 apart",
-        ["", "examples"],
-        [
+    table = _TEXT.table("two-lines-table", [
             ["on the SVM's margin", f"{on_margin}"],
             ["with a multiplier in our solution (essential support vectors)",
              f"{len(machine.support)}"],
             ["in the perceptron's solution", f"{used}"],
             ["allowed by the mistake bound", f"{bounds.mistakes(machine.margin, 1.0):.3g}"],
-        ],
-    )  # fmt: skip
+        ], m=m)  # fmt: skip
     holds = on_margin == m and used <= 2
-    return table, Claim(
-        f"footnote 2: all {m} examples are on the SVM's margin, and the perceptron uses "
-        f"no more than two ({used})",
-        holds,
-    )
+    return table, _TEXT.claim("two-lines", holds, m=m, used=used)
 
 
 def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
@@ -500,27 +442,8 @@ def _draw_bounds(rows: list[Row], ax: Any) -> None:
     ax.set_title(f"ours, m = {rows[0]['n_train']}", fontsize="medium")
 
 
+_TEXT = Text.of("margin-to-sparsity", "margin-to-sparsity")
+
 EXPERIMENTS = (
-    Experiment(
-        name="margin-to-sparsity",
-        title="Table 1: kernel perceptrons and SVMs on digits, their sparsity and its bound",
-        paper="margin-to-sparsity",
-        about=(
-            "The first table has the bounds of Theorem 3 for the printed sparsities d (numbers of "
-            "nonzero coefficients). The second compares the kernel perceptron with the maximal "
-            "margin on digits, both with k(x, x') = (x · x' + 1)⁴ and no intercept: test error, "
-            "sparsity, mistakes in training with their bound (R/γ)², and the bound by sparsity. "
-            "(R/γ)² is far above the number of examples, because the feature vectors differ in "
-            "length, and then Theorem 4 says nothing. With vectors scaled to length 1, as the "
-            "paper proposes, it does: the third table. The fourth answers the question of the "
-            "paper's conclusion, how far it matters which consistent classifier is used."
-        ),
-        units=_units,
-        measure=_measure,
-        report=_report,
-        draw=_draw,
-        splits=5,
-        quick_splits=1,
-        size=(13.0, 5.2),
-    ),
+    Experiment(_TEXT, _report, _draw, _units, _measure, splits=5, quick_splits=1, size=(13.0, 5.2)),
 )

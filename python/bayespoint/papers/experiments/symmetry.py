@@ -9,19 +9,10 @@ from scipy import optimize
 
 from bayespoint import VersionSpace
 from bayespoint.base.validation import Floats
-from bayespoint.papers.experiments.framework import (
-    Claim,
-    Experiment,
-    Report,
-    Row,
-    Settings,
-    Table,
-    column,
-    mean_and_error,
-    plus_minus,
-)
+from bayespoint.papers.displays import sphere
+from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
+from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus
 from bayespoint.papers.experiments.toy import TRAINING, corners, cube
-from bayespoint.plotting import sphere
 from bayespoint.plotting.style import below
 
 POINTS = {
@@ -142,13 +133,7 @@ def _report(rows: list[Row], settings: Settings) -> Report:
              f"{column(rows, f'halves {name}').max():.0e}",
              plus_minus(*mean_and_error(column(rows, f"whole {name}")), 3)]
         )  # fmt: skip
-    table = Table(
-        f"Points w of version space, {settings.splits} problems: the share of version space V in "
-        "R(w), what ln vol R(w) lacks to the maximum, the test error, and the largest difference "
-        f"of the halves of R(w) and of V that one of {DIRECTIONS} great circles through w makes",
-        ["w", "vol R(w) / vol V", "lacks, nats", "error, %", "halves of R(w)", "halves of V"],
-        lines,
-    )
+    table = _TEXT.table("points", lines, splits=settings.splits, directions=DIRECTIONS)
     lost = {name: np.log(best / column(rows, f"share {name}")) for name in POINTS}
     more = int((lost["cm"] > FLAT).sum())
     triangle = column(rows, "corners") == 3
@@ -161,34 +146,16 @@ def _report(rows: list[Row], settings: Settings) -> Report:
     whole = np.min([column(rows, f"whole {name}") for name in POINTS], axis=0)
     gain, error = mean_and_error(100 * (column(rows, "error best") - column(rows, "error cm")))
     claims = [
-        Claim(
-            "the center of mass does not maximise vol R(w) (another point has more in "
-            f"{more} of {len(rows)}: {', '.join(apart)})",
-            more == len(rows),
+        _TEXT.claim(
+            "not-maximal", more == len(rows), more=more, n=len(rows), apart=", ".join(apart)
         ),
-        Claim(
-            "it is nearer to the maximum than the center of the largest ball and the SVM, in the "
-            "mean of ln vol",
-            all(lost["cm"].mean() < lost[name].mean() for name in ("ball", "svm")),
+        _TEXT.claim(
+            "nearer", all(lost["cm"].mean() < lost[name].mean() for name in ("ball", "svm"))
         ),
-        Claim(
-            "Lemma 4: a region that is symmetric about w is halved by every plane through w (the "
-            f"halves of R(w) differ by at most {halves:.0e} of it)",
-            halves < FLAT,
-        ),
-        Claim(
-            "Lemma 4, conversely: V, which is not symmetric, is not halved by every plane through "
-            f"one of these points (smallest difference: {whole.min():.4f} of it)",
-            bool((whole > FLAT).all()),
-        ),
+        _TEXT.claim("lemma-4", halves < FLAT, halves=halves),
+        _TEXT.claim("conversely", bool((whole > FLAT).all()), whole=whole.min()),
     ]
-    remarks = [
-        "All areas are exact. The maximiser is found numerically: the square root of the area is "
-        "nearly concave in w, by the theorem of Brunn and Minkowski. It has "
-        f"{plus_minus(gain, error)} percentage points more errors than the center of mass. In more "
-        "dimensions vol R(w) is known only as an estimate, and the package does not construct the "
-        "maximiser there."
-    ]
+    remarks = [_TEXT.fill("exact", gain=plus_minus(gain, error))]
     return Report([table], claims, remarks)
 
 
@@ -208,24 +175,10 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
     below(ax, ncols=2)
 
 
+_TEXT = Text.of("bayesian-learning", "symmetric-maximum", training=TRAINING)
+
 EXPERIMENTS = (
     Experiment(
-        name="symmetric-maximum",
-        title="Section 4.3 and Lemma 4: the maximiser of vol R(w) in three dimensions",
-        paper="bayesian-learning",
-        about=(
-            "The paper leaves 'the true maximiser of vol(R(w))' to further investigations. In "
-            f"three dimensions it can be computed. Each problem has {TRAINING} training points, "
-            "uniform in a cube and labeled by a random plane, as in Figure 4; version space is a "
-            "spherical polygon. R(w) is its part that is symmetric about w. Lemma 4 says that a "
-            "region is symmetric about a point exactly if every plane through it halves the region."
-        ),
-        units=_toys,
-        measure=_measure,
-        report=_report,
-        draw=_draw,
-        splits=200,
-        quick_splits=10,
-        size=(6.4, 5.6),
+        _TEXT, _report, _draw, _toys, _measure, splits=200, quick_splits=10, size=(6.4, 5.6)
     ),
 )

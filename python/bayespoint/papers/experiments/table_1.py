@@ -11,21 +11,12 @@ import numpy as np
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import InfeasibleError, SampleOptions, VersionSpace, kernels
+from bayespoint import InfeasibleError, VersionSpace, kernels
 from bayespoint.base.validation import Floats
 from bayespoint.papers.experiments import sets
-from bayespoint.papers.experiments.framework import (
-    Claim,
-    Experiment,
-    Report,
-    Row,
-    Settings,
-    Table,
-    column,
-    mean_and_error,
-    plus_minus,
-    select,
-)
+from bayespoint.papers.experiments.billiards import fly
+from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
+from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
 from bayespoint.papers.perceptron import KernelPerceptron
 
 # Error in percent and standard error of the SVM and of the BPM, and 1 minus the p-value.
@@ -65,9 +56,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     # A number of bounces instead of a tolerance: with a nearly singular matrix four balls can agree
     # before they have left the corner in which they started.
     bounces = QUICK_BOUNCES if settings.quick else BOUNCES
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # "drift" records it
-        bpm = space.sample(options=SampleOptions(max_bounces=bounces), n_draws=1, random_state=seed)
+    bpm = fly(space, bounces, seed)
     chords = {
         f"chord_{asked}": sets.error(K_test, _chord(space, asked, seed), y_test)
         for asked in CHORD_BOUNCES
@@ -99,14 +88,7 @@ def _sixty_splits(settings: Settings) -> int:
 
 def _chord(space: VersionSpace, bounces: int, seed: int) -> Floats:
     """Return the center by the paper's billiard with one ball."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return space.sample(
-            options=SampleOptions(dynamics="chord", max_bounces=bounces),
-            n_trajectories=1,
-            n_draws=1,
-            random_state=seed,
-        ).center
+    return fly(space, bounces, seed, balls=1, dynamics="chord").center
 
 
 _NO_OTHER = dict.fromkeys(("other_svm", "other_chord", "other_angle"), float("nan"))
@@ -141,35 +123,15 @@ def _other(name: str, seed: int) -> Row:
 def averaged_perceptron(K: Floats, y: Floats, perceptrons: int, seed: int) -> tuple[Floats, float]:
     """Return the average of kernel perceptrons that saw the examples in random orders.
 
-    Herbrich, Graepel and Campbell (Section 7) expect such algorithms to approximate the Bayes
-    point, and cite T. Watkin, "Optimal learning with a neural network", Europhysics Letters 21
-    (1993), 871-877.
-
-    Parameters
-    ----------
-    K : ndarray of shape (m, m)
-        Kernel matrix.
-    y : ndarray of shape (m,)
-        Labels -1 and 1.
-    perceptrons : int
-        Number of perceptrons, each with its own order.
-    seed : int
-        Seed of the orders.
-
-    Returns
-    -------
-    dual_coef : ndarray of shape (m,)
-        Dual coefficients of the sum of the weight vectors, each scaled to length 1.
-    separating : float
-        Share of the perceptrons that separated the examples within `PASSES` passes.
+    That is the dual coefficients of the sum of their weight vectors, each scaled to length 1; with
+    the share of the perceptrons that separated the examples within `PASSES` passes. Herbrich,
+    Graepel and Campbell (Section 7) expect such algorithms to approximate the Bayes point, and cite
+    T. Watkin, "Optimal learning with a neural network", Europhysics Letters 21 (1993), 871-877.
     """
     total, separating = np.zeros(len(y)), 0
     for order in np.random.default_rng(seed).spawn(perceptrons):
         model = KernelPerceptron(
-            "precomputed",
-            fit_intercept=False,
-            max_epochs=PASSES,
-            order=order.permutation(len(y)),
+            "precomputed", fit_intercept=False, max_epochs=PASSES, order=order.permutation(len(y))
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # "separating" counts them
@@ -208,41 +170,22 @@ def _report(rows: list[Row], settings: Settings) -> Report:
             p[key][name] = _p_value(errors["svm"], errors[key])
         p["other"][name] = _p_value(errors["other_svm"][tried], errors["other_chord"][tried])
         main.append(
-            [
-                name,
-                f"{sets.SETS[name].sigma:g}",
-                plus_minus(svm, svm_error),
-                plus_minus(*means["svm"]),
-                _difference(means["svm"][0] - svm, off["svm"][name]),
-                plus_minus(bpm, bpm_error),
-                plus_minus(*means["bpm"]),
-                _difference(means["bpm"][0] - bpm, off["bpm"][name]),
-                f"{p_printed:.2f}",
-                _complement(p["bpm"][name]),
-                f"{np.median(column(of_set, 'center_error')):.3f}",
-            ]
-        )
+            [name, f"{sets.SETS[name].sigma:g}", plus_minus(svm, svm_error),
+             plus_minus(*means["svm"]), _difference(means["svm"][0] - svm, off["svm"][name]),
+             plus_minus(bpm, bpm_error), plus_minus(*means["bpm"]),
+             _difference(means["bpm"][0] - bpm, off["bpm"][name]), f"{p_printed:.2f}",
+             _complement(p["bpm"][name]), f"{np.median(column(of_set, 'center_error')):.3f}"]
+        )  # fmt: skip
         short.append(
-            [
-                name,
-                plus_minus(bpm, bpm_error),
-                *(f"{plus_minus(*means[key])} ({off[key][name]:+.1f})" for key in _CHORDS),
-                f"{plus_minus(*means['bpm'])} ({off['bpm'][name]:+.1f})",
-                f"{p_printed:.2f}",
-                _complement(p[_SHORT][name]),
-            ]
-        )
+            [name, plus_minus(bpm, bpm_error),
+             *(f"{plus_minus(*means[key])} ({off[key][name]:+.1f})" for key in (*_CHORDS, "bpm")),
+             f"{p_printed:.2f}", _complement(p[_SHORT][name])]
+        )  # fmt: skip
         other.append(
-            [
-                name,
-                _choice(name, made=True),
-                plus_minus(svm, svm_error),
-                plus_minus(*means["svm"]),
-                _choice(name, made=False),
-                plus_minus(*means["other_svm"]) if tried.any() else "none",
-                _complement(p["other"][name]),
-            ]
-        )
+            [name, _choice(name, made=True), plus_minus(svm, svm_error), plus_minus(*means["svm"]),
+             _choice(name, made=False), plus_minus(*means["other_svm"]) if tried.any() else "none",
+             _complement(p["other"][name])]
+        )  # fmt: skip
         angles = [
             float(np.median(column(of_set, f"angle_{key}"))) for key in ("svm", "perceptrons")
         ]
@@ -250,43 +193,17 @@ def _report(rows: list[Row], settings: Settings) -> Report:
         if share == 1:
             nearer[name] = angles[1] < angles[0]
         average.append(
-            [
-                name,
-                *(plus_minus(*means[key]) for key in ("svm", "perceptrons", "bpm")),
-                _complement(p["perceptrons"][name]),
-                *(f"{value:.3f}" for value in angles),
-                f"{share:.2f}",
-            ]
-        )
+            [name, *(plus_minus(*means[key]) for key in ("svm", "perceptrons", "bpm")),
+             _complement(p["perceptrons"][name]), *(f"{value:.3f}" for value in angles),
+             f"{share:.2f}"]
+        )  # fmt: skip
+    lengths = " | ".join(f"{asked:,}" for asked in CHORD_BOUNCES)
     tables = [
-        Table(
-            f"Test error in percent, means over {settings.splits} random splits ± standard error",
-            [
-                "data", "σ", "SVM, paper", "SVM, ours", "difference", "BPM, paper", "BPM, ours",
-                "difference ", "p, paper", "p, ours", "center error",
-            ],
-            main,
-        ),
-        Table(
-            "The Bayes point by the paper's own billiard (chord dynamics, one ball) by bounces; "
-            "in brackets the difference from the paper in combined standard errors",
-            ["data", "BPM, paper", *(f"{asked:,}" for asked in CHORD_BOUNCES), "center of mass",
-             "p, paper", f"p, {SHORT:,} bounces"],
-            short,
-        ),
-        Table(
-            "What the paper does not say: the choice made here, and the SVM's error with the other",
-            ["data", "choice", "SVM, paper", "SVM, ours", "other choice", "SVM, other", "p, other"],
-            other,
-        ),
-        Table(
-            f"The average of {PERCEPTRONS} kernel perceptrons in random orders, beside the SVM and "
-            "the Bayes point; angles to the Bayes point in radians, medians",
-            ["data", "SVM", "perceptrons", "BPM", "p, perceptrons", "SVM to BPM",
-             "perceptrons to BPM", "separating"],
-            average,
-        ),
-    ]  # fmt: skip
+        _TEXT.table("errors", main, splits=settings.splits),
+        _TEXT.table("by-bounces", short, bounces=lengths, short=SHORT),
+        _TEXT.table("choices", other),
+        _TEXT.table("averages", average, perceptrons=PERCEPTRONS),
+    ]
     fit = {key: float(np.square(list(off[key].values())).sum()) for key in _CHORDS}
     best = min(fit, key=lambda key: fit[key])
     six = {name: value for name, value in p["bpm"].items() if name != "sonar"}
@@ -299,70 +216,47 @@ def _report(rows: list[Row], settings: Settings) -> Report:
     other_angle = float(np.median(column(by_set["sonar"], "other_angle")))
     sonar = {key: 1 - p[key]["sonar"] for key in ("bpm", _SHORT, "other")}
     claims = [
-        Claim(
-            "the SVM's error is within 3 combined standard errors of the paper's on all seven sets"
-            + _except(off["svm"]),
-            not _except(off["svm"]),
-        ),
-        Claim(
-            "the Bayes point's error (center of mass) is within 3 combined standard errors of the "
-            "paper's on all seven sets" + _except(off["bpm"]),
-            not _except(off["bpm"]),
-        ),
-        Claim(
-            "where it is not, the center of mass makes fewer errors than the paper's Bayes point",
-            all(value < 3 for value in off["bpm"].values()),
-        ),
-        Claim(
-            "one length of the paper's own billiard gives the paper's error within 3 combined "
-            f"standard errors on all seven sets (best: {int(best.split('_')[1]):,} bounces"
-            + _except(off[best])
-            + ")",
+        _TEXT.claim("svm", not _except(off["svm"]), exceptions=_except(off["svm"])),
+        _TEXT.claim("bpm", not _except(off["bpm"]), exceptions=_except(off["bpm"])),
+        _TEXT.claim("fewer", all(value < 3 for value in off["bpm"].values())),
+        _TEXT.claim(
+            "billiard",
             not _except(off[best]),
+            bounces=int(best.split("_")[1]),
+            exceptions=_except(off[best]),
         ),
-        Claim(
-            "the Bayes point makes fewer errors than the SVM at p < 0.01 on six sets"
-            + (f"; it does not on {', '.join(worse)}" if worse else ""),
-            not worse,
+        _TEXT.claim(
+            "six", not worse, exceptions=f"; it does not on {', '.join(worse)}" if worse else ""
         ),
-        Claim(
-            "on sonar the SVM makes fewer errors than the Bayes point (1 minus the p-value is "
-            f"{sonar[_SHORT]:.2g} with {SHORT:,} bounces of the paper's billiard and "
-            f"{sonar['bpm']:.2g} with the center of mass; the paper has 0.01, 0.05 is the limit)",
+        _TEXT.claim(
+            "sonar",
             sonar[_SHORT] < 0.05 and sonar["bpm"] < 0.05,
+            billiard=sonar[_SHORT],
+            short=SHORT,
+            center=sonar["bpm"],
         ),
-        Claim(
-            "where all perceptrons separate the examples, their average is nearer to the Bayes "
-            f"point than the SVM is ({sum(nearer.values())} of {len(nearer)}: {', '.join(nearer)})",
+        _TEXT.claim(
+            "perceptrons",
             bool(nearer) and all(nearer.values()),
+            count=sum(nearer.values()),
+            n=len(nearer),
+            names=", ".join(nearer),
         ),
     ]
     wrong = int(column(rows, "training_errors").sum())
     remarks = [
-        "p is defined as in the paper: 1 minus the p-value of the one-sided paired t-test that the "
-        "Bayes point is better. Splits share examples, so the p-values are too small, in the paper "
-        "and here. The number after a difference is its size in combined standard errors. "
-        f"The SVMs made {wrong or 'no'} training errors. The center error is the median of the "
-        "estimates, in radians; on banana, whose matrix is singular to double precision, it is too "
-        f"low. The waveform data are {sets.source('waveform')} examples.",
-        "The paper does not give the number of bounces of its billiards. Where the matrix is "
-        "nearly singular (banana, diabetes) a short billiard does not reach the center of mass, "
-        "and has more errors.",
-        "The paper does not say how features are scaled. The rule here: the sets of Rätsch's "
-        "collection, which the paper cites for banana and waveform and which has heart, thyroid "
-        "and diabetes, too, are standardized as in it; sonar and ionosphere are raw as at UCI. "
-        "Only with this choice is the SVM's error within 3 standard errors of the printed one on: "
-        f"{', '.join(decided) if decided else 'no set'}. There the first claim tests the choice, "
-        "not the package. On sonar the finding depends on the choice: p is "
-        f"{sonar[_SHORT]:.2g} with raw and {sonar['other']:.2g} with standardized features "
-        f"({SHORT:,} bounces), for which the kernel matrix is nearly the identity (median angle of "
-        f"SVM and Bayes point {other_angle:.2f} rad).",
+        _TEXT.fill("p", wrong=wrong or "no", waveform=sets.source("waveform")),
+        _TEXT.fill("bounces"),
+        _TEXT.fill(
+            "scaling",
+            decided=", ".join(decided) if decided else "no set",
+            billiard=sonar[_SHORT],
+            standardized=sonar["other"],
+            short=SHORT,
+            other_angle=other_angle,
+        ),
         _sixty(by_set, _sixty_splits(settings)),
-        "The perceptrons are trained without intercept until they separate the examples, at most "
-        f"{PASSES:,} passes, and averaged as weight vectors of length 1; the last column is the "
-        "share of them that separate the examples. Where few do, the average need not be in "
-        "version space, and does not approximate the Bayes point, even if it makes fewer "
-        "errors.",
+        _TEXT.fill("training", passes=PASSES),
     ]
     return Report(tables, claims, remarks)
 
@@ -396,10 +290,7 @@ def _sixty(by_set: dict[str, list[Row]], splits: int) -> str:
             f"{name} ({n_train} examples) a separating weight vector is found in {found.sum()} of "
             f"{len(errors)} splits{mean}"
         )
-    return (
-        "Waveform and banana have 400 examples for training, as in Rätsch's collection, where the "
-        "text says 60 %: with that, for " + ", and for ".join(parts) + "."
-    )
+    return _TEXT.fill("sixty", parts=", and for ".join(parts))
 
 
 def _p_value(svm: Any, bpm: Any) -> float:
@@ -463,27 +354,10 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
         ax.set_xticks(places, list(PRINTED), rotation=30)
 
 
+_TEXT = Text.of("bayesian-learning", "table-1", bounces=4 * BOUNCES)
+
 EXPERIMENTS = (
     Experiment(
-        name="table-1",
-        title="Table 1: SVM against Bayes point machine on seven data sets",
-        paper="bayesian-learning",
-        about=(
-            "The SVM with a hard margin is compared with the Bayes point machine (BPM) with a hard "
-            "boundary, both without an intercept. RBF kernels have the paper's σ. Random splits "
-            "have 60 % of the examples for training (waveform and banana: 400 examples). Features "
-            "of heart, thyroid and diabetes are standardized on the training part, those of "
-            "waveform and banana as a whole; those of sonar and ionosphere are raw. The paper does "
-            "not say any of this; the third table has the other choices. The Bayes point is the "
-            f"center of mass after {4 * BOUNCES:,} bounces. The last table tries what the paper "
-            "leaves to further work: averages of perceptrons."
-        ),
-        units=_units,
-        measure=_measure,
-        report=_report,
-        draw=_draw,
-        splits=100,
-        quick_splits=2,
-        size=(11.0, 5.0),
+        _TEXT, _report, _draw, _units, _measure, splits=100, quick_splits=2, size=(11.0, 5.0)
     ),
 )

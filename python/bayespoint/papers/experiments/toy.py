@@ -7,24 +7,16 @@ from typing import Any
 import numpy as np
 
 from bayespoint import VersionSpace
-from bayespoint.datasets import make_elongated
-from bayespoint.plotting import sphere
+from bayespoint.papers.displays import sphere
+from bayespoint.papers.elongated import make_elongated
 
 TRAINING, TEST = 10, 10_000
 
 
 def cube(seed: int) -> tuple[Any, Any, Any, Any]:
-    """Return training and test points, uniform in a cube and labeled by a random plane.
+    """Return points of [-1, 1]^3 for training and test, each with labels by a random plane.
 
-    Parameters
-    ----------
-    seed : int
-        Seed. Problems with training points of only one class are skipped.
-
-    Returns
-    -------
-    X, y, X_test, y_test : ndarray
-        Inputs in [-1, 1]^3 and labels -1 and +1.
+    Problems with training points of only one class are skipped.
     """
     rng = np.random.default_rng(seed)
     while True:

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy import stats
-from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import SampleOptions, VersionSpace, kernels
-from bayespoint.papers.experiments.framework import (
-    Claim,
-    Experiment,
-    Report,
-    Row,
-    Settings,
-    Table,
-    column,
-    mean_and_error,
-    plus_minus,
-)
+from bayespoint import VersionSpace, kernels
+from bayespoint.papers.displays import sphere
+from bayespoint.papers.experiments.billiards import fly
+from bayespoint.papers.experiments.drawing import legend_below, only_ticks
+from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
+from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus
 from bayespoint.papers.experiments.toy import corners, cube
-from bayespoint.papers.soft_boundary import (
-    ParameterSpace,
-    parameter_space,
-    plot_parameter_space,
-)
-from bayespoint.plotting import sphere
+from bayespoint.papers.soft_boundary import ParameterSpace, parameter_space, plot_parameter_space
 
 # --- Figure 3 ---
 
@@ -49,11 +36,7 @@ def _spaces(rows: list[Row], settings: Settings) -> Report:
         [f"{softness:g}", *(f"{axis:.3f}" for axis in _semiaxes(space))]
         for softness, space in _parameter_spaces().items()
     ]
-    table = Table(
-        "Semiaxes of the parameter space, in units of the largest",
-        ["λ", "first", "second", "third"],
-        lines,
-    )
+    table = _FIGURE_3.table("semiaxes-table", lines)
     spaces = _parameter_spaces()
     thin = [float(_semiaxes(space)[2]) for space in spaces.values()]
     scaled = [
@@ -62,20 +45,10 @@ def _spaces(rows: list[Row], settings: Settings) -> Report:
         if softness > 0
     ]
     claims = [
-        Claim("at λ = 0 the parameter space is a two-dimensional ellipse", thin[0] < 1e-7),
-        Claim(
-            "a small λ makes it a pancake, a large λ nearly a ball", bool((np.diff(thin) > 0).all())
-        ),
+        _FIGURE_3.claim("ellipse", thin[0] < 1e-7),
+        _FIGURE_3.claim("pancake", bool((np.diff(thin) > 0).all())),
     ]
-    remarks = [
-        "The semiaxes are √σ, with σ the eigenvalues of K + λI: those of the plane coordinates of "
-        "the weight vectors, f = (K + λI)α. By the paper's equation Σ σα² = 1 the coefficients α "
-        "have the semiaxes 1/√σ, of which one is infinite at λ = 0; for small λ they form a "
-        "needle. The paper's text and caption describe the first.",
-        "The caption divides all axes by √(σ1 σ2 σ3). At λ = 0 that is a division by zero, and it "
-        f"does not give all ellipsoids the same scale: the longest semiaxis would be "
-        f"{', '.join(scaled)}. Here all are divided by their longest semiaxis.",
-    ]
+    remarks = [_FIGURE_3.fill("semiaxes"), _FIGURE_3.fill("caption", scaled=", ".join(scaled))]
     return Report([table], claims, remarks)
 
 
@@ -98,11 +71,7 @@ def _toys(settings: Settings) -> list[Row]:
 def _toy(unit: Row, settings: Settings) -> Row:
     seed = settings.seed_of(unit["toy"])
     X, y, X_test, y_test = cube(seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # "center_error" records it
-        found = VersionSpace(X @ X.T, y).sample(
-            options=SampleOptions(max_bounces=BOUNCES), n_draws=1, random_state=seed
-        )
+    found = fly(VersionSpace(X @ X.T, y), BOUNCES, seed)
     places = corners(X, y)
     center = sphere.center_of_mass(places)
     weights = {
@@ -189,12 +158,7 @@ def _version_spaces(rows: list[Row], settings: Settings) -> Report:
              plus_minus(*gains[title]), f"{np.median(column(part, 'elongation')):.1f} (median)",
              f"{np.median(column(part, 'angle_ball')):.3f} (median)"]
         )  # fmt: skip
-    table = Table(
-        "Test error on 10 000 points, in percent",
-        ["toy", "SVM", "ball center", "Bayes point", "ball center - Bayes point", "elongation",
-         "ball center to Bayes point, rad"],
-        lines,
-    )  # fmt: skip
+    table = _FIGURE_4.table("errors", lines)
     rank = stats.spearmanr(column(rows, "elongation"), column(rows, "angle_ball"))
     svm, ball, bpm = (100 * column(rows, name) for name in ("svm", "ball", "bpm"))
     gain, error = gains["all"]
@@ -203,44 +167,36 @@ def _version_spaces(rows: list[Row], settings: Settings) -> Report:
     more, more_error = last - first, float(np.hypot(first_error, last_error))
     raw, raw_error = mean_and_error(svm - bpm)
     claims = [
-        Claim(
-            "the ball center is the farther from the Bayes point, the more elongated version space "
-            f"is (Spearman's rank correlation {rank.statistic:.2f}, p = {rank.pvalue:.2g})",
+        _FIGURE_4.claim(
+            "elongation",
             bool(rank.statistic > 0 and rank.pvalue < 0.001),
+            rank=rank.statistic,
+            p=rank.pvalue,
         ),
-        Claim(
-            "regular: in the least elongated quarter the ball center makes at most a tenth more "
-            "errors than the Bayes point, 2 standard errors included "
-            f"({plus_minus(first, first_error)} percentage points, limit {tenth:.2f})",
+        _FIGURE_4.claim(
+            "regular",
             bool(first + 2 * first_error <= tenth),
+            first=plus_minus(first, first_error),
+            tenth=tenth,
         ),
-        Claim(
-            "elongated: in the most elongated quarter the ball center makes more errors than the "
-            f"Bayes point ({plus_minus(last, last_error)} percentage points), and loses more than "
-            f"in the least elongated ({plus_minus(more, more_error)} more), both by more than 2 "
-            "standard errors",
+        _FIGURE_4.claim(
+            "elongated",
             bool(last > 2 * last_error and more > 2 * more_error),
+            last=plus_minus(last, last_error),
+            more=plus_minus(more, more_error),
         ),
-        Claim(
-            "on average the Bayes point makes fewer errors, by more than 2 standard errors, than "
-            f"the ball center ({plus_minus(gain, error)} percentage points) and than the SVM of "
-            f"the points as given ({plus_minus(raw, raw_error)})",
+        _FIGURE_4.claim(
+            "average",
             bool(gain > 2 * error and raw > 2 * raw_error),
+            gain=plus_minus(gain, error),
+            raw=plus_minus(raw, raw_error),
         ),
     ]
     printed = PRINTED[0] - PRINTED[1]
     as_large = [100 * float(np.mean(values - bpm >= printed)) for values in (svm, ball)]
     remarks = [
-        "The paper does not give the data of its two examples. Here they are chosen by their shape "
-        "alone: the least and the most elongated toy. Elongation is the ratio of the standard "
-        "deviations of version space along its long and its short axis, in the plane of the "
-        "picture. The paper's cross is the center of the largest ball in version space. That is "
-        "the SVM if all points have length 1, and not for points in a cube; both are given. The "
-        "paper's 15.1 % may be of either. A gain as large as the paper's "
-        f"({printed:.1f} percentage points) is rare: {as_large[0]:.0f} % of the toys have it over "
-        f"the SVM, {as_large[1]:.0f} % over the ball center.",
-        "The angle between the center by the billiard and the exact center of mass of the "
-        f"spherical polygon has the median {np.median(column(rows, 'angle_bpm')):.4f} rad.",
+        _FIGURE_4.fill("data", printed=printed, svm=as_large[0], ball=as_large[1]),
+        _FIGURE_4.fill("center", angle=np.median(column(rows, "angle_bpm"))),
     ]
     return Report([table], claims, remarks)
 
@@ -298,8 +254,7 @@ def _draw_version_spaces(rows: list[Row], settings: Settings, figure: Any) -> No
             f"{100 * row['bpm']:.1f} %",
             fontsize="medium",
         )
-    handles, labels = panels["top"].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    legend_below(figure, [panels["top"]], 4)
     ordered = _by_elongation(rows)
     elongation, angle = (column(ordered, name) for name in ("elongation", "angle_ball"))
     right.loglog(elongation, angle, ".", color="0.6", markersize=4, label="a toy")
@@ -312,8 +267,7 @@ def _draw_version_spaces(rows: list[Row], settings: Settings, figure: Any) -> No
         )  # fmt: skip
     right.set(xlabel="elongation", ylabel="ball center to Bayes point, rad")
     right.set_title(f"All {len(rows)} toys", fontsize="medium")
-    right.set_xticks([1, 2, 5, 10], ["1", "2", "5", "10"])
-    right.set_xticks([], minor=True)
+    only_ticks(right.xaxis, (1, 2, 5, 10))
     right.legend(frameon=False, fontsize="small", loc="lower right")
 
 
@@ -350,21 +304,11 @@ def _decision(unit: Row, settings: Settings) -> Row:
 
 
 def smoothness(f: Any, step: float) -> dict[str, float]:
-    """Return measures of how smooth a function is, small if it is.
+    """Return measures of how smooth a function on a square grid is, small if it is.
 
-    Parameters
-    ----------
-    f : ndarray of shape (n, n)
-        Its values on a square grid.
-    step : float
-        Distance of the grid's lines.
-
-    Returns
-    -------
-    dict
-        ``slope_1``, the mean length of the gradient; ``slope``, the same in units of the root mean
-        square of f; ``bend``, the root mean square of the Laplacian in these units;
-        ``crossings``, the mean number of sign changes along a line of the grid.
+    ``slope_1`` is the mean length of the gradient, ``slope`` the same in units of the root mean
+    square of f, ``bend`` the root mean square of the Laplacian in these units, and ``crossings``
+    the mean number of sign changes along a line of the grid.
     """
     size = np.sqrt(np.mean(f**2))
     slopes = np.gradient(f, step)
@@ -384,11 +328,7 @@ def _decisions(seed: int) -> tuple[VersionSpace, dict[str, tuple[Any, Any]]]:
     X, y = _classes(seed)
     kernel = kernels.RBF(1.0)
     space = VersionSpace(kernel(X), y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        center = space.sample(
-            options=SampleOptions(max_bounces=4 * BOUNCES), n_draws=1, random_state=seed
-        ).center
+    center = fly(space, 4 * BOUNCES, seed).center
     places = np.stack(np.meshgrid(GRID, GRID), axis=-1).reshape(-1, 2)
     K = kernel(places, X)
     return space, {
@@ -419,15 +359,9 @@ def _decision_report(rows: list[Row], settings: Settings) -> Report:
             [title, *printed, *(f"{np.median(values):.3f}" for values in pairs),
              f"{smaller[name]} of {n}"]
         )  # fmt: skip
-    table = Table(
-        f"Margin, flatness and smoothness of the decision function f: the problem shown, and the "
-        f"medians of {n} problems",
-        ["measure", "SVM, paper", "BPM, paper", "SVM, shown", "BPM, shown", "SVM, median",
-         "BPM, median", "BPM smaller"],
-        lines,
-    )  # fmt: skip
+    table = _FIGURE_5.table("measures", lines, n=n)
     claims = [
-        Claim(f"the Bayes point {text} (in {smaller[name]} of {n})", _most(smaller[name], n))
+        _FIGURE_5.claim("smaller", _most(smaller[name], n), text=text, count=smaller[name], n=n)
         for name, text in (
             ("margin", "has the smaller margin"),
             ("slope", "has the flatter decision function, both scaled to the same mean square"),
@@ -441,15 +375,12 @@ def _decision_report(rows: list[Row], settings: Settings) -> Report:
         if name != "margin" and shown[f"{name}_bpm"] < shown[f"{name}_svm"]
     ]
     remarks = [
-        "The paper gives no points. Here 30 points are drawn from two normal distributions in the "
-        f"plane, {n} times; the problem shown is that with the margins nearest to the paper's. "
-        "The paper defines neither flat nor smooth; the measures are ours. It does not say how its "
-        "functions are scaled either, and flatness depends on that: with weight vectors of length "
-        f"1 the Bayes point's function is the steeper one in {n - smaller['slope_1']} of {n} "
-        "problems, because it is the larger one. The other measures do not depend on the scale. A "
-        "claim holds if it is true in more than half of the problems, by a binomial test at the "
-        "level 0.01. In the problem shown the Bayes point has the smaller value of: "
-        f"{'; '.join(flat) if flat else 'none of the measures of smoothness'}.",
+        _FIGURE_5.fill(
+            "points",
+            n=n,
+            steeper=n - smaller["slope_1"],
+            flat="; ".join(flat) if flat else "none of the measures of smoothness",
+        )
     ]
     return Report([table], claims, remarks)
 
@@ -490,51 +421,28 @@ def _draw_decisions(rows: list[Row], settings: Settings, figure: Any) -> None:
     )
 
 
+_FIGURE_3 = Text.of("bayesian-learning", "figure-3")
+_FIGURE_4 = Text.of("bayesian-learning", "figure-4")
+_FIGURE_5 = Text.of("bayesian-learning", "figure-5")
+
 EXPERIMENTS = (
+    Experiment(_FIGURE_3, _spaces, _draw_spaces, size=(12.0, 3.4)),
     Experiment(
-        name="figure-3",
-        title="Figure 3: parameter spaces under a soft boundary",
-        paper="bayesian-learning",
-        about="The parameter space (all weight vectors of length 1) for three points in the plane, "
-        "a linear kernel and the matrix K + λI.",
-        report=_spaces,
-        draw=_draw_spaces,
-        size=(12.0, 3.4),
-    ),
-    Experiment(
-        name="figure-4",
-        title="Figure 4: version spaces of toy problems in three dimensions",
-        paper="bayesian-learning",
-        about=(
-            "Ten training and 10 000 test points are uniform in a cube and labeled by a random "
-            "plane; the kernel is linear. The paper says that the center of the largest ball is a "
-            "reasonable approximation of the Bayes point where version space is regular, and that "
-            "this changes where it is elongated. This is tested on all toys, by quarters of their "
-            "elongation. Version spaces are drawn as seen from the center of the sphere, with "
-            "points on the path of the ball. (The paper shows the points at walls; here the walls "
-            "themselves are drawn.)"
-        ),
-        units=_toys,
-        measure=_toy,
-        report=_version_spaces,
-        draw=_draw_version_spaces,
+        _FIGURE_4,
+        _version_spaces,
+        _draw_version_spaces,
+        _toys,
+        _toy,
         splits=500,
         quick_splits=30,
         size=(11.0, 6.4),
     ),
     Experiment(
-        name="figure-5",
-        title="Figure 5: decision functions of SVM and Bayes point",
-        paper="bayesian-learning",
-        about=(
-            "RBF kernel with σ = 1, hard margin and hard boundary, no intercept. The paper says "
-            "that the Bayes point gives a much flatter and smoother function than the SVM, and "
-            "sacrifices margin for it."
-        ),
-        units=_toys,
-        measure=_decision,
-        report=_decision_report,
-        draw=_draw_decisions,
+        _FIGURE_5,
+        _decision_report,
+        _draw_decisions,
+        _toys,
+        _decision,
         splits=100,
         quick_splits=5,
         size=(9.6, 4.6),

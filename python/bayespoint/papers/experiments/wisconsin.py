@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import SampleOptions, VersionSpace, datasets, kernels
+from bayespoint import VersionSpace, datasets, kernels
 from bayespoint.papers.experiments import sets
-from bayespoint.papers.experiments.framework import (
-    Claim,
-    Experiment,
-    Report,
-    Row,
-    Settings,
-    Table,
-    column,
-    mean_and_error,
-    plus_minus,
-    select,
-)
+from bayespoint.papers.experiments.billiards import fly
+from bayespoint.papers.experiments.drawing import legend_below
+from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
+from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
 
 SIGMA, OUT, FOLDS, QUICK_FOLDS = 1.75, 10, 67, 6
 BOUNCES, QUICK_BOUNCES = 100_000, 3_000
@@ -60,20 +50,8 @@ def _measure(unit: Row, settings: Settings) -> Row:
     found: Row = {}
     for ending, (_, threshold) in THRESHOLDS.items():
         space = VersionSpace(gram, y[train], offset=threshold)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the columns below record it
-            exact = space.sample(
-                options=SampleOptions(max_bounces=bounces),
-                n_trajectories=BALLS,
-                n_draws=1,
-                random_state=seed,
-            )
-            flipper = space.sample(
-                options=SampleOptions(dynamics="flipper", max_bounces=bounces // BALLS),
-                n_trajectories=BALLS,
-                n_draws=1,
-                random_state=seed,
-            )
+        exact = fly(space, bounces, seed, balls=BALLS)
+        flipper = fly(space, bounces // BALLS, seed, balls=BALLS, dynamics="flipper")
         centers = {
             "svm": space.max_margin().dual_coef,
             "flipper": flipper.center,
@@ -104,34 +82,23 @@ def _report(rows: list[Row], settings: Settings) -> Report:
                           f"{totals[name].min()} to {totals[name].max()}"])  # fmt: skip
         gain, error = mean_and_error(totals["svm"] - totals["flipper"])
         claims.append(
-            Claim(
-                f"{threshold}: the billiard (flipper) makes fewer errors than the maximal margin, "
-                f"by {plus_minus(gain, error, 1)} in the mean of the orders; judged by three "
-                "standard errors",
-                gain > 3 * error,
+            _TEXT.claim(
+                "fewer", gain > 3 * error, threshold=threshold, gain=plus_minus(gain, error, 1)
             )
         )
         printed = METHODS["svm"][1]
         claims.append(
-            Claim(
-                f"{threshold}: the maximal margin makes {printed} errors of {OUT * FOLDS}, within "
-                "the range of the orders",
+            _TEXT.claim(
+                "margin",
                 bool(totals["svm"].min() <= printed * part <= totals["svm"].max()),
+                threshold=threshold,
+                printed=printed,
+                tests=OUT * FOLDS,
             )
         )
-    table = Table(
-        f"Errors of {tests} tests, means over {settings.splits} orders ± standard error",
-        ["", "paper", "ours", "difference", "range"],
-        lines,
-    )
+    table = _TEXT.table("errors", lines, tests=tests, splits=settings.splits)
     largest = max(np.median(column(rows, "center_error" + ending)) for ending in THRESHOLDS)
-    remarks = [
-        "The paper has 673 complete cases, the current file 683. As in the paper, 670 are tested; "
-        "the others are used for training only. Features are raw, from 1 to 10. The paper's "
-        "equations have a threshold, but it does not say whether this test had one. The standard "
-        "errors are those of the order alone, as all orders have the same examples. The median "
-        f"error of the geodesic billiard's center is {largest:.3f} rad."
-    ]
+    remarks = [_TEXT.fill("cases", largest=largest)]
     return Report([table], claims, remarks)
 
 
@@ -156,28 +123,18 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
     low, high = axes[0].get_ylim()
     axes[0].set_yticks(range(int(np.floor(low)), int(np.ceil(high)) + 1))
     axes[0].set_ylabel(f"errors of {OUT * _folds(settings)} tests")
-    handles, names = axes[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False)
+    legend_below(figure, [axes[0]], 3)
 
+
+_TEXT = Text.of(
+    "kernel-billiard",
+    "wisconsin",
+    balls=BALLS,
+    flipper=BOUNCES // BALLS,
+    bounces=BOUNCES,
+    folds=FOLDS,
+)
 
 EXPERIMENTS = (
-    Experiment(
-        name="wisconsin",
-        title="Wisconsin breast cancer, leaving ten out, σ = 1.75",
-        paper="kernel-billiard",
-        about=(
-            "RBF kernel, hard boundary, without and with the threshold of Eqs. 18.18 to 18.26. The "
-            f"flipper is the paper's billiard, {BALLS} balls of {BOUNCES // BALLS:,} bounces; the "
-            f"geodesic one moves along great circles, {BALLS} balls of {BOUNCES:,}. The "
-            "examples are put into a random order, "
-            f"and ten at a time are left out, {FOLDS} times."
-        ),
-        units=_units,
-        measure=_measure,
-        report=_report,
-        draw=_draw,
-        splits=6,
-        quick_splits=2,
-        size=(10.0, 5.4),
-    ),
+    Experiment(_TEXT, _report, _draw, _units, _measure, splits=6, quick_splits=2, size=(10.0, 5.4)),
 )

@@ -6,6 +6,9 @@ point unless the polygon is point-symmetric; the Bayes point is as close as poss
 It is approximated by the centers of the largest circle and of the largest ellipse in the polygon,
 and by the center of mass, which the mean position of a billiard ball approaches.
 
+All functions raise ValueError for numbers out of range and arrays of another shape, and TypeError
+for what does not hold real numbers.
+
 References
 ----------
 P. Ruján, M. Marchand, "Computing the Bayes kernel classifier", in Advances in Large Margin

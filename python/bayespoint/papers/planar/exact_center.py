@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base import validation
-from bayespoint.base.report import as_html, as_text
 from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
 from bayespoint.papers.planar.cuts import TOLERANCE, average, cut, normals_in, unit
 from bayespoint.papers.planar.polygon import Polygon
 from bayespoint.papers.planar.polygon import point as _point
+from bayespoint.results.result import Result
 
 __all__ = [
     "BayesLine",
@@ -79,8 +79,10 @@ class BayesLines:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BayesPoint:
+class BayesPoint(Result):
     """The point with the smallest mean squared difference between the areas on either side."""
+
+    _title = "Bayes point of a polygon"
 
     point: Floats
     """(2,) The Bayes point."""
@@ -113,24 +115,11 @@ class BayesPoint:
             ("Newton steps", f"{self.steps}"),
         ]
 
-    def summary(self) -> str:
-        """Return the main figures as text, one to a line.
-
-        Returns
-        -------
-        str
-            The text, without a newline at its end.
-        """
-        return as_text("Bayes point of a polygon", self._rows())
-
     def __repr__(self) -> str:
         return (
             f"<BayesPoint: [{self.point[0]:.6g}, {self.point[1]:.6g}], objective "
             f"{self.objective:.4g}, at the centroid {self.centroid_objective:.4g}>"
         )
-
-    def _repr_html_(self) -> str:
-        return as_html("Bayes point of a polygon", self._rows())
 
 
 def bayes_line(polygon: Polygon, angle: float) -> BayesLine:
@@ -148,27 +137,11 @@ def bayes_line(polygon: Polygon, angle: float) -> BayesLine:
     BayesLine
         The line and its part in the polygon.
 
-    Raises
-    ------
-    ValueError
-        If the angle is not finite.
-    TypeError
-        If it is not a number.
-
-    See Also
-    --------
-    bayes_lines : The same for many directions.
-
     Notes
     -----
     The area on one side of a line that moves along its normal is a quadratic function between two
     vertices, so the equation for one half is solved exactly. The two areas agree to about 1e-15 of
     their sum, apart from the rounding of `offset` and `segment`.
-
-    References
-    ----------
-    P. Ruján, M. Marchand, "Computing the Bayes kernel classifier", Section 18.2 and Fig. 18.1, in
-    Advances in Large Margin Classifiers, MIT Press, 2000.
 
     Examples
     --------
@@ -198,25 +171,10 @@ def bayes_lines(polygon: Polygon, n_directions: int = 180) -> BayesLines:
     BayesLines
         The lines, their parts in the polygon and their envelope.
 
-    Raises
-    ------
-    ValueError
-        If `n_directions` is below 1.
-    TypeError
-        If it is not an integer.
-
     Notes
     -----
     The lines meet in one point if, and only if, the polygon is point-symmetric (Herbrich et al.,
-    Lemma 4). The envelope of a triangle encloses 3/4 ln 2 - 1/2 of it, about 2 %.
-
-    References
-    ----------
-    P. Ruján, M. Marchand, "Computing the Bayes kernel classifier", Section 18.2 and Fig. 18.2, in
-    Advances in Large Margin Classifiers, MIT Press, 2000.
-
-    R. Herbrich, T. Graepel, C. Campbell, "Bayesian learning in reproducing kernel Hilbert spaces",
-    Appendix, Lemma 4, Technical Report 99-11, Technical University of Berlin, 1999.
+    1999, Lemma 4). The envelope of a triangle encloses 3/4 ln 2 - 1/2 of it, about 2 %.
 
     Examples
     --------
@@ -246,13 +204,6 @@ def area_difference(polygon: Polygon, point: ArrayLike, angles: ArrayLike) -> An
     float or ndarray of the shape of `angles`
         The area on the side that the normal points to, less that on the other, as a share of the
         area of the polygon: in [-1, 1]. At the centroid it is from -1/9 to 1/9.
-
-    Raises
-    ------
-    ValueError
-        If the point or an angle is not finite, or the point has another shape.
-    TypeError
-        If they are not real numbers.
 
     Examples
     --------
@@ -293,13 +244,6 @@ def bayes_objective(polygon: Polygon, point: ArrayLike) -> float:
     float
         Q(p), in [0, 1], with an absolute error of about 1e-12.
 
-    Raises
-    ------
-    ValueError
-        If the point is not finite or has another shape.
-    TypeError
-        If it does not hold real numbers.
-
     Notes
     -----
     "The Bayes point is defined here as the point for which the direction-averaged squared
@@ -335,21 +279,11 @@ def bayes_point(polygon: Polygon) -> BayesPoint:
     ConvergenceWarning
         If the search did not converge; `point_error` then estimates the error.
 
-    See Also
-    --------
-    Polygon : Its `centroid` is the center of mass, which the papers take for the Bayes point.
-    largest_circle, largest_ellipse : Two coarser approximations.
-
     Notes
     -----
     Newton's method from the centroid, with exact first and second derivatives of the areas under
     the integral over directions. The objective is not convex far from its minimum. It is not proved
     that the minimum is unique, but no counterexample is known.
-
-    References
-    ----------
-    P. Ruján, M. Marchand, "Computing the Bayes kernel classifier", Section 18.2, in Advances in
-    Large Margin Classifiers, MIT Press, 2000.
 
     Examples
     --------

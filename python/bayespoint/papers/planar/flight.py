@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayespoint.base import validation
-from bayespoint.base.report import as_html, as_text
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.papers.planar.inscribed import Circle
 from bayespoint.papers.planar.polygon import Polygon, point
+from bayespoint.results.result import Result
 
 __all__ = ["Trajectory", "billiard"]
 
@@ -21,8 +21,10 @@ _CORNER, _SCATTERER = -1, -2  # hits that are no edge
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory:
+class Trajectory(Result):
     """The path of a ball of unit speed through ``k`` bounces in a polygon."""
+
+    _title = "Billiard in a polygon"
 
     positions: Floats
     """(k + 1, 2) The start and the places of all bounces."""
@@ -75,21 +77,8 @@ class Trajectory:
             ("from the centroid", f"{distance:.3g}"),
         ]
 
-    def summary(self) -> str:
-        """Return the main figures as text, one to a line.
-
-        Returns
-        -------
-        str
-            The text, without a newline at its end.
-        """
-        return as_text("Billiard in a polygon", self._rows())
-
     def __repr__(self) -> str:
         return f"<Trajectory: {len(self.edges)} bounces, length {self.length:.6g}>"
-
-    def _repr_html_(self) -> str:
-        return as_html("Billiard in a polygon", self._rows())
 
 
 def billiard(
@@ -115,8 +104,8 @@ def billiard(
     angle : float, default=None
         Direction in which it starts, in radians. By default drawn uniformly.
     scatterer : Circle, default=None
-        A disk inside the polygon that reflects the ball from outside. With it the dynamics is
-        hyperbolic: neighboring paths part exponentially.
+        A disk inside the polygon, away from its edges, that reflects the ball from outside. With
+        it the dynamics is hyperbolic: neighboring paths part exponentially.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
         Seed. None draws one from NumPy's global generator.
 
@@ -124,14 +113,6 @@ def billiard(
     -------
     Trajectory
         Positions, directions, edges hit and the time-averaged position.
-
-    Raises
-    ------
-    ValueError
-        If `n_bounces` is below 1, the start is not inside, the scatterer touches an edge, or an
-        argument is not finite.
-    TypeError
-        If an argument is of the wrong type.
 
     Notes
     -----
@@ -150,9 +131,6 @@ def billiard(
 
     References
     ----------
-    P. Ruján, M. Marchand, "Computing the Bayes kernel classifier", Section 18.2 and Fig. 18.4, in
-    Advances in Large Margin Classifiers, MIT Press, 2000.
-
     L. A. Bunimovich, "On the ergodic properties of nowhere dispersing billiards", Communications in
     Mathematical Physics 65 (1979), 295-312.
 

@@ -84,18 +84,9 @@ def largest_circle(polygon: Polygon) -> Circle:
     Circle
         The circle. If it can slide between parallel edges, it is in the middle of its range.
 
-    See Also
-    --------
-    largest_ellipse : The better approximation of the Bayes point.
-
     Notes
     -----
     Linear program: the largest r with ``normals @ x + r <= offsets`` (the Chebyshev center).
-
-    References
-    ----------
-    P. Ruján, M. Marchand, "Computing the Bayes kernel classifier", Section 18.2 and Fig. 18.3, in
-    Advances in Large Margin Classifiers, MIT Press, 2000.
 
     Examples
     --------
@@ -149,10 +140,6 @@ def largest_ellipse(polygon: Polygon) -> Ellipse:
         The ellipse, which is unique. Its relative error in area is below 2e-13 times the number of
         edges.
 
-    See Also
-    --------
-    largest_circle : Simpler, and worse for an elongated polygon.
-
     Notes
     -----
     Among the ellipses ``c + B @ u``, ``|u| <= 1``, with B symmetric, it has the largest log det B
@@ -163,9 +150,6 @@ def largest_ellipse(polygon: Polygon) -> Ellipse:
 
     References
     ----------
-    P. Ruján, M. Marchand, "Computing the Bayes kernel classifier", Section 18.2, in Advances in
-    Large Margin Classifiers, MIT Press, 2000.
-
     S. Boyd, L. Vandenberghe, "Convex Optimization", Cambridge University Press, 2004.
 
     Examples

@@ -97,10 +97,6 @@ class Polygon:
     TypeError
         If the vertices are not real numbers.
 
-    See Also
-    --------
-    Polygon.from_halfplanes : Makes one from inequalities, as for a version space.
-
     Notes
     -----
     The arrays are read-only. Area and centroid are sums over the edges (Green's theorem); their
@@ -292,13 +288,6 @@ class Polygon:
             Distance to the nearest line through an edge: the radius of the largest circle around
             the point in the polygon; negative outside.
 
-        Raises
-        ------
-        ValueError
-            If the points have another shape or are not finite.
-        TypeError
-            If they are not real numbers.
-
         Examples
         --------
         >>> from bayespoint.papers.planar import Polygon
@@ -324,13 +313,6 @@ class Polygon:
         bool or ndarray of shape (...)
             Whether `clearance` is at least -1e-12 times the largest distance of a vertex from the
             centroid, less the rounding of the vertices' coordinates.
-
-        Raises
-        ------
-        ValueError
-            If the points have another shape or are not finite.
-        TypeError
-            If they are not real numbers.
         """
         inside = np.asarray(self.clearance(point)) >= -self._rounding
         return bool(inside) if inside.ndim == 0 else inside
@@ -349,13 +331,6 @@ class Polygon:
         -------
         ndarray of shape (n_points, 2)
             The points.
-
-        Raises
-        ------
-        ValueError
-            If `n_points` is below 1 or the seed is not valid.
-        TypeError
-            If `n_points` is not an integer.
 
         Examples
         --------

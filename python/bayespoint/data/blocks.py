@@ -1,0 +1,345 @@
+"""Examples in blocks: tables that need not fit into memory, and collections of Dask.
+
+They are read once before a fit, in which every block is checked and contributes to the classes, the
+scale of the features, and a random sample. Later passes read them again, where they lie.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import _get_feature_names
+
+from bayespoint.base import memory, validation
+from bayespoint.base.validation import Floats, named
+from bayespoint.blocks import Blocks
+from bayespoint.data.examples import Examples, Table
+from bayespoint.data.executors import Dask, Executor, Threads
+from bayespoint.data.inputs import scaled, standardizer
+from bayespoint.data.weights import Repetition
+
+SAMPLE = 20_000
+_OF_A_CLASS = 500
+"""Examples in the sample from which hyperparameters and landmarks are found, in all and of each
+class, if there are as many."""
+
+_SHARE_OF_MEMORY = 0.3
+"""Part of the workers' memory that features may take."""
+
+
+def is_dask(X: Any) -> bool:
+    """Return whether `X` is a collection of Dask."""
+    return "dask" in sys.modules and hasattr(X, "__dask_graph__")
+
+
+def in_blocks(X: Any) -> bool:
+    """Return whether `X` is a table in blocks."""
+    return isinstance(X, Blocks) or is_dask(X)
+
+
+@dataclass(frozen=True, eq=False)
+class _Summary:
+    """What a pass over the blocks finds; summaries of blocks add up."""
+
+    block: int
+    """Number of the first block."""
+    names: tuple[str, ...] | None
+    """Names of the features."""
+    is_sparse: bool
+    n_examples: int
+    classes: NDArray[Any]
+    weights: Floats
+    """(n_classes,) sums of the observations' weights."""
+    mean: Floats
+    """(n_features,)"""
+    square: Floats
+    """(n_features,) sums of squared differences from the mean."""
+    sample: _Sample
+
+    def __add__(self, other: _Summary) -> _Summary:
+        def refuse(wanted: str, own: object, theirs: object) -> None:
+            where = f"{own} in block {self.block} and {theirs} in block {other.block}"
+            raise ValueError(f"{wanted}; got {where}")
+
+        if len(other.mean) != len(self.mean):
+            wanted = "X must have as many features in every block"
+            refuse(wanted, len(self.mean), len(other.mean))
+        if other.names != self.names:
+            wanted = "X must have the same names of features in every block"
+            refuse(wanted, self.names, other.names)
+        # Empty blocks have labels of any type.
+        known = [one.classes for one in (self, other) if len(one.classes)] or [self.classes]
+        if len({one.dtype.kind in "biuf" for one in known}) > 1:
+            first, second = (repr(one.tolist()[0]) for one in known)
+            refuse("y must hold labels of one type", first, second)
+        classes = np.unique(np.concatenate(known))
+        weights = np.zeros(len(classes))
+        for one in (self, other):
+            weights[np.searchsorted(classes, one.classes)] += one.weights
+        own, others = self.weights.sum(), other.weights.sum()
+        apart = other.mean - self.mean
+        total = max(own + others, np.finfo(float).tiny)
+        return replace(
+            self,
+            n_examples=self.n_examples + other.n_examples,
+            is_sparse=self.is_sparse or other.is_sparse,
+            classes=classes,
+            weights=weights,
+            mean=self.mean + apart * (others / total),
+            square=self.square + other.square + apart**2 * (own * others / total),
+            sample=_Sample.joined([self.sample, other.sample]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """Examples with random numbers: the smallest of all, and of each class."""
+
+    inputs: Any
+    labels: NDArray[Any]
+    weight: Floats
+    order: Floats
+    """Random numbers, rising."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[_Sample]) -> _Sample:
+        order = np.concatenate([one.order for one in parts])
+        some = [one.labels for one in parts if len(one.labels)]
+        labels = np.concatenate(some or [parts[0].labels])
+        by_order = np.argsort(order, kind="stable")
+        kept = np.zeros(len(order), dtype=bool)
+        kept[by_order[:SAMPLE]] = True
+        for label in np.unique(labels):
+            own = by_order[labels[by_order] == label]
+            kept[own[:_OF_A_CLASS]] = True
+        rows = by_order[kept[by_order]]
+        inputs: list[Any] = [one.inputs for one in parts]
+        weight = np.concatenate([one.weight for one in parts])
+        if any(map(sparse.issparse, inputs)):
+            inputs = [sparse.csr_array(sparse.vstack(inputs, format="csr"))]
+        joined = inputs[0] if len(inputs) == 1 else np.concatenate(inputs)
+        return cls(joined[rows], labels[rows], weight[rows], order[rows])
+
+
+def read_blocks(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    *,
+    standardize: bool,
+    takes_sparse: bool,
+    seed: int,
+    n_threads: int,
+) -> Table:
+    """Return the blocks of a fit, checked."""
+    executor: Executor = Dask() if is_dask(X) else Threads(n_threads)
+    columns = _columns(X, y, sample_weight, executor)
+    numbers = range(len(columns[0]))
+    with executor.running():
+        summary: _Summary = executor.total(_summary, *columns, numbers, common=(takes_sparse, seed))
+    if not len(summary.classes):
+        raise ValueError("X must hold at least one example; got empty blocks")
+    if len(summary.classes) < 2:
+        raise ValueError(f"y must hold at least two classes; got one class: {summary.classes[0]}")
+    if not (summary.weights > 0).all():
+        missing = summary.classes[summary.weights == 0][0]
+        raise ValueError(
+            f"sample_weight must not be zero for all examples of a class; got zeros for {missing}"
+        )
+    scaler = None
+    if standardize:
+        # Two rows that have the mean and the variance of all.
+        n = max(float(summary.weights.sum()), np.finfo(float).tiny)
+        variance = summary.square / n
+        # As scikit-learn, which takes the variance of a constant feature for rounding.
+        rounding = n * np.finfo(float).eps
+        constant = variance <= rounding * variance + (rounding * summary.mean) ** 2
+        if summary.is_sparse:
+            constant |= variance <= rounding * summary.mean**2
+        spread = np.sqrt(np.where(constant, 0.0, variance))
+        rows = np.stack([summary.mean - spread, summary.mean + spread])
+        scaler = standardizer(None, rows, np.ones(2))
+        if scaler is not None and summary.is_sparse:
+            scaler.set_params(with_mean=False)
+    common = (scaler, summary.classes, takes_sparse)
+    found = summary.sample
+    examples = Examples(
+        scaled(scaler, found.inputs),
+        np.searchsorted(summary.classes, found.labels),
+        found.weight,
+        parts=executor.defer(_examples, *columns, numbers, common=common),
+        executor=executor,
+        total=summary.n_examples,
+        uniform=min(SAMPLE, summary.n_examples),
+        memory=_memory(executor),
+    )
+    names = None if summary.names is None else np.array(summary.names, dtype=object)
+    seen = {"n_features_in_": len(summary.mean), "feature_names_in_": names}
+    return Table(summary.classes, examples, scaler, summary.weights, seen=seen)
+
+
+def _memory(executor: Executor) -> float:
+    """Return the memory that features may take."""
+    if isinstance(executor, Threads):
+        return 2 * _SHARE_OF_MEMORY * memory.available()
+    try:
+        client = sys.modules["distributed"].get_client()
+        workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    except (KeyError, ValueError):  # no cluster
+        return _SHARE_OF_MEMORY * memory.available()
+    return _SHARE_OF_MEMORY * sum(one["memory_limit"] or math.inf for one in workers)
+
+
+def _columns(X: Any, y: Any, sample_weight: Any, executor: Executor) -> list[list[Any]]:
+    """Return what stands for the blocks of X, of y and of the weights."""
+    columns, ends = list[list[Any]](), None
+    for name, each in {"X": X, "y": y, "sample_weight": sample_weight}.items():
+        if each is None:
+            column: list[Any] = [None] * len(columns[0])
+        elif isinstance(executor, Dask):
+            column = _delayed(name, each)
+        elif isinstance(each, Blocks):
+            column = list(each.blocks)
+        else:
+            if ends is None:
+                with executor.running():
+                    lengths = executor.keep(lambda block: np.shape(_read(block))[0], columns[0])
+                ends = np.cumsum(lengths)
+            values = validation.labels(name, each)
+            if len(values) != ends[-1]:
+                raise ValueError(
+                    f"{name} must hold an entry for each of the {ends[-1]} rows of X; got "
+                    f"{len(values)}"
+                )
+            column = np.split(values, ends[:-1])
+        columns.append(column)
+        n = len(columns[0])
+        if len(column) != n:
+            raise ValueError(f"{name} must have as many blocks as X, {n}; got {len(column)}")
+    return columns
+
+
+def _delayed(name: str, collection: Any) -> list[Any]:
+    """Return the delayed blocks of a collection of Dask."""
+    if not is_dask(collection):
+        raise TypeError(
+            f"{name} must be a collection of Dask, as X is; got {type(collection).__name__}"
+        )
+    if getattr(collection, "ndim", 1) == 2 and hasattr(collection, "rechunk"):
+        collection = collection.rechunk({1: -1})
+    return list(np.asarray(collection.to_delayed(), dtype=object).ravel())
+
+
+def _read(block: Any) -> Any:
+    return block() if callable(block) else block
+
+
+def _checked(
+    X: Any, y: Any, weight: Any, number: int, takes_sparse: bool
+) -> tuple[Any, NDArray[Any], Floats, tuple[str, ...] | None]:
+    """Return inputs, labels, weights of the observations, and names of the features of a block."""
+    try:
+        X, y = _read(X), _read(y)
+        names = _get_feature_names(X)
+        wanted = {"dtype": np.float64, "order": "C", "input_name": "X", "ensure_min_samples": 0}
+        inputs = check_array(X, accept_sparse="csr" if takes_sparse else False, **wanted)
+        labels = _labels(y, inputs.shape[0])
+        repetition = Repetition.of(_read(weight), len(labels))
+    except (TypeError, ValueError) as error:
+        raise named(error, f"block {number}") from error
+    rows, part = repetition.observations()
+    if not repetition.trivial:
+        inputs, labels = inputs[rows], labels[rows]
+    return inputs, labels, part, None if names is None else tuple(names)
+
+
+def _labels(y: Any, n: int) -> NDArray[Any]:
+    """Return the (n,) labels of a block."""
+    labels = validation.labels("y", y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.shape != (n,):
+        raise ValueError(f"y must hold a label for each of {n} rows of X; got shape {labels.shape}")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError("y must not lack labels; got NaN or infinity")
+    try:
+        np.unique(labels)
+    except TypeError as error:  # None among strings
+        raise ValueError(f"y must hold labels of one type: {error}") from error
+    return labels
+
+
+def _summary(X: Any, y: Any, weight: Any, number: int, takes_sparse: bool, seed: int) -> _Summary:
+    """Return what a block contributes."""
+    inputs, labels, part, names = _checked(X, y, weight, number, takes_sparse)
+    classes, index = np.unique(labels, return_inverse=True)
+    weights = np.zeros(len(classes))
+    np.add.at(weights, index, part)
+    total = max(float(part.sum()), np.finfo(float).tiny)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sparse.issparse(inputs):
+            mean = np.asarray(inputs.T @ part) / total
+            square = np.asarray(inputs.multiply(inputs).T @ part) - total * mean**2
+        else:
+            mean = part @ inputs / total
+            square = part @ (inputs - mean) ** 2
+    if not np.isfinite(square).all():
+        raise ValueError(
+            f"block {number}: X must not be so large that the variance of a feature overflows; "
+            f"feature {int(np.argmin(np.isfinite(square)))} is"
+        )
+    order = np.random.default_rng([seed, number]).random(len(labels))
+    return _Summary(
+        block=number,
+        names=names,
+        is_sparse=sparse.issparse(inputs),
+        n_examples=len(labels),
+        classes=classes,
+        weights=weights,
+        mean=mean,
+        square=np.maximum(square, 0.0),
+        sample=_Sample.joined([_Sample(inputs, labels, part, order)]),
+    )
+
+
+def _examples(
+    X: Any, y: Any, weight: Any, number: int, scaler: Any, classes: NDArray[Any], takes_sparse: bool
+) -> Examples:
+    """Return the examples of a block, as the kernel gets them."""
+    inputs, labels, part, _ = _checked(X, y, weight, number, takes_sparse)
+    if inputs.shape[0]:  # the scaler refuses empty blocks
+        inputs = scaled(scaler, inputs)
+    return Examples(inputs, np.searchsorted(classes, labels), part)
+
+
+def map_blocks(
+    predict: Callable[[Any], Any], X: Any, names: Sequence[str] | None, width: int, dtype: Any
+) -> Any:
+    """Return the predictions for a table in blocks.
+
+    They have the shape (n,) for a `width` of 0, otherwise (n, width). For collections of Dask they
+    are an array of Dask, computed where the blocks lie; `names` are those of the features.
+    """
+    if isinstance(X, Blocks):
+        return np.concatenate([predict(_read(block)) for block in X.blocks])
+    import dask.array
+
+    if hasattr(X, "to_dask_array"):
+        own = [str(name) for name in X.columns]
+        if names is not None and own != list(names):
+            raise ValueError(f"X must have the features {list(names)}, in this order; got {own}")
+        array = X.to_dask_array()
+    else:
+        array = X.rechunk({1: -1})
+    form: Any = {"chunks": (array.chunks[0], (width,))} if width else {"drop_axis": 1}
+    meta = np.empty((0, 0) if width else (0,), dtype=dtype)
+    mapped: Any = dask.array.map_blocks
+    return mapped(predict, array, dtype=dtype, meta=meta, **form)

@@ -1,0 +1,123 @@
+"""The examples of a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayespoint.base import memory, validation
+from bayespoint.base.validation import Floats
+from bayespoint.data.executors import Executor, Threads
+from bayespoint.kernels.products import in_rows
+
+if TYPE_CHECKING:
+    from sklearn.preprocessing import StandardScaler
+
+ROWS = 8192
+"""Most examples for which features and moments are computed at a time. Blocks may be larger."""
+
+_FEWEST_ROWS = 1024
+"""Fewest examples of a block in memory, if there are more."""
+
+_SHARE_OF_MEMORY = 0.6
+"""Part of the available memory that features may take."""
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Labeled examples as kernels take them, in memory or in blocks (`parts`).
+
+    Of blocks the arrays hold a random sample, and only `len` counts all.
+    """
+
+    inputs: Any
+    """(n, d) array, CSR array or (n,) array of objects; None if only kernel values are known."""
+    label: NDArray[np.intp]
+    """(n,) indices of the classes."""
+    weight: Floats
+    """(n,) In (0, 1]: 1 for a whole observation, less for a fraction that a sample weight leaves.
+    Its noise has the variance softness / weight."""
+    gram: Floats | None = None
+    """(n, n) kernel values, if they are known already."""
+    parts: Sequence[Any] | None = field(default=None, repr=False)
+    """What stands for the `Examples` of each block; None if all are in memory."""
+    executor: Executor = field(default_factory=lambda: Threads(1), repr=False)
+    """Works on the blocks where they lie."""
+    total: int = 0
+    """Number of all examples, if they lie in blocks."""
+    uniform: int = 0
+    """The first so many examples of the sample are a uniform one; others are of rare classes."""
+    memory: float = 0.0
+    """Bytes that the features of blocks may take where they lie."""
+
+    def __len__(self) -> int:
+        """Return the number of all examples."""
+        return self.total or len(self.label)
+
+    def part(self, rows: slice | NDArray[np.intp]) -> Examples:
+        """Return some of the examples in memory."""
+        return Examples(
+            None if self.inputs is None else in_rows(self.inputs)[rows],
+            self.label[rows],
+            self.weight[rows],
+            None if self.gram is None else self.gram[rows][:, rows],
+        )
+
+    def sample(self, n: int, seed: int) -> Examples:
+        """Return n of the examples in memory, stratified by labels; all if there are no more.
+
+        Of a rare class it holds as many as there are, up to a fourth of an equal share.
+        """
+        rows = subset(self.label, n, seed)
+        return self if len(rows) == len(self.label) else self.part(rows)
+
+    def in_blocks(self, n_threads: int) -> Examples:
+        """Return the examples in blocks for threads, if they are not in blocks yet."""
+        if self.parts is not None:
+            return self
+        m = len(self.label)
+        rows = validation.blocks(m, min(ROWS, max(_FEWEST_ROWS, -(-m // 4))))
+        return replace(
+            self,
+            parts=[self.part(one) for one in rows],
+            executor=Threads(n_threads),
+            uniform=m,
+            memory=_SHARE_OF_MEMORY * memory.available(),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """What a fit reads from the arguments of the user."""
+
+    classes: NDArray[Any]
+    """(n_classes,) labels, sorted."""
+    examples: Examples
+    transform: StandardScaler | None
+    """What the inputs went through before the kernel."""
+    totals: Floats
+    """(n_classes,) sums of the weights of the observations."""
+    rows: NDArray[np.intp] | None = None
+    """(n,) row of `X` of each observation; None for blocks."""
+    seen: Mapping[str, Any] = field(default_factory=dict)
+    """Attributes `n_features_in_` and `feature_names_in_`, None where there are none."""
+
+
+def subset(label: NDArray[np.intp], size: int, seed: int) -> NDArray[np.intp]:
+    """Return the rows of a sample of `size` examples stratified by labels, or of all."""
+    m = len(label)
+    if m <= size:
+        return np.arange(m)
+    kinds = np.unique(label)
+    order, place = np.random.default_rng(seed).permutation(m), np.empty(m)
+    # Spread the examples of each kind evenly over [0, 1], in random order: the first `size` then
+    # contain all kinds in proportion. The first of each kind come before all others.
+    for kind in kinds:
+        members = order[label[order] == kind]
+        place[members] = (np.arange(len(members)) + 0.5) / len(members)
+        place[members[: size // (4 * len(kinds))]] = 0.0
+    return np.sort(np.argsort(place, kind="stable")[:size])

@@ -1,0 +1,135 @@
+"""Where the blocks of a fit lie and are worked on: threads of this process, or Dask.
+
+An executor applies a function to every block. What it keeps stays where the block is; sums are
+formed there too, always in the same order, so that results do not depend on the number of threads
+or workers. Functions are pure: Dask repeats them if a worker is lost.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial, reduce
+from operator import add
+from typing import Any, TypeAlias
+from uuid import uuid4
+
+from bayespoint.base.linalg import one_thread
+
+Work: TypeAlias = Callable[..., Any]
+Column: TypeAlias = Sequence[Any]
+"""An argument for each block: given, kept or deferred."""
+
+_BRANCHES = 8
+"""Number of results that Dask adds in one task."""
+
+
+def _value(argument: Any) -> Any:
+    """Return an argument; one that is deferred, a call, is computed."""
+    if not isinstance(argument, partial):
+        return argument
+    return argument.func(*map(_value, argument.args))
+
+
+class Threads:
+    """Threads of this process, each with a block at a time and one thread of BLAS."""
+
+    def __init__(self, n_threads: int) -> None:
+        self.n_threads = n_threads
+        self._pool: ThreadPoolExecutor | None = None
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Keep the threads for as long as the context, which is around all other calls."""
+        with one_thread():
+            if self.n_threads == 1:
+                yield
+                return
+            self._pool = ThreadPoolExecutor(self.n_threads)
+            try:
+                yield
+            finally:
+                # After Ctrl-C the tasks that have not begun are dropped.
+                self._pool.shutdown(cancel_futures=True)
+                self._pool = None
+
+    def keep(self, work: Work, *columns: Column, common: Any = ()) -> list[Any]:
+        """Return the results ``work(*arguments of the block, *common)``."""
+        return list(self._results(work, columns, common))
+
+    def defer(self, work: Work, *columns: Column, common: Any = ()) -> list[Any]:
+        """Return what stands for the results, which are computed anew at every use."""
+        return [partial(work, *row, *common) for row in zip(*columns, strict=True)]
+
+    def total(self, work: Work, *columns: Column, common: Any = ()) -> Any:
+        """Return the sum of the results, to which each is added when it is there."""
+        return reduce(add, self._results(work, columns, common))
+
+    def _results(self, work: Work, columns: Sequence[Column], common: Any) -> Iterator[Any]:
+        """Yield the results in order, with at most two for each thread in memory."""
+
+        def task(*arguments: Any) -> Any:
+            return work(*map(_value, arguments), *common)
+
+        if self._pool is None or len(columns[0]) == 1:
+            yield from map(task, *columns)
+            return
+        waiting = deque[Any]()
+        for row in zip(*columns, strict=True):
+            waiting.append(self._pool.submit(task, *row))
+            if len(waiting) == 2 * self.n_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+class Dask:
+    """Dask's scheduler: the active cluster, or its threads in this process."""
+
+    def running(self) -> AbstractContextManager[None]:
+        """Limit this process to one thread of BLAS; the workers of Dask are running already."""
+        return one_thread()
+
+    def keep(self, work: Work, *columns: Column, common: Any = ()) -> list[Any]:
+        """Return delayed objects of results that are kept on the workers."""
+        return list(dask().persist(*self.defer(work, *columns, common=common)))
+
+    def defer(self, work: Work, *columns: Column, common: Any = ()) -> list[Any]:
+        """Return delayed objects of results that are computed at every use."""
+        delayed = dask().delayed
+        # Sent once, not with each task, and as bytes: arrays from a network may be unaligned.
+        shared = delayed(pickle.dumps((work, common), protocol=5), pure=False)
+        task = delayed(_in_one_thread, pure=False)
+        # Dask plans with the mean time of tasks of one name.
+        name = f"{getattr(work, '__name__', 'work').strip('_')}-{uuid4().hex}"
+        rows = enumerate(zip(*columns, strict=True))
+        return [task(shared, *row, dask_key_name=f"{name}-{k}") for k, row in rows]
+
+    def total(self, work: Work, *columns: Column, common: Any = ()) -> Any:
+        """Return the sum of the results, formed on the workers in groups."""
+        parts = self.defer(work, *columns, common=common)
+        join = dask().delayed(reduce, pure=False)
+        while len(parts) > 1:
+            parts = [join(add, parts[k : k + _BRANCHES]) for k in range(0, len(parts), _BRANCHES)]
+        [found] = dask().compute(parts[0])
+        return found
+
+
+Executor: TypeAlias = Threads | Dask
+
+
+def dask() -> Any:
+    """Return the module, which is an optional dependency."""
+    import dask as module
+
+    return module
+
+
+def _in_one_thread(shared: bytes, *arguments: Any) -> Any:
+    """Call a function with one thread of BLAS, since Dask runs as many tasks as there are cores."""
+    work, common = pickle.loads(shared)
+    with one_thread():
+        return work(*arguments, *common)

@@ -1,0 +1,131 @@
+"""What a classifier reads from the arguments of `fit`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
+
+from bayespoint import kernels
+from bayespoint.base import memory, validation
+from bayespoint.data import blocks
+from bayespoint.data.examples import Examples, Table
+from bayespoint.data.inputs import encode, scaled, standardizer
+from bayespoint.data.plan import Budget, Plan
+from bayespoint.data.weights import Repetition
+from bayespoint.estimators import advice, inputs, settings
+from bayespoint.estimators.settings import Params
+from bayespoint.tuning import defaults
+
+
+def read(
+    estimator: BaseEstimator,
+    X: Any,
+    y: Any,
+    sample_weight: ArrayLike | None,
+    plan: Plan,
+    budget: Budget,
+) -> tuple[Table, Plan]:
+    """Return the examples of a fit, and the plan with its kernels and whether it has landmarks."""
+    params = estimator.get_params(deep=False)
+    if blocks.in_blocks(X):
+        table, plan = _read_blocks(params, X, y, sample_weight, plan, budget)
+    else:
+        table, plan = _read_arrays(estimator, X, y, sample_weight, plan)
+    n_classes, noise = len(table.classes), params["label_noise"]
+    if n_classes > 2 and np.ndim(noise):
+        raise ValueError(
+            "label_noise must be one rate for more than two classes; got "
+            f"{noise!r} for {n_classes} classes"
+        )
+    given = table.examples, n_classes, plan
+    choices = defaults.choices(params["kernel"], params["n_models"], *given)
+    return table, replace(plan, choices=choices)
+
+
+def _read_arrays(
+    estimator: BaseEstimator, X: Any, y: Any, sample_weight: ArrayLike | None, plan: Plan
+) -> tuple[Table, Plan]:
+    """Return arrays in memory, with a row for each observation."""
+    params = estimator.get_params(deep=False)
+    kernel = params["kernel"]
+    given, labels, seen = inputs.training(estimator, kernel, X, y)
+    classes, index = encode(labels)
+    repetition = Repetition.of(sample_weight, len(index))
+    n = float(repetition.counts.sum())
+    plan = replace(plan, landmarks=settings.uses_landmarks(params, n, plan))
+    if plan.landmarks:  # the inputs of the observations, which weights repeat
+        width = 1 if sparse.issparse(given) else math.prod(given.shape[1:])
+        what = f"fitting {n:.15g} examples (their inputs, classes and weights)"
+        memory.require(8.0 * n * (width + 4), what)
+    else:
+        require_memory(n, len(classes), plan)
+    rows, weight = repetition.observations()
+    precomputed = inputs.is_precomputed(kernel)
+    if not repetition.trivial:
+        index = index[rows]
+        _require_weights(repetition, index, classes, plan)
+        given = given[np.ix_(rows, rows)] if precomputed else given[rows]
+    standardizes = validation.boolean("standardize", params["standardize"])
+    transform = standardizer(kernel, given, weight) if standardizes else None
+    rest = index, weight, given if precomputed else None
+    examples = Examples(None if precomputed else scaled(transform, given), *rest)
+    totals = np.asarray(np.bincount(index, weights=weight), dtype=np.float64)
+    return Table(classes, examples, transform, totals, rows, seen), plan
+
+
+def _read_blocks(
+    params: Params, X: Any, y: Any, sample_weight: Any, plan: Plan, budget: Budget
+) -> tuple[Table, Plan]:
+    """Return a table in blocks."""
+    if params["approximation"] is None:
+        raise ValueError("approximation must be 'landmarks' or 'auto' for X in blocks; got None")
+    settings.uses_landmarks(params, 0, plan)
+    settings.require_landmarks(params, plan, "X in blocks")
+    if kernels.requires_vectors(params["kernel"]) is False:
+        raise ValueError(f"kernel must take vectors for X in blocks; got {params['kernel']!r}")
+    table = blocks.read_blocks(
+        X,
+        y,
+        sample_weight,
+        standardize=validation.boolean("standardize", params["standardize"]),
+        takes_sparse=inputs.takes_sparse(params["kernel"]),
+        seed=budget.choice_seed,
+        n_threads=budget.n_threads,
+    )
+    check_classification_targets(table.classes)
+    return table, replace(plan, landmarks=True)
+
+
+def _require_weights(
+    repetition: Repetition, index: NDArray[np.intp], classes: NDArray[Any], plan: Plan
+) -> None:
+    """Raise ValueError for weights that leave a class empty, or that need a softness."""
+    if plan.softness == 0 and repetition.fraction.any():
+        raise ValueError(
+            "sample_weight must hold whole numbers with softness=0: a fraction divides the "
+            f"softness; got {repetition.fraction.max():.4g} beyond a whole number"
+        )
+    left = np.bincount(index, minlength=len(classes))
+    if not left.all():
+        raise ValueError(
+            "sample_weight must not be zero for all examples of a class; got zeros, or values "
+            f"below 1e-9, for class {classes[left == 0][0]}"
+        )
+
+
+def require_memory(m: float, n_classes: int, plan: Plan) -> None:
+    """Raise MemoryError if a kernel matrix and each model's factor and draws do not fit."""
+    n_models, kept = max(1, plan.n_models), plan.n_chains * plan.n_draws
+    memory.require(
+        8.0 * (1 + n_models) * m * m + 8.0 * m * (n_classes + 1) * kept * n_models,
+        f"fitting {m:.15g} examples (the {m:.15g} x {m:.15g} kernel matrix, its factor, and "
+        f"{kept} draws{f' of each of {n_models} models' if n_models > 1 else ''})",
+        advice.TOO_MANY,
+    )

@@ -1,0 +1,241 @@
+r"""The points at which functions have coefficients: all examples, or some landmarks.
+
+A function is :math:`f(x) = \sum_i c_i k(z_i, x)` over the points z, with the offset in k. With r
+landmarks and :math:`L L^\top = k(Z, Z) + \mathrm{jitter}`, the features :math:`\psi(x) = L^{-1}
+k(Z, x)` have inner products close to k(x, x'). What they miss of the variance of f at an example,
+:math:`k(x, x) - |\psi(x)|^2`, is added to its softness (the fully independent training conditional
+of Snelson and Ghahramani, 2006), so that probabilities far from the landmarks stay honest. All
+examples as points miss nothing; their softness is on the factor's diagonal.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from bayespoint import kernels
+from bayespoint.base import memory, validation
+from bayespoint.base.io import deep_copy
+from bayespoint.base.linalg import Factor, factorize, threads_for
+from bayespoint.base.validation import Floats
+from bayespoint.kernels.products import count
+
+JITTER = 1e-6
+"""Added to the diagonal of the landmarks' kernel matrix, relative to its mean."""
+
+_BLOCK_BYTES = 64 * 2**20
+"""Approximate memory of one block of test points."""
+
+_SAME = 1e-6
+"""Relative difference up to which a matrix that is given again is the same."""
+
+_lock = threading.Lock()
+"""Held while a factor is computed after loading, so that several threads compute it once."""
+
+
+def _replace_lock() -> None:
+    """Replace the lock, which another thread may have held when the process was forked."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_replace_lock)
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Points with a kernel, and the factor of their kernel matrix."""
+
+    kernel: Any
+    """The kernel, or "precomputed"."""
+    points: Any
+    """The m points as the kernel takes inputs; None for "precomputed"."""
+    offset: float
+    """Constant that is added to all kernel values."""
+    softness: Floats
+    """(m,) What is added to the diagonal: the softness of examples, or the jitter of landmarks."""
+    is_all: bool
+    """Whether the points are all examples."""
+    factor: Factor
+    """Factor of the kernel matrix with offset and `softness`. Files and pickles leave it out: it is
+    computed again at its first use, unless the kernel is "precomputed" or a callable."""
+    constant_diagonal: float | None = None
+    """k(x, x) if it is the same for all points, otherwise None; for "precomputed"."""
+
+    @classmethod
+    def of_examples(
+        cls, kernel: Any, inputs: Any, offset: float, softness: Floats, gram: Floats, factor: Factor
+    ) -> Basis:
+        """Return the basis of all examples, given their kernel matrix and its factor."""
+        points = None if isinstance(kernel, str) else inputs.copy()
+        diagonal, mean = gram.diagonal(), float(gram.diagonal().mean())
+        same = np.abs(diagonal - mean).max() <= 1e-8 * abs(mean)
+        return cls(kernel, points, offset, softness, True, factor, mean if same else None)
+
+    @classmethod
+    def of_landmarks(cls, kernel: Any, landmarks: Any, offset: float) -> Basis:
+        """Return the basis of landmarks."""
+        gram = kernels.evaluate(kernel, landmarks)
+        size, n = float(gram.diagonal().mean()), len(gram)
+        rounding = 10 * n * np.finfo(float).eps * (size + offset)
+        jitter = np.full(n, max(JITTER * size, rounding, np.finfo(float).tiny))
+        return cls(kernel, landmarks, offset, jitter, False, factorize(gram, offset, jitter))
+
+    def __len__(self) -> int:
+        """Return the number of points."""
+        return len(self.softness)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled and saved: without the factor if it can be computed again."""
+        state = vars(self).copy()
+        if self.points is not None and kernels.is_reproducible(self.kernel):
+            state.pop("factor", None)
+        return state
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Basis:
+        copied: Basis = deep_copy(self, memo)
+        return copied
+
+    def __getattr__(self, name: str) -> Any:
+        """Compute the factor at its first use after loading."""
+        if name != "factor" or "softness" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        with _lock:
+            if "factor" not in vars(self):
+                m, added = len(self), (self.offset, self.softness)
+                memory.require(8.0 * m * m, f"the factor of the Gram matrix ({m} x {m} doubles)")
+                with threads_for(m):  # the operations of the fit, and so the same bits
+                    gram, own = kernels.training_gram(self.kernel, self.points, *added)
+                    vars(self)["factor"] = factorize(gram, *added, overwrite=own)
+            return vars(self)["factor"]
+
+    # --- values at inputs, as the kernel takes them ----------------------------------------------
+
+    def inputs(self, X: Any) -> Any:
+        """Return inputs as the kernel requires them, with their shape checked."""
+        width = len(self)
+        if self.points is not None:
+            if self.points.ndim == 1:  # objects such as sets or strings
+                if isinstance(X, np.ndarray) and X.ndim == 1:
+                    return X
+                return np.fromiter(X, dtype=object, count=len(X))
+            width = self.points.shape[1]
+        if not sparse.issparse(X):
+            X = np.asarray(validation.dense("X", X), dtype=np.float64, order="C")
+        if X.ndim != 2 or X.shape[1] != width:
+            raise ValueError(f"X must have shape (n, {width}), {width} features; got {X.shape}")
+        return X
+
+    def kernel_values(self, X: Any) -> Floats:
+        """Return the (n, m) kernel values, offset included, between inputs and points."""
+        if isinstance(self.kernel, str):
+            return np.asarray(np.add(X, self.offset) if self.offset else X)
+        values = kernels.evaluate(self.kernel, X, self.points)
+        if not self.offset:
+            return values
+        # Only the arrays of our own kernels are certainly new ones.
+        own = kernels.is_semidefinite(self.kernel)
+        return np.add(values, self.offset, out=values if own else None)
+
+    def blocks(self, X: Any, n_values: int) -> Iterator[tuple[slice, Floats]]:
+        """Yield blocks of kernel values, of which `n_values` follow for each input."""
+        size = int(_BLOCK_BYTES / (8 * (3 * len(self) + 2 * n_values)))
+        for rows in validation.blocks(count(X), max(1, size)):
+            yield rows, self.kernel_values(X[rows])
+
+    def features(self, X: Any) -> Floats:
+        """Return the (n, m) features of inputs: coordinates in an orthonormal basis."""
+        return np.asarray(self.factor.whitened(self.kernel_values(X)).T)
+
+    def missed(self, X: Any, features: NDArray[Any]) -> Floats:
+        """Return the (n,) variances of f that the features of landmarks miss."""
+        own = kernels.diagonal(self.kernel, X) + self.offset
+        return np.asarray(np.maximum(own - np.einsum("ij,ij->i", features, features), 0.0))
+
+    def prior_variance(
+        self, X: Any, diag: ArrayLike | None, extra: float, *, strict: bool
+    ) -> Floats | None:
+        """Return k(x, x) + extra at each input; if it is unknown None, or `strict` an error.
+
+        `diag` has the values k(x, x) for "precomputed".
+        """
+        if diag is not None:
+            if not isinstance(self.kernel, str):
+                raise ValueError("diag must be None unless kernel='precomputed'")
+            return validation.dual_coef("diag", diag, count(X)) + extra
+        if not isinstance(self.kernel, str):
+            return kernels.diagonal(self.kernel, X) + extra
+        if self.constant_diagonal is not None:
+            return np.full(count(X), self.constant_diagonal + extra)
+        if strict:
+            raise ValueError(
+                "with kernel='precomputed' and a training matrix whose diagonal is not constant, "
+                "diag must hold the (n_samples,) values k(x, x); got None"
+            )
+        return None
+
+    def between(self, X: Any, gram: ArrayLike | None) -> Floats:
+        """Return the kernel values between inputs; for "precomputed" they are `gram`, checked."""
+        if not isinstance(self.kernel, str):
+            if gram is not None:
+                raise ValueError("gram must be None unless kernel='precomputed'")
+            return kernels.evaluate(self.kernel, X)
+        n = count(X)
+        if gram is None:
+            raise ValueError(
+                "gram must hold the (n_samples, n_samples) kernel values between the points "
+                "with kernel='precomputed'; got None"
+            )
+        between, _ = validation.gram_matrix(gram, name="gram")
+        if between.shape != (n, n):
+            raise ValueError(f"gram must have shape ({n}, {n}); got {between.shape}")
+        return between
+
+    def dual_coef(self, w: Floats) -> Floats:
+        """Return the (..., m) dual coefficients of (..., m) weights of the features."""
+        flat = np.asfortranarray(w.reshape(-1, w.shape[-1]).T)
+        return self.factor.dual_coef(flat, len(self)).reshape(w.shape)
+
+    def require_same(self, gram: Floats) -> None:
+        """Raise ValueError unless a matrix is that of the fit, by its product with a vector."""
+        chosen = np.arange(len(gram)) if self.factor.pivots is None else self.factor.pivots
+        vector = np.random.default_rng(0).standard_normal(len(chosen))
+        again = gram[np.ix_(chosen, chosen)] @ vector + self.offset * vector.sum()
+        again += self.softness[chosen] * vector
+        known = self.factor.lower @ (self.factor.lower.T @ vector)
+        if np.abs(again - known).max() > _SAME * np.abs(known).max():
+            raise ValueError("gram must be the matrix given to fit; got another one")
+
+    def require_all(self, question: str) -> None:
+        """Raise ValueError for landmarks, which have no matrix of all examples."""
+        if not self.is_all:
+            raise ValueError(
+                f"{question} needs the kernel matrix of the training examples, which a classifier "
+                "with landmarks does not have: fit with approximation=None"
+            )
+
+    def matrix(self, question: str) -> tuple[Floats, float, Floats]:
+        """Return the kernel matrix of the examples, and the offset and softness to add.
+
+        A precomputed matrix is recovered from its factor: it includes both, and must not be
+        singular. `question` is what asks.
+        """
+        self.require_all(question)
+        if not isinstance(self.kernel, str):
+            gram, _ = kernels.training_gram(self.kernel, self.points, self.offset, self.softness)
+            return gram, self.offset, self.softness
+        if self.factor.pivots is not None:
+            raise ValueError(
+                f"{question} needs the kernel matrix, and with kernel='precomputed' a singular one "
+                f"is not kept: use VersionSpace(gram, y).{question}"
+            )
+        lower = self.factor.lower
+        return lower @ lower.T, 0.0, np.zeros(len(lower))

@@ -1,0 +1,258 @@
+r"""The likelihood of a block of examples under functions of few dimensions.
+
+A weight vector w, of D dimensions in all, gives each example one value, or one for each class,
+divided by the standard deviation of the noise: the square root of its softness and of what the
+features miss of its variance. The posterior is the product of the likelihoods of all blocks and a
+standard normal density of w.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from bayespoint.base import validation
+from bayespoint.base.linalg import times_upper, weighted_outer
+from bayespoint.base.validation import Floats
+from bayespoint.data.examples import ROWS, Examples
+from bayespoint.data.executors import Executor
+from bayespoint.engine.largest import NODES
+from bayespoint.landmarks.basis import Basis
+from bayespoint.likelihood import Likelihood, SeveralClasses, TwoClasses
+
+_POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+"""Nodes of an expectation under a normal distribution."""
+
+_GROUP = 8
+"""Examples of one draw in the moments of several classes."""
+
+_ENTRIES = 2**21
+"""Numbers in an array of several classes, examples and nodes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Expectations under a normal distribution of w: sums over examples, which add up."""
+
+    value: float
+    """Of the log likelihood."""
+    slope: Floats
+    """(D,) of its derivatives."""
+    precision: Floats
+    """(D, D) of its negative second derivatives."""
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(
+            self.value + other.value, self.slope + other.slope, self.precision + other.precision
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A block of examples; `BinaryBlock` and `JointBlock` have the formulas."""
+
+    rows: NDArray[Any]
+    """(n, r) features, divided by the standard deviation of the noise."""
+    likelihood: Any
+    given: NDArray[Any] | None = None
+    """(n,) what `likelihood` is told of each label; None: nothing."""
+    seed: int = 0
+    """Seed of the draws that replace integrals over several functions."""
+
+    def part(self, examples: slice) -> Block:
+        """Return the block of some of the examples."""
+        given = None if self.given is None else self.given[examples]
+        return replace(self, rows=self.rows[examples], given=given)
+
+    def without_rows(self) -> Block:
+        """Return what `log_likelihoods` needs, without the features."""
+        return replace(self, rows=self.rows[:0])
+
+    def log_likelihoods(self, values: NDArray[Any], coefs: Floats) -> Floats:
+        """Return the log likelihoods of combinations of `values`, with (n_functions, k) weights."""
+        found: Floats = self.likelihood.log_likelihoods(values, coefs, self.given)
+        return found
+
+    def moments(self, mean: Floats, root: Floats | None) -> Moments:
+        """Return the moments under a normal distribution of w.
+
+        Its covariance is ``root @ root.T``; None stands for 0.
+        """
+        rng = np.random.default_rng(self.seed)  # the same draws in every pass
+        size, n_classes = ROWS, self.likelihood.n_classes
+        if n_classes > 2:
+            size = max(1, min(ROWS, _ENTRIES // (len(NODES) * n_classes)) // _GROUP) * _GROUP
+        parts = validation.blocks(len(self.rows), size)
+        each = (self.part(part)._moments(mean, root, rng) for part in parts)
+        nothing = Moments(0.0, np.zeros(len(mean)), np.zeros((len(mean), len(mean))))
+        return sum(each, nothing)
+
+    def values(self, directions: Floats) -> NDArray[Any]:
+        """Return the (k, [n_classes,] n) values of k weight vectors."""
+        raise NotImplementedError
+
+    def _moments(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Moments:
+        raise NotImplementedError
+
+
+class BinaryBlock(Block):
+    """A block of two classes.
+
+    The `rows` are multiplied by the label -1 or +1; `given` are the probabilities of the labels for
+    a function of the other sign, None if all are 0.
+    """
+
+    likelihood: TwoClasses
+
+    def values(self, directions: Floats) -> NDArray[Any]:
+        """Return the (k, n) values of k weight vectors."""
+        return np.asarray(np.matmul(directions.astype(self.rows.dtype), self.rows.T))
+
+    def _moments(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Moments:
+        value, slope, curvature = self.expected(mean, root)
+        gradient = (slope.astype(self.rows.dtype) @ self.rows).astype(np.float64)
+        return Moments(float(value.sum()), gradient, weighted_outer(self.rows, curvature))
+
+    def expected(self, mean: Floats, root: Floats | None) -> tuple[Floats, Floats, Floats]:
+        """Return the expected log likelihood of each example, with derivatives by its value.
+
+        They are the first and the negative second derivatives.
+        """
+        t = (self.rows @ mean.astype(self.rows.dtype)).astype(np.float64)
+        if root is None:
+            return self.likelihood.derivatives(t, self.given)
+        half = times_upper(self.rows, root)
+        spread = np.sqrt(np.einsum("ij,ij->i", half, half, dtype=np.float64))
+        found = np.zeros((3, len(t)))
+        for point, weight in zip(_POINTS, _WEIGHTS, strict=True):
+            each = self.likelihood.derivatives(t + spread * point, self.given)
+            for total, one in zip(found, each, strict=True):
+                total += weight * one
+        return found[0], found[1], found[2]
+
+
+class JointBlock(Block):
+    """A block of several classes, each with a function; the functions sum to zero.
+
+    `given` are the classes, uint32.
+    """
+
+    likelihood: SeveralClasses
+
+    def values(self, directions: Floats) -> NDArray[Any]:
+        """Return the (k, n_classes, n) values of k weight vectors."""
+        w = by_class(directions, self.likelihood.n_classes).astype(self.rows.dtype)
+        found = np.matmul(w.reshape(-1, w.shape[-1]), self.rows.T)
+        return np.asarray(found.reshape(*w.shape[:-1], -1))
+
+    def _moments(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Moments:
+        f = self.values(mean[None])[0].astype(np.float64)
+        assert self.given is not None
+        if root is None:
+            value, by_f, curvature = self.likelihood.derivatives(f, self.given)
+        else:
+            away = self._deviations(root, rng)
+            pair = [self.likelihood.derivatives(f + one, self.given) for one in (away, -away)]
+            value, by_f, curvature = ((one + other) / 2 for one, other in zip(*pair, strict=True))
+        rows, basis = self.rows, contrasts(self.likelihood.n_classes)
+        gradient = ((basis.T @ by_f).astype(rows.dtype) @ rows).astype(np.float64)
+        k, r = basis.shape[1], rows.shape[1]
+        inner = np.einsum("ca,icd,db->iab", basis, curvature, basis, optimize=True)
+        precision = np.empty((k, r, k, r))
+        for a in range(k):
+            for b in range(a + 1):
+                precision[a, :, b, :] = weighted_outer(rows, inner[:, a, b])
+                precision[b, :, a, :] = precision[a, :, b, :]
+        return Moments(float(value.sum()), gradient.ravel(), precision.reshape(k * r, k * r))
+
+    def _deviations(self, root: Floats, rng: np.random.Generator) -> Floats:
+        """Return the values of a draw of w minus its mean, another draw for each few examples.
+
+        Integrals over the functions of all classes are means over such draws and their negatives:
+        the errors of many groups average out.
+        """
+        n, r = self.rows.shape
+        groups = -(-n // _GROUP)
+        w = by_class(rng.standard_normal((groups, len(root))) @ root.T, self.likelihood.n_classes)
+        padded = np.zeros((groups * _GROUP, r), dtype=self.rows.dtype)
+        padded[:n] = self.rows
+        by_group = np.matmul(w.astype(padded.dtype), padded.reshape(groups, _GROUP, r).mT)
+        found = np.moveaxis(by_group, 0, 1).reshape(w.shape[1], -1)[:, :n]
+        return np.asarray(found, dtype=np.float64)
+
+
+def make_block(
+    examples: Examples, seed: int, basis: Basis, likelihood: Likelihood, softness: float, dtype: Any
+) -> Block:
+    """Return a block of examples with its features, of the type `dtype`."""
+    n = len(examples.label)
+    signs = np.ones(n)
+    if isinstance(likelihood, TwoClasses):
+        signs = likelihood.codes(examples.label).astype(np.float64)
+    rows = np.empty((n, len(basis)), dtype=dtype)
+    for part in validation.blocks(n, ROWS):
+        some = examples.part(part)
+        psi = basis.features(some.inputs)
+        variance = softness / some.weight + basis.missed(some.inputs, psi)
+        scale = signs[part] / np.sqrt(variance)
+        np.multiply(psi, scale[:, None], out=rows[part], casting="same_kind")
+    if isinstance(likelihood, TwoClasses):
+        return BinaryBlock(rows, likelihood, likelihood.floors(examples.label == 1))
+    return JointBlock(rows, likelihood, examples.label.astype(np.uint32), seed)
+
+
+class BlockSums:
+    """The likelihood of all examples: sums over blocks that an executor computes.
+
+    `blocks` stand for `Block` objects, kept or deferred.
+    """
+
+    def __init__(self, executor: Executor, blocks: Sequence[Any]) -> None:
+        self.executor, self.blocks = executor, list(blocks)
+        # The likelihood of values needs the labels alone.
+        self._labels = executor.keep(Block.without_rows, self.blocks)
+        self._values: list[Any] = []
+
+    def moments(self, mean: Floats, root: Floats | None) -> Moments:
+        """Return the moments of all examples under a normal distribution of w."""
+        found: Moments = self.executor.total(Block.moments, self.blocks, common=(mean, root))
+        return found
+
+    def set_directions(self, directions: Sequence[Floats]) -> None:
+        """Compute the values of all examples for (k, D) weight vectors of each chain."""
+        self._values = []  # the memory of the last ones first
+        self._values = self.executor.keep(_values, self.blocks, common=(directions,))
+
+    def log_likelihoods(self, coefs: Sequence[Floats]) -> list[Floats]:
+        """Return those of combinations of the directions of each chain."""
+        columns = self._labels, self._values
+        flat: Floats = self.executor.total(_log_likelihoods, *columns, common=(coefs,))
+        return np.split(flat, np.cumsum([len(one) for one in coefs])[:-1])
+
+
+def _values(block: Block, directions: Sequence[Floats]) -> list[NDArray[Any]]:
+    return [block.values(each) for each in directions]
+
+
+def _log_likelihoods(
+    block: Block, values: Sequence[NDArray[Any]], coefs: Sequence[Floats]
+) -> Floats:
+    """Return those of all chains, one after the other."""
+    return np.concatenate(list(map(block.log_likelihoods, values, coefs)))
+
+
+def by_class(w: Floats, n_classes: int) -> Floats:
+    """Return the (..., n_classes, r) weights of each class's function, of (..., D) vectors w."""
+    each = w.reshape(*w.shape[:-1], n_classes - 1, -1)
+    return np.asarray(np.matmul(contrasts(n_classes), each))
+
+
+def contrasts(n_classes: int) -> Floats:
+    """Return an (n_classes, n_classes - 1) orthonormal basis of vectors that sum to zero."""
+    return np.ascontiguousarray(linalg.helmert(n_classes).T)

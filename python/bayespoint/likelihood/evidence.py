@@ -1,0 +1,183 @@
+"""The evidence: the log probability of the labels. At rate 0 it is the log volume."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from bayespoint.base import validation
+from bayespoint.base.validation import Floats, RandomState
+from bayespoint.base.warnings import warn
+from bayespoint.engine import InfeasibleError, interior
+from bayespoint.engine.evidence import log_z
+from bayespoint.engine.problem import Callback, Problem
+from bayespoint.engine.settings import EvidenceSettings
+from bayespoint.results.evidence import Evidence
+
+Rates: TypeAlias = float | tuple[float, float] | Floats
+
+
+def evidence(
+    problem: Problem,
+    label_noise: Rates | Sequence[float] = 0.0,
+    *,
+    method: str = "auto",
+    tol: float = 0.1,
+    max_length: float = 1e5,
+    n_trajectories: int = 4,
+    n_jobs: int | None = None,
+    seed: RandomState = None,
+    callback: Callback = None,
+) -> Evidence:
+    """Return ln p(y | label noise); `VersionSpace.evidence` has the parameters."""
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be a callable or None; got {callback!r}")
+    settings = EvidenceSettings(method, tol, max_length, n_trajectories)
+    engine = {
+        "n_threads": validation.threads(n_jobs),
+        "seed": validation.seed(seed),
+        "callback": callback,
+    }
+    rates = _noise_rates(label_noise)
+    if isinstance(rates, np.ndarray) and 0 < np.count_nonzero(rates) < len(rates):
+        found = _with_rates_of_zero(problem, settings, rates, engine)
+    else:
+        integrates = problem.is_joint or isinstance(rates, np.ndarray) or method == "integration"
+        if integrates and not np.any(rates):  # the bridge makes this test itself
+            error = interior.conflict(problem)
+            if error is not None:
+                raise error
+        found = _log_evidence(problem, settings, rates, engine)
+    if not found.converged:
+        worst, lag = float(np.max(found.error)), np.abs(np.nan_to_num(found.lag)).max()
+        text = (
+            f"the evidence has an estimated standard error of {worst:.3g} nats after "
+            f"{found.length:.4g} radians per trajectory on {found.n_rungs} rungs; "
+            f"tol={settings.tol:g} was asked for: raise max_length"
+        )
+        if np.isfinite(found.lag).any():
+            text += (
+                f". The difference between up and down the rungs indicates a bias of {lag:.2g} nats"
+            )
+        warn(text, ConvergenceWarning)
+    return found
+
+
+def _noise_rates(value: object) -> Rates:
+    """Return checked label noise: one rate, a tuple for the two classes, or an array of rates."""
+    rate = partial(validation.real, low=0.0, high=0.5, high_open=True)
+    if isinstance(value, tuple):
+        return validation.label_noise(value)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if not isinstance(value, (list, np.ndarray)):
+        return rate("label_noise", value)
+    array = validation.dense("label_noise", value)
+    if array.ndim != 1 or len(array) == 0:
+        raise ValueError(
+            "label_noise must be one rate, a tuple of two for the classes, or an array of shape "
+            f"(n,) with at least one rate; got an array of shape {array.shape}"
+        )
+    return np.array([rate(f"label_noise[{i}]", one) for i, one in enumerate(array.tolist())])
+
+
+def _with_rates_of_zero(
+    problem: Problem, settings: EvidenceSettings, rates: Floats, engine: Mapping[str, Any]
+) -> Evidence:
+    """Return the evidence for rates of which some are 0: minus infinity there after a conflict."""
+    if interior.conflict(problem) is None:
+        return _log_evidence(problem, settings, rates, engine)
+    noisy = rates > 0
+    found = _log_evidence(problem, settings, rates[noisy], engine)
+    value, error, lag = np.full(len(rates), -math.inf), np.zeros(len(rates)), np.zeros(len(rates))
+    value[noisy], error[noisy], lag[noisy] = found.value, found.error, found.lag
+    return replace(found, value=value, error=error, lag=lag)
+
+
+def _log_evidence(
+    problem: Problem, settings: EvidenceSettings, rates: Rates, engine: Mapping[str, Any]
+) -> Evidence:
+    """Return ln p(y | label noise) for one rate, a pair of rates or an array of rates."""
+    y, joint, method = problem.y, problem.is_joint, settings.method
+    several, noisy = isinstance(rates, np.ndarray), bool(np.any(rates))
+    if method == "auto":
+        method = "integration" if several or noisy or joint else "bridge"
+    if joint and method == "bridge":
+        raise ValueError(
+            "method must be 'integration' for more than two classes: a bridge would need the Gram "
+            "matrix of all walls; got 'bridge'"
+        )
+    if joint and isinstance(rates, tuple):
+        raise ValueError(
+            "label_noise must be one rate or an array of rates for more than two classes; got "
+            f"the pair {rates}"
+        )
+    if method == "bridge" and (several or noisy):
+        wanted = "label_noise" if noisy else "an array of rates"
+        raise ValueError(
+            f"method must be 'integration' for {wanted}: with transparent walls a bridge may miss "
+            "modes of the posterior; got 'bridge'"
+        )
+    pair = rates if isinstance(rates, tuple) else (rates, rates)
+    first, second = np.array(pair, dtype=np.float64).reshape(2, -1)
+    # P(label | other class) / P(label | its own class), for labels -1 and +1. Of several classes
+    # all others are equally probable.
+    others = problem.n_classes - 1
+    negative, positive = second / others / (1 - first), first / others / (1 - second)
+    transparencies = list(zip(negative.tolist(), positive.tolist(), strict=True))
+    found = log_z(problem, replace(settings, method=method), transparencies, **engine)
+    if not (found.value > -math.inf).any():
+        if (first == second).all():
+            hard = np.ones(len(y), dtype=bool)
+        else:  # one of the rates is 0: only the examples of one label have hard walls
+            hard = y > 0 if first[0] == 0 else y < 0
+        raise _infeasible(problem, found, hard)
+    n_positive = int((y > 0).sum())
+    certain = n_positive * np.log1p(-second) + (len(y) - n_positive) * np.log1p(-first)
+    found = replace(found, value=found.value + certain)
+    if several:
+        return found
+    value, error, lag = (float(array[0]) for array in (found.value, found.error, found.lag))
+    return replace(found, value=value, error=error, lag=lag)
+
+
+def _infeasible(problem: Problem, found: Evidence, hard: NDArray[np.bool_]) -> InfeasibleError:
+    """Return the error for an evidence of zero, with the examples that have hard walls."""
+    run, small = f"in {found.length:.4g} radians per trajectory", "too small for this max_length"
+    help_ = "Allow for noise: a positive softness, or label_noise"
+    if hard.all():
+        fewest = int(np.flatnonzero(np.isfinite(found.log_share))[0])
+        text = (
+            f"no weight vector that satisfies all examples was found {run}; the smallest number "
+            f"of violated examples was {fewest} of {len(found.log_share) - 1}: version space is "
+            f"empty, or {small}. {help_}"
+        )
+    else:
+        fewest = 1  # at least: with no violation the value would be finite
+        text = (
+            "no weight vector that satisfies all examples of the class without label noise was "
+            f"found {run}: such vectors exist, but their part of the sphere is {small}. {help_} "
+            "in both classes"
+        )
+    error = InfeasibleError(text)
+    error.violations = fewest
+    # Any convex combination of the examples bounds the margin. This is their mean.
+    diagonal = problem.gram.diagonal() + problem.offset + problem.softness
+    if problem.is_joint:
+        others = problem.n_classes - 1
+        weights = np.full(others * len(problem), 1 / (others * len(problem)))
+        error.certificate, combined = problem.by_class(weights), problem.from_planes(weights)
+        diagonal = 2 * diagonal
+    else:
+        error.certificate = hard / hard.sum()
+        combined = problem.y * error.certificate
+    square = float((combined * problem.coordinates(combined)).sum())
+    error.margin_bound = min(1.0, math.sqrt(max(square, 0.0) / float(diagonal.max())))
+    return error

@@ -1,0 +1,245 @@
+r"""The likelihood of two classes: the sign of one function with noise.
+
+A weight vector with an isotropic Gaussian distribution has plane coordinates
+:math:`f \sim N(0, A)` with :math:`A = K + \mathrm{offset} + \Lambda`. The labels that it assigns
+depend only on its direction, so a draw :math:`b` from version space with dual coefficients
+:math:`\gamma` is the direction of a draw from the posterior. Its length :math:`\rho` is
+independent of the direction and has the chi distribution with n degrees of freedom, n the
+dimension of the span (m if A is positive definite).
+
+At a new point, with :math:`k_* = k(X, x)`, :math:`h = k_*^\top\gamma` and
+
+.. math:: s_*^2 = k(x, x) + \lambda - k_*^\top A^{-1} k_*,
+
+the latent value is :math:`\rho h` plus Gaussian noise of variance :math:`s_*^2` (Rasmussen &
+Williams, *Gaussian Processes for Machine Learning*, 2006, Eq. 3.9 and Section 3.3). Decision
+values and probabilities are means over the draws.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from bayespoint.base import validation
+from bayespoint.base.overflow import require_square
+from bayespoint.base.validation import Floats, Labels
+from bayespoint.engine import likelihood as engine_likelihood
+from bayespoint.results.draws import mean_of_draws
+from bayespoint.results.lengths import Lengths
+
+LARGEST_Z = 8.0
+"""Absolute value to which leave-one-out decision values are clipped."""
+
+_BLOCK = 2**17
+"""Number of values of Student's distribution function between two checks for Ctrl-C."""
+
+
+@dataclass(frozen=True)
+class TwoClasses:
+    """Two classes, of which the second is positive."""
+
+    label_noise: tuple[float, float] = (0.0, 0.0)
+    """Probability of a wrong label for truly negative and for truly positive examples."""
+
+    n_classes: ClassVar[int] = 2
+    """Number of classes."""
+
+    n_functions: ClassVar[int] = 1
+    """Number of functions."""
+
+    def with_noise(self, noise: tuple[float, float]) -> TwoClasses:
+        """Return the same with another label noise."""
+        return replace(self, label_noise=noise)
+
+    @property
+    def noise(self) -> tuple[float, float]:
+        """Label noise as `VersionSpace.evidence` takes it."""
+        return self.label_noise
+
+    @property
+    def span(self) -> float:
+        """What the probability of a label gains at most over that for the other class."""
+        return 1.0 - self.label_noise[0] - self.label_noise[1]
+
+    @property
+    def transparency(self) -> tuple[float, float]:
+        """P(label | other class) / P(label | own class) for the labels -1 and +1.
+
+        It is the probability with which a wall lets the ball through.
+        """
+        first, second = self.label_noise
+        return second / (1 - first), first / (1 - second)
+
+    def codes(self, index: NDArray[Any]) -> Labels:
+        """Return the codes, -1 and +1, of (m,) indices of classes."""
+        return np.where(index == 1, 1, -1).astype(np.int8)
+
+    def floors(self, positive: NDArray[Any]) -> Floats | None:
+        """Return P(label | other class) for each label, whether positive; None if all are 0."""
+        return np.where(positive, *self.label_noise) if any(self.label_noise) else None
+
+    def observed(self, log_p: Floats) -> Floats:
+        """Return the log probabilities of observed labels from those of true classes, (n, C).
+
+        p(second) = noise[0] + (1 - noise[0] - noise[1]) P(second).
+        """
+        if not any(self.label_noise):
+            return log_p
+        with np.errstate(divide="ignore"):
+            floor = np.log(self.label_noise)[::-1]
+        return np.logaddexp(floor, math.log1p(-self.label_noise[0] - self.label_noise[1]) + log_p)
+
+    def log_classes(self, z: Floats) -> Floats:
+        """Return the log probabilities of both classes from (n, 1) decision values."""
+        return np.concatenate([special.log_ndtr(-z), special.log_ndtr(z)], axis=1)
+
+    def log_shares(self, p: Floats) -> Floats:
+        """Return the log probabilities of both classes from the (n, 1) ones of the second."""
+        with np.errstate(divide="ignore"):
+            return np.concatenate([np.log1p(-p), np.log(p)], axis=1)
+
+    def decision(self, log_p: Floats) -> Floats:
+        """Return the (n, 1) decision values of log probabilities of true classes."""
+        return quantiles(log_p.T).T[:, 1:]
+
+    def log_code(self, z: Floats, codes: NDArray[Any]) -> Floats:
+        """Return the log probabilities of observed labels from what `left_out` returns."""
+        floor, log_span = self._log_noise(codes)
+        return np.asarray(np.logaddexp(floor, log_span + special.log_ndtr(z)))
+
+    def decision_values(
+        self,
+        values: Floats,
+        center: Floats,
+        variance: Floats,
+        lengths: Lengths,
+        weights: Floats | None,
+    ) -> Floats:
+        r"""Return the (n, 1) decision values from two moments of f.
+
+        :math:`z = M / \sqrt{V + s_*^2}` with the mean function's value M, the `center`, which is
+        more accurate than the mean of the draws, :math:`V = E\rho^2\,\overline{h^2} -
+        (E\rho)^2\,\bar h^2` over the `values` h of unit draws, and the `variance`
+        :math:`s_*^2`. The absolute value of z is at most 1e8, and z = 0 where all three are zero.
+        """
+        _require_range(variance, values, center)
+        if weights is None:
+            second = np.einsum("ij,ij->i", values, values) / values.shape[1]
+        else:
+            second = np.einsum("ij,ij,j->i", values, values, weights)
+        first = lengths.mean * mean_of_draws(values, weights)
+        spread = lengths.mean_square * second - first**2
+        scale = np.maximum(spread, 0.0) + variance
+        np.maximum(scale, 1e-16 * center**2, out=scale)
+        z: Floats = np.divide(center, np.sqrt(scale), out=np.zeros_like(center), where=scale > 0)
+        return z[:, None]
+
+    def mixture(
+        self, values: Floats, variance: Floats, lengths: Lengths, weights: Floats | None
+    ) -> Floats:
+        r"""Return the (n, 1) means over draws of P(f > 0 | direction).
+
+        With chi lengths it is :math:`F_{t,n}(\sqrt n\, h / s_*)`, with the distribution function of
+        Student's t; where :math:`s_* = 0` the share of draws with h > 0, ties counted half.
+        """
+        _require_range(variance, values)
+        p, certain = values.copy(), variance == 0
+        with np.errstate(over="ignore", under="ignore"):  # probabilities 0 and 1
+            p[~certain] *= math.sqrt(lengths.mean_square) / np.sqrt(variance[~certain, None])
+        for rows in validation.blocks(len(p), max(1, _BLOCK // p.shape[1])):
+            p[rows][~certain[rows]] = lengths.probability(p[rows][~certain[rows]])
+        p[certain] = (1 + np.sign(p[certain])) / 2
+        # The weights sum to 1 up to rounding.
+        return np.minimum(mean_of_draws(p, weights), 1.0)[:, None]
+
+    def votes(self, values: Floats, weights: Floats | None) -> Floats:
+        """Return the (n, 1) mean signs of the draws."""
+        return mean_of_draws(np.sign(values), weights)[:, None]
+
+    def left_out(
+        self,
+        heights: Floats,
+        dual_coef: Floats,
+        precision: Floats,
+        codes: NDArray[Any],
+        lengths: Lengths,
+    ) -> Floats:
+        r"""Return the (n,) leave-one-out decision values z times the labels, at most 8 in size.
+
+        :math:`\Phi(z)` is the probability of the label before label noise. `heights` are the (T,
+        [C,] n) values of unit draws at n examples, noise included, `dual_coef` their dual
+        coefficients there, and `precision` the diagonal of the inverse of their covariance.
+        """
+        z = codes * (heights - dual_coef / precision) * np.sqrt(precision)
+        floor, log_span = self._log_noise(codes)
+        inverse, points = np.zeros(len(codes)), lengths.points()
+        # Inverse probabilities may overflow: the result is clipped below.
+        with np.errstate(over="ignore", divide="ignore"):
+            for length in points:
+                p = special.ndtr(length * z)
+                p *= math.exp(log_span)
+                p += np.exp(floor)
+                np.divide(1.0, p, out=p)
+                inverse += p.mean(axis=0) / len(points)
+        right = (1 / inverse - np.exp(floor)) / math.exp(log_span)
+        tail = special.ndtr(-LARGEST_Z)
+        return np.asarray(special.ndtri(np.clip(right, tail, 1.0 - 1e-15)))
+
+    def log_label(self, values: NDArray[Any], variance: Floats, index: NDArray[Any]) -> Floats:
+        """Return the (n, n_draws) log probabilities of observed labels given each function."""
+        f = values / np.sqrt(variance)[:, None]
+        pair = np.stack([special.log_ndtr(-f), special.log_ndtr(f)], axis=-1)
+        first, second = np.moveaxis(self.observed(pair), -1, 0)
+        return np.asarray(np.where(index[:, None] == 1, second, first))
+
+    # --- functions divided by the deviation of the noise, times the label -------------------------
+
+    def log_likelihoods(self, values: NDArray[Any], coefs: Floats, floors: Floats | None) -> Floats:
+        """Return those of all labels for combinations of (k, n) values, as the engine does."""
+        return engine_likelihood.two_classes(values, coefs, floors, self.span)
+
+    def derivatives(self, t: Floats, floors: Floats | None) -> tuple[Floats, Floats, Floats]:
+        """Return the log likelihood at values t, its slope and its negative second derivative."""
+        log_p = special.log_ndtr(t)
+        log_slope = -0.5 * (t * t + math.log(2 * math.pi))
+        if floors is not None:
+            log_p = np.log(floors + self.span * np.exp(log_p))
+            log_slope += math.log(self.span)
+        slope = np.exp(log_slope - log_p)
+        return log_p, slope, slope * (t + slope)
+
+    def _log_noise(self, codes: NDArray[Any]) -> tuple[Floats, float]:
+        """Return the logs of P(label | other class) for each label, and of `span`."""
+        first, second = self.label_noise
+        with np.errstate(divide="ignore"):
+            floor = np.log(np.where(codes > 0, first, second))
+        return floor, math.log1p(-first - second)
+
+
+def quantiles(log_p: Floats) -> Floats:
+    r"""Return :math:`\Phi^{-1}` of probabilities of classes (first axis), after scaling them to 1.
+
+    Probabilities are given as logarithms, and that near 1 follows from the others.
+    """
+    log_p = log_p - special.logsumexp(log_p, axis=0)
+    z: Floats = special.ndtri_exp(log_p)
+    first = log_p.argmax(axis=0)[None]
+    rest = log_p.copy()
+    np.put_along_axis(rest, first, -np.inf, axis=0)
+    of_rest = -special.ndtri_exp(special.logsumexp(rest, axis=0, keepdims=True))
+    near_one = np.take_along_axis(log_p, first, axis=0) > math.log(0.5)
+    own = np.where(near_one, of_rest, np.take_along_axis(z, first, axis=0))
+    np.put_along_axis(z, first, own, axis=0)
+    return z
+
+
+def _require_range(variance: Floats, values: Floats, mean: Floats | float = 0.0) -> None:
+    """Raise ValueError if squares of f overflow or underflow, which would give a wrong z."""
+    size = np.maximum(np.abs(mean), np.sqrt(variance))
+    require_square(np.maximum(size, np.maximum(values.max(axis=1), -values.min(axis=1))))

@@ -1,0 +1,24 @@
+"""Billiards of a given number of bounces."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from bayespoint import BilliardResult, SampleOptions, VersionSpace
+
+
+def fly(
+    space: VersionSpace, bounces: int, seed: int, *, balls: int = 4, **options: Any
+) -> BilliardResult:
+    """Let balls make so many bounces each, without warnings: the rows record how far they came."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return space.sample(
+            options=SampleOptions(max_bounces=bounces, **options),
+            n_trajectories=balls,
+            n_draws=1,
+            random_state=seed,
+        )

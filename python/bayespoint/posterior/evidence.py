@@ -1,0 +1,164 @@
+"""The evidence of a fitted model, and the joint probability of the labels of several points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse, special
+from sklearn.exceptions import ConvergenceWarning
+
+from bayespoint import kernels
+from bayespoint.base import validation
+from bayespoint.base.validation import Floats
+from bayespoint.base.warnings import warn
+from bayespoint.data.inputs import scaled
+from bayespoint.engine import InfeasibleError
+from bayespoint.engine.problem import Problem
+from bayespoint.kernels.products import count
+from bayespoint.likelihood.evidence import evidence as billiard_evidence
+from bayespoint.posterior.mixture import Mixture
+from bayespoint.posterior.model import Model
+from bayespoint.results import Estimate, Evidence
+from bayespoint.results.diagnostics import ess_bulk
+from bayespoint.results.slices import SliceResult
+
+
+def evidence(
+    model: Model,
+    *,
+    method: str,
+    tol: float,
+    max_length: float,
+    n_jobs: int | None,
+    rng: np.random.Generator,
+) -> Evidence:
+    """Return the log evidence as `BayesPointClassifier.evidence` says."""
+    if not isinstance(model.draws.run, SliceResult):
+        settings: dict[str, Any] = {"tol": tol, "max_length": max_length, "n_jobs": n_jobs}
+        problem, noise = model.problem("evidence"), model.likelihood.noise
+        return billiard_evidence(problem, noise, method=method, seed=rng, **settings)
+    validation.positive("max_length", max_length)  # of a billiard
+    if validation.choice("method", method, ("auto", "bridge", "integration")) == "integration":
+        raise ValueError("method must be 'auto' or 'bridge' with landmarks; got 'integration'")
+    tol = validation.positive("tol", tol)
+    found = model.draws.run.evidence(tol)
+    if not found.converged:
+        warn(
+            f"the evidence has an estimated standard error of {found.error:.3g} nats from the "
+            f"draws of the fit; tol={tol:g} was asked for: raise n_draws, or lower the tol of "
+            "the classifier",
+            ConvergenceWarning,
+        )
+    return found
+
+
+def log_labeling_probability(
+    posterior: Mixture,
+    X: Any,
+    y: ArrayLike,
+    *,
+    tol: float,
+    max_length: float,
+    n_jobs: int | None,
+    random_state: validation.RandomState,
+) -> Estimate:
+    """Return the average over the models as `BayesPointClassifier` says."""
+    if posterior.class_weight is not None:
+        raise ValueError(
+            "log_labeling_probability needs a classifier without class weights, which are defined "
+            "for the labels of single points; got one with class_weight="
+            f"{posterior.class_weight.tolist()}: fit with class_weight=None"
+        )
+    n = count(X)
+    index = known_labels(posterior.classes, y, n)
+    tol = validation.positive("tol", tol)
+    rng = np.random.default_rng(validation.seed(random_state))
+    settings: dict[str, Any] = {"tol": tol / math.sqrt(2), "max_length": max_length}
+    found = []
+    for model in posterior.models:
+        if not model.basis.is_all:
+            validation.positive("max_length", max_length)  # of a billiard
+            found.append(_over_draws(model, X, index, tol))
+            continue
+        own = rng if len(posterior.models) == 1 else np.random.default_rng(validation.seed(rng))
+        evidence_of = partial(billiard_evidence, **settings, n_jobs=n_jobs, seed=own)
+        found.append(_by_evidence(model, X, index, evidence_of))
+    return found[0] if len(found) == 1 else _mean(found, posterior.weights)
+
+
+def known_labels(classes: NDArray[Any], y: ArrayLike, n: int) -> NDArray[np.intp]:
+    """Return the indices among the classes of n labels, at least one."""
+    values = validation.labels("y", y)
+    if values.shape != (n,) or n == 0:
+        raise ValueError(
+            f"y must have shape ({n},), a label for each row of X, and X at least one row; got "
+            f"shape {values.shape}"
+        )
+    known = values[:, None] == classes
+    if not known.any(axis=1).all():
+        unknown = values[~known.any(axis=1)].tolist()[0]
+        raise ValueError(f"y must hold labels among {classes.tolist()}; got {unknown!r}")
+    return np.asarray(known.argmax(axis=1))
+
+
+def _over_draws(model: Model, X: Any, index: NDArray[np.intp], tol: float) -> Estimate:
+    """Return ln of the mean over the draws of the probability of all labels, with landmarks."""
+    logs = model.log_labels(X, index)
+    chains = logs.reshape(model.draws.run.draws.shape[:2])
+    weights = np.exp(chains - chains.max())
+    n = float(ess_bulk(chains[..., None])[0])
+    error = float(weights.std() / weights.mean()) / math.sqrt(max(n, 1.0))
+    if not error <= tol:
+        warn(
+            f"the log probability of the labels has an estimated standard error of {error:.3g} "
+            f"nats from the draws of the fit; tol={tol:g} was asked for: raise n_draws",
+            ConvergenceWarning,
+        )
+    return Estimate(float(special.logsumexp(logs)) - math.log(len(logs)), error)
+
+
+def _by_evidence(
+    model: Model, X: Any, index: NDArray[np.intp], evidence_of: Callable[..., Evidence]
+) -> Estimate:
+    """Return the log evidence of examples and points minus that of the examples."""
+    hyper, basis = model.hyper, model.basis
+    if isinstance(hyper.kernel, str):
+        raise ValueError(  # noqa: TRY004
+            "log_labeling_probability needs a kernel that can be evaluated; got "
+            "kernel='precomputed'"
+        )
+    points = scaled(hyper.transform, basis.inputs(X))
+    if sparse.issparse(basis.points) or sparse.issparse(points):
+        everything = sparse.vstack([basis.points, points], format="csr")
+    else:
+        everything = np.concatenate([basis.points, points])
+    softness = np.concatenate([basis.softness, np.full(len(index), hyper.softness)])
+    codes = np.concatenate([model.billiard.y, model.likelihood.codes(index)])
+    gram = kernels.evaluate(hyper.kernel, everything)
+
+    def log_p(size: int) -> Evidence:
+        part = np.ascontiguousarray(gram[:size, :size]), codes[:size], softness[:size]
+        problem = Problem(*part, basis.offset, n_classes=len(model.classes))
+        return evidence_of(problem, model.likelihood.noise)
+
+    examples = log_p(len(codes) - len(index))
+    try:
+        both = log_p(len(codes))
+    except InfeasibleError:
+        return Estimate(-math.inf, math.inf)
+    return Estimate(both.value - examples.value, math.sqrt(examples.error**2 + both.error**2))
+
+
+def _mean(found: Sequence[Estimate], weights: Floats) -> Estimate:
+    """Return the logarithm of the average of probabilities, given as estimates of logarithms."""
+    logs = np.array([one.value for one in found]) + np.log(weights)
+    value = float(special.logsumexp(logs))
+    if value == -math.inf:
+        return found[0]
+    errors = [one.error if math.isfinite(one.value) else 0.0 for one in found]
+    return Estimate(value, float(np.linalg.norm(np.exp(logs - value) * errors)))

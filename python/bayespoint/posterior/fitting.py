@@ -1,0 +1,305 @@
+"""The fit of one model with given hyperparameters: the only road to a posterior."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from bayespoint import kernels
+from bayespoint.base import linalg, memory, validation
+from bayespoint.base.linalg import Factor, factorize
+from bayespoint.base.progress import PERCENT, Advance, Report
+from bayespoint.base.validation import Floats
+from bayespoint.base.warnings import warn
+from bayespoint.data.examples import Examples
+from bayespoint.data.plan import Budget, Plan
+from bayespoint.engine import sampling as billiard
+from bayespoint.engine.problem import Problem
+from bayespoint.engine.settings import SampleSettings
+from bayespoint.landmarks import normal, sampling, selection
+from bayespoint.landmarks.basis import Basis
+from bayespoint.landmarks.block import BlockSums, make_block
+from bayespoint.landmarks.circles import BATCH
+from bayespoint.likelihood import Likelihood
+from bayespoint.posterior.calibration import LeftOut
+from bayespoint.posterior.model import Model
+from bayespoint.results import BilliardResult
+from bayespoint.results.draws import Draws
+from bayespoint.results.hyperparameters import Hyperparameters
+from bayespoint.results.lengths import Lengths
+from bayespoint.results.slices import SliceResult
+
+_SINGLE_SOFTNESS = 5e-5
+"""Least softness, relative to the mean of k(x, x), with which draws are kept in singles."""
+
+_NORMAL_TOL = 0.5  # change of the bound in a pass, nats, at which an approximation is near enough
+_DOUBLES = 10_000  # most examples whose features are kept in doubles
+_SHARE_OF_MEMORY = 0.6  # part of the available memory that features may take
+
+
+def fit_model(
+    hyper: Hyperparameters,
+    examples: Examples,
+    likelihood: Likelihood,
+    classes: Any,
+    plan: Plan,
+    budget: Budget,
+    report: Report,
+) -> Model:
+    """Return the model of the examples with these hyperparameters.
+
+    Its draws are those of a billiard over all examples, or of slice sampling over landmarks.
+    Without a deadline they depend on hyperparameters, examples, plan and seed alone.
+    """
+    likelihood = likelihood.with_noise(hyper.label_noise)
+    fit = _landmarks if plan.landmarks else _billiard
+    return fit(_Fit(hyper, examples, likelihood, classes, plan, budget, report))
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """The arguments of `fit_model`, the likelihood with its label noise."""
+
+    hyper: Hyperparameters
+    examples: Examples
+    likelihood: Likelihood
+    classes: Any
+    plan: Plan
+    budget: Budget
+    report: Report
+
+
+def refined(model: Model, budget: Budget, report: Report, *, inputs: Any, plan: Plan) -> Model:
+    """Return a model whose billiard goes on from its end, to the tolerance of the plan.
+
+    `inputs` are those of the fit as the kernel gets them, or the kernel matrix that was given.
+    """
+    run, basis = model.billiard, model.basis
+    with linalg.threads_for(len(basis)):
+        problem = replace(model.problem_again(inputs), inverse=_inverse(basis.factor, report))
+        settings = SampleSettings(tol=plan.tolerance(len(basis), len(model.classes)))
+        result = _run(problem, settings, budget, report, continue_from=run)
+        model = replace(model, draws=replace(model.draws, run=result, weighted=None))
+        return _calibrated(model, plan, partial(LeftOut.of_matrix, model, problem, budget))
+
+
+def _inverse(factor: Factor, report: Report) -> tuple[Factor, Floats] | None:
+    """Return the factor with the diagonal of the inverse, if the matrix is far from singular."""
+    if not factor.invertible:
+        return None
+    with report.part("inverse of the matrix") as share_done:
+        return factor, factor.inverse_diagonal(share_done)
+
+
+def _calibrated(model: Model, plan: Plan, left_out: Callable[[], LeftOut | None]) -> Model:
+    """Return the model with its calibration and, of several, its leave-one-out predictions."""
+    calibrates, averages = plan.calibrates_with(model.hyper.search is not None), plan.n_models > 1
+    found = left_out() if calibrates or averages else None
+    if found is None:
+        return replace(model, calibration=1.0, left_out=None)
+    factor = found.factor() if calibrates else 1.0
+    log_p = found.log_probabilities(factor) if averages else None
+    return replace(model, calibration=factor, left_out=log_p)
+
+
+# --- a billiard over all examples ----------------------------------------------------------------
+
+
+def _billiard(task: _Fit) -> Model:
+    """Return the model of a billiard over all examples."""
+    hyper, examples, likelihood = task.hyper, task.examples, task.likelihood
+    plan, budget, report = task.plan, task.budget, task.report
+    m, n_classes = len(examples), likelihood.n_classes
+    with linalg.threads_for(m):
+        softness = validation.softness(hyper.softness / examples.weight, m)
+        with report.part("kernel matrix"):
+            gram = examples.gram
+            if gram is None or isinstance(hyper.kernel, str):
+                inputs = examples.inputs if gram is None else gram
+                gram, _ = kernels.training_gram(hyper.kernel, inputs, plan.offset, softness)
+        with report.part("factor of the matrix") as share_done:
+            factor = factorize(gram, plan.offset, softness, report=share_done)
+        inverse = _inverse(factor, report)
+        if report.verbose:
+            report.tell(f"kernel matrix and factor of {m} examples: {report.seconds()}")
+        given = hyper.kernel, examples.inputs, plan.offset, softness, gram, factor
+        basis, codes = Basis.of_examples(*given), likelihood.codes(examples.label)
+        problem = Problem(gram, codes, softness, plan.offset, inverse, n_classes=n_classes)
+        settings = SampleSettings(
+            n_trajectories=plan.n_chains,
+            n_draws=plan.n_draws,
+            tol=plan.tolerance(m, n_classes),
+            max_bounces=budget.max_iter,
+            transparency=likelihood.transparency,
+        ).resolved(conditional=inverse is not None)
+        result = _run(problem, settings, budget, report)
+        draws = Draws(result, Lengths(factor.rank * max(1, likelihood.n_functions - 1)))
+        model = Model(task.classes, hyper, likelihood, basis, draws)
+        return _calibrated(model, plan, partial(LeftOut.of_matrix, model, problem, budget))
+
+
+def _run(
+    problem: Problem,
+    settings: SampleSettings,
+    budget: Budget,
+    report: Report,
+    continue_from: BilliardResult | None = None,
+) -> BilliardResult:
+    """Return the result of a billiard within the time of the budget."""
+    tol = settings.tol or 0.0
+    if budget.deadline is not None:
+        settings = replace(settings, max_time=max(budget.left, billiard.LEAST_TIME))
+    with report.task("billiard", PERCENT) as advance:
+        result = billiard.sample(
+            problem,
+            settings,
+            seed=budget.run_seed if continue_from is None else None,
+            continue_from=continue_from,
+            callback=None if advance is None else _percents(advance, tol),
+            n_jobs=budget.n_threads,
+        )
+    result = _compact(result, problem)
+    if report.verbose:
+        report.tell(
+            f"billiard: {int(result.bounces.sum())} bounces, {report.seconds()}: "
+            f"center_error {result.center_error:.2g} rad (tol {tol:.2g}), "
+            f"the walls of {len(result.support)} of {len(result.y)} examples were hit"
+        )
+    return result
+
+
+def _compact(result: BilliardResult, problem: Problem) -> BilliardResult:
+    """Return the run with its draws in singles, if there is enough softness."""
+    # The length of a unit vector's dual coefficients is at most softness^(-1/2). Rounding them
+    # changes function values by less than a thousandth of their standard deviation.
+    if problem.softness.min() < _SINGLE_SOFTNESS * float(problem.gram.diagonal().mean()):
+        return result
+    # Of several classes, rounded coefficients sum to zero as those do from which a run continues.
+    draws = problem.from_planes(problem.to_planes(result.draws.astype(np.float32)))
+    return replace(result, draws=draws)
+
+
+def _percents(advance: Advance, tol: float) -> Callable[[Mapping[str, Any]], None]:
+    """Return a callback of the engine that reports the percentage done."""
+    done = 0
+
+    def callback(progress: Mapping[str, Any]) -> None:
+        nonlocal done
+        error = progress["center_error"]
+        bounces = f"{progress['bounces']} bounces"
+        if not math.isfinite(error):  # too short a path for an estimate
+            advance(done, bounces)
+            return
+        # The error is inversely proportional to the root of the path.
+        share = min(0.99, (tol / error) ** 2) if error > 0 else 0.0
+        done = max(done, int(PERCENT * share))
+        advance(done, f"{bounces}, center_error {error:.2g} rad (tol {tol:.2g})")
+
+    return callback
+
+
+# --- slices over landmarks -----------------------------------------------------------------------
+
+
+def _landmarks(task: _Fit) -> Model:
+    """Return the model of slice sampling over landmarks."""
+    hyper, examples, likelihood = task.hyper, task.examples, task.likelihood
+    plan, budget, report, seed = task.plan, task.budget, task.report, task.budget.choice_seed
+    with report.part("landmarks"):
+        basis, start = selection.choose_basis(
+            hyper.kernel, examples, likelihood, plan, budget, hyper.softness
+        )
+    if report.verbose:
+        report.tell(f"{len(basis)} landmarks: {report.seconds()}")
+    examples = examples.in_blocks(budget.n_threads)
+    with examples.executor.running():
+        blocks = _blocks(task, examples, basis)
+        result = _slices(task, blocks, basis, start)
+    model = Model(task.classes, hyper, likelihood, basis, Draws(result, Lengths(None)))
+    return _calibrated(model, plan, partial(LeftOut.of_functions, model, examples, seed))
+
+
+def _slices(task: _Fit, blocks: BlockSums, basis: Basis, start: Floats | None) -> SliceResult:
+    """Return the draws over landmarks, with warnings."""
+    likelihood, plan, budget, report = task.likelihood, task.plan, task.budget, task.report
+    n_examples = len(task.examples)
+    dimension = len(basis) * max(1, likelihood.n_functions - 1)
+    tol, passes = plan.tolerance(n_examples, 2), [0]
+    with report.part("normal approximation"):
+        found = normal.approximate(
+            blocks.moments,
+            dimension,
+            mean=start,
+            tol=_NORMAL_TOL,
+            report=lambda done, bound: passes.append(done),
+        )
+    if report.verbose:
+        report.tell(f"normal approximation, {passes[-1]} passes: {report.seconds()}")
+    with report.task("slices", PERCENT) as advance:
+
+        def progress(result: SliceResult) -> None:
+            if advance is not None:
+                done = min(1.0, result.ess / result.least_ess)
+                done = min(done, (tol / max(result.center_error, 1e-300)) ** 2)
+                figures = f"{result.n_steps} steps, center_error {result.center_error:.2g}"
+                advance(int(PERCENT * min(0.99, done)), figures)
+
+        result = sampling.sample(
+            blocks,
+            found,
+            basis,
+            plan,
+            budget,
+            n_classes=likelihood.n_classes,
+            n_examples=n_examples,
+            report=progress,
+        )
+    messages = result.convergence_messages(tol)
+    if not found.converged:
+        messages.append(
+            "the normal approximation about which draws are made did not converge: the draws are "
+            "exact, but may mix slowly"
+        )
+    for message in messages:
+        warn(message, ConvergenceWarning)
+    if report.verbose:
+        report.tell(
+            f"slices: {result.n_steps} steps of each chain, {report.seconds()}: center_error "
+            f"{result.center_error:.2g} rad (tol {tol:.2g}), {result.ess:.0f} effective draws"
+        )
+    return result
+
+
+def _blocks(task: _Fit, examples: Examples, basis: Basis) -> BlockSums:
+    """Return the likelihood of all blocks: their features are kept if they fit, or recomputed."""
+    hyper, likelihood, plan, report = task.hyper, task.likelihood, task.plan, task.report
+    m, r, functions = len(examples), len(basis), likelihood.n_functions
+    dtype, parts = np.dtype(np.float64 if m <= _DOUBLES else np.float32), examples.parts
+    assert parts is not None
+    directions = plan.n_chains * (BATCH + 2) * functions
+    dimension = r * max(1, functions - 1)
+    needed = dtype.itemsize * float(m) * directions + 5 * 8.0 * dimension**2
+    available = examples.memory / _SHARE_OF_MEMORY
+    if needed > available:
+        raise MemoryError(
+            f"fitting {m} examples with {r} landmarks needs {memory.readable(needed)} for the "
+            f"values of {directions} functions and matrices of {dimension} dimensions, but only "
+            f"{memory.readable(available)} of memory is available. A smaller "
+            "n_components or n_trajectories helps"
+        )
+    keeps = needed + dtype.itemsize * float(m) * r <= examples.memory
+    hold = examples.executor.keep if keeps else examples.executor.defer
+    with report.part("features"):
+        common = (basis, likelihood, hyper.softness, dtype)
+        made = hold(make_block, parts, range(len(parts)), common=common)
+        blocks = BlockSums(examples.executor, made)
+    if report.verbose:
+        kept = "" if keeps else ", which are computed again in every pass"
+        report.tell(f"features of {m} examples{kept}: {report.seconds()}")
+    return blocks

@@ -1,0 +1,300 @@
+"""The posterior of a fitted classifier: one model, or the average of several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from bayespoint import kernels
+from bayespoint.base import validation
+from bayespoint.base.io import Savable
+from bayespoint.base.report import as_html
+from bayespoint.base.validation import Floats, RandomState
+from bayespoint.kernels.products import count
+from bayespoint.posterior.class_weight import elected, weighted_values
+from bayespoint.posterior.model import Model, chosen_class
+from bayespoint.results.relevance import FeatureRelevance
+from bayespoint.results.weighted import WeightedResult
+
+_ROUNDS = 200  # rounds of the maximization of the weights: each gains less than the one before
+
+
+def stacking_weights(log_probabilities: Sequence[Floats]) -> Floats:
+    r"""Return the (n_models,) weights of models by their leave-one-out predictions.
+
+    Stacking (Yao et al., 2018) maximizes :math:`\sum_i \ln \sum_k w_k p_k(y_i)` for the probability
+    p_k of each example's label given all others, whose logarithms are given. Its weights follow the
+    training examples, equal ones do not: halfway between them is better on public tables.
+    """
+    logs = np.stack(log_probabilities)
+    p = np.exp(logs - logs.max(axis=0))
+    equal = np.full(len(p), 1 / len(p))
+    weights = equal
+    for _ in range(_ROUNDS):  # expectation maximization
+        parts = weights[:, None] * p
+        weights = (parts / parts.sum(axis=0)).mean(axis=1)
+    return np.asarray((weights + equal) / 2)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Mixture(Savable):
+    """The average of models with different hyperparameters, or one model.
+
+    It is the attribute `posterior_` of a :class:`BayesPointClassifier`, whose methods of the same
+    names have the full documentation. Probabilities and votes are averages over the models; class
+    weights multiply the averages, before the label noise of each model. `n_rows` is 1 for two
+    classes, otherwise the number of classes.
+    """
+
+    models: tuple[Model, ...]
+    """The models, those of large weights first."""
+
+    weights: Floats
+    """(n_models,) their weights, with sum 1."""
+
+    class_weight: Floats | None = None
+    """(n_classes,) weights of the classes, of which the largest is 1; None if all are equal."""
+
+    @classmethod
+    def of(cls, models: Sequence[Model], class_weight: Floats | None) -> Mixture:
+        """Return the average of models, weighted by leave-one-out predictions if all have them."""
+        n, logs = len(models), [one.left_out for one in models if one.left_out is not None]
+        weights = stacking_weights(logs) if len(logs) == n > 1 else np.full(n, 1 / n)
+        order = np.argsort(-weights, kind="stable")
+        return cls(tuple(models[k] for k in order), weights[order], class_weight)
+
+    def __repr__(self) -> str:
+        return f"<Mixture: {len(self.models)} of {self.models[0]!r}>"
+
+    def _repr_html_(self) -> str:
+        first = self.models[0]
+        rows = {
+            "classes": ", ".join(map(str, self.classes.tolist())),
+            "models": f"{len(self.models)}",
+            "examples" if first.basis.is_all else "landmarks": f"{len(first.basis)}",
+            "draws": f"{len(first.draws)} of each",
+        }
+        return as_html("Posterior", list(rows.items()))
+
+    @property
+    def first(self) -> Model:
+        """The model of the largest weight."""
+        return self.models[0]
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """(n_classes,) labels, sorted. Of two, the second is the positive one."""
+        return self.first.classes
+
+    @property
+    def dual_coef(self) -> Floats:
+        """Dual coefficients of the center of the first model, shape (n_rows, m)."""
+        return np.atleast_2d(self.first.draws.center)
+
+    @property
+    def intercept(self) -> Floats:
+        """Intercepts of the center of the first model, shape (n_rows,)."""
+        return np.asarray(self.first.basis.offset * self.dual_coef.sum(axis=1))
+
+    @property
+    def weighted(self) -> WeightedResult | None:
+        """The weighted draws of the only model; None unless `reweight` made this object."""
+        return self.first.draws.weighted
+
+    def feature_relevance(self, names: Sequence[str] | None = None) -> FeatureRelevance | None:
+        """Return the posterior of the features' weights."""
+        pairs = [
+            (model.hyper.relevance, weight)
+            for model, weight in zip(self.models, self.weights, strict=True)
+            if model.hyper.relevance.size and len(self.models) > 1
+        ]
+        if not pairs:
+            return None
+        states = np.concatenate([states for states, _ in pairs])
+        weights = np.concatenate(
+            [np.full(len(states), weight / len(states)) for states, weight in pairs]
+        )
+        return FeatureRelevance.of(states, weights / weights.sum(), names)
+
+    def prior_from_examples(self, kernel: Any) -> str:
+        """Return what the prior took from the training examples; empty for nothing."""
+        first, points = self.first, self.first.basis.points
+        if first.hyper.search is not None:
+            return "evidence"
+        if points is not None and kernels.parameters(kernels.resolve(kernel), points):
+            return "length scale"
+        if first.hyper.transform is not None:
+            return "scale of the features"
+        return "" if first.basis.is_all else "landmarks"
+
+    # --- decisions and probabilities -------------------------------------------------------------
+
+    def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
+        """Return the decision values, calibrated and with class weights."""
+        columns = self._weighted_values(X, diag)
+        return columns[:, 0] if self._is_binary else columns
+
+    def predict_proba(
+        self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
+    ) -> Floats:
+        """Return the probability of observing each class label."""
+        return np.asarray(np.exp(self.predict_log_proba(X, method=method, diag=diag)))
+
+    def predict_log_proba(
+        self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
+    ) -> Floats:
+        """Return the logarithm of `predict_proba`."""
+        mixture = validation.choice("method", method, ("moments", "mixture")) == "mixture"
+        if len(self.models) == 1:
+            return self.first.log_proba(X, diag, mixture=mixture, class_weight=self.class_weight)
+        with np.errstate(divide="ignore"):
+            mass = self._log_shares(X, diag, strict=True, mixture=mixture)
+        if self.class_weight is not None:
+            mass = mass + np.log(self.class_weight)
+        mass -= special.logsumexp(mass, axis=(0, 2), keepdims=True)
+        seen = []  # after the label noise of each model
+        for model, logs in zip(self.models, mass, strict=True):
+            of_model = special.logsumexp(logs, axis=1, keepdims=True)
+            given = np.where(np.isfinite(of_model), logs - of_model, -math.log(logs.shape[1]))
+            seen.append(model.likelihood.observed(given) + of_model)
+        return np.asarray(np.minimum(special.logsumexp(seen, axis=0), 0.0))
+
+    def predict(
+        self,
+        X: ArrayLike,
+        *,
+        method: str = "center",
+        diag: ArrayLike | None = None,
+        random_state: RandomState = None,
+    ) -> NDArray[Any]:
+        """Return the class predicted by the center, by the vote of the draws or by one draw."""
+        method = validation.choice("method", method, ("center", "vote", "gibbs"))
+        if method == "vote":
+            values = self.votes(X)
+            if self.class_weight is not None:
+                shares = (1 + values) / 2 if self._is_binary else values
+                return np.asarray(self.classes[elected(shares, self.class_weight)])
+        elif method == "gibbs":
+            values = self.gibbs(X, diag=diag, random_state=random_state)
+        elif len(self.models) == 1 and self._is_binary and self.class_weight is None:
+            values = self.first.center_values(X)
+        else:
+            values = self._weighted_values(X, diag, strict=False)
+        return np.asarray(self.classes[chosen_class(values)])
+
+    def votes(self, X: ArrayLike) -> Floats:
+        """Return the (n, n_rows) votes of the draws, without class weights.
+
+        They are the mean sign, or for several classes the share for each, ties in equal parts.
+        """
+        if len(self.models) == 1:
+            return self.first.votes(X)
+        votes = np.tensordot(self.weights, [model.votes(X) for model in self.models], 1)
+        return np.asarray(np.clip(votes, -1.0, 1.0))
+
+    def gibbs(
+        self, X: ArrayLike, *, diag: ArrayLike | None = None, random_state: RandomState = None
+    ) -> Floats:
+        """Return the (n, n_rows) decision values given a random draw of one model.
+
+        Without class weights they are ``<w, phi(x)>``: only the sign or the largest matters.
+        """
+        rng, model = np.random.default_rng(validation.seed(random_state)), self.first
+        if len(self.models) > 1:
+            model = self.models[rng.choice(len(self.models), p=self.weights)]
+            rng = np.random.default_rng(validation.seed(rng))
+        return model.one_draw(X, diag, rng, self.class_weight)
+
+    def reject(
+        self, X: ArrayLike, cost: float, *, method: str = "moments", diag: ArrayLike | None = None
+    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Return the most probable labels, and where to abstain."""
+        cost = validation.real("cost", cost, low=0.0, high=1.0)
+        probability = self.predict_proba(X, method=method, diag=diag)
+        labels: NDArray[Any] = self.classes[probability.argmax(axis=1)]
+        # Equal probabilities have an expected loss of 1 - 1 / n_classes up to rounding.
+        rejected = 1 - probability.max(axis=1) > cost + 1e-12
+        return labels, rejected
+
+    def suggest_query(self, X: ArrayLike, n: int = 1) -> NDArray[np.intp]:
+        """Return the points on which the draws disagree most."""
+        n = validation.integer("n", n, low=1)
+        if n > (most := count(X)):
+            raise ValueError(f"n must be at most the number of points in X, {most}; got {n}")
+        ordered = np.sort(self.votes(X), axis=1)
+        lead = np.abs(ordered[:, 0]) if self._is_binary else ordered[:, -1] - ordered[:, -2]
+        return np.argsort(lead, kind="stable")[:n]
+
+    # --- functions -------------------------------------------------------------------------------
+
+    def sample_functions(
+        self,
+        X: ArrayLike,
+        *,
+        gram: ArrayLike | None = None,
+        noise: bool = True,
+        random_state: RandomState = None,
+    ) -> Floats:
+        """Draw latent functions of the models, chosen in proportion to their weights."""
+        noise = validation.boolean("noise", noise)
+        rng = np.random.default_rng(validation.seed(random_state))
+        if len(self.models) == 1:
+            return self.first.functions(X, gram, noise=noise, rng=rng)
+        total = len(self.first.draws)
+        chosen, found = rng.choice(len(self.models), size=total, p=self.weights), np.empty(0)
+        for k in np.unique(chosen):
+            own = np.random.default_rng(validation.seed(rng))
+            functions = self.models[k].functions(X, gram, noise=noise, rng=own)
+            if not found.size:
+                found = np.empty((*functions.shape[:-2], total, functions.shape[-1]))
+            rows = np.flatnonzero(chosen == k)
+            # A limit may leave a model fewer draws, or more, than the first.
+            found[..., rows, :] = functions[..., rows * functions.shape[-2] // total, :]
+        return found
+
+    def bayes_point(self, X_unlabelled: ArrayLike) -> Floats:
+        """Return the function of the first model that is closest to its votes at given points."""
+        try:
+            return self.first.closest_to_vote(X_unlabelled)
+        except (TypeError, ValueError) as error:
+            raise validation.named(error, "X_unlabelled") from error
+
+    def reweight(self, weight: Callable[[Floats], ArrayLike], *, log: bool = False) -> Mixture:
+        """Return the posterior for another density of the weight vectors' directions."""
+        if len(self.models) > 1:
+            raise ValueError(
+                "reweight needs one setting of the hyperparameters, n_models=1; got "
+                f"{len(self.models)} models, which have different margins"
+            )
+        return replace(self, models=(self.first.reweighted(weight, log=log),))
+
+    @property
+    def _is_binary(self) -> bool:
+        return len(self.classes) == 2
+
+    def _weighted_values(self, X: Any, diag: ArrayLike | None, *, strict: bool = True) -> Floats:
+        """Return the decision values with the class weights, for each point and row."""
+        if len(self.models) == 1:
+            values = self.first.values(X, diag, strict=strict)
+        else:  # those that give the averages before label noise
+            shares = special.logsumexp(self._log_shares(X, diag, strict=strict), axis=0)
+            values = self.first.likelihood.decision(shares)
+        return values if self.class_weight is None else weighted_values(values, self.class_weight)
+
+    def _log_shares(
+        self, X: Any, diag: ArrayLike | None, *, strict: bool, mixture: bool = False
+    ) -> Floats:
+        """Return ln of weight times probability of each class before noise, (n_models, n, C)."""
+        logs = []
+        for model in self.models:
+            values = model.values(X, diag, strict=strict, mixture=mixture)
+            of_values = model.likelihood.log_shares if mixture else model.likelihood.log_classes
+            logs.append(of_values(values))
+        with np.errstate(divide="ignore"):
+            return np.stack(logs) + np.log(self.weights)[:, None, None]

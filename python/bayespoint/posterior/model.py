@@ -1,0 +1,325 @@
+"""One fitted model: hyperparameters, likelihood, basis, draws and calibration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg, special
+
+from bayespoint import kernels
+from bayespoint.base import validation
+from bayespoint.base.linalg import cholesky, clear_above, interruptible_step
+from bayespoint.base.overflow import product, require_square
+from bayespoint.base.validation import Floats
+from bayespoint.data.examples import Examples
+from bayespoint.data.inputs import scaled
+from bayespoint.engine.problem import Problem
+from bayespoint.kernels.products import count
+from bayespoint.landmarks.basis import Basis
+from bayespoint.likelihood import Likelihood
+from bayespoint.posterior.class_weight import weighted_probabilities, weighted_values
+from bayespoint.posterior.reweight import reweight
+from bayespoint.results.billiard import BilliardResult
+from bayespoint.results.draws import Draws
+from bayespoint.results.hyperparameters import Hyperparameters
+
+_RIDGE = 1e-8  # ridge in `Model.closest_to_vote`, relative to the mean eigenvalue
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Model:
+    """A model with given hyperparameters, one of the `models_` of a :class:`BayesPointClassifier`.
+
+    It predicts for the population of the training examples, without class weights.
+    """
+
+    classes: NDArray[Any]
+    """(n_classes,) labels, sorted. Of two, the second is the positive one."""
+
+    hyper: Hyperparameters
+    """Transformation of the inputs, kernel, softness and label noise."""
+
+    likelihood: Likelihood
+    """How labels arise from functions."""
+
+    basis: Basis
+    """The points at which functions have coefficients."""
+
+    draws: Draws
+    """The functions drawn from the posterior."""
+
+    calibration: float = 1.0
+    """Factor on the decision values."""
+
+    left_out: Floats | None = None
+    """(n,) ln P(label | all other labels); None unless several models are averaged."""
+
+    def __repr__(self) -> str:
+        weighted = "weighted " if self.draws.weighted else ""
+        return (
+            f"<Model: {self.hyper.kernel!r}, {len(self.draws)} {weighted}draws at "
+            f"{len(self.basis)} {'examples' if self.basis.is_all else 'landmarks'}>"
+        )
+
+    # --- predictions -----------------------------------------------------------------------------
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class that the center predicts."""
+        values = self.center_values(X) if self._is_binary else self.values(X, strict=False)
+        return self.classes[chosen_class(values)]
+
+    def predict_proba(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
+        """Return the probability of observing each class label."""
+        return np.asarray(np.exp(self.log_proba(X, diag)))
+
+    def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
+        """Return the calibrated decision values."""
+        values = self.values(X, diag)
+        return values[:, 0] if self._is_binary else values
+
+    def log_proba(
+        self,
+        X: Any,
+        diag: ArrayLike | None = None,
+        *,
+        mixture: bool = False,
+        class_weight: Floats | None = None,
+    ) -> Floats:
+        """Return the (n, n_classes) log probabilities of observed labels."""
+        values = self.values(X, diag, mixture=mixture)
+        if mixture:
+            if class_weight is not None:
+                values = weighted_probabilities(values, class_weight)
+            return self.likelihood.observed(self.likelihood.log_shares(values))
+        if class_weight is not None:
+            values = weighted_values(values, class_weight)
+        return self.likelihood.observed(self.likelihood.log_classes(values))
+
+    def values(
+        self, X: Any, diag: ArrayLike | None = None, *, strict: bool = True, mixture: bool = False
+    ) -> Floats:
+        """Return the (n, n_functions) decision values.
+
+        With `mixture` they are probabilities of classes before noise. If k(x, x) is unknown, raises
+        ValueError if `strict`. Otherwise the point is assumed to be in the span of the training
+        examples, where its variance is the softness.
+        """
+        points, draws = self._points(X), self.draws
+        own = self._prior_variance(points, diag, strict=strict)
+        found = np.empty((count(points), self._width))
+        for rows, k_star in self._blocks(points):
+            variance = self._variance(own, rows, k_star)
+            args = variance, draws.lengths, draws.weights
+            if mixture:
+                p = self.likelihood.mixture(draws.values(k_star), *args)
+                if self.calibration != 1:
+                    p = special.ndtr(self.calibration * special.ndtri(p))
+                found[rows] = p
+            else:
+                center = draws.center_values(k_star)
+                z = self.likelihood.decision_values(draws.values(k_star), center, *args)
+                found[rows] = self.calibration * z
+        return found
+
+    def center_values(self, X: Any) -> Floats:
+        """Return the (n, 1) values of the center of two classes, whose signs are predictions."""
+        center = self.draws.center_norm * self.draws.center
+        return self._by_blocks(X, lambda k_star: product(k_star, center)[:, None])
+
+    def votes(self, X: Any) -> Floats:
+        """Return the votes of the draws: their mean sign, or the share for each class."""
+        law, draws = self.likelihood, self.draws
+        return self._by_blocks(X, lambda k_star: law.votes(draws.values(k_star), draws.weights))
+
+    def one_draw(
+        self, X: Any, diag: ArrayLike | None, rng: np.random.Generator, class_weight: Floats | None
+    ) -> Floats:
+        """Return the values of a draw chosen at random, as `Mixture.gibbs` says."""
+        draw, lengths, width = self.draws.one(rng), self.draws.lengths, self._width
+        if class_weight is None:  # the function decides by itself, without its variance
+            return self._by_blocks(X, lambda k_star: product(k_star, draw.T).reshape(-1, width))
+        points = self._points(X)
+        own = self._prior_variance(points, diag, strict=False)
+        values = np.empty((count(points), width))
+        for rows, k_star in self._blocks(points):
+            f, variance = product(k_star, draw.T).T, self._variance(own, rows, k_star)
+            args = f[..., None], lengths.mean * f, variance, lengths, None
+            values[rows] = self.likelihood.decision_values(*args)
+        return weighted_values(values, class_weight)
+
+    # --- functions -------------------------------------------------------------------------------
+
+    def functions(
+        self, X: Any, gram: ArrayLike | None, *, noise: bool, rng: np.random.Generator
+    ) -> Floats:
+        """Return values of latent functions as `BayesPointClassifier.sample_functions` says."""
+        points, basis = self._points(X), self.basis
+        covariance = basis.between(points, gram) + basis.offset
+        total, rank, n = len(self.draws), basis.factor.rank, count(points)
+        covariance.flat[:: n + 1] += self.hyper.softness if noise else 0.0
+        draws = self.draws.alike(rng)
+        each = np.moveaxis(draws, 1, 0) if draws.ndim == 3 else draws[None]  # a row for each class
+        means = np.empty((len(each), total, n))
+        solved = np.empty((rank, n))
+        for rows, k_star in self._blocks(points):
+            solved[:, rows] = basis.factor.whitened(k_star)
+            for row, dual_coef in enumerate(each):
+                means[row, :, rows] = product(dual_coef, k_star.T)
+        spread = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
+        require_square(np.maximum(spread, np.abs(means).max(axis=(0, 1))))
+        for rows in validation.blocks(n, interruptible_step(n * rank)):
+            covariance[rows] -= product(solved[:, rows].T, solved)
+        means *= self.draws.lengths.draw(rng, (1, total, 1))  # one length for all classes
+        root, normal = _root(covariance), rng.standard_normal(means.shape)
+        for rows in validation.blocks(n, interruptible_step(means.size)):
+            means[..., rows] += normal @ root[rows].T
+        if self._is_binary:
+            return np.asarray(means[0])
+        means -= means.mean(axis=0)
+        return means
+
+    def closest_to_vote(self, X: Any) -> Floats:
+        """Return the (n_functions, m) dual coefficients of the function closest to the vote."""
+        factor, inputs = self.basis.factor, self._points(X)
+        rank, n, m = factor.rank, count(inputs), len(self.basis)
+        small = min(rank, n)
+        points = np.empty((rank, n), order="F")
+        for rows, k_star in self._blocks(inputs):
+            points[:, rows] = factor.whitened(k_star)
+        votes = self.votes(X)
+        if not self._is_binary:  # which sums to zero over the classes, as all functions do
+            votes -= 1 / self._width
+        # Only the largest matters: squares that underflow are negligible.
+        require_square(np.maximum(points.max(), -points.min()))
+        products = points @ points.T if rank <= n else points.T @ points
+        ridge = _RIDGE * float(products.trace()) / small
+        if ridge == 0.0:  # all kernel values between points and examples are zero
+            return np.zeros((self._width, m))
+        products.flat[:: small + 1] += ridge
+        if rank <= n:
+            solution = linalg.solve(products, points @ votes, assume_a="pos")
+        else:
+            solution = points @ linalg.solve(products, votes, assume_a="pos")
+        return factor.dual_coef(np.asfortranarray(solution), m)
+
+    def log_labels(self, X: Any, index: NDArray[np.intp]) -> Floats:
+        """Return the (n_draws,) log probabilities of all labels given each one over landmarks."""
+        points = self._points(X)
+        own = self._prior_variance(points, None, strict=True)
+        total = np.zeros(len(self.draws))
+        for rows, k_star in self._blocks(points):
+            variance = self._variance(own, rows, k_star)
+            values = self.draws.values(k_star)
+            total += self.likelihood.log_label(values, variance, index[rows]).sum(axis=0)
+        return total
+
+    # --- the training examples -------------------------------------------------------------------
+
+    @property
+    def billiard(self) -> BilliardResult:
+        """The run over all examples; ValueError with landmarks."""
+        self.basis.require_all("this")
+        assert isinstance(self.draws.run, BilliardResult)
+        return self.draws.run
+
+    @property
+    def examples(self) -> Examples:
+        """The training examples, of a basis of all examples."""
+        y, weight = self.billiard.y, np.ones(len(self.basis))
+        if self.hyper.softness > 0:
+            weight = self.hyper.softness / self.basis.softness
+        label = (y > 0).astype(np.intp) if self._is_binary else y
+        return Examples(self.basis.points, label, weight)
+
+    @property
+    def totals(self) -> Floats:
+        """(n_classes,) sums of the weights of the training examples of each class."""
+        examples = self.examples
+        return np.asarray(np.bincount(examples.label, weights=examples.weight).astype(np.float64))
+
+    def problem(self, question: str) -> Problem:
+        """Return the labeled kernel matrix that `question` needs, or raise ValueError without."""
+        gram, offset, softness = self.basis.matrix(question)
+        return Problem(gram, self.billiard.y, softness, offset, n_classes=len(self.classes))
+
+    def problem_again(self, inputs: Any) -> Problem:
+        """Return the labeled kernel matrix, from the inputs of the fit or the given matrix."""
+        added = self.basis.offset, self.basis.softness
+        gram, _ = kernels.training_gram(self.basis.kernel, inputs, *added)
+        return Problem(gram, self.billiard.y, *added[::-1], n_classes=len(self.classes))
+
+    def reweighted(self, weight: Callable[[Floats], ArrayLike], *, log: bool) -> Model:
+        """Return the model for another density, without calibration."""
+        if not callable(weight):
+            raise TypeError(f"weight must be a callable; got {weight!r}")
+        log = validation.boolean("log", log)
+        problem, before = self.problem("reweight"), self.draws.weights
+
+        def relative(margins: Floats) -> ArrayLike:
+            if before is None:
+                return weight(margins)
+            values = validation.weights("weight", weight(margins), len(before), log=log)
+            with np.errstate(divide="ignore"):
+                return values + np.log(before) if log else values * before
+
+        found = reweight(self.billiard, relative, problem, log=log)
+        return replace(self, draws=self.draws.reweighted(found), calibration=1.0)
+
+    # --- points ----------------------------------------------------------------------------------
+
+    @property
+    def _is_binary(self) -> bool:
+        return self.likelihood.n_functions == 1
+
+    @property
+    def _width(self) -> int:
+        """Number of decision values of a point."""
+        return self.likelihood.n_functions
+
+    def _points(self, X: Any) -> Any:
+        """Return inputs as the kernel gets them."""
+        return scaled(self.hyper.transform, self.basis.inputs(X))
+
+    def _blocks(self, points: Any) -> Any:
+        return self.basis.blocks(points, math.prod(self.draws.run.draws.shape[:-1]))
+
+    def _by_blocks(self, X: Any, of: Callable[[Floats], Floats]) -> Floats:
+        """Return the (n, n_functions) values of a function of the kernel values."""
+        points = self._points(X)
+        found = np.empty((count(points), self._width))
+        for rows, k_star in self._blocks(points):
+            found[rows] = of(k_star)
+        return found
+
+    def _prior_variance(self, points: Any, diag: ArrayLike | None, *, strict: bool) -> Any:
+        extra = self.basis.offset + self.hyper.softness
+        return self.basis.prior_variance(points, diag, extra, strict=strict)
+
+    def _variance(self, own: Floats | None, rows: slice, k_star: Floats) -> Floats:
+        """Return the predictive variance of the points in `rows`."""
+        if own is None:
+            return np.full(len(k_star), self.hyper.softness)
+        # Overflow gives NaN, which fmax replaces by 0.
+        return np.asarray(np.fmax(own[rows] - self.basis.factor.explained(k_star), 0.0))
+
+
+def chosen_class(values: Floats) -> NDArray[np.intp]:
+    """Return the (n,) indices of the predicted classes; a tie goes to the first."""
+    if values.shape[1] == 1:
+        return (values[:, 0] > 0).astype(np.intp)
+    return np.asarray(values.argmax(axis=1))
+
+
+def _root(covariance: Floats) -> Floats:
+    """Return R with R R^T the covariance. Eigenvalues that are negative by rounding count as 0."""
+    lower = np.array(covariance, order="F")
+    if cholesky(lower) == 0:
+        clear_above(lower)
+        return lower
+    values, vectors = linalg.eigh(covariance)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

@@ -1,0 +1,109 @@
+"""Functions drawn from a posterior, and what their run says of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayespoint.base.io import deep_copy
+from bayespoint.base.overflow import product
+from bayespoint.base.validation import Floats
+from bayespoint.results.billiard import BilliardResult
+from bayespoint.results.lengths import Lengths
+from bayespoint.results.slices import SliceResult
+from bayespoint.results.weighted import WeightedResult
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Functions in a basis of m points: directions with the law of their lengths, or functions.
+
+    Of several classes each draw has a function for each class, and coefficients have the shape
+    (n_classes, m).
+    """
+
+    run: BilliardResult | SliceResult
+    """The run that made them, with its diagnostics."""
+    lengths: Lengths
+    """The law of the length of each draw."""
+    weighted: WeightedResult | None = None
+    """The weights of the draws and their center, for a density other than the one sampled."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled and saved: all but the state that continues the run."""
+        if isinstance(self.run, SliceResult):
+            return vars(self)
+        return vars(self) | {"run": replace(self.run, state=None)}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        copied: Self = deep_copy(self, memo)
+        return copied
+
+    def __len__(self) -> int:
+        """Return the number of draws of all chains."""
+        return int(np.prod(self.run.draws.shape[:2]))
+
+    @property
+    def coefficients(self) -> Floats:
+        """Dual coefficients of all draws, (n_draws, [n_classes,] m)."""
+        draws = self.run.draws.astype(np.float64, copy=False)
+        return draws.reshape(-1, *draws.shape[2:])
+
+    @property
+    def weights(self) -> Floats | None:
+        """(n_draws,) weights of the draws, of sum 1; None if all are equal."""
+        return None if self.weighted is None else self.weighted.weights.ravel()
+
+    @property
+    def center(self) -> Floats:
+        """Dual coefficients of the center of mass, ([n_classes,] m)."""
+        return (self.weighted or self.run).center
+
+    @property
+    def center_norm(self) -> float:
+        """Length of the mean of the draws, in units of the center's."""
+        return (self.weighted or self.run).center_norm
+
+    def values(self, k_star: Floats) -> Floats:
+        """Return the (n, n_draws) or (n_classes, n, n_draws) values, from (n, m) kernel values."""
+        draws = self.coefficients
+        if draws.ndim == 2:
+            return product(k_star, draws.T)
+        values = np.empty((draws.shape[1], len(k_star), len(draws)))
+        for one, dual_coef in zip(values, np.moveaxis(draws, 1, 0), strict=True):
+            one[:] = product(k_star, dual_coef.T)
+        return values
+
+    def center_values(self, k_star: Floats) -> Floats:
+        """Return the values of the mean function, (n,) or (n_classes, n)."""
+        scale = self.lengths.mean * self.center_norm
+        return scale * product(k_star, self.center.T).T
+
+    def one(self, rng: np.random.Generator) -> Floats:
+        """Return the dual coefficients of a draw chosen at random."""
+        draws, weights = self.coefficients, self.weights
+        n = len(draws)
+        k = rng.integers(n) if weights is None else rng.choice(n, p=weights)
+        return np.asarray(draws[int(k)])
+
+    def alike(self, rng: np.random.Generator) -> Floats:
+        """Return the draws; if they are weighted, a random sample of the same size."""
+        draws, weights = self.coefficients, self.weights
+        if weights is None:
+            return draws
+        return draws[rng.choice(len(draws), size=len(draws), p=weights)]
+
+    def reweighted(self, weighted: WeightedResult) -> Draws:
+        """Return the draws with these weights."""
+        return replace(self, weighted=weighted)
+
+
+def mean_of_draws(values: Floats, weights: Floats | None) -> Floats:
+    """Return the means over the last axis, weighted if there are weights."""
+    mean: Floats = values.mean(axis=-1) if weights is None else values @ weights
+    return mean

@@ -1,0 +1,34 @@
+"""The hyperparameters of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayespoint.base.validation import Floats
+from bayespoint.results.search import Search
+
+if TYPE_CHECKING:
+    from sklearn.preprocessing import StandardScaler
+
+
+@dataclass(frozen=True, eq=False)
+class Hyperparameters:
+    """What a model takes as given: how inputs are transformed, kernel, softness, label noise."""
+
+    transform: StandardScaler | None
+    """What inputs go through before the kernel; None if they are used as they are."""
+    kernel: Callable[..., Any] | str
+    """The kernel, or "precomputed"."""
+    softness: float
+    """Variance of the Gaussian noise on the latent function."""
+    label_noise: tuple[float, float]
+    """Probability of a wrong label for the first and the second of two classes."""
+    search: Search | None = None
+    """The search that found them; None if all were given."""
+    relevance: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    """(n_states, n_features) weights of the features times their standard deviations, in the states
+    of a search that these stand for, with a mean square of 1 over the features; or empty."""

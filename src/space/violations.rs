@@ -1,0 +1,53 @@
+//! The examples that a point violates, counted while the point moves.
+
+use crate::space::VersionSpace;
+
+/// Numbers of violated planes.
+#[derive(Clone, Debug)]
+pub(crate) struct Violations {
+    /// Violated planes with label -1 and with label +1.
+    pub examples: [u32; 2],
+    /// The same, counting planes that coincide as on the same side.
+    pub layer: [u32; 2],
+    /// Violated walls of each example, if there are several classes.
+    walls: Vec<u32>,
+}
+
+impl Violations {
+    /// Returns those at plane coordinates `f`.
+    pub fn at(space: &VersionSpace<'_>, f: &[f64]) -> Self {
+        let (examples, layer) = (space.violations(f), space.layer(f));
+        Self { examples, layer, walls: space.violated_walls(f) }
+    }
+
+    /// Returns whether these are the numbers at plane coordinates `f`.
+    pub fn agrees(&self, space: &VersionSpace<'_>, f: &[f64]) -> bool {
+        self.examples == space.violations(f) && self.layer == space.layer(f)
+    }
+
+    /// Returns whether the example of a plane, one of several classes, is violated.
+    #[inline]
+    pub fn violates_example_of(&self, space: &VersionSpace<'_>, plane: usize) -> bool {
+        space.planes().is_some_and(|planes| self.walls[planes.place(plane)] > 0)
+    }
+
+    /// Counts a crossing of a plane to the side of its coordinate `f`.
+    pub fn cross(&mut self, space: &VersionSpace<'_>, plane: usize, f: f64) {
+        let is_satisfied = space.satisfied(plane, f);
+        if let Some(planes) = space.planes() {
+            let walls = &mut self.walls[planes.place(plane)];
+            let before = *walls;
+            *walls = if is_satisfied { before.saturating_sub(1) } else { before + 1 };
+            // Another wall decides whether the example is violated.
+            if before.max(*walls) > 1 {
+                return;
+            }
+        }
+        let count = &mut self.examples[usize::from(space.labels()[plane] > 0)];
+        *count = if is_satisfied { count.saturating_sub(1) } else { *count + 1 };
+        self.layer = match space.planes() {
+            None => space.layer_behind(plane, -f, self.layer),
+            Some(_) => self.examples,
+        };
+    }
+}

@@ -1,0 +1,142 @@
+"""Parts of a fit with most arguments left out: examples, plans, draws, searches, problems."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+
+from bayespoint import BayesPointClassifier, kernels
+from bayespoint import likelihood as likelihoods
+from bayespoint.base.linalg import factorize
+from bayespoint.data.examples import Examples
+from bayespoint.data.plan import Budget, Plan
+from bayespoint.results.draws import Draws
+from bayespoint.results.lengths import Lengths
+from bayespoint.tuning import maximum
+from bayespoint.tuning.methods import AllValues, Task
+from bayespoint.tuning.objective import Objective
+from helpers import seed
+
+
+def examples(X, y, weight=None):
+    """Return labeled examples; y has the labels -1 and +1, or indices of classes."""
+    y = np.asarray(y)
+    label = (y > 0 if y.min() < 0 else y).astype(np.intp)
+    return Examples(X, label, np.ones(len(y)) if weight is None else weight)
+
+
+def likelihood(y):
+    """Return that of labels as `examples` takes them, without label noise."""
+    return likelihoods.of_classes(max(2, int(np.max(y)) + 1))
+
+
+def plan(**settings):
+    """Return the plan of a fit in which only the softness is left to be found."""
+    defaults = {
+        "choices": (),
+        "offset": 0.0,
+        "softness": None,
+        "label_noise": (0.0, 0.0),
+        "rates": 0,
+        "calibrates": None,
+        "landmarks": False,
+        "n_components": None,
+        "n_chains": 4,
+        "n_draws": 100,
+        "tol": None,
+    }
+    return Plan(**defaults | settings)
+
+
+def objective(kernel, X, y, *, weight=None, method=None, **settings):
+    """Return the evidence as a function of hyperparameters."""
+    wanted = plan(**settings)
+    method = method or AllValues(likelihood(y), wanted.offset)
+    some = examples(X, y, weight)
+    return Objective(Task(kernel, wanted, some, likelihood(y), Budget(0)), method)
+
+
+def tune(kernel, X, y, *, weight=None, max_iter=None, trial=None, **settings):
+    """Return the search for the largest evidence."""
+    budget = Budget(0, max_iter=max_iter)
+    given = kernel, plan(**settings), examples(X, y, weight), likelihood(y), budget, trial
+    return maximum.tune(Task(*given)).search
+
+
+def log_evidence(kernel, X, y, softness):
+    """Return the approximate evidence that `tune` maximizes, without offset and label noise."""
+    given = kernel, examples(X, y), likelihood(y)
+    return maximum.approximate_log_evidence(*given, offset=0.0, softness=softness)
+
+
+class SmallProblem:
+    """A few examples and points of a Gaussian process with offset and softness."""
+
+    offset = 1.0
+
+    def __init__(self, m, softness, rng):
+        self.kernel, self.softness = kernels.RBF(1.2), softness
+        self.inputs = rng.standard_normal((m, 2))
+        # New points, and those of the examples, where the variance is smallest.
+        self.points = np.concatenate([rng.standard_normal((6, 2)) * 1.5, self.inputs])
+        gram = self.kernel(self.inputs)
+        self.matrix = gram + self.offset + softness * np.eye(m)
+        self.k_star = self.kernel(self.points, self.inputs) + self.offset
+        factor = factorize(gram, self.offset, np.full(m, softness))
+        own = self.kernel.diag(self.points) + self.offset + softness
+        self.variance = np.maximum(own - factor.explained(self.k_star), 0.0)
+        if softness == 0.0:
+            self.variance[6:] = 0.0
+
+    def directions(self, values):
+        """Return dual coefficients of unit vectors that have these directions."""
+        gamma = values @ np.linalg.inv(self.matrix)
+        squares = (gamma * values).sum(axis=tuple(range(1, values.ndim)), keepdims=True)
+        return gamma / np.sqrt(squares)
+
+    def fit(self, **settings):
+        """Return an accurate classifier of the examples and `labels`."""
+        accurate = {"n_draws": 4000, "tol": 0.004, "random_state": seed(0), "standardize": False}
+        model = BayesPointClassifier(self.kernel, softness=self.softness, **accurate | settings)
+        return model.fit(self.inputs, self.labels)
+
+
+def mean_direction(units, matrix):
+    """Return the direction of the mean of unit vectors, and its length."""
+    mean = units.mean(axis=0)
+    norm = math.sqrt(np.sum(mean * (mean @ matrix)))
+    return mean / norm, norm
+
+
+def draws(units, freedom, center, norm, weights=None):
+    """Return unit vectors as the draws of a run with this center."""
+    run = SimpleNamespace(draws=units[None], center=center, center_norm=norm)
+    weighted = None
+    if weights is not None:
+        weighted = SimpleNamespace(weights=weights, center=center, center_norm=norm)
+    return Draws(run, Lengths(freedom), weighted)
+
+
+def decision_values(law, drawn, k_star, variance):
+    """Return the decision values at points by a likelihood."""
+    values, center = drawn.values(k_star), drawn.center_values(k_star)
+    return law.decision_values(values, center, variance, drawn.lengths, drawn.weights)
+
+
+def mixture(law, drawn, k_star, variance):
+    """Return the probabilities at points, means over the draws, by a likelihood."""
+    return law.mixture(drawn.values(k_star), variance, drawn.lengths, drawn.weights)
+
+
+def assert_slopes(objective, some, theta, *, noisy=False, step=1e-3, **tolerance):
+    """Assert that the gradient of an objective is that of finite differences."""
+
+    def at(theta):
+        return objective.evaluate(some, theta, noisy, objective.method.starts(some))
+
+    for k, slope in enumerate(at(theta)[1]):
+        move = step * np.eye(len(theta))[k]
+        difference = (at(theta + move)[0] - at(theta - move)[0]) / (2 * step)
+        assert abs(slope - difference) < max(
+            tolerance["abs"], tolerance["rel"] * abs(difference)
+        ), f"of parameter {k}"

@@ -1,0 +1,360 @@
+"""Perceptrons in primal and in dual form, and gradient descent on the hinge loss."""
+
+import os
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from bayespoint import VersionSpace, kernels
+from bayespoint.papers.max_margin import MaxMarginClassifier
+from bayespoint.papers.perceptron import KernelPerceptron
+from bayespoint.papers.primal import HingeClassifier, Perceptron
+
+SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+IRIS = load_iris(return_X_y=True)
+
+
+@pytest.mark.long
+@parametrize_with_checks(
+    [
+        Perceptron(),
+        Perceptron(bias_update="R", order="random", learning_rate=0.1),
+        HingeClassifier(),
+        KernelPerceptron(),
+        KernelPerceptron("linear", normalize=True, order="random"),
+    ]
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def separable(index, intercept=True):
+    """Return examples at some distance from a plane, of some scale, labeled by it."""
+    rng = np.random.default_rng([SEED, index])
+    d = int(rng.integers(1, 5))
+    scale = np.exp(rng.uniform(-2, 2))
+    x = scale * rng.standard_normal((int(rng.integers(3, 30)), d))
+    w = rng.standard_normal(d)
+    b = scale * rng.standard_normal() if intercept else 0.0
+    values = x @ w + b
+    keep = np.abs(values) > 0.1 * scale
+    x, y = x[keep], np.where(values[keep] > 0, 1, -1)
+    return (x, y) if len(np.unique(y)) == 2 else separable(index + 10_000, intercept)
+
+
+@pytest.mark.long
+def test_both_updates_keep_their_bound_on_1000_problems():
+    """With the plane of the largest margin, and with the one that the perceptron found."""
+    tightest = {"R": 0.0, "R2": 0.0}
+    for index in range(1000):
+        x, y = separable(index)
+        plane = MaxMarginClassifier("linear", C=np.inf, fit_intercept="free").fit(x, y)
+        w, b = plane.dual_coef_[0] @ x, plane.intercept_[0]
+        for update in ("R", "R2"):
+            model = Perceptron(bias_update=update, max_epochs=10**6).fit(x, y)
+            mistakes = model.n_mistakes_[0]
+            assert (model.predict(x) == y).all()
+            bound = model.mistake_bound(x, y, w, b)
+            assert 1 <= mistakes <= bound
+            assert mistakes <= model.mistake_bound_[0]
+            own = model.mistake_bound(x, y, model.coef_[0], model.intercept_[0])
+            assert own == pytest.approx(model.mistake_bound_[0])
+            tightest[update] = max(tightest[update], mistakes / bound)
+            # The formulas of the papers.
+            radius, margin = np.linalg.norm(x, axis=1).max(), (y * (x @ w + b)).min()
+            factor, share = {"R": (radius**2 + radius, radius), "R2": (2 * radius**2, radius**2)}[
+                update
+            ]
+            assert bound == pytest.approx(factor * (w @ w + b**2 / share) / margin**2)
+    assert min(tightest.values()) > 0.1
+
+
+@pytest.mark.long
+def test_without_bias_on_1000_problems():
+    for index in range(1000):
+        x, y = separable(index, intercept=False)
+        model = Perceptron(bias_update=None, max_epochs=10**6).fit(x, y)
+        assert model.intercept_[0] == 0.0
+        found = VersionSpace(x @ x.T, y).max_margin()
+        w = found.dual_coef @ x
+        assert 1 <= model.n_mistakes_[0] <= model.mistake_bound(x, y, w)
+        square = (np.linalg.norm(x, axis=1).max() / found.margin) ** 2
+        assert model.mistake_bound(x, y, w) == pytest.approx(square)
+
+
+@pytest.mark.parametrize("update", ["R", "R2", None])
+def test_the_primal_one_is_the_dual_one(update):
+    """With the constant added to the kernel that corresponds to the update of the bias."""
+    for index in range(20):
+        x, y = separable(3000 + index, intercept=update is not None)
+        radius = np.linalg.norm(x, axis=1).max()
+        constant = {"R": radius, "R2": radius**2, None: 0.0}[update]
+        order = np.random.default_rng(index).permutation(len(x))
+        primal = Perceptron(bias_update=update, order=order, max_epochs=10**6).fit(x, y)
+        dual = KernelPerceptron(
+            "precomputed", fit_intercept=False, order=order, max_epochs=10**6
+        ).fit(x @ x.T + constant, y)
+        assert primal.n_mistakes_ == dual.n_mistakes_
+        assert primal.n_epochs_ == dual.n_epochs_
+        np.testing.assert_allclose(primal.coef_, dual.dual_coef_ @ x, atol=1e-9)
+        np.testing.assert_allclose(primal.intercept_, constant * dual.dual_coef_.sum())
+
+
+def test_first_corrections_by_hand():
+    """From zero every example is a mistake; the second is right after the first correction."""
+    x, y = [[3.0, 4.0], [-3.0, -4.0], [0.0, 1.0]], [1, 0, 0]
+    model = Perceptron(bias_update="R", max_epochs=1)
+    with pytest.warns(ConvergenceWarning, match="still made mistakes after 1 passes"):
+        model.fit(x, y)
+    # + (3, 4), b + 5; (-3, -4): -25 + 5 < 0 is right; (0, 1): 4 + 5 > 0 is wrong.
+    assert model.coef_.tolist() == [[3.0, 3.0]]
+    assert model.intercept_.tolist() == [0.0]
+    assert (model.radius_, model.n_mistakes_.tolist()) == (5.0, [2])
+    assert model.functional_margin_[0] == -3.0
+    assert model.geometric_margin_[0] == pytest.approx(-3 / np.sqrt(18))
+    assert model.mistake_bound_[0] == np.inf
+
+
+@pytest.mark.parametrize("make", [Perceptron, KernelPerceptron])
+def test_orders(make):
+    x, y = IRIS[0][:100], IRIS[1][:100]
+    given = np.random.default_rng(5).permutation(100)
+    plain = make().fit(x, y)
+    inverse = np.argsort(given)
+    np.testing.assert_array_equal(
+        make(order=given).fit(x[inverse], y[inverse]).decision_function(x),
+        plain.decision_function(x),
+    )
+    first, again, other = (
+        make(order="random", random_state=seed).fit(x, y).decision_function(x) for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    supports = {
+        tuple(KernelPerceptron(order="random", random_state=k).fit(x, y).support_)
+        for k in range(20)
+    }
+    assert len(supports) > 10  # many different consistent sparse classifiers
+
+
+@pytest.mark.parametrize("make", [Perceptron, KernelPerceptron])
+def test_the_learning_rate_is_a_scale(make):
+    x, y = IRIS
+    one, half = (make(learning_rate=rate, max_epochs=20) for rate in (1.0, 0.5))
+    for model in (one, half):
+        with pytest.warns(ConvergenceWarning):
+            model.fit(x, y)
+    np.testing.assert_allclose(one.decision_function(x), half.decision_function(x))
+    np.testing.assert_array_equal(one.n_mistakes_, half.n_mistakes_)
+    np.testing.assert_allclose(one.norm_, 2 * half.norm_)
+
+
+@pytest.mark.parametrize("make", [Perceptron, KernelPerceptron])
+def test_margins(make):
+    x, y = IRIS[0][:100], IRIS[1][:100]
+    model = make().fit(x, y)
+    functional, geometric = model.margins(x, y), model.margins(x, y, geometric=True)
+    assert functional.min() == pytest.approx(model.functional_margin_[0])
+    assert geometric.min() == pytest.approx(model.geometric_margin_[0])
+    assert functional.min() > 0
+    np.testing.assert_allclose(np.abs(model.decision_function(x)), geometric)
+    counts, edges = model.margin_histogram(x, y, bins=5)
+    assert (counts.sum(), len(edges)) == (100, 6)
+    assert counts[0] == (geometric < edges[1]).sum()
+    assert model.margin_histogram(x, y, geometric=False)[1][0] == pytest.approx(functional.min())
+
+
+def test_a_tie_is_a_mistake_and_predicts_the_first_class():
+    model = Perceptron(bias_update=None).fit([[1.0], [-1.0]], ["b", "a"])
+    assert model.n_mistakes_[0] == 1
+    assert model.predict([[0.0]]).tolist() == ["a"]
+
+
+@pytest.mark.parametrize("make", [Perceptron, KernelPerceptron])
+@pytest.mark.parametrize("names", [["no", "yes"], [False, True], [3, 1, 2], ["b", "a", "c"]])
+def test_labels_of_any_type(make, names):
+    y = np.asarray(names)[IRIS[1] % len(names)]
+    model = make(max_epochs=50)
+    if len(names) == 3:
+        with pytest.warns(ConvergenceWarning, match="in [123] binary problems"):
+            model.fit(IRIS[0], y)
+        assert model.decision_function(IRIS[0]).shape == (150, 3)
+        assert model.margins(IRIS[0], y).shape == (150,)
+    else:
+        with pytest.warns(ConvergenceWarning):
+            model.fit(IRIS[0], y)
+    np.testing.assert_array_equal(model.classes_, np.unique(names))
+    assert model.predict(IRIS[0]).dtype == y.dtype
+
+
+def test_bad_questions():
+    x, y = IRIS[0][:100], IRIS[1][:100]
+    with pytest.raises(NotFittedError):
+        Perceptron().mistake_bound(x, y, np.ones(4))
+    model = Perceptron(bias_update=None).fit(x, y)
+    for arguments, text in [
+        ((np.ones(3),), r"coef must have shape \(4,\); got \(3,\)"),
+        ((np.ones(4), 1.0), "intercept must be 0 with bias_update=None; got 1.0"),
+        ((np.ones(4), np.nan), "intercept must be"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            model.mistake_bound(x, y, *arguments)
+    assert model.mistake_bound(x, y, np.ones(4)) == np.inf
+    with pytest.warns(ConvergenceWarning):
+        several = Perceptron(max_epochs=3).fit(*IRIS)
+    with pytest.raises(ValueError, match=r"needs two classes; .* was fitted to 3"):
+        several.mistake_bound(*IRIS, np.ones(4))
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "text"),
+    [
+        (Perceptron(bias_update="R3"), ValueError, "bias_update must be one of 'R', 'R2', None"),
+        (Perceptron(learning_rate=0.0), ValueError, "learning_rate must be"),
+        (Perceptron(max_epochs=0), ValueError, "max_epochs must be an integer of at least 1"),
+        (Perceptron(order="worst"), ValueError, "order must be one of 'data', 'random'"),
+        (Perceptron(order=[0, 1]), ValueError, r"permutation of 0, \.\.\., 149; got .* \(2,\)"),
+        (Perceptron(order=np.zeros(150)), ValueError, r"shape \(150,\) that is not a permutation"),
+        (Perceptron(order=["a"] * 150), TypeError, "order must hold real numbers"),
+    ],
+)
+def test_bad_settings(model, error, text):
+    with pytest.raises(error, match=text):
+        model.fit(*IRIS)
+
+
+@pytest.mark.parametrize("regularization", [0.1, 0.01])
+def test_gradient_descent_reaches_the_exact_solution(regularization):
+    x, y = load_breast_cancer(return_X_y=True)
+    x = StandardScaler().fit_transform(x)[::2] + 3.0  # a shift changes nothing
+    y = y[::2]
+    model = HingeClassifier(regularization).fit(x, y)
+    exact = MaxMarginClassifier(
+        "linear", C=1 / (2 * regularization * len(y)), fit_intercept="free"
+    ).fit(x, y)
+
+    def loss(w, b):
+        return np.maximum(0, 1 - (2 * y - 1) * (x @ w + b)).mean() + regularization * w @ w
+
+    least = loss(exact.dual_coef_[0] @ x, exact.intercept_[0])
+    reached = loss(model.coef_[0], model.intercept_[0])
+    assert reached == pytest.approx(model.loss_[0], rel=1e-9)
+    # The duality gap is a bound on the loss, and below the tolerance.
+    assert least * (1 - 1e-9) <= reached <= least * (1 + 0.01)
+    assert model.loss_[0] * (1 - model.duality_gap_[0]) <= least * (1 + 1e-9)
+    assert 0 <= model.duality_gap_[0] <= 0.01
+
+
+def test_gradient_descent_of_several_classes():
+    model = HingeClassifier().fit(*IRIS)
+    assert model.coef_.shape == (3, 4)
+    assert model.loss_.shape == model.duality_gap_.shape == (3,)
+    assert model.score(*IRIS) > 0.6
+    with pytest.warns(ConvergenceWarning, match=r"gap of .* in 5 steps; tol=0\.01 was asked for"):
+        short = HingeClassifier(max_iter=5).fit(*IRIS)
+    assert short.n_iter_ == 5
+    assert short.duality_gap_.max() > 0.01
+
+
+@pytest.mark.parametrize(
+    "settings", [{"regularization": 0.0}, {"tol": 0.0}, {"max_iter": 0}, {"tol": 1.0}]
+)
+def test_bad_descents(settings):
+    with pytest.raises(ValueError, match=f"{next(iter(settings))} must be"):
+        HingeClassifier(**settings).fit(*IRIS)
+
+
+@pytest.mark.parametrize("model", [HingeClassifier(), Perceptron()])
+def test_numbers_that_cannot_be_squared_are_refused(model):
+    with pytest.raises(ValueError, match=r"X must hold numbers up to 1e\+140 in size; got 1e\+200"):
+        model.fit([[1e200], [0.0]], [0, 1])
+
+
+def test_sparse_inputs_are_refused():
+    for model in (Perceptron(), HingeClassifier()):
+        assert not model.__sklearn_tags__().input_tags.sparse
+        with pytest.raises(TypeError, match="Sparse data was passed"):
+            model.fit(sparse.csr_array(IRIS[0]), IRIS[1])
+
+
+# --- the perceptron with a kernel ---
+
+
+@pytest.mark.long
+def test_kernel_perceptron_keeps_its_bound_and_is_sparse_on_1000_problems():
+    """The bound by the largest margin never rises with a normalized kernel."""
+    tightest = {False: 0.0, True: 0.0}
+    fallen = 0
+    for index in range(1000):
+        linear = index % 2 == 0
+        x, y = separable(2000 + index, intercept=not linear)
+        kernel = kernels.Linear() if linear else kernels.Polynomial(2, 1.0)
+        gram = kernel(x)
+        bounds = []
+        for normalize in (False, True):
+            model = KernelPerceptron(
+                kernel,
+                normalize=normalize,
+                fit_intercept=False,
+                max_epochs=10**6,
+                order="random",
+                random_state=index,
+            ).fit(x, y)
+            lengths = np.sqrt(gram.diagonal()) if normalize else np.ones(len(x))
+            normalized = gram / np.outer(lengths, lengths)
+            margin = VersionSpace(normalized, y).max_margin().margin
+            mistakes = model.n_mistakes_[0]
+            bounds.append(normalized.diagonal().max() / margin**2)
+            assert 1 <= len(model.support_) <= mistakes <= bounds[-1] * (1 + 1e-9)
+            assert mistakes <= model.mistake_bound_[0]
+            np.testing.assert_array_equal(model.support_, np.flatnonzero(model.dual_coef_[0]))
+            assert np.abs(model.dual_coef_).sum() == mistakes
+            assert (model.predict(x) == y).all()
+            assert model.mistake_bound_[0] >= bounds[-1] * (1 - 1e-9)
+            tightest[normalize] = max(tightest[normalize], mistakes / bounds[-1])
+        assert bounds[1] <= bounds[0] * (1 + 1e-9)
+        fallen += bounds[1] < 0.9 * bounds[0]
+    assert min(tightest.values()) > 0.3
+    assert fallen > 500  # and most fall
+
+
+def test_with_an_intercept_normalizing_may_raise_the_bound():
+    """On a line all normalized examples are one of two points, which no intercept separates."""
+    x, y = np.array([[1.0], [2.0], [4.0], [5.0]]), np.array([-1, -1, 1, 1])
+    plain = KernelPerceptron("linear", max_epochs=10**4).fit(x, y)
+    assert plain.n_mistakes_[0] <= plain.mistake_bound_[0] < np.inf
+    with pytest.warns(ConvergenceWarning, match="still made mistakes"):
+        normalized = KernelPerceptron("linear", normalize=True, max_epochs=100).fit(x, y)
+    assert normalized.mistake_bound_[0] == np.inf
+
+
+def test_strings_and_softness():
+    texts = ["abab", "baba", "aabb", "bbaa", "abab"]
+    labels = ["alternating", "alternating", "not", "not", "not"]
+    with pytest.warns(ConvergenceWarning):  # the first and the last are the same string
+        KernelPerceptron(kernels.Spectrum(2), max_epochs=20).fit(texts, labels)
+    model = KernelPerceptron(kernels.Spectrum(2), normalize=True, softness=0.5).fit(texts, labels)
+    assert model.geometric_margin_[0] > 0
+    assert model.predict(["aaabbb", "bababa"]).tolist() == ["not", "alternating"]
+    assert model.kernel_ == kernels.normalize(kernels.Spectrum(2))
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "text"),
+    [
+        (KernelPerceptron(normalize=1), TypeError, "normalize must be True or False"),
+        (KernelPerceptron(fit_intercept="free"), TypeError, "fit_intercept must be True or False"),
+        (KernelPerceptron(softness=-1), ValueError, "softness must be"),
+        (KernelPerceptron(learning_rate=np.inf), ValueError, "learning_rate must be"),
+        (KernelPerceptron("precomputed", normalize=True), ValueError, "normalize must be False"),
+    ],
+)
+def test_bad_settings_of_the_dual_one(model, error, text):
+    with pytest.raises(error, match=text):
+        model.fit(*IRIS)
