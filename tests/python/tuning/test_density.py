@@ -10,6 +10,7 @@ from scipy import stats
 from bayespoint.base.linalg import one_thread
 from bayespoint.tuning import defaults, hamiltonian
 from bayespoint.tuning.density import Density
+from bayespoint.tuning.objective import Point
 from helpers import seed
 from objects import examples, objective
 
@@ -55,7 +56,7 @@ def ranks(n, weight):
             return weight * value, weight * slope
 
         units = 0.5 * target.spread
-        start = hamiltonian.State(target.center, *powered(target.center))
+        start = Point(target.center, *powered(target.center))
         states = hamiltonian.chain(powered, start, units, rng, n_adapt=20)
         draws = np.stack([state.theta for state, _ in islice(states, 20, 72, 4)])
         found.append((draws < truth).sum(axis=0))
