@@ -1,10 +1,15 @@
 r"""Exact draws from a posterior of few dimensions, on great circles about a normal approximation.
 
-With :math:`w = \mu + R z` the posterior is a standard normal density of z times a residual that
-becomes flat as examples are added. Elliptical slice sampling (Murray, Adams and MacKay, 2010)
-leaves it invariant: a normal vector :math:`\nu` and z span a circle :math:`z \cos\theta +
-\nu \sin\theta`; a level below the residual at z is drawn, and angles from a bracket that shrinks
-towards z until the residual is above the level. It has no settings and rejects nothing.
+With :math:`w = \mu + R z` the posterior is a t density of z times a residual that becomes flat as
+examples are added. Given a scale s, drawn afresh in each step, the t distribution is normal, and
+elliptical slice sampling (Murray, Adams and MacKay, 2010; Nishihara, Murray and Adams, 2014, with
+the scale) leaves the posterior invariant: a normal vector :math:`\nu` of variance s and z span a
+circle :math:`z \cos\theta + \nu \sin\theta`; a level below the residual at z is drawn, and angles
+from a bracket that shrinks towards z until the residual is above the level. It rejects nothing.
+
+The tails of the t density are heavier than the prior's, so that the residual is bounded. About a
+normal density it is not where few examples with label noise decide: chains go far out seldom, and
+stay there for long.
 
 The values of all examples on the circle are combinations of those for :math:`\mu`, z and
 :math:`\nu`. Several steps of all chains take theirs from one product with the features, which is
@@ -19,6 +24,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from scipy import special
 
 from bayespoint.base.validation import Floats
 from bayespoint.landmarks.block import BlockSums
@@ -33,6 +39,11 @@ _AHEAD = 2
 _SMALLEST = 1e-12
 """Width of a bracket, in radians, at which its chain stays where it is: the level is then above the
 residual at z itself by rounding."""
+
+_LEAST_FREEDOM = 3.0
+"""Smallest number of degrees of freedom of the t distribution, which has one for each dimension:
+with fewer, draws of many dimensions are worth a third less; about a normal density those of few
+are worth a third of theirs."""
 
 
 class Circles:
@@ -52,12 +63,12 @@ class Circles:
         """Take `BATCH` steps of each chain.
 
         Return the (n_chains, BATCH, D) draws z after each step, their (n_chains, BATCH) log
-        residuals, and those of independent draws of the normal distribution.
+        residuals, and those of independent draws of the t distribution.
         """
         self.posterior.set_directions([chain.begin_batch() for chain in self.chains])
         eye = np.eye(BATCH + 1)
-        # Of the present draws, and of the directions themselves, which are independent draws.
-        first = self._residuals([eye] * len(self.chains))
+        # Of the present draws, and of the directions themselves, scaled to independent draws.
+        first = self._residuals([eye * chain.first_scales()[:, None] for chain in self.chains])
         for chain, values in zip(self.chains, first, strict=True):
             chain.residual = float(values[0])
         z, residuals = list[Floats](), list[Floats]()
@@ -85,7 +96,8 @@ class Circles:
             coefs = [np.empty((0, BATCH + 1)) for _ in self.chains]
             for c in pending:
                 angles, state = self.chains[c].next_angles(_AHEAD), self.chains[c].state
-                coefs[c] = np.outer(np.cos(angles), state) + np.outer(np.sin(angles), direction)
+                across = self.chains[c].scale * direction
+                coefs[c] = np.outer(np.cos(angles), state) + np.outer(np.sin(angles), across)
             self.angles += _AHEAD * len(pending)
             found = self._residuals(coefs)
             for c in pending.copy():
@@ -102,6 +114,10 @@ class _Chain:
     def __init__(self, normal: Normal, rng: np.random.Generator) -> None:
         self.normal, self.rng = normal, rng
         self.z = rng.standard_normal(len(normal.mean))
+        d = len(self.z)  # the numbers of the t density, relative to the prior's
+        self._freedom = max(_LEAST_FREEDOM, d)
+        self._constant = special.gammaln(self._freedom / 2) + 0.5 * d * math.log(self._freedom / 2)
+        self._constant -= special.gammaln((self._freedom + d) / 2)
         self.residual = math.nan
         """Log residual at z: log likelihood and log prior of w, minus the log density of z."""
 
@@ -111,17 +127,27 @@ class _Chain:
         self.vectors = np.concatenate([self.z[None], directions])
         self.state = np.eye(BATCH + 1)[0]  # z as a combination of the vectors
         w = self.vectors @ self.normal.root.T
-        self._squares = self.vectors @ self.vectors.T - w @ w.T
+        self._squares, self._of_w = self.vectors @ self.vectors.T, w @ w.T
         self._with_mean, self._of_mean = w @ mean, float(mean @ mean)
         return np.concatenate([mean[None], w])
 
     def log_prior_ratio(self, coefs: Floats) -> Floats:
         """Return the log prior density of w relative to that of z, for (n, BATCH + 1) numbers."""
-        quadratic = np.einsum("ij,jk,ik->i", coefs, self._squares, coefs)
-        return np.asarray(0.5 * (quadratic - self._of_mean) - coefs @ self._with_mean)
+        square = np.einsum("ij,jk,ik->i", coefs, self._squares, coefs)
+        of_w = np.einsum("ij,jk,ik->i", coefs, self._of_w, coefs) + self._of_mean
+        tail = 0.5 * (self._freedom + len(self.z)) * np.log1p(square / self._freedom)
+        return np.asarray(tail + self._constant - 0.5 * of_w - coefs @ self._with_mean)
+
+    def first_scales(self) -> Floats:
+        """Return factors of the state, 1, and of the directions, which make draws of them."""
+        scales = self._freedom / self.rng.chisquare(self._freedom, BATCH)
+        return np.concatenate([[1.0], np.sqrt(scales)])
 
     def begin_step(self) -> None:
-        """Draw the level of a step, and its first angle."""
+        """Draw the scale of a step, its level and its first angle."""
+        square = float(self.state @ self._squares @ self.state)
+        freedom = self._freedom + len(self.z)
+        self.scale = math.sqrt((self._freedom + square) / self.rng.chisquare(freedom))
         self.level = self.residual + math.log(self.rng.random())
         self.high = self.rng.uniform(0.0, 2 * math.pi)
         self.low = self.high - 2 * math.pi

@@ -37,9 +37,9 @@ class SliceResult(Run):
     `r_hat`."""
     residuals: NDArray[np.float64]
     """(n_chains, n_draws) Log likelihood and log prior density of each draw, minus its log density
-    under the normal approximation of the posterior, up to a constant."""
+    under a t distribution about the normal approximation of the posterior, up to a constant."""
     reference: NDArray[np.float64]
-    """(n,) The same for independent draws of the normal approximation."""
+    """(n,) The same for independent draws of the t distribution."""
     log_scale: float
     """Constant of `residuals`: the log evidence is this plus the log mean of ``exp(reference)``."""
     n_examples: int
@@ -72,7 +72,7 @@ class SliceResult(Run):
         return self.ess >= self.least_ess and not self.r_hat > self.largest_r_hat
 
     def evidence(self, tol: float) -> Evidence:
-        """Return the log evidence, by a bridge from the normal approximation.
+        """Return the log evidence, by a bridge from the t distribution.
 
         The estimate is that of Meng and Wong (1996) from the draws of both distributions.
 

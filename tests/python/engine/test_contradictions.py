@@ -96,7 +96,9 @@ def test_violations_are_counted(pairs, others):
     labels = np.concatenate([labels, -labels[:pairs]])
     space = VersionSpace(x @ x.T, labels)
     rows = VersionSpace.from_features(x, labels)
-    classifier = BayesPointClassifier("linear", fit_intercept=False, softness=0.0, calibration=None)
+    classifier = BayesPointClassifier(
+        "linear", fit_intercept=False, standardize=False, softness=0.0, calibration=None
+    )
     calls = [lambda: classifier.fit(x, labels), lambda: space.evidence(random_state=SEED)]
     for each in (space, rows):
         calls += [

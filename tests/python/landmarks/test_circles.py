@@ -17,7 +17,7 @@ from helpers import seed
 
 PROBLEMS = 1000 if os.environ.get("BAYESPOINT_SLOW") == "1" else 150
 LEAST_P = 1e-4
-NEXT_ANGLES = circles._Chain.next_angles
+NEXT_ANGLES, BEGIN_STEP = circles._Chain.next_angles, circles._Chain.begin_step
 
 
 def problem(rng, n, r, *, noise=0.0, n_classes=2):
@@ -148,13 +148,23 @@ def accept_second(self, n):
     return NEXT_ANGLES(self, n)
 
 
-def test_a_wrong_slice_fails(monkeypatch):
+def without_scale(self):
+    """Begin a step as if the approximation were normal."""
+    BEGIN_STEP(self)
+    self.scale = 1.0
+
+
+@pytest.mark.parametrize(
+    ("width", "name", "wrong"),
+    [(1.0, "next_angles", accept_second), (0.5, "begin_step", without_scale)],
+)
+def test_a_wrong_slice_fails(width, name, wrong, monkeypatch):
     block, _ = problem(np.random.default_rng(seed(7)), 8, 2)
     mean, variance, _ = grid_moments(block)
-    # About the prior, where most angles are rejected.
-    normal = Normal(np.zeros(2), np.eye(2), 0.0, True)
+    # About the prior, where most angles are rejected, and about one with lighter tails.
+    normal = Normal(np.zeros(2), width * np.eye(2), 0.0, True)
     assert_moments(draws(block, 2, 300, normal=normal)[0], mean, variance)
-    monkeypatch.setattr(circles._Chain, "next_angles", accept_second)
+    monkeypatch.setattr(circles._Chain, name, wrong)
     with pytest.raises(AssertionError):
         assert_moments(draws(block, 2, 300, normal=normal)[0], mean, variance)
 

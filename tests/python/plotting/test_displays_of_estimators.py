@@ -101,7 +101,7 @@ def test_a_joint_billiard_is_one_picture(fitted):
     with pytest.raises(ValueError, match="two classes for a picture on the sphere; got 3 classes"):
         drawn("BilliardDisplay", fitted, 3, view="sphere")
     # Without any label noise known, all rates are possible: the mean at the largest is known.
-    evidence = drawn("EvidenceDisplay", fitted, 3, tol=1.0, random_state=SEED)
+    evidence = drawn("EvidenceDisplay", fitted, 3, tol=0.2, random_state=SEED)
     assert evidence.label_noise[0] == pytest.approx(2 / 3)
     assert evidence.mean_violations[0] == pytest.approx(50 * 2 / 3, rel=0.1)
 
@@ -149,7 +149,7 @@ def test_an_onion_of_draws_without_errors_says_what_to_draw():
 def test_a_billiard_in_three_dimensions_is_on_the_sphere():
     X = np.random.default_rng(SEED).normal(size=(20, 3))
     model = BayesPointClassifier(
-        "linear", softness=0.0, fit_intercept=False, random_state=SEED
+        "linear", softness=0.0, fit_intercept=False, standardize=False, random_state=SEED
     ).fit(X, X[:, 0] > 0)
     display = displays.BilliardDisplay.from_estimator(model)
     assert display.corners.shape[1] == 3

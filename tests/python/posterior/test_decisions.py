@@ -216,8 +216,9 @@ def test_functions_without_softness():
     rng = np.random.default_rng(seed(0))
     x = rng.standard_normal((30, 3))
     y = x @ [1.0, 2.0, -1.0] > 0
-    model = BayesPointClassifier("linear", fit_intercept=False, softness=0.0, random_state=seed(0))
-    model.fit(x, y)
+    model = BayesPointClassifier(
+        "linear", fit_intercept=False, standardize=False, softness=0.0, random_state=seed(0)
+    ).fit(x, y)
     f = model.sample_functions(x, random_state=seed(0))
     assert ((f > 0) == y).mean() > 0.999  # up to the noise of size 1e-8
     assert np.linalg.matrix_rank(f, tol=1e-4 * np.linalg.norm(f)) == 3
