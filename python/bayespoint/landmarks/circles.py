@@ -13,9 +13,7 @@ stay there for long.
 
 The values of all examples on the circle are combinations of those for :math:`\mu`, z and
 :math:`\nu`. Several steps of all chains take theirs from one product with the features, which is
-most of the work, and each angle then one pass over a few numbers for each example. The angles of a
-step that a chain would try one after the other are known before any likelihood, so that two of each
-chain are tried at a time.
+most of the work, and each angle then one pass. Two angles of each chain are tried at a time.
 """
 
 from __future__ import annotations
@@ -24,7 +22,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import special
 
 from bayespoint.base.validation import Floats
 from bayespoint.landmarks.block import BlockSums
@@ -37,13 +34,11 @@ _AHEAD = 2
 """Angles of a step that are tried at a time."""
 
 _SMALLEST = 1e-12
-"""Width of a bracket, in radians, at which its chain stays where it is: the level is then above the
-residual at z itself by rounding."""
+"""Width of a bracket, in radians, at which its chain stays: the level is then above by rounding."""
 
 _LEAST_FREEDOM = 3.0
 """Smallest number of degrees of freedom of the t distribution, which has one for each dimension:
-with fewer, draws of many dimensions are worth a third less; about a normal density those of few
-are worth a third of theirs."""
+with fewer, draws of many dimensions are worth less."""
 
 
 class Circles:
@@ -112,12 +107,11 @@ class _Chain:
     """A chain of draws of z, and the circle of its present step."""
 
     def __init__(self, normal: Normal, rng: np.random.Generator) -> None:
-        self.normal, self.rng = normal, rng
-        self.z = rng.standard_normal(len(normal.mean))
-        d = len(self.z)  # the numbers of the t density, relative to the prior's
+        self.normal, self.rng, d = normal, rng, len(normal.mean)
+        self.z = rng.standard_normal(d)
         self._freedom = max(_LEAST_FREEDOM, d)
-        self._constant = special.gammaln(self._freedom / 2) + 0.5 * d * math.log(self._freedom / 2)
-        self._constant -= special.gammaln((self._freedom + d) / 2)
+        half = 0.5 * self._freedom  # the constant of the t density, relative to the prior's
+        self._constant = math.lgamma(half) + 0.5 * d * math.log(half) - math.lgamma(half + d / 2)
         self.residual = math.nan
         """Log residual at z: log likelihood and log prior of w, minus the log density of z."""
 
@@ -145,9 +139,8 @@ class _Chain:
 
     def begin_step(self) -> None:
         """Draw the scale of a step, its level and its first angle."""
-        square = float(self.state @ self._squares @ self.state)
-        freedom = self._freedom + len(self.z)
-        self.scale = math.sqrt((self._freedom + square) / self.rng.chisquare(freedom))
+        square = self._freedom + float(self.state @ self._squares @ self.state)
+        self.scale = math.sqrt(square / self.rng.chisquare(self._freedom + len(self.z)))
         self.level = self.residual + math.log(self.rng.random())
         self.high = self.rng.uniform(0.0, 2 * math.pi)
         self.low = self.high - 2 * math.pi
