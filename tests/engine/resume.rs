@@ -358,7 +358,7 @@ fn states_that_do_not_fit_are_errors() {
         let found = own.try_resume(&settings, &spoiled);
         found.is_err_and(|error| error.to_string().contains("not finite"))
     };
-    let places = doubles(&state.bytes);
+    let places = doubles(&state.bytes[..state.bytes.len() - 8]); // not in the checksum
     assert!(2 * places.iter().filter(|at| without_number(at)).count() > places.len());
     let n = state.bytes.len();
     for length in (0..40).chain((0..40).map(|k| k * n / 40)).chain([n - 1]) {
