@@ -48,12 +48,15 @@ def plan(**settings):
     return Plan(**defaults | settings)
 
 
+def task(kernel, X, y, *, weight=None, **settings):
+    """Return what a search has to find."""
+    return Task(kernel, plan(**settings), examples(X, y, weight), likelihood(y), Budget(0))
+
+
 def objective(kernel, X, y, *, weight=None, method=None, **settings):
     """Return the evidence as a function of hyperparameters."""
-    wanted = plan(**settings)
-    method = method or AllValues(likelihood(y), wanted.offset)
-    some = examples(X, y, weight)
-    return Objective(Task(kernel, wanted, some, likelihood(y), Budget(0)), method)
+    given = task(kernel, X, y, weight=weight, **settings)
+    return Objective(given, method or AllValues(likelihood(y), given.plan.offset))
 
 
 def tune(kernel, X, y, *, weight=None, max_iter=None, trial=None, **settings):

@@ -30,6 +30,7 @@ from bayespoint.kernels.base import (
     Sum,
     accepts_sparse as accepts_sparse,
     derivatives as derivatives,
+    diag_slopes as diag_slopes,
     diagonal as diagonal,
     evaluate as evaluate,
     is_reproducible as is_reproducible,

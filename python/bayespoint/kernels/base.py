@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 _REACH = (math.exp(-7), math.exp(7))
 """Bounds of a factor or constant."""
 
+_DIAGONAL = 100
+"""Examples in a square block of the kernel matrix, of which only the diagonal counts."""
+
 
 class Kernel:
     """A kernel that can be added to and multiplied with others, tuned, and read and set by name.
@@ -180,6 +183,29 @@ class Kernel:
             `slopes`, and those at weights of 1, by which the features are multiplied (`Weighted`).
         """
         return None
+
+    def diag_slopes(self, X: Floats, by_diag: Floats) -> Slopes:
+        """Return the same for a function of the values ``k(x, x)``.
+
+        Parameters
+        ----------
+        X, by_diag : array of shape (n, n_features), and ndarray of shape (n,)
+            Inputs, and the derivatives of the function with respect to the values.
+
+        Returns
+        -------
+        pair of a mapping of str to float and an ndarray of shape (n_features,), or None
+            As `weighted_slopes`.
+        """
+        known, total = dict[str, float](), np.zeros(X.shape[1])
+        for rows in validation.blocks(len(by_diag), _DIAGONAL):
+            some = X[rows]
+            found = weighted_slopes(self, some, evaluate(self, some), np.diag(by_diag[rows]))
+            if found is None:
+                return None
+            known = {name: known.get(name, 0.0) + slope for name, slope in found[0].items()}
+            total += found[1]
+        return known, total
 
     __array_ufunc__ = None  # lets NumPy scalars defer to the methods here
 
@@ -338,6 +364,11 @@ def weighted_slopes(
     known = getattr(kernel, "weighted_slopes", None)
     others = () if Y is None else (Y,)
     return known(X, gram, by_gram, *others) if callable(known) else None
+
+
+def diag_slopes(kernel: object, X: Floats, by_diag: Floats) -> Slopes:
+    """Return a kernel's `diag_slopes`; None if it does not know them."""
+    return kernel.diag_slopes(X, by_diag) if isinstance(kernel, Kernel) else None
 
 
 def requires_vectors(kernel: object) -> bool | None:
@@ -563,6 +594,16 @@ class Sum(CompositeKernel):
             total += found[1]
         return known, total
 
+    def diag_slopes(self, X: Floats, by_diag: Floats) -> Slopes:
+        known, total = dict[str, float](), np.zeros(X.shape[1])
+        for k, part in enumerate(self.parts):
+            found = diag_slopes(part, X, by_diag)
+            if found is None:
+                return None
+            known |= prefixed(f"{k}.", found[0])
+            total += found[1]
+        return known, total
+
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.parts))
 
@@ -640,6 +681,14 @@ class Scaled(CompoundKernel):
         if found is None:
             return None
         own = {"factor": float(np.vdot(by_gram, gram))}
+        return {**own, **prefixed("kernel.", found[0])}, found[1]
+
+    def diag_slopes(self, X: Floats, by_diag: Floats) -> Slopes:
+        factor = given(self, "factor")
+        found = diag_slopes(self.kernel, X, factor * by_diag)
+        if found is None:
+            return None
+        own = {"factor": float(by_diag @ self.diag(X))}
         return {**own, **prefixed("kernel.", found[0])}, found[1]
 
     def __repr__(self) -> str:

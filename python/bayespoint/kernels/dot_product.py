@@ -45,6 +45,10 @@ class Linear(Kernel):
             return {}, 2 * np.asarray(X.multiply(products).sum(axis=0)).ravel()
         return {}, 2 * np.einsum("ij,ij->j", X, products)
 
+    def diag_slopes(self, X: Any, by_diag: Floats) -> Slopes:
+        square = X.multiply(X) if sparse.issparse(X) else X * X
+        return {}, 2 * np.asarray(by_diag @ square).ravel()
+
 
 @dataclass(frozen=True, repr=False)
 class Polynomial(Kernel):

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from bayespoint.base import validation
-from bayespoint.kernels.base import CompoundKernel, diagonal, evaluate, slopes, weighted_slopes
+from bayespoint.kernels.base import (
+    CompoundKernel,
+    diag_slopes,
+    diagonal,
+    evaluate,
+    slopes,
+    weighted_slopes,
+)
 from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import vectors
 from bayespoint.kernels.protocol import Bounds, ByName, Floats, Other, Parameter, Slopes, prefixed
@@ -103,6 +110,13 @@ class Weighted(CompoundKernel):
         found = weighted_slopes(self.kernel, X, gram, by_gram, Y)
         if found is None:
             return None
+        return self._with_weights(found)
+
+    def diag_slopes(self, X: Floats, by_diag: Floats) -> Slopes:
+        found = diag_slopes(self.kernel, self._weighted(X), by_diag)
+        return None if found is None else self._with_weights(found)
+
+    def _with_weights(self, found: tuple[ByName, Floats]) -> Slopes:
         own = {f"weights[{k}]": float(slope) for k, slope in enumerate(found[1])}
         return prefixed("kernel.", found[0]) | own, found[1]
 

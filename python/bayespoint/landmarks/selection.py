@@ -9,14 +9,17 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from bayespoint.base import validation
 from bayespoint.base.linalg import one_thread
 from bayespoint.base.validation import Floats
 from bayespoint.data.examples import Examples
+from bayespoint.data.executors import Threads
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.kernels.base import Kernel
 from bayespoint.kernels.products import count, in_rows
-from bayespoint.landmarks import bound
 from bayespoint.landmarks.basis import Basis
+from bayespoint.landmarks.block import BlockSums, make_block
+from bayespoint.landmarks.normal import Normal, approximate
 from bayespoint.likelihood import Likelihood, TwoClasses
 
 DIMENSIONS = 3000
@@ -122,7 +125,6 @@ def choose_basis(
         return basis_of(min(fewest, m)), None
     rows = np.random.default_rng(seed).permutation(len(examples.label))[:_TRIED]
     some, tried = examples.part(rows), len(rows)
-    signs = likelihood.codes(some.label).astype(np.float64)
     values = list[float]()
     best: tuple[Basis, Floats] | None = None
     with one_thread():
@@ -131,16 +133,32 @@ def choose_basis(
             if best is not None:  # the function with the same values at the new landmarks
                 fewer, mean = best
                 start = basis.factor.whitened(fewer.features(basis.points) @ mean)
-            given = basis, some.inputs, signs, softness / some.weight, likelihood
-            tol = _ERROR * _GAIN * tried
-            found = bound.evaluate(*given, mean=start, n_threads=budget.n_threads, tol=tol)
-            regained = _REGAINED * (1 - tried / m) * found.normal.prior_term
-            values.append((found.value - regained) / tried)
+            found = _approximation(basis, some, likelihood, softness, start, budget.n_threads)
+            regained = _REGAINED * (1 - tried / m) * found.prior_term
+            values.append((found.bound - regained) / tried)
             gains = np.diff(values)
             if n > fewest and not gains[-1] >= _GAIN:
                 break
-            best = basis, found.normal.mean
+            best = basis, found.mean
             if len(gains) > 1 and gains[-1] ** 2 < _GAIN * gains[-2]:
                 break
     assert best is not None
     return best
+
+
+def _approximation(
+    basis: Basis,
+    examples: Examples,
+    likelihood: TwoClasses,
+    softness: float,
+    mean: Floats | None,
+    n_threads: int,
+) -> Normal:
+    """Return the normal approximation with landmarks, from features in singles."""
+    m = len(examples.label)
+    whole = make_block(examples, 0, basis, likelihood, softness, np.float32)
+    blocks = [whole.part(rows) for rows in validation.blocks(m, max(1024, -(-m // 4)))]
+    executor = Threads(n_threads)
+    with executor.running():
+        moments = BlockSums(executor, blocks).moments
+        return approximate(moments, len(basis), mean=mean, tol=_ERROR * _GAIN * m)

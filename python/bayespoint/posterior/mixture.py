@@ -63,9 +63,15 @@ class Mixture(Savable):
 
     @classmethod
     def of(cls, models: Sequence[Model], class_weight: Floats | None) -> Mixture:
-        """Return the average of models, weighted by leave-one-out predictions if all have them."""
+        """Return the average of models.
+
+        The weights are those of their settings, or by leave-one-out predictions if all have them.
+        """
         n, logs = len(models), [one.left_out for one in models if one.left_out is not None]
         weights = stacking_weights(logs) if len(logs) == n > 1 else np.full(n, 1 / n)
+        given = [one.hyper.weight for one in models if one.hyper.weight is not None]
+        if len(given) == n:
+            weights = np.array(given) / sum(given)
         order = np.argsort(-weights, kind="stable")
         return cls(tuple(models[k] for k in order), weights[order], class_weight)
 

@@ -57,16 +57,16 @@ def choices(
         by_landmarks = (
             plan.landmarks
             and (searches or kernels.parameters(resolved, inputs))
-            and _knows_slopes(resolved, inputs)
+            and knows_slopes(resolved, inputs)
         )
         return (Choice(resolved, how="landmarks" if by_landmarks else "evidence"),)
     too_many = len(examples.label) > MAX_AVERAGED_EXAMPLES or plan.softness == 0
     if kernel is None:
-        if n is not None:
-            return average(inputs, n)
-        if too_many:
+        if n is None and too_many:
             return (Choice(kernels.resolve(None)),)
-        return average(inputs, N_MODELS if n_classes == 2 else None)
+        if n_classes == 2:
+            return (Choice(averaged_kernel(inputs), n or N_MODELS, "drawn"),)
+        return average(inputs, n)
     resolved = kernels.resolve(kernel)
     found = 0 if isinstance(resolved, str) else len(kernels.parameters(resolved, inputs))
     if n is None:
@@ -79,8 +79,19 @@ def choices(
     return (Choice(resolved, n, "drawn"),)
 
 
+def averaged_kernel(X: Any) -> Any:
+    """Return the kernel that stands for None where settings are drawn for two classes.
+
+    It is the sum of the Matérn kernel with nu = 5/2, the Laplacian and a linear kernel, for 2 to
+    100 features with a weight for each.
+    """
+    matern, linear, laplacian = _parts(X)
+    total = matern + laplacian + linear
+    return kernels.Weighted(total) if 1 < X.shape[1] <= MOST_FEATURES else total
+
+
 def average(X: Any, n: int | None) -> tuple[Choice, ...]:
-    """Return the kernels over which the default averages.
+    """Return the kernels over which the default averages for more than two classes.
 
     They are the Matérn kernel with nu = 5/2 and the Laplacian; for 2 to 100 features the same with
     a weight for each feature and a linear kernel added. If there are these, settings are drawn for
@@ -133,7 +144,7 @@ def _parts(X: Any) -> tuple[Any, Any, Any]:
     return kernels.Scaled(matern), kernels.Scaled(linear), kernels.Scaled(laplacian)
 
 
-def _knows_slopes(kernel: Any, X: Any) -> bool:
+def knows_slopes(kernel: Any, X: Any) -> bool:
     """Return whether a kernel knows the derivatives by all of its parameters, also between inputs.
 
     Without them a search would take an evaluation for each parameter.

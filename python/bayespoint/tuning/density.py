@@ -24,14 +24,17 @@ then from what that found.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize, sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -39,10 +42,14 @@ from bayespoint.base import linalg
 from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
 from bayespoint.data.examples import Examples
+from bayespoint.kernels import Parameter
+from bayespoint.likelihood import TwoClasses
 from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.tuning import hamiltonian
+from bayespoint.tuning.defaults import knows_slopes
 from bayespoint.tuning.methods import AllValues, Task, WithLandmarks
 from bayespoint.tuning.objective import LimitError, Objective, Point
+from bayespoint.tuning.representation import represent
 
 MAX_AVERAGING_EXAMPLES = 200
 """Largest number of examples for the posterior of the hyperparameters: a draw takes dozens of
@@ -69,17 +76,33 @@ _CHANGE = 0.01
 """Change of the evidence, in nats, at which the sweeps of a draw end: it hardly changes the
 probability that a state is accepted."""
 
+_SPREAD = (0.1, 1.0)
+"""Median and spread of the spread of the weights of the features: most tables want weights that
+are nearly alike, those with features of no influence want weights that differ by orders."""
+
+_DISTANCE = 0.1  # distance over which the second derivatives are differences
+_FAR = 9.0  # coordinate beyond which a spread stays the same
+MAX_EXAMPLES = 1000
+"""Largest number of examples for the posterior of the hyperparameters with landmarks."""
+
+_LANDMARKS = 100  # number of landmarks for the evidence of these
+_STATES = 40  # least number of states of a chain that is represented by some of them
+
 _STUCK = 4  # number of equal states above which a chain does not move
 _CLIMB = 10  # largest number of steps towards the most probable setting, where a chain starts
 
-_OF_A_FEATURE = re.compile(r"(.*?)(weights|sigma|length_scale)\[\d+\]")
+_OF_A_FEATURE = re.compile(r"(.*?(?:weights|sigma|length_scale))\[\d+\]")
 """Names of parameters that scale a feature."""
 
 
 class Density:
-    """Evidence times prior, as a function of the logarithms of the parameters."""
+    r"""Evidence times prior, as a function of coordinates that are standard normal by the prior.
 
-    def __init__(self, objective: Objective, examples: Examples) -> None:
+    They are those of the parameters' logarithms. With `spreads` the weights of the features have a
+    spread of their own, which is a coordinate, too: :math:`\ln w_j = \tau z_j`.
+    """
+
+    def __init__(self, objective: Objective, examples: Examples, *, spreads: bool) -> None:
         self.objective, self.examples = objective, examples
         plan = objective.plan
         self.noisy = plan.rates > 0
@@ -89,65 +112,109 @@ class Density:
         medians, self.spread = np.array(prior, dtype=np.float64).reshape(-1, 2).T
         self.low, self.high = objective.bounds(self.noisy).T
         self.center = np.clip(np.log(medians), self.low, self.high)
+        known = _groups(objective.parameters, examples.inputs)
+        self.groups = list(known.values()) if spreads else []
+        self.dimension = len(medians) + len(self.groups)
         self.nearest = objective.method.starts(examples)
         self.limit = ""
         """The limit that was reached."""
 
-    def __call__(self, theta: Floats) -> tuple[float, Floats]:
-        """Return the log density, minus infinity out of bounds, and the gradient."""
-        if not ((theta >= self.low).all() and (theta <= self.high).all()):
-            return -math.inf, np.zeros_like(theta)
-        value, slope = self.objective.evaluate(self.examples, theta, self.noisy, self.nearest)
-        if not np.isfinite(slope).all():
-            return -math.inf, np.zeros_like(theta)
-        prior, by_theta = self._log_prior(theta)
-        return value + prior, slope + by_theta
+    def logarithms(self, u: Floats) -> Floats:
+        """Return the logarithms of the parameters at coordinates."""
+        theta = self.center + self.spread * u[: len(self.center)]
+        for group, tau in self._spreads(u):
+            # Beyond its bounds a weight has no more influence, or all.
+            each = self.center[group] + tau * u[group]
+            theta[group] = np.clip(each, self.low[group], self.high[group])
+        return theta
 
-    def _log_prior(self, theta: Floats) -> tuple[float, Floats]:
-        """Return the log density of the prior, up to a constant, and its gradient."""
-        z = (theta - self.center) / self.spread
-        return -0.5 * float(z @ z), -z / self.spread
+    def _spreads(self, u: Floats) -> Iterator[tuple[NDArray[np.intp], float]]:
+        """Yield the parameters of each group, with the spread of their logarithms."""
+        for group, own in zip(self.groups, u[len(self.center) :].tolist(), strict=True):
+            yield group, _spread_at(own)
+
+    def __call__(self, u: Floats) -> Point:
+        """Return the point with the log density, minus infinity out of bounds, and the gradient."""
+        theta = self.logarithms(u)
+        if not ((theta >= self.low).all() and (theta <= self.high).all()):
+            return Point(u, -math.inf, np.zeros_like(u))
+        try:
+            found = self.objective.point(self.examples, theta, self.noisy, self.nearest)
+        except LimitError as error:
+            self.limit = self.objective.limit
+            raise LimitError(self._at(u, error.point)) from None
+        return self._at(u, found)
+
+    def _at(self, u: Floats, found: Point) -> Point:
+        """Return the density at coordinates from the evidence there."""
+        if not np.isfinite(found.slope).all():
+            return Point(u, -math.inf, np.zeros_like(u))
+        slope = np.append(self.spread * found.slope, np.zeros(self.dimension - len(self.center)))
+        for k, (group, tau) in enumerate(self._spreads(u), len(self.center)):
+            theta = self.center[group] + tau * u[group]
+            within = (theta > self.low[group]) & (theta < self.high[group])
+            own = np.where(within, found.slope[group], 0.0)
+            slope[group], slope[k] = tau * own, _SPREAD[1] * tau * (u[group] @ own)
+        value = found.value - 0.5 * float(u @ u)
+        return Point(u, value, slope - u, left_out=found.left_out, evidence=found)
+
+    def renewed(self, state: Point, rng: np.random.Generator) -> Point:
+        """Return a state with spreads drawn given the weights of the features, which stay.
+
+        Steps along the coordinates alone would change all weights of a group with their spread, and
+        mix slowly where the weights are well known (Yu and Meng, 2011). The evidence stays, too.
+        """
+        if state.evidence is None:
+            return state
+        u = state.theta.copy()
+        for k, (group, tau) in enumerate(self._spreads(u), len(self.center)):
+            weights = tau * u[group]
+            square, size = float(weights @ weights), len(group)
+
+            def log_density(x: float, square: float = square, size: int = size) -> float:
+                tau = _spread_at(x)
+                return -0.5 * x * x - size * math.log(tau) - 0.5 * square / tau**2
+
+            u[k] = _slice(log_density, float(u[k]), rng)
+            u[group] = weights / _spread_at(float(u[k]))
+        return self._at(u, state.evidence)
 
     def climb(self, steps: int, start: Floats | None = None) -> Point:
         """Return a state near the largest density, from `start` or the medians of the prior.
 
         It takes a few steps of a quasi-Newton method.
         """
-        best = Point(self.center, -math.inf, np.zeros_like(self.center))
+        origin = np.zeros(self.dimension)
+        best = Point(origin, -math.inf, origin)
 
-        def loss(z: Floats) -> tuple[float, Floats]:
+        def loss(u: Floats) -> tuple[float, Floats]:
             nonlocal best
-            theta = np.clip(self.center + self.spread * z, self.low, self.high)
-            value, slope = self(theta)
-            if not math.isfinite(value):
-                return 1e10, np.zeros_like(z)
-            if value > best.value:
-                best = Point(theta, value, slope)
-            return -value, -self.spread * slope
+            found = self(u)
+            if not math.isfinite(found.value):
+                return 1e10, origin
+            if found.value > best.value:
+                best = found
+            return -found.value, -found.slope
 
-        bounds = (np.stack([self.low, self.high]) - self.center) / self.spread
-        first = ((self.center if start is None else start) - self.center) / self.spread
+        bounds = None
+        if not self.groups:
+            bounds = ((np.stack([self.low, self.high]) - self.center) / self.spread).T
         options: Any = {"jac": True, "method": "L-BFGS-B", "options": {"maxiter": steps}}
         try:
-            optimize.minimize(loss, first, bounds=bounds.T, **options)
-        except LimitError:
-            self.limit = self.objective.limit
-            last = self.objective.best[1]
-            prior, by_theta = self._log_prior(last.theta)
-            if last.value + prior > best.value:
-                best = Point(last.theta, last.value + prior, last.slope + by_theta)
+            optimize.minimize(loss, origin if start is None else start, bounds=bounds, **options)
+        except LimitError as error:
+            if error.point.value > best.value:
+                best = error.point
         return best
 
-    def chain(self, start: Point, n: int, rng: np.random.Generator) -> list[Any]:
-        """Return n groups of states drawn from the density, one after the other."""
+    def chain(self, start: Point, length: int, rng: np.random.Generator) -> list[Point]:
+        """Return states drawn from the density, one after the other."""
         states = [start]
         if not self.limit:
-            units, length = 0.5 * self.spread, _ADAPTED + n * _APART
-            draws = hamiltonian.chain(self, start, units, rng, n_adapt=_ADAPTED)
-            try:
-                states.extend(state for state, _ in islice(draws, length))
-            except LimitError:
-                self.limit = self.objective.limit
+            with contextlib.suppress(LimitError):
+                units, renew = self._units(start), partial(self.renewed, rng=rng)
+                draws = hamiltonian.chain(self, start, units, rng, n_adapt=_ADAPTED, renew=renew)
+                states.extend(state for state, _ in islice(draws, _ADAPTED + length))
         drawn = states[1 + _ADAPTED :] or states[-1:]
         if len(drawn) > _STUCK and all(state is drawn[0] for state in drawn):
             warn(
@@ -156,30 +223,63 @@ class Density:
                 "help",
                 ConvergenceWarning,
             )
-        return [drawn[k : k + _APART] for k in range(0, len(drawn), _APART)]
+        return drawn
 
-    def setting(self, states: Sequence[Point]) -> Hyperparameters:
-        """Return the last of some states as a setting, which stands for all of them."""
-        state = replace(states[-1], slope=np.zeros_like(self.center), noisy=self.noisy)
-        evidence = state.value - self._log_prior(state.theta)[0]
-        n, relevance = len(self.examples.label), self._relevance(states)
-        return self.objective.found(state, evidence, self.examples, n, relevance)
+    def _units(self, state: Point) -> Floats:
+        """Return the scales of the coordinates near a state; of weights of features they are 1."""
+        units = np.ones(self.dimension)
+        for k in np.setdiff1d(np.arange(self.dimension), np.concatenate([[], *self.groups])):
+            moved = state.theta.copy()
+            moved[k] += _DISTANCE
+            curvature = (state.slope[k] - self(moved).slope[k]) / _DISTANCE
+            units[k] /= math.sqrt(max(1.0, float(curvature)))
+        return units
+
+    def setting(self, state: Point, chain: Sequence[Point]) -> Hyperparameters:
+        """Return a state as a setting, with the relevance of the features in a chain."""
+        theta = self.logarithms(state.theta)
+        point = Point(theta, state.value, np.zeros_like(theta), self.noisy)
+        evidence = state.value + 0.5 * float(state.theta @ state.theta)
+        n, relevance = len(self.examples.label), self._relevance(chain)
+        return self.objective.found(point, evidence, self.examples, n, relevance)
 
     def _relevance(self, states: Sequence[Point]) -> Floats:
         """Return the weights of the features in some states."""
-        found: dict[tuple[str, str], list[int]] = {}
-        for k, parameter in enumerate(self.objective.parameters):
-            if match := _OF_A_FEATURE.fullmatch(parameter.name):
-                found.setdefault((match[1], match[2]), []).append(k)
-        groups = list(found.items())
-        if len(groups) != 1 or len(groups[0][1]) != self.examples.inputs.shape[1]:
+        groups = list(_groups(self.objective.parameters, self.examples.inputs).items())
+        if len(groups) != 1 or not states:
             return np.empty((0, 0))
-        [((_, name), chosen)] = groups
-        sign = 1.0 if name == "weights" else -1.0
-        logs = sign * np.stack([state.theta[chosen] for state in states])
+        [(name, chosen)] = groups
+        sign = 1.0 if name.endswith("weights") else -1.0
+        logs = sign * np.stack([self.logarithms(state.theta)[chosen] for state in states])
         values = np.exp(logs - logs.max(axis=1, keepdims=True)) * _spread(self.examples.inputs)
         size = np.sqrt((values**2).mean(axis=1, keepdims=True))
         return np.asarray(values / np.where(size > 0, size, 1.0))
+
+
+def _groups(parameters: Sequence[Parameter], inputs: Any) -> dict[str, NDArray[np.intp]]:
+    """Return the places of the parameters that scale all features, by what they have in common."""
+    found: dict[str, list[int]] = {}
+    for k, parameter in enumerate(parameters):
+        if match := _OF_A_FEATURE.fullmatch(parameter.name):
+            found.setdefault(match[1], []).append(k)
+    width = np.shape(inputs)[-1]
+    return {name: np.array(each) for name, each in found.items() if len(each) == width > 1}
+
+
+def _spread_at(x: float) -> float:
+    """Return the spread of the weights of the features at its coordinate."""
+    return _SPREAD[0] * math.exp(_SPREAD[1] * min(max(x, -_FAR), _FAR))
+
+
+def _slice(log_density: Callable[[float], float], x: float, rng: np.random.Generator) -> float:
+    """Return a step of slice sampling from x, within a bracket that shrinks towards it."""
+    level, low, high = log_density(x) + math.log(rng.random()), -_FAR, _FAR
+    while high - low > 1e-9:
+        ahead = rng.uniform(low, high)
+        if log_density(ahead) > level:
+            return ahead
+        low, high = (ahead, high) if ahead < x else (low, ahead)
+    return x
 
 
 def settings(
@@ -187,16 +287,39 @@ def settings(
 ) -> tuple[list[Hyperparameters], str]:
     """Return n settings drawn from the posterior of a kernel's parameters, and the limit reached.
 
-    None stands for one, the most probable. There may be fewer if a limit ended the search.
+    They stand for a longer chain, with weights by which they do so best. None stands for one, the
+    most probable. There may be fewer if a limit ended the search.
     """
-    task = task.of(MAX_AVERAGING_EXAMPLES)
-    method = AllValues(task.likelihood, task.plan.offset, change=_CHANGE)
-    density = Density(Objective(task, method), task.examples)
+    if n is not None and _has_features(task):
+        task = task.of(MAX_EXAMPLES)
+        method: AllValues | WithLandmarks = WithLandmarks(task, _LANDMARKS)
+        length = max(_STATES, _APART * n)
+    else:
+        task = task.of(MAX_AVERAGING_EXAMPLES)
+        method = AllValues(task.likelihood, task.plan.offset, change=_CHANGE)
+        length = _APART * (n or 0)
+    density = Density(Objective(task, method), task.examples, spreads=n is not None)
     with linalg.one_thread():
         start = density.climb(_CLIMB)
         density.objective.require(start)
-        groups = [[start]] if n is None else density.chain(start, n, rng)
-        return [density.setting(group) for group in groups], density.limit
+        if n is None:
+            return [density.setting(start, [start])], density.limit
+        states = density.chain(start, length, rng)
+        if not states[0].left_out.size:
+            chosen = np.linspace(0, len(states) - 1, min(n, len(states))).round().astype(int)
+            return [density.setting(states[k], states) for k in chosen], density.limit
+        chosen, weights = represent(np.stack([state.left_out for state in states]), n)
+        # The relevances are those of the chain, which the first stands for.
+        found = [density.setting(states[k], [] if j else states) for j, k in enumerate(chosen)]
+    each = zip(found, weights.tolist(), strict=True)
+    return [replace(one, weight=weight) for one, weight in each], density.limit
+
+
+def _has_features(task: Task) -> bool:
+    """Return whether the evidence of landmarks, with its derivatives, is that of a task."""
+    kernel, examples = task.kernel, task.examples
+    known = isinstance(task.likelihood, TwoClasses) and task.plan.softness != 0
+    return known and task.parameters != () and knows_slopes(kernel, examples.inputs)
 
 
 def with_landmarks(task: Task) -> tuple[list[Hyperparameters], str]:
@@ -208,13 +331,13 @@ def with_landmarks(task: Task) -> tuple[list[Hyperparameters], str]:
             some = task.of(min(n, most))
             objective = Objective(some, WithLandmarks(some, n_landmarks))
             objective.tried = tried
-            density = Density(objective, some.examples)
+            density = Density(objective, some.examples, spreads=False)
             state = density.climb(steps, start)
             start = state.theta
             if density.limit or len(some.examples.label) == len(task.examples.label):
                 break
     density.objective.require(state)
-    return [density.setting([state])], density.limit
+    return [density.setting(state, [])], density.limit
 
 
 def _spread(X: Any) -> Floats:

@@ -14,6 +14,7 @@ import numpy as np
 from bayespoint.base.validation import Floats
 from bayespoint.tuning.objective import Point
 
+_STEP = 0.25  # first step size
 _ACCEPTED = 0.8  # acceptance for which the step size is adapted
 _RATE = 0.3  # change of the logarithm of the step size per difference of acceptance
 _LEAPS = 5  # number of leapfrog steps to a proposal
@@ -23,19 +24,21 @@ _JITTER = 0.2
 
 
 def chain(
-    density: Callable[[Floats], tuple[float, Floats]],
+    density: Callable[[Floats], Point],
     start: Point,
     units: Floats,
     rng: np.random.Generator,
     *,
     n_adapt: int,
-    step: float = 0.4,
+    renew: Callable[[Point], Point] = lambda state: state,
+    step: float = _STEP,
 ) -> Iterator[tuple[Point, float]]:
     """Yield states without end, each with the probability with which its proposal was accepted.
 
     `density` returns the log density of a (d,) point, minus infinity outside of the support, and
     its gradient; `units` are the scales of the parameters. After the first `n_adapt` states the
-    step size, `step` at first, is fixed; only later ones are from the stated distribution.
+    step size, `step` at first, is fixed; only later ones are from the stated distribution. `renew`
+    may move each state in another way that leaves the distribution invariant.
     """
     state, count = start, 0
     while True:
@@ -45,8 +48,7 @@ def chain(
         ahead, moving = state, momentum
         for _ in range(_LEAPS):
             half = moving + 0.5 * size * ahead.slope
-            theta = ahead.theta + size * half
-            ahead = Point(theta, *density(theta))
+            ahead = density(ahead.theta + size * half)
             if not math.isfinite(ahead.value):
                 break
             moving = half + 0.5 * size * ahead.slope
@@ -54,6 +56,7 @@ def chain(
         acceptance = math.exp(min(0.0, gain)) if math.isfinite(gain) else 0.0
         if rng.random() < acceptance:
             state = ahead
+        state = renew(state)
         if count < n_adapt:
             step *= math.exp(_RATE * (acceptance - _ACCEPTED))
         count += 1

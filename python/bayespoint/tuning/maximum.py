@@ -232,7 +232,7 @@ def approximate_log_evidence(
     method, noise = AllValues(likelihood, offset), likelihood.label_noise
     try:
         with linalg.one_thread():
-            gram = method.gram(kernel, examples)
+            gram = method.values(kernel, examples)
             found = method.approximation(examples, gram, softness, noise, [None])
     except np.linalg.LinAlgError:
         return -math.inf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,9 +14,10 @@ from bayespoint import kernels
 from bayespoint.base.validation import Floats
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
-from bayespoint.kernels.products import in_rows
-from bayespoint.landmarks import bound, selection
-from bayespoint.landmarks.basis import Basis
+from bayespoint.landmarks import selection
+from bayespoint.landmarks.basis import JITTER, Basis
+from bayespoint.landmarks.features import Features
+from bayespoint.landmarks.propagation import propagate
 from bayespoint.likelihood import Likelihood, TwoClasses
 from bayespoint.tuning import expectation_propagation, laplace
 from bayespoint.tuning.approximation import Approximation
@@ -26,15 +27,16 @@ _FINE_CHANGE = 1e-4
 """Change of the approximate evidence, in nats, at which the sweeps end; the smaller one with label
 noise or without softness, where sweeps may oscillate."""
 
-_PLACES = 300  # examples over which the variance of f is taken with landmarks
-_STEP = 0.02  # relative step of a rate of label noise for a finite difference
+_ROUGH_CHANGE = 1e-2
+"""The same with landmarks: it hardly changes the probability that a draw is accepted."""
+
 _ROUNDING = 1e-12  # share of the diagonal of a matrix below which a difference from it is rounding
 
 Trial: TypeAlias = Callable[[Mapping[str, float]], object]
 """Called for each setting tried with a mapping of names to values, a row of `Search.tried`."""
 
-Setting: TypeAlias = tuple[Any, Floats, float, tuple[float, float]]
-"""Kernel, its matrix as the method's `gram` returns it, softness and label noise."""
+Setting: TypeAlias = tuple[Any, Any, float, tuple[float, float]]
+"""Kernel, its values as the method's `values` returns them, softness and label noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +78,9 @@ class LocalEvidence:
     by_noise: Floats
     """(2,) By the rates of label noise."""
 
+    left_out: Floats = field(default_factory=lambda: np.empty(0))
+    """(m,) Probability of each label given all others; empty if it is unknown."""
+
 
 @dataclass(frozen=True)
 class AllValues:
@@ -98,11 +103,15 @@ class AllValues:
         """Return a starting point that knows nothing."""
         return [None]
 
-    def gram(self, kernel: Any, examples: Examples) -> Floats:
+    def values(self, kernel: Any, examples: Examples) -> Any:
         """Return all kernel values."""
         if examples.gram is not None:
             return examples.gram
         return kernels.evaluate(kernel, examples.inputs)
+
+    def variance(self, values: Any) -> float:
+        """Return the variance over the examples of f, on average."""
+        return variance_of(values)
 
     def approximation(
         self,
@@ -162,7 +171,7 @@ class AllValues:
 
 
 class WithLandmarks:
-    """The bound of the evidence with landmarks, in O(m): :mod:`bayespoint.landmarks.bound`.
+    """The approximation with landmarks, in O(m): :mod:`bayespoint.landmarks.propagation`.
 
     For more than two classes it is the sum over each class against the rest.
     """
@@ -171,24 +180,27 @@ class WithLandmarks:
 
     def __init__(self, task: Task, n_landmarks: int) -> None:
         self.likelihood, self.offset = task.likelihood, task.plan.offset
-        self.n_threads, self.places = task.budget.n_threads, task.of(_PLACES).examples
         inputs = task.examples.inputs
         start = kernels.at_start(task.kernel, inputs)
         self.landmarks = selection.choose(start, inputs, n_landmarks, task.budget.choice_seed)
 
     def starts(self, examples: Examples) -> list[Any]:
         """Return starting points that know nothing, one for each problem."""
-        return [None] * len(self._signs(examples))
+        return [None] * len(self._positives(examples))
 
-    def gram(self, kernel: Any, examples: Examples) -> Floats:
-        """Return the kernel values of some examples."""
-        return kernels.evaluate(kernel, self.places.inputs)
+    def values(self, kernel: Any, examples: Examples) -> Any:
+        """Return the features of some examples."""
+        return Features.of(Basis.of_landmarks(kernel, self.landmarks, self.offset), examples.inputs)
 
-    def _signs(self, examples: Examples) -> list[NDArray[Any]]:
-        """Return the labels -1 and +1 of each problem."""
+    def variance(self, values: Any) -> float:
+        """Return the variance over the examples of f, on average."""
+        return _or_one(values.variance, float(values.own.mean()), 3 * JITTER)
+
+    def _positives(self, examples: Examples) -> list[NDArray[np.bool_]]:
+        """Return which labels are positive, for each problem."""
         if isinstance(self.likelihood, TwoClasses):
-            return [self.likelihood.codes(examples.label)]
-        return [np.where(examples.label == c, 1, -1) for c in range(self.likelihood.n_classes)]
+            return [examples.label == 1]
+        return [examples.label == c for c in range(self.likelihood.n_classes)]
 
     def __call__(
         self,
@@ -199,42 +211,36 @@ class WithLandmarks:
         relative: bool,
         slopes: bool,
     ) -> LocalEvidence:
-        """Return the approximate evidence as `AllValues` does, always with slopes."""
-        kernel, gram, softness, noise = setting
-        basis = Basis.of_landmarks(kernel, self.landmarks, self.offset)
+        """Return the approximate evidence as `AllValues` does."""
+        _, features, softness, noise = setting
         levels = softness / examples.weight
-        value, by_softness, known = 0.0, 0.0, dict[str, float]()
-        by_noise = np.zeros(2)
-
-        def evaluate(y: Floats, noise: Any, start: Any) -> bound.Bound:
-            return bound.evaluate(
-                basis,
-                examples.inputs,
-                y,
-                levels,
-                TwoClasses(noise),
-                mean=getattr(start, "mean", None),
-                root=getattr(start, "root", None),
-                n_threads=self.n_threads,
-            )
-
-        for k, signs in enumerate(self._signs(examples)):
-            y = signs.astype(np.float64)
-            found = evaluate(y, noise, nearest[k])
-            nearest[k] = found.normal
-            value += found.value
-            by_softness += float(found.by_softness @ levels)
-            known = {name: known.get(name, 0.0) + slope for name, slope in found.slopes.items()}
-            if any(noise):
-                for which in range(2):
-                    moved = tuple(rate * (1 + _STEP * (c == which)) for c, rate in enumerate(noise))
-                    ahead = evaluate(y, moved, found.normal)
-                    by_noise[which] += (ahead.value - found.value) / (_STEP * noise[which])
-        if known and relative:
-            inputs = in_rows(self.places.inputs)
-            of_variance = kernels.slopes(kernel, inputs, gram, _variance_slope(gram))
-            known = {name: slope + by_softness * of_variance[name] for name, slope in known.items()}
-        return LocalEvidence(value, known, by_softness, by_noise)
+        psi, level = features.psi, levels + features.missed
+        value, by_softness, by_noise, left_out = 0.0, 0.0, np.zeros(2), np.empty(0)
+        by_psi, by_own = np.zeros_like(psi), np.zeros(len(psi))
+        for k, positive in enumerate(self._positives(examples)):
+            scale = np.where(positive, 1.0, -1.0) / np.sqrt(level)
+            rows = psi * scale[:, None]
+            found = propagate(rows, positive, noise, nearest[k], change=_ROUGH_CHANGE)
+            nearest[k] = found if found.converged else None
+            if any(noise) and not found.converged:
+                value = -math.inf  # the value of oscillating sweeps is arbitrary
+            value += found.log_evidence
+            by_noise += found.by_noise
+            left_out = found.left_out
+            by_rows = found.by_rows(rows)
+            by_level = -0.5 * np.einsum("ij,ij->i", by_rows, rows) / level
+            by_rows *= scale[:, None]
+            by_psi += by_rows
+            by_own += by_level
+        by_psi -= 2 * by_own[:, None] * psi
+        by_softness = float(by_own @ levels)
+        known = dict[str, float]()
+        if slopes:
+            if relative:  # its ratio to the variance is what stays
+                share = by_softness / self.variance(features) / len(psi)
+                by_own, by_psi = by_own + share, by_psi - 2 * share * features.mean
+            known = features.slopes(by_psi, by_own)
+        return LocalEvidence(value, known, by_softness, by_noise, left_out)
 
 
 def variance_of(gram: Floats) -> float:
@@ -243,8 +249,12 @@ def variance_of(gram: Floats) -> float:
     It is 1 if that is not positive, or is no more than rounding.
     """
     whole = float(gram.diagonal().mean())
-    variance = whole - float(gram.mean())
-    return variance if variance > _ROUNDING * abs(whole) and math.isfinite(variance) else 1.0
+    return _or_one(whole - float(gram.mean()), whole, _ROUNDING)
+
+
+def _or_one(variance: float, whole: float, rounding: float) -> float:
+    """Return a variance, or 1 if it is no more than the relative `rounding` of the whole."""
+    return variance if variance > rounding * abs(whole) and math.isfinite(variance) else 1.0
 
 
 def _variance_slope(gram: Floats) -> Floats:

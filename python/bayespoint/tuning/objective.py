@@ -15,7 +15,7 @@ from bayespoint.base.warnings import warn
 from bayespoint.data.examples import Examples
 from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.results.search import Search
-from bayespoint.tuning.methods import AllValues, Setting, Task, WithLandmarks, variance_of
+from bayespoint.tuning.methods import AllValues, Setting, Task, WithLandmarks
 
 _SOFTNESS = (1e-3, 1e4)
 """Bounds of the softness relative to the variance of f over the examples. A ratio r changes the
@@ -42,10 +42,6 @@ which a warning is given."""
 _AT_BOUND = 1e-6  # distance of a logarithm from a bound up to which it is at the bound
 
 
-class LimitError(Exception):
-    """A limit of the search is reached."""
-
-
 @dataclass(frozen=True, eq=False)
 class Point:
     """A setting as logarithms of the searched parameters, with its evidence or density."""
@@ -60,6 +56,20 @@ class Point:
 
     spread: Floats = field(default_factory=lambda: np.empty((0, 0)))
     """Approximate inverse of the negative second derivatives of the evidence."""
+
+    left_out: Floats = field(default_factory=lambda: np.empty(0))
+    """(m,) Probability of each label given all others; empty if it is unknown."""
+
+    evidence: Point | None = None
+    """The point of the evidence alone, for one of a density."""
+
+
+class LimitError(Exception):
+    """A limit of the search is reached, at the last point."""
+
+    def __init__(self, point: Point) -> None:
+        super().__init__()
+        self.point = point
 
 
 class Objective:
@@ -118,19 +128,24 @@ class Objective:
         """Return the setting at the logarithms `theta`."""
         values, n = np.exp(theta).tolist(), len(self.own)
         kernel = kernels.replace(self.kernel, dict(zip(self.own, values[:n], strict=True)))
-        gram = self.method.gram(kernel, examples)
+        known = self.method.values(kernel, examples)
         softness = self.plan.softness
         if softness is None:
-            softness = values[n] * variance_of(gram)
+            softness = values[n] * self.method.variance(known)
         elif self.relative:
-            softness = _SOFTNESS[0] * variance_of(gram)
+            softness = _SOFTNESS[0] * self.method.variance(known)
         noise = (values[-self.plan.rates], values[-1]) if noisy else self.plan.label_noise
-        return kernel, gram, float(softness), noise
+        return kernel, known, float(softness), noise
 
     def evaluate(
         self, examples: Examples, theta: Floats, noisy: bool, nearest: list[Any]
     ) -> tuple[float, Floats]:
-        """Return the evidence and its gradient; minus infinity where the evidence is undefined.
+        """Return the value and slope of `point`."""
+        found = self.point(examples, theta, noisy, nearest)
+        return found.value, found.slope
+
+    def point(self, examples: Examples, theta: Floats, noisy: bool, nearest: list[Any]) -> Point:
+        """Return the evidence with its gradient; minus infinity where the evidence is undefined.
 
         The approximation starts from what `nearest` holds, and leaves there where it ended. Raises
         LimitError if a limit is reached.
@@ -139,38 +154,39 @@ class Objective:
         _, _, softness, noise = setting
         own, method, relative = self.own, self.method, self.relative
         try:
-            found = method(examples, setting, nearest, relative=relative, slopes=bool(own))
-            value, gradient = found.value, []
+            local = method(examples, setting, nearest, relative=relative, slopes=bool(own))
+            value, gradient = local.value, []
             for k, name in enumerate(own):
-                if name in found.slopes:
-                    gradient.append(found.slopes[name])
+                if name in local.slopes:
+                    gradient.append(local.slopes[name])
                     continue
                 moved = theta.copy()
                 moved[k] += _STEP
                 ahead = self.unpack(moved, noisy, examples)
                 there = method(examples, ahead, nearest, relative=relative, slopes=False)
                 gradient.append((there.value - value) / _STEP)
-            by_softness, by_noise = found.by_softness, found.by_noise
+            by_softness, by_noise, left_out = local.by_softness, local.by_noise, local.left_out
         except np.linalg.LinAlgError:
             # Not positive semidefinite at these parameters. The fit checks the chosen kernel.
             value, gradient = -math.inf, [0.0] * len(own)
-            by_softness, by_noise = 0.0, np.zeros(2)
+            by_softness, by_noise, left_out = 0.0, np.zeros(2), np.empty(0)
         if self.plan.softness is None:
             gradient.append(by_softness)
         if noisy:
             by_rates = np.array(noise) * by_noise
             gradient.extend([by_rates.sum()] if self.plan.rates == 1 else by_rates.tolist())
         n, slope = len(examples.label), np.array(gradient)
+        found = Point(theta.copy(), value, slope, noisy, left_out=left_out)
         row = [*np.exp(theta[: len(own)]).tolist(), softness, *noise, n, value]
         self.tried.append([float(x) for x in row])
         if self.trial is not None:
             self.trial(dict(zip(self.names, self.tried[-1], strict=True)))
         if (n, value) > (self.best[0], self.best[1].value):
-            self.best = n, Point(theta.copy(), value, slope, noisy)
+            self.best = n, found
         most = self.budget.max_iter
         if (most is not None and len(self.tried) >= most) or self.budget.left <= 0:
-            raise LimitError
-        return value, slope
+            raise LimitError(found)
+        return found
 
     @property
     def limit(self) -> str:
@@ -189,7 +205,7 @@ class Objective:
             self.budget.choice_seed,
         )
         search = Search(*given, value, n, self.names, tried, seed, self._at_bounds(point))
-        return Hyperparameters(None, *given, search, relevance)
+        return Hyperparameters(None, *given, search, relevance=relevance)
 
     def require(self, point: Point) -> None:
         """Raise ValueError if the best point has no evidence."""

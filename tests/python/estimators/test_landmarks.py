@@ -497,14 +497,14 @@ def landmarks_by_default(monkeypatch, m, values, prior_terms):
     X, y = examples(5000)
     seen = []
 
-    def evaluate(basis, *_, tol, **__):
-        assert tol == pytest.approx(0.05 * 2e-3 * 5000)
+    def approximation(basis, some, *_):
+        assert len(some.label) == 5000
         k = len(seen)
         seen.append(len(basis))
-        normal = SimpleNamespace(mean=np.zeros(basis.factor.rank), prior_term=5000 * prior_terms[k])
-        return SimpleNamespace(value=5000 * values[k], normal=normal)
+        mean, bound = np.zeros(basis.factor.rank), 5000 * values[k]
+        return SimpleNamespace(mean=mean, prior_term=5000 * prior_terms[k], bound=bound)
 
-    monkeypatch.setattr(selection.bound, "evaluate", evaluate)
+    monkeypatch.setattr(selection, "_approximation", approximation)
     monkeypatch.setattr(selection, "choose", lambda kernel, X, n, seed: X[:n])
     given = KERNEL, Examples(X, y, np.ones(len(y)), total=m), of_classes(2, (0.0, 0.0))
     basis, mean = selection.choose_basis(*given, plan(offset=1.0), Budget(seed(0)), 0.3)

@@ -1,18 +1,24 @@
 """Settings drawn for an average are from their posterior."""
 
 import os
+from dataclasses import replace
+from functools import partial
 from itertools import islice
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from bayespoint import kernels
 from bayespoint.base.linalg import one_thread
 from bayespoint.tuning import defaults, hamiltonian
+from bayespoint.tuning import density as densities
 from bayespoint.tuning.density import Density
-from bayespoint.tuning.objective import Point
+from bayespoint.tuning.methods import WithLandmarks
+from bayespoint.tuning.objective import Objective
+from bayespoint.tuning.representation import represent
 from helpers import seed
-from objects import examples, objective
+from objects import examples, task
 
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 M = 12
@@ -20,27 +26,29 @@ OFFSET = 1.0
 
 
 def density(X, y):
-    kernel = defaults.average(X, 2)[0].kernel
-    return Density(objective(kernel, X, y, offset=OFFSET), examples(X, y))
+    """Return the density of the default, with as many landmarks as examples."""
+    given = task(defaults.averaged_kernel(X), X, y, offset=OFFSET)
+    return Density(Objective(given, WithLandmarks(given, M)), examples(X, y), spreads=True)
 
 
 def prior_draw(target, rng):
-    """Return logarithms of the parameters from the prior, within their bounds."""
+    """Return coordinates from the prior, with parameters within their bounds."""
     while True:
-        theta = target.center + target.spread * rng.standard_normal(len(target.center))
+        u = rng.standard_normal(target.dimension)
+        theta = target.logarithms(u)
         if (theta >= target.low).all() and (theta <= target.high).all():
-            return theta
+            return u
 
 
-def labels(target, theta, rng):
+def labels(target, u, rng):
     """Return labels of a function with noise, drawn at these parameters."""
-    _, gram, softness, _ = target.objective.unpack(theta, False, target.examples)
-    covariance = gram + OFFSET + softness * np.eye(len(gram))
-    return np.where(np.linalg.cholesky(covariance) @ rng.standard_normal(len(gram)) > 0, 1.0, -1.0)
+    kernel, _, softness, _ = target.objective.unpack(target.logarithms(u), False, target.examples)
+    covariance = kernel(target.examples.inputs) + OFFSET + softness * np.eye(M)
+    return np.where(np.linalg.cholesky(covariance) @ rng.standard_normal(M) > 0, 1.0, -1.0)
 
 
-def ranks(n, weight):
-    """Return the ranks of the true parameters among 13 draws, for n problems.
+def ranks(n, weight=1.0):
+    """Return the ranks of the true coordinates among 13 draws, for n problems.
 
     The density is evidence times prior, to the power `weight`.
     """
@@ -51,13 +59,14 @@ def ranks(n, weight):
         truth = prior_draw(density(X, np.ones(M)), rng)
         target = density(X, labels(density(X, np.ones(M)), truth, rng))
 
-        def powered(theta, target=target):
-            value, slope = target(theta)
-            return weight * value, weight * slope
+        def powered(u, target=target):
+            point = target(u)
+            return replace(point, value=weight * point.value, slope=weight * point.slope)
 
-        units = 0.5 * target.spread
-        start = Point(target.center, *powered(target.center))
-        states = hamiltonian.chain(powered, start, units, rng, n_adapt=20)
+        renew = partial(target.renewed, rng=rng) if weight == 1 else lambda state: state
+        start = powered(np.zeros(target.dimension))
+        units = np.ones(target.dimension)
+        states = hamiltonian.chain(powered, start, units, rng, n_adapt=20, renew=renew)
         draws = np.stack([state.theta for state, _ in islice(states, 20, 72, 4)])
         found.append((draws < truth).sum(axis=0))
     return np.array(found)
@@ -74,7 +83,7 @@ def p_values(found):
 def test_ranks_of_true_hyperparameters_are_uniform():
     """Simulation-based calibration (Talts et al., 2018), with parameters drawn from the prior."""
     with one_thread():
-        p = p_values(ranks(1000 if SLOW else 100, 1.0))
+        p = p_values(ranks(1000 if SLOW else 150))
     assert p.min() > 1e-3 / len(p)
     assert stats.combine_pvalues(p).pvalue > 1e-3
 
@@ -84,3 +93,64 @@ def test_draws_of_a_sharper_density_are_found_out():
     with one_thread():
         p = p_values(ranks(60, 3.0))
     assert stats.combine_pvalues(p).pvalue < 1e-4
+
+
+def test_spreads_given_weights_have_their_law(monkeypatch):
+    """The renewed coordinate has a known density; a prior of another width does not have it."""
+    X = np.random.default_rng(seed(1)).standard_normal((M, 2))
+    target = density(X, np.where(X[:, 0] > 0, 1.0, -1.0))
+    u = prior_draw(target, np.random.default_rng(seed(2)))
+    [(group, tau)] = target._spreads(u)
+    square = ((tau * u[group]) ** 2).sum()
+    x = np.linspace(-9, 9, 20_001)
+    spread = densities._SPREAD[0] * np.exp(x)
+    logs = -0.5 * x**2 - len(group) * np.log(spread) - 0.5 * square / spread**2
+    law = np.cumsum(np.exp(logs - logs.max()))
+    rng = np.random.default_rng(seed(3))
+
+    def p_value():
+        state, drawn = target(u), []
+        for _ in range(4000):
+            state = target.renewed(state, rng)
+            drawn.append(state.theta[-1])
+        # Every tenth, since slices of one step are not independent.
+        return stats.kstest(drawn[::10], lambda at: np.interp(at, x, law / law[-1])).pvalue
+
+    assert p_value() > 1e-4
+    monkeypatch.setattr(densities, "_SPREAD", (0.1, 2.0))
+    assert p_value() < 1e-6
+
+
+def test_the_gradient_of_the_density(monkeypatch):
+    monkeypatch.setattr("bayespoint.tuning.methods._ROUGH_CHANGE", 1e-9)
+    X = np.random.default_rng(seed(4)).standard_normal((60, 3))
+    target = density(X, np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0))
+    u = 0.5 * np.random.default_rng(seed(5)).standard_normal(target.dimension)
+    slope = target(u).slope
+    for k in range(target.dimension):
+        move = 1e-3 * np.eye(target.dimension)[k]
+        difference = (target(u + move).value - target(u - move).value) / 2e-3
+        assert slope[k] == pytest.approx(difference, abs=0.02)
+
+
+def test_few_states_represent_a_chain():
+    rng = np.random.default_rng(seed(6))
+    values = rng.random((40, 3)) @ rng.random((3, 100))
+    chosen, weights = represent(values, 6)
+    assert len(set(chosen)) == len(chosen) <= 6
+    assert weights.sum() == pytest.approx(1.0)
+    assert (weights > 0).all()
+    away = np.abs(weights @ values[chosen] - values.mean(axis=0)).mean()
+    assert away < 0.1 * np.abs(values[:6].mean(axis=0) - values.mean(axis=0)).mean()
+    same, alone = represent(np.ones((5, 10)), 3)
+    assert len(same) == len(alone) >= 1
+    assert alone.sum() == pytest.approx(1.0)
+
+
+def test_kernels_without_slopes_are_drawn_from_all_values():
+    X = np.random.default_rng(seed(7)).standard_normal((40, 2))
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    given = task(kernels.Polynomial(2), X, y, offset=OFFSET)
+    found, limit = densities.settings(given, 3, np.random.default_rng(seed(8)))
+    assert len(found) == 3
+    assert limit == ""

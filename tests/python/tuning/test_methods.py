@@ -5,7 +5,7 @@ import pytest
 
 from bayespoint import kernels
 from bayespoint.data.plan import Budget
-from bayespoint.landmarks import normal
+from bayespoint.tuning import methods
 from bayespoint.tuning.methods import Task, WithLandmarks
 from bayespoint.tuning.objective import Objective
 from helpers import seed
@@ -15,9 +15,7 @@ from objects import assert_slopes, examples, likelihood, plan
 @pytest.mark.parametrize(("n_classes", "rates"), [(2, 0), (2, 2), (3, 0)])
 def test_slopes_with_landmarks_are_derivatives(n_classes, rates, monkeypatch):
     # Values as accurate as differences of them need.
-    monkeypatch.setattr(normal, "STEPS", 200)
-    monkeypatch.setattr(normal, "_GAIN", 1e-8)
-    monkeypatch.setattr(normal, "_CHANGE", 1e-6)
+    monkeypatch.setattr(methods, "_ROUGH_CHANGE", 1e-9)
     rng = np.random.default_rng(seed(0))
     X, weight = rng.standard_normal((120, 2)), rng.uniform(0.5, 1.0, 120)
     y = np.digitize(
