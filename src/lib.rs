@@ -64,8 +64,8 @@ pub use interior::{
 };
 pub use linalg::{Draw, Factor, Inverse, Isotropic};
 pub use onion::{OnionMethod, OnionOutcome, OnionSettings, onion};
-pub use simd::likelihood;
 pub use simd::{Entry, Largest, Precision, Row, pass};
+pub use simd::{distance, likelihood};
 pub use space::{LayerRange, Mirror, VersionSpace};
 pub use trajectory::dynamics::{Addition, RunningCenter};
 pub use trajectory::{

@@ -1,7 +1,7 @@
 """Types of the compiled engine: calls on a problem, settings and NumPy arrays.
 
-Only `bayespoint.engine` calls it. Ranges of settings are checked here alone, all else is checked a
-second time.
+Only `bayespoint.engine` and `bayespoint.kernels` call it. Ranges of settings are checked here
+alone, all else is checked a second time.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,6 +27,8 @@ __all__ = [
     "onion",
     "perceptron",
     "run",
+    "sums_of_differences",
+    "values_of_distances",
 ]
 
 __version__: str
@@ -111,3 +113,19 @@ def perceptron(
 ) -> _Perceptron: ...
 def evidence(problem: _Problem, settings: _Settings, *, callback: _Callback) -> _Found: ...
 def onion(problem: _Problem, settings: _Settings, *, callback: _Callback) -> _Found: ...
+def values_of_distances(
+    X: NDArray[np.float64],
+    Y: NDArray[np.float64],
+    city_block: bool,
+    rate: float,
+    terms: tuple[float, float, float],
+    out: NDArray[np.float64],
+) -> None: ...
+def sums_of_differences(
+    X: NDArray[np.float64],
+    Y: NDArray[np.float64],
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    *,
+    city_block: bool,
+) -> NDArray[np.float64]: ...

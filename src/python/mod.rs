@@ -4,6 +4,7 @@
 
 mod arrays;
 mod call;
+mod distance;
 mod errors;
 mod likelihood;
 mod outcomes;
@@ -29,6 +30,8 @@ use space::Space;
 
 #[pymodule(gil_used = false)]
 mod _core {
+    #[pymodule_export]
+    use super::distance::{sums_of_differences, values_of_distances};
     #[pymodule_export]
     use super::errors::InfeasibleError;
     #[pymodule_export]

@@ -1,5 +1,6 @@
 //! Loops in vector instructions, with plain versions for tests. The instruction set is chosen at run time.
 
+pub mod distance;
 pub(crate) mod dot;
 mod entry;
 mod largest;

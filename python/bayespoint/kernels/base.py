@@ -651,10 +651,9 @@ class Scaled(CompoundKernel):
         check_optional(self, "factor")
 
     def __call__(self, X: Inputs, Y: Other = None) -> Floats:
-        gram = np.array(evaluate(self.kernel, X, Y), dtype=np.float64)
+        gram = evaluate(self.kernel, X, Y)
         with np.errstate(over="ignore"):  # `evaluate` refuses infinities
-            gram *= given(self, "factor")
-        return gram
+            return np.asarray(np.multiply(gram, given(self, "factor"), dtype=np.float64))
 
     def diag(self, X: Inputs) -> Floats:
         return np.asarray(given(self, "factor") * diagonal(self.kernel, X))

@@ -7,13 +7,14 @@ import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.spatial import distance
 
+from bayespoint import _core
 from bayespoint.base import validation
 from bayespoint.kernels.base import Kernel
 from bayespoint.kernels.parameters import check_optional, given, within
@@ -24,8 +25,6 @@ _BLOCK_PAIRS = 4096
 """Pairs of sparse rows that are subtracted at a time."""
 _CACHED_VALUES = 2**15
 """Kernel values in a block that fits into the processor's cache."""
-_CALL_PAIRS = 2**21
-"""Most distances that are computed in one call."""
 _LONG = 1e5
 """Half the sum of the squared lengths of two sparse rows, in units of the length scale, beyond
 which a Gaussian kernel of close rows would have fewer than ten digits."""
@@ -37,6 +36,11 @@ rounding error of an exponent, relative to the squared lengths."""
 _REACH, _SPREAD = (math.exp(-4), math.exp(5)), 1.0
 """Bounds of a length scale, relative to its start, and its spread: the rule of thumb for the start
 is right within a factor of 3."""
+
+_Terms: TypeAlias = tuple[float, float, float]
+"""Coefficients a, b and c of ``(a + b r + c r^2) exp(-rate r)``, a function of distances r."""
+_DISTANCE: _Terms = (0.0, 1.0, 0.0)
+_SQUARE: _Terms = (0.0, 0.0, 1.0)
 
 
 def _exponential(values: Floats) -> None:
@@ -81,10 +85,8 @@ class Stationary(Kernel):
     per_feature: bool = field(default=False, kw_only=True, metadata={"until": "sigma"})
     bounds: Bounds | None = field(default=None, kw_only=True, metadata={"until": "sigma"})
 
-    _metric: ClassVar[str]
-    """SciPy's name of the distance."""
-    _of_differences: ClassVar[np.ufunc] = np.square
-    """Function of the differences of a feature whose sum over the features is the distance."""
+    _city_block: ClassVar[bool] = False
+    """Whether the distance is the sum of absolute differences, not the Euclidean one."""
 
     def __post_init__(self) -> None:
         check_optional(self, "sigma", check=scales)
@@ -95,12 +97,16 @@ class Stationary(Kernel):
             )
 
     def __call__(self, X: Floats, Y: Other = None) -> Floats:
-        gram = self._distances(X, Y)
-        for rows in validation.blocks(len(gram), max(1, _CACHED_VALUES // max(1, gram.shape[1]))):
-            self._to_values(gram[rows])
-        return gram
+        return self._of_distances(X, Y, *self._profile())
 
-    def _distances(self, X: Floats, Y: Other = None) -> Floats:
+    def _profile(self) -> tuple[float, _Terms]:
+        """Return the kernel as a function of distances, the last arguments of `_of_distances`."""
+        raise NotImplementedError
+
+    def _of_distances(
+        self, X: Floats, Y: Other = None, rate: float = 0.0, terms: _Terms = _DISTANCE
+    ) -> Floats:
+        """Return ``(a + b r + c r^2) exp(-rate r)`` of the distances r, which are the default."""
         X, Y = pair_of_vectors(
             validation.dense("X", X), None if Y is None else validation.dense("Y", Y)
         )
@@ -108,14 +114,8 @@ class Stationary(Kernel):
         left, _ = self._in_units(X, units, "X")
         right = left if Y is None else self._in_units(Y, units, "Y")[0]
         values = np.empty((len(left), len(right)))
-        # Block by block, so that Ctrl-C can interrupt it.
-        for rows in validation.blocks(len(left), max(1, _CALL_PAIRS // max(1, len(right)))):
-            distance.cdist(left[rows], right, self._metric, out=values[rows])
+        _core.values_of_distances(left, right, self._city_block, rate, terms, values)
         return values
-
-    def _to_values(self, distances: Floats) -> None:
-        """Overwrite distances by kernel values."""
-        raise NotImplementedError
 
     def diag(self, X: Floats) -> Floats:
         return np.ones(vectors("X", X).shape[0])
@@ -132,7 +132,7 @@ class Stationary(Kernel):
         else:
             scales = {"sigma": scale_of(X)}
         # City-block distances in d dimensions are typically sqrt(d) times Euclidean ones.
-        unit = math.sqrt(X.shape[1]) if self._of_differences is np.abs else 1.0
+        unit = math.sqrt(X.shape[1]) if self._city_block else 1.0
         return tuple(
             within(self.bounds, name, unit * scale, _REACH, _SPREAD)
             for name, scale in scales.items()
@@ -149,7 +149,7 @@ class Stationary(Kernel):
             column = units[:, [k]]
             values = (column.toarray() if sparse.issparse(column) else column).ravel()
             derivative: Floats = np.subtract.outer(values, values)
-            self._of_differences(derivative, out=derivative)
+            (np.abs if self._city_block else np.square)(derivative, out=derivative)
             derivative *= self._radial(X, gram, None)
             return derivative
 
@@ -168,16 +168,11 @@ class Stationary(Kernel):
         some = X[:1]  # all are 0
         return self.weighted_slopes(some, self(some), np.zeros((1, 1)))
 
-    def _feature_slopes(self, X: Floats, Y: Other, by_gram: Floats, radial: Floats) -> Floats:
+    def _feature_slopes(self, X: Any, Y: Any, by_gram: Floats, radial: Floats) -> Floats:
         """Return the derivatives by log weights of the features, for inputs divided by sigma."""
-        weights = by_gram * radial
-        origin = X.mean(axis=0)  # which changes no difference, but rounding errors
-        left = X - origin
-        right = left if Y is None else Y - origin
-        slopes: Floats = 2 * np.einsum("ij,ij->j", left, weights @ right)
-        slopes -= (left * left).T @ weights.sum(axis=1)
-        slopes -= (right * right).T @ weights.sum(axis=0)
-        return slopes
+        left, right = (x.toarray() if sparse.issparse(x) else x for x in (X, X if Y is None else Y))
+        arrays = map(np.ascontiguousarray, (left, right, by_gram, radial))
+        return -_core.sums_of_differences(*arrays, city_block=self._city_block)
 
     def _in_units(self, X: Any, units: Floats, names: str) -> tuple[Any, Floats]:
         """Return the rows of the arguments `names` in units, and their squared lengths."""
@@ -285,27 +280,16 @@ class Laplacian(Stationary):
         Length scale, as for `RBF`.
     """
 
-    _metric = "cityblock"
-    _of_differences = np.abs
+    _city_block = True
 
-    def _to_values(self, distances: Floats) -> None:
-        np.negative(distances, out=distances)
-        _exponential(distances)
+    def _profile(self) -> tuple[float, _Terms]:
+        return 1.0, (1.0, 0.0, 0.0)
 
     def _scale_derivative(self, X: Floats, gram: Floats) -> Floats:
-        return gram * self._distances(X)
+        return gram * self._of_distances(X)
 
     def _radial(self, X: Floats, gram: Floats, Y: Floats | None) -> Floats:
         return gram
-
-    def _feature_slopes(self, X: Floats, Y: Other, by_gram: Floats, radial: Floats) -> Floats:
-        weights = by_gram * radial
-        right = X if Y is None else Y
-        slopes, differences = np.empty(X.shape[1]), np.empty_like(weights)
-        for k, pair in enumerate(zip(X.T.copy(), right.T.copy(), strict=True)):
-            np.abs(np.subtract.outer(*pair, out=differences), out=differences)
-            slopes[k] = -np.vdot(weights, differences)
-        return slopes
 
 
 @dataclass(frozen=True, repr=False)
@@ -326,8 +310,6 @@ class Matern(Stationary):
 
     nu: float = 1.5
 
-    _metric = "euclidean"
-
     def __post_init__(self) -> None:
         super().__post_init__()
         nu = self.nu
@@ -335,31 +317,21 @@ class Matern(Stationary):
             raise ValueError(f"nu must be 0.5, 1.5 or 2.5; got {nu!r}")
         validation.set_fields(self, nu=float(nu))
 
-    def _to_values(self, distances: Floats) -> None:
-        distances *= math.sqrt(2 * self.nu)
-        polynomial: Any = 1.0 + distances if self.nu > 1 else 1.0
-        if self.nu > 2:
-            polynomial += distances * distances / 3
-        np.negative(distances, out=distances)
-        _exponential(distances)
-        distances *= polynomial
+    def _profile(self) -> tuple[float, _Terms]:
+        rate = math.sqrt(2 * self.nu)
+        return rate, (1.0, rate if self.nu > 1 else 0.0, 5 / 3 if self.nu > 2 else 0.0)
 
     def _scale_derivative(self, X: Floats, gram: Floats) -> Floats:
-        distances = self._distances(X)
-        return self._decay(distances) * distances**2
+        return self._radial(X, gram, None) * self._of_distances(X, terms=_SQUARE)
 
     def _radial(self, X: Floats, gram: Floats, Y: Floats | None) -> Floats:
-        return self._decay(self._distances(X, Y))
-
-    def _decay(self, distances: Floats) -> Floats:
-        """Return ``-dk/dr / r``; 0 at r = 0, where it is multiplied by 0."""
-        decay = -math.sqrt(2 * self.nu) * distances
-        _exponential(decay)
+        """Return ``-dk/dr / r``; 0 at r = 0 for nu = 1/2, where it is multiplied by 0."""
         if self.nu < 1:
-            return np.divide(decay, distances, out=np.zeros_like(decay), where=distances > 0)
-        if self.nu < 2:
-            return 3.0 * decay
-        return 5.0 / 3.0 * (1.0 + math.sqrt(5.0) * distances) * decay
+            distances = self._of_distances(X, Y)
+            return np.divide(gram, distances, out=np.zeros_like(gram), where=distances > 0)
+        rate = math.sqrt(2 * self.nu)
+        terms = (3.0, 0.0, 0.0) if self.nu < 2 else (5 / 3, 5 / 3 * rate, 0.0)
+        return self._of_distances(X, Y, rate, terms)
 
 
 @dataclass(frozen=True, repr=False)
@@ -385,11 +357,24 @@ class RationalQuadratic(Stationary):
     alpha: float | None = None
     alpha_bounds: Bounds | None = field(default=None, kw_only=True, metadata={"until": "alpha"})
 
-    _metric = "sqeuclidean"
-
     def __post_init__(self) -> None:
         super().__post_init__()
         check_optional(self, "alpha", "alpha_bounds")
+
+    def __call__(self, X: Floats, Y: Other = None) -> Floats:
+        # log1p is accurate for large alpha, where values are near 1.
+        alpha: float = given(self, "alpha")
+        gram = self._squares(X, Y)
+        for rows in validation.blocks(len(gram), max(1, _CACHED_VALUES // max(1, gram.shape[1]))):
+            block = gram[rows]
+            block /= 2 * alpha
+            np.log1p(block, out=block)
+            block *= -alpha
+            _exponential(block)
+        return gram
+
+    def _squares(self, X: Floats, Y: Other = None) -> Floats:
+        return self._of_distances(X, Y, terms=_SQUARE)
 
     def parameters(self, X: Floats) -> tuple[Parameter, ...]:
         """Return the length scales as for other kernels of distances, and the exponent."""
@@ -401,22 +386,14 @@ class RationalQuadratic(Stationary):
         alpha = {"alpha": lambda: self._exponent_derivative(X, gram)}
         return super().derivatives(X, gram) | alpha
 
-    def _to_values(self, distances: Floats) -> None:
-        # log1p is accurate for large alpha, where values are near 1.
-        alpha: float = given(self, "alpha")
-        distances /= 2 * alpha
-        np.log1p(distances, out=distances)
-        distances *= -alpha
-        _exponential(distances)
-
     def _scale_derivative(self, X: Floats, gram: Floats) -> Floats:
         alpha: float = given(self, "alpha")
-        distances = self._distances(X)
+        distances = self._squares(X)
         return gram * distances / (1 + distances / (2 * alpha))
 
     def _radial(self, X: Floats, gram: Floats, Y: Floats | None) -> Floats:
         alpha: float = given(self, "alpha")
-        return gram / (1 + self._distances(X, Y) / (2 * alpha))
+        return gram / (1 + self._squares(X, Y) / (2 * alpha))
 
     def weighted_slopes(self, X: Floats, gram: Floats, by_gram: Floats, Y: Other = None) -> Slopes:
         known, each = super().weighted_slopes(X, gram, by_gram, Y)  # type: ignore[misc]
@@ -425,7 +402,7 @@ class RationalQuadratic(Stationary):
 
     def _exponent_derivative(self, X: Floats, gram: Floats, Y: Other = None) -> Floats:
         alpha: float = given(self, "alpha")
-        ratio = self._distances(X, Y) / (2 * alpha)
+        ratio = self._squares(X, Y) / (2 * alpha)
         return alpha * gram * (ratio / (1 + ratio) - np.log1p(ratio))
 
 

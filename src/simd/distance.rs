@@ -1,0 +1,341 @@
+//! Functions of the distances between two sets of points, and the derivatives of their sums by weights of the features.
+#![allow(
+    clippy::inline_always,
+    reason = "vector code must end up in the function compiled for its instruction set"
+)]
+
+use std::array;
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::entry::{Call, Entry};
+
+/// Rows in a block, whose weights for one panel fit into the first cache, and rows and vectors whose sums fit into registers.
+pub const ROWS: usize = 64;
+const TALL: usize = 4;
+const VECTORS: usize = 2;
+/// Columns of a panel.
+const WIDTH: usize = 16;
+
+/// A function of the distance r: `(a + b r + c r²) exp(-rate r)`.
+#[derive(Clone, Copy, Debug)]
+pub struct Radial {
+    /// At least 0.
+    pub rate: f64,
+    /// The coefficients a, b and c.
+    pub terms: [f64; 3],
+}
+
+/// The points of the columns, feature by feature in panels of [`WIDTH`] points; the last one is filled up with zeros.
+#[derive(Debug)]
+pub struct Columns {
+    arch: Arch,
+    panels: Vec<[f64; WIDTH]>,
+    n: usize,
+    d: usize,
+}
+
+impl Columns {
+    /// Takes n points of d features, one after another.
+    ///
+    /// # Panics
+    ///
+    /// If the lengths do not fit.
+    pub fn new(points: &[f64], n: usize, d: usize) -> Self {
+        assert_eq!(points.len(), n * d);
+        let mut panels = vec![[0.0; WIDTH]; n.div_ceil(WIDTH) * d];
+        for j in 0..n {
+            for k in 0..d {
+                panels[j / WIDTH * d + k][j % WIDTH] = points[j * d + k];
+            }
+        }
+        Self { arch: Arch::new(), panels, n, d }
+    }
+
+    /// Writes the function of the distances, city-block or Euclidean, of at most [`ROWS`] points from those of the columns. The
+    /// distances must be finite.
+    ///
+    /// # Panics
+    ///
+    /// If the lengths do not fit.
+    pub fn values(&self, points: &[f64], city_block: bool, of: Radial, to: &mut [f64]) {
+        self.check(points, to.len());
+        if city_block {
+            self.arch.dispatch(Call::<_, true>((self, points, of, to)));
+        } else {
+            self.arch.dispatch(Call::<_, false>((self, points, of, to)));
+        }
+    }
+
+    /// Adds `Σ_ij a_ij b_ij |x_ik - y_jk|` to the slope of each feature k, or of the squares, for at most [`ROWS`] points x.
+    ///
+    /// # Panics
+    ///
+    /// If the lengths do not fit.
+    pub fn add_slopes(
+        &self,
+        points: &[f64],
+        city_block: bool,
+        weights: [&[f64]; 2],
+        slopes: &mut [f64],
+    ) {
+        weights.iter().for_each(|weights| self.check(points, weights.len()));
+        assert_eq!(slopes.len(), self.d);
+        if city_block {
+            self.arch.dispatch(Call::<_, true>((self, points, weights, slopes)));
+        } else {
+            self.arch.dispatch(Call::<_, false>((self, points, weights, slopes)));
+        }
+    }
+
+    fn check(&self, points: &[f64], values: usize) {
+        let rows = points.len().checked_div(self.d).unwrap_or(0);
+        assert!(rows <= ROWS && points.len() == rows * self.d && values == rows * self.n);
+    }
+}
+
+/// See [`Columns::values`].
+impl<const CITY_BLOCK: bool> WithSimd for Call<(&Columns, &[f64], Radial, &mut [f64]), CITY_BLOCK> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (&Columns { ref panels, n, d, .. }, points, of, to) = self.0;
+        let rows = points.len() / d;
+        for (p, panel) in panels.chunks_exact(d).enumerate() {
+            let columns = p * WIDTH..n.min((p + 1) * WIDTH);
+            for first in (0..rows).step_by(TALL) {
+                // The last row again where there are fewer.
+                let four = array::from_fn(|r| &points[(first + r).min(rows - 1) * d..][..d]);
+                let mut values = sums::<S, CITY_BLOCK>(simd, four, panel);
+                apply::<S, CITY_BLOCK>(simd, of, values.as_flattened_mut());
+                for (row, values) in (first..rows).zip(&values) {
+                    to[row * n..][columns.clone()].copy_from_slice(&values[..columns.len()]);
+                }
+            }
+        }
+    }
+}
+
+/// Returns the sums over the features of the absolute differences of rows and columns, or of their squares.
+#[inline(always)]
+fn sums<S: Simd, const CITY_BLOCK: bool>(
+    simd: S,
+    rows: [&[f64]; TALL],
+    panel: &[[f64; WIDTH]],
+) -> [[f64; WIDTH]; TALL] {
+    const { assert!(WIDTH.is_multiple_of(VECTORS * S::F64_LANES)) };
+    let rows = rows.map(|row| &row[..panel.len()]);
+    let mut found = [[0.0; WIDTH]; TALL];
+    for first in (0..WIDTH).step_by(VECTORS * S::F64_LANES) {
+        let mut sums = [[simd.splat_f64s(0.0); VECTORS]; TALL];
+        for (k, column) in panel.iter().enumerate() {
+            let y = vectors(simd, &column[first..]);
+            for r in 0..TALL {
+                let x = simd.splat_f64s(rows[r][k]);
+                for v in 0..VECTORS {
+                    let apart = simd.sub_f64s(x, y[v]);
+                    sums[r][v] = if CITY_BLOCK {
+                        simd.add_f64s(sums[r][v], simd.abs_f64s(apart))
+                    } else {
+                        simd.mul_add_e_f64s(apart, apart, sums[r][v])
+                    };
+                }
+            }
+        }
+        for r in 0..TALL {
+            let (to, _) = S::as_mut_simd_f64s(&mut found[r][first..]);
+            to[..VECTORS].copy_from_slice(&sums[r]);
+        }
+    }
+    found
+}
+
+#[inline(always)]
+fn vectors<S: Simd>(simd: S, values: &[f64]) -> [S::f64s; VECTORS] {
+    array::from_fn(|v| <f64 as Entry>::load(simd, &values[v * S::F64_LANES..]))
+}
+
+/// Replaces distances, or squared ones, by the function of them.
+#[inline(always)]
+fn apply<S: Simd, const CITY_BLOCK: bool>(simd: S, of: Radial, values: &mut [f64]) {
+    let [a, b, c] = of.terms.map(|term| simd.splat_f64s(term));
+    let rate = simd.splat_f64s(-of.rate);
+    for value in S::as_mut_simd_f64s(values).0 {
+        let r = if CITY_BLOCK { *value } else { simd.sqrt_f64s(*value) };
+        *value = simd.mul_add_e_f64s(r, simd.mul_add_e_f64s(r, c, b), a);
+        if of.rate > 0.0 {
+            *value = simd.mul_f64s(*value, exponential(simd, simd.mul_f64s(rate, r)));
+        }
+    }
+}
+
+/// Argument below which an exponential is below the smallest normal number.
+const LEAST: f64 = -708.0;
+/// The coefficients `1 / (n + 1)!`. The first omitted term is below 2e-16 for arguments up to ln(2) / 2.
+const TAYLOR: [f64; 12] = {
+    let (mut terms, mut n) = ([1.0; 12], 1);
+    while n < 12 {
+        terms[n] = terms[n - 1] / (n + 1) as f64;
+        n += 1;
+    }
+    terms
+};
+
+/// Returns the exponentials of numbers of at most 0; 0 below [`LEAST`].
+#[inline(always)]
+fn exponential<S: Simd>(simd: S, x: S::f64s) -> S::f64s {
+    /// The lowest bits of a sum with it are those of the integer added.
+    const SHIFT: f64 = 6_755_399_441_055_744.0;
+    /// -ln(2) with 32 bits, and the rest.
+    const LN_2: [f64; 2] = [-6.931_471_803_691_238e-1, -1.908_214_929_270_587_7e-10];
+    let least = simd.splat_f64s(LEAST);
+    let inside = simd.max_f64s(x, least);
+    let shift = simd.splat_f64s(SHIFT);
+    let mut scale = simd.mul_add_e_f64s(inside, simd.splat_f64s(std::f64::consts::LOG2_E), shift);
+    let n = simd.sub_f64s(scale, shift);
+    let r = LN_2.iter().fold(inside, |r, &part| simd.mul_add_e_f64s(n, simd.splat_f64s(part), r));
+    let (&last, terms) = TAYLOR.split_last().expect("terms");
+    let mut power = simd.splat_f64s(last);
+    for &term in terms.iter().rev() {
+        power = simd.mul_add_e_f64s(power, r, simd.splat_f64s(term));
+    }
+    for bits in pulp::bytemuck::cast_slice_mut::<_, u64>(std::slice::from_mut(&mut scale)) {
+        *bits = (*bits << 52).wrapping_add(1f64.to_bits());
+    }
+    let found = simd.mul_add_e_f64s(simd.mul_f64s(scale, r), power, scale);
+    simd.select_f64s(simd.less_than_f64s(x, least), simd.splat_f64s(0.0), found)
+}
+
+/// See [`Columns::add_slopes`].
+impl<const CITY_BLOCK: bool> WithSimd
+    for Call<(&Columns, &[f64], [&[f64]; 2], &mut [f64]), CITY_BLOCK>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (&Columns { ref panels, n, d, .. }, points, [a, b], slopes) = self.0;
+        let rows = points.len() / d;
+        let mut weights = [[0.0; WIDTH]; ROWS];
+        for (p, panel) in panels.chunks_exact(d).enumerate() {
+            let columns = p * WIDTH..n.min((p + 1) * WIDTH);
+            for (row, weights) in weights[..rows].iter_mut().enumerate() {
+                let (a, b) = (&a[row * n..][columns.clone()], &b[row * n..][columns.clone()]);
+                *weights = [0.0; WIDTH];
+                weights.iter_mut().zip(a).zip(b).for_each(|((w, a), b)| *w = a * b);
+            }
+            for first in (0..d).step_by(TALL) {
+                // The last feature again where there are fewer.
+                let features = array::from_fn(|k| (first + k).min(d - 1));
+                let sums = slope_sums::<S, CITY_BLOCK>(
+                    simd,
+                    (points, d),
+                    features,
+                    panel,
+                    &weights[..rows],
+                );
+                slopes[first..].iter_mut().zip(sums).for_each(|(slope, sum)| *slope += sum);
+            }
+        }
+    }
+}
+
+/// Returns the weighted sums over rows and columns of the absolute differences of four features, or of their squares.
+#[inline(always)]
+fn slope_sums<S: Simd, const CITY_BLOCK: bool>(
+    simd: S,
+    (points, d): (&[f64], usize),
+    features: [usize; TALL],
+    panel: &[[f64; WIDTH]],
+    weights: &[[f64; WIDTH]],
+) -> [f64; TALL] {
+    let mut found = [0.0; TALL];
+    for first in (0..WIDTH).step_by(VECTORS * S::F64_LANES) {
+        let y = features.map(|k| vectors(simd, &panel[k][first..]));
+        let mut sums = [[simd.splat_f64s(0.0); VECTORS]; TALL];
+        for (row, weights) in points.chunks_exact(d).zip(weights) {
+            let w = vectors(simd, &weights[first..]);
+            for k in 0..TALL {
+                let x = simd.splat_f64s(row[features[k]]);
+                for v in 0..VECTORS {
+                    let apart = simd.sub_f64s(x, y[k][v]);
+                    let (one, other) = if CITY_BLOCK {
+                        (w[v], simd.abs_f64s(apart))
+                    } else {
+                        (simd.mul_f64s(w[v], apart), apart)
+                    };
+                    sums[k][v] = simd.mul_add_e_f64s(one, other, sums[k][v]);
+                }
+            }
+        }
+        for (found, [one, other]) in found.iter_mut().zip(sums) {
+            *found += simd.reduce_sum_f64s(simd.add_f64s(one, other));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    /// Deterministic numbers between -1 and 1.
+    fn numbers(n: usize, seed: usize) -> Vec<f64> {
+        (0..n).map(|i| ((i * 7_919 + seed * 104_729) % 10_007) as f64 / 5_003.0 - 1.0).collect()
+    }
+
+    #[test]
+    fn values_and_slopes_agree_with_plain_sums() {
+        let of = Radial { rate: 1.5, terms: [1.0, 0.5, 0.25] };
+        for (rows, n, d) in
+            [(1, 1, 1), (3, 7, 2), (4, 8, 5), (5, 9, 3), (64, 33, 11), (0, 5, 2), (2, 0, 2)]
+        {
+            let (x, y) = (numbers(rows * d, 1), numbers(n * d, 2));
+            let weights = [numbers(rows * n, 3), numbers(rows * n, 4)];
+            let columns = Columns::new(&y, n, d);
+            for city_block in [true, false] {
+                let apart = |i: usize, j: usize, k: usize| {
+                    let apart = (x[i * d + k] - y[j * d + k]).abs();
+                    if city_block { apart } else { apart * apart }
+                };
+                let (mut found, mut slopes) = (vec![f64::NAN; rows * n], vec![1.0; d]);
+                columns.values(&x, city_block, of, &mut found);
+                let pair = weights.each_ref().map(Vec::as_slice);
+                columns.add_slopes(&x, city_block, pair, &mut slopes);
+                let mut plain_slopes = vec![1.0; d];
+                for (place, found) in found.iter().enumerate() {
+                    let (i, j) = (place / n, place % n);
+                    let sum: f64 = (0..d).map(|k| apart(i, j, k)).sum();
+                    let r = if city_block { sum } else { sum.sqrt() };
+                    let plain = (1.0 + 0.5 * r + 0.25 * r * r) * (-1.5 * r).exp();
+                    assert_relative_eq!(*found, plain, max_relative = 1e-14);
+                    for k in 0..d {
+                        plain_slopes[k] += weights[0][place] * weights[1][place] * apart(i, j, k);
+                    }
+                }
+                for (found, plain) in slopes.iter().zip(&plain_slopes) {
+                    assert_relative_eq!(*found, *plain, max_relative = 1e-12, epsilon = 1e-12);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn exponentials_agree_with_the_library() {
+        let of = Radial { rate: 1.0, terms: [1.0, 0.0, 0.0] };
+        let value = |x: f64| {
+            let mut found = [f64::NAN];
+            Columns::new(&[0.0], 1, 1).values(&[x], true, of, &mut found);
+            found[0].to_bits()
+        };
+        for i in 0..=200_000 {
+            let x = LEAST * (f64::from(i) / 2e5).powi(3);
+            let error = f64::from_bits(value(x)) / x.exp() - 1.0;
+            assert!(error.abs() <= 1e-15, "{x} {error:e}");
+        }
+        assert_eq!([0.0, -0.0, -1e-300].map(value), [1f64.to_bits(); 3]);
+        assert_eq!([-708.1, -750.0, -1e150].map(value), [0; 3]);
+    }
+}
