@@ -115,7 +115,7 @@ def evidence(problem: _Problem, settings: _Settings, *, callback: _Callback) -> 
 def onion(problem: _Problem, settings: _Settings, *, callback: _Callback) -> _Found: ...
 def values_of_distances(
     X: NDArray[np.float64],
-    Y: NDArray[np.float64],
+    Y: NDArray[np.float64] | None,
     city_block: bool,
     rate: float,
     terms: tuple[float, float, float],

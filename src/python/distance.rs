@@ -5,35 +5,47 @@ use pyo3::prelude::*;
 
 use super::arrays::contiguous;
 use super::call;
-use crate::base::{Error, memory, require};
+use crate::base::{Error, Result, memory, require};
 use crate::simd::distance::{Columns, ROWS, Radial};
+
+/// Numbers that a copy may need without a check of the memory.
+const MANY: usize = 1 << 20;
 
 type Matrix<'py> = PyReadonlyArray2<'py, f64>;
 
 /// Writes `(a + b r + c r²) exp(-rate r)` of the distances r between two sets of points, with the terms a, b and c.
+/// `Y=None` stands for X.
 #[pyfunction]
 #[pyo3(signature = (X, Y, city_block, rate, terms, out))]
 #[allow(non_snake_case, reason = "names in Python")]
 pub fn values_of_distances<'py>(
     py: Python<'py>,
     X: Matrix<'py>,
-    Y: Matrix<'py>,
+    Y: Option<Matrix<'py>>,
     city_block: bool,
     rate: f64,
     terms: [f64; 3],
     mut out: PyReadwriteArray2<'py, f64>,
 ) -> PyResult<()> {
-    let (shape, of) = (shape(&X, &Y, &[out.as_array().dim()])?, Radial { rate, terms });
-    let (x, y) = (contiguous("X", &X)?, contiguous("Y", &Y)?);
+    let (is_symmetric, y, of) = (Y.is_none(), Y.as_ref().unwrap_or(&X), Radial { rate, terms });
+    let shape = shape(&X, y, &[out.as_array().dim()])?;
+    let (x, y) = (contiguous("X", &X)?, contiguous("Y", y)?);
     let wanted = "C-contiguous";
     let out = out.as_slice_mut().map_err(|_| Error::invalid("out", "another layout", wanted))?;
     call::here(py, |control| {
-        memory::check_vectors(1, y.len())?;
-        let columns = Columns::new(y, shape[1], shape[2]);
+        let columns = columns(y, shape)?;
         for rows in blocks(shape[0]) {
             control.check()?;
             let [of_x, of_out] = [shape[2], shape[1]].map(|n| rows.start * n..rows.end * n);
-            columns.values(&x[of_x], city_block, of, &mut out[of_out]);
+            let until = if is_symmetric { rows.end } else { shape[1] };
+            columns.values(&x[of_x], until, city_block, of, &mut out[of_out]);
+            if is_symmetric {
+                let (before, block) = out.split_at_mut(rows.start * shape[1]);
+                for (j, row) in before.chunks_exact_mut(shape[1]).enumerate() {
+                    let column = block.chunks_exact(shape[1]).map(|row| row[j]);
+                    row[rows.clone()].iter_mut().zip(column).for_each(|(to, value)| *to = value);
+                }
+            }
         }
         Ok(())
     })
@@ -55,8 +67,7 @@ pub fn sums_of_differences<'py>(
     let (x, y) = (contiguous("X", &X)?, contiguous("Y", &Y)?);
     let weights = [contiguous("a", &a)?, contiguous("b", &b)?];
     let sums = call::here(py, |control| {
-        memory::check_vectors(1, y.len())?;
-        let (columns, mut sums) = (Columns::new(y, shape[1], shape[2]), vec![0.0; shape[2]]);
+        let (columns, mut sums) = (columns(y, shape)?, vec![0.0; shape[2]]);
         for rows in blocks(shape[0]) {
             control.check()?;
             let [of_x, of_pairs] = [shape[2], shape[1]].map(|n| rows.start * n..rows.end * n);
@@ -74,6 +85,13 @@ fn shape(x: &Matrix<'_>, y: &Matrix<'_>, of_pairs: &[(usize, usize)]) -> PyResul
     let fits = d == e && d > 0 && of_pairs.iter().all(|pairs| *pairs == (n, m));
     require(fits, "Y", format_args!("{e} features"), "the same features, with a value each pair")?;
     Ok([n, m, d])
+}
+
+fn columns(points: &[f64], [_, n, d]: [usize; 3]) -> Result<Columns> {
+    if points.len() >= MANY {
+        memory::check_vectors(1, points.len())?;
+    }
+    Ok(Columns::new(points, n, d))
 }
 
 fn blocks(n: usize) -> impl Iterator<Item = std::ops::Range<usize>> {

@@ -26,7 +26,7 @@ pub struct Radial {
     pub terms: [f64; 3],
 }
 
-/// The points of the columns, feature by feature in panels of [`WIDTH`] points; the last one is filled up with zeros.
+/// The points of the columns, feature by feature in panels of 16 points; the last one is filled up with zeros.
 #[derive(Debug)]
 pub struct Columns {
     arch: Arch,
@@ -52,18 +52,25 @@ impl Columns {
         Self { arch: Arch::new(), panels, n, d }
     }
 
-    /// Writes the function of the distances, city-block or Euclidean, of at most [`ROWS`] points from those of the columns. The
-    /// distances must be finite.
+    /// Writes the function of the distances, city-block or Euclidean, of at most [`ROWS`] points from those of the columns
+    /// before `until`, and maybe of some more. The distances must be finite.
     ///
     /// # Panics
     ///
     /// If the lengths do not fit.
-    pub fn values(&self, points: &[f64], city_block: bool, of: Radial, to: &mut [f64]) {
+    pub fn values(
+        &self,
+        points: &[f64],
+        until: usize,
+        city_block: bool,
+        of: Radial,
+        to: &mut [f64],
+    ) {
         self.check(points, to.len());
         if city_block {
-            self.arch.dispatch(Call::<_, true>((self, points, of, to)));
+            self.arch.dispatch(Call::<_, true>((self, points, until, of, to)));
         } else {
-            self.arch.dispatch(Call::<_, false>((self, points, of, to)));
+            self.arch.dispatch(Call::<_, false>((self, points, until, of, to)));
         }
     }
 
@@ -95,14 +102,16 @@ impl Columns {
 }
 
 /// See [`Columns::values`].
-impl<const CITY_BLOCK: bool> WithSimd for Call<(&Columns, &[f64], Radial, &mut [f64]), CITY_BLOCK> {
+impl<const CITY_BLOCK: bool> WithSimd
+    for Call<(&Columns, &[f64], usize, Radial, &mut [f64]), CITY_BLOCK>
+{
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let (&Columns { ref panels, n, d, .. }, points, of, to) = self.0;
+        let (&Columns { ref panels, n, d, .. }, points, until, of, to) = self.0;
         let rows = points.len() / d;
-        for (p, panel) in panels.chunks_exact(d).enumerate() {
+        for (p, panel) in panels.chunks_exact(d).take(until.div_ceil(WIDTH)).enumerate() {
             let columns = p * WIDTH..n.min((p + 1) * WIDTH);
             for first in (0..rows).step_by(TALL) {
                 // The last row again where there are fewer.
@@ -301,7 +310,7 @@ mod tests {
                     if city_block { apart } else { apart * apart }
                 };
                 let (mut found, mut slopes) = (vec![f64::NAN; rows * n], vec![1.0; d]);
-                columns.values(&x, city_block, of, &mut found);
+                columns.values(&x, n, city_block, of, &mut found);
                 let pair = weights.each_ref().map(Vec::as_slice);
                 columns.add_slopes(&x, city_block, pair, &mut slopes);
                 let mut plain_slopes = vec![1.0; d];
@@ -327,7 +336,7 @@ mod tests {
         let of = Radial { rate: 1.0, terms: [1.0, 0.0, 0.0] };
         let value = |x: f64| {
             let mut found = [f64::NAN];
-            Columns::new(&[0.0], 1, 1).values(&[x], true, of, &mut found);
+            Columns::new(&[0.0], 1, 1).values(&[x], 1, true, of, &mut found);
             found[0].to_bits()
         };
         for i in 0..=200_000 {

@@ -112,8 +112,8 @@ class Stationary(Kernel):
         )
         units = units_of(given(self, "sigma"), X)
         left, _ = self._in_units(X, units, "X")
-        right = left if Y is None else self._in_units(Y, units, "Y")[0]
-        values = np.empty((len(left), len(right)))
+        right = None if Y is None else self._in_units(Y, units, "Y")[0]
+        values = np.empty((len(left), len(left if right is None else right)))
         _core.values_of_distances(left, right, self._city_block, rate, terms, values)
         return values
 
