@@ -129,16 +129,7 @@ class TwoClasses:
         :math:`s_*^2`. The absolute value of z is at most 1e8, and z = 0 where all three are zero.
         """
         _require_range(variance, values, center)
-        if weights is None:
-            second = np.einsum("ij,ij->i", values, values) / values.shape[1]
-        else:
-            second = np.einsum("ij,ij,j->i", values, values, weights)
-        first = lengths.mean * mean_of_draws(values, weights)
-        spread = lengths.mean_square * second - first**2
-        scale = np.maximum(spread, 0.0) + variance
-        np.maximum(scale, 1e-16 * center**2, out=scale)
-        z: Floats = np.divide(center, np.sqrt(scale), out=np.zeros_like(center), where=scale > 0)
-        return z[:, None]
+        return of_variance(center, spread(values, lengths, weights) + variance)
 
     def mixture(
         self, values: Floats, variance: Floats, lengths: Lengths, weights: Floats | None
@@ -220,6 +211,24 @@ class TwoClasses:
         with np.errstate(divide="ignore"):
             floor = np.log(np.where(codes > 0, first, second))
         return floor, math.log1p(-first - second)
+
+
+def spread(values: Floats, lengths: Lengths, weights: Floats | None) -> Floats:
+    """Return the (n,) variances V of latent values over the draws."""
+    if weights is None:
+        second = np.einsum("ij,ij->i", values, values) / values.shape[1]
+    else:
+        second = np.einsum("ij,ij,j->i", values, values, weights)
+    first = lengths.mean * mean_of_draws(values, weights)
+    return np.asarray(np.maximum(lengths.mean_square * second - first**2, 0.0))
+
+
+def of_variance(center: Floats, total: Floats) -> Floats:
+    """Return the (n, 1) decision values from the center and :math:`V + s_*^2`."""
+    require_square(np.maximum(np.abs(center), np.sqrt(total)))
+    scale = np.maximum(total, 1e-16 * center**2)
+    z: Floats = np.divide(center, np.sqrt(scale), out=np.zeros_like(center), where=scale > 0)
+    return z[:, None]
 
 
 def quantiles(log_p: Floats) -> Floats:

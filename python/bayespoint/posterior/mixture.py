@@ -16,7 +16,7 @@ from bayespoint.base import validation
 from bayespoint.base.io import Savable
 from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, RandomState
-from bayespoint.kernels.products import count
+from bayespoint.kernels.products import count, in_rows
 from bayespoint.posterior.class_weight import elected, weighted_values
 from bayespoint.posterior.model import Model, chosen_class
 from bayespoint.results.relevance import FeatureRelevance
@@ -190,6 +190,8 @@ class Mixture(Savable):
             values = self.gibbs(X, diag=diag, random_state=random_state)
         elif len(self.models) == 1 and self._is_binary and self.class_weight is None:
             values = self.first.center_values(X)
+        elif self._is_binary and self.class_weight is None and diag is None:
+            values = self._signs(X)
         else:
             values = self._weighted_values(X, diag, strict=False)
         return np.asarray(self.classes[chosen_class(values)])
@@ -283,6 +285,19 @@ class Mixture(Savable):
     @property
     def _is_binary(self) -> bool:
         return len(self.classes) == 2
+
+    def _signs(self, X: Any) -> Floats:
+        """Return (n, 1) numbers with the signs of the decision values of two classes.
+
+        Where the centers of all models agree, the average does, whatever the variances.
+        """
+        points = in_rows(self.first.basis.inputs(X))
+        signs = np.sum([np.sign(model.center_values(points)) for model in self.models], axis=0)
+        split = np.flatnonzero(np.abs(signs[:, 0]) < len(self.models))
+        if len(split):
+            rest = points[split]
+            signs[split] = self._weighted_values(rest, None, strict=False)
+        return np.asarray(signs)
 
     def _weighted_values(self, X: Any, diag: ArrayLike | None, *, strict: bool = True) -> Floats:
         """Return the decision values with the class weights, for each point and row."""

@@ -22,7 +22,9 @@ from bayespoint.engine.problem import Problem
 from bayespoint.kernels.products import count
 from bayespoint.landmarks.basis import Basis
 from bayespoint.likelihood import Likelihood
+from bayespoint.likelihood.two_classes import of_variance
 from bayespoint.posterior.class_weight import weighted_probabilities, weighted_values
+from bayespoint.posterior.quadratic import Quadratic
 from bayespoint.posterior.reweight import reweight
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.draws import Draws
@@ -112,7 +114,15 @@ class Model:
         points, draws = self._points(X), self.draws
         own = self._prior_variance(points, diag, strict=strict)
         found = np.empty((count(points), self._width))
+        form = None
+        if self._is_binary and not mixture:
+            form = Quadratic.of(self.basis, draws, self.hyper.softness, len(found))
         for rows, k_star in self._blocks(points):
+            total = None if form is None else form.variance(own[rows], k_star)
+            if total is not None:
+                z = of_variance(draws.center_values(k_star), total)
+                found[rows] = self.calibration * z
+                continue
             variance = self._variance(own, rows, k_star)
             args = variance, draws.lengths, draws.weights
             if mixture:
