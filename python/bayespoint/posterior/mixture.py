@@ -295,8 +295,7 @@ class Mixture(Savable):
         signs = np.sum([np.sign(model.center_values(points)) for model in self.models], axis=0)
         split = np.flatnonzero(np.abs(signs[:, 0]) < len(self.models))
         if len(split):
-            rest = points[split]
-            signs[split] = self._weighted_values(rest, None, strict=False)
+            signs[split] = self._weighted_values(points[split], None, strict=False)
         return np.asarray(signs)
 
     def _weighted_values(self, X: Any, diag: ArrayLike | None, *, strict: bool = True) -> Floats:

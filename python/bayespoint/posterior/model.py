@@ -120,8 +120,7 @@ class Model:
         for rows, k_star in self._blocks(points):
             total = None if form is None else form.variance(own[rows], k_star)
             if total is not None:
-                z = of_variance(draws.center_values(k_star), total)
-                found[rows] = self.calibration * z
+                found[rows] = self.calibration * of_variance(draws.center_values(k_star), total)
                 continue
             variance = self._variance(own, rows, k_star)
             args = variance, draws.lengths, draws.weights

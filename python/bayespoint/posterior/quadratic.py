@@ -45,6 +45,7 @@ class Quadratic:
     """Largest error of the variance at points of the basis, relative to k(x, x)."""
 
     @classmethod
+    @np.errstate(over="ignore", invalid="ignore")
     def of(cls, basis: Basis, draws: Draws, softness: float, n: int) -> Quadratic | None:
         """Return the form for `n` points; None where it is inaccurate or takes more time."""
         m, total = len(basis), len(draws)
@@ -55,13 +56,11 @@ class Quadratic:
             return None
         if memory.available() < 32.0 * m * (m + total):
             return None
-        factor, coefficients = basis.factor, draws.coefficients
-        lengths, weights = draws.lengths, draws.weights
-        shares = np.full(total, 1 / total) if weights is None else weights
-        mean = shares @ coefficients
+        factor, coefficients, lengths = basis.factor, draws.coefficients, draws.lengths
+        weights = np.full(total, 1 / total) if draws.weights is None else draws.weights
+        mean, squared = weights @ coefficients, lengths.mean_square
         rows = np.concatenate([coefficients - mean, mean[None]])
-        squared = lengths.mean_square
-        upper = weighted_outer(rows, np.append(squared * shares, squared - lengths.mean**2))
+        upper = weighted_outer(rows, np.append(squared * weights, squared - lengths.mean**2))
         upper -= linalg.lapack.dpotri(factor.lower, lower=1)[0].T
         clear_above(upper.T)
         upper *= 2.0
@@ -71,8 +70,7 @@ class Quadratic:
         k_star[each, chosen] -= basis.softness[chosen]
         own = k_star[each, chosen] + softness
         exact = spread(draws.values(k_star), lengths, weights) - factor.explained(k_star)
-        error = float((np.abs(cls(upper).form(k_star) - exact) / own).max())
-        found = cls(upper, error)
+        found = cls(upper, float((np.abs(cls(upper).form(k_star) - exact) / own).max()))
         return None if found.variance(own, k_star) is None else found
 
     def form(self, k_star: Floats) -> Floats:
@@ -87,5 +85,4 @@ class Quadratic:
         """Return the variances where the prior ones are `own`; None if they are inaccurate."""
         with np.errstate(over="ignore", invalid="ignore"):
             found = own + self.form(k_star)
-            accurate = self.error * own <= _TOLERANCE * found
-        return found if accurate.all() else None
+            return found if (self.error * own <= _TOLERANCE * found).all() else None
