@@ -71,8 +71,8 @@ class BayesPointClassifier(
     Parameters
     ----------
     kernel : None, str, kernel object or callable, default=None
-        - None: the default, four kernels that are averaged (:doc:`/guide/models`); with n_models=1
-          the Matérn kernel ``Scaled(Matern(nu=2.5))``.
+        - None: the default (:doc:`/guide/models`), a sum of three kernels with weights of the
+          features; with n_models=1 the Matérn kernel ``Scaled(Matern(nu=2.5))``.
         - an object of :mod:`bayespoint.kernels` or :mod:`sklearn.gaussian_process.kernels`:
           parameters that are given are kept, those left out, as in ``RBF()``, are found.
         - "linear", "rbf", "poly": ``Linear()``, ``RBF()``, ``Polynomial()``.
@@ -126,8 +126,7 @@ class BayesPointClassifier(
     posterior_ : Mixture
         The models and their weights, which compute the predictions.
     models_, model_weights_ : tuple of Model, ndarray of shape (n_models,)
-        The models that are averaged, those of large weights first, and their weights: halfway
-        between equal ones and those of stacking.
+        The models that are averaged, those of large weights first, and their weights.
     classes_, class_weight_ : ndarray of shape (n_classes,)
         Class labels, sorted (of two, the second is the positive one), and their weights.
     feature_relevance_ : FeatureRelevance

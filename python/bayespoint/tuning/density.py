@@ -1,15 +1,15 @@
 r"""The posterior of the hyperparameters: its most probable setting, and draws.
 
 With a parameter for each feature the largest evidence overfits. An average over settings that are
-drawn in proportion to evidence times prior does not. They are drawn by Hamiltonian Monte Carlo on a
-part of the examples.
+drawn in proportion to evidence times prior does not. They are drawn by Hamiltonian Monte Carlo, and
+a few of them, with weights, stand for all.
 
 The priors are log-normal, so that they do not depend on units, and wide enough that the evidence
 decides. The medians of a kernel's parameters are its starts; their spreads, the standard deviations
 of the logarithms, are declared with them (:class:`bayespoint.kernels.Parameter`).
 
 - Length scale: spread 1, since the rule of thumb is right within a factor of 3.
-- Weight of a feature: median 1, spread 0.8.
+- Weight of a feature: median 1; for draws the spread is itself drawn, otherwise it is 0.8.
 - Factor of a kernel: spread 1.5.
 - Softness: median 0.15 relative to the variance of the latent function, where 12 % of labels
   contradict it, and spread 2: from almost none to almost only noise.
