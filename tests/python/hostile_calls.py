@@ -384,6 +384,7 @@ def _calls():
 KERNEL_METHODS = (
     "derivatives",
     "diag",
+    "diag_slopes",
     "get_params",
     "parameters",
     "set_params",

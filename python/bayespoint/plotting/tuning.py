@@ -69,7 +69,7 @@ class TuningDisplay(Display):
     >>> X = np.random.default_rng(0).normal(size=(40, 2))
     >>> model = BayesPointClassifier(random_state=0).fit(X, X[:, 0] > X[:, 1])
     >>> TuningDisplay.from_result(model.tuning_, ax=Figure().add_subplot()).params
-    ('kernel.sigma', 'softness')
+    ('kernel.0.kernel.sigma', 'softness')
     """
 
     def __init__(

@@ -83,7 +83,7 @@ def p_values(found):
 def test_ranks_of_true_hyperparameters_are_uniform():
     """Simulation-based calibration (Talts et al., 2018), with parameters drawn from the prior."""
     with one_thread():
-        p = p_values(ranks(1000 if SLOW else 150))
+        p = p_values(ranks(1000 if SLOW else 80))
     assert p.min() > 1e-3 / len(p)
     assert stats.combine_pvalues(p).pvalue > 1e-3
 
@@ -91,7 +91,7 @@ def test_ranks_of_true_hyperparameters_are_uniform():
 @pytest.mark.long
 def test_draws_of_a_sharper_density_are_found_out():
     with one_thread():
-        p = p_values(ranks(60, 3.0))
+        p = p_values(ranks(40, 3.0))
     assert stats.combine_pvalues(p).pvalue < 1e-4
 
 
