@@ -221,7 +221,9 @@ def _names(module: str, names: list[str]) -> str:
 
 COMPLETED = {
     r"bayespoint\.kernels\.\w+\."
-    r"(derivatives|diag|parameters|slopes|weighted_slopes|with_values)": bayespoint.kernels.Kernel,
+    r"(derivatives|diag|diag_slopes|parameters|slopes|weighted_slopes|with_values)": (
+        bayespoint.kernels.Kernel
+    ),
     r"bayespoint\.posterior\.(?:Mixture|Model)\."
     r"(predict|predict_proba|predict_log_proba|decision_function|reject|suggest_query"
     r"|sample_functions|bayes_point|reweight)": bayespoint.BayesPointClassifier,

@@ -185,12 +185,14 @@ class Kernel:
         return None
 
     def diag_slopes(self, X: Floats, by_diag: Floats) -> Slopes:
-        """Return the same for a function of the values ``k(x, x)``.
+        """Return what `weighted_slopes` does for a function of the values ``k(x, x)``.
 
         Parameters
         ----------
-        X, by_diag : array of shape (n, n_features), and ndarray of shape (n,)
-            Inputs, and the derivatives of the function with respect to the values.
+        X : array of shape (n, n_features)
+            Inputs.
+        by_diag : ndarray of shape (n,)
+            Derivatives of the function with respect to the values.
 
         Returns
         -------
