@@ -93,7 +93,7 @@ class BayesPointClassifier(
         training labels most probable in leave-one-out predictions. "auto": if anything was found
         and the softness is positive.
     n_models : int or "auto", default="auto"
-        Number of settings of the hyperparameters to average; 1: that of the largest evidence.
+        Most settings of the hyperparameters to average; 1: that of the largest evidence.
         "auto": up to 6, and 1 with landmarks, with softness=0, or beyond 2000 examples
         (:doc:`/guide/models`).
     approximation : {"auto", "landmarks"} or None, default="auto"

@@ -42,19 +42,19 @@ def classifier(**settings):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_landmarks_at_all_examples_give_the_posterior_without(n_classes):
-    m = {2: 100, 3: 30}[n_classes]
+    m, n_draws = {2: (100, 400), 3: (50, 100)}[n_classes]
     X, y = examples(m, n_classes)
     new = np.random.default_rng(1).standard_normal((200, 2))
-    settings = {"calibration": None, "standardize": False, "tol": 0.03, "n_draws": 400}
+    settings = {"calibration": None, "standardize": False, "tol": 0.02, "n_draws": n_draws}
     with_them = classifier(n_components=m, **settings).fit(X, y)
     without = classifier(approximation=None, **settings).fit(X, y)
     p, q = with_them.predict_proba(new), without.predict_proba(new)
-    # Probabilities of 1600 draws of each: their standard error is at most about a hundredth.
+    # Standard errors of means over draws, by `mixture`, are the largest: at most a hundredth.
     assert np.abs(p - q).max() < 0.05
     assert np.abs(p - q).mean() < 0.008
     p, q = (model.predict_proba(new, method="mixture") for model in (with_them, without))
     assert np.abs(p - q).max() < 0.05
-    one, other = with_them.evidence(), without.evidence()
+    one, other = with_them.evidence(), without.evidence(max_length=1e6)
     assert one.value == pytest.approx(other.value, abs=5 * np.hypot(one.error, other.error) + 0.1)
 
 

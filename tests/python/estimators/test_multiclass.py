@@ -142,7 +142,7 @@ def test_one_classifier_for_each_class_against_the_rest():
     assert p.shape == (60, 3)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
     np.testing.assert_array_equal(each.predict(POINTS), NAMES[p.argmax(axis=1)])
-    assert each.score(X, Y) > 0.5
+    assert each.score(X, Y) > 1 / 3 + 5 * np.sqrt(2 / 9 / len(Y))  # five sd above guessing
     own = [BayesPointClassifier(**GIVEN).fit(X, name == Y) for name in NAMES]
     expected = np.stack([one.predict_proba(POINTS)[:, 1] for one in own], axis=1)
     np.testing.assert_allclose(p, expected / expected.sum(axis=1, keepdims=True), rtol=1e-12)
