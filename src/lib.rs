@@ -46,6 +46,7 @@ mod ensemble;
 
 mod correlation;
 mod evidence;
+pub mod propagation;
 
 mod onion;
 

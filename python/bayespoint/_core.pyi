@@ -1,7 +1,7 @@
 """Types of the compiled engine: calls on a problem, settings and NumPy arrays.
 
-Only `bayespoint.engine` and `bayespoint.kernels` call it. Ranges of settings are checked here
-alone, all else is checked a second time.
+Only `bayespoint.engine`, `bayespoint.kernels` and `bayespoint.landmarks` call it. Ranges of
+settings are checked here alone, all else is checked a second time.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayespoint.engine.problem import Problem as _Problem
+from bayespoint.landmarks.propagation import Propagation as _Propagation
 
 __all__ = [
     "InfeasibleError",
@@ -26,6 +27,7 @@ __all__ = [
     "max_margin",
     "onion",
     "perceptron",
+    "propagation",
     "run",
     "sums_of_differences",
     "values_of_distances",
@@ -129,3 +131,13 @@ def sums_of_differences(
     *,
     city_block: bool,
 ) -> NDArray[np.float64]: ...
+def propagation(
+    features: NDArray[np.float64],
+    level: NDArray[np.float64],
+    positive: NDArray[np.bool_],
+    noise: tuple[float, float],
+    *,
+    start: _Propagation | None,
+    change: float,
+    n_threads: int,
+) -> _Found: ...

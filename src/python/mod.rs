@@ -9,6 +9,7 @@ mod errors;
 mod likelihood;
 mod outcomes;
 mod points;
+mod propagation;
 mod space;
 
 use numpy::PyReadonlyArray1;
@@ -38,6 +39,8 @@ mod _core {
     use super::likelihood::{largest_probabilities, likelihood_of_classes, likelihood_of_signs};
     #[pymodule_export]
     use super::points::{feasible_point, light_trap_one_way, max_margin_point, perceptron_path};
+    #[pymodule_export]
+    use super::propagation::propagation;
     #[pymodule_export]
     use super::{check_settings, correlation_pairs, evidence, onion, run};
 

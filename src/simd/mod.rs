@@ -5,7 +5,7 @@ pub(crate) mod dot;
 mod entry;
 mod largest;
 pub mod likelihood;
-mod log_normal;
+pub(crate) mod log_normal;
 pub mod pass;
 pub(crate) mod special;
 pub(crate) mod tile;

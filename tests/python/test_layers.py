@@ -40,7 +40,7 @@ RUST = [
     ["trajectory"],
     ["interior"],
     ["ensemble"],
-    ["evidence", "correlation"],
+    ["evidence", "correlation", "propagation"],
     ["onion"],
     ["python"],
 ]
@@ -142,9 +142,9 @@ def test_a_circle_is_found() -> None:
     )
 
 
-def test_only_engine_and_kernels_call_the_compiled_part() -> None:
+def test_only_engine_kernels_and_landmarks_call_the_compiled_part() -> None:
     for path, layers, folder in files():
-        if layers is PYTHON and folder not in ("engine", "kernels"):
+        if layers is PYTHON and folder not in ("engine", "kernels", "landmarks"):
             used = imported_folders(path.read_text(encoding="utf-8"))
             assert "_core" not in used, f"{path.name} imports _core"
 

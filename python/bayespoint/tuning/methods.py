@@ -180,13 +180,14 @@ class WithLandmarks:
 
     def __init__(self, task: Task, n_landmarks: int) -> None:
         self.likelihood, self.offset = task.likelihood, task.plan.offset
+        self.n_threads = task.budget.n_threads
         inputs = task.examples.inputs
         start = kernels.at_start(task.kernel, inputs)
         self.landmarks = selection.choose(start, inputs, n_landmarks, task.budget.choice_seed)
 
     def starts(self, examples: Examples) -> list[Any]:
-        """Return starting points that know nothing, one for each problem."""
-        return [None] * len(self._positives(examples))
+        """Return a starting point that knows nothing."""
+        return [None]
 
     def values(self, kernel: Any, examples: Examples) -> Any:
         """Return the features of some examples."""
@@ -196,11 +197,11 @@ class WithLandmarks:
         """Return the variance over the examples of f, on average."""
         return _or_one(values.variance, float(values.own.mean()), 3 * JITTER)
 
-    def _positives(self, examples: Examples) -> list[NDArray[np.bool_]]:
-        """Return which labels are positive, for each problem."""
-        if isinstance(self.likelihood, TwoClasses):
-            return [examples.label == 1]
-        return [examples.label == c for c in range(self.likelihood.n_classes)]
+    def _positive(self, examples: Examples) -> NDArray[np.bool_]:
+        """Return which labels are positive, (C, m) for C problems."""
+        two = isinstance(self.likelihood, TwoClasses)
+        kinds = np.arange(self.likelihood.n_classes)[1 if two else 0 :]
+        return np.asarray(examples.label == kinds[:, None])
 
     def __call__(
         self,
@@ -215,24 +216,14 @@ class WithLandmarks:
         _, features, softness, noise = setting
         levels = softness / examples.weight
         psi, level = features.psi, levels + features.missed
-        value, by_softness, by_noise, left_out = 0.0, 0.0, np.zeros(2), np.empty(0)
-        by_psi, by_own = np.zeros_like(psi), np.zeros(len(psi))
-        for k, positive in enumerate(self._positives(examples)):
-            scale = np.where(positive, 1.0, -1.0) / np.sqrt(level)
-            rows = psi * scale[:, None]
-            found = propagate(rows, positive, noise, nearest[k], change=_ROUGH_CHANGE)
-            nearest[k] = found if found.converged else None
-            if any(noise) and not found.converged:
-                value = -math.inf  # the value of oscillating sweeps is arbitrary
-            value += found.log_evidence
-            by_noise += found.by_noise
-            left_out = found.left_out
-            by_rows = found.by_rows(rows)
-            by_level = -0.5 * np.einsum("ij,ij->i", by_rows, rows) / level
-            by_rows *= scale[:, None]
-            by_psi += by_rows
-            by_own += by_level
-        by_psi -= 2 * by_own[:, None] * psi
+        positive, change = self._positive(examples), _ROUGH_CHANGE
+        given = psi, level, positive, noise, nearest[0]
+        found = nearest[0] = propagate(*given, change=change, n_threads=self.n_threads)
+        value = float(found.log_evidence.sum())
+        if any(noise) and not found.converged.all():
+            value = -math.inf  # the value of oscillating sweeps is arbitrary
+        by_own = found.by_level
+        by_psi = found.by_features - 2 * by_own[:, None] * psi
         by_softness = float(by_own @ levels)
         known = dict[str, float]()
         if slopes:
@@ -240,7 +231,7 @@ class WithLandmarks:
                 share = by_softness / self.variance(features) / len(psi)
                 by_own, by_psi = by_own + share, by_psi - 2 * share * features.mean
             known = features.slopes(by_psi, by_own)
-        return LocalEvidence(value, known, by_softness, by_noise, left_out)
+        return LocalEvidence(value, known, by_softness, found.by_noise, found.left_out[-1])
 
 
 def variance_of(gram: Floats) -> float:

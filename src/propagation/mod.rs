@@ -1,0 +1,252 @@
+//! Expectation propagation for functions of few dimensions: the evidence of two classes, for several problems at once.
+//!
+//! A weight vector `w ~ N(0, I)` gives example i the value `t_i = y_i ψ_i · w / √λ_i`, for its features ψ_i and level λ_i, and
+//! its label has the probability `ε_i + s Φ(t_i)`. Each of these factors is approximated by a normal one, a site, so that the
+//! posterior is normal (Minka, 2001). A sweep updates all sites at once and takes O(m r²) for m examples and r dimensions.
+//!
+//! With label noise the likelihood is not log-concave: sites of labels that seem wrong have negative precisions.
+
+mod site;
+mod triangle;
+
+use ndarray::linalg::general_mat_mul;
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+use pulp::Arch;
+
+use crate::base::{Control, Result};
+use crate::ensemble::WorkerPool;
+use crate::simd::dot::{axpy, dot};
+use site::{Likelihood, Site, Tilted};
+
+/// Largest number of sweeps.
+const SWEEPS: usize = 60;
+/// Factor on the step size of the sites after a sweep that turns the one before back.
+const DAMPING: f64 = 0.7;
+const SMALLEST_STEP: f64 = 0.1;
+/// First step size with label noise; without it is 1.
+const NOISY_STEP: f64 = 0.5;
+/// Rows whose derivatives are computed at once.
+const ROWS: usize = 256;
+
+/// Problems with the same m examples in r dimensions, for C kinds of labels.
+pub struct Problems<'a> {
+    /// ψ, shape (m, r).
+    pub features: ArrayView2<'a, f64>,
+    /// λ, shape (m,).
+    pub level: ArrayView1<'a, f64>,
+    /// Which labels are positive, shape (C, m).
+    pub positive: ArrayView2<'a, bool>,
+    /// Probability of a wrong label for truly negative and truly positive examples.
+    pub noise: [f64; 2],
+    /// The sweeps of a problem end when its evidence changes by less, nats.
+    pub change: f64,
+}
+
+/// Sites of a similar setting to start from, where they converged.
+pub struct Start<'a> {
+    /// Shape (C, m).
+    pub precision: ArrayView2<'a, f64>,
+    /// Shape (C, m).
+    pub shift: ArrayView2<'a, f64>,
+    /// Shape (C,).
+    pub converged: ArrayView1<'a, bool>,
+}
+
+/// The normal approximation of one problem, with `w ~ N(mean, covariance)`.
+pub struct Approximation {
+    /// Nats.
+    pub log_evidence: f64,
+    /// Whether the sites stopped changing.
+    pub converged: bool,
+    /// Precisions of the sites, shape (m,).
+    pub precision: Vec<f64>,
+    /// Precisions times means of the sites, shape (m,).
+    pub shift: Vec<f64>,
+    /// Probability of each label given all others, shape (m,).
+    pub left_out: Vec<f64>,
+    /// Derivatives by the rates of label noise.
+    pub by_noise: [f64; 2],
+    /// Derivatives by the levels, shape (m,).
+    pub by_level: Vec<f64>,
+    /// Derivatives by `y_i t_i` at the mean, shape (m,).
+    slope: Vec<f64>,
+    mean: Array1<f64>,
+    covariance: Array2<f64>,
+}
+
+/// Returns the approximation of each problem, and the derivatives of the sum of their evidences by the features.
+///
+/// # Errors
+///
+/// [`Error::Breakdown`](crate::Error::Breakdown) if features are not finite.
+pub fn propagate(
+    problems: &Problems<'_>,
+    start: Option<&Start<'_>>,
+    n_threads: usize,
+    control: &Control,
+) -> Result<(Vec<Approximation>, Array2<f64>)> {
+    let ((m, r), n) = (problems.features.dim(), problems.positive.nrows());
+    let pool = WorkerPool::new(n_threads, control)?;
+    pool.check_memory(1, (n + 2).min(pool.n_threads() + 2), m.saturating_mul(r))?;
+    // Divided by √λ, but not multiplied by the labels.
+    let mut rows = Array2::zeros((m, r));
+    rows.assign(&problems.features);
+    for (mut row, level) in rows.rows_mut().into_iter().zip(problems.level) {
+        row /= level.sqrt();
+    }
+    let found = pool.each(&mut vec![(); n], |k, ()| {
+        let start = start.filter(|start| start.converged[k]);
+        let sites = (0..m).map(|i| {
+            start.map_or(Site::FIRST, |start| Site {
+                precision: start.precision[[k, i]],
+                shift: start.shift[[k, i]],
+            })
+        });
+        problems.approximation(k, &rows.view(), sites.collect(), control)
+    })?;
+    let mut by_features = Array2::zeros((m, r));
+    let mut parts: Vec<_> = by_features.axis_chunks_iter_mut(Axis(0), ROWS).collect();
+    pool.each(&mut parts, |part, to| {
+        let rows = rows.slice_axis(Axis(0), (part * ROWS..part * ROWS + to.nrows()).into());
+        let mut weighted = Array2::zeros(to.dim());
+        for one in &found {
+            for (i, row) in rows.rows().into_iter().enumerate() {
+                let (precision, slope) =
+                    (one.precision[part * ROWS + i], one.slope[part * ROWS + i]);
+                weighted.row_mut(i).zip_mut_with(&row, |to, x| *to = -precision * x);
+                to.row_mut(i).scaled_add(slope, &one.mean);
+            }
+            general_mat_mul(1.0, &weighted, &one.covariance, 1.0, to);
+        }
+        for (i, mut row) in to.rows_mut().into_iter().enumerate() {
+            row /= problems.level[part * ROWS + i].sqrt();
+        }
+        control.check()
+    })?;
+    Ok((found, by_features))
+}
+
+/// The posterior with the sites: its covariance is a root times its transpose, its mean the root times what is solved.
+struct Posterior {
+    arch: Arch,
+    /// Upper triangle of the factor of the precision.
+    factor: Array2<f64>,
+    root: Array2<f64>,
+    /// Rows times the root.
+    half: Array2<f64>,
+    solved: Vec<f64>,
+}
+
+impl Posterior {
+    fn new((m, r): (usize, usize)) -> Self {
+        let [factor, root] = [(); 2].map(|()| Array2::zeros((r, r)));
+        let half = Array2::zeros((m, r));
+        Self { arch: Arch::new(), factor, root, half, solved: vec![0.0; r] }
+    }
+
+    /// Moves to the sites of rows that are to be multiplied by signs.
+    fn set(&mut self, rows: &ArrayView2<'_, f64>, signs: &[f64], sites: &[Site]) -> Result<()> {
+        for ((mut to, row), site) in self.half.rows_mut().into_iter().zip(rows.rows()).zip(sites) {
+            to.zip_mut_with(&row, |to, x| *to = site.precision * x);
+        }
+        triangle::one_plus_product(&self.half, rows, &mut self.factor);
+        triangle::factor(self.arch, &mut self.factor)?;
+        triangle::invert(self.arch, &self.factor, &mut self.root);
+        triangle::times_upper(rows, &self.root, &mut self.half);
+        self.solved.fill(0.0);
+        let half = self.half.as_slice().expect("row-major");
+        for ((row, sign), site) in half.chunks_exact(self.solved.len()).zip(signs).zip(sites) {
+            axpy(self.arch, sign * site.shift, row, &mut self.solved);
+        }
+        Ok(())
+    }
+
+    /// Mean and variance of the value of each row, not multiplied by a sign.
+    fn moments(&self) -> impl Iterator<Item = [f64; 2]> {
+        let half = self.half.as_slice().expect("row-major");
+        half.chunks_exact(self.solved.len())
+            .map(|row| [dot(self.arch, row, &self.solved), dot(self.arch, row, row)])
+    }
+
+    /// Logarithm of the integral of the sites, without what belongs to single examples.
+    fn log_integral(&self) -> f64 {
+        let log_pivots = self.factor.diag().iter().map(|x| x.ln()).sum::<f64>();
+        0.5 * dot(self.arch, &self.solved, &self.solved) - log_pivots
+    }
+}
+
+impl Problems<'_> {
+    /// Returns the approximation of problem k from the sites to start with.
+    fn approximation(
+        &self,
+        k: usize,
+        rows: &ArrayView2<'_, f64>,
+        mut sites: Vec<Site>,
+        control: &Control,
+    ) -> Result<Approximation> {
+        let positive = self.positive.row(k);
+        let signs: Vec<f64> = positive.iter().map(|&is| if is { 1.0 } else { -1.0 }).collect();
+        let is_noisy = self.noise.iter().any(|&rate| rate != 0.0);
+        let log_span = (-self.noise[0] - self.noise[1]).ln_1p();
+        let likelihoods = self.noise.map(|rate| Likelihood { log_floor: rate.ln(), log_span });
+        let mut posterior = Posterior::new(rows.dim());
+        let mut tilted = Vec::<Tilted>::with_capacity(sites.len());
+        let (mut size, mut moved) = (if is_noisy { NOISY_STEP } else { 1.0 }, 0.0);
+        let (mut value, mut converged) = (f64::NEG_INFINITY, false);
+        for sweep in 0..SWEEPS {
+            control.check()?;
+            if let Err(error) = posterior.set(rows, &signs, &sites) {
+                if !is_noisy || sweep == SWEEPS - 1 {
+                    return Err(error);
+                }
+                // Halfway to flat sites, for which the posterior is proper.
+                let flat = Site { precision: 0.0, shift: 0.0 };
+                sites.iter_mut().for_each(|site| *site = site.moved(0.5, flat));
+                continue;
+            }
+            tilted.clear();
+            tilted.extend(posterior.moments().enumerate().map(|(i, [mean, variance])| {
+                likelihoods[usize::from(!positive[i])].tilted(sites[i], signs[i] * mean, variance)
+            }));
+            let before = value;
+            value = posterior.log_integral() + tilted.iter().map(|one| one.value).sum::<f64>();
+            let step = value - before;
+            converged = step.abs() < self.change;
+            if converged || !value.is_finite() {
+                break;
+            }
+            if step.is_finite() {
+                if step * moved < 0.0 && step.abs() > 0.5 * f64::abs(moved) {
+                    size = f64::max(size * DAMPING, SMALLEST_STEP);
+                }
+                moved = step;
+            }
+            for (site, tilted) in sites.iter_mut().zip(&tilted) {
+                *site = site.moved(size, tilted.site);
+            }
+        }
+        let mut by_noise = [0.0; 2];
+        for (one, &positive) in tilted.iter().zip(positive) {
+            let [wrong, right] = one.by_noise();
+            by_noise[0] += if positive { wrong } else { right };
+            by_noise[1] += if positive { right } else { wrong };
+        }
+        let slope = |i: usize| sites[i].shift - sites[i].precision * tilted[i].mean;
+        let by_level = |i: usize| {
+            let of_row = slope(i) * tilted[i].mean - sites[i].precision * tilted[i].variance;
+            -0.5 * of_row / self.level[i]
+        };
+        Ok(Approximation {
+            log_evidence: value,
+            converged,
+            precision: sites.iter().map(|site| site.precision).collect(),
+            shift: sites.iter().map(|site| site.shift).collect(),
+            left_out: tilted.iter().map(|one| one.left_out()).collect(),
+            by_noise,
+            by_level: (0..sites.len()).map(by_level).collect(),
+            slope: (0..sites.len()).map(|i| signs[i] * slope(i)).collect(),
+            mean: posterior.root.dot(&ArrayView1::from(&posterior.solved)),
+            covariance: posterior.root.dot(&posterior.root.t()),
+        })
+    }
+}

@@ -1,0 +1,127 @@
+//! Upper triangles of small matrices, by blocks of rows and columns: symmetric products, Cholesky factors and inverses.
+
+use std::ops::Range;
+
+use ndarray::linalg::general_mat_mul;
+use ndarray::{Array2, ArrayBase, ArrayView2, Axis, Ix2, RawData, Slice};
+use pulp::Arch;
+
+use crate::base::{Error, Result};
+use crate::simd::dot::axpy;
+
+/// Rows of a block of a product, and of a factor.
+const WIDE: usize = 48;
+const BLOCK: usize = 16;
+
+fn blocks(n: usize, size: usize) -> impl DoubleEndedIterator<Item = Range<usize>> {
+    (0..n).step_by(size).map(move |first| first..n.min(first + size))
+}
+
+fn part<S: RawData<Elem = f64>>(
+    mut of: ArrayBase<S, Ix2>,
+    rows: impl Into<Slice>,
+    columns: impl Into<Slice>,
+) -> ArrayBase<S, Ix2> {
+    of.slice_axis_inplace(Axis(0), rows.into());
+    of.slice_axis_inplace(Axis(1), columns.into());
+    of
+}
+
+/// Writes `I + aᵀ b`, which is symmetric, into an upper triangle.
+pub(super) fn one_plus_product(a: &Array2<f64>, b: &ArrayView2<'_, f64>, to: &mut Array2<f64>) {
+    for block in blocks(to.nrows(), WIDE) {
+        let rows = part(a.t(), block.clone(), ..);
+        let mut to = part(to.view_mut(), block.clone(), block.start..);
+        general_mat_mul(1.0, &rows, &part(b.view(), .., block.start..), 0.0, &mut to);
+    }
+    to.diag_mut().map_inplace(|x| *x += 1.0);
+}
+
+/// Writes the product of rows and an upper triangle.
+pub(super) fn times_upper(rows: &ArrayView2<'_, f64>, upper: &Array2<f64>, to: &mut Array2<f64>) {
+    for block in blocks(upper.nrows(), WIDE) {
+        let (rows, upper) = (part(rows.view(), .., ..block.end), upper.view());
+        let mut to = part(to.view_mut(), .., block.clone());
+        general_mat_mul(1.0, &rows, &part(upper, ..block.end, block), 0.0, &mut to);
+    }
+}
+
+/// Replaces the upper triangle of a matrix by that of U with `A = Uᵀ U`.
+pub(super) fn factor(arch: Arch, matrix: &mut Array2<f64>) -> Result<()> {
+    let n = matrix.nrows();
+    for block in blocks(n, BLOCK) {
+        let values = matrix.as_slice_mut().expect("row-major");
+        for k in block.clone() {
+            let (above, below) = values.split_at_mut((k + 1) * n);
+            let row = &mut above[k * n + k..];
+            let pivot = row[0];
+            if pivot.is_nan() || pivot <= 0.0 {
+                return Err(Error::Breakdown { what: "pivot", value: pivot });
+            }
+            let scale = pivot.sqrt().recip();
+            row.iter_mut().for_each(|x| *x *= scale);
+            for (i, to) in (k + 1..block.end).zip(below.chunks_exact_mut(n)) {
+                axpy(arch, -row[i - k], &row[i - k..], &mut to[i..]);
+            }
+        }
+        let (done, rest) = matrix.view_mut().split_at(Axis(0), block.end);
+        let done = part(done, block.start.., block.end..);
+        general_mat_mul(-1.0, &done.t(), &done, 1.0, &mut part(rest, .., block.end..));
+    }
+    Ok(())
+}
+
+/// Writes the inverse of an upper triangle U, with zeros below it: the rows R of the inverse have `U R = I`.
+pub(super) fn invert(arch: Arch, upper: &Array2<f64>, inverse: &mut Array2<f64>) {
+    let n = upper.nrows();
+    inverse.fill(0.0);
+    for block in blocks(n, BLOCK).rev() {
+        let (rows, below) = inverse.view_mut().split_at(Axis(0), block.end);
+        let mut right = part(rows, block.start.., block.end..);
+        let upper_right = part(upper.view(), block.clone(), block.end..);
+        general_mat_mul(-1.0, &upper_right, &part(below, .., block.end..), 0.0, &mut right);
+        let values = inverse.as_slice_mut().expect("row-major");
+        for k in block.clone().rev() {
+            let (above, below) = values.split_at_mut((k + 1) * n);
+            let row = &mut above[k * n..];
+            row[k] = 1.0;
+            for (i, from) in (k + 1..block.end).zip(below.chunks_exact(n)) {
+                axpy(arch, -upper[[k, i]], &from[i..], &mut row[i..]);
+            }
+            row[k..].iter_mut().for_each(|x| *x /= upper[[k, k]]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors_and_inverses_multiply_to_the_matrix_and_to_one() {
+        for n in [1, 2, 15, 16, 17, 48, 50, 130] {
+            let a = Array2::from_shape_fn((7, n), |(i, j)| ((i * n + j * j) as f64).sin());
+            let (mut upper, mut inverse) = (Array2::zeros((n, n)), Array2::ones((n, n)));
+            one_plus_product(&a, &a.view(), &mut upper);
+            factor(Arch::new(), &mut upper).expect("positive definite");
+            invert(Arch::new(), &upper, &mut inverse);
+            upper.indexed_iter_mut().filter(|((i, j), _)| i > j).for_each(|(_, x)| *x = 0.0);
+            let mut one = Array2::zeros((n, n));
+            times_upper(&upper.view(), &inverse, &mut one);
+            let rest = upper.t().dot(&upper) - a.t().dot(&a);
+            for matrix in [one, rest] {
+                let error = (matrix - Array2::<f64>::eye(n)).map(|x| x.abs());
+                assert!(error.iter().all(|&x| x < 1e-12), "{n} {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_positive_definite_has_no_factor() {
+        for bad in [0.0, -1e-9, f64::NAN] {
+            let mut matrix = Array2::eye(40);
+            matrix[[33, 33]] = bad;
+            assert!(factor(Arch::new(), &mut matrix).is_err(), "{bad}");
+        }
+    }
+}

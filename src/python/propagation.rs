@@ -1,0 +1,73 @@
+//! The evidence with landmarks; see `bayespoint.landmarks.propagation`.
+
+use ndarray::Array2;
+use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::call;
+use crate::base::require;
+use crate::propagation::{Approximation, Problems, Start, propagate};
+
+/// An earlier result: attributes of `bayespoint.landmarks.propagation.Propagation`.
+#[derive(FromPyObject)]
+pub struct Sites<'py> {
+    precision: PyReadonlyArray2<'py, f64>,
+    shift: PyReadonlyArray2<'py, f64>,
+    converged: PyReadonlyArray1<'py, bool>,
+}
+
+/// Returns the approximation of each problem, and the derivatives of the sum of the evidences.
+#[pyfunction]
+#[pyo3(signature = (features, level, positive, noise, *, start, change, n_threads))]
+#[allow(clippy::too_many_arguments, reason = "names in Python")]
+pub fn propagation<'py>(
+    py: Python<'py>,
+    features: PyReadonlyArray2<'py, f64>,
+    level: PyReadonlyArray1<'py, f64>,
+    positive: PyReadonlyArray2<'py, bool>,
+    noise: [f64; 2],
+    start: Option<Sites<'py>>,
+    change: f64,
+    n_threads: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let start = start.as_ref().map(|sites| Start {
+        precision: sites.precision.as_array(),
+        shift: sites.shift.as_array(),
+        converged: sites.converged.as_array(),
+    });
+    let (features, level, positive) = (features.as_array(), level.as_array(), positive.as_array());
+    let problems = Problems { features, level, positive, noise, change };
+    let ((n, m), of_start) = (positive.dim(), start.as_ref());
+    let fits = [features.nrows(), level.len()] == [m; 2]
+        && of_start.is_none_or(|start| {
+            [start.precision.dim(), start.shift.dim()] == [(n, m); 2] && start.converged.len() == n
+        });
+    require(fits, "positive", format_args!("shape ({n}, {m})"), "labels of as many examples")?;
+    let n_threads = n_threads.min(n).max(1);
+    let work = |control: &_| propagate(&problems, start.as_ref(), n_threads, control);
+    let (found, by_features) = if n_threads == 1 {
+        call::here(py, work)?
+    } else {
+        call::interruptible(py, None, None, work)?
+    };
+    let each = |of: fn(&Approximation) -> &Vec<f64>| {
+        let values = found.iter().flat_map(|one| of(one).iter().copied()).collect();
+        Array2::from_shape_vec((n, m), values).expect("a value each").into_pyarray(py)
+    };
+    let sum = |of: &dyn Fn(&Approximation) -> f64| found.iter().map(of).sum::<f64>();
+    let by_level: Vec<f64> = (0..m).map(|i| sum(&|one| one.by_level[i])).collect();
+    let by_noise = [0, 1].map(|k| sum(&|one| one.by_noise[k]));
+    let log_evidence: Vec<f64> = found.iter().map(|one| one.log_evidence).collect();
+    let converged: Vec<bool> = found.iter().map(|one| one.converged).collect();
+    let dict = PyDict::new(py);
+    dict.set_item("log_evidence", log_evidence.into_pyarray(py))?;
+    dict.set_item("converged", converged.into_pyarray(py))?;
+    dict.set_item("precision", each(|one| &one.precision))?;
+    dict.set_item("shift", each(|one| &one.shift))?;
+    dict.set_item("left_out", each(|one| &one.left_out))?;
+    dict.set_item("by_noise", by_noise.to_vec().into_pyarray(py))?;
+    dict.set_item("by_features", by_features.into_pyarray(py))?;
+    dict.set_item("by_level", by_level.into_pyarray(py))?;
+    Ok(dict)
+}
