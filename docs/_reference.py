@@ -220,8 +220,7 @@ def _names(module: str, names: list[str]) -> str:
 
 
 COMPLETED = {
-    r"bayespoint\.kernels\.\w+\."
-    r"(derivatives|diag|diag_slopes|parameters|slopes|weighted_slopes|with_values)": (
+    r"bayespoint\.kernels\.\w+\.(diag|diag_with_pullback|parameters|with_pullback|with_values)": (
         bayespoint.kernels.Kernel
     ),
     r"bayespoint\.posterior\.(?:Mixture|Model)\."

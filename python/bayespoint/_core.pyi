@@ -4,7 +4,7 @@ Only `bayespoint.engine`, `bayespoint.kernels` and `bayespoint.landmarks` call i
 settings are checked here alone, all else is checked a second time.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
@@ -20,6 +20,7 @@ __all__ = [
     "correlation",
     "evidence",
     "feasible_point",
+    "inverse_of_factor",
     "largest_probabilities",
     "light_trap",
     "likelihood_of_classes",
@@ -120,7 +121,7 @@ def values_of_distances(
     Y: NDArray[np.float64] | None,
     city_block: bool,
     rate: float,
-    terms: tuple[float, float, float],
+    terms: Sequence[tuple[float, float, float]],
     out: NDArray[np.float64],
 ) -> None: ...
 def sums_of_differences(
@@ -131,6 +132,7 @@ def sums_of_differences(
     *,
     city_block: bool,
 ) -> NDArray[np.float64]: ...
+def inverse_of_factor(matrix: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def propagation(
     features: NDArray[np.float64],
     level: NDArray[np.float64],

@@ -126,6 +126,18 @@ pub fn propagate(
     Ok((found, by_features))
 }
 
+/// Returns the inverse of the upper triangle U for a matrix `Uᵀ U`, with zeros below its diagonal.
+///
+/// # Errors
+///
+/// [`Error::Breakdown`](crate::Error::Breakdown) if the matrix is not positive definite.
+pub fn inverse_of_factor(mut matrix: Array2<f64>) -> Result<Array2<f64>> {
+    let (arch, mut inverse) = (Arch::new(), Array2::zeros(matrix.raw_dim()));
+    triangle::factor(arch, &mut matrix)?;
+    triangle::invert(arch, &matrix, &mut inverse);
+    Ok(inverse)
+}
+
 /// The posterior with the sites: its covariance is a root times its transpose, its mean the root times what is solved.
 struct Posterior {
     arch: Arch,
@@ -246,7 +258,7 @@ impl Problems<'_> {
             by_level: (0..sites.len()).map(by_level).collect(),
             slope: (0..sites.len()).map(|i| signs[i] * slope(i)).collect(),
             mean: posterior.root.dot(&ArrayView1::from(&posterior.solved)),
-            covariance: posterior.root.dot(&posterior.root.t()),
+            covariance: triangle::times_own_transpose(&posterior.root),
         })
     }
 }

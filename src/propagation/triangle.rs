@@ -46,6 +46,17 @@ pub(super) fn times_upper(rows: &ArrayView2<'_, f64>, upper: &Array2<f64>, to: &
     }
 }
 
+/// Returns the product of an upper triangle and its transpose.
+pub(super) fn times_own_transpose(upper: &Array2<f64>) -> Array2<f64> {
+    let mut product = Array2::zeros(upper.raw_dim());
+    for block in blocks(upper.nrows(), WIDE) {
+        let right = part(upper.view(), .., block.start..);
+        let left = part(right.view(), block.clone(), ..);
+        general_mat_mul(1.0, &left, &right.t(), 0.0, &mut part(product.view_mut(), block, ..));
+    }
+    product
+}
+
 /// Replaces the upper triangle of a matrix by that of U with `A = Uᵀ U`.
 pub(super) fn factor(arch: Arch, matrix: &mut Array2<f64>) -> Result<()> {
     let n = matrix.nrows();
@@ -106,6 +117,8 @@ mod tests {
             factor(Arch::new(), &mut upper).expect("positive definite");
             invert(Arch::new(), &upper, &mut inverse);
             upper.indexed_iter_mut().filter(|((i, j), _)| i > j).for_each(|(_, x)| *x = 0.0);
+            let product = times_own_transpose(&inverse) - inverse.dot(&inverse.t());
+            assert!(product.iter().all(|x| x.abs() < 1e-12), "{n}");
             let mut one = Array2::zeros((n, n));
             times_upper(&upper.view(), &inverse, &mut one);
             let rest = upper.t().dot(&upper) - a.t().dot(&a);

@@ -1,11 +1,11 @@
 //! Functions of distances between points, and the slopes of their sums; see `bayespoint.kernels.stationary`.
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray2, PyReadwriteArray2};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray2, PyReadwriteArray3};
 use pyo3::prelude::*;
 
 use super::arrays::contiguous;
 use super::call;
-use crate::base::{Error, Result, memory, require};
+use crate::base::{Control, Error, Result, memory, require};
 use crate::simd::distance::{Columns, ROWS, Radial};
 
 /// Numbers that a copy may need without a check of the memory.
@@ -13,8 +13,8 @@ const MANY: usize = 1 << 20;
 
 type Matrix<'py> = PyReadonlyArray2<'py, f64>;
 
-/// Writes `(a + b r + c r²) exp(-rate r)` of the distances r between two sets of points, with the terms a, b and c.
-/// `Y=None` stands for X.
+/// Writes `(a + b r + c r²) exp(-rate r)` of the distances r between two sets of points, for one or two times the terms a, b
+/// and c. `Y=None` stands for X.
 #[pyfunction]
 #[pyo3(signature = (X, Y, city_block, rate, terms, out))]
 #[allow(non_snake_case, reason = "names in Python")]
@@ -24,31 +24,51 @@ pub fn values_of_distances<'py>(
     Y: Option<Matrix<'py>>,
     city_block: bool,
     rate: f64,
-    terms: [f64; 3],
-    mut out: PyReadwriteArray2<'py, f64>,
+    terms: Vec<[f64; 3]>,
+    mut out: PyReadwriteArray3<'py, f64>,
 ) -> PyResult<()> {
-    let (is_symmetric, y, of) = (Y.is_none(), Y.as_ref().unwrap_or(&X), Radial { rate, terms });
-    let shape = shape(&X, y, &[out.as_array().dim()])?;
+    let (is_symmetric, y) = (Y.is_none(), Y.as_ref().unwrap_or(&X));
+    let (number, n, m) = out.as_array().dim();
+    let shape = shape(&X, y, &[(n, m)])?;
+    require(number == terms.len(), "out", number, "a matrix for each of the terms")?;
     let (x, y) = (contiguous("X", &X)?, contiguous("Y", y)?);
     let wanted = "C-contiguous";
     let out = out.as_slice_mut().map_err(|_| Error::invalid("out", "another layout", wanted))?;
+    let (out, others) = out.split_at_mut(n * m);
     call::here(py, |control| {
         let columns = columns(y, shape)?;
-        for rows in blocks(shape[0]) {
-            control.check()?;
-            let [of_x, of_out] = [shape[2], shape[1]].map(|n| rows.start * n..rows.end * n);
-            let until = if is_symmetric { rows.end } else { shape[1] };
-            columns.values(&x[of_x], until, city_block, of, &mut out[of_out]);
-            if is_symmetric {
-                let (before, block) = out.split_at_mut(rows.start * shape[1]);
-                for (j, row) in before.chunks_exact_mut(shape[1]).enumerate() {
-                    let column = block.chunks_exact(shape[1]).map(|row| row[j]);
-                    row[rows.clone()].iter_mut().zip(column).for_each(|(to, value)| *to = value);
-                }
+        let (columns, x) = ((&columns, city_block, is_symmetric), (x, shape));
+        match terms[..] {
+            [terms] => fill(control, columns, x, Radial { rate, terms: [terms] }, [out]),
+            [a, b] => fill(control, columns, x, Radial { rate, terms: [a, b] }, [out, others]),
+            _ => Err(Error::invalid("terms", terms.len(), "one or two of them")),
+        }
+    })
+}
+
+/// Fills matrices with functions of the distances of points from those of the columns, of which the points may be the same.
+fn fill<const N: usize>(
+    control: &Control,
+    (columns, city_block, is_symmetric): (&Columns, bool, bool),
+    (x, shape): (&[f64], [usize; 3]),
+    of: Radial<N>,
+    mut out: [&mut [f64]; N],
+) -> Result<()> {
+    for rows in blocks(shape[0]) {
+        control.check()?;
+        let [of_x, of_out] = [shape[2], shape[1]].map(|n| rows.start * n..rows.end * n);
+        let until = if is_symmetric { rows.end } else { shape[1] };
+        let to = out.each_mut().map(|out| &mut out[of_out.clone()]);
+        columns.values(&x[of_x], until, city_block, of, to);
+        for out in out.iter_mut().filter(|_| is_symmetric) {
+            let (before, block) = out.split_at_mut(rows.start * shape[1]);
+            for (j, row) in before.chunks_exact_mut(shape[1]).enumerate() {
+                let column = block.chunks_exact(shape[1]).map(|row| row[j]);
+                row[rows.clone()].iter_mut().zip(column).for_each(|(to, value)| *to = value);
             }
         }
-        Ok(())
-    })
+    }
+    Ok(())
 }
 
 /// Returns for each feature k the sum of `a_ij b_ij |x_ik - y_jk|`, or of the squares.

@@ -40,7 +40,7 @@ mod _core {
     #[pymodule_export]
     use super::points::{feasible_point, light_trap_one_way, max_margin_point, perceptron_path};
     #[pymodule_export]
-    use super::propagation::propagation;
+    use super::propagation::{inverse_of_factor, propagation};
     #[pymodule_export]
     use super::{check_settings, correlation_pairs, evidence, onion, run};
 

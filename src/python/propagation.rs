@@ -1,13 +1,13 @@
 //! The evidence with landmarks; see `bayespoint.landmarks.propagation`.
 
 use ndarray::Array2;
-use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::call;
 use crate::base::require;
-use crate::propagation::{Approximation, Problems, Start, propagate};
+use crate::propagation::{self as sites, Approximation, Problems, Start, propagate};
 
 /// An earlier result: attributes of `bayespoint.landmarks.propagation.Propagation`.
 #[derive(FromPyObject)]
@@ -70,4 +70,17 @@ pub fn propagation<'py>(
     dict.set_item("by_features", by_features.into_pyarray(py))?;
     dict.set_item("by_level", by_level.into_pyarray(py))?;
     Ok(dict)
+}
+
+/// Returns the inverse of the upper triangle U for a matrix `Uᵀ U`, with zeros below its diagonal.
+#[pyfunction]
+pub fn inverse_of_factor<'py>(
+    py: Python<'py>,
+    matrix: PyReadonlyArray2<'py, f64>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let matrix = matrix.as_array();
+    let got = format_args!("shape {:?}", matrix.dim());
+    require(matrix.is_square(), "matrix", got, "a square one")?;
+    let work = |_: &_| sites::inverse_of_factor(matrix.as_standard_layout().into_owned());
+    Ok(call::here(py, work)?.into_pyarray(py))
 }

@@ -17,13 +17,13 @@ const VECTORS: usize = 2;
 /// Columns of a panel.
 const WIDTH: usize = 16;
 
-/// A function of the distance r: `(a + b r + c r²) exp(-rate r)`.
+/// Functions of the distance r: `(a + b r + c r²) exp(-rate r)`.
 #[derive(Clone, Copy, Debug)]
-pub struct Radial {
+pub struct Radial<const N: usize> {
     /// At least 0.
     pub rate: f64,
-    /// The coefficients a, b and c.
-    pub terms: [f64; 3],
+    /// The coefficients a, b and c of each function.
+    pub terms: [[f64; 3]; N],
 }
 
 /// The points of the columns, feature by feature in panels of 16 points; the last one is filled up with zeros.
@@ -52,21 +52,21 @@ impl Columns {
         Self { arch: Arch::new(), panels, n, d }
     }
 
-    /// Writes the function of the distances, city-block or Euclidean, of at most [`ROWS`] points from those of the columns
+    /// Writes functions of the distances, city-block or Euclidean, of at most [`ROWS`] points from those of the columns
     /// before `until`, and maybe of some more. The distances must be finite.
     ///
     /// # Panics
     ///
     /// If the lengths do not fit.
-    pub fn values(
+    pub fn values<const N: usize>(
         &self,
         points: &[f64],
         until: usize,
         city_block: bool,
-        of: Radial,
-        to: &mut [f64],
+        of: Radial<N>,
+        to: [&mut [f64]; N],
     ) {
-        self.check(points, to.len());
+        to.iter().for_each(|to| self.check(points, to.len()));
         if city_block {
             self.arch.dispatch(Call::<_, true>((self, points, until, of, to)));
         } else {
@@ -102,24 +102,26 @@ impl Columns {
 }
 
 /// See [`Columns::values`].
-impl<const CITY_BLOCK: bool> WithSimd
-    for Call<(&Columns, &[f64], usize, Radial, &mut [f64]), CITY_BLOCK>
+impl<const CITY_BLOCK: bool, const N: usize> WithSimd
+    for Call<(&Columns, &[f64], usize, Radial<N>, [&mut [f64]; N]), CITY_BLOCK>
 {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let (&Columns { ref panels, n, d, .. }, points, until, of, to) = self.0;
+        let (&Columns { ref panels, n, d, .. }, points, until, of, mut to) = self.0;
         let rows = points.len() / d;
         for (p, panel) in panels.chunks_exact(d).take(until.div_ceil(WIDTH)).enumerate() {
             let columns = p * WIDTH..n.min((p + 1) * WIDTH);
             for first in (0..rows).step_by(TALL) {
                 // The last row again where there are fewer.
                 let four = array::from_fn(|r| &points[(first + r).min(rows - 1) * d..][..d]);
-                let mut values = sums::<S, CITY_BLOCK>(simd, four, panel);
-                apply::<S, CITY_BLOCK>(simd, of, values.as_flattened_mut());
-                for (row, values) in (first..rows).zip(&values) {
-                    to[row * n..][columns.clone()].copy_from_slice(&values[..columns.len()]);
+                let sums = sums::<S, CITY_BLOCK>(simd, four, panel);
+                let found = apply::<S, CITY_BLOCK, N>(simd, of, sums.as_flattened());
+                for (to, found) in to.iter_mut().zip(&found) {
+                    for (row, values) in (first..rows).zip(found.chunks_exact(WIDTH)) {
+                        to[row * n..][columns.clone()].copy_from_slice(&values[..columns.len()]);
+                    }
                 }
             }
         }
@@ -165,18 +167,29 @@ fn vectors<S: Simd>(simd: S, values: &[f64]) -> [S::f64s; VECTORS] {
     array::from_fn(|v| <f64 as Entry>::load(simd, &values[v * S::F64_LANES..]))
 }
 
-/// Replaces distances, or squared ones, by the function of them.
+/// Returns the functions of distances, or of squared ones.
 #[inline(always)]
-fn apply<S: Simd, const CITY_BLOCK: bool>(simd: S, of: Radial, values: &mut [f64]) {
-    let [a, b, c] = of.terms.map(|term| simd.splat_f64s(term));
+fn apply<S: Simd, const CITY_BLOCK: bool, const N: usize>(
+    simd: S,
+    of: Radial<N>,
+    sums: &[f64],
+) -> [[f64; TALL * WIDTH]; N] {
+    let terms = of.terms.map(|terms| terms.map(|term| simd.splat_f64s(term)));
     let rate = simd.splat_f64s(-of.rate);
-    for value in S::as_mut_simd_f64s(values).0 {
-        let r = if CITY_BLOCK { *value } else { simd.sqrt_f64s(*value) };
-        *value = simd.mul_add_e_f64s(r, simd.mul_add_e_f64s(r, c, b), a);
-        if of.rate > 0.0 {
-            *value = simd.mul_f64s(*value, exponential(simd, simd.mul_f64s(rate, r)));
+    let mut found = [[0.0; TALL * WIDTH]; N];
+    for (place, &sum) in S::as_simd_f64s(sums).0.iter().enumerate() {
+        let r = if CITY_BLOCK { sum } else { simd.sqrt_f64s(sum) };
+        let decay = if of.rate > 0.0 {
+            exponential(simd, simd.mul_f64s(rate, r))
+        } else {
+            simd.splat_f64s(1.0)
+        };
+        for (found, [a, b, c]) in found.iter_mut().zip(terms) {
+            let factor = simd.mul_add_e_f64s(r, simd.mul_add_e_f64s(r, c, b), a);
+            S::as_mut_simd_f64s(found).0[place] = simd.mul_f64s(factor, decay);
         }
     }
+    found
 }
 
 /// Argument below which an exponential is below the smallest normal number.
@@ -297,7 +310,7 @@ mod tests {
 
     #[test]
     fn values_and_slopes_agree_with_plain_sums() {
-        let of = Radial { rate: 1.5, terms: [1.0, 0.5, 0.25] };
+        let of = Radial { rate: 1.5, terms: [[1.0, 0.5, 0.25], [0.5, 0.0, -2.0]] };
         for (rows, n, d) in
             [(1, 1, 1), (3, 7, 2), (4, 8, 5), (5, 9, 3), (64, 33, 11), (0, 5, 2), (2, 0, 2)]
         {
@@ -309,17 +322,20 @@ mod tests {
                     let apart = (x[i * d + k] - y[j * d + k]).abs();
                     if city_block { apart } else { apart * apart }
                 };
-                let (mut found, mut slopes) = (vec![f64::NAN; rows * n], vec![1.0; d]);
-                columns.values(&x, n, city_block, of, &mut found);
+                let (mut found, mut others) = (vec![f64::NAN; rows * n], vec![f64::NAN; rows * n]);
+                let mut slopes = vec![1.0; d];
+                columns.values(&x, n, city_block, of, [&mut found, &mut others]);
                 let pair = weights.each_ref().map(Vec::as_slice);
                 columns.add_slopes(&x, city_block, pair, &mut slopes);
                 let mut plain_slopes = vec![1.0; d];
-                for (place, found) in found.iter().enumerate() {
+                for (place, (found, other)) in found.iter().zip(&others).enumerate() {
                     let (i, j) = (place / n, place % n);
                     let sum: f64 = (0..d).map(|k| apart(i, j, k)).sum();
                     let r = if city_block { sum } else { sum.sqrt() };
                     let plain = (1.0 + 0.5 * r + 0.25 * r * r) * (-1.5 * r).exp();
                     assert_relative_eq!(*found, plain, max_relative = 1e-14);
+                    let plain = (0.5 - 2.0 * r * r) * (-1.5 * r).exp();
+                    assert_relative_eq!(*other, plain, max_relative = 1e-13, epsilon = 1e-15);
                     for k in 0..d {
                         plain_slopes[k] += weights[0][place] * weights[1][place] * apart(i, j, k);
                     }
@@ -333,10 +349,10 @@ mod tests {
 
     #[test]
     fn exponentials_agree_with_the_library() {
-        let of = Radial { rate: 1.0, terms: [1.0, 0.0, 0.0] };
+        let of = Radial { rate: 1.0, terms: [[1.0, 0.0, 0.0]] };
         let value = |x: f64| {
             let mut found = [f64::NAN];
-            Columns::new(&[0.0], 1, 1).values(&[x], 1, true, of, &mut found);
+            Columns::new(&[0.0], 1, 1).values(&[x], 1, true, of, [&mut found]);
             found[0].to_bits()
         };
         for i in 0..=200_000 {

@@ -382,14 +382,12 @@ def _calls():
 
 
 KERNEL_METHODS = (
-    "derivatives",
     "diag",
-    "diag_slopes",
+    "diag_with_pullback",
     "get_params",
     "parameters",
     "set_params",
-    "slopes",
-    "weighted_slopes",
+    "with_pullback",
     "with_values",
 )
 

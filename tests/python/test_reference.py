@@ -101,7 +101,7 @@ def test_methods_of_kernels_have_the_sections_of_base() -> None:
         "diag": ["Parameters", "Returns"],
         "parameters": ["Parameters", "Returns"],
         "with_values": ["Parameters", "Returns"],
-        "derivatives": ["Parameters", "Returns"],
+        "with_pullback": ["Parameters", "Returns"],
     }.items():
         for kernel in ("RBF", "Sum", "Spectrum"):
             own = inspect.getdoc(getattr(getattr(bayespoint.kernels, kernel), name)).split("\n")

@@ -48,6 +48,8 @@ def real(name: str, value: object, **limits: Any) -> float:
 
 def positive(name: str, value: object) -> float:
     """Return `value` as a finite float above 0."""
+    if type(value) is float and 0 < value < math.inf:
+        return value
     return real(name, value, low=0.0, low_open=True)
 
 
@@ -147,6 +149,8 @@ def set_fields(record: object, /, **values: object) -> None:
 
 def dense(name: str, value: ArrayLike) -> NDArray[Any]:
     """Return `value` as an array of real numbers, without a copy if it is one."""
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        return value
     if sparse.issparse(value):
         raise TypeError(
             f"{name} must be a dense array; got a sparse {type(value).__name__}: "
@@ -164,7 +168,8 @@ def dense(name: str, value: ArrayLike) -> NDArray[Any]:
 
 def finite(name: str, array: NDArray[Any], *, verb: str = "holds") -> None:
     """Raise ValueError if the array, of at least one dimension, has an entry that is not finite."""
-    if not all(np.isfinite(array[rows]).all() for rows in blocks(len(array))):
+    parts = [array] if array.size <= _BLOCK**2 else (array[rows] for rows in blocks(len(array)))
+    if not all(np.isfinite(part).all() for part in parts):
         raise ValueError(f"{name} must be finite; it {verb} NaN or infinity")
 
 

@@ -29,8 +29,8 @@ from bayespoint.kernels.base import (
     Scaled,
     Sum,
     accepts_sparse as accepts_sparse,
-    derivatives as derivatives,
-    diag_slopes as diag_slopes,
+    checked_inputs as checked_inputs,
+    diag_with_pullback as diag_with_pullback,
     diagonal as diagonal,
     evaluate as evaluate,
     is_reproducible as is_reproducible,
@@ -39,6 +39,7 @@ from bayespoint.kernels.base import (
     replace as replace,
     requires_vectors as requires_vectors,
     slopes as slopes,
+    with_pullback as with_pullback,
 )
 from bayespoint.kernels.dot_product import Linear, Polynomial
 from bayespoint.kernels.gram import (

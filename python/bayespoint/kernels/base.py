@@ -9,10 +9,10 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial, reduce
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cache, partial, reduce
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -28,22 +28,25 @@ from bayespoint.kernels.parameters import (
     shown,
     within,
 )
-from bayespoint.kernels.products import count, counts, in_rows
+from bayespoint.kernels.products import count, counts, in_rows, pair_of_vectors
 from bayespoint.kernels.protocol import (
     Bounds,
     ByName,
     Floats,
     Inputs,
-    KernelGradient,
     Other,
     Parameter,
+    Pullback,
     Slopes,
-    deferred,
+    added,
     prefixed,
+    unknown,
 )
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+_K = TypeVar("_K", bound="Kernel")
 
 _REACH = (math.exp(-7), math.exp(7))
 """Bounds of a factor or constant."""
@@ -115,99 +118,48 @@ class Kernel:
         kernel object
             A new kernel, in which these parameters are given and have no bounds.
         """
-        new: dict[str, Any] = {}
-        for name, value in values.items():
-            own, indexed, k = name.removesuffix("]").partition("[")
-            if indexed:  # one for each feature, as "sigma[0]"
-                new.setdefault(own, dict(enumerate(getattr(self, own) or ())))[int(k)] = value
-            else:
-                new[own] = value
-        for name, value in new.items():
-            if isinstance(value, dict):
-                new[name] = tuple(value[k] for k in sorted(value))
-        for each in dataclasses.fields(self):  # type: ignore[arg-type]
-            # Bounds and `per_feature` have no meaning once the parameter is given.
-            if each.metadata.get("until") in new:
-                new[each.name] = each.default
-        return dataclasses.replace(self, **new)  # type: ignore[type-var]
+        return _replaced(self, values, {})
 
-    def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
-        """Return the derivatives of the kernel matrix with respect to log parameters.
+    def with_pullback(self, X: Inputs, Y: Other = None) -> tuple[Floats, Pullback]:
+        """Return the kernel values with a function for the derivatives of what is made of them.
 
-        Parameters
-        ----------
-        X, gram : inputs as for `diag`, and ndarray of shape (n, n)
-            Inputs, and the matrix ``k(X)``.
-
-        Returns
-        -------
-        mapping of str to ndarray of shape (n, n)
-            Derivatives by name of the parameter, each computed on access. For missing ones the
-            search uses finite differences.
-        """
-        return {}
-
-    def slopes(self, X: Inputs, gram: Floats, by_gram: Floats, Y: Other = None) -> ByName:
-        """Return the derivatives of a function of the kernel matrix with respect to log parameters.
+        What was computed for the values is kept for the derivatives: the reverse mode of automatic
+        differentiation, as ``vjp`` in JAX.
 
         Parameters
         ----------
         X, Y : arrays of shape (n, n_features) and (n', n_features), or sequences of examples
-            Inputs. ``Y=None`` stands for `X`.
-        gram, by_gram : ndarrays of shape (n, n')
-            The matrix ``k(X, Y)``, and the derivatives of the function with respect to its entries;
-            symmetric for ``Y=None``.
+            Inputs, finite doubles in C order if they are vectors. ``Y=None`` stands for `X`.
 
         Returns
         -------
-        mapping of str to float
-            ``sum(by_gram * derivative)`` for each of `derivatives`. With `Y` kernels may know fewer
-            of them.
+        values : ndarray of shape (n, n')
+            The matrix ``k(X, Y)``, which must not be changed before the last call of `pullback`.
+        pullback : callable
+            From the (n, n') derivatives of a number by the values it returns those by log
+            parameters, by name, and the (n_features,) ones by log weights of the features, at
+            weights of 1 (`Weighted`), or None if they are unknown. For missing names the search
+            uses finite differences.
         """
-        if Y is None:
-            return _summed(derivatives(self, X, gram), by_gram)
-        found = self.weighted_slopes(X, gram, by_gram, Y)
-        return {} if found is None else found[0]
+        return evaluate(self, X, Y), unknown
 
-    def weighted_slopes(self, X: Floats, gram: Floats, by_gram: Floats, Y: Other = None) -> Slopes:
-        """Return `slopes`, and those by log weights of the features; None if it knows none.
+    def diag_with_pullback(self, X: Inputs) -> tuple[Floats, Pullback]:
+        """Return the values ``k(x, x)`` with a function for derivatives, as `with_pullback` does.
 
         Parameters
         ----------
-        X, gram, by_gram, Y
-            As for `slopes`.
+        X : array of shape (n, n_features), or a sequence of n examples
+            Inputs, as for `with_pullback`.
 
         Returns
         -------
-        pair of a mapping of str to float and an ndarray of shape (n_features,), or None
-            `slopes`, and those at weights of 1, by which the features are multiplied (`Weighted`).
+        values : ndarray of shape (n,)
+            One value for each example.
+        pullback : callable
+            From the (n,) derivatives of a number by the values it returns what that of
+            `with_pullback` does.
         """
-        return None
-
-    def diag_slopes(self, X: Floats, by_diag: Floats) -> Slopes:
-        """Return what `weighted_slopes` does for a function of the values ``k(x, x)``.
-
-        Parameters
-        ----------
-        X : array of shape (n, n_features)
-            Inputs.
-        by_diag : ndarray of shape (n,)
-            Derivatives of the function with respect to the values.
-
-        Returns
-        -------
-        pair of a mapping of str to float and an ndarray of shape (n_features,), or None
-            As `weighted_slopes`.
-        """
-        known, total = dict[str, float](), np.zeros(X.shape[1])
-        for rows in validation.blocks(len(by_diag), _DIAGONAL):
-            some = X[rows]
-            found = weighted_slopes(self, some, evaluate(self, some), np.diag(by_diag[rows]))
-            if found is None:
-                return None
-            known = {name: known.get(name, 0.0) + slope for name, slope in found[0].items()}
-            total += found[1]
-        return known, total
+        return _diag_with_pullback(self, X)
 
     __array_ufunc__ = None  # lets NumPy scalars defer to the methods here
 
@@ -302,7 +254,7 @@ class Kernel:
             known["parts"] = tuple(known[number] for number in parts)
         if fields:
             checked = type(self)(**{name: known[name] for name in fields})
-            validation.set_fields(self, **fields_of(checked))
+            validation.set_fields(self, **vars(checked))
         return self
 
     def __sklearn_clone__(self) -> Self:
@@ -320,9 +272,29 @@ def _operand(verb: str, other: object) -> Any:
     raise TypeError(f"a kernel can be {verb} kernels and positive numbers; got {other!r}")
 
 
-def _summed(known: Mapping[str, Floats], by_gram: Floats) -> ByName:
-    """Return ``sum(by_gram * derivative)`` for each derivative."""
-    return {name: float(np.vdot(by_gram, known[name])) for name in known}
+def _replaced(kernel: _K, values: ByName, fields: Mapping[str, Any]) -> _K:
+    """Return a kernel with other values of its own parameters, and other fields."""
+    new = dict(fields)
+    several: dict[str, dict[int, float]] = {}
+    for name, value in values.items():
+        own, indexed, k = name.removesuffix("]").partition("[")
+        if indexed:  # as "sigma[0]"
+            known = several.setdefault(own, dict(enumerate(getattr(kernel, own) or ())))
+            known[int(k)] = value
+        else:
+            new[own] = value
+    new |= {name: tuple(each[k] for k in sorted(each)) for name, each in several.items()}
+    # Bounds and `per_feature` have no meaning once the parameter is given.
+    kind: Any = type(kernel)
+    new |= {name: default for name, until, default in _until(kind) if until in new}
+    return dataclasses.replace(kernel, **new)  # type: ignore[type-var]
+
+
+@cache
+def _until(kind: Any) -> list[tuple[str, str, Any]]:
+    """Return the fields of a kernel with a meaning until another one is given, and defaults."""
+    every = ((each, each.metadata.get("until")) for each in dataclasses.fields(kind))
+    return [(each.name, until, each.default) for each, until in every if until]
 
 
 def parameters(kernel: object, X: Inputs) -> tuple[Parameter, ...]:
@@ -344,33 +316,55 @@ def replace(kernel: Any, values: ByName) -> Any:
     return dataclasses.replace(kernel, **values)
 
 
-def derivatives(kernel: object, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
-    """Return the known derivatives of ``gram = kernel(X)`` with respect to log parameters."""
-    if gaussian_process.is_gp(kernel):
-        return gaussian_process.derivatives(kernel, X)
-    known = getattr(kernel, "derivatives", None)
-    return known(X, gram) if callable(known) else {}
+def checked_inputs(kernel: Any, X: Inputs, Y: Other = None) -> tuple[Inputs, Other]:
+    """Return inputs as a kernel's `with_pullback` takes them."""
+    if not requires_vectors(kernel):
+        return X, Y
+    return pair_of_vectors(X, Y, accepts_sparse=accepts_sparse(kernel))
 
 
-def slopes(kernel: object, X: Inputs, gram: Floats, by_gram: Floats, Y: Other = None) -> ByName:
-    """Return ``sum(by_gram * derivative)`` for each of the known derivatives."""
-    if isinstance(kernel, Kernel):
-        return kernel.slopes(X, gram, by_gram, Y)
-    return _summed(derivatives(kernel, X, gram), by_gram) if Y is None else {}
+def with_pullback(kernel: Any, X: Inputs, Y: Other = None) -> tuple[Floats, Pullback]:
+    """Return what a kernel's `with_pullback` does, with values checked."""
+    with np.errstate(over="ignore", invalid="ignore"):  # infinities are refused
+        values, pullback = part_with_pullback(kernel, X, Y)
+    return _checked("kernel(X, Y)", values, counts(X, Y)), pullback
 
 
-def weighted_slopes(
-    kernel: object, X: Floats, gram: Floats, by_gram: Floats, Y: Other = None
-) -> Slopes:
-    """Return a kernel's `weighted_slopes`; None if it does not know them."""
-    known = getattr(kernel, "weighted_slopes", None)
-    others = () if Y is None else (Y,)
-    return known(X, gram, by_gram, *others) if callable(known) else None
+def part_with_pullback(kernel: Any, X: Inputs, Y: Other = None) -> tuple[Floats, Pullback]:
+    """Return the same without checks, for a part of a kernel; callables know no derivatives."""
+    known = getattr(kernel, "with_pullback", None)
+    return known(X, Y) if callable(known) else (evaluate(kernel, X, Y), unknown)
 
 
-def diag_slopes(kernel: object, X: Floats, by_diag: Floats) -> Slopes:
-    """Return a kernel's `diag_slopes`; None if it does not know them."""
-    return kernel.diag_slopes(X, by_diag) if isinstance(kernel, Kernel) else None
+def slopes(kernel: Any, X: Inputs, by_values: Floats, Y: Other = None) -> ByName:
+    """Return the known derivatives by log parameters, given those by the values."""
+    return with_pullback(kernel, X, Y)[1](by_values)[0]
+
+
+def diag_with_pullback(kernel: Any, X: Inputs) -> tuple[Floats, Pullback]:
+    """Return what a kernel's `diag_with_pullback` does, with values checked."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        values, pullback = part_diag_with_pullback(kernel, X)
+    return _checked("kernel.diag(X)", values, (count(X),)), pullback
+
+
+def part_diag_with_pullback(kernel: Any, X: Inputs) -> tuple[Floats, Pullback]:
+    """Return the same without checks, for a part of a kernel."""
+    known = getattr(kernel, "diag_with_pullback", None)
+    return known(X) if callable(known) else _diag_with_pullback(kernel, X)
+
+
+def _diag_with_pullback(kernel: Any, X: Inputs) -> tuple[Floats, Pullback]:
+    """Return the diagonal, with its derivatives from square blocks of kernel values."""
+    rows_of = in_rows(X)
+
+    def pullback(by_diag: Floats) -> Slopes:
+        return added(
+            part_with_pullback(kernel, rows_of[rows])[1](np.diag(by_diag[rows]))
+            for rows in validation.blocks(len(by_diag), _DIAGONAL)
+        )
+
+    return diagonal(kernel, X), pullback
 
 
 def requires_vectors(kernel: object) -> bool | None:
@@ -420,6 +414,11 @@ def diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:
     return values
 
 
+def _part_diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:
+    """Return the same for a part of a kernel; ours are checked as a whole."""
+    return kernel.diag(X) if isinstance(kernel, Kernel) else diagonal(kernel, X)
+
+
 def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
     """Return the values of a kernel, checked for shape and finiteness."""
     array = validation.dense(f"the value of {name}", value)
@@ -459,12 +458,15 @@ class Constant(Kernel):
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
         return (within(self.bounds, "value", 1.0, _REACH),) if self.value is None else ()
 
-    def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
-        """Return dK / d ln(value) = K."""
-        return KernelGradient({"value": gram.copy})
+    def with_pullback(self, X: Inputs, Y: Other = None) -> tuple[Floats, Pullback]:
+        return self(X, Y), partial(self._slopes, X)
 
-    def weighted_slopes(self, X: Floats, gram: Floats, by_gram: Floats, Y: Other = None) -> Slopes:
-        return {"value": float(np.vdot(by_gram, gram))}, np.zeros(X.shape[1])
+    def diag_with_pullback(self, X: Inputs) -> tuple[Floats, Pullback]:
+        return self.diag(X), partial(self._slopes, X)
+
+    def _slopes(self, X: Inputs, by_values: Floats) -> Slopes:
+        by_weights = np.zeros(getattr(X, "shape", ())[1:])  # of no features, for other objects
+        return {"value": given(self, "value") * float(by_values.sum())}, by_weights
 
 
 class CompoundKernel(Kernel):
@@ -475,10 +477,10 @@ class CompoundKernel(Kernel):
         """The other kernels, by what stands before the names of their parameters."""
         return {"kernel.": self.kernel}  # type: ignore[attr-defined]
 
-    def _with(self, kernels: Iterable[Any]) -> Self:
-        """Return the same of other kernels."""
+    def _of(self, kernels: Iterable[Any]) -> dict[str, Any]:
+        """Return the field of the other kernels."""
         [kernel] = kernels
-        return dataclasses.replace(self, kernel=kernel)  # type: ignore[type-var]
+        return {"kernel": kernel}
 
     def __post_init__(self) -> None:
         if not self._inner:
@@ -486,16 +488,10 @@ class CompoundKernel(Kernel):
         for kernel in self._inner.values():
             if not callable(kernel) or isinstance(kernel, type):
                 raise TypeError(f"a kernel must be a kernel object or a callable; got {kernel!r}")
-        if len(self._kinds) > 1:
+        kinds = {requires_vectors(kernel) for kernel in self._inner.values()} - {None}
+        if len(kinds) > 1:
             raise ValueError(f"parts must be all kernels of vectors or none of them; got {self!r}")
-
-    @property
-    def _kinds(self) -> set[bool | None]:
-        return {requires_vectors(kernel) for kernel in self._inner.values()} - {None}
-
-    @property
-    def requires_vector_input(self) -> bool | None:  # type: ignore[override]
-        return next(iter(self._kinds), None)
+        validation.set_fields(self, requires_vector_input=next(iter(kinds), None))
 
     @property
     def accepts_sparse(self) -> bool:  # type: ignore[override]
@@ -514,12 +510,13 @@ class CompoundKernel(Kernel):
         )
 
     def with_values(self, values: ByName) -> Self:
-        found = self._with(
-            replace(kernel, {k.removeprefix(p): v for k, v in values.items() if k.startswith(p)})
-            for p, kernel in self._inner.items()
+        inner = self._inner
+        own = {k: value for k, value in values.items() if not k.startswith(tuple(inner))}
+        parts = (
+            replace(kernel, {k[len(p) :]: v for k, v in values.items() if k.startswith(p)})
+            for p, kernel in inner.items()
         )
-        own = {k: value for k, value in values.items() if k.partition("[")[0] in fields_of(self)}
-        return Kernel.with_values(found, own)
+        return _replaced(self, own, self._of(parts))
 
 
 @dataclass(frozen=True, repr=False)
@@ -539,28 +536,26 @@ class CompositeKernel(CompoundKernel):
     def _inner(self) -> dict[str, Any]:
         return {f"{number}.": part for number, part in enumerate(self.parts)}
 
-    def _with(self, kernels: Iterable[Any]) -> Self:
-        return type(self)(tuple(kernels))
+    def _of(self, kernels: Iterable[Any]) -> dict[str, Any]:
+        return {"parts": tuple(kernels)}
 
     def __call__(self, X: Inputs, Y: Other = None) -> Floats:
-        combined = np.array(evaluate(self.parts[0], X, Y), dtype=np.float64)
+        return self._combined(evaluate(part, X, Y) for part in self.parts)
+
+    def _combined(self, values: Iterable[Floats]) -> Floats:
+        values = iter(values)
+        combined = np.array(next(values), dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):  # `evaluate` refuses infinities
-            for part in self.parts[1:]:
-                self._operation(combined, evaluate(part, X, Y), out=combined)
+            for each in values:
+                self._operation(combined, each, out=combined)
         return combined
 
     def diag(self, X: Inputs) -> Floats:
-        return np.asarray(self._operation.reduce([diagonal(part, X) for part in self.parts]))
+        return np.asarray(self._operation.reduce([_part_diagonal(part, X) for part in self.parts]))
 
-    def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
-        """Return the derivatives of the parts, in a product multiplied by all other parts."""
-        grams = [evaluate(part, X) for part in self.parts]
-        known: dict[str, Callable[[], Floats]] = {}
-        for k, part in enumerate(self.parts):
-            others = grams[:k] + grams[k + 1 :] if self._operation is np.multiply else []
-            finish = partial(reduce, np.multiply, others)
-            known |= deferred(derivatives(part, X, grams[k]), finish, f"{k}.")
-        return KernelGradient(known)
+    def _named(self, parts: Iterable[Slopes]) -> Slopes:
+        """Return the derivatives of all parts by the names of the parameters in the whole."""
+        return added((prefixed(f"{k}.", named), each) for k, (named, each) in enumerate(parts))
 
 
 @dataclass(frozen=True, repr=False)
@@ -575,36 +570,21 @@ class Sum(CompositeKernel):
 
     _operation = np.add
 
-    def slopes(self, X: Inputs, gram: Floats, by_gram: Floats, Y: Other = None) -> ByName:
-        return {
-            f"{k}.{name}": slope
-            for k, part in enumerate(self.parts)
-            for name, slope in slopes(part, X, evaluate(part, X, Y), by_gram, Y).items()
-        }
+    def with_pullback(self, X: Inputs, Y: Other = None) -> tuple[Floats, Pullback]:
+        pullbacks: list[Pullback] = []
 
-    def weighted_slopes(self, X: Floats, gram: Floats, by_gram: Floats, Y: Other = None) -> Slopes:
-        known: dict[str, float] = {}
-        total = np.zeros(X.shape[1])
-        rest = gram
-        for k, part in reversed(list(enumerate(self.parts))):
-            own = evaluate(part, X, Y) if k else rest
-            rest = rest - own if k else rest
-            found = weighted_slopes(part, X, own, by_gram, Y)
-            if found is None:
-                return None
-            known |= prefixed(f"{k}.", found[0])
-            total += found[1]
-        return known, total
+        def values() -> Iterator[Floats]:  # of which one at a time is kept
+            for part in self.parts:
+                each, pullback = part_with_pullback(part, X, Y)
+                pullbacks.append(pullback)
+                yield each
 
-    def diag_slopes(self, X: Floats, by_diag: Floats) -> Slopes:
-        known, total = dict[str, float](), np.zeros(X.shape[1])
-        for k, part in enumerate(self.parts):
-            found = diag_slopes(part, X, by_diag)
-            if found is None:
-                return None
-            known |= prefixed(f"{k}.", found[0])
-            total += found[1]
-        return known, total
+        return self._combined(values()), lambda by: self._named(part(by) for part in pullbacks)
+
+    def diag_with_pullback(self, X: Inputs) -> tuple[Floats, Pullback]:
+        parts = [part_diag_with_pullback(part, X) for part in self.parts]
+        values = self._combined(each for each, _ in parts)
+        return values, lambda by: self._named(part(by) for _, part in parts)
 
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.parts))
@@ -621,6 +601,18 @@ class Product(CompositeKernel):
     """
 
     _operation = np.multiply
+
+    def with_pullback(self, X: Inputs, Y: Other = None) -> tuple[Floats, Pullback]:
+        parts = [part_with_pullback(part, X, Y) for part in self.parts]
+        values = [each for each, _ in parts]
+
+        def pullback(by_values: Floats) -> Slopes:
+            return self._named(
+                part(reduce(np.multiply, values[:k] + values[k + 1 :], by_values))
+                for k, (_, part) in enumerate(parts)
+            )
+
+        return self._combined(values), pullback
 
     def __repr__(self) -> str:
         parts = (f"({p!r})" if isinstance(p, (Sum, Scaled)) else repr(p) for p in self.parts)
@@ -658,39 +650,30 @@ class Scaled(CompoundKernel):
             return np.asarray(np.multiply(gram, given(self, "factor"), dtype=np.float64))
 
     def diag(self, X: Inputs) -> Floats:
-        return np.asarray(given(self, "factor") * diagonal(self.kernel, X))
+        return np.asarray(given(self, "factor") * _part_diagonal(self.kernel, X))
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
         own = (within(self.bounds, "factor", 1.0, _REACH),) if self.factor is None else ()
         return own + super().parameters(X)
 
-    def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
-        """Return the matrix for the factor, and the kernel's derivatives times the factor."""
-        factor = given(self, "factor")
-        gradient = derivatives(self.kernel, X, gram / factor)
-        inner = deferred(gradient, lambda derivative: factor * derivative, "kernel.")
-        return KernelGradient({"factor": gram.copy, **inner})
+    def with_pullback(self, X: Inputs, Y: Other = None) -> tuple[Floats, Pullback]:
+        return self._with_scaled(*part_with_pullback(self.kernel, X, Y))
 
-    def slopes(self, X: Inputs, gram: Floats, by_gram: Floats, Y: Other = None) -> ByName:
-        factor = given(self, "factor")
-        inner = slopes(self.kernel, X, gram / factor, factor * by_gram, Y)
-        return {"factor": float(np.vdot(by_gram, gram)), **prefixed("kernel.", inner)}
+    def diag_with_pullback(self, X: Inputs) -> tuple[Floats, Pullback]:
+        return self._with_scaled(*part_diag_with_pullback(self.kernel, X))
 
-    def weighted_slopes(self, X: Floats, gram: Floats, by_gram: Floats, Y: Other = None) -> Slopes:
-        factor = given(self, "factor")
-        found = weighted_slopes(self.kernel, X, gram / factor, factor * by_gram, Y)
-        if found is None:
-            return None
-        own = {"factor": float(np.vdot(by_gram, gram))}
-        return {**own, **prefixed("kernel.", found[0])}, found[1]
+    def _with_scaled(self, values: Floats, inner: Pullback) -> tuple[Floats, Pullback]:
+        """Return the multiples of values of the kernel, with the pullback of these."""
+        factor: float = given(self, "factor")
+        scaled = np.multiply(values, factor, dtype=np.float64)
 
-    def diag_slopes(self, X: Floats, by_diag: Floats) -> Slopes:
-        factor = given(self, "factor")
-        found = diag_slopes(self.kernel, X, factor * by_diag)
-        if found is None:
-            return None
-        own = {"factor": float(by_diag @ self.diag(X))}
-        return {**own, **prefixed("kernel.", found[0])}, found[1]
+        def pullback(by_values: Floats) -> Slopes:
+            named, each = inner(by_values)
+            slopes = {"kernel." + name: factor * slope for name, slope in named.items()}
+            slopes["factor"] = factor * float(np.vdot(by_values, values))
+            return slopes, None if each is None else factor * each
+
+        return scaled, pullback
 
     def __repr__(self) -> str:
         inner = f"({self.kernel!r})" if isinstance(self.kernel, (Sum, Product)) else self.kernel

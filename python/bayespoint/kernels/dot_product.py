@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -15,7 +14,7 @@ from bayespoint.base import validation
 from bayespoint.kernels.base import Kernel
 from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import inner, pair_of_vectors, squares, vectors
-from bayespoint.kernels.protocol import Bounds, Floats, KernelGradient, Other, Parameter, Slopes
+from bayespoint.kernels.protocol import Bounds, Floats, Other, Parameter, Pullback, Slopes
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,15 +38,12 @@ class Linear(Kernel):
     def diag(self, X: Floats) -> Floats:
         return squares(vectors("X", X))
 
-    def weighted_slopes(self, X: Any, gram: Floats, by_gram: Floats, Y: Other = None) -> Slopes:
-        products = by_gram @ (X if Y is None else Y)
-        if sparse.issparse(X):
-            return {}, 2 * np.asarray(X.multiply(products).sum(axis=0)).ravel()
-        return {}, 2 * np.einsum("ij,ij->j", X, products)
+    def with_pullback(self, X: Any, Y: Other = None) -> tuple[Floats, Pullback]:
+        return inner(X, Y), lambda by: ({}, _by_weights(X, Y, by))
 
-    def diag_slopes(self, X: Any, by_diag: Floats) -> Slopes:
+    def diag_with_pullback(self, X: Any) -> tuple[Floats, Pullback]:
         square = X.multiply(X) if sparse.issparse(X) else X * X
-        return {}, 2 * np.asarray(by_diag @ square).ravel()
+        return squares(X), lambda by: ({}, 2 * np.asarray(by @ square).ravel())
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,19 +92,29 @@ class Polynomial(Kernel):
         start = mean if mean > 0 and math.isfinite(mean) else 1.0
         return (within(self.bounds, "coef0", start, (math.exp(-7), math.exp(7))),)
 
-    def derivatives(self, X: Floats, gram: Floats) -> Mapping[str, Floats]:
-        """Return dK / d ln(coef0) = degree coef0 (x . x' + coef0) ** (degree - 1)."""
+    def with_pullback(self, X: Any, Y: Other = None) -> tuple[Floats, Pullback]:
         coef0: float = given(self, "coef0")
-        if coef0 == 0:
-            return {}
+        base = inner(X, Y)
+        base += coef0
 
-        def by_coef0() -> Floats:
-            base = inner(X, None) + coef0
-            power = _raise_to(base, self.degree - 1) if self.degree > 1 else np.ones_like(base)
-            power *= self.degree * coef0
-            return power
+        def pullback(by_values: Floats) -> Slopes:
+            by_base = self.degree * by_values
+            if self.degree > 1:
+                by_base *= _raise_to(base.copy(), self.degree - 1)
+            return {"coef0": coef0 * float(by_base.sum())}, _by_weights(X, Y, by_base)
 
-        return KernelGradient({"coef0": by_coef0})
+        return _raise_to(base.copy(), self.degree), pullback
+
+
+def _by_weights(X: Any, Y: Any | None, by_products: Floats) -> Floats | None:
+    """Return the derivatives by log weights, given those by inner products; None for sparse rows.
+
+    They would be as large as dense rows.
+    """
+    other = X if Y is None else Y
+    if sparse.issparse(X) or sparse.issparse(other):
+        return None
+    return np.asarray(2 * np.einsum("ij,ij->j", by_products.T @ X, other))
 
 
 def _raise_to(base: Floats, degree: int) -> Floats:

@@ -6,13 +6,11 @@ They are evaluated as they are. A `WhiteKernel` adds to the diagonal only, and s
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from bayespoint.kernels.protocol import ByName, Floats, Inputs, KernelGradient, Parameter
+from bayespoint.kernels.protocol import ByName, Parameter
 
 
 def is_gp(kernel: object) -> bool:
@@ -44,13 +42,6 @@ def replace(kernel: Any, values: ByName) -> Any:
     new = np.array([values.get(name, old) for name, old in zip(names, own, strict=True)])
     # Unchanged values keep their bits.
     return kernel if (new == own).all() else kernel.clone_with_theta(np.log(new))
-
-
-def derivatives(kernel: Any, X: Inputs) -> Mapping[str, Floats]:
-    """Return the derivatives with respect to log hyperparameters, all computed at once."""
-    gradient = cache(lambda: np.moveaxis(kernel(X, eval_gradient=True)[1], -1, 0))
-    by = {name: partial(lambda k: gradient()[k], k) for k, name in enumerate(_names(kernel))}
-    return KernelGradient(by)
 
 
 def refuse_invalid(kernel: Any) -> None:

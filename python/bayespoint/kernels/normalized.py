@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bayespoint.base import validation
-from bayespoint.kernels.base import CompoundKernel, Kernel, Scaled, derivatives, diagonal, evaluate
-from bayespoint.kernels.protocol import Floats, Inputs, KernelGradient, Other, deferred
+from bayespoint.kernels.base import (
+    CompoundKernel,
+    Kernel,
+    Scaled,
+    diagonal,
+    evaluate,
+    part_diag_with_pullback,
+    part_with_pullback,
+)
+from bayespoint.kernels.protocol import Floats, Inputs, Other, Pullback, Slopes, added
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,14 +38,18 @@ class Normalized(CompoundKernel):
         return {"": self.kernel}
 
     def __call__(self, X: Inputs, Y: Other = None) -> Floats:
-        gram = np.array(evaluate(self.kernel, X, Y), dtype=np.float64)
+        return self._with_lengths(evaluate(self.kernel, X, Y), X, Y)[0]
+
+    def _with_lengths(self, products: Floats, X: Inputs, Y: Other) -> tuple[Floats, Floats, Floats]:
+        """Return inner products divided by lengths, and the inverse lengths of both inputs."""
+        cosines = np.array(products, dtype=np.float64)
         left = self._inverse_lengths(X)
         right = left if Y is None else self._inverse_lengths(Y)
-        for rows in validation.blocks(len(gram)):
-            gram[rows] *= np.outer(left[rows], right)
+        for rows in validation.blocks(len(cosines)):
+            cosines[rows] *= np.outer(left[rows], right)
         if Y is None:
-            np.fill_diagonal(gram, left > 0)
-        return gram
+            np.fill_diagonal(cosines, left > 0)
+        return cosines, left, right
 
     def diag(self, X: Inputs) -> Floats:
         """Return the (n,) values ``k(x, x)``: ones, or zero where the kernel has zero."""
@@ -54,18 +66,25 @@ class Normalized(CompoundKernel):
         roots = np.sqrt(squares)
         return np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
 
-    def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
-        """Return the scaled derivatives minus half the matrix times those of the log diagonal."""
-        gradient = derivatives(self.kernel, X, evaluate(self.kernel, X))
-        inverse = self._inverse_lengths(X)
+    def with_pullback(self, X: Inputs, Y: Other = None) -> tuple[Floats, Pullback]:
+        products, inner = part_with_pullback(self.kernel, X, Y)
+        values, left, right = self._with_lengths(products, X, Y)
 
-        def finish(derivative: Floats) -> Floats:
-            scaled = derivative * inverse[:, None] * inverse
-            half = scaled.diagonal() / 2
-            scaled -= gram * np.add.outer(half, half)
-            return scaled
+        def pullback(by_values: Floats) -> Slopes:
+            """Return the derivatives by the inner products, and by the squared lengths."""
+            each = by_values * values
+            by_left, by_right = (
+                each.sum(axis=k) * inverse**2 / -2 for k, inverse in ((1, left), (0, right))
+            )
+            return added(
+                (
+                    inner(by_values * np.outer(left, right)),
+                    part_diag_with_pullback(self.kernel, X)[1](by_left),
+                    part_diag_with_pullback(self.kernel, X if Y is None else Y)[1](by_right),
+                )
+            )
 
-        return KernelGradient(deferred(gradient, finish))
+        return values, pullback
 
     def __repr__(self) -> str:
         return f"normalize({self.kernel!r})"

@@ -5,13 +5,10 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayespoint.base import validation
 from bayespoint.kernels.protocol import Bounds, Parameter
-
-if TYPE_CHECKING:
-    pass
 
 
 def given(kernel: Any, name: str) -> Any:

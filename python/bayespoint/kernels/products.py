@@ -35,29 +35,33 @@ def sequence(name: str, X: Any) -> Any:
     indexable = hasattr(X, "__len__") and hasattr(X, "__getitem__") and getattr(X, "ndim", 1) > 0
     if not indexable or isinstance(X, (str, bytes, Mapping)) or sparse.issparse(X):
         raise TypeError(f"{name} must be a sequence of inputs; got {X!r}")
-    validation.refuse_masked(name, X)
+    if type(X) is not np.ndarray:
+        validation.refuse_masked(name, X)
     return X
 
 
-def vectors(name: str, X: Any) -> Any:
+def vectors(name: str, X: Any, *, accepts_sparse: bool = True) -> Any:
     """Return the rows of an array as finite doubles in C order, and sparse ones as they are."""
-    if sparse.issparse(X):
+    if accepts_sparse and sparse.issparse(X):
         return X
     array = validation.dense(name, X)
     if array.ndim != 2:
         raise ValueError(f"{name} must have shape (n, n_features); got shape {array.shape}")
     # For unaligned arrays NumPy does not use BLAS, and rounds differently.
-    array = np.require(array, dtype=np.float64, requirements=["C", "A"])
+    if array.dtype != np.float64 or not array.flags.carray:
+        array = np.require(array, dtype=np.float64, requirements=["C", "A"])
     validation.finite(name, array)
     return array
 
 
-def pair_of_vectors(X: Any, Y: Any | None) -> tuple[Any, Any | None]:
+def pair_of_vectors(
+    X: Any, Y: Any | None, *, accepts_sparse: bool = True
+) -> tuple[Any, Any | None]:
     """Return the rows of one array or of two with the same features."""
-    X = vectors("X", X)
+    X = vectors("X", X, accepts_sparse=accepts_sparse)
     if Y is None:
         return X, None
-    Y = vectors("Y", Y)
+    Y = vectors("Y", Y, accepts_sparse=accepts_sparse)
     if X.shape[1] != Y.shape[1]:
         raise ValueError(f"Y must have as many features as X, {X.shape[1]}; got {Y.shape[1]}")
     return X, Y

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import UserDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,8 +16,11 @@ Other: TypeAlias = Inputs | None
 Bounds: TypeAlias = tuple[float, float]
 ByName: TypeAlias = Mapping[str, float]
 """A number for each of some parameters, by its name."""
-Slopes: TypeAlias = tuple[ByName, Floats] | None
-"""Derivatives by log parameters, and by log weights of the features; None if it knows none."""
+Slopes: TypeAlias = tuple[ByName, Floats | None]
+"""Derivatives of a number by log parameters, as far as they are known, and by log weights of the
+features, by which these are multiplied, at weights of 1; None if they are unknown."""
+Pullback: TypeAlias = Callable[[Floats], Slopes]
+"""Turns the derivatives of a number by kernel values into those by what the values depend on."""
 
 
 @dataclass(frozen=True)
@@ -38,24 +39,19 @@ class Parameter:
     """Standard deviation of the logarithm under the prior, a log-normal distribution."""
 
 
-class KernelGradient(UserDict[str, Any]):
-    """Derivatives of a kernel matrix by log parameters, each computed by a function on access.
-
-    With a length scale for each of many features, the matrices may not all fit into memory.
-    """
-
-    def __getitem__(self, name: str) -> Floats:
-        values: Floats = self.data[name]()
-        return values
+def unknown(by_values: Floats) -> Slopes:
+    """Return no derivatives: the pullback of a kernel that knows none."""
+    return {}, None
 
 
-def deferred(
-    gradient: Mapping[str, Floats],
-    finish: Callable[[Floats], Floats] = lambda derivative: derivative,
-    prefix: str = "",
-) -> dict[str, Callable[[], Floats]]:
-    """Return functions that compute the entries of a gradient and then apply `finish`."""
-    return {prefix + name: partial(lambda key: finish(gradient[key]), name) for name in gradient}
+def added(parts: Iterable[Slopes]) -> Slopes:
+    """Return the sums of derivatives; those by weights are None if a part does not know them."""
+    total, by_weights = dict[str, float](), list[Floats | None]()
+    for named, each in parts:
+        total |= {name: total.get(name, 0.0) + slope for name, slope in named.items()}
+        by_weights.append(each)
+    known = [each for each in by_weights if each is not None]
+    return total, sum(known[1:], known[0]) if known and len(known) == len(by_weights) else None
 
 
 def prefixed(prefix: str, values: ByName) -> dict[str, float]:

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.spatial import distance
+from scipy.special import xlogy
 
 from bayespoint import _core
 from bayespoint.base import validation
 from bayespoint.kernels.base import Kernel
 from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import divided, in_rows, inner, pair_of_vectors, squares, vectors
-from bayespoint.kernels.protocol import Bounds, Floats, KernelGradient, Other, Parameter, Slopes
+from bayespoint.kernels.protocol import Bounds, Floats, Other, Parameter, Pullback, Slopes
 
 _BLOCK_PAIRS = 4096
 """Pairs of sparse rows that are subtracted at a time."""
@@ -43,6 +44,10 @@ _DISTANCE: _Terms = (0.0, 1.0, 0.0)
 _SQUARE: _Terms = (0.0, 0.0, 1.0)
 
 
+def _dense(X: Any) -> Floats:
+    return np.asarray(X.toarray() if sparse.issparse(X) else X, order="C")
+
+
 def _exponential(values: Floats) -> None:
     """Take the exponential in place, without an error for underflow to 0."""
     with np.errstate(under="ignore"):
@@ -62,7 +67,8 @@ def units_of(sigma: float | tuple[float, ...], X: Any) -> Floats:
 
 def scales(name: str, values: Any) -> float | tuple[float, ...]:
     """Return a checked length scale, or one for each feature."""
-    if not isinstance(values, (Sequence, np.ndarray)) or isinstance(values, str):
+    is_one = type(values) is float or not isinstance(values, (Sequence, np.ndarray))
+    if is_one or isinstance(values, str):
         return validation.positive(name, values)
     flat = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if not isinstance(flat, list) or not flat:
@@ -97,24 +103,26 @@ class Stationary(Kernel):
             )
 
     def __call__(self, X: Floats, Y: Other = None) -> Floats:
-        return self._of_distances(X, Y, *self._profile())
+        return self._values(*pair_of_vectors(X, Y, accepts_sparse=self.accepts_sparse))
 
-    def _profile(self) -> tuple[float, _Terms]:
-        """Return the kernel as a function of distances, the last arguments of `_of_distances`."""
+    def _values(self, X: Floats, Y: Other) -> Floats:
+        """Return the values of checked inputs."""
+        rate, terms = self._profile()
+        return np.asarray(self._of_distances(*self._pair_in_units(X, Y), rate, terms[:1])[0])
+
+    def _profile(self) -> tuple[float, tuple[_Terms, ...]]:
+        """Return the rate and the terms of the kernel, and those of `_with_radial` if they differ.
+
+        They are arguments of `_of_distances`.
+        """
         raise NotImplementedError
 
     def _of_distances(
-        self, X: Floats, Y: Other = None, rate: float = 0.0, terms: _Terms = _DISTANCE
+        self, X: Floats, Y: Other, rate: float = 0.0, terms: tuple[_Terms, ...] = (_DISTANCE,)
     ) -> Floats:
-        """Return ``(a + b r + c r^2) exp(-rate r)`` of the distances r, which are the default."""
-        X, Y = pair_of_vectors(
-            validation.dense("X", X), None if Y is None else validation.dense("Y", Y)
-        )
-        units = units_of(given(self, "sigma"), X)
-        left, _ = self._in_units(X, units, "X")
-        right = None if Y is None else self._in_units(Y, units, "Y")[0]
-        values = np.empty((len(left), len(left if right is None else right)))
-        _core.values_of_distances(left, right, self._city_block, rate, terms, values)
+        """Return ``(a + b r + c r^2) exp(-rate r)`` of the distances r of rows, for each terms."""
+        values = np.empty((len(terms), len(X), len(X if Y is None else Y)))
+        _core.values_of_distances(X, Y, self._city_block, rate, terms, values)
         return values
 
     def diag(self, X: Floats) -> Floats:
@@ -138,41 +146,45 @@ class Stationary(Kernel):
             for name, scale in scales.items()
         )
 
-    def derivatives(self, X: Floats, gram: Floats) -> KernelGradient:
-        """Return the derivatives with respect to the logarithms of the length scales."""
-        if not isinstance(self.sigma, tuple):
-            return KernelGradient({"sigma": lambda: self._scale_derivative(X, gram)})
-        units = divided(X, units_of(self.sigma, X))
-        units = units.tocsc() if sparse.issparse(units) else units
+    def with_pullback(self, X: Floats, Y: Other = None) -> tuple[Floats, Pullback]:
+        left, right = self._pair_in_units(X, Y)
+        values, radial = self._with_radial(left, right)
+        return values, partial(self._slopes, left, right, values, radial)
 
-        def by_feature(k: int) -> Floats:
-            column = units[:, [k]]
-            values = (column.toarray() if sparse.issparse(column) else column).ravel()
-            derivative: Floats = np.subtract.outer(values, values)
-            (np.abs if self._city_block else np.square)(derivative, out=derivative)
-            derivative *= self._radial(X, gram, None)
-            return derivative
+    def _with_radial(self, X: Floats, Y: Other) -> tuple[Floats, Floats]:
+        """Return the values, and -2 dk / d(r^2), or -dk/dr for city-block distances r.
 
-        names = [f"sigma[{k}]" for k in range(len(self.sigma))]
-        return KernelGradient({name: partial(by_feature, k) for k, name in enumerate(names)})
+        Inputs and distances are in units of sigma.
+        """
+        rate, terms = self._profile()
+        found = self._of_distances(X, Y, rate, terms)
+        return found[0], found[-1]
 
-    def weighted_slopes(self, X: Floats, gram: Floats, by_gram: Floats, Y: Other = None) -> Slopes:
-        scales = units_of(given(self, "sigma"), X)
-        others = None if Y is None else divided(Y, scales)
-        each = self._feature_slopes(divided(X, scales), others, by_gram, self._radial(X, gram, Y))
+    def _slopes(
+        self, X: Floats, Y: Other, values: Floats, radial: Floats, by_values: Floats
+    ) -> Slopes:
+        """Return the derivatives for inputs in units of sigma, given those by the values."""
+        by_values = np.ascontiguousarray(by_values)
+        sums = _core.sums_of_differences(
+            X, X if Y is None else Y, by_values, radial, city_block=self._city_block
+        )
+        return self._named(sums), -sums
+
+    def _named(self, by_scales: Floats) -> dict[str, float]:
+        """Return derivatives by name, given those by a log length scale for each feature."""
         if isinstance(self.sigma, tuple):
-            return {f"sigma[{k}]": -float(slope) for k, slope in enumerate(each)}, each
-        return {"sigma": -float(each.sum())}, each
+            return {f"sigma[{k}]": slope for k, slope in enumerate(by_scales.tolist())}
+        return {"sigma": float(by_scales.sum())}
 
-    def diag_slopes(self, X: Floats, by_diag: Floats) -> Slopes:
-        some = X[:1]  # all are 0
-        return self.weighted_slopes(some, self(some), np.zeros((1, 1)))
+    def diag_with_pullback(self, X: Floats) -> tuple[Floats, Pullback]:
+        none = np.zeros(X.shape[1])
+        slopes = self._named(none), none
+        return np.ones(X.shape[0]), lambda by_diag: slopes
 
-    def _feature_slopes(self, X: Any, Y: Any, by_gram: Floats, radial: Floats) -> Floats:
-        """Return the derivatives by log weights of the features, for inputs divided by sigma."""
-        left, right = (x.toarray() if sparse.issparse(x) else x for x in (X, X if Y is None else Y))
-        arrays = map(np.ascontiguousarray, (left, right, by_gram, radial))
-        return -_core.sums_of_differences(*arrays, city_block=self._city_block)
+    def _pair_in_units(self, X: Floats, Y: Other) -> tuple[Floats, Other]:
+        units = units_of(given(self, "sigma"), X)
+        left, _ = self._in_units(X, units, "X")
+        return left, None if Y is None else self._in_units(Y, units, "Y")[0]
 
     def _in_units(self, X: Any, units: Floats, names: str) -> tuple[Any, Floats]:
         """Return the rows of the arguments `names` in units, and their squared lengths."""
@@ -186,14 +198,6 @@ class Stationary(Kernel):
                 f"{self.sigma}"
             )
         return scaled, lengths
-
-    def _scale_derivative(self, X: Floats, gram: Floats) -> Floats:
-        """Return dK / d ln(sigma) for one length scale."""
-        raise NotImplementedError
-
-    def _radial(self, X: Floats, gram: Floats, Y: Floats | None) -> Floats:
-        """Return -2 dk / d(r^2), or -dk/dr for city-block distances, with r in units of sigma."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, repr=False)
@@ -220,8 +224,7 @@ class RBF(Stationary):
 
     accepts_sparse = True
 
-    def __call__(self, X: Floats, Y: Other = None) -> Floats:
-        X, Y = pair_of_vectors(X, Y)
+    def _values(self, X: Any, Y: Any | None) -> Floats:
         units = units_of(given(self, "sigma"), X)
         X, other = in_rows(X), in_rows(X if Y is None else Y)
         is_sparse = sparse.issparse(X) or sparse.issparse(other)
@@ -248,11 +251,19 @@ class RBF(Stationary):
             np.fill_diagonal(gram, 1.0)
         return gram
 
-    def _scale_derivative(self, X: Floats, gram: Floats) -> Floats:
-        return -2.0 * (np.log(np.maximum(gram, 1e-300)) * gram)  # K ln K is 0 where K is 0
+    def with_pullback(self, X: Any, Y: Any | None = None) -> tuple[Floats, Pullback]:
+        values = self._values(X, Y)
 
-    def _radial(self, X: Floats, gram: Floats, Y: Floats | None) -> Floats:
-        return gram
+        def pullback(by_values: Floats) -> Slopes:
+            is_sparse = sparse.issparse(X) or sparse.issparse(Y)
+            if is_sparse and not isinstance(self.sigma, tuple):  # without dense rows
+                return {"sigma": -2 * float(np.vdot(by_values, xlogy(values, values)))}, None
+            units = units_of(given(self, "sigma"), X)
+            left = divided(_dense(X), units)
+            right = None if Y is None else divided(_dense(Y), units)
+            return self._slopes(left, right, values, values, by_values)
+
+        return values, pullback
 
 
 def _recompute_rounded(
@@ -282,14 +293,8 @@ class Laplacian(Stationary):
 
     _city_block = True
 
-    def _profile(self) -> tuple[float, _Terms]:
-        return 1.0, (1.0, 0.0, 0.0)
-
-    def _scale_derivative(self, X: Floats, gram: Floats) -> Floats:
-        return gram * self._of_distances(X)
-
-    def _radial(self, X: Floats, gram: Floats, Y: Floats | None) -> Floats:
-        return gram
+    def _profile(self) -> tuple[float, tuple[_Terms, ...]]:
+        return 1.0, ((1.0, 0.0, 0.0),)
 
 
 @dataclass(frozen=True, repr=False)
@@ -317,21 +322,20 @@ class Matern(Stationary):
             raise ValueError(f"nu must be 0.5, 1.5 or 2.5; got {nu!r}")
         validation.set_fields(self, nu=float(nu))
 
-    def _profile(self) -> tuple[float, _Terms]:
+    def _profile(self) -> tuple[float, tuple[_Terms, ...]]:
         rate = math.sqrt(2 * self.nu)
-        return rate, (1.0, rate if self.nu > 1 else 0.0, 5 / 3 if self.nu > 2 else 0.0)
-
-    def _scale_derivative(self, X: Floats, gram: Floats) -> Floats:
-        return self._radial(X, gram, None) * self._of_distances(X, terms=_SQUARE)
-
-    def _radial(self, X: Floats, gram: Floats, Y: Floats | None) -> Floats:
-        """Return ``-dk/dr / r``; 0 at r = 0 for nu = 1/2, where it is multiplied by 0."""
         if self.nu < 1:
-            distances = self._of_distances(X, Y)
-            return np.divide(gram, distances, out=np.zeros_like(gram), where=distances > 0)
-        rate = math.sqrt(2 * self.nu)
-        terms = (3.0, 0.0, 0.0) if self.nu < 2 else (5 / 3, 5 / 3 * rate, 0.0)
-        return self._of_distances(X, Y, rate, terms)
+            return rate, ((1.0, 0.0, 0.0),)
+        if self.nu < 2:
+            return rate, ((1.0, rate, 0.0), (3.0, 0.0, 0.0))
+        return rate, ((1.0, rate, 5 / 3), (5 / 3, 5 / 3 * rate, 0.0))
+
+    def _with_radial(self, X: Floats, Y: Other) -> tuple[Floats, Floats]:
+        values, radial = super()._with_radial(X, Y)
+        if self.nu < 1:  # 0 at r = 0, where it is multiplied by 0
+            distances = self._of_distances(X, Y)[0]
+            radial = np.divide(values, distances, out=np.zeros_like(values), where=distances > 0)
+        return values, radial
 
 
 @dataclass(frozen=True, repr=False)
@@ -361,49 +365,38 @@ class RationalQuadratic(Stationary):
         super().__post_init__()
         check_optional(self, "alpha", "alpha_bounds")
 
-    def __call__(self, X: Floats, Y: Other = None) -> Floats:
-        # log1p is accurate for large alpha, where values are near 1.
+    def _values(self, X: Floats, Y: Other) -> Floats:
+        return self._with_radial(*self._pair_in_units(X, Y))[0]
+
+    def _with_radial(self, X: Floats, Y: Other) -> tuple[Floats, Floats]:
         alpha: float = given(self, "alpha")
-        gram = self._squares(X, Y)
-        for rows in validation.blocks(len(gram), max(1, _CACHED_VALUES // max(1, gram.shape[1]))):
-            block = gram[rows]
-            block /= 2 * alpha
-            np.log1p(block, out=block)
+        [ratio] = self._of_distances(X, Y, terms=(_SQUARE,))
+        values = np.empty_like(ratio)
+        for rows in validation.blocks(len(ratio), max(1, _CACHED_VALUES // max(1, ratio.shape[1]))):
+            ratio[rows] /= 2 * alpha
+            block = np.log1p(ratio[rows], out=values[rows])  # accurate where values are near 1
             block *= -alpha
             _exponential(block)
-        return gram
-
-    def _squares(self, X: Floats, Y: Other = None) -> Floats:
-        return self._of_distances(X, Y, terms=_SQUARE)
+        ratio += 1
+        return values, np.divide(values, ratio, out=ratio)
 
     def parameters(self, X: Floats) -> tuple[Parameter, ...]:
         """Return the length scales as for other kernels of distances, and the exponent."""
         alpha = within(self.alpha_bounds, "alpha", 1.0, (0.02, 150.0))
         return super().parameters(X) + ((alpha,) if self.alpha is None else ())
 
-    def derivatives(self, X: Floats, gram: Floats) -> KernelGradient:
-        """Return the derivatives with respect to the log length scales and the log exponent."""
-        alpha = {"alpha": lambda: self._exponent_derivative(X, gram)}
-        return super().derivatives(X, gram) | alpha
+    def _slopes(
+        self, X: Floats, Y: Other, values: Floats, radial: Floats, by_values: Floats
+    ) -> Slopes:
+        named, each = super()._slopes(X, Y, values, radial, by_values)
+        # With u = r^2 / (2 alpha) it is alpha k (u / (1 + u) - log(1 + u)).
+        by_alpha = given(self, "alpha") * (values - radial) + xlogy(values, values)
+        return {**named, "alpha": float(np.vdot(by_values, by_alpha))}, each
 
-    def _scale_derivative(self, X: Floats, gram: Floats) -> Floats:
-        alpha: float = given(self, "alpha")
-        distances = self._squares(X)
-        return gram * distances / (1 + distances / (2 * alpha))
-
-    def _radial(self, X: Floats, gram: Floats, Y: Floats | None) -> Floats:
-        alpha: float = given(self, "alpha")
-        return gram / (1 + self._squares(X, Y) / (2 * alpha))
-
-    def weighted_slopes(self, X: Floats, gram: Floats, by_gram: Floats, Y: Other = None) -> Slopes:
-        known, each = super().weighted_slopes(X, gram, by_gram, Y)  # type: ignore[misc]
-        alpha = float(np.vdot(by_gram, self._exponent_derivative(X, gram, Y)))
-        return {**known, "alpha": alpha}, each
-
-    def _exponent_derivative(self, X: Floats, gram: Floats, Y: Other = None) -> Floats:
-        alpha: float = given(self, "alpha")
-        ratio = self._squares(X, Y) / (2 * alpha)
-        return alpha * gram * (ratio / (1 + ratio) - np.log1p(ratio))
+    def diag_with_pullback(self, X: Floats) -> tuple[Floats, Pullback]:
+        values, pullback = super().diag_with_pullback(X)
+        named, none = pullback(values)
+        return values, lambda by_diag: ({**named, "alpha": 0.0}, none)
 
 
 def scale_of(X: Any) -> float:

@@ -15,7 +15,7 @@ from bayespoint.base import validation
 from bayespoint.kernels.base import Kernel
 from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import inner, sequence, squares
-from bayespoint.kernels.protocol import Bounds, Floats, Inputs, KernelGradient, Other, Parameter
+from bayespoint.kernels.protocol import Bounds, Floats, Inputs, Other, Parameter, Pullback
 
 Counts: TypeAlias = "Callable[[str, Any], Mapping[Hashable, int]]"
 """Returns how often each feature occurs in an input, from its name for messages and the input."""
@@ -92,9 +92,10 @@ class SetIntersection(Kernel):
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
         return (within(self.bounds, "base", 2.0, (0.505, 2.0)),) if self.base is None else ()
 
-    def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
-        """Return dK / d ln(base): the sizes of the intersections times K."""
-        return KernelGradient({"base": lambda: _inner(self._counts, X) * gram})
+    def with_pullback(self, X: Inputs, Y: Other = None) -> tuple[Floats, Pullback]:
+        sizes = _inner(self._counts, X, Y)
+        values = self._power(sizes.copy())
+        return values, lambda by: ({"base": float(np.vdot(by, sizes * values))}, None)
 
     def _power(self, sizes: Floats) -> Floats:
         base: float = given(self, "base")

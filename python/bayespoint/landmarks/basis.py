@@ -11,6 +11,7 @@ examples as points miss nothing; their softness is on the factor's diagonal.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,6 +51,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_replace_lock)
 
 
+def jitter_of(gram: Floats, offset: float) -> Floats:
+    """Return the (r,) jitter of the kernel matrix of landmarks."""
+    size, n = float(gram.diagonal().mean()), len(gram)
+    rounding = 10 * n * sys.float_info.epsilon * (size + offset)
+    return np.full(n, max(JITTER * size, rounding, sys.float_info.min))
+
+
 @dataclass(frozen=True, eq=False)
 class Basis:
     """Points with a kernel, and the factor of their kernel matrix."""
@@ -84,9 +92,7 @@ class Basis:
     def of_landmarks(cls, kernel: Any, landmarks: Any, offset: float) -> Basis:
         """Return the basis of landmarks."""
         gram = kernels.evaluate(kernel, landmarks)
-        size, n = float(gram.diagonal().mean()), len(gram)
-        rounding = 10 * n * np.finfo(float).eps * (size + offset)
-        jitter = np.full(n, max(JITTER * size, rounding, np.finfo(float).tiny))
+        jitter = jitter_of(gram, offset)
         return cls(kernel, landmarks, offset, jitter, False, factorize(gram, offset, jitter))
 
     def __len__(self) -> int:

@@ -7,34 +7,68 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import linalg
+from numpy.typing import NDArray
 
-from bayespoint import kernels
+from bayespoint import _core, kernels
+from bayespoint.base.linalg import factorize
 from bayespoint.base.validation import Floats
-from bayespoint.landmarks.basis import JITTER, Basis
+from bayespoint.kernels.products import count
+from bayespoint.kernels.protocol import ByName, Pullback, Slopes, added
+from bayespoint.landmarks.basis import JITTER, jitter_of
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
     """The features of m examples for r landmarks, with what they are made of."""
 
-    basis: Basis
-    inputs: Any
-    """(m,) as the kernel takes inputs."""
-    cross: Floats
-    """(m, r) kernel values with the landmarks, without the offset."""
+    inverse: Floats
+    """(rank, r) inverse of the factor of the landmarks' kernel matrix."""
+    pullbacks: tuple[Pullback, Pullback] | None
+    """Those of the (r + m, r) kernel values of landmarks and inputs with the landmarks, and of the
+    (m,) values of inputs with themselves; None if only a matrix is known."""
     psi: Floats
-    """(m, r) features."""
+    """(m, rank) features."""
     own: Floats
     """(m,) variances k(x, x) of the function, offset included."""
 
     @classmethod
-    def of(cls, basis: Basis, inputs: Any) -> Features:
+    def of(cls, kernel: Any, landmarks: Any, offset: float, inputs: Any) -> Features:
         """Return the features of inputs."""
-        cross = kernels.evaluate(basis.kernel, inputs, basis.points)
-        psi = np.ascontiguousarray(basis.factor.whitened(cross + basis.offset).T)
-        own = kernels.diagonal(basis.kernel, inputs) + basis.offset
-        return cls(basis, inputs, cross, psi, own)
+        n = count(landmarks)
+        if kernels.is_semidefinite(kernel) and isinstance(inputs, np.ndarray):
+            points = np.concatenate([landmarks, inputs])
+            values, pullback = kernels.with_pullback(kernel, points, landmarks)
+            gram, cross = values[:n], values[n:]
+        else:  # kernels of other origins may have other values for equal inputs
+            gram, among = kernels.with_pullback(kernel, landmarks)
+            cross, between = kernels.with_pullback(kernel, inputs, landmarks)
+
+            def pullback(by: Floats) -> Slopes:
+                return added([among(by[:n]), between(by[n:])])
+
+        own, alone = kernels.diag_with_pullback(kernel, inputs)
+        return cls._whitened(gram, cross, own, offset, (pullback, alone))
+
+    @classmethod
+    def of_gram(cls, gram: Floats, rows: NDArray[np.intp], offset: float) -> Features:
+        """Return the features of all examples of a kernel matrix, with some as landmarks."""
+        among = gram[np.ix_(rows, rows)]
+        return cls._whitened(among, gram[:, rows], gram.diagonal(), offset, None)
+
+    @classmethod
+    def _whitened(
+        cls, gram: Floats, cross: Floats, own: Floats, offset: float, pullbacks: Any
+    ) -> Features:
+        """Return the features for kernel values of landmarks, with these, and of inputs alone."""
+        jitter, matrix = jitter_of(gram, offset), gram + offset
+        matrix.flat[:: len(gram) + 1] += jitter
+        # SciPy's routines for triangles hold the interpreter lock: threads would wait.
+        try:
+            inverse = _core.inverse_of_factor(matrix).T
+        except FloatingPointError:
+            factor = factorize(gram, offset, jitter)
+            inverse = factor.dual_coef(np.identity(factor.rank), len(gram))
+        return cls(inverse, pullbacks, (cross + offset) @ inverse.T, own + offset)
 
     @cached_property
     def missed(self) -> Floats:
@@ -43,30 +77,30 @@ class Features:
 
     @cached_property
     def mean(self) -> Floats:
-        """(r,) Mean of the features."""
+        """(rank,) Mean of the features."""
         return np.asarray(self.psi.mean(axis=0))
 
-    @property
+    @cached_property
     def variance(self) -> float:
         """Variance over the examples of f, on average."""
         return float(self.own.mean() - self.mean @ self.mean)
 
-    def slopes(self, by_psi: Floats, by_own: Floats) -> dict[str, float]:
+    def slopes(self, by_psi: Floats, by_own: Floats) -> ByName:
         """Return the derivatives of a function of `psi` and `own` by log parameters of the kernel.
 
         Those by `psi` and `own` are given. There are only those that the kernel knows.
         """
-        kernel, landmarks, lower = self.basis.kernel, self.basis.points, self.basis.factor.lower
-        by_cross = linalg.solve_triangular(lower, by_psi.T, lower=True, trans="T").T
-        inner = linalg.solve_triangular(lower, self.psi.T @ by_psi, lower=True, trans="T")
-        by_landmarks = linalg.solve_triangular(lower, inner.T, lower=True, trans="T")
-        by_landmarks = -0.25 * (by_landmarks + by_landmarks.T)
-        # The jitter is a multiple of the mean of the diagonal.
-        by_landmarks.flat[:: len(lower) + 1] += JITTER * by_landmarks.trace() / len(lower)
-        found = dict(kernels.slopes(kernel, self.inputs, self.cross, by_cross, landmarks))
-        diagonal = kernels.diag_slopes(kernel, self.inputs, by_own)
-        if not found or diagonal is None:
+        if self.pullbacks is None:
             return {}
-        gram = kernels.evaluate(kernel, landmarks)
-        among = kernels.slopes(kernel, landmarks, gram, by_landmarks)
-        return {name: slope + among[name] + diagonal[0][name] for name, slope in found.items()}
+        n, (pullback, alone) = self.inverse.shape[1], self.pullbacks
+        by_values = np.empty((n + len(by_psi), n))
+        by_gram, by_cross = by_values[:n], by_values[n:]
+        np.matmul(by_psi, self.inverse, out=by_cross)
+        lower = by_cross.T @ self.psi @ self.inverse
+        np.multiply(lower + lower.T, -0.25, out=by_gram)
+        # The jitter is a multiple of the mean of the diagonal.
+        by_gram.flat[:: n + 1] += JITTER * by_gram.trace() / n
+        found = pullback(by_values)
+        # Some kernels without other derivatives know that of their constant diagonal.
+        known = added([found, alone(by_own)])[0]
+        return {name: known[name] for name in found[0]}

@@ -1,5 +1,6 @@
 """Kernels agree with direct formulas; the values of callables are checked."""
 
+import math
 import tracemalloc
 
 import numpy as np
@@ -290,48 +291,81 @@ TUNED = [
     kernels.normalize(kernels.Polynomial(2) + kernels.Scaled(kernels.RBF())),
     kernels.SetIntersection(),
     kernels.normalize(kernels.SetIntersection()) + kernels.Constant(),
-    # With kernels of scikit-learn's Gaussian processes.
-    gp.ConstantKernel(0.7) * gp.RBF(SCALES) + gp.WhiteKernel(0.2),
-    gp.RationalQuadratic(1.5, 0.7),
-    gp.DotProduct(1.3) ** 2,
-    kernels.Scaled(kernels.Matern() + gp.DotProduct(1.3, "fixed") * gp.RBF(2.0)),
-    kernels.normalize(kernels.Linear() + gp.Matern(1.2, nu=2.5)),
+    *map(
+        kernels.Weighted,
+        [
+            kernels.Scaled(kernels.Matern(nu=2.5))
+            + kernels.Scaled(kernels.Laplacian())
+            + kernels.Scaled(0.3 * kernels.Linear()),
+            2.0 * kernels.Matern(nu=1.5, **EACH) * kernels.Linear() + kernels.Constant(),
+            kernels.normalize(kernels.RationalQuadratic() + kernels.Polynomial(2)),
+            kernels.Weighted(kernels.RBF(), SCALES),
+        ],
+    ),
+]
+OF_OTHERS = [  # with the parameters whose derivatives are known
+    (gp.ConstantKernel(0.7) * gp.RBF(SCALES) + gp.WhiteKernel(0.2), set()),
+    (
+        kernels.Scaled(kernels.Matern() + gp.DotProduct(1.3, "fixed") * gp.RBF(2.0)),
+        {"factor", "kernel.0.sigma"},
+    ),
+    (kernels.normalize(kernels.Polynomial() + gp.Matern(1.2, nu=2.5)), {"0.coef0"}),
+    (kernels.Weighted(kernels.Constant() + (lambda a, b: a @ b.T)), {"kernel.0.value"}),
 ]
 
 
+@pytest.mark.parametrize("of", ["X", "X and Y", "diagonal"])
 @pytest.mark.parametrize("factor", [0.7, 1.3])
-@pytest.mark.parametrize("kernel", TUNED, ids=repr)
-def test_derivatives(kernel, factor):
-    """Each declared parameter has a derivative that agrees with a central difference."""
-    points = X[:40] if kernels.requires_vectors(kernel) is not False else SETS
-    declared = kernels.parameters(kernel, points)
+@pytest.mark.parametrize(("kernel", "known"), [*((one, None) for one in TUNED), *OF_OTHERS])
+def test_derivatives(kernel, known, factor, of):
+    """Those by log parameters and log weights of features agree with central differences."""
+    of_vectors = kernels.requires_vectors(kernel) is not False
+    points = (X[:110], Y) if of_vectors else (SETS, SETS[:7])
+    points = points if of == "X and Y" else points[:1]
+    declared = kernels.parameters(kernel, points[0])
+    assert all(0 < one.low < one.start < one.high for one in declared)
     values = {one.name: factor * one.start for one in declared}
+    evaluate = kernels.diagonal if of == "diagonal" else kernels.evaluate
     kernel = kernels.replace(kernel, values)
-    gram = kernels.evaluate(kernel, points)
-    before = gram.copy()
-    slopes = kernels.derivatives(kernel, points, gram)
-    assert {p.name for p in declared} == set(slopes)
-    assert len(declared) == len(slopes) > 0
-    step = 1e-5
-    for parameter in declared:
-        assert 0 < parameter.low < parameter.start < parameter.high
-        value = values[parameter.name]
-        ends = [
-            kernels.evaluate(
-                kernels.replace(kernel, {parameter.name: value * np.exp(sign * step)}), points
+    found = evaluate(kernel, *points)
+    by_values = RNG.standard_normal(found.shape)
+    if of == "diagonal":
+        again, pullback = kernels.diag_with_pullback(kernel, *points)
+    else:
+        again, pullback = kernels.with_pullback(kernel, *points)
+    before = again.copy()
+    np.testing.assert_allclose(again, found, rtol=1e-12)
+    slopes, by_weights = pullback(by_values)
+    np.testing.assert_array_equal(again, before)
+    assert pullback(by_values)[0] == slopes
+
+    def difference(changed, step=1e-5):
+        ahead, behind = (evaluate(*changed(math.exp(sign * step))) for sign in (1, -1))
+        return np.vdot(by_values, ahead - behind) / (2 * step)
+
+    close = {"rel": 1e-6, "abs": 1e-9 * np.abs(by_values * found).sum()}
+    assert {one.name for one in declared} >= (known or set())
+    names = {one.name for one in declared} if known is None else known
+    assert names <= slopes.keys()
+    for name in names:
+        expected = difference(
+            lambda change, name=name: (
+                kernels.replace(kernel, {name: values[name] * change}),
+                *points,
             )
-            for sign in (1, -1)
-        ]
-        slope = (ends[0] - ends[1]) / (2 * step)
-        np.testing.assert_allclose(
-            slopes[parameter.name], slope, rtol=1e-6, atol=1e-8 * np.abs(slope).max()
         )
-    np.testing.assert_array_equal(gram, before)
+        assert slopes[name] == pytest.approx(expected, **close), name
+    assert (by_weights is None) == (known is not None or not of_vectors)
+    for k, slope in enumerate(() if by_weights is None else by_weights):
+        unit = np.arange(7) == k
+        expected = difference(
+            lambda change, unit=unit: (kernel, *(x * np.where(unit, change, 1.0) for x in points))
+        )
+        assert slope == pytest.approx(expected, **close), f"of weight {k}"
 
 
 def test_parameters_that_cannot_be_tuned():
     assert kernels.parameters(kernels.Linear(), X) == ()
-    assert not kernels.derivatives(kernels.Polynomial(coef0=0.0), X, kernels.Linear()(X))
     assert kernels.parameters(kernels.Spectrum(), ["abc"]) == ()
     assert kernels.parameters(lambda a, b: a @ b.T, X) == ()
 

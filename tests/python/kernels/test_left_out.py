@@ -108,7 +108,6 @@ def test_names_mean_kernels():
         assert fitted(name).kernel_ == fitted(kernel).kernel_
         assert MaxMarginClassifier(name).fit(X, Y).kernel_ == at_start(kernel, X)
         assert KernelPerceptron(name, softness=1.0).fit(X, Y).kernel_ == at_start(kernel, X)
-    assert fitted(None, n_models=1).kernel_ == fitted(Scaled(Matern(nu=2.5))).kernel_
 
 
 @pytest.mark.parametrize(

@@ -69,10 +69,13 @@ def test_values_and_derivatives(kernel, form):
     for one, other in zip(kernel.parameters(a), kernel.parameters(X), strict=True):
         assert one.name == other.name
         assert one.start == pytest.approx(other.start, rel=1e-12)
-    slopes, others = kernel.derivatives(a, gram), kernel.derivatives(X, gram)
-    assert set(slopes) == set(others)
-    for name in slopes:
-        np.testing.assert_allclose(slopes[name], others[name], rtol=1e-9, atol=1e-12)
+    for inputs, same in (((a,), (X,)), ((a, b), (X, NEW)), ((a, NEW), (X, NEW))):
+        (values, pullback), (others, dense) = (
+            kernels.with_pullback(kernel, *each) for each in (inputs, same)
+        )
+        np.testing.assert_allclose(values, others, rtol=1e-11, atol=1e-13)
+        by_values = RNG.standard_normal(values.shape)
+        assert pullback(by_values)[0] == pytest.approx(dense(by_values)[0], rel=1e-9, abs=1e-12)
     filled = kernels.gram_matrix(a.tocsr(), kernel, dtype=np.float64)
     np.testing.assert_allclose(filled, gram, rtol=1e-13)
 
