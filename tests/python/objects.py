@@ -4,17 +4,19 @@ import math
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 from bayespoint import BayesPointClassifier, kernels
 from bayespoint import likelihood as likelihoods
 from bayespoint.base.linalg import factorize
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
+from bayespoint.landmarks.propagation import propagate
 from bayespoint.results.draws import Draws
 from bayespoint.results.lengths import Lengths
-from bayespoint.tuning import maximum
-from bayespoint.tuning.methods import AllValues, Task
-from bayespoint.tuning.objective import Objective
+from bayespoint.tuning import density
+from bayespoint.tuning.objective import Objective, approximate_log_evidence, choose_landmarks
+from bayespoint.tuning.task import Task
 from helpers import seed
 
 
@@ -33,7 +35,8 @@ def likelihood(y):
 def plan(**settings):
     """Return the plan of a fit in which only the softness is left to be found."""
     defaults = {
-        "choices": (),
+        "kernel": None,
+        "n_models": 1,
         "offset": 0.0,
         "softness": None,
         "label_noise": (0.0, 0.0),
@@ -53,23 +56,30 @@ def task(kernel, X, y, *, weight=None, **settings):
     return Task(kernel, plan(**settings), examples(X, y, weight), likelihood(y), Budget(0))
 
 
-def objective(kernel, X, y, *, weight=None, method=None, **settings):
-    """Return the evidence as a function of hyperparameters."""
+def objective(kernel, X, y, *, weight=None, n_landmarks=None, **settings):
+    """Return the evidence as a function of hyperparameters, by all examples or some landmarks."""
     given = task(kernel, X, y, weight=weight, **settings)
-    return Objective(given, method or AllValues(likelihood(y), given.plan.offset))
+    return Objective(given, choose_landmarks(given, n_landmarks or len(y), 0))
 
 
 def tune(kernel, X, y, *, weight=None, max_iter=None, trial=None, **settings):
-    """Return the search for the largest evidence."""
+    """Return the search for the most probable setting."""
     budget = Budget(0, max_iter=max_iter)
     given = kernel, plan(**settings), examples(X, y, weight), likelihood(y), budget, trial
-    return maximum.tune(Task(*given)).search
+    [found], _ = density.most_probable(Task(*given))
+    return found.search
 
 
-def log_evidence(kernel, X, y, softness):
-    """Return the approximate evidence that `tune` maximizes, without offset and label noise."""
-    given = kernel, examples(X, y), likelihood(y)
-    return maximum.approximate_log_evidence(*given, offset=0.0, softness=softness)
+def log_evidence(kernel, X, y, softness, *, offset=0.0, noise=(0.0, 0.0)):
+    """Return the approximate evidence that `tune` follows, without offset and label noise."""
+    law = likelihood(y).with_noise(noise)
+    return approximate_log_evidence(kernel, examples(X, y), law, offset=offset, softness=softness)
+
+
+def propagated(gram, y, levels, noise=(0.0, 0.0), start=None, *, change=1e-8):
+    """Return the normal approximation of labels -1 and +1 from a whole matrix."""
+    root = np.linalg.cholesky(gram + 1e-10 * np.trace(gram) / len(gram) * np.eye(len(gram)))
+    return propagate(root, levels, np.asarray(y)[None] > 0, noise, start, change=change)
 
 
 class SmallProblem:
@@ -131,15 +141,10 @@ def mixture(law, drawn, k_star, variance):
     return law.mixture(drawn.values(k_star), variance, drawn.lengths, drawn.weights)
 
 
-def assert_slopes(objective, some, theta, *, noisy=False, step=1e-3, **tolerance):
+def assert_slopes(objective, theta, *, noisy=False, step=1e-3, **tolerance):
     """Assert that the gradient of an objective is that of finite differences."""
-
-    def at(theta):
-        return objective.evaluate(some, theta, noisy, objective.method.starts(some))
-
-    for k, slope in enumerate(at(theta)[1]):
+    slope = objective.point(theta, noisy).slope
+    for k in range(len(theta)):
         move = step * np.eye(len(theta))[k]
-        difference = (at(theta + move)[0] - at(theta - move)[0]) / (2 * step)
-        assert abs(slope - difference) < max(
-            tolerance["abs"], tolerance["rel"] * abs(difference)
-        ), f"of parameter {k}"
+        ahead, behind = (objective.point(theta + s * move, noisy).value for s in (1, -1))
+        assert slope[k] == pytest.approx((ahead - behind) / (2 * step), **tolerance), k

@@ -13,26 +13,15 @@ from bayespoint.base import validation
 
 
 @dataclass(frozen=True)
-class Choice:
-    """A kernel of a fit, and how its hyperparameters are found."""
-
-    kernel: Any
-    """The kernel, or "precomputed"; None where only the number counts."""
-    n: int = 1
-    """Number of settings of its hyperparameters."""
-    how: str = "evidence"
-    """"evidence": the setting of the largest evidence, or the one given. "posterior": the most
-    probable one, by evidence times prior. "drawn": settings drawn from this posterior. "landmarks":
-    the most probable one, by the evidence with landmarks."""
-
-
-@dataclass(frozen=True)
 class Plan:
     """The model of a fit: which hyperparameters are given, which basis, how many draws."""
 
-    choices: tuple[Choice, ...]
-    """The kernels, and how the hyperparameters of each are found; empty until the examples, on
-    which the default kernels depend, have been read."""
+    kernel: Any
+    """The kernel, or "precomputed"; a tuple of kernels, of which the most probable settings are
+    averaged; None until the examples, on which the default kernel depends, have been read."""
+    n_models: int
+    """Number of models that are averaged: as many settings drawn from the posterior of a kernel's
+    hyperparameters, or one of each kernel. 1: the most probable setting, or the one given."""
     offset: float
     """Constant that is added to all kernel values."""
     softness: float | None
@@ -49,11 +38,6 @@ class Plan:
     n_draws: int
     tol: float | None
     """Angular error of the center at which to stop, radians; None for the default."""
-
-    @property
-    def n_models(self) -> int:
-        """Number of models that are averaged."""
-        return sum(choice.n for choice in self.choices)
 
     def tolerance(self, m: int, n_classes: int) -> float:
         """Return the angular error at which a run on m examples stops, in radians.
@@ -112,6 +96,11 @@ class Budget:
     def of_model(self, k: int, rounds: int, n_threads: int) -> Budget:
         """Return the budget of the k-th model, with `rounds` still to be fitted one by one."""
         return replace(self.part(1 / rounds), number=k, n_jobs=n_threads)
+
+    def rest(self, used: int, n: int) -> Budget:
+        """Return the budget of each of n searches side by side, after some settings were tried."""
+        most = None if self.max_iter is None else max(1, (self.max_iter - used) // n)
+        return replace(self, max_iter=most, n_jobs=max(1, self.n_threads // n))
 
     def part(self, share: float) -> Budget:
         """Return the budget with a share of the time that is left."""

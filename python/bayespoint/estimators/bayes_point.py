@@ -22,7 +22,6 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.bounds.result import RiskBounds
 from bayespoint.bounds.tables import risk_bounds
 from bayespoint.data.blocks import in_blocks, map_blocks
-from bayespoint.data.plan import Choice
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators import reading, settings
 from bayespoint.estimators.advice import infeasible_advice
@@ -72,7 +71,7 @@ class BayesPointClassifier(
     ----------
     kernel : None, str, kernel object or callable, default=None
         - None: the default (:doc:`/guide/models`), a sum of three kernels with weights of the
-          features; with n_models=1 the Matérn kernel ``Scaled(Matern(nu=2.5))``.
+          features; for sparse `X` ``Scaled(Linear())``, and its features are not scaled.
         - an object of :mod:`bayespoint.kernels` or :mod:`sklearn.gaussian_process.kernels`:
           parameters that are given are kept, those left out, as in ``RBF()``, are found.
         - "linear", "rbf", "poly": ``Linear()``, ``RBF()``, ``Polynomial()``.
@@ -89,12 +88,12 @@ class BayesPointClassifier(
         Weights of the classes in the population to predict for, relative to the training examples.
         They multiply the probabilities.
     calibration : {"auto", "leave-one-out"} or None, default="auto"
-        "leave-one-out": multiply decision values by the factor between 1/2 and 2 that makes the
+        "leave-one-out": multiply decision values by the factor between 1/8 and 8 that makes the
         training labels most probable in leave-one-out predictions. "auto": if anything was found
         and the softness is positive.
     n_models : int or "auto", default="auto"
-        Most settings of the hyperparameters to average; 1: that of the largest evidence.
-        "auto": up to 6, and 1 with landmarks, with softness=0, or beyond 2000 examples
+        Most settings of the hyperparameters to average; 1: the most probable one. "auto": up to 8,
+        and 1 with landmarks, with softness=0 or a kernel of up to four parameters
         (:doc:`/guide/models`).
     approximation : {"auto", "landmarks"} or None, default="auto"
         None: all kernel values, O(m^3) time and O(m^2) memory for m examples. "landmarks":
@@ -124,7 +123,8 @@ class BayesPointClassifier(
     Attributes
     ----------
     posterior_ : Mixture
-        The models and their weights, which compute the predictions.
+        The models and their weights, which compute the predictions; `posterior_.seed_error` is how
+        far another seed would change the probabilities.
     models_, model_weights_ : tuple of Model, ndarray of shape (n_models,)
         The models that are averaged, those of large weights first, and their weights.
     classes_, class_weight_ : ndarray of shape (n_classes,)
@@ -230,6 +230,7 @@ class BayesPointClassifier(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         estimators_inputs.mark(tags.input_tags, self.kernel)
+        tags.input_tags.sparse |= self.kernel is None
         return tags
 
     def set_params(self, **params: Any) -> Self:
@@ -295,7 +296,7 @@ class BayesPointClassifier(
         likelihood = of_classes(len(classes), plan.label_noise)
         examples = with_matrix(plan, examples)
         found = search(plan, examples, likelihood, table.transform, budget.part(0.5), report)
-        plan = replace(plan, choices=(Choice(None, len(found)),))  # a limit may leave fewer
+        plan = replace(plan, n_models=len(found))  # a limit may leave fewer
         with infeasible_advice("Use softness > 0, or label_noise > 0"):
             models = several.fit_models(found, examples, likelihood, classes, plan, budget, report)
         posterior = Mixture.of(models, normalized(class_weight))
@@ -871,7 +872,7 @@ class BayesPointClassifier(
                 f"pickled, loaded from a file or fitted by other processes: fit with tol={tol!r}"
             )
         class_weight = settings.class_weight(params, self.classes_, posterior.first.totals)
-        plan = replace(plan, choices=(Choice(None, len(models)),))
+        plan = replace(plan, n_models=len(models))
         inputs, report = self._inputs_again(gram), Progress(self, settings.verbosity(params), 0)
         fit = partial(fitting.refined, inputs=inputs, plan=plan)
         try:

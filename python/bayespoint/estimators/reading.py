@@ -44,9 +44,9 @@ def read(
             "label_noise must be one rate for more than two classes; got "
             f"{noise!r} for {n_classes} classes"
         )
-    given = table.examples, n_classes, plan
-    choices = defaults.choices(params["kernel"], params["n_models"], *given)
-    return table, replace(plan, choices=choices)
+    given = params["kernel"], params["n_models"], table.examples, n_classes, plan
+    kernel, n_models = defaults.choice(*given)
+    return table, replace(plan, kernel=kernel, n_models=n_models)
 
 
 def _read_arrays(
@@ -55,7 +55,9 @@ def _read_arrays(
     """Return arrays in memory, with a row for each observation."""
     params = estimator.get_params(deep=False)
     kernel = params["kernel"]
-    given, labels, seen = inputs.training(estimator, kernel, X, y)
+    by_default = kernel is None and sparse.issparse(X)
+    read_for = kernels.Linear() if by_default else kernel
+    given, labels, seen = inputs.training(estimator, read_for, X, y)
     classes, index = encode(labels)
     repetition = Repetition.of(sample_weight, len(index))
     n = float(repetition.counts.sum())
@@ -72,7 +74,7 @@ def _read_arrays(
         index = index[rows]
         _require_weights(repetition, index, classes, plan)
         given = given[np.ix_(rows, rows)] if precomputed else given[rows]
-    standardizes = validation.boolean("standardize", params["standardize"])
+    standardizes = validation.boolean("standardize", params["standardize"]) and not by_default
     transform = standardizer(kernel, given, weight) if standardizes else None
     rest = index, weight, given if precomputed else None
     examples = Examples(None if precomputed else scaled(transform, given), *rest)

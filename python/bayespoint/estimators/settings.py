@@ -40,7 +40,8 @@ def check(params: Params, random_state: RandomState, began: float) -> tuple[Plan
     max_iter, max_time = params["max_iter"], params["max_time"]
     validation.threads(params["n_jobs"])
     plan = Plan(
-        choices=(),
+        kernel=None,
+        n_models=1,
         offset=float(boolean("fit_intercept", params["fit_intercept"])),
         softness=softness,
         label_noise=(0.0, 0.0) if rates else validation.label_noise(label_noise),

@@ -24,7 +24,7 @@ from bayespoint.plotting.style import (
 )
 from bayespoint.posterior import Model
 from bayespoint.results import Search
-from bayespoint.tuning.maximum import approximate_log_evidence
+from bayespoint.tuning.objective import approximate_log_evidence
 
 _NATS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Levels of the contours, below the best evidence."""

@@ -24,9 +24,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
+from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
+from bayespoint.base.warnings import warn
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget
 from bayespoint.engine.problem import Problem
@@ -39,10 +41,11 @@ MAX_EXAMPLES = 1000
 
 _COLUMNS = 128  # number of columns of the kernel matrix in one product
 
-_SPREAD = 0.3
+_SPREAD = 0.6
 """Standard deviation of the factor's logarithm by the prior: near 1 for a few dozen examples."""
 
-_RANGE = 2.0  # largest factor; the smallest is its inverse
+_RANGE = 8.0  # largest factor; the smallest is its inverse
+_AT_BOUND = 0.999  # share of its logarithm from which a factor is at a bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +96,10 @@ class LeftOut:
         return cls(likelihood, likelihood.left_out(*args, draws.lengths), codes)
 
     def factor(self) -> float:
-        """Return the factor from 1/2 to 2 of the largest sum of log likelihood and log prior."""
+        """Return the factor from 1/8 to 8 of the largest sum of log likelihood and log prior.
+
+        Warns if that is a bound.
+        """
 
         def loss(log_factor: float) -> float:
             fit = self.log_probabilities(math.exp(log_factor)).sum()
@@ -101,6 +107,12 @@ class LeftOut:
 
         limit = math.log(_RANGE)
         found = optimize.minimize_scalar(loss, bounds=(-limit, limit), method="bounded")
+        if abs(found.x) > _AT_BOUND * limit:
+            warn(
+                f"the factor of the calibration ended at its bound, {math.exp(found.x):.3g}: the "
+                "probabilities are not to be trusted; another kernel or more examples help",
+                ConvergenceWarning,
+            )
         return math.exp(found.x)
 
     def log_probabilities(self, factor: float) -> Floats:

@@ -98,14 +98,10 @@ def _inverse(factor: Factor, report: Report) -> tuple[Factor, Floats] | None:
 
 
 def _calibrated(model: Model, plan: Plan, left_out: Callable[[], LeftOut | None]) -> Model:
-    """Return the model with its calibration and, of several, its leave-one-out predictions."""
-    calibrates, averages = plan.calibrates_with(model.hyper.search is not None), plan.n_models > 1
-    found = left_out() if calibrates or averages else None
-    if found is None:
-        return replace(model, calibration=1.0, left_out=None)
-    factor = found.factor() if calibrates else 1.0
-    log_p = found.log_probabilities(factor) if averages else None
-    return replace(model, calibration=factor, left_out=log_p)
+    """Return the model with its calibration."""
+    calibrates = plan.calibrates_with(model.hyper.search is not None)
+    found = left_out() if calibrates else None
+    return replace(model, calibration=1.0 if found is None else found.factor())
 
 
 # --- a billiard over all examples ----------------------------------------------------------------

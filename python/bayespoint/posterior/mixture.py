@@ -22,25 +22,6 @@ from bayespoint.posterior.model import Model, chosen_class
 from bayespoint.results.relevance import FeatureRelevance
 from bayespoint.results.weighted import WeightedResult
 
-_ROUNDS = 200  # rounds of the maximization of the weights: each gains less than the one before
-
-
-def stacking_weights(log_probabilities: Sequence[Floats]) -> Floats:
-    r"""Return the (n_models,) weights of models by their leave-one-out predictions.
-
-    Stacking (Yao et al., 2018) maximizes :math:`\sum_i \ln \sum_k w_k p_k(y_i)` for the probability
-    p_k of each example's label given all others, whose logarithms are given. Its weights follow the
-    training examples, equal ones do not: halfway between them is better on public tables.
-    """
-    logs = np.stack(log_probabilities)
-    p = np.exp(logs - logs.max(axis=0))
-    equal = np.full(len(p), 1 / len(p))
-    weights = equal
-    for _ in range(_ROUNDS):  # expectation maximization
-        parts = weights[:, None] * p
-        weights = (parts / parts.sum(axis=0)).mean(axis=1)
-    return np.asarray((weights + equal) / 2)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mixture(Savable):
@@ -63,15 +44,9 @@ class Mixture(Savable):
 
     @classmethod
     def of(cls, models: Sequence[Model], class_weight: Floats | None) -> Mixture:
-        """Return the average of models.
-
-        The weights are those of their settings, or by leave-one-out predictions if all have them.
-        """
-        n, logs = len(models), [one.left_out for one in models if one.left_out is not None]
-        weights = stacking_weights(logs) if len(logs) == n > 1 else np.full(n, 1 / n)
-        given = [one.hyper.weight for one in models if one.hyper.weight is not None]
-        if len(given) == n:
-            weights = np.array(given) / sum(given)
+        """Return the average of models, with the weights of their settings."""
+        weights = np.array([one.hyper.weight for one in models])
+        weights /= weights.sum()
         order = np.argsort(-weights, kind="stable")
         return cls(tuple(models[k] for k in order), weights[order], class_weight)
 
@@ -86,12 +61,23 @@ class Mixture(Savable):
             "examples" if first.basis.is_all else "landmarks": f"{len(first.basis)}",
             "draws": f"{len(first.draws)} of each",
         }
+        if not math.isnan(self.seed_error):
+            rows["change with another seed"] = f"{self.seed_error:.2g} in probability, on average"
         return as_html("Posterior", list(rows.items()))
 
     @property
     def first(self) -> Model:
         """The model of the largest weight."""
         return self.models[0]
+
+    @property
+    def seed_error(self) -> float:
+        """Mean change of probabilities that another seed would make, by the hyperparameters drawn.
+
+        It is that of the training labels, each given all others; NaN if none were drawn.
+        """
+        search = self.first.hyper.search
+        return math.nan if search is None else search.seed_error
 
     @property
     def classes(self) -> NDArray[Any]:

@@ -58,9 +58,6 @@ class Model:
     calibration: float = 1.0
     """Factor on the decision values."""
 
-    left_out: Floats | None = None
-    """(n,) ln P(label | all other labels); None unless several models are averaged."""
-
     def __repr__(self) -> str:
         weighted = "weighted " if self.draws.weighted else ""
         return (

@@ -29,8 +29,8 @@ class Hyperparameters:
     """Probability of a wrong label for the first and the second of two classes."""
     search: Search | None = None
     """The search that found them; None if all were given."""
-    weight: float | None = None
-    """Weight of the model among those of a chain of settings; None if it is unknown."""
+    weight: float = 1.0
+    """Weight of the model among those of a fit."""
     relevance: Floats = field(default_factory=lambda: np.empty((0, 0)))
     """(n_states, n_features) weights of the features times their standard deviations, in the states
     of a search that these stand for, with a mean square of 1 over the features; or empty."""

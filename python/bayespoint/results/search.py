@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,6 +42,12 @@ class Search(Savable):
     at_bounds: tuple[str, ...] = ()
     """Names of the parameters that ended at a bound of the search. At the smallest softness the
     labels seem free of noise: a smaller one may be more accurate, and takes longer."""
+    r_hat: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), repr=False)
+    """(n_parameters,) Split R-hat of the logarithms of the parameters searched, in the order of
+    `names`, over the chains from which the settings were drawn; empty for the most probable one."""
+    seed_error: float = math.nan
+    """Mean change of the probabilities of the training labels, each given all others, that the
+    chains of another seed would make; NaN for the most probable setting."""
 
     def __repr__(self) -> str:
         noise = f"label_noise={rates(self.label_noise)}, " if any(self.label_noise) else ""

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from bayespoint.tuning.maximum import approximate_log_evidence
+from bayespoint.tuning.objective import approximate_log_evidence
 
 __all__ = ["approximate_log_evidence"]

@@ -1,34 +1,27 @@
-"""The kernels of a fit, by the parameters `kernel` and `n_models` of a classifier."""
+"""The kernel of a fit, by the parameters `kernel` and `n_models` of a classifier."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.data.examples import Examples
-from bayespoint.data.plan import Choice, Plan
-from bayespoint.kernels.products import in_rows
+from bayespoint.data.plan import Plan
 
-MAX_AVERAGED_EXAMPLES = 2000
-"""Most examples for which several settings are averaged by default. With more the evidence is
-sharper, and each model needs a matrix and its factor."""
-
-N_MODELS = 6
-"""Number of settings by default for two classes: six are about as good as twelve."""
+N_MODELS, N_MODELS_OF_SEVERAL = 8, 6
+"""Number of settings by default, for two classes and for more: more of them gain little. With
+landmarks it is one: averages of as many landmarks gain nothing (docs/benchmarks.md)."""
 
 MOST_FEATURES = 100
-"""Most features for which each has a weight: with more the draws take too long, and features are
-often alike, as in images."""
+"""Most features for which settings are drawn. With more, as in images, the evidence of a sum goes
+to its linear part, and averages of kernels predict better (docs/benchmarks.md)."""
 
-_MOST_WEIGHTS = 1000
-"""The same with landmarks, where one setting is found. Averages of settings end at fewer, since a
-draw takes dozens of evaluations."""
+_MOST_WEIGHTS = 1000  # most features for which each has a weight
 
 FEW = 4
 """Largest number of parameters of a kernel for which one setting is enough: with so few their
@@ -38,117 +31,67 @@ _LINEAR = 1 / math.e
 """Variance of the linear part of f over the examples, relative to the other, to start from."""
 
 
-def choices(
+def choice(
     kernel: Any, n_models: object, examples: Examples, n_classes: int, plan: Plan
-) -> tuple[Choice, ...]:
-    """Return the kernels of a fit, and how their hyperparameters are found.
+) -> tuple[Any, int]:
+    """Return the kernel of a fit, and the number of settings of its hyperparameters.
 
-    `kernel` and `n_models` are parameters of the classifier; `plan` has no kernels yet.
+    `kernel` and `n_models` are parameters of the classifier; `plan` has no kernel yet.
     """
     auto = isinstance(n_models, str)
     if auto and n_models != "auto":
         raise ValueError(f'n_models must be an int of at least 1 or "auto"; got {n_models!r}')
     n = None if auto else validation.integer("n_models", n_models, low=1)
     inputs, searches = examples.inputs, plan.softness is None or plan.rates > 0
-    if n == 1 or (auto and plan.landmarks):
-        default = landmark_kernel(inputs) if plan.landmarks and kernel is None else kernel
-        resolved = kernels.resolve(default)
-        # A kernel that does not know its derivatives is found without landmarks.
-        by_landmarks = (
-            plan.landmarks
-            and (searches or kernels.parameters(resolved, inputs))
-            and knows_slopes(resolved, inputs)
-        )
-        return (Choice(resolved, how="landmarks" if by_landmarks else "evidence"),)
-    too_many = len(examples.label) > MAX_AVERAGED_EXAMPLES or plan.softness == 0
-    if kernel is None:
-        if n is None and too_many:
-            return (Choice(kernels.resolve(None)),)
-        if n_classes == 2:
-            return (Choice(averaged_kernel(inputs), n or N_MODELS, "drawn"),)
-        return average(inputs, n)
-    resolved = kernels.resolve(kernel)
-    found = 0 if isinstance(resolved, str) else len(kernels.parameters(resolved, inputs))
+    single = plan.landmarks or plan.softness == 0
+    if kernel is None and n is None and not single:
+        given = default_kernels(inputs)
+        if len(given) > 1:
+            return given, len(given)
+    resolved = default_kernel(inputs) if kernel is None else kernels.resolve(kernel)
+    named = isinstance(resolved, str)
+    found = 0 if named else len(kernels.parameters(resolved, inputs))
     if n is None:
-        plain = found <= FEW or too_many or n_classes > 2
-        return (Choice(resolved) if plain else Choice(resolved, N_MODELS, "drawn"),)
-    if isinstance(resolved, str) or not (found or searches):
-        named = isinstance(resolved, str)
+        many = N_MODELS if n_classes == 2 else N_MODELS_OF_SEVERAL
+        n = many if found > FEW and not single else 1
+    elif n > 1 and (named or not (found or searches)):
         reason = "with kernel='precomputed'" if named else "if nothing is left to find"
         raise ValueError(f"n_models must be 1 {reason}; got {n}")
-    return (Choice(resolved, n, "drawn"),)
+    return resolved, n
 
 
-def averaged_kernel(X: Any) -> Any:
-    """Return the kernel that stands for None where settings are drawn for two classes.
+def default_kernel(X: Any) -> Any:
+    """Return the kernel that stands for None.
 
-    It is the sum of the Matérn kernel with nu = 5/2, the Laplacian and a linear kernel, for 2 to
-    100 features with a weight for each.
+    It is the sum of the Matérn kernel with nu = 5/2, up to 100 features the Laplacian, and a linear
+    kernel, for 2 to 1000 features with a weight for each; for sparse inputs the linear kernel.
     """
-    matern, linear, laplacian = _parts(X)
-    total = matern + laplacian + linear
-    return kernels.Weighted(total) if 1 < X.shape[1] <= MOST_FEATURES else total
+    if sparse.issparse(X):
+        return kernels.Scaled(kernels.Linear())
+    matern, laplacian, linear = _parts(X)
+    few = X.shape[1] <= MOST_FEATURES
+    return _with_weights(matern + laplacian + linear if few else matern + linear, X)
 
 
-def average(X: Any, n: int | None) -> tuple[Choice, ...]:
-    """Return the kernels over which the default averages for more than two classes.
+def default_kernels(X: Any) -> tuple[Any, ...]:
+    """Return the kernels whose most probable settings are averaged by default.
 
-    They are the Matérn kernel with nu = 5/2 and the Laplacian; for 2 to 100 features the same with
-    a weight for each feature and a linear kernel added. If there are these, settings are drawn for
-    them alone: the others have few parameters, and each its best setting. `n` is the number of
-    settings in all, at least 2; None stands for one of each kernel, the best.
+    For more than 100 features they are the three parts, otherwise the default kernel alone.
     """
-    matern, linear, laplacian = _parts(X)
-    plain = [Choice(matern), Choice(laplacian)]
-    if not 1 < X.shape[1] <= MOST_FEATURES:
-        return _shared(plain, n)
-    weighted = [Choice(kernels.Weighted(one.kernel + linear)) for one in plain]
-    if n is None:  # with many parameters the most probable setting
-        how = "posterior" if len(kernels.parameters(weighted[0].kernel, X)) > FEW else "evidence"
-        return (*(replace(one, how=how) for one in weighted), *plain)
-    single = plain if n >= 2 * len(plain) else []
-    return (*_shared(weighted, n - len(single)), *single)
-
-
-def _shared(parts: Sequence[Choice], n: int | None) -> tuple[Choice, ...]:
-    """Return kernels that share n draws; the first have one more if they do not divide."""
-    if n is None:
-        return tuple(parts)
-    each, more = divmod(n, len(parts))
-    return tuple(replace(one, n=each + (k < more), how="drawn") for k, one in enumerate(parts))
-
-
-def landmark_kernel(X: Any) -> Any:
-    """Return the kernel that stands for None with landmarks.
-
-    A Matérn, a Laplacian and a linear kernel; for 2 to 1000 features with a weight for each, and
-    for more than 100 without the Laplacian, which takes long there and gains nothing.
-    """
-    matern, linear, laplacian = _parts(X)
-    d = X.shape[1]
-    if d == 1:
-        return matern + laplacian + linear
-    if d > _MOST_WEIGHTS:
-        return matern + linear
-    if d > MOST_FEATURES:
-        return kernels.Weighted(matern + linear)
-    return kernels.Weighted(matern + linear) + kernels.Weighted(laplacian)
+    if sparse.issparse(X) or X.shape[1] <= MOST_FEATURES:
+        return (default_kernel(X),)
+    return tuple(_with_weights(part, X) for part in _parts(X))
 
 
 def _parts(X: Any) -> tuple[Any, Any, Any]:
-    """Return multiples of the kernels that defaults are made of: Matérn, linear and Laplacian."""
+    """Return multiples of the kernels that the default is made of."""
     with np.errstate(over="ignore", divide="ignore"):
         factor = float(_LINEAR / X.var(axis=0).sum())
     linear = (factor if 0 < factor < math.inf else 1.0) * kernels.Linear()
-    matern, laplacian = kernels.Matern(nu=2.5), kernels.Laplacian()
-    return kernels.Scaled(matern), kernels.Scaled(linear), kernels.Scaled(laplacian)
+    parts = kernels.Matern(nu=2.5), kernels.Laplacian(), linear
+    matern, laplacian, linear = map(kernels.Scaled, parts)
+    return matern, laplacian, linear
 
 
-def knows_slopes(kernel: Any, X: Any) -> bool:
-    """Return whether a kernel knows the derivatives by all of its parameters, also between inputs.
-
-    Without them a search would take an evaluation for each parameter.
-    """
-    start, few = kernels.at_start(kernel, X), in_rows(X)[:2]
-    known = kernels.slopes(start, few, kernels.evaluate(start, few, few), np.zeros((2, 2)), few)
-    return {one.name for one in kernels.parameters(kernel, X)} <= known.keys()
+def _with_weights(kernel: Any, X: Any) -> Any:
+    return kernels.Weighted(kernel) if 1 < X.shape[1] <= _MOST_WEIGHTS else kernel

@@ -1,36 +1,31 @@
 r"""The posterior of the hyperparameters: its most probable setting, and draws.
 
 With a parameter for each feature the largest evidence overfits. An average over settings that are
-drawn in proportion to evidence times prior does not. They are drawn by Hamiltonian Monte Carlo, and
-a few of them, with weights, stand for all.
+drawn in proportion to evidence times prior does not. They are drawn by Hamiltonian Monte Carlo, in
+two chains, and a few of them, with weights, stand for all.
 
 The priors are log-normal, so that they do not depend on units, and wide enough that the evidence
 decides. The medians of a kernel's parameters are its starts; their spreads, the standard deviations
 of the logarithms, are declared with them (:class:`bayespoint.kernels.Parameter`).
 
 - Length scale: spread 1, since the rule of thumb is right within a factor of 3.
-- Weight of a feature: median 1; for draws the spread is itself drawn, otherwise it is 0.8.
+- Weight of a feature: median 1; for draws the spread is itself drawn, otherwise it is 0.4.
 - Factor of a kernel: spread 1.5.
 - Softness: median 0.15 relative to the variance of the latent function, where 12 % of labels
   contradict it, and spread 2: from almost none to almost only noise.
 - Rate of label noise: median 0.05, spread 1: from 2 % to 14 %.
 
-More than two classes have too costly an evidence for that. There the average is over the most
-probable setting of each of several kernels.
-
-With landmarks the most probable setting is found on thousands of examples: first on few of each,
-then from what that found.
+The most probable setting is found on up to 8000 examples: first on fewer, with fewer landmarks,
+then from what that found. Label noise counts only if the evidence gains by it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -38,43 +33,47 @@ from numpy.typing import NDArray
 from scipy import optimize, sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint.base import linalg
+from bayespoint.base.linalg import one_thread
 from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
-from bayespoint.data.examples import Examples
+from bayespoint.data.executors import Threads
 from bayespoint.kernels import Parameter
-from bayespoint.likelihood import TwoClasses
+from bayespoint.results.diagnostics import r_hat
 from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.tuning import hamiltonian
-from bayespoint.tuning.defaults import knows_slopes
-from bayespoint.tuning.methods import AllValues, Task, WithLandmarks
-from bayespoint.tuning.objective import LimitError, Objective, Point
-from bayespoint.tuning.representation import represent
-
-MAX_AVERAGING_EXAMPLES = 200
-"""Largest number of examples for the posterior of the hyperparameters: a draw takes dozens of
-evaluations of O(m^3)."""
+from bayespoint.tuning.objective import LimitError, Objective, Point, Rows, choose_landmarks
+from bayespoint.tuning.representation import represent, stacked
+from bayespoint.tuning.task import Task
 
 LEVELS = ((1000, 100, 15), (8000, 200, 10))
-"""Examples, landmarks and steps of a search with landmarks. More examples than 8000, or landmarks,
-gain little."""
+"""Examples, landmarks and steps of a search for the most probable setting. More examples than 8000,
+or landmarks, gain little."""
 
 _LARGEST_SUM = 16_000
-"""Largest number of examples times problems, for more than two classes with landmarks."""
+"""Largest number of examples times problems in that search, for more than two classes."""
+
+MAX_EXAMPLES, _LANDMARKS = 1000, 100
+"""Largest number of examples, and of landmarks, for draws: they take hundreds of evaluations."""
+
+_CHAINS = 2
+"""Number of chains, side by side, whose difference tells how far others would be."""
+
+_ADAPTED, _STATES = (12, 8), (24, 12)
+"""Number of first states of a chain, in which the step size is adapted and it leaves its start, and
+least number of states after them; for two classes, and for more, whose evidence takes longer."""
+
+_FEWEST_STATES = 2  # least number of states of a chain for each setting that stands for them
+_LARGE_ERROR = 0.05  # mean change of probabilities from seed to seed for which a warning is given
+_STUCK = 4  # number of equal states above which a chain does not move
+_CLIMB = 10  # largest number of steps towards the most probable setting, where the chains start
+
+_RELATIVE_GAIN = 1e-5  # smallest gain of the density for which the steps go on, relative to it
+_GAIN = 0.01  # smallest gain of evidence, in nats, for which there is label noise
 
 _SOFTNESS = (0.15, 2.0)
 """Median and spread of the softness, relative to the variance of f over the examples."""
 
 _RATE = (0.05, 1.0)  # median and spread of a rate of label noise
-
-_ADAPTED = 8
-"""Number of first states, in which the step size is adapted and the chain leaves its start."""
-
-_APART = 3  # number of states from one that is kept to the next
-
-_CHANGE = 0.01
-"""Change of the evidence, in nats, at which the sweeps of a draw end: it hardly changes the
-probability that a state is accepted."""
 
 _SPREAD = (0.1, 1.0)
 """Median and spread of the spread of the weights of the features: most tables want weights that
@@ -82,14 +81,6 @@ are nearly alike, those with features of no influence want weights that differ b
 
 _DISTANCE = 0.1  # distance over which the second derivatives are differences
 _FAR = 9.0  # coordinate beyond which a spread stays the same
-MAX_EXAMPLES = 1000
-"""Largest number of examples for the posterior of the hyperparameters with landmarks."""
-
-_LANDMARKS = 100  # number of landmarks for the evidence of these
-_STATES = 40  # least number of states of a chain that is represented by some of them
-
-_STUCK = 4  # number of equal states above which a chain does not move
-_CLIMB = 10  # largest number of steps towards the most probable setting, where a chain starts
 
 _OF_A_FEATURE = re.compile(r"(.*?(?:weights|sigma|length_scale))\[\d+\]")
 """Names of parameters that scale a feature."""
@@ -102,20 +93,18 @@ class Density:
     spread of their own, which is a coordinate, too: :math:`\ln w_j = \tau z_j`.
     """
 
-    def __init__(self, objective: Objective, examples: Examples, *, spreads: bool) -> None:
-        self.objective, self.examples = objective, examples
+    def __init__(self, objective: Objective, *, spreads: bool, noisy: bool) -> None:
+        self.objective, self.noisy = objective, noisy
         plan = objective.plan
-        self.noisy = plan.rates > 0
         prior = [(one.start, one.spread) for one in objective.parameters]
         prior += [_SOFTNESS] if plan.softness is None else []
-        prior += [_RATE] * plan.rates
+        prior += [_RATE] * (plan.rates if noisy else 0)
         medians, self.spread = np.array(prior, dtype=np.float64).reshape(-1, 2).T
-        self.low, self.high = objective.bounds(self.noisy).T
+        self.low, self.high = objective.bounds(noisy).T
         self.center = np.clip(np.log(medians), self.low, self.high)
-        known = _groups(objective.parameters, examples.inputs)
+        known = _groups(objective.parameters, objective.examples.inputs)
         self.groups = list(known.values()) if spreads else []
         self.dimension = len(medians) + len(self.groups)
-        self.nearest = objective.method.starts(examples)
         self.limit = ""
         """The limit that was reached."""
 
@@ -139,7 +128,7 @@ class Density:
         if not ((theta >= self.low).all() and (theta <= self.high).all()):
             return Point(u, -math.inf, np.zeros_like(u))
         try:
-            found = self.objective.point(self.examples, theta, self.noisy, self.nearest)
+            found = self.objective.point(theta, self.noisy)
         except LimitError as error:
             self.limit = self.objective.limit
             raise LimitError(self._at(u, error.point)) from None
@@ -185,11 +174,16 @@ class Density:
         It takes a few steps of a quasi-Newton method.
         """
         origin = np.zeros(self.dimension)
+        if not self.dimension:
+            return self(origin)
         best = Point(origin, -math.inf, origin)
 
         def loss(u: Floats) -> tuple[float, Floats]:
             nonlocal best
-            found = self(u)
+            try:
+                found = self(u)
+            finally:
+                self.objective.tell()
             if not math.isfinite(found.value):
                 return 1e10, origin
             if found.value > best.value:
@@ -199,7 +193,8 @@ class Density:
         bounds = None
         if not self.groups:
             bounds = ((np.stack([self.low, self.high]) - self.center) / self.spread).T
-        options: Any = {"jac": True, "method": "L-BFGS-B", "options": {"maxiter": steps}}
+        limits = {"maxiter": steps, "ftol": _RELATIVE_GAIN}
+        options: Any = {"jac": True, "method": "L-BFGS-B", "options": limits}
         try:
             optimize.minimize(loss, origin if start is None else start, bounds=bounds, **options)
         except LimitError as error:
@@ -207,25 +202,14 @@ class Density:
                 best = error.point
         return best
 
-    def chain(self, start: Point, length: int, rng: np.random.Generator) -> list[Point]:
-        """Return states drawn from the density, one after the other."""
-        states = [start]
-        if not self.limit:
-            with contextlib.suppress(LimitError):
-                units, renew = self._units(start), partial(self.renewed, rng=rng)
-                draws = hamiltonian.chain(self, start, units, rng, n_adapt=_ADAPTED, renew=renew)
-                states.extend(state for state, _ in islice(draws, _ADAPTED + length))
-        drawn = states[1 + _ADAPTED :] or states[-1:]
-        if len(drawn) > _STUCK and all(state is drawn[0] for state in drawn):
-            warn(
-                f"no draw of the hyperparameters of {self.objective.kernel!r} was accepted: its "
-                "settings are all the same; scaled features, or a kernel with fewer parameters, "
-                "help",
-                ConvergenceWarning,
-            )
-        return drawn
+    def chain(
+        self, start: Floats, units: Floats, rng: np.random.Generator, n_adapt: int
+    ) -> Iterator[tuple[Point, float]]:
+        """Yield states drawn from the density, one after the other; the first ones adapt."""
+        renew = partial(self.renewed, rng=rng)
+        yield from hamiltonian.chain(self, self(start), units, rng, n_adapt=n_adapt, renew=renew)
 
-    def _units(self, state: Point) -> Floats:
+    def units(self, state: Point) -> Floats:
         """Return the scales of the coordinates near a state; of weights of features they are 1."""
         units = np.ones(self.dimension)
         for k in np.setdiff1d(np.arange(self.dimension), np.concatenate([[], *self.groups])):
@@ -235,23 +219,40 @@ class Density:
             units[k] /= math.sqrt(max(1.0, float(curvature)))
         return units
 
-    def setting(self, state: Point, chain: Sequence[Point]) -> Hyperparameters:
-        """Return a state as a setting, with the relevance of the features in a chain."""
-        theta = self.logarithms(state.theta)
-        point = Point(theta, state.value, np.zeros_like(theta), self.noisy)
-        evidence = state.value + 0.5 * float(state.theta @ state.theta)
-        n, relevance = len(self.examples.label), self._relevance(chain)
-        return self.objective.found(point, evidence, self.examples, n, relevance)
+    def setting(self, state: Point, tried: Rows, **told: Any) -> Hyperparameters:
+        """Return a state as a setting, with the settings tried and what else is told of them."""
+        point = state.evidence
+        if point is None or told:  # the evidence of a draw may well rise beyond a bound
+            theta = self.logarithms(state.theta)
+            point = Point(theta, self.evidence(state), np.zeros_like(theta), self.noisy)
+        return self.objective.found(point, tried, **told)
 
-    def _relevance(self, states: Sequence[Point]) -> Floats:
-        """Return the weights of the features in some states."""
-        groups = list(_groups(self.objective.parameters, self.examples.inputs).items())
-        if len(groups) != 1 or not states:
+    def evidence(self, state: Point) -> float:
+        """Return the evidence at a state."""
+        return state.value + 0.5 * float(state.theta @ state.theta)
+
+    def left_out(self, state: Point) -> Floats:
+        """Return the leave-one-out probabilities at a state."""
+        try:
+            return self.objective.left_out(self.logarithms(state.theta), self.noisy).ravel()
+        except np.linalg.LinAlgError:  # with other landmarks
+            return state.left_out.ravel()
+
+    def of_labels(self, state: Point) -> Floats:
+        """Return the leave-one-out probabilities of the labels alone at a state."""
+        label, found = self.objective.examples.label, state.left_out
+        return found if found.ndim == 1 else found[label, np.arange(len(label))]
+
+    def relevance(self, states: Sequence[Point]) -> Floats:
+        """Return the weights of the features in some states; empty if there are none."""
+        inputs = self.objective.examples.inputs
+        groups = list(_groups(self.objective.parameters, inputs).items())
+        if len(groups) != 1:
             return np.empty((0, 0))
         [(name, chosen)] = groups
         sign = 1.0 if name.endswith("weights") else -1.0
         logs = sign * np.stack([self.logarithms(state.theta)[chosen] for state in states])
-        values = np.exp(logs - logs.max(axis=1, keepdims=True)) * _spread(self.examples.inputs)
+        values = np.exp(logs - logs.max(axis=1, keepdims=True)) * _spread(inputs)
         size = np.sqrt((values**2).mean(axis=1, keepdims=True))
         return np.asarray(values / np.where(size > 0, size, 1.0))
 
@@ -262,8 +263,11 @@ def _groups(parameters: Sequence[Parameter], inputs: Any) -> dict[str, NDArray[n
     for k, parameter in enumerate(parameters):
         if match := _OF_A_FEATURE.fullmatch(parameter.name):
             found.setdefault(match[1], []).append(k)
-    width = np.shape(inputs)[-1]
-    return {name: np.array(each) for name, each in found.items() if len(each) == width > 1}
+    return {
+        name: np.array(each)
+        for name, each in found.items()
+        if len(each) == np.shape(inputs)[-1] > 1
+    }
 
 
 def _spread_at(x: float) -> float:
@@ -282,62 +286,147 @@ def _slice(log_density: Callable[[float], float], x: float, rng: np.random.Gener
     return x
 
 
-def settings(
-    task: Task, n: int | None, rng: np.random.Generator
-) -> tuple[list[Hyperparameters], str]:
-    """Return n settings drawn from the posterior of a kernel's parameters, and the limit reached.
+def each_most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
+    """Return the most probable settings of several kernels, and the limit that ended the search.
 
-    They stand for a longer chain, with weights by which they do so best. None stands for one, the
-    most probable. There may be fewer if a limit ended the search.
+    Their weights are by the leave-one-out probabilities of the labels.
     """
-    if n is not None and _has_features(task):
-        task = task.of(MAX_EXAMPLES)
-        method: AllValues | WithLandmarks = WithLandmarks(task, _LANDMARKS)
-        length = max(_STATES, _APART * n)
-    else:
-        task = task.of(MAX_AVERAGING_EXAMPLES)
-        method = AllValues(task.likelihood, task.plan.offset, change=_CHANGE)
-        length = _APART * (n or 0)
-    density = Density(Objective(task, method), task.examples, spreads=n is not None)
-    with linalg.one_thread():
-        start = density.climb(_CLIMB)
-        density.objective.require(start)
-        if n is None:
-            return [density.setting(start, [start])], density.limit
-        states = density.chain(start, length, rng)
-        if not states[0].left_out.size:
-            chosen = np.linspace(0, len(states) - 1, min(n, len(states))).round().astype(int)
-            return [density.setting(states[k], states) for k in chosen], density.limit
-        chosen, weights = represent(np.stack([state.left_out for state in states]), n)
-        # The relevances are those of the chain, which the first stands for.
-        found = [density.setting(states[k], [] if j else states) for j, k in enumerate(chosen)]
-    each = zip(found, weights.tolist(), strict=True)
-    return [replace(one, weight=weight) for one, weight in each], density.limit
+    found, probabilities, limit, used = list[Hyperparameters](), list[Floats](), "", 0
+    for k, kernel in enumerate(task.kernel):
+        left = len(task.kernel) - k
+        budget = task.budget.part(1 / left).rest(used, left)
+        one = replace(task, kernel=kernel, budget=replace(budget, n_jobs=task.budget.n_jobs))
+        density, state, tried, reached = _climbed(one)
+        found.append(density.setting(state, tried))
+        used += len(tried)
+        probabilities.append(density.of_labels(state))
+        limit = limit or reached
+    weights = stacked(np.stack(probabilities)).tolist()
+    return [replace(one, weight=w) for one, w in zip(found, weights, strict=True)], limit
 
 
-def _has_features(task: Task) -> bool:
-    """Return whether the evidence of landmarks, with its derivatives, is that of a task."""
-    kernel, examples = task.kernel, task.examples
-    known = isinstance(task.likelihood, TwoClasses) and task.plan.softness != 0
-    return known and task.parameters != () and knows_slopes(kernel, examples.inputs)
+def most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
+    """Return the most probable setting, and the limit that ended the search."""
+    density, state, tried, limit = _climbed(task)
+    return [density.setting(state, tried)], limit
 
 
-def with_landmarks(task: Task) -> tuple[list[Hyperparameters], str]:
-    """Return the most probable setting by the evidence with landmarks, and the limit reached."""
+def _climbed(task: Task) -> tuple[Density, Point, Rows, str]:
+    """Return the density with its largest state, the settings tried, and the limit reached."""
     most = max(LEVELS[0][0], _LARGEST_SUM // task.likelihood.n_functions)
-    start, tried = None, list[list[float]]()
-    with linalg.one_thread():
+    rated = (False, True) if task.plan.rates else (False,)
+    best, tried, limit = dict[bool, Point](), Rows(), ""
+    with one_thread():
         for n, n_landmarks, steps in LEVELS:
             some = task.of(min(n, most))
-            objective = Objective(some, WithLandmarks(some, n_landmarks))
-            objective.tried = tried
-            density = Density(objective, some.examples, spreads=False)
-            state = density.climb(steps, start)
-            start = state.theta
-            if density.limit or len(some.examples.label) == len(task.examples.label):
+            some = replace(some, budget=task.budget.rest(len(tried), 1))
+            landmarks = choose_landmarks(some, n_landmarks, task.budget.choice_seed)
+            objective = Objective(some, landmarks)
+            found = {k: Density(objective, spreads=False, noisy=k) for k in rated}
+            for noisy, density in found.items():
+                if not limit:
+                    start = best[noisy].theta if noisy in best else None
+                    best[noisy] = density.climb(steps, start)
+                    limit = density.limit
+            tried += objective.tried
+            if limit or len(some.examples.label) == len(task.examples.label):
                 break
-    density.objective.require(state)
-    return [density.setting(state, [])], density.limit
+    noisy = max(best, key=lambda k: found[k].evidence(best[k]) - _GAIN * k)
+    objective.require(best[noisy])
+    return found[noisy], best[noisy], tried, limit
+
+
+def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
+    """Return at most n settings drawn from the posterior, and the limit that ended the search.
+
+    They stand for the states of two chains, with weights by which they do so best. Each chain has
+    landmarks of its own, so that the chains differ by what other landmarks would change, too.
+    """
+    task = task.of(MAX_EXAMPLES)
+    seeds = np.random.SeedSequence(task.budget.choice_seed).generate_state(_CHAINS).tolist()
+    first = _density(task, seeds[0])
+    threads = Threads(min(_CHAINS, task.budget.n_threads))
+    with threads.running():
+        start = first.climb(_CLIMB)
+        first.objective.require(start)
+        if first.limit:
+            return [first.setting(start, first.objective.tried)], first.limit
+        units = first.units(start)
+        first.objective.tell()
+        budget = task.budget.rest(len(first.objective.tried), _CHAINS)
+        each = [_density(replace(task, budget=budget), seed) for seed in seeds]
+        given = zip(each, map(np.random.default_rng, seeds), strict=True)
+        several = task.likelihood.n_functions > 1
+        n_adapt, length = _ADAPTED[several], max(_STATES[several], _FEWEST_STATES * n)
+        begun = [one.chain(start.theta, units, rng, n_adapt) for one, rng in given]
+        chains, limit = _states(each, begun, n_adapt + length, threads)
+        chains = [own[n_adapt:] or [start] for own in chains]
+    if any(len(own) > _STUCK and all(state is own[0] for state in own) for own in chains):
+        warn(
+            f"no draw of the hyperparameters of {task.kernel!r} was accepted: its settings are all "
+            "the same; scaled features, or a kernel with fewer parameters, help",
+            ConvergenceWarning,
+        )
+    states = [state for own in chains for state in own]
+    tried = sum((one.objective.tried for one in each), first.objective.tried)
+    with one_thread():  # by the same landmarks for all
+        others = [first.left_out(state) for own in chains[1:] for state in own]
+    left_out = np.stack([*(state.left_out.ravel() for state in chains[0]), *others])
+    chosen, weights = represent(left_out, n)
+    told = {} if limit else _told(first, chains, left_out, weights @ left_out[chosen])
+    if told.get("seed_error", 0.0) > _LARGE_ERROR:
+        warn(
+            f"another seed would change the probabilities by {told['seed_error']:.2g} on average: "
+            f"the draws of the hyperparameters of {task.kernel!r} have not converged; more models "
+            "(n_models), or a kernel with fewer parameters, help",
+            ConvergenceWarning,
+        )
+    found = [each[k // len(chains[0])].setting(states[k], tried, **told) for k in chosen]
+    # The relevances are those of the chains, which the first setting stands for.
+    found[0] = replace(found[0], relevance=first.relevance(states))
+    pairs = zip(found, weights.tolist(), strict=True)
+    return [replace(one, weight=weight) for one, weight in pairs], limit
+
+
+def _told(
+    density: Density, chains: Sequence[Sequence[Point]], left_out: Floats, mean: Floats
+) -> dict[str, Any]:
+    """Return what chains tell of themselves: split R-hat, and the change by other draws.
+
+    `left_out` are the leave-one-out probabilities in each state, and `mean` those of the settings
+    that stand for the states.
+    """
+    logs = [[density.logarithms(state.theta) for state in own] for own in chains]
+    first, second = left_out.reshape(_CHAINS, -1, left_out.shape[1]).mean(axis=1)
+    # The averages of two fits differ as much as a chain from the mean of both, times root 2.
+    apart = float(np.abs(first - second).mean()) / math.sqrt(2)
+    kept = float(np.abs(mean - (first + second) / 2).mean()) * math.sqrt(2)
+    return {"r_hat": r_hat(logs), "seed_error": math.hypot(apart, kept)}
+
+
+def _density(task: Task, seed: int) -> Density:
+    """Return the density of which settings are drawn."""
+    objective = Objective(task, choose_landmarks(task, _LANDMARKS, seed))
+    return Density(objective, spreads=True, noisy=task.plan.rates > 0)
+
+
+def _states(
+    each: Sequence[Density],
+    chains: Sequence[Iterator[tuple[Point, float]]],
+    length: int,
+    threads: Threads,
+) -> tuple[list[list[Point]], str]:
+    """Return the states of a chain for each density, and the limit that ended them."""
+    found: list[list[Point]] = [[] for _ in each]
+    try:
+        for _ in range(length):
+            ahead = threads.keep(next, chains)
+            for density, own, (state, _) in zip(each, found, ahead, strict=True):
+                density.objective.tell()
+                own.append(state)
+    except LimitError:
+        return found, next(density.limit for density in each if density.limit)
+    return found, ""
 
 
 def _spread(X: Any) -> Floats:

@@ -15,7 +15,7 @@ from bayespoint.base.validation import Floats
 from bayespoint.tuning.objective import Point
 
 _STEP = 0.25  # first step size
-_ACCEPTED = 0.8  # acceptance for which the step size is adapted
+_ACCEPTED = 0.65  # acceptance for which the step size is adapted
 _RATE = 0.3  # change of the logarithm of the step size per difference of acceptance
 _LEAPS = 5  # number of leapfrog steps to a proposal
 

@@ -1,21 +1,38 @@
-"""The approximate evidence of hyperparameters, as a function of their logarithms."""
+"""The approximate evidence of hyperparameters, as a function of their logarithms.
+
+The evidence is the probability of the labels under the model. It is approximated for functions in
+the span of some landmarks by expectation propagation, in a time proportional to the number of
+examples (:mod:`bayespoint.landmarks.propagation`). For more than two classes it is that of each
+class against the rest, summed and divided by how much more all these labels tell than the classes
+do: for C classes of equal size each of the C problems has the entropy H(1/C), and a class ln C.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import kernels
+from bayespoint.base.linalg import one_thread
 from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
 from bayespoint.data.examples import Examples
+from bayespoint.data.plan import Budget, Plan
+from bayespoint.kernels.products import in_rows
+from bayespoint.kernels.protocol import ByName
+from bayespoint.landmarks import selection
+from bayespoint.landmarks.basis import JITTER
+from bayespoint.landmarks.features import Features
+from bayespoint.landmarks.propagation import Propagation, propagate
+from bayespoint.likelihood import Likelihood
 from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.results.search import Search
-from bayespoint.tuning.methods import AllValues, Setting, Task, WithLandmarks
+from bayespoint.tuning.task import Task
 
 _SOFTNESS = (1e-3, 1e4)
 """Bounds of the softness relative to the variance of f over the examples. A ratio r changes the
@@ -26,13 +43,15 @@ loss gains nothing. At the upper bound labels hardly depend on the inputs."""
 RATES = (1e-4, 0.45)
 """Bounds of a rate of label noise."""
 
-_NOISY_STARTS = ((1.0, 0.02), (0.1, 0.05))
-"""Starts with label noise: factor on the softness found without noise, and rate."""
+_CHANGE = 0.01
+_CHANGE_OF_SEVERAL = 0.03
+"""Change of the evidence, in nats, at which the sweeps of the approximation end, of each problem:
+it hardly changes the probability that a draw is accepted."""
 
-_FLIPPED = ((0.1, 0.1), (0.2, 0.01), (0.01, 0.2))
-"""Rates with the kernel's declared starts, since a solution without noise that fits every flipped
-label may be a local maximum."""
+_FINE_CHANGE = 1e-4
+"""The same for a kernel without derivatives, of which finite differences are taken."""
 
+_LANDMARKS = 200  # of the evidence of given hyperparameters
 _STEP = 0.02  # step in a logarithm for a finite difference, if a kernel provides no derivatives
 
 _RISE = 1.0
@@ -40,6 +59,12 @@ _RISE = 1.0
 which a warning is given."""
 
 _AT_BOUND = 1e-6  # distance of a logarithm from a bound up to which it is at the bound
+
+Rows: TypeAlias = list[list[float]]
+"""Rows of `Search.tried`."""
+
+Setting: TypeAlias = tuple[Any, Features, float, tuple[float, float]]
+"""Kernel, its features of the examples, softness and label noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,14 +79,26 @@ class Point:
     noisy: bool = False
     """Whether the parameters include rates of label noise."""
 
-    spread: Floats = field(default_factory=lambda: np.empty((0, 0)))
-    """Approximate inverse of the negative second derivatives of the evidence."""
-
     left_out: Floats = field(default_factory=lambda: np.empty(0))
-    """(m,) Probability of each label given all others; empty if it is unknown."""
+    """(m,) Probability of each label given all others; (n_classes, m) of each class for several."""
 
     evidence: Point | None = None
     """The point of the evidence alone, for one of a density."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """An approximate evidence and its derivatives."""
+
+    value: float
+    """Nats."""
+    slopes: ByName
+    """By logarithms of the kernel's parameters, as far as they are known."""
+    by_softness: float
+    """By the logarithm of the softness."""
+    by_noise: Floats
+    """(2,) By the rates of label noise."""
+    left_out: Floats
 
 
 class LimitError(Exception):
@@ -76,17 +113,32 @@ class Objective:
     """The approximate evidence of a kernel with its gradient, and a record of the settings tried.
 
     The parameters are those that the kernel declares, then the softness relative to the variance of
-    f if it is searched, then the rates of label noise if they are.
+    f if it is searched, then the rates of label noise if they are. Without softness the kernel is
+    found at the smallest one.
     """
 
-    def __init__(self, task: Task, method: AllValues | WithLandmarks) -> None:
-        self.kernel, self.plan, self.budget = task.kernel, task.plan, task.budget
-        self.trial, self.method, self.parameters = task.trial, method, task.parameters
+    def __init__(self, task: Task, landmarks: Any) -> None:
+        self.task, self.landmarks = task, landmarks
+        self.kernel, self.plan, self.examples = task.kernel, task.plan, task.examples
+        self.parameters = task.parameters
         self.own = tuple(parameter.name for parameter in self.parameters)
         """Names of the kernel's parameters."""
-        self.tried: list[list[float]] = []
-        self.best: tuple[int, Point] = (0, Point(np.empty(0), -math.inf, np.empty(0)))
-        """The largest number of examples evaluated, and the best point on so many."""
+        self.relative = self.plan.softness is None or self.plan.softness == 0
+        """Whether the softness is relative to the variance of f."""
+        self.tried: Rows = []
+        self.n_classes = task.likelihood.n_classes
+        positive = np.arange(self.n_classes)[1 if self.n_classes == 2 else 0 :]
+        self._positive = self.examples.label == positive[:, None]
+        self._inputs = self.examples.inputs
+        if self.examples.gram is None:  # checked once, for all evaluations
+            given = self.kernel, self._inputs, landmarks
+            self._inputs, self.landmarks = kernels.checked_inputs(*given)
+        self._known: Features | None = None
+        self._change = _CHANGE if self.n_classes == 2 else _CHANGE_OF_SEVERAL
+        if self.own and not set(self.own) <= self._start_slopes().keys():
+            self._change = _FINE_CHANGE
+        self._nearest: Propagation | None = None
+        self._told = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -94,21 +146,10 @@ class Objective:
         noise = ("label_noise_negative", "label_noise_positive")
         return (*self.own, "softness", *noise, "n_examples", "log_evidence")
 
-    def start(self, factor: float, softness: float) -> Floats:
-        """Return logarithms: multiples of the kernel's declared starts, and a relative softness."""
-        values = [parameter.start * factor for parameter in self.parameters]
-        return np.asarray(np.log([*values, *([softness] if self.plan.softness is None else [])]))
-
-    def noisy_starts(self, best: Point, start: tuple[float, float]) -> list[Floats]:
-        """Return logarithms to start from with label noise; `best` is the best point without."""
-        starts, rates = [], self.plan.rates
-        for factor, rate in _NOISY_STARTS:
-            theta = best.theta.copy()
-            if self.plan.softness is None:
-                theta[-1] += math.log(factor)
-            starts.append(np.concatenate([theta, np.full(rates, math.log(rate))]))
-        declared, flipped = self.start(*start), _FLIPPED[: 1 if rates == 1 else None]
-        return starts + [np.concatenate([declared, np.log(each[:rates])]) for each in flipped]
+    @property
+    def limit(self) -> str:
+        """The limit that ended a search."""
+        return "max_time" if self.task.budget.left <= 0 else "max_iter"
 
     def bounds(self, noisy: bool) -> Floats:
         """Return the (n, 2) bounds of the logarithms."""
@@ -118,94 +159,72 @@ class Objective:
         rows.extend([RATES] * (self.plan.rates if noisy else 0))
         return np.asarray(np.log(np.array(rows).reshape(-1, 2)))
 
-    @property
-    def relative(self) -> bool:
-        """Whether the softness is relative to the variance of f."""
-        softness = self.plan.softness
-        return softness is None or (softness == 0 and self.method.needs_softness)
-
-    def unpack(self, theta: Floats, noisy: bool, examples: Examples) -> Setting:
-        """Return the setting at the logarithms `theta`."""
-        values, n = np.exp(theta).tolist(), len(self.own)
-        kernel = kernels.replace(self.kernel, dict(zip(self.own, values[:n], strict=True)))
-        known = self.method.values(kernel, examples)
-        softness = self.plan.softness
-        if softness is None:
-            softness = values[n] * self.method.variance(known)
-        elif self.relative:
-            softness = _SOFTNESS[0] * self.method.variance(known)
-        noise = (values[-self.plan.rates], values[-1]) if noisy else self.plan.label_noise
-        return kernel, known, float(softness), noise
-
-    def evaluate(
-        self, examples: Examples, theta: Floats, noisy: bool, nearest: list[Any]
-    ) -> tuple[float, Floats]:
-        """Return the value and slope of `point`."""
-        found = self.point(examples, theta, noisy, nearest)
-        return found.value, found.slope
-
-    def point(self, examples: Examples, theta: Floats, noisy: bool, nearest: list[Any]) -> Point:
+    @np.errstate(over="ignore", divide="ignore", invalid="ignore")
+    def point(self, theta: Floats, noisy: bool) -> Point:
         """Return the evidence with its gradient; minus infinity where the evidence is undefined.
 
-        The approximation starts from what `nearest` holds, and leaves there where it ended. Raises
-        LimitError if a limit is reached.
+        Raises LimitError if a limit is reached.
         """
-        setting = self.unpack(theta, noisy, examples)
-        _, _, softness, noise = setting
-        own, method, relative = self.own, self.method, self.relative
+        softness, noise = math.nan, self.plan.label_noise
         try:
-            local = method(examples, setting, nearest, relative=relative, slopes=bool(own))
-            value, gradient = local.value, []
-            for k, name in enumerate(own):
-                if name in local.slopes:
-                    gradient.append(local.slopes[name])
+            setting = self._unpack(theta, noisy)
+            _, _, softness, noise = setting
+            found = self._evidence(setting, slopes=bool(self.own))
+            gradient = []
+            for k, name in enumerate(self.own):
+                if name in found.slopes:
+                    gradient.append(found.slopes[name])
                     continue
                 moved = theta.copy()
                 moved[k] += _STEP
-                ahead = self.unpack(moved, noisy, examples)
-                there = method(examples, ahead, nearest, relative=relative, slopes=False)
-                gradient.append((there.value - value) / _STEP)
-            by_softness, by_noise, left_out = local.by_softness, local.by_noise, local.left_out
+                ahead = self._evidence(self._unpack(moved, noisy), slopes=False)
+                gradient.append((ahead.value - found.value) / _STEP)
         except np.linalg.LinAlgError:
             # Not positive semidefinite at these parameters. The fit checks the chosen kernel.
-            value, gradient = -math.inf, [0.0] * len(own)
-            by_softness, by_noise, left_out = 0.0, np.zeros(2), np.empty(0)
+            found = Evidence(-math.inf, {}, 0.0, np.zeros(2), np.empty(0))
+            gradient = [0.0] * len(self.own)
         if self.plan.softness is None:
-            gradient.append(by_softness)
+            gradient.append(found.by_softness)
         if noisy:
-            by_rates = np.array(noise) * by_noise
+            by_rates = np.array(noise) * found.by_noise
             gradient.extend([by_rates.sum()] if self.plan.rates == 1 else by_rates.tolist())
-        n, slope = len(examples.label), np.array(gradient)
-        found = Point(theta.copy(), value, slope, noisy, left_out=left_out)
-        row = [*np.exp(theta[: len(own)]).tolist(), softness, *noise, n, value]
+        value, n = found.value, len(self.examples.label)
+        point = Point(theta.copy(), value, np.array(gradient), noisy, left_out=found.left_out)
+        row = [*np.exp(theta[: len(self.own)]).tolist(), softness, *noise, n, value]
         self.tried.append([float(x) for x in row])
-        if self.trial is not None:
-            self.trial(dict(zip(self.names, self.tried[-1], strict=True)))
-        if (n, value) > (self.best[0], self.best[1].value):
-            self.best = n, found
-        most = self.budget.max_iter
-        if (most is not None and len(self.tried) >= most) or self.budget.left <= 0:
-            raise LimitError(found)
-        return found
+        budget = self.task.budget
+        if (budget.max_iter or math.inf) <= len(self.tried) or budget.left <= 0:
+            raise LimitError(point)
+        return point
 
-    @property
-    def limit(self) -> str:
-        """The limit that ended a search."""
-        return "max_time" if self.budget.left <= 0 else "max_iter"
+    def tell(self) -> None:
+        """Report the settings that were tried since the last call."""
+        rows, self._told = self.tried[self._told :], len(self.tried)
+        if self.task.trial is not None:
+            for row in rows:
+                self.task.trial(dict(zip(self.names, row, strict=True)))
 
-    def found(
-        self, point: Point, value: float, examples: Examples, n: int, relevance: Floats
-    ) -> Hyperparameters:
-        """Return the setting at a point, with its evidence on n examples and the search."""
-        kernel, _, softness, noise = self.unpack(point.theta, point.noisy, examples)
+    def left_out(self, theta: Floats, noisy: bool) -> Floats:
+        """Return the probability of each label given all others, as in `Point`."""
+        return self._evidence(self._unpack(theta, noisy), slopes=False).left_out
+
+    def log_evidence(self) -> float:
+        """Return the evidence of the hyperparameters of the task, if none is left to be found."""
+        try:
+            setting = self._unpack(np.empty(0), False)
+            return self._evidence(setting, slopes=False).value
+        except np.linalg.LinAlgError:
+            return -math.inf
+
+    def found(self, point: Point, tried: Rows, **told: Any) -> Hyperparameters:
+        """Return the setting at a point, with what is told of the search."""
+        kernel, _, softness, noise = self._unpack(point.theta, point.noisy)
         softness = softness if self.plan.softness is None else self.plan.softness
-        given, tried, seed = (
-            (kernel, softness, noise),
-            np.array(self.tried),
-            self.budget.choice_seed,
-        )
-        search = Search(*given, value, n, self.names, tried, seed, self._at_bounds(point))
-        return Hyperparameters(None, *given, search, relevance=relevance)
+        n, seed = len(self.examples.label), self.task.budget.choice_seed
+        bounds = self._at_bounds(point)
+        given = kernel, softness, noise
+        search = Search(*given, point.value, n, self.names, np.array(tried), seed, bounds, **told)
+        return Hyperparameters(None, *given, search)
 
     def require(self, point: Point) -> None:
         """Raise ValueError if the best point has no evidence."""
@@ -214,6 +233,72 @@ class Objective:
                 "kernel must be positive semidefinite and make the labels possible; "
                 f"{self.kernel!r} did so at none of {len(self.tried)} settings tried"
             )
+
+    def _features(self, kernel: Any) -> Features:
+        """Return the features of the examples for a kernel with values of all parameters."""
+        if self._known is not None:
+            return self._known
+        offset, examples = self.plan.offset, self.examples
+        if examples.gram is not None:
+            found = Features.of_gram(examples.gram, self.landmarks, offset)
+        else:
+            found = Features.of(kernel, self.landmarks, offset, self._inputs)
+        if not self.own:  # one kernel for all settings
+            self._known = found
+        return found
+
+    def _start_slopes(self) -> ByName:
+        """Return the derivatives of 0 that the kernel knows."""
+        inputs = self.examples.inputs
+        few = in_rows(inputs)[:2]
+        return kernels.slopes(kernels.at_start(self.kernel, inputs), few, np.zeros((2, 2)), few)
+
+    def _unpack(self, theta: Floats, noisy: bool) -> Setting:
+        """Return the setting at the logarithms `theta`."""
+        values, n = np.exp(theta).tolist(), len(self.own)
+        kernel = kernels.replace(self.kernel, dict(zip(self.own, values[:n], strict=True)))
+        features = self._features(kernel)
+        softness = self.plan.softness
+        if softness is None:
+            softness = values[n] * variance(features)
+        elif softness == 0:
+            softness = _SOFTNESS[0] * variance(features)
+        noise = (values[-self.plan.rates], values[-1]) if noisy else self.plan.label_noise
+        return kernel, features, float(softness), noise
+
+    def _evidence(self, setting: Setting, *, slopes: bool) -> Evidence:
+        """Return the approximate evidence of a setting.
+
+        Without `slopes` those by the kernel are left out.
+        """
+        _, features, softness, noise = setting
+        levels = softness / self.examples.weight
+        psi, level = features.psi, levels + features.missed
+        share, n_classes, several = 1.0, self.n_classes, self.n_classes > 2
+        if several:  # of all wrong labels, those of a class
+            share = math.log(n_classes) / (n_classes * _entropy(1 / n_classes))
+            noise = noise[0] / (n_classes - 1), noise[0]
+        given = psi, level, self._positive, noise, self._nearest
+        found = propagate(*given, change=self._change, n_threads=self.task.budget.n_threads)
+        self._nearest = found
+        value = share * float(found.log_evidence.sum())
+        if any(noise) and not found.converged.all():
+            value = -math.inf  # the value of oscillating sweeps is arbitrary
+        by_own = share * found.by_level
+        by_psi = share * found.by_features - (2 * by_own)[:, None] * psi
+        by_softness, by_noise = float(by_own @ levels), share * found.by_noise
+        left_out = found.left_out[0]
+        if several:
+            by_noise = np.array([by_noise[0] / (n_classes - 1), by_noise[1]])
+            left_out = np.where(self._positive, found.left_out, 1 - found.left_out)
+            left_out = left_out / left_out.sum(axis=0)
+        known: ByName = {}
+        if slopes:
+            if self.relative:  # its ratio to the variance is what stays
+                part = by_softness / variance(features) / len(psi)
+                by_own, by_psi = by_own + part, by_psi - 2 * part * features.mean
+            known = features.slopes(by_psi, by_own)
+        return Evidence(value, known, by_softness, by_noise, left_out)
 
     def _at_bounds(self, point: Point) -> tuple[str, ...]:
         """Return the names of parameters at a bound; warn if the evidence rises beyond it."""
@@ -233,3 +318,59 @@ class Objective:
                     ConvergenceWarning,
                 )
         return tuple(names)
+
+
+def approximate_log_evidence(
+    kernel: Any,
+    examples: Examples,
+    likelihood: Likelihood,
+    *,
+    offset: float,
+    softness: float,
+) -> float:
+    """Return the approximate log evidence of hyperparameters, which the search maximizes.
+
+    It is that for functions in the span of 200 landmarks: of fewer examples nearly all functions.
+
+    Parameters
+    ----------
+    kernel : kernel object or callable
+        The kernel, with values of all parameters.
+    examples, likelihood
+        Those of a model: ``model.models_[0].examples`` and ``.likelihood``.
+    offset, softness : float
+        What is added to all kernel values (1 for `fit_intercept`), and to the diagonal.
+
+    Returns
+    -------
+    float
+        Nats; minus infinity if the kernel is not positive semidefinite or the approximation does
+        not converge.
+    """
+    given = (likelihood.label_noise, 0, None, False, None, 1, 1, None)
+    plan = Plan(kernel, 1, offset, softness, *given)
+    task = Task(kernel, plan, examples, likelihood, Budget(0))
+    with one_thread():
+        return Objective(task, choose_landmarks(task, _LANDMARKS, 0)).log_evidence()
+
+
+def choose_landmarks(task: Task, n: int, seed: int) -> Any:
+    """Return at most n landmarks for the examples of a task; of a kernel matrix their rows."""
+    examples = task.examples
+    if examples.gram is not None:
+        m = len(examples.label)
+        rows: NDArray[np.intp] = np.sort(np.random.default_rng(seed).permutation(m)[:n])
+        return rows
+    start = kernels.at_start(task.kernel, examples.inputs)
+    return selection.choose(start, examples.inputs, n, seed)
+
+
+def variance(features: Features) -> float:
+    """Return the variance over the examples of f, on average: 1 if it is no more than rounding."""
+    found, whole = features.variance, float(features.own.mean())
+    return found if found > 3 * JITTER * abs(whole) and math.isfinite(found) else 1.0
+
+
+def _entropy(p: float) -> float:
+    """Return the entropy of a binary variable, in nats."""
+    return -p * math.log(p) - (1 - p) * math.log(1 - p)

@@ -1,4 +1,4 @@
-"""A few states of a chain that stand for all."""
+"""Weights of settings: of a few states of a chain that stand for all, and of several kernels."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from bayespoint.base.validation import Floats
 
 _SUM = 10.0
 """Weight of the equation by which weights have sum 1, relative to the largest number."""
+
+_ROUNDS = 200  # rounds of the maximization of the weights: each gains less than the one before
 
 
 def represent(values: Floats, n: int) -> tuple[NDArray[np.intp], Floats]:
@@ -37,3 +39,18 @@ def represent(values: Floats, n: int) -> tuple[NDArray[np.intp], Floats]:
         chosen.append(following)
     used = weights > 0
     return np.array(chosen)[used], weights[used] / weights.sum()
+
+
+def stacked(left_out: Floats) -> Floats:
+    r"""Return the (n_models,) weights of models by the leave-one-out probabilities of the labels.
+
+    Stacking (Yao et al., 2018) maximizes :math:`\sum_i \ln \sum_k w_k p_k(y_i)` for the
+    (n_models, m) probabilities p. Its weights follow the training examples, equal ones do not:
+    halfway between them is better on public tables.
+    """
+    equal = np.full(len(left_out), 1 / len(left_out))
+    weights = equal
+    for _ in range(_ROUNDS):  # expectation maximization
+        parts = weights[:, None] * left_out
+        weights = (parts / parts.sum(axis=0)).mean(axis=1)
+    return np.asarray((weights + equal) / 2)

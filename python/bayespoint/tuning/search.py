@@ -22,11 +22,8 @@ from bayespoint.engine.problem import Problem
 from bayespoint.likelihood import Likelihood
 from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.results.search import rates
-from bayespoint.tuning import density, maximum
-from bayespoint.tuning.methods import Task, Trial
-
-_MAX_EXAMPLES_OF_A_MATRIX = 4000
-"""Largest number of examples of a search without landmarks, for a fit that has them."""
+from bayespoint.tuning import density
+from bayespoint.tuning.task import Task, Trial
 
 
 def search(
@@ -44,31 +41,16 @@ def search(
     ended the search, where there may be fewer settings, or if the evidence still rises by more than
     a nat per factor of e at a bound of a parameter.
     """
-    rng = np.random.default_rng(budget.choice_seed)
-    found: list[Hyperparameters] = []
-    tried, limit = 0, ""
     with report.task("search by evidence") as advance:
         trial = None if advance is None else _trial(len(examples.label), advance, report)
-        for k, choice in enumerate(plan.choices):
-            left = len(plan.choices) - k
-            share = budget.part(1 / left)
-            if budget.max_iter is not None:
-                share = replace(share, max_iter=max(1, (budget.max_iter - tried) // left))
-            task = Task(choice.kernel, plan, examples, likelihood, share, trial)
-            if choice.how == "evidence":
-                own, own_limit = [_largest_evidence(task)], ""
-            elif choice.how == "landmarks":
-                own, own_limit = density.with_landmarks(task)
-            else:
-                n = choice.n if choice.how == "drawn" else None
-                own, own_limit = density.settings(task, n, rng)
-            found += own
-            tried += len(own[-1].search.tried) if own[-1].search is not None else 0
-            limit = limit or own_limit
+        task = Task(plan.kernel, plan, examples, likelihood, budget, trial)
+        found, limit = _found(task)
     if limit:
-        several = f": {len(found)} are averaged" if plan.n_models > 1 else ""
+        search, several = found[0].search, f": {len(found)} are averaged"
+        assert search is not None
         warn(
-            f"{limit} ended the search for hyperparameters after {tried} settings{several}",
+            f"{limit} ended the search for hyperparameters after {len(search.tried)} settings"
+            f"{several if plan.n_models > 1 else ''}",
             ConvergenceWarning,
         )
     if report.verbose:
@@ -78,7 +60,7 @@ def search(
 
 def with_matrix(plan: Plan, examples: Examples) -> Examples:
     """Return the examples with their kernel matrix, if only softness or noise is searched."""
-    kernel, softness = plan.choices[0].kernel, plan.softness
+    kernel, softness = plan.kernel, plan.softness
     searches = softness is None or plan.rates > 0
     leaves = not isinstance(kernel, str) and kernels.parameters(kernel, examples.inputs)
     if plan.landmarks or plan.n_models > 1 or not searches or leaves:
@@ -95,18 +77,19 @@ def _gram(kernel: Any, plan: Plan, examples: Examples, softness: Floats) -> Floa
     return kernels.training_gram(kernel, inputs, plan.offset, softness)[0]  # type: ignore[arg-type]
 
 
-def _largest_evidence(task: Task) -> Hyperparameters:
-    """Return the setting of the largest evidence, or the one given if nothing is left to find."""
+def _found(task: Task) -> tuple[list[Hyperparameters], str]:
+    """Return the settings found, or the one given, and the limit that ended the search."""
     plan, kernel = task.plan, task.kernel
     softness, noise = plan.softness, plan.label_noise
-    if not task.parameters and softness is not None and not plan.rates:
-        return Hyperparameters(None, kernel, softness, noise)
-    if plan.landmarks:
-        task = task.of(_MAX_EXAMPLES_OF_A_MATRIX)
-        task = replace(task, examples=with_matrix(replace(plan, landmarks=False), task.examples))
+    if not (isinstance(kernel, tuple) or task.searches):
+        return [Hyperparameters(None, kernel, softness or 0.0, noise)], ""
     try:
-        return maximum.tune(task)
+        if isinstance(kernel, tuple):
+            return density.each_most_probable(task)
+        several = plan.n_models > 1
+        return density.drawn(task, plan.n_models) if several else density.most_probable(task)
     except ValueError as error:
+        kernel = kernel[0] if isinstance(kernel, tuple) else kernel
         hard, inputs = softness == 0 and not plan.rates, task.examples.inputs
         start = kernel if isinstance(kernel, str) else kernels.at_start(kernel, inputs)
         if not (hard and any(noise)):
@@ -118,7 +101,7 @@ def _largest_evidence(task: Task) -> Hyperparameters:
             f"The kernel is that from which the search started: {start!r}",
             ConvergenceWarning,
         )
-        return Hyperparameters(None, start, 0.0, noise)
+        return [Hyperparameters(None, start, 0.0, noise)], ""
 
 
 def _require_possible(task: Task, *, hard: bool) -> None:

@@ -7,8 +7,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import VersionSpace, kernels
-from bayespoint.tuning import expectation_propagation
 from helpers import seed
+from objects import propagated
 
 
 def one_on_the_wrong_side():
@@ -28,9 +28,7 @@ def test_what_lags_behind_the_ladder_shows_in_the_error(softness):
     examples never shift: how thin the sliver is, and whether a ladder finds it at all, is theirs.
     """
     gram, y = one_on_the_wrong_side()
-    known = expectation_propagation.approximate(
-        gram + 1.0, y.astype(float), np.full(80, softness)
-    ).log_evidence
+    known = propagated(gram + 1.0, y, np.full(80, softness)).log_evidence[0]
     space = VersionSpace(gram, y, softness=softness, offset=1.0)
     with pytest.warns(ConvergenceWarning, match=r"the rungs indicates a bias of \d"):
         found = space.evidence(

@@ -12,7 +12,7 @@ import bayespoint
 from bayespoint import BayesPointClassifier, kernels
 from bayespoint.posterior import Mixture
 from bayespoint.posterior.evidence import log_labeling_probability
-from bayespoint.posterior.mixture import stacking_weights
+from bayespoint.tuning.representation import stacked
 from helpers import seed
 
 RNG = np.random.default_rng(5)
@@ -97,7 +97,8 @@ def test_class_weights_multiply_the_averages(model):
 
 def test_one_model_is_the_plain_one():
     plain = BayesPointClassifier(random_state=seed(0), n_models=1).fit(X, Y)
-    assert isinstance(plain.kernel_, kernels.Scaled)
+    assert plain.tuning_.r_hat.size == 0
+    assert np.isnan(plain.posterior_.seed_error)
     assert len(plain.models_) == 1
     assert plain.model_weights_.tolist() == [1.0]
     np.testing.assert_array_equal(plain.predict_proba(NEW), plain.models_[0].predict_proba(NEW))
@@ -118,18 +119,18 @@ def test_irrelevant_features_have_small_weights():
 
 
 def test_weights_follow_the_better_model():
-    logs = np.log([np.full(50, 0.9), np.full(50, 0.5)])
-    np.testing.assert_allclose(stacking_weights(logs), [0.75, 0.25], atol=1e-6)
+    left_out = np.array([np.full(50, 0.9), np.full(50, 0.5)])
+    np.testing.assert_allclose(stacked(left_out), [0.75, 0.25], atol=1e-6)
 
 
 def test_several_classes():
     labels = np.digitize(X[:, 0] + 0.2 * X[:, 1], [-0.5, 0.5])
     model = BayesPointClassifier(random_state=seed(0)).fit(X, labels)
-    assert len(model.models_) == 4
+    assert 3 <= len(model.models_) <= 6
     each = np.stack([one.predict_proba(NEW) for one in model.models_])
     mean = np.tensordot(model.model_weights_, each, 1)
     np.testing.assert_allclose(model.predict_proba(NEW), mean, atol=1e-10)
-    assert np.isnan(model.feature_relevance_.low).all()
+    assert (model.feature_relevance_.low <= model.feature_relevance_.high).all()
 
 
 @pytest.mark.parametrize("n_models", [0, 1.5, "all", None])
@@ -149,7 +150,7 @@ def test_nothing_to_average_is_refused():
 def test_own_kernels_are_averaged():
     wide = np.concatenate([X, RNG.normal(size=(90, 1))], axis=1)
     model = BayesPointClassifier(kernels.RBF(per_feature=True), random_state=seed(0)).fit(wide, Y)
-    assert len(model.models_) == 6
+    assert 4 <= len(model.models_) <= 8
     assert len({one.hyper.kernel.sigma for one in model.models_}) > 1
     assert model.feature_relevance_.mean.shape == (5,)
     few = BayesPointClassifier("rbf", random_state=seed(0)).fit(X, Y)
@@ -253,7 +254,7 @@ def test_few_examples(m):
 def test_one_example_of_a_class():
     labels = np.arange(90) == 4
     model = BayesPointClassifier(random_state=seed(0)).fit(X, labels)
-    assert len(model.models_) == 6
+    assert 4 <= len(model.models_) <= 8
     assert model.predict_proba(NEW)[:, 1].mean() < 0.05
     kinds = np.where(labels, "rare", Y)
     several = BayesPointClassifier(random_state=seed(0)).fit(X, kinds)
@@ -384,3 +385,25 @@ def test_functions_of_models_with_different_numbers_of_draws(model):
         posterior = Mixture(models, np.full(2, 0.5))
         found = posterior.sample_functions(model.scaler_.transform(NEW[:3]), random_state=0)
         assert found.shape == (len(models[0].draws), 3)
+
+
+def test_the_error_of_an_average_is_told(model):
+    assert 0 < model.posterior_.seed_error < 0.1
+    assert model.posterior_.seed_error == model.tuning_.seed_error
+    assert "change with another seed" in model.posterior_._repr_html_()
+    others = BayesPointClassifier(random_state=seed(7)).fit(X, Y)
+    apart = np.abs(others.predict_proba(X) - model.predict_proba(X)).mean()
+    assert apart < 4 * model.posterior_.seed_error + 0.02
+
+
+def test_sparse_inputs_have_a_linear_kernel_by_default():
+    rows = sparse.random(120, 300, density=0.05, random_state=seed(3), format="csr")
+    labels = np.asarray(rows[:, :20].sum(axis=1)).ravel() > rows[:, :20].sum() / 120
+    model = BayesPointClassifier(random_state=seed(0)).fit(rows, labels)
+    assert isinstance(model.kernel_.kernel, kernels.Linear)
+    assert model.scaler_ is None
+    assert model.score(rows, labels) > 0.8
+    same = BayesPointClassifier(
+        kernels.Scaled(kernels.Linear()), standardize=False, random_state=seed(0)
+    ).fit(rows, labels)
+    np.testing.assert_array_equal(model.predict_proba(rows), same.predict_proba(rows))

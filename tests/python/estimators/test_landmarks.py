@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import kernels as gp
 
 import bayespoint
 from bayespoint import BayesPointClassifier
@@ -21,7 +22,7 @@ from bayespoint.kernels import RBF, Scaled
 from bayespoint.landmarks import selection
 from bayespoint.likelihood import of_classes
 from bayespoint.results import SliceResult
-from bayespoint.tuning.defaults import landmark_kernel
+from bayespoint.tuning.defaults import default_kernels
 from helpers import seed
 from objects import plan
 
@@ -430,13 +431,13 @@ def test_arguments_of_evidence_are_checked():
         model.log_labeling_probability(X[:3], y[:3], tol=-1)
 
 
-def test_kernels_without_slopes_are_searched_on_some_examples(monkeypatch):
+def test_kernels_without_derivatives_have_landmarks(monkeypatch):
     monkeypatch.setattr("bayespoint.estimators.settings.MAX_EXAMPLES", 200)
-    monkeypatch.setattr("bayespoint.tuning.search._MAX_EXAMPLES_OF_A_MATRIX", 200)
     X, y = examples(600)
-    model = BayesPointClassifier("poly", approximation="auto", n_components=20, random_state=0)
+    given = {"approximation": "auto", "n_components": 20, "random_state": 0}
+    model = BayesPointClassifier(gp.RBF(), **given)
     assert model.fit(X, y).approximation_ == "landmarks"
-    assert model.tuning_.n_examples <= 200
+    assert model.tuning_.n_examples == 600
 
 
 def test_labels_of_two_types_name_the_blocks():
@@ -515,13 +516,14 @@ def landmarks_by_default(monkeypatch, m, values, prior_terms):
 
 
 @pytest.mark.parametrize(
-    ("d", "weighted", "laplacian"),
-    [(1, 0, 1), (100, 2, 1), (101, 1, 0), (1000, 1, 0), (1001, 0, 0)],
+    ("d", "n_kernels", "weighted"), [(1, 1, 0), (100, 1, 1), (101, 3, 1), (1001, 3, 0)]
 )
-def test_default_kernel_for_a_number_of_features(d, weighted, laplacian):
-    kernel = repr(landmark_kernel(np.random.default_rng(seed(0)).standard_normal((5, d))))
-    assert kernel.count("Weighted(") == weighted
-    assert kernel.count("Laplacian(") == laplacian
+def test_default_kernels_for_a_number_of_features(d, n_kernels, weighted):
+    found = default_kernels(np.random.default_rng(seed(0)).standard_normal((5, d)))
+    assert len(found) == n_kernels
+    for part in ("Matern(", "Laplacian(", "Linear("):
+        assert repr(found).count(part) == 1
+    assert all(repr(one).count("Weighted(") == weighted for one in found)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

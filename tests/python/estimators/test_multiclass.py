@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.multiclass import OneVsRestClassifier
 
 from bayespoint import BayesPointClassifier, kernels
-from bayespoint.data.plan import Choice
 from bayespoint.estimators import settings
 from bayespoint.results import BilliardResult, Evidence
 from helpers import seed
@@ -41,7 +40,7 @@ def test_the_tolerance_grows_with_examples_and_classes():
 
 def plan(tol, n_models):
     params = BayesPointClassifier(tol=tol).get_params()
-    return replace(settings.check(params, 0, 0.0)[0], choices=(Choice(None, n_models),))
+    return replace(settings.check(params, 0, 0.0)[0], n_models=n_models)
 
 
 def data(m=90, index=0):

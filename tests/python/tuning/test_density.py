@@ -8,17 +8,15 @@ from itertools import islice
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.gaussian_process import kernels as gp
 
-from bayespoint import kernels
 from bayespoint.base.linalg import one_thread
 from bayespoint.tuning import defaults, hamiltonian
 from bayespoint.tuning import density as densities
 from bayespoint.tuning.density import Density
-from bayespoint.tuning.methods import WithLandmarks
-from bayespoint.tuning.objective import Objective
 from bayespoint.tuning.representation import represent
 from helpers import seed
-from objects import examples, task
+from objects import objective, task
 
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 M = 12
@@ -27,8 +25,8 @@ OFFSET = 1.0
 
 def density(X, y):
     """Return the density of the default, with as many landmarks as examples."""
-    given = task(defaults.averaged_kernel(X), X, y, offset=OFFSET)
-    return Density(Objective(given, WithLandmarks(given, M)), examples(X, y), spreads=True)
+    one = objective(defaults.default_kernel(X), X, y, offset=OFFSET)
+    return Density(one, spreads=True, noisy=False)
 
 
 def prior_draw(target, rng):
@@ -40,14 +38,15 @@ def prior_draw(target, rng):
             return u
 
 
-def labels(target, u, rng):
-    """Return labels of a function with noise, drawn at these parameters."""
-    kernel, _, softness, _ = target.objective.unpack(target.logarithms(u), False, target.examples)
-    covariance = kernel(target.examples.inputs) + OFFSET + softness * np.eye(M)
-    return np.where(np.linalg.cholesky(covariance) @ rng.standard_normal(M) > 0, 1.0, -1.0)
+def labels(target, u, rng, n_classes):
+    """Return labels of functions with noise, drawn at these parameters."""
+    kernel, _, softness, _ = target.objective._unpack(target.logarithms(u), False)
+    covariance = kernel(target.objective.examples.inputs) + OFFSET + softness * np.eye(M)
+    values = np.linalg.cholesky(covariance) @ rng.standard_normal((M, n_classes))
+    return np.where(values[:, 0] > 0, 1.0, -1.0) if n_classes == 2 else values.argmax(axis=1)
 
 
-def ranks(n, weight=1.0):
+def ranks(n, n_classes=2, weight=1.0):
     """Return the ranks of the true coordinates among 13 draws, for n problems.
 
     The density is evidence times prior, to the power `weight`.
@@ -56,8 +55,12 @@ def ranks(n, weight=1.0):
     for k in range(n):
         rng = np.random.default_rng([seed(0), k])
         X = rng.standard_normal((M, 2))
-        truth = prior_draw(density(X, np.ones(M)), rng)
-        target = density(X, labels(density(X, np.ones(M)), truth, rng))
+        of_prior = density(X, np.ones(M))
+        truth = prior_draw(of_prior, rng)
+        y = labels(of_prior, truth, rng, n_classes)
+        if n_classes > 2 and y.max() < n_classes - 1:
+            continue
+        target = density(X, y)
 
         def powered(u, target=target):
             point = target(u)
@@ -80,10 +83,11 @@ def p_values(found):
 
 @pytest.mark.long
 @pytest.mark.slow
-def test_ranks_of_true_hyperparameters_are_uniform():
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_ranks_of_true_hyperparameters_are_uniform(n_classes):
     """Simulation-based calibration (Talts et al., 2018), with parameters drawn from the prior."""
     with one_thread():
-        p = p_values(ranks(1000 if SLOW else 80))
+        p = p_values(ranks(1000 if SLOW else 80, n_classes))
     assert p.min() > 1e-3 / len(p)
     assert stats.combine_pvalues(p).pvalue > 1e-3
 
@@ -91,7 +95,7 @@ def test_ranks_of_true_hyperparameters_are_uniform():
 @pytest.mark.long
 def test_draws_of_a_sharper_density_are_found_out():
     with one_thread():
-        p = p_values(ranks(40, 3.0))
+        p = p_values(ranks(40, weight=3.0))
     assert stats.combine_pvalues(p).pvalue < 1e-4
 
 
@@ -122,7 +126,7 @@ def test_spreads_given_weights_have_their_law(monkeypatch):
 
 
 def test_the_gradient_of_the_density(monkeypatch):
-    monkeypatch.setattr("bayespoint.tuning.methods._ROUGH_CHANGE", 1e-9)
+    monkeypatch.setattr("bayespoint.tuning.objective._CHANGE", 1e-9)
     X = np.random.default_rng(seed(4)).standard_normal((60, 3))
     target = density(X, np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0))
     u = 0.5 * np.random.default_rng(seed(5)).standard_normal(target.dimension)
@@ -147,10 +151,26 @@ def test_few_states_represent_a_chain():
     assert alone.sum() == pytest.approx(1.0)
 
 
-def test_kernels_without_slopes_are_drawn_from_all_values():
+def test_kernels_without_derivatives_are_drawn_by_differences():
     X = np.random.default_rng(seed(7)).standard_normal((40, 2))
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    given = task(kernels.Polynomial(2), X, y, offset=OFFSET)
-    found, limit = densities.settings(given, 3, np.random.default_rng(seed(8)))
-    assert len(found) == 3
+    found, limit = densities.drawn(task(gp.RBF(), X, y, offset=OFFSET), 3)
+    assert 1 <= len(found) <= 3
     assert limit == ""
+    assert sum(one.weight for one in found) == pytest.approx(1.0)
+    [search] = {id(one.search.tried): one.search for one in found[:1]}.values()
+    assert search.r_hat.shape == (2,)
+    assert 0 <= search.seed_error < 0.2
+
+
+def test_draws_do_not_depend_on_the_number_of_threads():
+    X = np.random.default_rng(seed(8)).standard_normal((60, 3))
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
+    given = task(defaults.default_kernel(X), X, y, offset=OFFSET)
+    one, two = (
+        densities.drawn(replace(given, budget=replace(given.budget, n_jobs=n)), 4)[0]
+        for n in (1, 2)
+    )
+    for a, b in zip(one, two, strict=True):
+        assert (a.kernel, a.softness, a.weight) == (b.kernel, b.softness, b.weight)
+        np.testing.assert_array_equal(a.search.tried, b.search.tried)
