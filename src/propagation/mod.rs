@@ -43,7 +43,7 @@ pub struct Problems<'a> {
 }
 
 /// Sites of a similar setting to start from, where they converged.
-pub struct Start<'a> {
+pub struct FirstSites<'a> {
     /// Shape (C, m).
     pub precision: ArrayView2<'a, f64>,
     /// Shape (C, m).
@@ -81,7 +81,7 @@ pub struct Approximation {
 /// [`Error::Breakdown`](crate::Error::Breakdown) if features are not finite.
 pub fn propagate(
     problems: &Problems<'_>,
-    start: Option<&Start<'_>>,
+    start: Option<&FirstSites<'_>>,
     n_threads: usize,
     control: &Control,
 ) -> Result<(Vec<Approximation>, Array2<f64>)> {

@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 
 use super::call;
 use crate::base::require;
-use crate::propagation::{self as sites, Approximation, Problems, Start, propagate};
+use crate::propagation::{self as sites, Approximation, FirstSites, Problems, propagate};
 
 /// An earlier result: attributes of `bayespoint.landmarks.propagation.Propagation`.
 #[derive(FromPyObject)]
@@ -31,7 +31,7 @@ pub fn propagation<'py>(
     change: f64,
     n_threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let start = start.as_ref().map(|sites| Start {
+    let start = start.as_ref().map(|sites| FirstSites {
         precision: sites.precision.as_array(),
         shift: sites.shift.as_array(),
         converged: sites.converged.as_array(),

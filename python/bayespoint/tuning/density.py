@@ -360,7 +360,8 @@ def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
         n_adapt, length = _ADAPTED[several], max(_STATES[several], _FEWEST_STATES * n)
         begun = [one.chain(start.theta, units, rng, n_adapt) for one, rng in given]
         chains, limit = _states(each, begun, n_adapt + length, threads)
-        chains = [own[n_adapt:] or [start] for own in chains]
+        least = max(1, min(len(own) for own in chains) - n_adapt)
+        chains = [(own[n_adapt:] or [start])[:least] for own in chains]
     if any(len(own) > _STUCK and all(state is own[0] for state in own) for own in chains):
         warn(
             f"no draw of the hyperparameters of {task.kernel!r} was accepted: its settings are all "
@@ -418,15 +419,23 @@ def _states(
 ) -> tuple[list[list[Point]], str]:
     """Return the states of a chain for each density, and the limit that ended them."""
     found: list[list[Point]] = [[] for _ in each]
-    try:
-        for _ in range(length):
-            ahead = threads.keep(next, chains)
-            for density, own, (state, _) in zip(each, found, ahead, strict=True):
-                density.objective.tell()
+    for _ in range(length):
+        ahead = threads.keep(_next, chains)
+        for density, own, state in zip(each, found, ahead, strict=True):
+            density.objective.tell()
+            if state is not None:
                 own.append(state)
-    except LimitError:
-        return found, next(density.limit for density in each if density.limit)
+        if None in ahead:
+            return found, next(density.limit for density in each if density.limit)
     return found, ""
+
+
+def _next(chain: Iterator[tuple[Point, float]]) -> Point | None:
+    """Return the next state of a chain, or None where a limit ends it."""
+    try:
+        return next(chain)[0]
+    except LimitError:
+        return None
 
 
 def _spread(X: Any) -> Floats:

@@ -87,7 +87,7 @@ class Point:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class Evaluation:
     """An approximate evidence and its derivatives."""
 
     value: float
@@ -181,7 +181,7 @@ class Objective:
                 gradient.append((ahead.value - found.value) / _STEP)
         except np.linalg.LinAlgError:
             # Not positive semidefinite at these parameters. The fit checks the chosen kernel.
-            found = Evidence(-math.inf, {}, 0.0, np.zeros(2), np.empty(0))
+            found = Evaluation(-math.inf, {}, 0.0, np.zeros(2), np.empty(0))
             gradient = [0.0] * len(self.own)
         if self.plan.softness is None:
             gradient.append(found.by_softness)
@@ -266,7 +266,7 @@ class Objective:
         noise = (values[-self.plan.rates], values[-1]) if noisy else self.plan.label_noise
         return kernel, features, float(softness), noise
 
-    def _evidence(self, setting: Setting, *, slopes: bool) -> Evidence:
+    def _evidence(self, setting: Setting, *, slopes: bool) -> Evaluation:
         """Return the approximate evidence of a setting.
 
         Without `slopes` those by the kernel are left out.
@@ -298,7 +298,7 @@ class Objective:
                 part = by_softness / variance(features) / len(psi)
                 by_own, by_psi = by_own + part, by_psi - 2 * part * features.mean
             known = features.slopes(by_psi, by_own)
-        return Evidence(value, known, by_softness, by_noise, left_out)
+        return Evaluation(value, known, by_softness, by_noise, left_out)
 
     def _at_bounds(self, point: Point) -> tuple[str, ...]:
         """Return the names of parameters at a bound; warn if the evidence rises beyond it."""

@@ -116,9 +116,9 @@ def test_errors_of_labels_and_infinity_are_those_of_scikit_learn():
 
 def test_sparse_rows_and_the_default_kernel():
     rows = sparse.csr_array(np.eye(40))
-    with pytest.raises(TypeError, match=r'the default kernel.*use kernel="rbf" or kernel="linear"'):
-        BayesPointClassifier().fit(rows, Y)
-    for kernel in ("rbf", "linear"):
+    with pytest.raises(TypeError, match=r'kernel=Matern.*use kernel="rbf" or kernel="linear"'):
+        BayesPointClassifier(kernels.Matern()).fit(rows, Y)
+    for kernel in (None, "rbf", "linear"):
         BayesPointClassifier(kernel, tol=0.3).fit(rows, Y)
 
 
