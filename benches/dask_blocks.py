@@ -27,9 +27,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import BayesPointClassifier
-from bayespoint.estimators import sources
+from bayespoint.data import blocks, executors
 from bayespoint.kernels import RBF
-from bayespoint.landmarks import executors
 
 ROWS = 20_000
 
@@ -94,7 +93,7 @@ def main() -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)
     size = options.blocks * ROWS * options.features * 8 / 2**30
     print(f"{options.blocks * ROWS} examples of {options.features} features, {size:.2f} GiB")
-    sources.Dask = Counted  # type: ignore[misc]
+    blocks.Dask = Counted  # type: ignore[misc]
     first = None
     for n in options.workers:
         with (

@@ -1,9 +1,9 @@
 """Wall time of one fit: on one thread of this process, and on Dask clusters of one and two workers.
 
-`python benches/dask_workers.py --examples 1500 --tol 0.01`. The fit averages six models, each of
-which is a task. Every result must have the same bits. Needs `dask.distributed`, whose name this
-file must not have. The first fit of each cluster, in which the workers import everything, is not
-counted.
+`python benches/dask_workers.py --examples 1500 --tol 0.01`. The fit averages several models,
+each of which is a task. Every result must have the same bits. Needs `dask.distributed`, whose name
+this file must not have. The first fit of each cluster, in which the workers import everything, is
+not counted.
 """
 
 import argparse

@@ -4,6 +4,8 @@ use crate::simd::log_normal::ln_normal_cdf;
 
 /// Smallest precision of a cavity, and of a site without label noise.
 const FLAT: f64 = 1e-10;
+/// Smallest variance: of an example without features it is 0.
+const LEAST: f64 = 1e-290;
 
 /// Precision, and precision times mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,7 +66,7 @@ impl Likelihood {
         let Self { log_floor, log_span } = self;
         let Site { precision, shift } = site;
         let is_noisy = log_span < 0.0;
-        let inverse = 1.0 / variance;
+        let inverse = 1.0 / at_least(variance, LEAST);
         let cavity_precision = at_least(inverse - precision, FLAT);
         let cavity = 1.0 / cavity_precision;
         let cavity_mean = cavity * (mean * inverse - shift);

@@ -59,6 +59,7 @@ def _one(rows, positive, noise, start, change):
         mean = root @ solved
         t = rows @ mean
         # The posterior without an example's site, and its label's probability under it.
+        variance = np.maximum(variance, 1e-290)  # of an example without features it is 0
         cavity_precision = np.maximum(1 / variance - precision, _FLAT)
         cavity = 1 / cavity_precision
         cavity_mean = cavity * (t / variance - shift)

@@ -71,7 +71,8 @@ class BayesPointClassifier(
     ----------
     kernel : None, str, kernel object or callable, default=None
         - None: the default (:doc:`/guide/models`), a sum of three kernels with weights of the
-          features; for sparse `X` ``Scaled(Linear())``, and its features are not scaled.
+          features, beyond 100 features each alone; for sparse `X` ``Scaled(Linear())``, and its
+          features are not scaled.
         - an object of :mod:`bayespoint.kernels` or :mod:`sklearn.gaussian_process.kernels`:
           parameters that are given are kept, those left out, as in ``RBF()``, are found.
         - "linear", "rbf", "poly": ``Linear()``, ``RBF()``, ``Polynomial()``.
@@ -92,9 +93,9 @@ class BayesPointClassifier(
         training labels most probable in leave-one-out predictions. "auto": if anything was found
         and the softness is positive.
     n_models : int or "auto", default="auto"
-        Most settings of the hyperparameters to average; 1: the most probable one. "auto": up to 8,
-        and 1 with landmarks, with softness=0 or a kernel of up to four parameters
-        (:doc:`/guide/models`).
+        Most settings of the hyperparameters to average; 1: the most probable one. "auto": up to 8
+        (6 for more than two classes), and 1 with landmarks, with softness=0 or a kernel of up to
+        four parameters (:doc:`/guide/models`).
     approximation : {"auto", "landmarks"} or None, default="auto"
         None: all kernel values, O(m^3) time and O(m^2) memory for m examples. "landmarks":
         functions in the span of some kernel functions, O(m). "auto": landmarks beyond 4000

@@ -75,8 +75,9 @@ def choose(kernel: Any, X: Any, n: int, seed: int) -> Any:
     scale = metric(kernel, part.shape[1])
     scaled = part @ sparse.diags_array(scale) if sparse.issparse(part) else part * scale
     means = KMeans(n, init="random", n_init=1, max_iter=_ROUNDS, random_state=seed % 2**32)
-    # The sums of several threads would be rounded in any order.
-    with threadpool_limits(1, user_api="openmp"):
+    # The sums of several threads would be rounded in any order. KMeans limits BLAS, too, and would
+    # restore another number of threads for fits in other threads, were it not 1.
+    with one_thread(), threadpool_limits(1, user_api="openmp"):
         centers: Floats = means.fit(scaled).cluster_centers_
     return np.unique(centers / scale, axis=0)
 

@@ -81,7 +81,7 @@ def average(classifier: BayesPointClassifier) -> Any:
     figure, ax = plt.subplots(figsize=(6.0, 3.4), layout="constrained")
     line = np.column_stack([np.linspace(-3.0, 4.0, 400), np.full(400, 0.25)])
     for k, model in enumerate(classifier.models_):
-        label = "each of the six models" if k == 0 else None
+        label = "each of the models" if k == 0 else None
         ax.plot(line[:, 0], model.predict_proba(line)[:, 1], color="0.6", lw=1, label=label)
     ax.plot(line[:, 0], classifier.predict_proba(line)[:, 1], lw=2.5, label="their average")
     near = np.abs(X[:, 1] - 0.25) < 0.25

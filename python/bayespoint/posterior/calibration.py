@@ -109,7 +109,7 @@ class LeftOut:
         found = optimize.minimize_scalar(loss, bounds=(-limit, limit), method="bounded")
         if abs(found.x) > _AT_BOUND * limit:
             warn(
-                f"the factor of the calibration ended at its bound, {math.exp(found.x):.3g}: the "
+                f"the factor of the calibration ended at its bound, {_RANGE:g} or its inverse: the "
                 "probabilities are not to be trusted; another kernel or more examples help",
                 ConvergenceWarning,
             )

@@ -18,7 +18,7 @@ from bayespoint.base.report import as_columns, as_grid, as_html
 class Search(Savable):
     """A search for hyperparameters: the setting found, and all settings tried.
 
-    The setting is that of the largest evidence or, for a model of an average, one that was drawn
+    The setting is the most probable one or, for a model of an average, one that was drawn
     from the posterior of the hyperparameters.
     """
 
@@ -47,7 +47,8 @@ class Search(Savable):
     `names`, over the chains from which the settings were drawn; empty for the most probable one."""
     seed_error: float = math.nan
     """Mean change of the probabilities of the training labels, each given all others, that the
-    chains of another seed would make; NaN for the most probable setting."""
+    chains of another seed would make; NaN for the most probable setting, or if a limit ended
+    them."""
 
     def __repr__(self) -> str:
         noise = f"label_noise={rates(self.label_noise)}, " if any(self.label_noise) else ""

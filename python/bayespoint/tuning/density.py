@@ -21,6 +21,7 @@ then from what that found. Label noise counts only if the evidence gains by it.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -174,8 +175,6 @@ class Density:
         It takes a few steps of a quasi-Newton method.
         """
         origin = np.zeros(self.dimension)
-        if not self.dimension:
-            return self(origin)
         best = Point(origin, -math.inf, origin)
 
         def loss(u: Floats) -> tuple[float, Floats]:
@@ -196,6 +195,9 @@ class Density:
         limits = {"maxiter": steps, "ftol": _RELATIVE_GAIN}
         options: Any = {"jac": True, "method": "L-BFGS-B", "options": limits}
         try:
+            if not self.dimension:
+                loss(origin)
+                return best
             optimize.minimize(loss, origin if start is None else start, bounds=bounds, **options)
         except LimitError as error:
             if error.point.value > best.value:
@@ -252,7 +254,7 @@ class Density:
         [(name, chosen)] = groups
         sign = 1.0 if name.endswith("weights") else -1.0
         logs = sign * np.stack([self.logarithms(state.theta)[chosen] for state in states])
-        values = np.exp(logs - logs.max(axis=1, keepdims=True)) * _spread(inputs)
+        values = np.exp(logs - logs.max(axis=1, keepdims=True)) * _deviations(inputs)
         size = np.sqrt((values**2).mean(axis=1, keepdims=True))
         return np.asarray(values / np.where(size > 0, size, 1.0))
 
@@ -301,7 +303,9 @@ def each_most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
         used += len(tried)
         probabilities.append(density.of_labels(state))
         limit = limit or reached
-    weights = stacked(np.stack(probabilities)).tolist()
+    weights = [1.0 / len(found)] * len(found)
+    if not limit and all(map(len, probabilities)):  # otherwise perhaps of different examples
+        weights = stacked(np.stack(probabilities)).tolist()
     return [replace(one, weight=w) for one, w in zip(found, weights, strict=True)], limit
 
 
@@ -315,25 +319,31 @@ def _climbed(task: Task) -> tuple[Density, Point, Rows, str]:
     """Return the density with its largest state, the settings tried, and the limit reached."""
     most = max(LEVELS[0][0], _LARGEST_SUM // task.likelihood.n_functions)
     rated = (False, True) if task.plan.rates else (False,)
-    best, tried, limit = dict[bool, Point](), Rows(), ""
+    best, tried, limit = dict[bool, tuple[Density, Point]](), Rows(), ""
     with one_thread():
         for n, n_landmarks, steps in LEVELS:
             some = task.of(min(n, most))
             some = replace(some, budget=task.budget.rest(len(tried), 1))
             landmarks = choose_landmarks(some, n_landmarks, task.budget.choice_seed)
             objective = Objective(some, landmarks)
-            found = {k: Density(objective, spreads=False, noisy=k) for k in rated}
-            for noisy, density in found.items():
-                if not limit:
-                    start = best[noisy].theta if noisy in best else None
-                    best[noisy] = density.climb(steps, start)
-                    limit = density.limit
+            ahead = dict[bool, tuple[Density, Point]]()
+            for noisy in rated if not limit else ():
+                density = Density(objective, spreads=False, noisy=noisy)
+                start = best[noisy][1].theta if noisy in best else None
+                ahead[noisy] = density, density.climb(steps, start)
+                limit = limit or density.limit
+                if limit:
+                    break
             tried += objective.tried
+            if not best or len(ahead) == len(rated):  # evidences of other examples are no match
+                best = ahead
             if limit or len(some.examples.label) == len(task.examples.label):
                 break
-    noisy = max(best, key=lambda k: found[k].evidence(best[k]) - _GAIN * k)
-    objective.require(best[noisy])
-    return found[noisy], best[noisy], tried, limit
+    density, state = max(
+        best.values(), key=lambda one: one[0].evidence(one[1]) - _GAIN * one[0].noisy
+    )
+    density.objective.require(state)
+    return density, state, tried, limit
 
 
 def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
@@ -349,10 +359,12 @@ def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
     with threads.running():
         start = first.climb(_CLIMB)
         first.objective.require(start)
+        units = np.ones(first.dimension)
+        with contextlib.suppress(LimitError):
+            units = units if first.limit else first.units(start)
+        first.objective.tell()
         if first.limit:
             return [first.setting(start, first.objective.tried)], first.limit
-        units = first.units(start)
-        first.objective.tell()
         budget = task.budget.rest(len(first.objective.tried), _CHAINS)
         each = [_density(replace(task, budget=budget), seed) for seed in seeds]
         given = zip(each, map(np.random.default_rng, seeds), strict=True)
@@ -370,11 +382,17 @@ def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
         )
     states = [state for own in chains for state in own]
     tried = sum((one.objective.tried for one in each), first.objective.tried)
+    if all(state is start for state in states):  # a limit came before
+        return [first.setting(start, tried)], limit
     with one_thread():  # by the same landmarks for all
         others = [first.left_out(state) for own in chains[1:] for state in own]
     left_out = np.stack([*(state.left_out.ravel() for state in chains[0]), *others])
     chosen, weights = represent(left_out, n)
-    told = {} if limit else _told(first, chains, left_out, weights @ left_out[chosen])
+    told = (
+        {"r_hat": np.empty(0)}
+        if limit
+        else _told(first, chains, left_out, weights @ left_out[chosen])
+    )
     if told.get("seed_error", 0.0) > _LARGE_ERROR:
         warn(
             f"another seed would change the probabilities by {told['seed_error']:.2g} on average: "
@@ -438,7 +456,7 @@ def _next(chain: Iterator[tuple[Point, float]]) -> Point | None:
         return None
 
 
-def _spread(X: Any) -> Floats:
+def _deviations(X: Any) -> Floats:
     """Return the standard deviation of each feature."""
     if sparse.issparse(X):
         square = np.asarray(X.multiply(X).mean(axis=0)) - np.square(np.asarray(X.mean(axis=0)))

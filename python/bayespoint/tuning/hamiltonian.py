@@ -53,7 +53,8 @@ def chain(
                 break
             moving = half + 0.5 * size * ahead.slope
         gain = energy - (0.5 * float(moving @ moving) - ahead.value)
-        acceptance = math.exp(min(0.0, gain)) if math.isfinite(gain) else 0.0
+        # A start without density is left for any state that has one.
+        acceptance = 0.0 if math.isnan(gain) else math.exp(min(0.0, gain))
         if rng.random() < acceptance:
             state = ahead
         state = renew(state)

@@ -175,10 +175,11 @@ class Objective:
                 if name in found.slopes:
                     gradient.append(found.slopes[name])
                     continue
-                moved = theta.copy()
-                moved[k] += _STEP
+                within = theta[k] + _STEP <= math.log(self.parameters[k].high)
+                moved, step = theta.copy(), _STEP if within else -_STEP
+                moved[k] += step
                 ahead = self._evidence(self._unpack(moved, noisy), slopes=False)
-                gradient.append((ahead.value - found.value) / _STEP)
+                gradient.append((ahead.value - found.value) / step)
         except np.linalg.LinAlgError:
             # Not positive semidefinite at these parameters. The fit checks the chosen kernel.
             found = Evaluation(-math.inf, {}, 0.0, np.zeros(2), np.empty(0))
@@ -204,10 +205,12 @@ class Objective:
             for row in rows:
                 self.task.trial(dict(zip(self.names, row, strict=True)))
 
+    @np.errstate(over="ignore", divide="ignore", invalid="ignore")
     def left_out(self, theta: Floats, noisy: bool) -> Floats:
         """Return the probability of each label given all others, as in `Point`."""
         return self._evidence(self._unpack(theta, noisy), slopes=False).left_out
 
+    @np.errstate(over="ignore", divide="ignore", invalid="ignore")
     def log_evidence(self) -> float:
         """Return the evidence of the hyperparameters of the task, if none is left to be found."""
         try:
@@ -328,7 +331,7 @@ def approximate_log_evidence(
     offset: float,
     softness: float,
 ) -> float:
-    """Return the approximate log evidence of hyperparameters, which the search maximizes.
+    """Return the approximate log evidence of hyperparameters, which the search follows.
 
     It is that for functions in the span of 200 landmarks: of fewer examples nearly all functions.
 

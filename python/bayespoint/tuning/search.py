@@ -25,6 +25,8 @@ from bayespoint.results.search import rates
 from bayespoint.tuning import density
 from bayespoint.tuning.task import Task, Trial
 
+_TINY = 1e-150  # least softness with which feature vectors may have the length 0
+
 
 def search(
     plan: Plan,
@@ -38,19 +40,19 @@ def search(
 
     Raises ValueError if no setting tried has an evidence: the kernel is not positive semidefinite,
     or without softness and label noise the labels are impossible. Warns if a limit of the budget
-    ended the search, where there may be fewer settings, or if the evidence still rises by more than
-    a nat per factor of e at a bound of a parameter.
+    ended the search, where there may be fewer settings, or if the evidence of the most
+    probable setting still rises by more than a nat per factor of e at a bound of a parameter.
     """
     with report.task("search by evidence") as advance:
         trial = None if advance is None else _trial(len(examples.label), advance, report)
         task = Task(plan.kernel, plan, examples, likelihood, budget, trial)
         found, limit = _found(task)
     if limit:
-        search, several = found[0].search, f": {len(found)} are averaged"
-        assert search is not None
+        tried = {id(one.search.tried): len(one.search.tried) for one in found if one.search}
+        several = f": {len(found)} are averaged" if plan.n_models > 1 else ""
         warn(
-            f"{limit} ended the search for hyperparameters after {len(search.tried)} settings"
-            f"{several if plan.n_models > 1 else ''}",
+            f"{limit} ended the search for hyperparameters after {sum(tried.values())} settings"
+            f"{several}",
             ConvergenceWarning,
         )
     if report.verbose:
@@ -66,7 +68,7 @@ def with_matrix(plan: Plan, examples: Examples) -> Examples:
     if plan.landmarks or plan.n_models > 1 or not searches or leaves:
         return examples
     # Feature vectors of length 0 are valid unless the softness is 0.
-    least = np.full(len(examples.label), 0.0 if softness == 0 else np.finfo(float).tiny)
+    least = np.full(len(examples.label), 0.0 if softness == 0 else _TINY)
     with linalg.threads_for(len(least)):
         return replace(examples, gram=_gram(kernel, plan, examples, least))
 
@@ -107,7 +109,7 @@ def _found(task: Task) -> tuple[list[Hyperparameters], str]:
 def _require_possible(task: Task, *, hard: bool) -> None:
     """Raise the errors for an invalid kernel matrix and for conflicting examples, if there are."""
     kernel, plan, examples = task.kernel, task.plan, task.examples
-    softness = (plan.softness or 0.0) / examples.weight
+    softness = (_TINY if plan.softness is None else plan.softness) / examples.weight
     gram = _gram(kernel, plan, examples, softness)
     if not hard:
         return

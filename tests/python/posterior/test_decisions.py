@@ -125,7 +125,9 @@ def test_all_rules_learn_several_classes():
     for method in ("center", "vote", "gibbs"):
         assert np.mean(model.predict(x[1::2], method=method) == y[1::2]) > 0.85
     # At a far point only the intercept matters; ties go to the first class.
-    bare = BayesPointClassifier(fit_intercept=False, random_state=seed(0), n_models=1).fit(x, y + 3)
+    bare = BayesPointClassifier(
+        kernels.Scaled(kernels.Matern()), fit_intercept=False, random_state=seed(0)
+    ).fit(x, y + 3)
     far = np.full((1, 4), 1e4)
     for method in ("vote", "gibbs"):
         assert bare.predict(far, method=method).tolist() == [3]
@@ -296,7 +298,9 @@ def test_bayes_point_is_the_closest_to_the_vote(points, classes):
 @pytest.mark.long
 def test_bayes_point_of_far_points_is_zero():
     x, y = IRIS[0], np.minimum(IRIS[1], 1)
-    model = BayesPointClassifier(fit_intercept=False, random_state=seed(0), n_models=1).fit(x, y)
+    model = BayesPointClassifier(
+        kernels.Scaled(kernels.Matern()), fit_intercept=False, random_state=seed(0)
+    ).fit(x, y)
     assert not model.bayes_point(np.full((2, 4), 1e4)).any()
 
 

@@ -468,3 +468,46 @@ def test_limits_of_the_search():
     found = tune(kernels.RBF(), X, y, max_iter=3, trial=seen.append)
     assert len(found.tried) == len(seen) == 3
     assert found.log_evidence == pytest.approx(max(row["log_evidence"] for row in seen), abs=2.0)
+
+
+@pytest.mark.parametrize("max_iter", [1, 8, 12, 15, 40])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_limit_may_end_a_search_anywhere(max_iter):
+    X, y = problem(60, d=2)
+    given = {"max_iter": max_iter, "random_state": 0, "tol": 0.3}
+    assert len(BayesPointClassifier(**given).fit(X, y).models_) == 1
+    noisy = BayesPointClassifier(kernels.RBF(1.0), softness=0.1, label_noise=None, **given)
+    assert np.isfinite(noisy.fit(X, y).tuning_.log_evidence)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_limit_between_kernels_leaves_all():
+    rng = np.random.default_rng(seed(0))
+    X = rng.standard_normal((1100, 101))
+    model = BayesPointClassifier(max_iter=40, random_state=0, tol=0.3).fit(X, X[:, 0] > 0)
+    assert model.model_weights_.tolist() == [1 / 3] * 3
+
+
+def test_examples_without_features():
+    """A row of zeros without an intercept says nothing, and is a label at random."""
+    X, y = problem(40)
+    X[4] = 0.0
+    given = kernels.Scaled(kernels.Linear()), np.delete(X, 4, axis=0), np.delete(y, 4)
+    alone = log_evidence(kernels.Linear(), *given[1:], 0.5)
+    assert log_evidence(kernels.Linear(), X, y, 0.5) == pytest.approx(alone + np.log(0.5), abs=1e-3)
+    model = BayesPointClassifier(given[0], fit_intercept=False, standardize=False, random_state=0)
+    assert model.fit(X, y).predict_proba(np.zeros((1, 3)))[0, 0] == pytest.approx(0.5)
+
+
+def test_differences_stay_within_the_bounds_of_a_parameter():
+    class Bounded(kernels.RBF):
+        with_pullback = kernels.Kernel.with_pullback
+
+        def __post_init__(self):
+            super().__post_init__()
+            assert self.sigma is None or self.sigma <= 1.0
+
+    X, y = problem(40)
+    with pytest.warns(ConvergenceWarning, match="ended at sigma=1, a bound"):
+        found = tune(Bounded(bounds=(0.1, 1.0)), X, y, offset=1.0)
+    assert found.kernel.sigma <= 1.0
