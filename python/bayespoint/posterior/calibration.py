@@ -41,8 +41,9 @@ MAX_EXAMPLES = 1000
 
 _COLUMNS = 128  # number of columns of the kernel matrix in one product
 
-_SPREAD = 0.6
-"""Standard deviation of the factor's logarithm by the prior: near 1 for a few dozen examples."""
+_SPREAD, _FREEDOM = 0.3, 3.0
+"""Scale and degrees of freedom of the factor's logarithm, which has a t distribution by the prior: a
+few dozen examples leave it near 1, unless they ask for a far larger factor, as in wide tables."""
 
 _RANGE = 8.0  # largest factor; the smallest is its inverse
 _AT_BOUND = 0.999  # share of its logarithm from which a factor is at a bound
@@ -103,7 +104,8 @@ class LeftOut:
 
         def loss(log_factor: float) -> float:
             fit = self.log_probabilities(math.exp(log_factor)).sum()
-            return 0.5 * (log_factor / _SPREAD) ** 2 - float(fit)
+            prior = 0.5 * (_FREEDOM + 1) * math.log1p((log_factor / _SPREAD) ** 2 / _FREEDOM)
+            return prior - float(fit)
 
         limit = math.log(_RANGE)
         found = optimize.minimize_scalar(loss, bounds=(-limit, limit), method="bounded")
