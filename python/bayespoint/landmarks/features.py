@@ -39,8 +39,8 @@ class Features:
             points = np.concatenate([landmarks, inputs])
             values, pullback = kernels.with_pullback(kernel, points, landmarks)
             gram, cross = values[:n], values[n:]
-        else:  # kernels of other origins may have other values for equal inputs
-            gram, among = kernels.with_pullback(kernel, landmarks)
+        else:  # kernels of other origins may have noise in k(X), which k(X, Y) does not have
+            gram, among = kernels.with_pullback(kernel, landmarks, landmarks)
             cross, between = kernels.with_pullback(kernel, inputs, landmarks)
 
             def pullback(by: Floats) -> Slopes:

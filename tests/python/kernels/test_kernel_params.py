@@ -15,7 +15,7 @@ from bayespoint import BayesPointClassifier, kernels
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from helpers import seed
-from objects import tune
+from objects import log_evidence, tune
 
 RNG = np.random.default_rng(seed(0))
 X = RNG.standard_normal((60, 3))
@@ -296,8 +296,13 @@ def test_white_noise_is_softness():
     searched = {"offset": 1.0, "softness": 0.0}
     theirs = tune(gp.RBF(1.5, "fixed") + gp.WhiteKernel(1.0), X, y, **searched)
     ours = tune(gp.RBF(1.5, "fixed"), X, y, offset=1.0)
-    assert theirs.log_evidence == pytest.approx(ours.log_evidence, abs=0.5)  # other priors
-    assert theirs.kernel.k2.noise_level == pytest.approx(ours.softness, rel=0.2)
+    assert theirs.log_evidence == pytest.approx(ours.log_evidence, abs=0.1)  # other priors
+    for level in (0.1, 0.7):
+        white, soft = rbf + gp.WhiteKernel(level, "fixed"), level + 1e-3
+        both = (log_evidence(white, X, y, 1e-3), log_evidence(rbf, X, y, soft))
+        assert both[0] == pytest.approx(both[1], abs=1e-6)
+    # Their priors differ: that of the softness is relative, with the median 0.15.
+    assert abs(np.log(theirs.kernel.k2.noise_level / ours.softness)) < 0.5
 
 
 class Halved(gp.RBF):
