@@ -168,6 +168,9 @@ def dense(name: str, value: ArrayLike) -> NDArray[Any]:
 
 def finite(name: str, array: NDArray[Any], *, verb: str = "holds") -> None:
     """Raise ValueError if the array, of at least one dimension, has an entry that is not finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(array.sum()):  # in most cases; the sum of large numbers may overflow
+            return
     parts = [array] if array.size <= _BLOCK**2 else (array[rows] for rows in blocks(len(array)))
     if not all(np.isfinite(part).all() for part in parts):
         raise ValueError(f"{name} must be finite; it {verb} NaN or infinity")

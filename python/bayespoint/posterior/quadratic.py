@@ -25,8 +25,8 @@ from bayespoint.landmarks.basis import Basis
 from bayespoint.likelihood.two_classes import spread
 from bayespoint.results.draws import Draws
 
-_TOLERANCE = 8e-9
-"""Relative error of a variance that changes a probability by at most 1e-9."""
+_TOLERANCE = 8e-6
+"""Relative error of a variance that changes a probability by at most 1e-6."""
 _MOST = 3000
 """Largest number of points of the basis: beyond it the draws are a small part of the work."""
 _CHECKED = 64
