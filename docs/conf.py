@@ -72,7 +72,7 @@ numpydoc_validation_checks = {
 numpydoc_validation_exclude = {
     *(f"^{re.escape(name)}$" for name in _reference.records()),
     *(rf"^(?!bayespoint\.kernels\.Kernel\b){pattern}$" for pattern in _reference.COMPLETED),
-    r"^bayespoint\.kernels\.\w+\.(accepts_sparse|requires_vector_input)$",
+    r"^bayespoint\.kernels\.\w+\.(accepts_limits|accepts_sparse|requires_vector_input)$",
     # Their fields and properties have a text each.
     r"^bayespoint\.posterior\.(Mixture|Model)\.(classes|dual_coef|examples|first|intercept|totals)$",
     r"^bayespoint\.posterior\.Mixture\.weighted$",

@@ -26,6 +26,7 @@ from bayespoint.engine.largest import NODES
 from bayespoint.estimators.bayes_point import BayesPointClassifier
 from bayespoint.kernels.parameters import given
 from bayespoint.kernels.stationary import units_of
+from bayespoint.kernels.weighted import factors_of
 from bayespoint.likelihood import Likelihood, SeveralClasses
 from bayespoint.likelihood.several_classes import RARE
 from bayespoint.posterior import Mixture, Model
@@ -308,8 +309,10 @@ def _scaled(kernel: kernels.Scaled, x: _Value, Y: Floats | None) -> _Value:
 
 
 def _weighted(kernel: kernels.Weighted, x: _Value, Y: Floats | None) -> _Value:
-    weights = np.array(kernel.weights)
-    return _values(kernel.kernel, x * weights, None if Y is None else Y * weights)
+    if kernel.limits is not None:
+        raise TypeError(f"kernel must be of numbers to be exported; got {kernel!r}")
+    factors = factors_of(kernel)
+    return _values(kernel.kernel, x * factors, None if Y is None else Y * factors)
 
 
 def _normalized(kernel: kernels.Normalized, x: _Value, Y: Floats | None) -> _Value:

@@ -68,6 +68,8 @@ class Kernel:
     (None)."""
     accepts_sparse: bool = False
     """Whether inputs may be rows of a sparse matrix."""
+    accepts_limits: bool = False
+    """Whether the kernel of `Weighted` with limits may be this one."""
     semidefinite = True
     """Whether the kernel is known to be positive semidefinite."""
 
@@ -380,6 +382,11 @@ def accepts_sparse(kernel: object) -> bool:
     return bool(getattr(kernel, "accepts_sparse", False))
 
 
+def accepts_limits(kernel: object) -> bool:
+    """Return whether a kernel takes categories, as its attribute `accepts_limits` says."""
+    return bool(getattr(kernel, "accepts_limits", False))
+
+
 def is_semidefinite(kernel: object) -> bool:
     """Return whether a kernel is known to be positive semidefinite: only those of this package."""
     return isinstance(kernel, Kernel) and kernel.semidefinite
@@ -445,6 +452,7 @@ class Constant(Kernel):
 
     requires_vector_input = None
     accepts_sparse = True
+    accepts_limits = True
 
     def __post_init__(self) -> None:
         check_optional(self, "value")
@@ -496,6 +504,10 @@ class CompoundKernel(Kernel):
     @property
     def accepts_sparse(self) -> bool:  # type: ignore[override]
         return all(map(accepts_sparse, self._inner.values()))
+
+    @property
+    def accepts_limits(self) -> bool:  # type: ignore[override]
+        return all(map(accepts_limits, self._inner.values()))
 
     @property
     def semidefinite(self) -> bool:  # type: ignore[override]

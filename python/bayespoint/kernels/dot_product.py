@@ -13,7 +13,15 @@ from scipy import sparse
 from bayespoint.base import validation
 from bayespoint.kernels.base import Kernel
 from bayespoint.kernels.parameters import check_optional, given, within
-from bayespoint.kernels.products import inner, pair_of_vectors, squares, vectors
+from bayespoint.kernels.products import (
+    Mixed,
+    inner,
+    pair_of_vectors,
+    squared,
+    squares,
+    sums_of_differences,
+    vectors,
+)
 from bayespoint.kernels.protocol import Bounds, Floats, Other, Parameter, Pullback, Slopes
 
 
@@ -31,6 +39,7 @@ class Linear(Kernel):
     """
 
     accepts_sparse = True
+    accepts_limits = True
 
     def __call__(self, X: Floats, Y: Other = None) -> Floats:
         return inner(*pair_of_vectors(X, Y))
@@ -42,7 +51,7 @@ class Linear(Kernel):
         return inner(X, Y), lambda by: ({}, _by_weights(X, Y, by))
 
     def diag_with_pullback(self, X: Any) -> tuple[Floats, Pullback]:
-        square = X.multiply(X) if sparse.issparse(X) else X * X
+        square = squared(X)
         return squares(X), lambda by: ({}, 2 * np.asarray(by @ square).ravel())
 
 
@@ -66,6 +75,7 @@ class Polynomial(Kernel):
     bounds: Bounds | None = field(default=None, kw_only=True, metadata={"until": "coef0"})
 
     accepts_sparse = True
+    accepts_limits = True
 
     def __post_init__(self) -> None:
         degree = validation.integer("degree", self.degree, low=1)
@@ -114,7 +124,14 @@ def _by_weights(X: Any, Y: Any | None, by_products: Floats) -> Floats | None:
     other = X if Y is None else Y
     if sparse.issparse(X) or sparse.issparse(other):
         return None
-    return np.asarray(2 * np.einsum("ij,ij->j", by_products.T @ X, other))
+    is_mixed = isinstance(X, Mixed)
+    left, right = (X.numbers, other.numbers) if is_mixed else (X, other)
+    slopes = np.asarray(2 * np.einsum("ij,ij->j", by_products.T @ left, right))
+    if not is_mixed:
+        return slopes
+    left, right = X.categories, other.categories
+    apart = sums_of_differences(left, right, by_products, np.ones_like(by_products))
+    return np.append(slopes, left.limits**2 * by_products.sum() - apart)
 
 
 def _raise_to(base: Floats, degree: int) -> Floats:

@@ -1,13 +1,15 @@
-"""Operations on dense or sparse rows: their number, inner products, lengths and distances."""
+"""Operations on rows, dense, sparse or mixed: number, inner products, lengths and distances."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
+from bayespoint import _core
 from bayespoint.base import validation
 from bayespoint.kernels.protocol import Floats
 
@@ -17,6 +19,57 @@ _MAX_WORK = 10**9
 hundredths of a second. Larger ones are computed in blocks."""
 _BLOCK_ENTRIES = 2**20
 """Entries of a block."""
+
+Terms: TypeAlias = tuple[float, float, float]
+"""Coefficients a, b and c of ``(a + b r + c r^2) exp(-rate r)``, a function of distances r."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed:
+    """Rows of numbers and, in the last columns, of categories.
+
+    A difference of categories counts as the limit of the feature at most, and their codes are
+    multiples of it: two levels are equal or the limit apart. In inner products a level is its
+    indicator vector with length ``limit / sqrt(2)``.
+    """
+
+    values: Floats
+    """(n, d) Numbers and codes."""
+    limits: Floats
+    """(d,) Infinite for numbers."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.values.shape
+
+    @property
+    def numbers(self) -> Floats:
+        """The columns of numbers."""
+        return self.values[:, : self._n_numbers]
+
+    @property
+    def categories(self) -> Mixed:
+        """The columns of categories."""
+        return Mixed(
+            np.ascontiguousarray(self.values[:, self._n_numbers :]), self.limits[self._n_numbers :]
+        )
+
+    @property
+    def _n_numbers(self) -> int:
+        return int(np.isinf(self.limits).sum())
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, index: Any) -> Mixed:
+        rows, columns = index if isinstance(index, tuple) else (index, slice(None))
+        return Mixed(self.values[rows, columns], self.limits[columns])
+
+    def __mul__(self, factors: Floats) -> Mixed:
+        return Mixed(self.values * factors, self.limits * factors)
+
+    def __truediv__(self, units: Floats) -> Mixed:
+        return Mixed(self.values / units, self.limits / units)
 
 
 def count(X: Any, name: str = "X") -> int:
@@ -41,8 +94,8 @@ def sequence(name: str, X: Any) -> Any:
 
 
 def vectors(name: str, X: Any, *, accepts_sparse: bool = True) -> Any:
-    """Return the rows of an array as finite doubles in C order, and sparse ones as they are."""
-    if accepts_sparse and sparse.issparse(X):
+    """Return the rows of an array as finite doubles in C order, and others as they are."""
+    if isinstance(X, Mixed) or (accepts_sparse and sparse.issparse(X)):
         return X
     array = validation.dense(name, X)
     if array.ndim != 2:
@@ -74,6 +127,12 @@ def in_rows(X: Any) -> Any:
 
 def inner(X: Any, Y: Any | None) -> Floats:
     """Return ``X @ Y.T`` as a dense array, exactly symmetric for ``Y=None``."""
+    if isinstance(X, Mixed):
+        left, right = X.categories, None if Y is None else Y.categories
+        square = float(left.limits @ left.limits) / 2
+        [gram] = of_distances(left, right, terms=((square, 0.0, -0.5),))
+        gram += _dense(X.numbers, None if Y is None else Y.numbers)
+        return gram
     other = X if Y is None else Y
     if not (sparse.issparse(X) and sparse.issparse(other)):
         with np.errstate(over="ignore", invalid="ignore"):
@@ -108,9 +167,62 @@ def _dense(X: Floats, Y: Floats | None) -> Floats:
     return gram
 
 
+def of_distances(
+    X: Any,
+    Y: Any | None,
+    *,
+    city_block: bool = False,
+    rate: float = 0.0,
+    terms: tuple[Terms, ...] = ((0.0, 1.0, 0.0),),
+) -> Floats:
+    """Return ``(a + b r + c r^2) exp(-rate r)`` of the distances r of rows, for each terms.
+
+    Rows are dense or mixed.
+    """
+    other = X if Y is None else Y
+    values = np.empty((len(terms), len(X), len(other)))
+    if isinstance(X, Mixed):
+        r = sum(
+            np.minimum(abs(np.subtract.outer(x, y)), limit) ** (1 if city_block else 2)
+            for x, y, limit in zip(X.values.T, other.values.T, X.limits, strict=True)
+        )
+        r = r if city_block else np.sqrt(r)
+        for to, (a, b, c) in zip(values, terms, strict=True):
+            to[:] = (a + b * r + c * r * r) * np.exp(-rate * r)
+        return values
+    _core.values_of_distances(X, Y, city_block, rate, terms, values)
+    return values
+
+
+def sums_of_differences(
+    X: Any, Y: Any | None, a: Floats, b: Floats, *, city_block: bool = False
+) -> Floats:
+    """Return for each feature k the sum of ``a_ij b_ij |x_ik - y_jk|``, or of the squares."""
+    other = X if Y is None else Y
+    if isinstance(X, Mixed):
+        by, power = a * b, 1 if city_block else 2
+        return np.array(
+            [
+                np.vdot(by, np.minimum(abs(np.subtract.outer(x, y)), limit) ** power)
+                for x, y, limit in zip(X.values.T, other.values.T, X.limits, strict=True)
+            ]
+        )
+    a = np.ascontiguousarray(a)
+    return np.asarray(_core.sums_of_differences(X, other, a, b, city_block=city_block))
+
+
+def squared(X: Any) -> Any:
+    """Return the squares of the entries; that of a category is the squared length of a level."""
+    if isinstance(X, Mixed):
+        return np.where(np.isinf(X.limits), X.values**2, X.limits**2 / 2)
+    return X.multiply(X) if sparse.issparse(X) else X * X
+
+
 def squares(X: Any) -> Floats:
     """Return the squared lengths of the rows."""
     with np.errstate(over="ignore", invalid="ignore"):
+        if isinstance(X, Mixed):
+            return np.asarray(squared(X).sum(axis=1))
         if sparse.issparse(X):
             return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).reshape(-1)
         return np.asarray(np.einsum("ij,ij->i", X, X))

@@ -7,7 +7,7 @@ import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,11 +15,21 @@ from scipy import sparse
 from scipy.spatial import distance
 from scipy.special import xlogy
 
-from bayespoint import _core
 from bayespoint.base import validation
 from bayespoint.kernels.base import Kernel
 from bayespoint.kernels.parameters import check_optional, given, within
-from bayespoint.kernels.products import divided, in_rows, inner, pair_of_vectors, squares, vectors
+from bayespoint.kernels.products import (
+    Mixed,
+    Terms,
+    divided,
+    in_rows,
+    inner,
+    of_distances,
+    pair_of_vectors,
+    squares,
+    sums_of_differences,
+    vectors,
+)
 from bayespoint.kernels.protocol import Bounds, Floats, Other, Parameter, Pullback, Slopes
 
 _BLOCK_PAIRS = 4096
@@ -38,14 +48,13 @@ _REACH, _SPREAD = (math.exp(-4), math.exp(5)), 1.0
 """Bounds of a length scale, relative to its start, and its spread: the rule of thumb for the start
 is right within a factor of 3."""
 
-_Terms: TypeAlias = tuple[float, float, float]
-"""Coefficients a, b and c of ``(a + b r + c r^2) exp(-rate r)``, a function of distances r."""
-_DISTANCE: _Terms = (0.0, 1.0, 0.0)
-_SQUARE: _Terms = (0.0, 0.0, 1.0)
 
-
-def _dense(X: Any) -> Floats:
-    return np.asarray(X.toarray() if sparse.issparse(X) else X, order="C")
+def _dense(X: Any) -> Any:
+    return (
+        X
+        if isinstance(X, Mixed)
+        else np.asarray(X.toarray() if sparse.issparse(X) else X, order="C")
+    )
 
 
 def _exponential(values: Floats) -> None:
@@ -94,6 +103,8 @@ class Stationary(Kernel):
     _city_block: ClassVar[bool] = False
     """Whether the distance is the sum of absolute differences, not the Euclidean one."""
 
+    accepts_limits = True
+
     def __post_init__(self) -> None:
         check_optional(self, "sigma", check=scales)
         if validation.boolean("per_feature", self.per_feature) and isinstance(self.sigma, float):
@@ -108,22 +119,16 @@ class Stationary(Kernel):
     def _values(self, X: Floats, Y: Other) -> Floats:
         """Return the values of checked inputs."""
         rate, terms = self._profile()
-        return np.asarray(self._of_distances(*self._pair_in_units(X, Y), rate, terms[:1])[0])
+        pair = self._pair_in_units(X, Y)
+        [values] = of_distances(*pair, city_block=self._city_block, rate=rate, terms=terms[:1])
+        return np.asarray(values)
 
-    def _profile(self) -> tuple[float, tuple[_Terms, ...]]:
+    def _profile(self) -> tuple[float, tuple[Terms, ...]]:
         """Return the rate and the terms of the kernel, and those of `_with_radial` if they differ.
 
-        They are arguments of `_of_distances`.
+        They are arguments of `of_distances`.
         """
         raise NotImplementedError
-
-    def _of_distances(
-        self, X: Floats, Y: Other, rate: float = 0.0, terms: tuple[_Terms, ...] = (_DISTANCE,)
-    ) -> Floats:
-        """Return ``(a + b r + c r^2) exp(-rate r)`` of the distances r of rows, for each terms."""
-        values = np.empty((len(terms), len(X), len(X if Y is None else Y)))
-        _core.values_of_distances(X, Y, self._city_block, rate, terms, values)
-        return values
 
     def diag(self, X: Floats) -> Floats:
         return np.ones(vectors("X", X).shape[0])
@@ -157,17 +162,14 @@ class Stationary(Kernel):
         Inputs and distances are in units of sigma.
         """
         rate, terms = self._profile()
-        found = self._of_distances(X, Y, rate, terms)
+        found = of_distances(X, Y, city_block=self._city_block, rate=rate, terms=terms)
         return found[0], found[-1]
 
     def _slopes(
         self, X: Floats, Y: Other, values: Floats, radial: Floats, by_values: Floats
     ) -> Slopes:
         """Return the derivatives for inputs in units of sigma, given those by the values."""
-        by_values = np.ascontiguousarray(by_values)
-        sums = _core.sums_of_differences(
-            X, X if Y is None else Y, by_values, radial, city_block=self._city_block
-        )
+        sums = sums_of_differences(X, Y, by_values, radial, city_block=self._city_block)
         return self._named(sums), -sums
 
     def _named(self, by_scales: Floats) -> dict[str, float]:
@@ -181,7 +183,7 @@ class Stationary(Kernel):
         slopes = self._named(none), none
         return np.ones(X.shape[0]), lambda by_diag: slopes
 
-    def _pair_in_units(self, X: Floats, Y: Other) -> tuple[Floats, Other]:
+    def _pair_in_units(self, X: Any, Y: Any | None) -> tuple[Any, Any | None]:
         units = units_of(given(self, "sigma"), X)
         left, _ = self._in_units(X, units, "X")
         return left, None if Y is None else self._in_units(Y, units, "Y")[0]
@@ -225,6 +227,11 @@ class RBF(Stationary):
     accepts_sparse = True
 
     def _values(self, X: Any, Y: Any | None) -> Floats:
+        if isinstance(X, Mixed):
+            [values] = of_distances(*self._pair_in_units(X, Y), terms=((0.0, 0.0, -0.5),))
+            for rows in validation.blocks(len(values)):
+                _exponential(values[rows])
+            return np.asarray(values)
         units = units_of(given(self, "sigma"), X)
         X, other = in_rows(X), in_rows(X if Y is None else Y)
         is_sparse = sparse.issparse(X) or sparse.issparse(other)
@@ -293,7 +300,7 @@ class Laplacian(Stationary):
 
     _city_block = True
 
-    def _profile(self) -> tuple[float, tuple[_Terms, ...]]:
+    def _profile(self) -> tuple[float, tuple[Terms, ...]]:
         return 1.0, ((1.0, 0.0, 0.0),)
 
 
@@ -322,7 +329,7 @@ class Matern(Stationary):
             raise ValueError(f"nu must be 0.5, 1.5 or 2.5; got {nu!r}")
         validation.set_fields(self, nu=float(nu))
 
-    def _profile(self) -> tuple[float, tuple[_Terms, ...]]:
+    def _profile(self) -> tuple[float, tuple[Terms, ...]]:
         rate = math.sqrt(2 * self.nu)
         if self.nu < 1:
             return rate, ((1.0, 0.0, 0.0),)
@@ -333,7 +340,7 @@ class Matern(Stationary):
     def _with_radial(self, X: Floats, Y: Other) -> tuple[Floats, Floats]:
         values, radial = super()._with_radial(X, Y)
         if self.nu < 1:  # 0 at r = 0, where it is multiplied by 0
-            distances = self._of_distances(X, Y)[0]
+            [distances] = of_distances(X, Y)
             radial = np.divide(values, distances, out=np.zeros_like(values), where=distances > 0)
         return values, radial
 
@@ -370,7 +377,7 @@ class RationalQuadratic(Stationary):
 
     def _with_radial(self, X: Floats, Y: Other) -> tuple[Floats, Floats]:
         alpha: float = given(self, "alpha")
-        [ratio] = self._of_distances(X, Y, terms=(_SQUARE,))
+        [ratio] = of_distances(X, Y, terms=((0.0, 0.0, 1.0),))
         values = np.empty_like(ratio)
         for rows in validation.blocks(len(ratio), max(1, _CACHED_VALUES // max(1, ratio.shape[1]))):
             ratio[rows] /= 2 * alpha
@@ -401,12 +408,23 @@ class RationalQuadratic(Stationary):
 
 def scale_of(X: Any) -> float:
     """Return ``sqrt(d Var(X) / 2)``, scikit-learn's gamma="scale"; for constant X ``sqrt(0.5)``."""
+    return _spread(X) or math.sqrt(0.5)
+
+
+def _spread(X: Any) -> float:
+    """Return ``sqrt(d Var(X) / 2)``; that of a category is of the indicators of its levels."""
+    if isinstance(X, Mixed):
+        levels = X.categories
+        counts = [np.unique(codes, return_counts=True)[1] for codes in levels.values.T]
+        apart = [1 - float(np.square(each / len(X)).sum()) for each in counts]
+        sizes = levels.limits * np.sqrt(apart) / 2
+        return math.hypot(_spread(X.numbers), *sizes.tolist())
     is_sparse = sparse.issparse(X)
     values = X.data if is_sparse else X
     # Divide X by a power of two, which does not round, or its squares could over- or underflow.
     largest = float(np.abs(values).max(initial=0.0))
     size = 2.0 ** (math.frexp(largest)[1] - 1)
-    if not size > 0:
+    if not (size > 0 and values.size):
         variance = 0.0
     elif is_sparse:
         n = math.prod(X.shape)
@@ -415,7 +433,7 @@ def scale_of(X: Any) -> float:
         variance = own + (1.0 - values.size / n) * mean**2  # of the entries that are not stored
     else:
         variance = float((X / size).var())
-    return size * math.sqrt(X.shape[1] * variance / 2) if variance > 0 else math.sqrt(0.5)
+    return size * math.sqrt(X.shape[1] * variance / 2)
 
 
 def class_distance(X: ArrayLike, y: ArrayLike) -> float:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from bayespoint.base import validation
 from bayespoint.kernels.base import (
     CompoundKernel,
+    accepts_limits,
     diagonal,
     evaluate,
     part_diag_with_pullback,
     part_with_pullback,
 )
 from bayespoint.kernels.parameters import check_optional, given, within
-from bayespoint.kernels.products import pair_of_vectors, vectors
+from bayespoint.kernels.products import Mixed, pair_of_vectors, vectors
 from bayespoint.kernels.protocol import (
     Bounds,
     ByName,
@@ -41,7 +44,7 @@ class Weighted(CompoundKernel):
     """A kernel of inputs whose features are multiplied by weights: ``k(w * x, w * x')``.
 
     The smaller the weight, the less influence a feature has. In a sum of kernels a feature has one
-    weight for all parts.
+    weight for all parts. Features may be categories, whose levels are all equally far apart.
 
     Parameters
     ----------
@@ -50,7 +53,15 @@ class Weighted(CompoundKernel):
         for callables by finite differences.
     weights : array-like of shape (n_features,), default=None
         Positive weights. None: found by :class:`BayesPointClassifier` (automatic relevance
-        determination). The largest evidence overfits; averaged weights do not (`n_models`).
+        determination). The largest evidence overfits; averaged weights do not (`n_models`). With
+        `groups` they are one for each group.
+    groups : array-like of int of shape (n_features,), default=None
+        The weight of each feature: 0, 1, ..., each for at least one. None: each has its own.
+    limits : array-like of shape (n_features,), default=None
+        Infinite for numbers, which come first. For categories positive, and their levels are
+        multiples of it: a difference counts as the limit at most, so that two levels are equal or
+        the limit apart. In inner products a level is its indicator vector, of length ``limit /
+        sqrt(2)``. None: all are numbers.
     bounds : pair of floats, default=None
         Bounds of weights that are found. None: exp(-5) and exp(5).
 
@@ -61,10 +72,20 @@ class Weighted(CompoundKernel):
     >>> Weighted(RBF(sigma=1.0), [1.0, 0.01])(np.array([[0.0, 0.0], [1.0, 1.0]])).round(4)
     array([[1.    , 0.6065],
            [0.6065, 1.    ]])
+
+    With a number and a category of three levels:
+
+    >>> kernel = Weighted(RBF(sigma=1.0), [1.0, 2.0], limits=[np.inf, 1.0])
+    >>> kernel(np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 2.0]])).round(4)
+    array([[1.    , 0.1353, 0.1353],
+           [0.1353, 1.    , 0.1353],
+           [0.1353, 0.1353, 1.    ]])
     """
 
     kernel: Any
     weights: tuple[float, ...] | None = None
+    groups: tuple[int, ...] | None = field(default=None, kw_only=True)
+    limits: tuple[float, ...] | None = field(default=None, kw_only=True)
     bounds: Bounds | None = field(default=None, kw_only=True, metadata={"until": "weights"})
 
     def __post_init__(self) -> None:
@@ -72,6 +93,23 @@ class Weighted(CompoundKernel):
         check_optional(self, "weights", check=scales)
         if isinstance(self.weights, float):
             raise TypeError(f"weights must hold one number for each feature; got {self.weights:g}")
+        if self.groups is not None:
+            validation.set_fields(self, groups=_groups(self.groups))
+            if self.weights is not None and len(self.weights) != len(set(self.groups)):
+                raise ValueError(
+                    f"weights must hold one for each of {len(set(self.groups))} groups; got "
+                    f"{len(self.weights)}"
+                )
+        if self.limits is not None:
+            validation.set_fields(self, limits=_limits(self.limits))
+            if not accepts_limits(self.kernel):
+                raise TypeError(
+                    f"limits must be None for {self.kernel!r}, which takes numbers only"
+                )
+
+    @property
+    def accepts_limits(self) -> bool:  # type: ignore[override]
+        return self.limits is None and accepts_limits(self.kernel)
 
     @property
     def accepts_sparse(self) -> bool:  # type: ignore[override]
@@ -84,42 +122,91 @@ class Weighted(CompoundKernel):
     def diag(self, X: Floats) -> Floats:
         return diagonal(self.kernel, self._weighted(vectors("X", X, accepts_sparse=False))[0])
 
-    def _weighted(self, X: Floats, Y: Other = None) -> tuple[Floats, Floats | None]:
-        weights = np.array(given(self, "weights"))
-        if X.shape[1] != len(weights):
+    def _weighted(self, X: Any, Y: Any | None = None) -> tuple[Any, Any | None]:
+        """Return the inputs of the kernel."""
+        each = factors_of(self)
+        if X.shape[1] != len(each):
             raise ValueError(
-                f"weights must hold one for each of {X.shape[1]} features; got {len(weights)}"
+                f"{'weights' if self.groups is None else 'groups'} must hold one for each of "
+                f"{X.shape[1]} features; got {len(each)}"
             )
-        return X * weights, None if Y is None else Y * weights
+        return self._limited(X) * each, None if Y is None else self._limited(Y) * each
+
+    def _limited(self, X: Any) -> Any:
+        """Return the inputs with their limits."""
+        if self.limits is None:
+            return X
+        if X.shape[1] != len(self.limits):
+            raise ValueError(
+                f"limits must hold one for each of {X.shape[1]} features; got {len(self.limits)}"
+            )
+        return Mixed(X, np.array(self.limits)) if math.isfinite(self.limits[-1]) else X
 
     def parameters(self, X: Floats) -> tuple[Parameter, ...]:
         """Return "kernel.<name>" for those of the kernel, then "weights[0]", "weights[1]", ...."""
         X = vectors("X", X, accepts_sparse=False)
-        inner = super().parameters(X if self.weights is None else self._weighted(X)[0])
         if self.weights is not None:
-            return inner
-        names = [f"weights[{k}]" for k in range(X.shape[1])]
+            return super().parameters(self._weighted(X)[0])
+        inner = super().parameters(self._limited(X))
+        n = X.shape[1] if self.groups is None else len(set(self.groups))
+        names = [f"weights[{k}]" for k in range(n)]
         return inner + tuple(within(self.bounds, name, 1.0, _REACH, _SPREAD) for name in names)
 
     def with_pullback(self, X: Floats, Y: Other = None) -> tuple[Floats, Pullback]:
         values, pullback = part_with_pullback(self.kernel, *self._weighted(X, Y))
-        return values, lambda by_values: _named(*pullback(by_values))
+        return values, lambda by_values: self._named(*pullback(by_values))
 
     def diag_with_pullback(self, X: Floats) -> tuple[Floats, Pullback]:
         values, pullback = part_diag_with_pullback(self.kernel, self._weighted(X)[0])
-        return values, lambda by_diag: _named(*pullback(by_diag))
+        return values, lambda by_diag: self._named(*pullback(by_diag))
+
+    def _named(self, inner: ByName, by_features: Floats | None) -> Slopes:
+        """Return the derivatives of a weighted kernel, given those of the kernel."""
+        named = prefixed("kernel.", inner)
+        if by_features is not None:
+            each = by_features if self.groups is None else np.bincount(self.groups, by_features)
+            named |= {f"weights[{k}]": slope for k, slope in enumerate(each.tolist())}
+        # Weights of inputs outside of this kernel would not multiply the limits.
+        return named, by_features if self.limits is None else None
 
     def __repr__(self) -> str:
-        if self.weights is None:
-            return f"Weighted({self.kernel!r})"
-        shown = ", ".join(f"{weight:.3g}" for weight in self.weights[:4])
-        more = ", ..." if len(self.weights) > 4 else ""
-        return f"Weighted({self.kernel!r}, weights=({shown}{more}))"
+        several = {"weights": self.weights, "groups": self.groups, "limits": self.limits}
+        shown = [f"{name}=({_first(each)})" for name, each in several.items() if each is not None]
+        return f"Weighted({', '.join([repr(self.kernel), *shown])})"
 
 
-def _named(inner: ByName, by_weights: Floats | None) -> Slopes:
-    """Return the derivatives of a weighted kernel, given those of the kernel."""
-    named = prefixed("kernel.", inner)
-    if by_weights is not None:
-        named |= {f"weights[{k}]": slope for k, slope in enumerate(by_weights.tolist())}
-    return named, by_weights
+def factors_of(kernel: Weighted) -> Floats:
+    """Return the weight of each feature."""
+    weights = np.array(given(kernel, "weights"))
+    return weights if kernel.groups is None else weights[list(kernel.groups)]
+
+
+def _first(values: tuple[float, ...]) -> str:
+    """Return the first four of several numbers as text."""
+    return ", ".join([f"{value:.3g}" for value in values[:4]] + ["..."] * (len(values) > 4))
+
+
+def _groups(values: Any) -> tuple[int, ...]:
+    """Return the checked numbers of the weights of features."""
+    found = tuple(validation.integer(name, one, low=0) for name, one in _each("groups", values))
+    if set(found) != set(range(len(set(found)))):
+        raise ValueError(f"groups must hold each of 0 to {max(found)}; got {found!r}")
+    return found
+
+
+def _limits(values: Any) -> tuple[float, ...]:
+    """Return the checked limits of features."""
+    found = tuple(
+        math.inf if isinstance(one, float) and one == math.inf else validation.positive(name, one)
+        for name, one in _each("limits", values)
+    )
+    if any(map(math.isfinite, found[: found.count(math.inf)])):
+        raise ValueError(f"limits must be infinite for numbers, which come first; got {found!r}")
+    return found
+
+
+def _each(name: str, values: Any) -> Iterator[tuple[str, Any]]:
+    """Return the values of all features, of which there are some, and the names of these."""
+    if isinstance(values, str) or not isinstance(values, (Sequence, np.ndarray)) or not len(values):
+        raise TypeError(f"{name} must hold one number for each feature; got {values!r}")
+    return ((f"{name}[{k}]", value) for k, value in enumerate(values))
