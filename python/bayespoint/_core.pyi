@@ -123,6 +123,7 @@ def values_of_distances(
     rate: float,
     terms: Sequence[tuple[float, float, float]],
     out: NDArray[np.float64],
+    limits: Sequence[float],
 ) -> None: ...
 def sums_of_differences(
     X: NDArray[np.float64],
@@ -131,6 +132,7 @@ def sums_of_differences(
     b: NDArray[np.float64],
     *,
     city_block: bool,
+    limits: Sequence[float],
 ) -> NDArray[np.float64]: ...
 def inverse_of_factor(matrix: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def propagation(

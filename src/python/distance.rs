@@ -14,9 +14,9 @@ const MANY: usize = 1 << 20;
 type Matrix<'py> = PyReadonlyArray2<'py, f64>;
 
 /// Writes `(a + b r + c r²) exp(-rate r)` of the distances r between two sets of points, for one or two times the terms a, b
-/// and c. `Y=None` stands for X.
+/// and c. `Y=None` stands for X. Absolute differences of the last features count as their limits at most.
 #[pyfunction]
-#[pyo3(signature = (X, Y, city_block, rate, terms, out))]
+#[pyo3(signature = (X, Y, city_block, rate, terms, out, limits))]
 #[allow(non_snake_case, reason = "names in Python")]
 pub fn values_of_distances<'py>(
     py: Python<'py>,
@@ -26,6 +26,7 @@ pub fn values_of_distances<'py>(
     rate: f64,
     terms: Vec<[f64; 3]>,
     mut out: PyReadwriteArray3<'py, f64>,
+    limits: Vec<f64>,
 ) -> PyResult<()> {
     let (is_symmetric, y) = (Y.is_none(), Y.as_ref().unwrap_or(&X));
     let (number, n, m) = out.as_array().dim();
@@ -36,7 +37,7 @@ pub fn values_of_distances<'py>(
     let out = out.as_slice_mut().map_err(|_| Error::invalid("out", "another layout", wanted))?;
     let (out, others) = out.split_at_mut(n * m);
     call::here(py, |control| {
-        let columns = columns(y, shape)?;
+        let columns = columns(y, shape, &limits)?;
         let (columns, x) = ((&columns, city_block, is_symmetric), (x, shape));
         match terms[..] {
             [terms] => fill(control, columns, x, Radial { rate, terms: [terms] }, [out]),
@@ -49,7 +50,7 @@ pub fn values_of_distances<'py>(
 /// Fills matrices with functions of the distances of points from those of the columns, of which the points may be the same.
 fn fill<const N: usize>(
     control: &Control,
-    (columns, city_block, is_symmetric): (&Columns, bool, bool),
+    (columns, city_block, is_symmetric): (&Columns<'_>, bool, bool),
     (x, shape): (&[f64], [usize; 3]),
     of: Radial<N>,
     mut out: [&mut [f64]; N],
@@ -71,9 +72,10 @@ fn fill<const N: usize>(
     Ok(())
 }
 
-/// Returns for each feature k the sum of `a_ij b_ij |x_ik - y_jk|`, or of the squares.
+/// Returns for each feature k the sum of `a_ij b_ij |x_ik - y_jk|`, or of the squares. Absolute differences of the last features
+/// count as their limits at most.
 #[pyfunction]
-#[pyo3(signature = (X, Y, a, b, *, city_block))]
+#[pyo3(signature = (X, Y, a, b, *, city_block, limits))]
 #[allow(non_snake_case, reason = "names in Python")]
 pub fn sums_of_differences<'py>(
     py: Python<'py>,
@@ -82,12 +84,13 @@ pub fn sums_of_differences<'py>(
     a: Matrix<'py>,
     b: Matrix<'py>,
     city_block: bool,
+    limits: Vec<f64>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let shape = shape(&X, &Y, &[a.as_array().dim(), b.as_array().dim()])?;
     let (x, y) = (contiguous("X", &X)?, contiguous("Y", &Y)?);
     let weights = [contiguous("a", &a)?, contiguous("b", &b)?];
     let sums = call::here(py, |control| {
-        let (columns, mut sums) = (columns(y, shape)?, vec![0.0; shape[2]]);
+        let (columns, mut sums) = (columns(y, shape, &limits)?, vec![0.0; shape[2]]);
         for rows in blocks(shape[0]) {
             control.check()?;
             let [of_x, of_pairs] = [shape[2], shape[1]].map(|n| rows.start * n..rows.end * n);
@@ -107,11 +110,13 @@ fn shape(x: &Matrix<'_>, y: &Matrix<'_>, of_pairs: &[(usize, usize)]) -> PyResul
     Ok([n, m, d])
 }
 
-fn columns(points: &[f64], [_, n, d]: [usize; 3]) -> Result<Columns> {
+fn columns<'a>(points: &[f64], [_, n, d]: [usize; 3], limits: &'a [f64]) -> Result<Columns<'a>> {
+    let fit = limits.len() <= d && limits.iter().all(|&limit| limit > 0.0);
+    require(fit, "limits", format_args!("{limits:?}"), "positive numbers for the last features")?;
     if points.len() >= MANY {
         memory::check_vectors(1, points.len())?;
     }
-    Ok(Columns::new(points, n, d))
+    Ok(Columns::new(points, n, d, limits))
 }
 
 fn blocks(n: usize) -> impl Iterator<Item = std::ops::Range<usize>> {

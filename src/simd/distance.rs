@@ -28,28 +28,30 @@ pub struct Radial<const N: usize> {
 
 /// The points of the columns, feature by feature in panels of 16 points; the last one is filled up with zeros.
 #[derive(Debug)]
-pub struct Columns {
+pub struct Columns<'a> {
     arch: Arch,
     panels: Vec<[f64; WIDTH]>,
     n: usize,
     d: usize,
+    limits: &'a [f64],
 }
 
-impl Columns {
-    /// Takes n points of d features, one after another.
+impl<'a> Columns<'a> {
+    /// Takes n points of d features, one after another. Absolute differences of the last features count as their limits at
+    /// most.
     ///
     /// # Panics
     ///
     /// If the lengths do not fit.
-    pub fn new(points: &[f64], n: usize, d: usize) -> Self {
-        assert_eq!(points.len(), n * d);
+    pub fn new(points: &[f64], n: usize, d: usize, limits: &'a [f64]) -> Self {
+        assert!(points.len() == n * d && limits.len() <= d);
         let mut panels = vec![[0.0; WIDTH]; n.div_ceil(WIDTH) * d];
         for j in 0..n {
             for k in 0..d {
                 panels[j / WIDTH * d + k][j % WIDTH] = points[j * d + k];
             }
         }
-        Self { arch: Arch::new(), panels, n, d }
+        Self { arch: Arch::new(), panels, n, d, limits }
     }
 
     /// Writes functions of the distances, city-block or Euclidean, of at most [`ROWS`] points from those of the columns
@@ -103,20 +105,20 @@ impl Columns {
 
 /// See [`Columns::values`].
 impl<const CITY_BLOCK: bool, const N: usize> WithSimd
-    for Call<(&Columns, &[f64], usize, Radial<N>, [&mut [f64]; N]), CITY_BLOCK>
+    for Call<(&Columns<'_>, &[f64], usize, Radial<N>, [&mut [f64]; N]), CITY_BLOCK>
 {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let (&Columns { ref panels, n, d, .. }, points, until, of, mut to) = self.0;
+        let (&Columns { ref panels, n, d, limits, .. }, points, until, of, mut to) = self.0;
         let rows = points.len() / d;
         for (p, panel) in panels.chunks_exact(d).take(until.div_ceil(WIDTH)).enumerate() {
             let columns = p * WIDTH..n.min((p + 1) * WIDTH);
             for first in (0..rows).step_by(TALL) {
                 // The last row again where there are fewer.
                 let four = array::from_fn(|r| &points[(first + r).min(rows - 1) * d..][..d]);
-                let sums = sums::<S, CITY_BLOCK>(simd, four, panel);
+                let sums = sums::<S, CITY_BLOCK>(simd, four, panel, limits);
                 let found = apply::<S, CITY_BLOCK, N>(simd, of, sums.as_flattened());
                 for (to, found) in to.iter_mut().zip(&found) {
                     for (row, values) in (first..rows).zip(found.chunks_exact(WIDTH)) {
@@ -134,25 +136,21 @@ fn sums<S: Simd, const CITY_BLOCK: bool>(
     simd: S,
     rows: [&[f64]; TALL],
     panel: &[[f64; WIDTH]],
+    limits: &[f64],
 ) -> [[f64; WIDTH]; TALL] {
     const { assert!(WIDTH.is_multiple_of(VECTORS * S::F64_LANES)) };
     let rows = rows.map(|row| &row[..panel.len()]);
+    let numbers = panel.len() - limits.len();
     let mut found = [[0.0; WIDTH]; TALL];
     for first in (0..WIDTH).step_by(VECTORS * S::F64_LANES) {
         let mut sums = [[simd.splat_f64s(0.0); VECTORS]; TALL];
-        for (k, column) in panel.iter().enumerate() {
+        for (k, column) in panel[..numbers].iter().enumerate() {
             let y = vectors(simd, &column[first..]);
-            for r in 0..TALL {
-                let x = simd.splat_f64s(rows[r][k]);
-                for v in 0..VECTORS {
-                    let apart = simd.sub_f64s(x, y[v]);
-                    sums[r][v] = if CITY_BLOCK {
-                        simd.add_f64s(sums[r][v], simd.abs_f64s(apart))
-                    } else {
-                        simd.mul_add_e_f64s(apart, apart, sums[r][v])
-                    };
-                }
-            }
+            add::<S, CITY_BLOCK, false>(simd, &mut sums, rows.map(|row| row[k]), y, 0.0);
+        }
+        for (k, (column, &limit)) in (numbers..).zip(panel[numbers..].iter().zip(limits)) {
+            let y = vectors(simd, &column[first..]);
+            add::<S, CITY_BLOCK, true>(simd, &mut sums, rows.map(|row| row[k]), y, limit);
         }
         for r in 0..TALL {
             let (to, _) = S::as_mut_simd_f64s(&mut found[r][first..]);
@@ -160,6 +158,47 @@ fn sums<S: Simd, const CITY_BLOCK: bool>(
         }
     }
     found
+}
+
+/// Adds the absolute differences of one feature to sums, or their squares.
+#[inline(always)]
+fn add<S: Simd, const CITY_BLOCK: bool, const LIMITED: bool>(
+    simd: S,
+    sums: &mut [[S::f64s; VECTORS]; TALL],
+    x: [f64; TALL],
+    y: [S::f64s; VECTORS],
+    limit: f64,
+) {
+    let limit = simd.splat_f64s(limit);
+    for r in 0..TALL {
+        let x = simd.splat_f64s(x[r]);
+        for v in 0..VECTORS {
+            let apart = difference::<S, CITY_BLOCK, LIMITED>(simd, x, y[v], limit);
+            sums[r][v] = if CITY_BLOCK {
+                simd.add_f64s(sums[r][v], apart)
+            } else {
+                simd.mul_add_e_f64s(apart, apart, sums[r][v])
+            };
+        }
+    }
+}
+
+/// Returns absolute differences, or with a sign where their squares are the same.
+#[inline(always)]
+fn difference<S: Simd, const CITY_BLOCK: bool, const LIMITED: bool>(
+    simd: S,
+    x: S::f64s,
+    y: S::f64s,
+    limit: S::f64s,
+) -> S::f64s {
+    let apart = simd.sub_f64s(x, y);
+    if LIMITED {
+        simd.min_f64s(simd.abs_f64s(apart), limit)
+    } else if CITY_BLOCK {
+        simd.abs_f64s(apart)
+    } else {
+        apart
+    }
 }
 
 #[inline(always)]
@@ -231,14 +270,14 @@ fn exponential<S: Simd>(simd: S, x: S::f64s) -> S::f64s {
 
 /// See [`Columns::add_slopes`].
 impl<const CITY_BLOCK: bool> WithSimd
-    for Call<(&Columns, &[f64], [&[f64]; 2], &mut [f64]), CITY_BLOCK>
+    for Call<(&Columns<'_>, &[f64], [&[f64]; 2], &mut [f64]), CITY_BLOCK>
 {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let (&Columns { ref panels, n, d, .. }, points, [a, b], slopes) = self.0;
-        let rows = points.len() / d;
+        let (&Columns { ref panels, n, d, limits, .. }, points, [a, b], slopes) = self.0;
+        let (rows, numbers) = (points.len() / d, d - limits.len());
         let mut weights = [[0.0; WIDTH]; ROWS];
         for (p, panel) in panels.chunks_exact(d).enumerate() {
             let columns = p * WIDTH..n.min((p + 1) * WIDTH);
@@ -247,55 +286,58 @@ impl<const CITY_BLOCK: bool> WithSimd
                 *weights = [0.0; WIDTH];
                 weights.iter_mut().zip(a).zip(b).for_each(|((w, a), b)| *w = a * b);
             }
-            for first in (0..d).step_by(TALL) {
-                // The last feature again where there are fewer.
-                let features = array::from_fn(|k| (first + k).min(d - 1));
-                let sums = slope_sums::<S, CITY_BLOCK>(
-                    simd,
-                    (points, d),
-                    features,
-                    panel,
-                    &weights[..rows],
-                );
-                slopes[first..].iter_mut().zip(sums).for_each(|(slope, sum)| *slope += sum);
-            }
+            let (points, weights) = ((points, d), &weights[..rows]);
+            let (of_numbers, of_others) = slopes.split_at_mut(numbers);
+            add_sums::<S, CITY_BLOCK, false>(simd, points, 0, &[], panel, weights, of_numbers);
+            add_sums::<S, CITY_BLOCK, true>(
+                simd, points, numbers, limits, panel, weights, of_others,
+            );
         }
     }
 }
 
-/// Returns the weighted sums over rows and columns of the absolute differences of four features, or of their squares.
+/// Adds to the slopes of features the weighted sums over rows and columns of their absolute differences, or of the squares.
 #[inline(always)]
-fn slope_sums<S: Simd, const CITY_BLOCK: bool>(
+fn add_sums<S: Simd, const CITY_BLOCK: bool, const LIMITED: bool>(
     simd: S,
     (points, d): (&[f64], usize),
-    features: [usize; TALL],
+    start: usize,
+    limits: &[f64],
     panel: &[[f64; WIDTH]],
     weights: &[[f64; WIDTH]],
-) -> [f64; TALL] {
-    let mut found = [0.0; TALL];
-    for first in (0..WIDTH).step_by(VECTORS * S::F64_LANES) {
-        let y = features.map(|k| vectors(simd, &panel[k][first..]));
-        let mut sums = [[simd.splat_f64s(0.0); VECTORS]; TALL];
-        for (row, weights) in points.chunks_exact(d).zip(weights) {
-            let w = vectors(simd, &weights[first..]);
-            for k in 0..TALL {
-                let x = simd.splat_f64s(row[features[k]]);
-                for v in 0..VECTORS {
-                    let apart = simd.sub_f64s(x, y[k][v]);
-                    let (one, other) = if CITY_BLOCK {
-                        (w[v], simd.abs_f64s(apart))
-                    } else {
-                        (simd.mul_f64s(w[v], apart), apart)
-                    };
-                    sums[k][v] = simd.mul_add_e_f64s(one, other, sums[k][v]);
+    slopes: &mut [f64],
+) {
+    for four in (0..slopes.len()).step_by(TALL) {
+        // The last feature again where there are fewer.
+        let features: [usize; TALL] = array::from_fn(|k| (four + k).min(slopes.len() - 1));
+        let limits = features.map(|k| if LIMITED { limits[k] } else { 0.0 });
+        let features = features.map(|k| start + k);
+        let mut found = [0.0; TALL];
+        for first in (0..WIDTH).step_by(VECTORS * S::F64_LANES) {
+            let y = features.map(|k| vectors(simd, &panel[k][first..]));
+            let mut sums = [[simd.splat_f64s(0.0); VECTORS]; TALL];
+            for (row, weights) in points.chunks_exact(d).zip(weights) {
+                let w = vectors(simd, &weights[first..]);
+                for k in 0..TALL {
+                    let x = simd.splat_f64s(row[features[k]]);
+                    let limit = simd.splat_f64s(limits[k]);
+                    for v in 0..VECTORS {
+                        let apart = difference::<S, CITY_BLOCK, LIMITED>(simd, x, y[k][v], limit);
+                        let (one, other) = if CITY_BLOCK {
+                            (w[v], apart)
+                        } else {
+                            (simd.mul_f64s(w[v], apart), apart)
+                        };
+                        sums[k][v] = simd.mul_add_e_f64s(one, other, sums[k][v]);
+                    }
                 }
             }
+            for (found, [one, other]) in found.iter_mut().zip(sums) {
+                *found += simd.reduce_sum_f64s(simd.add_f64s(one, other));
+            }
         }
-        for (found, [one, other]) in found.iter_mut().zip(sums) {
-            *found += simd.reduce_sum_f64s(simd.add_f64s(one, other));
-        }
+        slopes[four..].iter_mut().zip(found).for_each(|(slope, sum)| *slope += sum);
     }
-    found
 }
 
 #[cfg(test)]
@@ -316,10 +358,15 @@ mod tests {
         {
             let (x, y) = (numbers(rows * d, 1), numbers(n * d, 2));
             let weights = [numbers(rows * n, 3), numbers(rows * n, 4)];
-            let columns = Columns::new(&y, n, d);
-            for city_block in [true, false] {
+            let limits = numbers(d, 5).iter().map(|x| x.abs()).collect::<Vec<_>>();
+            for (city_block, limited) in
+                [(true, 0), (false, 0), (true, 1), (false, 1), (true, d), (false, d)]
+            {
+                let numbers = d - limited;
+                let columns = Columns::new(&y, n, d, &limits[numbers..]);
                 let apart = |i: usize, j: usize, k: usize| {
                     let apart = (x[i * d + k] - y[j * d + k]).abs();
+                    let apart = if k < numbers { apart } else { apart.min(limits[k]) };
                     if city_block { apart } else { apart * apart }
                 };
                 let (mut found, mut others) = (vec![f64::NAN; rows * n], vec![f64::NAN; rows * n]);
@@ -352,7 +399,7 @@ mod tests {
         let of = Radial { rate: 1.0, terms: [[1.0, 0.0, 0.0]] };
         let value = |x: f64| {
             let mut found = [f64::NAN];
-            Columns::new(&[0.0], 1, 1).values(&[x], 1, true, of, [&mut found]);
+            Columns::new(&[0.0], 1, 1, &[]).values(&[x], 1, true, of, [&mut found]);
             found[0].to_bits()
         };
         for i in 0..=200_000 {

@@ -39,8 +39,9 @@ class Mixed:
     """(d,) Infinite for numbers."""
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        return self.values.shape
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of features."""
+        return len(self.values), len(self.limits)
 
     @property
     def numbers(self) -> Floats:
@@ -50,9 +51,8 @@ class Mixed:
     @property
     def categories(self) -> Mixed:
         """The columns of categories."""
-        return Mixed(
-            np.ascontiguousarray(self.values[:, self._n_numbers :]), self.limits[self._n_numbers :]
-        )
+        n = self._n_numbers
+        return Mixed(np.ascontiguousarray(self.values[:, n:]), self.limits[n:])
 
     @property
     def _n_numbers(self) -> int:
@@ -131,8 +131,7 @@ def inner(X: Any, Y: Any | None) -> Floats:
         left, right = X.categories, None if Y is None else Y.categories
         square = float(left.limits @ left.limits) / 2
         [gram] = of_distances(left, right, terms=((square, 0.0, -0.5),))
-        gram += _dense(X.numbers, None if Y is None else Y.numbers)
-        return gram
+        return np.asarray(gram + _dense(X.numbers, None if Y is None else Y.numbers))
     other = X if Y is None else Y
     if not (sparse.issparse(X) and sparse.issparse(other)):
         with np.errstate(over="ignore", invalid="ignore"):
@@ -179,18 +178,10 @@ def of_distances(
 
     Rows are dense or mixed.
     """
-    other = X if Y is None else Y
-    values = np.empty((len(terms), len(X), len(other)))
-    if isinstance(X, Mixed):
-        r = sum(
-            np.minimum(abs(np.subtract.outer(x, y)), limit) ** (1 if city_block else 2)
-            for x, y, limit in zip(X.values.T, other.values.T, X.limits, strict=True)
-        )
-        r = r if city_block else np.sqrt(r)
-        for to, (a, b, c) in zip(values, terms, strict=True):
-            to[:] = (a + b * r + c * r * r) * np.exp(-rate * r)
-        return values
-    _core.values_of_distances(X, Y, city_block, rate, terms, values)
+    left, limits = _limited(X)
+    right = None if Y is None else _limited(Y)[0]
+    values = np.empty((len(terms), len(left), len(left if right is None else right)))
+    _core.values_of_distances(left, right, city_block, rate, terms, values, limits)
     return values
 
 
@@ -198,17 +189,15 @@ def sums_of_differences(
     X: Any, Y: Any | None, a: Floats, b: Floats, *, city_block: bool = False
 ) -> Floats:
     """Return for each feature k the sum of ``a_ij b_ij |x_ik - y_jk|``, or of the squares."""
-    other = X if Y is None else Y
-    if isinstance(X, Mixed):
-        by, power = a * b, 1 if city_block else 2
-        return np.array(
-            [
-                np.vdot(by, np.minimum(abs(np.subtract.outer(x, y)), limit) ** power)
-                for x, y, limit in zip(X.values.T, other.values.T, X.limits, strict=True)
-            ]
-        )
-    a = np.ascontiguousarray(a)
-    return np.asarray(_core.sums_of_differences(X, other, a, b, city_block=city_block))
+    left, limits = _limited(X)
+    right = left if Y is None else _limited(Y)[0]
+    by = np.ascontiguousarray(a)
+    return _core.sums_of_differences(left, right, by, b, city_block=city_block, limits=limits)
+
+
+def _limited(X: Any) -> tuple[Floats, list[float]]:
+    """Return rows as an array, and the limits of the last features."""
+    return (X.values, X.limits[np.isfinite(X.limits)].tolist()) if isinstance(X, Mixed) else (X, [])
 
 
 def squared(X: Any) -> Any:
