@@ -21,6 +21,8 @@ from sklearn.utils.validation import _get_feature_names
 from bayespoint.base import memory, validation
 from bayespoint.base.validation import Floats, named
 from bayespoint.blocks import Blocks
+from bayespoint.data import columns
+from bayespoint.data.columns import Columns, Rows, Values
 from bayespoint.data.examples import Examples, Table
 from bayespoint.data.executors import Dask, Executor, Threads
 from bayespoint.data.inputs import scaled, standardizer
@@ -59,9 +61,11 @@ class _Summary:
     weights: Floats
     """(n_classes,) sums of the observations' weights."""
     mean: Floats
-    """(n_features,)"""
+    """(n_features,) Of a table of numbers, or of sparse rows."""
     square: Floats
     """(n_features,) sums of squared differences from the mean."""
+    seen: tuple[Values, ...]
+    """The different values of the columns of a table, of numbers and dates only the extremes."""
     sample: _Sample
 
     def __add__(self, other: _Summary) -> _Summary:
@@ -95,6 +99,7 @@ class _Summary:
             weights=weights,
             mean=self.mean + apart * (others / total),
             square=self.square + other.square + apart**2 * (own * others / total),
+            seen=tuple(map(columns.seen, zip(self.seen, other.seen, strict=True))),
             sample=_Sample.joined([self.sample, other.sample]),
         )
 
@@ -125,7 +130,10 @@ class _Sample:
         weight = np.concatenate([one.weight for one in parts])
         if any(map(sparse.issparse, inputs)):
             inputs = [sparse.csr_array(sparse.vstack(inputs, format="csr"))]
-        joined = inputs[0] if len(inputs) == 1 else np.concatenate(inputs)
+        if len(inputs) == 1:
+            [joined] = inputs
+        else:
+            joined = Rows.joined(inputs) if isinstance(inputs[0], Rows) else np.concatenate(inputs)
         return cls(joined[rows], labels[rows], weight[rows], order[rows])
 
 
@@ -136,15 +144,16 @@ def read_blocks(
     *,
     standardize: bool,
     takes_sparse: bool,
+    categories: Any,
     seed: int,
     n_threads: int,
 ) -> Table:
     """Return the blocks of a fit, checked."""
     executor: Executor = Dask() if is_dask(X) else Threads(n_threads)
-    columns = _columns(X, y, sample_weight, executor)
-    numbers = range(len(columns[0]))
+    blocks = _columns(X, y, sample_weight, executor)
+    numbers, form = range(len(blocks[0])), (takes_sparse, categories)
     with executor.running():
-        summary: _Summary = executor.total(_summary, *columns, numbers, common=(takes_sparse, seed))
+        summary: _Summary = executor.total(_summary, *blocks, numbers, common=(*form, seed))
     if not len(summary.classes):
         raise ValueError("X must hold at least one example; got empty blocks")
     if len(summary.classes) < 2:
@@ -154,28 +163,21 @@ def read_blocks(
         raise ValueError(
             f"sample_weight must not be zero for all examples of a class; got zeros for {missing}"
         )
-    scaler = None
-    if standardize:
-        # Two rows that have the mean and the variance of all.
-        n = max(float(summary.weights.sum()), np.finfo(float).tiny)
-        variance = summary.square / n
-        # As scikit-learn, which takes the variance of a constant feature for rounding.
-        rounding = n * np.finfo(float).eps
-        constant = variance <= rounding * variance + (rounding * summary.mean) ** 2
-        if summary.is_sparse:
-            constant |= variance <= rounding * summary.mean**2
-        spread = np.sqrt(np.where(constant, 0.0, variance))
-        rows = np.stack([summary.mean - spread, summary.mean + spread])
-        scaler = standardizer(None, rows, np.ones(2))
-        if scaler is not None and summary.is_sparse:
-            scaler.set_params(with_mean=False)
-    common = (scaler, summary.classes, takes_sparse)
-    found = summary.sample
+    known, scaler, found = None, None, summary.sample
+    inputs = found.inputs
+    if isinstance(inputs, Rows):
+        known = Columns.of(inputs, found.weight, scaled=standardize, seen=summary.seen)
+        inputs = known.features(inputs)
+    if standardize and (known is None or known.plain):
+        scaler = _scaler(summary)
+    elif standardize:
+        scaler = standardizer(inputs, found.weight, known)
+    common = (known, scaler, summary.classes, *form)
     examples = Examples(
-        scaled(scaler, found.inputs),
+        scaled(scaler, inputs),
         np.searchsorted(summary.classes, found.labels),
         found.weight,
-        parts=executor.defer(_examples, *columns, numbers, common=common),
+        parts=executor.defer(_examples, *blocks, numbers, common=common),
         executor=executor,
         total=summary.n_examples,
         uniform=min(SAMPLE, summary.n_examples),
@@ -183,7 +185,25 @@ def read_blocks(
     )
     names = None if summary.names is None else np.array(summary.names, dtype=object)
     seen = {"n_features_in_": len(summary.mean), "feature_names_in_": names}
-    return Table(summary.classes, examples, scaler, summary.weights, seen=seen)
+    return Table(summary.classes, examples, scaler, summary.weights, columns=known, seen=seen)
+
+
+def _scaler(summary: _Summary) -> Any:
+    """Return what standardizes all features, which are numbers."""
+    # Two rows that have the mean and the variance of all.
+    n = max(float(summary.weights.sum()), np.finfo(float).tiny)
+    variance = summary.square / n
+    # As scikit-learn, which takes the variance of a constant feature for rounding.
+    rounding = n * np.finfo(float).eps
+    constant = variance <= rounding * variance + (rounding * summary.mean) ** 2
+    if summary.is_sparse:
+        constant |= variance <= rounding * summary.mean**2
+    spread = np.sqrt(np.where(constant, 0.0, variance))
+    rows = np.stack([summary.mean - spread, summary.mean + spread])
+    scaler = standardizer(rows, np.ones(2))
+    if summary.is_sparse:
+        scaler.set_params(with_mean=False)
+    return scaler
 
 
 def _memory(executor: Executor) -> float:
@@ -243,15 +263,22 @@ def _read(block: Any) -> Any:
 
 
 def _checked(
-    X: Any, y: Any, weight: Any, number: int, takes_sparse: bool
+    X: Any, y: Any, weight: Any, number: int, takes_sparse: bool, categories: Any
 ) -> tuple[Any, NDArray[Any], Floats, tuple[str, ...] | None]:
     """Return inputs, labels, weights of the observations, and names of the features of a block."""
     try:
         X, y = _read(X), _read(y)
         names = _get_feature_names(X)
-        wanted = {"dtype": np.float64, "order": "C", "input_name": "X", "ensure_min_samples": 0}
-        inputs = check_array(X, accept_sparse="csr" if takes_sparse else False, **wanted)
-        labels = _labels(y, inputs.shape[0])
+        inputs: Any = X
+        if not columns.has_types(X):
+            wanted = {"dtype": np.float64, "order": "C", "input_name": "X", "ensure_min_samples": 0}
+            sparse_format = "csr" if takes_sparse else False
+            wanted |= {"ensure_all_finite": "allow-nan", "accept_sparse": sparse_format}
+            inputs = check_array(X, **wanted)
+        if not sparse.issparse(inputs):
+            own = columns.names(X, inputs)
+            inputs = columns.read(inputs, own, columns.chosen(categories, own))
+        labels = _labels(y, len(inputs) if isinstance(inputs, Rows) else inputs.shape[0])
         repetition = Repetition.of(_read(weight), len(labels))
     except (TypeError, ValueError) as error:
         raise named(error, f"block {number}") from error
@@ -277,20 +304,22 @@ def _labels(y: Any, n: int) -> NDArray[Any]:
     return labels
 
 
-def _summary(X: Any, y: Any, weight: Any, number: int, takes_sparse: bool, seed: int) -> _Summary:
+def _summary(
+    X: Any, y: Any, weight: Any, number: int, takes_sparse: bool, categories: Any, seed: int
+) -> _Summary:
     """Return what a block contributes."""
-    inputs, labels, part, names = _checked(X, y, weight, number, takes_sparse)
+    inputs, labels, part, names = _checked(X, y, weight, number, takes_sparse, categories)
+    seen = inputs.columns if isinstance(inputs, Rows) else ()
     classes, index = np.unique(labels, return_inverse=True)
     weights = np.zeros(len(classes))
     np.add.at(weights, index, part)
     total = max(float(part.sum()), np.finfo(float).tiny)
     with np.errstate(over="ignore", invalid="ignore"):
-        if sparse.issparse(inputs):
+        if isinstance(inputs, Rows):
+            mean, square = inputs.moments(part)
+        elif sparse.issparse(inputs):
             mean = np.asarray(inputs.T @ part) / total
             square = np.asarray(inputs.multiply(inputs).T @ part) - total * mean**2
-        else:
-            mean = part @ inputs / total
-            square = part @ (inputs - mean) ** 2
     if not np.isfinite(square).all():
         raise ValueError(
             f"block {number}: X must not be so large that the variance of a feature overflows; "
@@ -306,15 +335,26 @@ def _summary(X: Any, y: Any, weight: Any, number: int, takes_sparse: bool, seed:
         weights=weights,
         mean=mean,
         square=np.maximum(square, 0.0),
+        seen=tuple(columns.seen([one]) for one in seen),
         sample=_Sample.joined([_Sample(inputs, labels, part, order)]),
     )
 
 
 def _examples(
-    X: Any, y: Any, weight: Any, number: int, scaler: Any, classes: NDArray[Any], takes_sparse: bool
+    X: Any,
+    y: Any,
+    weight: Any,
+    number: int,
+    known: Columns | None,
+    scaler: Any,
+    classes: NDArray[Any],
+    takes_sparse: bool,
+    categories: Any,
 ) -> Examples:
     """Return the examples of a block, as the kernel gets them."""
-    inputs, labels, part, _ = _checked(X, y, weight, number, takes_sparse)
+    inputs, labels, part, _ = _checked(X, y, weight, number, takes_sparse, categories)
+    if known is not None:
+        inputs = known.features(inputs)
     if inputs.shape[0]:  # the scaler refuses empty blocks
         inputs = scaled(scaler, inputs)
     return Examples(inputs, np.searchsorted(classes, labels), part)

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from bayespoint.base import memory, validation
 from bayespoint.base.validation import Floats
+from bayespoint.data.columns import Columns
 from bayespoint.data.executors import Executor, Threads
+from bayespoint.data.warps import Warped
 from bayespoint.kernels.products import in_rows
 
 if TYPE_CHECKING:
@@ -67,6 +69,15 @@ class Examples:
             None if self.gram is None else self.gram[rows][:, rows],
         )
 
+    def warped(self, transform: Any) -> Examples:
+        """Return the examples with standardized inputs on another scale, if there is one."""
+        if not isinstance(transform, Warped):
+            return self
+        parts = self.parts
+        if parts is not None:
+            parts = self.executor.defer(Examples.warped, parts, common=(transform,))
+        return replace(self, inputs=transform.again(self.inputs), parts=parts)
+
     def sample(self, n: int, seed: int) -> Examples:
         """Return n of the examples in memory, stratified by labels; all if there are no more.
 
@@ -103,6 +114,8 @@ class Table:
     """(n_classes,) sums of the weights of the observations."""
     rows: NDArray[np.intp] | None = None
     """(n,) row of `X` of each observation; None for blocks."""
+    columns: Columns | None = None
+    """What the columns of `X` became; None for inputs that are no dense table."""
     seen: Mapping[str, Any] = field(default_factory=dict)
     """Attributes `n_features_in_` and `feature_names_in_`, None where there are none."""
 

@@ -10,18 +10,19 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
 from bayespoint.base.validation import Floats
+from bayespoint.data.columns import Columns
+from bayespoint.data.warps import Warped
 
 if TYPE_CHECKING:
     from sklearn.preprocessing import StandardScaler
 
 
-def standardizer(kernel: object, inputs: Any, weight: Floats) -> StandardScaler | None:
-    """Return the fitted scaler of observations of these weights, or None if they are not vectors.
+def standardizer(inputs: Any, weight: Floats, columns: Columns | None = None) -> StandardScaler:
+    """Return the fitted scaler of observations of these weights.
 
-    Sparse inputs are scaled but not centered.
+    Sparse inputs are scaled but not centered. Codes of categories stay as they are, and the numbers
+    of a date get, in all, the variance of one number.
     """
-    if inputs.ndim != 2 or (isinstance(kernel, str) and kernel == "precomputed"):
-        return None
     from sklearn.preprocessing import StandardScaler  # which takes long to import
 
     scaler = StandardScaler(with_mean=not sparse.issparse(inputs))
@@ -34,14 +35,19 @@ def standardizer(kernel: object, inputs: Any, weight: Floats) -> StandardScaler 
             f"X must not be so large that the variance of a feature overflows; feature {column} is "
             "(with standardize=False the features are used as they are)"
         )
+    if columns is not None and not columns.plain:
+        n = columns.n_numbers
+        scaler.scale_[:n] /= columns.shares
+        scaler.mean_[n:], scaler.var_[n:], scaler.scale_[n:] = 0.0, 1.0, 1.0
     return scaler
 
 
-def scaled(scaler: StandardScaler | None, X: Any) -> Any:
+def scaled(scaler: StandardScaler | Warped | None, X: Any) -> Any:
     """Return inputs as the kernel gets them: dense if they are centered."""
     if scaler is None:
         return X
-    return scaler.transform(X.toarray() if scaler.with_mean and sparse.issparse(X) else X)
+    centers = getattr(scaler, "with_mean", True)
+    return scaler.transform(X.toarray() if sparse.issparse(X) and centers else X)
 
 
 def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:

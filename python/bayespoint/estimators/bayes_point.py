@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
@@ -22,6 +23,7 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.bounds.result import RiskBounds
 from bayespoint.bounds.tables import risk_bounds
 from bayespoint.data.blocks import in_blocks, map_blocks
+from bayespoint.data.columns import Columns
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators import reading, settings
 from bayespoint.estimators.advice import infeasible_advice
@@ -30,6 +32,7 @@ from bayespoint.likelihood import of_classes
 from bayespoint.posterior import Mixture, evidence, fitting, several
 from bayespoint.posterior.class_weight import normalized
 from bayespoint.results import Estimate, Evidence, FeatureRelevance
+from bayespoint.tuning import scale
 from bayespoint.tuning.search import search, with_matrix
 
 if TYPE_CHECKING:
@@ -185,12 +188,14 @@ class BayesPointClassifier(
     __metadata_request__predict_log_proba = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
 
     posterior_: Mixture
+    columns_: Columns
     n_features_in_: int
 
     def __init__(
         self,
         kernel: str | Callable[..., Any] | None = None,
         *,
+        categorical_features: ArrayLike | str | None = "from_dtype",
         standardize: bool = True,
         softness: float | None = None,
         label_noise: float | tuple[float, float] | tuple[None, None] | None = 0.0,
@@ -210,6 +215,7 @@ class BayesPointClassifier(
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
+        self.categorical_features = categorical_features
         self.standardize = standardize
         self.softness = softness
         self.label_noise = label_noise
@@ -232,6 +238,8 @@ class BayesPointClassifier(
         tags = super().__sklearn_tags__()
         estimators_inputs.mark(tags.input_tags, self.kernel)
         tags.input_tags.sparse |= self.kernel is None
+        has_columns = estimators_inputs.has_columns(self.kernel)
+        tags.input_tags.allow_nan = tags.input_tags.categorical = has_columns
         return tags
 
     def set_params(self, **params: Any) -> Self:
@@ -295,14 +303,20 @@ class BayesPointClassifier(
             reading.require_memory(len(examples), len(classes), plan)
         report = Progress(self, verbose, 1 + plan.n_models, X=X, y=y)
         likelihood = of_classes(len(classes), plan.label_noise)
+        begun, transform, columns = budget.part(0.5), table.transform, table.columns
+        chooses = self.kernel is None and transform is not None and begun.max_iter is None
+        if chooses and columns is not None:
+            transform = scale.choose(plan, examples, likelihood, columns, transform, begun)
+            examples = examples.warped(transform)
         examples = with_matrix(plan, examples)
-        found = search(plan, examples, likelihood, table.transform, budget.part(0.5), report)
+        found = search(plan, examples, likelihood, transform, begun, report)
         plan = replace(plan, n_models=len(found))  # a limit may leave fewer
         with infeasible_advice("Use softness > 0, or label_noise > 0"):
             models = several.fit_models(found, examples, likelihood, classes, plan, budget, report)
         posterior = Mixture.of(models, normalized(class_weight))
         fitted = {
             **table.seen,
+            "columns_": table.columns,
             "sample_indices_": table.rows,
             "posterior_": posterior,  # from which all other attributes follow
             "prior_from_examples_": posterior.prior_from_examples(self.kernel),
@@ -368,6 +382,9 @@ class BayesPointClassifier(
 
     def _checked(self, X: ArrayLike) -> NDArray[Any]:
         """Return checked inputs of a fitted classifier."""
+        columns = getattr(self, "columns_", None)
+        if columns is not None and not (columns.plain and sparse.issparse(X)):
+            return estimators_inputs.features(self, columns, X)
         inputs = estimators_inputs.new(self, self.kernel_, X)
         if not isinstance(self.kernel_, str):
             return inputs

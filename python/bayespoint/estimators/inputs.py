@@ -9,16 +9,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data as _validate_data
+from sklearn.utils.validation import (
+    check_consistent_length,
+    column_or_1d,
+)
+from sklearn.utils.validation import (
+    validate_data as _validate_data,
+)
 
 from bayespoint import kernels
-from bayespoint.base.validation import dense, named, refuse_masked
+from bayespoint.base.validation import Floats, dense, named, refuse_masked
 from bayespoint.blocks import Blocks
-from bayespoint.estimators import advice
+from bayespoint.data import columns
+from bayespoint.data.columns import Columns, Rows
 from bayespoint.kernels.products import sequence
 
 _SEEN = ("n_features_in_", "feature_names_in_")
 _OF_VECTORS: dict[str, Any] = {"dtype": np.float64, "order": "C"}
+_OF_TABLES = _OF_VECTORS | {"ensure_all_finite": "allow-nan"}
 
 
 def validate_data(estimator: BaseEstimator, *arrays: Any, **options: Any) -> Any:
@@ -35,9 +43,6 @@ def validate_data(estimator: BaseEstimator, *arrays: Any, **options: Any) -> Any
         with np.errstate(over="ignore", invalid="ignore"):
             return _validate_data(estimator, *arrays, **options)
     except (TypeError, ValueError) as error:
-        told = None if str(error).startswith("Input y") else advice.of_columns(estimator, arrays[0])
-        if told is not None:
-            raise named(error, f"{told}\nIn scikit-learn's words") from error
         if isinstance(error, ValueError) and "array element" not in str(error):
             raise
         # NumPy's message about input that is not an array of numbers.
@@ -57,6 +62,48 @@ def training(
     options = {"dtype": "numeric"} if is_precomputed(kernel) else _OF_VECTORS
     checked, labels = validate_data(probe, X, y, accept_sparse=_sparse_format(kernel, X), **options)
     return _canonical(checked), labels, {name: getattr(probe, name, None) for name in _SEEN}
+
+
+def has_columns(kernel: object) -> bool:
+    """Return whether a kernel setting takes tables with categories and missing values."""
+    if isinstance(kernel, str):
+        return kernel in ("linear", "rbf")
+    return kernel is None or kernels.accepts_limits(kernel)
+
+
+def is_table(kernel: object, X: Any) -> bool:
+    """Return whether inputs of a fit are a dense table of columns."""
+    return not (sparse.issparse(X) or is_precomputed(kernel)) and _are_vectors(kernel, X)
+
+
+def table(
+    estimator: BaseEstimator, X: Any, y: ArrayLike, categories: Any
+) -> tuple[Rows, NDArray[Any], dict[str, Any]]:
+    """Return the rows of a table, labels and seen attributes.
+
+    `categories` is the parameter `categorical_features` of the classifier.
+    """
+    probe, checked = copy(estimator), X
+    columns.require_labels(y)
+    if not columns.has_types(X):
+        checked, labels = validate_data(probe, X, y, **_OF_TABLES)
+    else:
+        labels = validate_data(probe, X, y, skip_check_array=True)[1]
+        labels = column_or_1d(labels, warn=True)
+        check_consistent_length(checked, labels)
+        if not len(labels):
+            raise ValueError("X must hold at least one example; got none")
+    seen = {name: getattr(probe, name, None) for name in _SEEN}
+    names = columns.names(X, checked)
+    return columns.read(checked, names, columns.chosen(categories, names)), labels, seen
+
+
+def features(estimator: BaseEstimator, known: Columns, X: Any) -> Floats:
+    """Return the features of new rows of the table of a fit."""
+    typed = columns.has_types(X)
+    how = {"skip_check_array": True} if typed else _OF_TABLES
+    checked = validate_data(estimator, X, reset=False, **how)
+    return known.features(columns.read_as(known, checked))
 
 
 def new(estimator: BaseEstimator, kernel: object, X: ArrayLike) -> NDArray[Any]:

@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from bayespoint import kernels
 from bayespoint.base import memory, validation
 from bayespoint.data import blocks
+from bayespoint.data.columns import Columns
 from bayespoint.data.examples import Examples, Table
 from bayespoint.data.inputs import encode, scaled, standardizer
 from bayespoint.data.plan import Budget, Plan
@@ -44,7 +45,7 @@ def read(
             "label_noise must be one rate for more than two classes; got "
             f"{noise!r} for {n_classes} classes"
         )
-    given = params["kernel"], params["n_models"], table.examples, n_classes, plan
+    given = params["kernel"], params["n_models"], table.examples, n_classes, plan, table.columns
     kernel, n_models = defaults.choice(*given)
     return table, replace(plan, kernel=kernel, n_models=n_models)
 
@@ -54,16 +55,21 @@ def _read_arrays(
 ) -> tuple[Table, Plan]:
     """Return arrays in memory, with a row for each observation."""
     params = estimator.get_params(deep=False)
-    kernel = params["kernel"]
-    by_default = kernel is None and sparse.issparse(X)
-    read_for = kernels.Linear() if by_default else kernel
-    given, labels, seen = inputs.training(estimator, read_for, X, y)
+    kernel, categories = params["kernel"], params["categorical_features"]
+    is_table = inputs.is_table(kernel, X)
+    given: Any
+    if is_table:
+        given, labels, seen = inputs.table(estimator, X, y, categories)
+        width = len(given.columns)
+    else:
+        read_for = kernels.Linear() if kernel is None else kernel
+        given, labels, seen = inputs.training(estimator, read_for, X, y)
+        width = 1 if sparse.issparse(given) else math.prod(given.shape[1:])
     classes, index = encode(labels)
     repetition = Repetition.of(sample_weight, len(index))
     n = float(repetition.counts.sum())
     plan = replace(plan, landmarks=settings.uses_landmarks(params, n, plan))
     if plan.landmarks:  # the inputs of the observations, which weights repeat
-        width = 1 if sparse.issparse(given) else math.prod(given.shape[1:])
         what = f"fitting {n:.15g} examples (their inputs, classes and weights)"
         memory.require(8.0 * n * (width + 4), what)
     else:
@@ -74,12 +80,17 @@ def _read_arrays(
         index = index[rows]
         _require_weights(repetition, index, classes, plan)
         given = given[np.ix_(rows, rows)] if precomputed else given[rows]
-    standardizes = validation.boolean("standardize", params["standardize"]) and not by_default
-    transform = standardizer(kernel, given, weight) if standardizes else None
+    scales = validation.boolean("standardize", params["standardize"])
+    columns = None
+    if is_table:
+        columns = Columns.of(given, weight, scaled=scales)
+        given = columns.features(given)
+    scales &= given.ndim == 2 and not precomputed and not (kernel is None and columns is None)
+    transform = standardizer(given, weight, columns) if scales else None
     rest = index, weight, given if precomputed else None
     examples = Examples(None if precomputed else scaled(transform, given), *rest)
     totals = np.asarray(np.bincount(index, weights=weight), dtype=np.float64)
-    return Table(classes, examples, transform, totals, rows, seen), plan
+    return Table(classes, examples, transform, totals, rows, columns, seen), plan
 
 
 def _read_blocks(
@@ -98,6 +109,7 @@ def _read_blocks(
         sample_weight,
         standardize=validation.boolean("standardize", params["standardize"]),
         takes_sparse=inputs.takes_sparse(params["kernel"]),
+        categories=params["categorical_features"],
         seed=budget.choice_seed,
         n_threads=budget.n_threads,
     )

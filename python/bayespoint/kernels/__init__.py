@@ -28,6 +28,7 @@ from bayespoint.kernels.base import (
     Product,
     Scaled,
     Sum,
+    accepts_limits as accepts_limits,
     accepts_sparse as accepts_sparse,
     checked_inputs as checked_inputs,
     diag_with_pullback as diag_with_pullback,

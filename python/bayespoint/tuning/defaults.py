@@ -10,6 +10,7 @@ from scipy import sparse
 
 from bayespoint import kernels
 from bayespoint.base import validation
+from bayespoint.data.columns import Columns
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Plan
 
@@ -32,11 +33,17 @@ _LINEAR = 1 / math.e
 
 
 def choice(
-    kernel: Any, n_models: object, examples: Examples, n_classes: int, plan: Plan
+    kernel: Any,
+    n_models: object,
+    examples: Examples,
+    n_classes: int,
+    plan: Plan,
+    columns: Columns | None = None,
 ) -> tuple[Any, int]:
     """Return the kernel of a fit, and the number of settings of its hyperparameters.
 
-    `kernel` and `n_models` are parameters of the classifier; `plan` has no kernel yet.
+    `kernel` and `n_models` are parameters of the classifier; `plan` has no kernel yet, and
+    `columns` are those of the inputs if they are a table.
     """
     auto = isinstance(n_models, str)
     if auto and n_models != "auto":
@@ -45,10 +52,15 @@ def choice(
     inputs, searches = examples.inputs, plan.softness is None or plan.rates > 0
     single = plan.landmarks or plan.softness == 0
     if kernel is None and n is None and not single:
-        given = default_kernels(inputs)
+        given = default_kernels(inputs, columns)
         if len(given) > 1:
             return given, len(given)
-    resolved = default_kernel(inputs) if kernel is None else kernels.resolve(kernel)
+    if kernel is None:
+        resolved = default_kernel(inputs, columns)
+    else:
+        resolved = kernels.resolve(kernel)
+        if columns is not None:
+            resolved = columns.kernel(resolved)
     named = isinstance(resolved, str)
     found = 0 if named else len(kernels.parameters(resolved, inputs))
     if n is None:
@@ -60,38 +72,54 @@ def choice(
     return resolved, n
 
 
-def default_kernel(X: Any) -> Any:
+def default_kernel(X: Any, columns: Columns | None = None) -> Any:
     """Return the kernel that stands for None.
 
-    It is the sum of the Matérn kernel with nu = 5/2, up to 100 features the Laplacian, and a linear
-    kernel, for 2 to 1000 features with a weight for each; for sparse inputs the linear kernel.
+    It is the sum of the Matérn kernel with nu = 5/2, up to 100 columns the Laplacian, and a linear
+    kernel, for 2 to 1000 columns with a weight for each; for sparse inputs the linear kernel.
     """
     if sparse.issparse(X):
         return kernels.Scaled(kernels.Linear())
-    matern, laplacian, linear = _parts(X)
-    few = X.shape[1] <= MOST_FEATURES
-    return _with_weights(matern + laplacian + linear if few else matern + linear, X)
+    matern, laplacian, linear = _parts(X, columns)
+    few = _width(X, columns) <= MOST_FEATURES
+    return _with_weights(matern + laplacian + linear if few else matern + linear, X, columns)
 
 
-def default_kernels(X: Any) -> tuple[Any, ...]:
+def default_kernels(X: Any, columns: Columns | None = None) -> tuple[Any, ...]:
     """Return the kernels whose most probable settings are averaged by default.
 
-    For more than 100 features they are the three parts, otherwise the default kernel alone.
+    For more than 100 columns they are the three parts, otherwise the default kernel alone.
     """
-    if sparse.issparse(X) or X.shape[1] <= MOST_FEATURES:
-        return (default_kernel(X),)
-    return tuple(_with_weights(part, X) for part in _parts(X))
+    if sparse.issparse(X) or _width(X, columns) <= MOST_FEATURES:
+        return (default_kernel(X, columns),)
+    return tuple(_with_weights(part, X, columns) for part in _parts(X, columns))
 
 
-def _parts(X: Any) -> tuple[Any, Any, Any]:
+def isotropic_kernel(X: Any, columns: Columns) -> Any:
+    """Return the Matérn kernel and a linear one, with one length scale."""
+    matern, _, linear = _parts(X, columns)
+    return columns.kernel(matern + linear)
+
+
+def _width(X: Any, columns: Columns | None) -> int:
+    return X.shape[1] if columns is None else len(columns)
+
+
+def _parts(X: Any, columns: Columns | None) -> tuple[Any, Any, Any]:
     """Return multiples of the kernels that the default is made of."""
+    n = X.shape[1] if columns is None else columns.n_numbers
     with np.errstate(over="ignore", divide="ignore"):
-        factor = float(_LINEAR / X.var(axis=0).sum())
+        total = X[:, :n].var(axis=0).sum()
+        # A category varies as much as a number, unless nothing is scaled.
+        total += 0.0 if columns is None else sum(one.is_category for one in columns.columns)
+        factor = float(_LINEAR / total)
     linear = (factor if 0 < factor < math.inf else 1.0) * kernels.Linear()
     parts = kernels.Matern(nu=2.5), kernels.Laplacian(), linear
     matern, laplacian, linear = map(kernels.Scaled, parts)
     return matern, laplacian, linear
 
 
-def _with_weights(kernel: Any, X: Any) -> Any:
-    return kernels.Weighted(kernel) if 1 < X.shape[1] <= _MOST_WEIGHTS else kernel
+def _with_weights(kernel: Any, X: Any, columns: Columns | None) -> Any:
+    if 1 < _width(X, columns) <= _MOST_WEIGHTS:
+        kernel = kernels.Weighted(kernel)
+    return kernel if columns is None else columns.kernel(kernel)

@@ -103,7 +103,7 @@ class Density:
         medians, self.spread = np.array(prior, dtype=np.float64).reshape(-1, 2).T
         self.low, self.high = objective.bounds(noisy).T
         self.center = np.clip(np.log(medians), self.low, self.high)
-        known = _groups(objective.parameters, objective.examples.inputs)
+        known = _groups(objective.parameters)
         self.groups = list(known.values()) if spreads else []
         self.dimension = len(medians) + len(self.groups)
         self.limit = ""
@@ -247,29 +247,26 @@ class Density:
 
     def relevance(self, states: Sequence[Point]) -> Floats:
         """Return the weights of the features in some states; empty if there are none."""
-        inputs = self.objective.examples.inputs
-        groups = list(_groups(self.objective.parameters, inputs).items())
-        if len(groups) != 1:
+        kernel, inputs = self.objective.kernel, self.objective.examples.inputs
+        groups = list(_groups(self.objective.parameters).items())
+        deviations = _deviations(kernel, inputs)
+        if len(groups) != 1 or len(groups[0][1]) != len(deviations):
             return np.empty((0, 0))
         [(name, chosen)] = groups
         sign = 1.0 if name.endswith("weights") else -1.0
         logs = sign * np.stack([self.logarithms(state.theta)[chosen] for state in states])
-        values = np.exp(logs - logs.max(axis=1, keepdims=True)) * _deviations(inputs)
+        values = np.exp(logs - logs.max(axis=1, keepdims=True)) * deviations
         size = np.sqrt((values**2).mean(axis=1, keepdims=True))
         return np.asarray(values / np.where(size > 0, size, 1.0))
 
 
-def _groups(parameters: Sequence[Parameter], inputs: Any) -> dict[str, NDArray[np.intp]]:
-    """Return the places of the parameters that scale all features, by what they have in common."""
+def _groups(parameters: Sequence[Parameter]) -> dict[str, NDArray[np.intp]]:
+    """Return the places of the parameters that scale features, by what they have in common."""
     found: dict[str, list[int]] = {}
     for k, parameter in enumerate(parameters):
         if match := _OF_A_FEATURE.fullmatch(parameter.name):
             found.setdefault(match[1], []).append(k)
-    return {
-        name: np.array(each)
-        for name, each in found.items()
-        if len(each) == np.shape(inputs)[-1] > 1
-    }
+    return {name: np.array(each) for name, each in found.items() if len(each) > 1}
 
 
 def _spread_at(x: float) -> float:
@@ -456,9 +453,16 @@ def _next(chain: Iterator[tuple[Point, float]]) -> Point | None:
         return None
 
 
-def _deviations(X: Any) -> Floats:
-    """Return the standard deviation of each feature."""
+def _deviations(kernel: Any, X: Any) -> Floats:
+    """Return the standard deviation of what has a weight: a feature, or all of a group together."""
     if sparse.issparse(X):
-        square = np.asarray(X.multiply(X).mean(axis=0)) - np.square(np.asarray(X.mean(axis=0)))
-        return np.asarray(np.sqrt(np.maximum(square, 0.0)).ravel())
-    return np.asarray(X.std(axis=0))
+        variances = np.asarray(X.multiply(X).mean(axis=0) - np.square(X.mean(axis=0))).ravel()
+    else:
+        variances = X.var(axis=0)
+    for k, limit in enumerate(getattr(kernel, "limits", None) or ()):
+        if math.isfinite(limit):  # half the probability of different levels, times its square
+            shares = np.unique(X[:, k], return_counts=True)[1] / len(X)
+            variances[k] = limit**2 * (1 - float(shares @ shares)) / 2
+    groups = getattr(kernel, "groups", None)
+    variances = variances if groups is None else np.bincount(groups, weights=variances)
+    return np.asarray(np.sqrt(np.maximum(variances, 0.0)))

@@ -261,16 +261,16 @@ def test_parquet(tmp_path):
         parquet(tmp_path / "t.parquet", "nothing")
 
 
-def with_nan(blocks):
+def with_infinity(blocks):
     blocks[3] = blocks[3].copy()
-    blocks[3][5, 1] = np.nan
+    blocks[3][5, 1] = np.inf
     return blocks
 
 
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (lambda X, y: (with_nan(X), y), "block 3: Input X contains NaN"),
+        (lambda X, y: (with_infinity(X), y), "block 3: Input X contains infinity"),
         (lambda X, y: (X, y[:-1]), "y must have as many blocks as X, 4; got 3"),
         (lambda X, y: (X, [*y[:2], y[2][1:], y[3]]), "block 2: y must hold a label for each of"),
         (lambda X, y: ([*X[:1], X[1][:, :1], *X[2:]], y), "in block 1"),

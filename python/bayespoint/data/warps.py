@@ -1,0 +1,80 @@
+"""Warps: other scales of the numbers of a table, which the evidence chooses.
+
+A standardized number with a long tail says little about most examples. A warp makes its
+distribution nearly normal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from bayespoint.base.validation import Floats
+
+if TYPE_CHECKING:
+    from sklearn.preprocessing import PowerTransformer, StandardScaler
+
+_MOST_KNOTS = 1000  # of a rank-normal scale
+
+
+@dataclass(frozen=True, eq=False)
+class RankNormal:
+    """The normal quantiles of the ranks, between which values are interpolated."""
+
+    values: tuple[Floats, ...]
+    """Distinct values of each feature, sorted."""
+    scores: tuple[Floats, ...]
+    """What becomes of them, of variance 1 over the examples."""
+
+    @classmethod
+    def of(cls, X: Floats) -> RankNormal:
+        """Return the scale of features by the examples; equal values have their mean rank."""
+        values, scores = list[Floats](), list[Floats]()
+        for column in X.T:
+            known, counts = np.unique(column, return_counts=True)
+            share = counts / len(column)
+            score = special.ndtri(np.cumsum(share) - share / 2)
+            center = share @ score
+            spread = np.sqrt(share @ (score - center) ** 2)
+            kept = np.unique(np.linspace(0, len(known) - 1, _MOST_KNOTS).astype(np.intp))
+            values.append(known[kept])
+            scores.append(((score - center) / (spread if spread > 0 else 1.0))[kept])
+        return cls(tuple(values), tuple(scores))
+
+    def transform(self, X: Floats) -> Floats:
+        """Return the scores; beyond the examples those of the outermost."""
+        each = zip(X.T, self.values, self.scores, strict=True)
+        return np.stack([np.interp(*one) for one in each], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Warped:
+    """Standardized inputs, some features of which are on another scale."""
+
+    scaler: StandardScaler
+    warp: RankNormal | PowerTransformer
+    places: NDArray[np.intp]
+    """The features that are warped."""
+
+    def transform(self, X: Any) -> Floats:
+        """Return inputs as the kernel gets them."""
+        return self.again(self.scaler.transform(X))
+
+    def again(self, inputs: Floats) -> Floats:
+        """Return standardized inputs as the kernel gets them."""
+        found = np.array(inputs)
+        found[:, self.places] = self.warp.transform(found[:, self.places])
+        return found
+
+
+def warps(inputs: Floats) -> list[RankNormal | PowerTransformer]:
+    """Return the warps of standardized numbers: rank-normal, and that of Yeo and Johnson (2000)."""
+    from sklearn.preprocessing import PowerTransformer  # which takes long to import
+
+    power = PowerTransformer()
+    power.set_output(transform="default")
+    return [RankNormal.of(inputs), power.fit(inputs)]

@@ -1,0 +1,67 @@
+"""The scale of the numbers of a table, chosen by the evidence."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bayespoint.base.linalg import one_thread
+from bayespoint.data.columns import Columns
+from bayespoint.data.examples import Examples
+from bayespoint.data.plan import Budget, Plan
+from bayespoint.data.warps import Warped, warps
+from bayespoint.likelihood import Likelihood
+from bayespoint.tuning import defaults
+from bayespoint.tuning.density import LEVELS, Density
+from bayespoint.tuning.objective import Objective, choose_landmarks
+from bayespoint.tuning.task import Task
+
+_GAIN = 2.0
+"""Gain of evidence, in nats for the examples of the comparison, for which a scale is changed."""
+
+_FEWEST = 10  # distinct values of a number for which another scale may matter
+
+
+def choose(
+    plan: Plan,
+    examples: Examples,
+    likelihood: Likelihood,
+    columns: Columns,
+    scaler: Any,
+    budget: Budget,
+) -> Any:
+    """Return the transformation of the inputs of largest evidence.
+
+    It is `scaler`, with which the inputs of `examples` are standardized, or has a warp after it.
+    The evidence is that of the most probable setting of a kernel with one length scale, on at most
+    1000 examples.
+    """
+    n, n_landmarks, steps = LEVELS[0]
+    some = examples.sample(n, budget.choice_seed)
+    kinds = np.array([columns.columns[k].kind for k in columns.groups[: columns.n_numbers]])
+    numbers = np.flatnonzero(kinds == "number")
+    inputs = some.inputs
+    places = np.array([k for k in numbers if len(np.unique(inputs[:, k])) >= _FEWEST], np.intp)
+    if not len(places):
+        return scaler
+    kernel = defaults.isotropic_kernel(inputs, columns)
+    best, chosen = -np.inf, scaler
+    with one_thread(), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # a scale that overflows is not chosen
+        for warp in (None, *warps(examples.inputs[:, places])):
+            transform = scaler if warp is None else Warped(scaler, warp, places)
+            moved = some if warp is None else replace(some, inputs=transform.again(inputs))
+            if not np.isfinite(moved.inputs).all():
+                continue
+            task = Task(kernel, plan, moved, likelihood, budget)
+            objective = Objective(task, choose_landmarks(task, n_landmarks, budget.choice_seed))
+            density = Density(objective, spreads=False, noisy=False)
+            value = density.evidence(density.climb(steps))
+            if density.limit:
+                return scaler
+            if value > best + (_GAIN if warp is not None and chosen is scaler else 0.0):
+                best, chosen = value, transform
+    return chosen
