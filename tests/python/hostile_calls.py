@@ -347,8 +347,9 @@ def _calls():
             **parameters,
         )
 
-    def with_weights(X, Y, weights):
-        return kernels.Weighted(kernels.RBF(), weights).with_values({"kernel.sigma": 1.5})(X, Y)
+    def with_weights(X, Y, weights, groups, limits):
+        kernel = kernels.Weighted(kernels.RBF(), weights, groups=groups, limits=limits)
+        return kernel.with_values({"kernel.sigma": 1.5})(X, Y)
 
     yield one(
         ("kernels.Weighted", *(f"kernels.Weighted.{m}" for m in KERNEL_METHODS)),
@@ -357,6 +358,8 @@ def _calls():
         X=X,
         Y=NEW,
         weights=tuple(np.linspace(0.5, 2.0, X.shape[1]).tolist()),
+        groups=tuple(range(X.shape[1])),
+        limits=(*[np.inf] * (X.shape[1] - 1), 1.0),
     )
     rbf = kernels.RBF(1.5)
     compound = [f"kernels.{k}" for k in ("Sum", "Product", "Scaled", "Normalized", "Kernel")]

@@ -17,6 +17,7 @@ from bayespoint.data.executors import Threads
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.kernels.base import Kernel
 from bayespoint.kernels.products import count, in_rows
+from bayespoint.kernels.weighted import Weighted, factors_of
 from bayespoint.landmarks.basis import Basis
 from bayespoint.landmarks.block import BlockSums, make_block
 from bayespoint.landmarks.normal import Normal, approximate
@@ -60,7 +61,8 @@ def choose(kernel: Any, X: Any, n: int, seed: int) -> Any:
     """Return at most n landmarks for a kernel, as it takes inputs.
 
     For vectors they are the centers of k-means clusters of some examples, in the metric of the
-    kernel; for other inputs random examples without repetition.
+    kernel, or with categories the examples nearest to these; for other inputs random examples
+    without repetition.
     """
     m = count(X)
     rng = np.random.default_rng(seed)
@@ -71,29 +73,50 @@ def choose(kernel: Any, X: Any, n: int, seed: int) -> Any:
     if part.ndim == 1 or part.shape[0] <= n:
         return part[np.sort(rng.permutation(part.shape[0])[:n])]
     from sklearn.cluster import KMeans  # which takes long to import
+    from sklearn.metrics import pairwise_distances_argmin
 
-    scale = metric(kernel, part.shape[1])
+    scale, limits = metric(kernel, part.shape[1])
     scaled = part @ sparse.diags_array(scale) if sparse.issparse(part) else part * scale
+    is_mixed = np.isfinite(limits).any()
+    if is_mixed:
+        scaled = _with_indicators(scaled, limits * scale)
     means = KMeans(n, init="random", n_init=1, max_iter=_ROUNDS, random_state=seed % 2**32)
     # The sums of several threads would be rounded in any order. KMeans limits BLAS, too, and would
     # restore another number of threads for fits in other threads, were it not 1.
     with one_thread(), threadpool_limits(1, user_api="openmp"):
         centers: Floats = means.fit(scaled).cluster_centers_
+        if is_mixed:
+            return part[np.unique(pairwise_distances_argmin(centers, scaled))]
     return np.unique(centers / scale, axis=0)
 
 
-def metric(kernel: Any, d: int) -> Floats:
-    """Return the factors of d features in a kernel's distances; of a sum, in its first part's."""
-    scale = np.ones(d)
+def _with_indicators(values: Floats, limits: Floats) -> Any:
+    """Return numbers, and indicators of the levels of categories with the same distances."""
+    from sklearn.preprocessing import OneHotEncoder
+
+    is_number = np.isinf(limits)
+    indicators = OneHotEncoder().fit_transform(values[:, ~is_number])
+    # Each row has one entry for each category.
+    indicators.data = np.tile(limits[~is_number] / math.sqrt(2), len(values))
+    return sparse.hstack([sparse.csr_array(values[:, is_number]), indicators], format="csr")
+
+
+def metric(kernel: Any, d: int) -> tuple[Floats, Floats]:
+    """Return the factors of d features in a kernel's distances, and the limits of differences.
+
+    Those of a sum are those of its first part.
+    """
+    scale, limits = np.ones(d), np.full(d, np.inf)
     while isinstance(kernel, Kernel):
-        weights, sigma = getattr(kernel, "weights", None), getattr(kernel, "sigma", None)
-        if weights is not None:
-            scale = scale * np.asarray(weights)
+        sigma = getattr(kernel, "sigma", None)
+        if isinstance(kernel, Weighted):
+            scale = scale * factors_of(kernel)
+            limits = limits if kernel.limits is None else np.array(kernel.limits)
         if isinstance(sigma, tuple):
             scale = scale / np.asarray(sigma)
         parts = getattr(kernel, "parts", None)
         kernel = parts[0] if parts else getattr(kernel, "kernel", None)
-    return scale
+    return scale, limits
 
 
 def choose_basis(

@@ -19,26 +19,32 @@ KERNELS = {
     "RBF": kernels.Scaled(kernels.RBF(per_feature=True)),
     "rational quadratic": kernels.Scaled(kernels.RationalQuadratic()),
     "a product": kernels.Scaled(kernels.RBF()) * kernels.Polynomial(2),
+    "categories": kernels.Weighted(
+        kernels.Scaled(kernels.Matern(nu=2.5)) + kernels.Scaled(kernels.Linear()),
+        limits=(np.inf, 1.0),
+    ),
     "Matern 3/2": kernels.Weighted(kernels.Scaled(kernels.Matern(nu=1.5)) + kernels.Constant()),
 }
 NOISES = [(0.0, 0.0), (0.05, 0.1)]
 
 
-def examples(n=150, d=2):
+def examples(n=150, d=2, n_categories=0):
     rng = np.random.default_rng(seed(0))
     X = rng.standard_normal((n, d))
+    X[:, d - n_categories :] = X[:, d - n_categories :].round()
     return X, np.where(X[:, 0] * X[:, 1] + 0.4 * rng.standard_normal(n) > 0, 1.0, -1.0)
 
 
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_slopes_are_derivatives(kernel, noise):
-    X, y = examples()
+    n_categories = np.isfinite(getattr(kernel, "limits", None) or np.inf).sum()
+    X, y = examples(n_categories=n_categories)
     rng = np.random.default_rng(seed(1))
     names = [parameter.name for parameter in kernels.parameters(kernel, X)]
     starts = [parameter.start for parameter in kernels.parameters(kernel, X)]
     values = dict(zip(names, starts * np.exp(0.3 * rng.standard_normal(len(names))), strict=True))
-    landmarks, softness = X[:20] + 0.1, np.full(len(y), 0.3)
+    landmarks, softness = X[:20] + 0.1 * (X % 1 != 0)[:20], np.full(len(y), 0.3)
 
     def at(values):
         features = Features.of(kernels.replace(kernel, values), landmarks, 1.0, X)
