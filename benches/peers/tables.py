@@ -4,8 +4,9 @@
     python benches/peers/tables.py --out classes.csv --report
 
 CatBoost and LightGBM must be installed (``make bench-peers`` does so). Every method has one
-thread. A file that exists is continued, so that methods and splits can be added. At most 500
-examples are for training, and at most 2000 others for the test. The suites:
+thread. A file that exists is continued, so that methods and splits can be added. A method that
+raises has no row. At most 500 examples are for training, and at most 2000 others for the test. The
+suites:
 
 - "tables": the files ``tabular/*.csv`` and ``*.csv`` of the folder BAYESPOINT_DATA and data of
   scikit-learn; without BAYESPOINT_DATA only these.
@@ -27,7 +28,7 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -342,31 +343,64 @@ def figures(y: Any, classes: Any, p: Any, seconds: float) -> dict[str, float]:
     }
 
 
-def measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Yield a row for each data set, split and method that the file has not."""
-    done = set()
-    if options.out.exists():
-        old = pd.read_csv(options.out)
-        done = set(zip(old["table"], old["size"], old["split"], old["method"], strict=True))
+def examples(options: argparse.Namespace) -> Iterator[tuple[str, int, int, Split]]:
+    """Yield the splits of a suite with their data set, size and number."""
     for name, size in cases(options.suite):
         if options.only and name not in options.only:
             continue
         X, y = load(name)
         for seed in range(options.splits):
-            examples = split(X, y, size, seed)
-            for method in options.methods:
-                if (name, size, seed, method) in done:
-                    continue
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    seconds, classes, p = METHODS[method](examples, seed)
-                key = {"table": name, "size": size, "split": seed, "method": method}
-                yield key | figures(examples.y_test, classes, p, seconds)
+            yield name, size, seed, split(X, y, size, seed)
 
 
-def report(rows: pd.DataFrame) -> None:
-    """Print the means by data set and method, and ranks, as Markdown tables."""
-    methods = [name for name in METHODS if name in set(rows["method"])]
+def attempted(method: Method, part: Split, seed: int) -> dict[str, float]:
+    """Return the measures of a method, or print the error that it raises and return nothing."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            seconds, classes, p = method(part, seed)
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", flush=True)
+        return {}
+    return figures(part.y_test, classes, p, seconds)
+
+
+def measure(
+    out: Path, splits: Iterable[tuple[str, int, int, Split]], methods: Mapping[str, Method]
+) -> None:
+    """Add a row to the file for each split and method that it has not."""
+    done = set()
+    if out.exists():
+        old = pd.read_csv(out)
+        done = set(zip(old["table"], old["size"], old["split"], old["method"], strict=True))
+    for name, size, seed, part in splits:
+        for method in methods:
+            if (name, size, seed, method) in done:
+                continue
+            row: dict[str, Any] = {"table": name, "size": size, "split": seed, "method": method}
+            found = attempted(methods[method], part, seed)
+            row |= found
+            words = (f"{k} {v:.4g}" if isinstance(v, float) else str(v) for k, v in row.items())
+            print(", ".join(words), flush=True)
+            if found:
+                new = not out.exists()
+                with out.open("a", newline="") as file:
+                    writer = csv.DictWriter(file, list(row))
+                    if new:
+                        writer.writeheader()
+                    writer.writerow(row)
+
+
+def report(
+    rows: pd.DataFrame,
+    order: Iterable[str] = METHODS,
+    ours: tuple[str, ...] = ("bayespoint", "one model"),
+) -> None:
+    """Print the means by data set and method, and ranks, as Markdown tables.
+
+    The first of `ours` is compared with the methods that are not in `ours`.
+    """
+    methods = [name for name in order if name in set(rows["method"])]
     key = {"index": ["table", "size"], "columns": "method"}
     means = rows.pivot_table(**key, values=list(FIGURES))
     splits = rows.pivot_table(**key, values="split", aggfunc="count")
@@ -399,34 +433,43 @@ def report(rows: pd.DataFrame) -> None:
             ratios = np.exp(np.log(complete.div(complete[methods[0]], axis=0)).mean())
             cells = [f"{value:.3f}" for value in ratios]
             print(f"| geometric mean of the ratios to the first | | {' | '.join(cells)} |")
-    paired(rows, methods)
+    paired(rows, methods, ours)
 
 
-def paired(rows: pd.DataFrame, methods: list[str]) -> None:
+def paired(rows: pd.DataFrame, methods: list[str], ours: tuple[str, ...]) -> None:
     """Print the differences of the log loss from ours, with standard errors over the splits."""
     key = ["table", "size", "split"]
     losses = rows.pivot_table(index=key, columns="method", values="log_loss")
-    if "bayespoint" not in losses:
+    first = ours[0]
+    others = [name for name in methods if name != first]
+    if first not in losses or not set(others) - set(ours):
         return
-    others = [name for name in methods if name != "bayespoint"]
-    gaps = []
-    for _, part in losses.groupby(["table", "size"]):
-        peers = part.drop(columns=["bayespoint", "one model"], errors="ignore")
-        gaps.append((part["bayespoint"] - peers[peers.mean().idxmin()]).agg(["mean", "sem"]))
-    gap, error = np.transpose(gaps)
-    print(
-        f"\nOurs is the lowest on {np.sum(gap <= 0)} of {len(gap)}, and within two standard errors "
-        f"of it on {np.sum(gap <= 2 * error)}."
-    )
-    print("\nlog loss minus that of bayespoint, with its standard error over the splits\n")
-    print(f"| data | examples | {' | '.join(others)} |")
-    print(f"|---|---:|{'---:|' * len(others)}")
-    for key, part in losses.groupby(["table", "size"]):
-        cells = []
-        for name in others:
-            gap = (part[name] - part["bayespoint"]).dropna()
-            cells.append(f"{gap.mean():+.3f} ± {gap.sem():.3f}" if len(gap) > 1 else "")
-        print(f"| {key[0]} | {key[1]} | {' | '.join(cells)} |")
+    best, lines = [], []
+    for (name, size), part in losses[losses[first].notna()].groupby(["table", "size"]):
+        gaps = part[others].sub(part[first], axis=0)
+        cells = [f"{gap.mean():+.3f} ± {gap.sem():.3f}" for _, gap in gaps.items()]
+        full = part[others].drop(columns=list(ours), errors="ignore").dropna(axis=1).mean()
+        if len(full):
+            peer = full.idxmin()
+            gap, error = -gaps[peer].mean(), gaps[peer].sem()
+            excess = 100 * gap / full[peer]
+            best.append((gap, error, excess, name))
+            cells.append(f"{gap:+.3f} ± {error:.3f} ({peer}, {excess:+.1f} %)")
+        else:
+            cells.append("")
+        lines.append(f"| {name} | {size} | {' | '.join(cells)} |")
+    print(f"\nlog loss minus that of {first}, with its standard error over the splits\n")
+    print(f"| data | examples | {' | '.join(others)} | {first} minus the best other |")
+    print(f"|---|---:|{'---:|' * (len(others) + 1)}")
+    print("\n".join(lines).replace("+nan ± nan", "").replace(" ± nan", ""))
+    if best:
+        lowest = sum(gap <= 0 for gap, *_ in best)
+        level = sum(gap <= 0 or gap <= 2 * error for gap, error, *_ in best)
+        *_, excess, name = max(best, key=lambda line: line[2])
+        print(
+            f"\nOf {len(best)}, {first} is the lowest on {lowest}, and within two standard errors "
+            f"of it on {level}. The largest excess over the best other is {excess:.1f} % ({name})."
+        )
 
 
 def main() -> None:
@@ -442,20 +485,8 @@ def main() -> None:
     if options.methods is None:
         options.methods = SUITES[options.suite]
     if not options.report:
-        new = not options.out.exists()
-        for row in measured(options):
-            with options.out.open("a", newline="") as file:
-                writer = csv.DictWriter(file, list(row))
-                if new:
-                    writer.writeheader()
-                writer.writerow(row)
-            new = False
-            print(
-                ", ".join(
-                    f"{k} {v:.4g}" if isinstance(v, float) else str(v) for k, v in row.items()
-                ),
-                flush=True,
-            )
+        methods = {name: METHODS[name] for name in options.methods}
+        measure(options.out, examples(options), methods)
     report(pd.read_csv(options.out))
 
 
