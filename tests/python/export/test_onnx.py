@@ -40,7 +40,9 @@ KERNELS = [
     kernels.RationalQuadratic(3.0, alpha=0.3),
     0.5 * kernels.RationalQuadratic([1.0, 10.0, 0.1], alpha=20.0),
     kernels.normalize(kernels.Polynomial(2, 1.0)),
+    kernels.Weighted(kernels.RBF(1.0), [0.1, 10.0], groups=[0, 0, 1]),
 ]
+CATEGORIES = kernels.Weighted(kernels.RBF(1.0), [1.0] * 3, limits=[np.inf, np.inf, 1e6])
 
 
 def runtimes():
@@ -164,8 +166,9 @@ def test_without_probabilities_the_graph_has_none():
         (BayesPointClassifier(lambda A, B: A @ B.T, **GIVEN), X, "must be made of Linear"),
         (BayesPointClassifier(gp.RBF(1.0), **GIVEN), X, "must be made of Linear"),
         (BayesPointClassifier(kernels.Spectrum(2), **GIVEN), [str(x) for x in X[:, 0]], "vectors"),
+        (BayesPointClassifier(CATEGORIES, **GIVEN), X, "must be of numbers"),
     ],
-    ids=["precomputed", "function", "other package", "strings"],
+    ids=["precomputed", "function", "other package", "strings", "categories"],
 )
 def test_kernels_and_labels_that_cannot_be_exported(estimator, inputs, message):
     model = estimator.fit(inputs, TWO)
