@@ -372,14 +372,17 @@ def map_blocks(
         return np.concatenate([predict(_read(block)) for block in X.blocks])
     import dask.array
 
-    if hasattr(X, "to_dask_array"):
+    module: Any = dask
+    arrays = module.array
+    meta = np.empty((0, 0) if width else (0,), dtype=dtype)
+    if hasattr(X, "to_delayed") and hasattr(X, "columns"):
         own = [str(name) for name in X.columns]
         if names is not None and own != list(names):
             raise ValueError(f"X must have the features {list(names)}, in this order; got {own}")
-        array = X.to_dask_array()
-    else:
-        array = X.rechunk({1: -1})
+        work = module.delayed(predict, pure=False)
+        shape = (math.nan, width) if width else (math.nan,)
+        parts = [arrays.from_delayed(work(part), shape, meta=meta) for part in X.to_delayed()]
+        return arrays.concatenate(parts)
+    array = X.rechunk({1: -1})
     form: Any = {"chunks": (array.chunks[0], (width,))} if width else {"drop_axis": 1}
-    meta = np.empty((0, 0) if width else (0,), dtype=dtype)
-    mapped: Any = dask.array.map_blocks
-    return mapped(predict, array, dtype=dtype, meta=meta, **form)
+    return arrays.map_blocks(predict, array, dtype=dtype, meta=meta, **form)

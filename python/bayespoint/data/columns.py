@@ -27,7 +27,7 @@ from bayespoint.kernels import Kernel, Weighted, accepts_limits
 
 Kind: TypeAlias = Literal["number", "category", "ordered", "date"]
 
-_DEVIATION = 0.5
+_DEVIATION = 0.25
 """Distance of the levels of an ordered category as a category, relative to others'."""
 
 _MISSING = 1.0
@@ -215,7 +215,7 @@ class Column:
             np.where(absent, center, part)
             for center, part in zip(self.centers, self._numbers(values), strict=True)
         ]
-        return parts, [absent * self.limit] if math.isfinite(self.limit) else []
+        return parts, [np.where(absent, self.limit, 0.0)] if math.isfinite(self.limit) else []
 
     def _codes(self, values: Values) -> Floats:
         """Return the (n,) numbers of the levels; missing ones are -1, each other level is new."""
