@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayespoint.base.linalg import one_thread
+from bayespoint.base.validation import Floats
 from bayespoint.data.columns import Columns
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
-from bayespoint.data.warps import Warped, warps
+from bayespoint.data.warps import RankNormal, Warped, warps
 from bayespoint.likelihood import Likelihood
 from bayespoint.tuning import defaults
 from bayespoint.tuning.density import LEVELS, Density
@@ -23,6 +25,7 @@ _GAIN = 2.0
 """Gain of evidence, in nats for the examples of the comparison, for which a scale is changed."""
 
 _FEWEST = 10  # distinct values of a number for which another scale may matter
+_NORMAL = 0.98  # squared correlation of a number with its normal scores from which on it is normal
 
 
 def choose(
@@ -41,10 +44,7 @@ def choose(
     """
     n, n_landmarks, steps = LEVELS[0]
     some = examples.sample(n, budget.choice_seed)
-    kinds = np.array([columns.columns[k].kind for k in columns.groups[: columns.n_numbers]])
-    numbers = np.flatnonzero(kinds == "number")
-    inputs = some.inputs
-    places = np.array([k for k in numbers if len(np.unique(inputs[:, k])) >= _FEWEST], np.intp)
+    inputs, places = some.inputs, _skewed(some.inputs, columns)
     if not len(places):
         return scaler
     kernel = defaults.isotropic_kernel(inputs, columns)
@@ -65,3 +65,18 @@ def choose(
             if value > best + (_GAIN if warp is not None and chosen is scaler else 0.0):
                 best, chosen = value, transform
     return chosen
+
+
+def _skewed(inputs: Floats, columns: Columns) -> NDArray[np.intp]:
+    """Return the features that are numbers of many values whose distribution is not normal."""
+    kinds = np.array([columns.columns[k].kind for k in columns.groups[: columns.n_numbers]])
+    numbers = np.flatnonzero(kinds == "number")
+    chosen = list[int]()
+    for k in numbers.tolist():
+        column = inputs[:, [k]]
+        scores = RankNormal.of(column).transform(column)
+        if len(np.unique(column)) < _FEWEST:
+            continue
+        if np.corrcoef(column.T, scores.T)[0, 1] ** 2 < _NORMAL:
+            chosen.append(k)
+    return np.array(chosen, dtype=np.intp)
