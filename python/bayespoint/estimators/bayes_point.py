@@ -80,8 +80,12 @@ class BayesPointClassifier(
           parameters that are given are kept, those left out, as in ``RBF()``, are found.
         - "linear", "rbf", "poly": ``Linear()``, ``RBF()``, ``Polynomial()``.
         - "precomputed": `X` holds kernel values; a callable ``k(X, Y)`` returns their matrix.
+    categorical_features : "from_dtype", None or array-like, default="from_dtype"
+        Columns that are categories: by their type in a frame (strings, categories, booleans), none,
+        or those of these names, numbers, or bools (one for each column).
     standardize : bool, default=True
-        Scale features to variance 1 and, if `X` is dense, center them, before the kernel.
+        Scale numbers to variance 1 and, if `X` is dense, center them. With the default kernel the
+        evidence chooses their scale (:ref:`tables`).
     softness : float or None, default=None
         Variance, at least 0, of Gaussian noise on the latent function. None: found. 0: training
         examples must be separable.
@@ -113,8 +117,8 @@ class BayesPointClassifier(
         Angular error of the Bayes point, in radians, at which the sampler may stop; of each of n
         models √n times that. See :ref:`how-exact`. Time is proportional to 1 / tol^2.
     max_iter : int, default=None
-        Largest number of settings tried, and of bounces (None: 10 000 000) or, with landmarks,
-        steps (None: 100 000) of a chain.
+        Largest number of settings tried, none of them for a scale, and of bounces (None:
+        10 000 000) or, with landmarks, steps (None: 100 000) of a chain.
     max_time : float, default=None
         Seconds for a fit, at most half for the search. The result then depends on the machine.
     n_jobs : int, default=None
@@ -145,9 +149,11 @@ class BayesPointClassifier(
         landmarks; and intercepts.
     support_ : ndarray of shape (n_support,)
         Indices of the examples of which a wall was hit; not with landmarks.
+    columns_ : Columns
+        What became of each column of `X`; not for sparse `X` and inputs that are no vectors.
     X_fit_, scaler_
-        Training inputs, or landmarks, as the kernel gets them, and what standardizes inputs; None
-        for kernel="precomputed".
+        Training inputs, or landmarks, as the kernel gets them, and what transforms inputs, a
+        ``StandardScaler`` or with another scale of numbers `Warped`; None for kernel="precomputed".
     sample_indices_ : ndarray of shape (n,)
         Row of `X` in `fit` of each observation, which weights repeat; not for `X` in blocks.
     n_iter_ : int
@@ -255,11 +261,13 @@ class BayesPointClassifier(
 
         Parameters
         ----------
-        X : array-like, sparse matrix, Blocks or collection of Dask, (n_samples, n_features)
-            Inputs; with kernel="precomputed" the (n_samples, n_samples) kernel matrix, for a
-            kernel of sets or strings a sequence of these. :class:`bayespoint.blocks.Blocks` and
-            collections of Dask are never in memory as a whole (:doc:`/guide/large-data`). "linear",
-            "rbf", "poly" and kernels made of `Linear`, `RBF` and `Polynomial` take sparse matrices.
+        X : array-like, frame, sparse matrix, Blocks or collection of Dask, (n_samples, n_features)
+            Inputs; columns may hold numbers, strings, categories, booleans or dates, and lack
+            values (:ref:`tables`). With kernel="precomputed" the (n_samples, n_samples) kernel
+            matrix, for a kernel of sets or strings a sequence of these.
+            :class:`bayespoint.blocks.Blocks` and collections of Dask are never in memory as a whole
+            (:doc:`/guide/large-data`). "linear", "rbf", "poly" and kernels made of `Linear`, `RBF`
+            and `Polynomial` take sparse matrices.
         y : array-like of shape (n_samples,)
             Class labels of any type; for collections of Dask another one.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -282,7 +290,8 @@ class BayesPointClassifier(
             If with softness=0 `max_time` was over before a starting point was found.
         TypeError, ValueError
             If a setting is out of range, `X` or `y` is not valid data for classification, or `X` is
-            sparse and the kernel takes dense inputs only; if `sample_weight` has another shape,
+            sparse and the kernel takes dense inputs only; if a column of `X` holds text, infinity
+            or values of several kinds, or the kernel takes numbers only; if `sample_weight` has another shape,
             entries that are negative or not finite, fractions with softness=0, or leaves a class
             without examples.
 
