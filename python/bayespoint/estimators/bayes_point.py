@@ -291,9 +291,9 @@ class BayesPointClassifier(
         TypeError, ValueError
             If a setting is out of range, `X` or `y` is not valid data for classification, or `X` is
             sparse and the kernel takes dense inputs only; if a column of `X` holds text, infinity
-            or values of several kinds, or the kernel takes numbers only; if `sample_weight` has another shape,
-            entries that are negative or not finite, fractions with softness=0, or leaves a class
-            without examples.
+            or values of several kinds, or the kernel takes numbers only; if `sample_weight` has
+            another shape, entries that are negative or not finite, fractions with softness=0, or
+            leaves a class without examples.
 
         Notes
         -----
