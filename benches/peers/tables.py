@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import functools
 import math
 import os
 import time
@@ -113,31 +112,16 @@ def one_vs_rest(split: Split, seed: int) -> tuple[float, Any, Any]:
     return timed(model, X, X_test, split.y)
 
 
-@functools.lru_cache(maxsize=1)
-def fitted(
-    kernel: Callable[[int], Any], n_models: int, split: Split, seed: int
-) -> tuple[BayesPointClassifier, tuple[float, Any, Any]]:
-    """Return our classifier, and the results of `timed`; the last ones are kept."""
-    X, X_test = split.numbers()
-    model = BayesPointClassifier(kernel(X.shape[1]), n_models=n_models, random_state=seed)
-    return model, timed(model, X, X_test, split.y)
+def with_kernel(kernel: Callable[[int], Any], n_models: int, *, indicators: bool) -> Method:
+    """Return our classifier with a kernel made for the number of columns.
 
-
-def ablated(kernel: Callable[[int], Any], n_models: int, stacked: float = 0.0) -> Method:
-    """Return our classifier with a kernel made for the number of features.
-
-    The weights of several models are equal, but for a part `stacked` that is from stacking.
+    Numbers are then standardized, and not on another scale.
     """
 
     def method(split: Split, seed: int) -> tuple[float, Any, Any]:
-        model, (seconds, classes, p) = fitted(kernel, n_models, split, seed)
-        if model.models_:
-            _, X_test = split.numbers()
-            equal = 1 / len(model.models_)
-            weights = equal + 2 * stacked * (model.model_weights_ - equal)
-            each = np.stack([one.predict_proba(X_test) for one in model.models_])
-            p = np.tensordot(weights, each, 1)
-        return seconds, classes, p
+        X, X_test = split.numbers() if indicators else (split.train, split.test)
+        settings = {"n_models": n_models, "random_state": seed, "n_jobs": 1}
+        return timed(BayesPointClassifier(kernel(X.shape[1]), **settings), X, X_test, split.y)
 
     return method
 
@@ -205,34 +189,28 @@ def lightgbm(split: Split, seed: int) -> tuple[float, Any, Any]:
     )
 
 
-def smooth(n_features: int) -> Any:
-    """Return the Matérn kernel with one length scale."""
-    return kernels.Scaled(kernels.Matern(nu=2.5))
+def linear(n_features: int) -> Any:
+    """Return the linear kernel, of the size it has by default."""
+    return kernels.Scaled(1 / (math.e * n_features) * kernels.Linear())
 
 
-def with_linear(n_features: int, kernel: Any = None) -> Any:
-    """Return a kernel, the Matérn kernel by default, with a linear one added."""
-    linear = kernels.Scaled(1 / (math.e * n_features) * kernels.Linear())
-    return (kernel or smooth(n_features)) + linear
+def isotropic(n_features: int) -> Any:
+    """Return the Matérn kernel and a linear one, with one length scale."""
+    return kernels.Scaled(kernels.Matern(nu=2.5)) + linear(n_features)
 
 
 def weighted(n_features: int) -> Any:
-    """Return the Matérn kernel with a weight for each feature, and a linear one."""
-    return kernels.Weighted(with_linear(n_features))
-
-
-def no_kernel(n_features: int) -> None:
-    """Return None, the default."""
+    """Return the default kernel, with a weight for each feature or column."""
+    parts = kernels.Scaled(kernels.Matern(nu=2.5)) + kernels.Scaled(kernels.Laplacian())
+    return kernels.Weighted(parts + linear(n_features))
 
 
 ABLATION: dict[str, Method] = {
-    "isotropic": ablated(smooth, 1),
-    "+ linear": ablated(with_linear, 1),
-    "per feature, maximum": ablated(weighted, 1),
-    "per feature, averaged": ablated(weighted, 6),
-    "+ family": ablated(no_kernel, 6),
-    "+ half stacked": ablated(no_kernel, 6, stacked=0.5),
-    "stacked": ablated(no_kernel, 6, stacked=1.0),
+    "isotropic": with_kernel(isotropic, 1, indicators=True),
+    "weights, most probable": with_kernel(weighted, 1, indicators=True),
+    "weights, drawn": with_kernel(weighted, 8, indicators=True),
+    "one weight a column": with_kernel(weighted, 8, indicators=False),
+    "bayespoint": bayes_point(),
 }
 
 METHODS: dict[str, Method] = {

@@ -41,7 +41,10 @@ _PERIODS = ((_YEAR, 1.5 * _YEAR), (7.0, 14.0), (1.0, 2.0))
 """Days of a circle, and of the span from which on a date has it. Hours need times of the day."""
 
 _SECONDS = 86_400.0  # of a day
-_ROUNDING = 1e-9  # least probability of two levels that is not one of rounding
+_LEAST = 0.1
+"""Least probability of two different levels by which their distance is scaled: rare levels would be
+so far from others that these say nothing about them."""
+
 _BOOLS = {bool, np.bool_, type(None)}
 
 
@@ -173,7 +176,7 @@ class Column:
             codes = column._codes(values)
             shares = np.bincount(np.unique(codes, return_inverse=True)[1], weights=weight)
             apart = 1 - float(np.square(shares / weight.sum()).sum())
-            limit = math.sqrt(2 / apart if scaled and apart > _ROUNDING else 2.0)
+            limit = math.sqrt(2 / max(apart, _LEAST) if scaled else 2.0)
             if kind == "category":
                 return replace(column, limit=limit)
             return replace(column, centers=(_median(codes[present]),), limit=limit * _DEVIATION)
