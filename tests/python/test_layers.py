@@ -183,6 +183,7 @@ READ_ANYWHERE = {
     "posterior_",
     "planes_",
     "classes_",
+    "columns_",
     "feature_relevance_",
     "named_steps",
     "best_estimator_",

@@ -22,7 +22,7 @@ from bayespoint.base import memory, validation
 from bayespoint.base.validation import Floats, named
 from bayespoint.blocks import Blocks
 from bayespoint.data import columns
-from bayespoint.data.columns import Columns, Rows, Values
+from bayespoint.data.columns import Columns, Records, Values
 from bayespoint.data.examples import Examples, Table
 from bayespoint.data.executors import Dask, Executor, Threads
 from bayespoint.data.inputs import scaled, standardizer
@@ -133,7 +133,9 @@ class _Sample:
         if len(inputs) == 1:
             [joined] = inputs
         else:
-            joined = Rows.joined(inputs) if isinstance(inputs[0], Rows) else np.concatenate(inputs)
+            joined = (
+                Records.joined(inputs) if isinstance(inputs[0], Records) else np.concatenate(inputs)
+            )
         return cls(joined[rows], labels[rows], weight[rows], order[rows])
 
 
@@ -165,7 +167,7 @@ def read_blocks(
         )
     known, scaler, found = None, None, summary.sample
     inputs = found.inputs
-    if isinstance(inputs, Rows):
+    if isinstance(inputs, Records):
         known = Columns.of(inputs, found.weight, scaled=standardize, seen=summary.seen)
         inputs = known.features(inputs)
     if standardize and (known is None or known.plain):
@@ -278,7 +280,7 @@ def _checked(
         if not sparse.issparse(inputs):
             own = columns.names(X, inputs)
             inputs = columns.read(inputs, own, columns.chosen(categories, own))
-        labels = _labels(y, len(inputs) if isinstance(inputs, Rows) else inputs.shape[0])
+        labels = _labels(y, len(inputs) if isinstance(inputs, Records) else inputs.shape[0])
         repetition = Repetition.of(_read(weight), len(labels))
     except (TypeError, ValueError) as error:
         raise named(error, f"block {number}") from error
@@ -309,13 +311,13 @@ def _summary(
 ) -> _Summary:
     """Return what a block contributes."""
     inputs, labels, part, names = _checked(X, y, weight, number, takes_sparse, categories)
-    seen = inputs.columns if isinstance(inputs, Rows) else ()
+    seen = inputs.columns if isinstance(inputs, Records) else ()
     classes, index = np.unique(labels, return_inverse=True)
     weights = np.zeros(len(classes))
     np.add.at(weights, index, part)
     total = max(float(part.sum()), np.finfo(float).tiny)
     with np.errstate(over="ignore", invalid="ignore"):
-        if isinstance(inputs, Rows):
+        if isinstance(inputs, Records):
             mean, square = inputs.moments(part)
         elif sparse.issparse(inputs):
             mean = np.asarray(inputs.T @ part) / total

@@ -69,8 +69,8 @@ class Values:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows of a table, as their columns."""
+class Records:
+    """Records of a table, as their columns."""
 
     columns: tuple[Values, ...]
 
@@ -78,9 +78,9 @@ class Rows:
         """Return the number of rows."""
         return len(self.columns[0].entries)
 
-    def __getitem__(self, rows: NDArray[np.intp] | slice) -> Rows:
+    def __getitem__(self, rows: NDArray[np.intp] | slice) -> Records:
         """Return some of the rows."""
-        return Rows(tuple(replace(one, entries=one.entries[rows]) for one in self.columns))
+        return Records(tuple(replace(one, entries=one.entries[rows]) for one in self.columns))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ class Rows:
         return mean, weight @ (X - mean) ** 2
 
     @classmethod
-    def joined(cls, parts: Sequence[Rows]) -> Rows:
+    def joined(cls, parts: Sequence[Records]) -> Records:
         """Return the rows of several parts of a table, one after another."""
         return cls(tuple(map(_joined, zip(*(part.columns for part in parts), strict=True))))
 
@@ -144,7 +144,7 @@ def _as_kind(values: Values, kind: Kind) -> Values:
     return replace(values, kind=kind, entries=entries)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Column:
     """What became of a column."""
 
@@ -251,7 +251,7 @@ class Columns:
     @classmethod
     def of(
         cls,
-        rows: Rows,
+        rows: Records,
         weight: Floats,
         *,
         scaled: bool,
@@ -302,7 +302,7 @@ class Columns:
         sizes = [len(one.centers) for one in self.columns]
         return np.repeat(1 / np.sqrt(np.maximum(sizes, 1)), sizes)
 
-    def features(self, rows: Rows) -> Floats:
+    def features(self, rows: Records) -> Floats:
         """Return the (n, n_features) features of rows of a table with the same columns."""
         numbers, codes = list[Floats](), list[Floats]()
         for column, values in zip(self.columns, rows.columns, strict=True):
@@ -400,17 +400,17 @@ def _wrong(features: object) -> ValueError:
     )
 
 
-def read(X: Any, names: Sequence[str], chosen: Sequence[bool | None]) -> Rows:
+def read(X: Any, names: Sequence[str], chosen: Sequence[bool | None]) -> Records:
     """Return the rows of a frame or an array.
 
     `chosen` says which columns are categories: True, False, or None where the type decides.
     """
     columns: Iterable[Any] = X.T if isinstance(X, np.ndarray) else _series(X)
     each = zip(names, columns, chosen, strict=True)
-    return Rows(tuple(_values(name, column, is_category) for name, column, is_category in each))
+    return Records(tuple(_values(name, column, is_category) for name, column, is_category in each))
 
 
-def read_as(known: Columns, X: Any) -> Rows:
+def read_as(known: Columns, X: Any) -> Records:
     """Return new rows of a table with known columns."""
     names = [column.name for column in known.columns]
     return read(X, names, [column.is_category or None for column in known.columns])

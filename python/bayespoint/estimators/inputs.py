@@ -21,7 +21,7 @@ from bayespoint import kernels
 from bayespoint.base.validation import Floats, dense, named, refuse_masked
 from bayespoint.blocks import Blocks
 from bayespoint.data import columns
-from bayespoint.data.columns import Columns, Rows
+from bayespoint.data.columns import Columns, Records
 from bayespoint.kernels.products import sequence
 
 _SEEN = ("n_features_in_", "feature_names_in_")
@@ -78,7 +78,7 @@ def is_table(kernel: object, X: Any) -> bool:
 
 def table(
     estimator: BaseEstimator, X: Any, y: ArrayLike, categories: Any
-) -> tuple[Rows, NDArray[Any], dict[str, Any]]:
+) -> tuple[Records, NDArray[Any], dict[str, Any]]:
     """Return the rows of a table, labels and seen attributes.
 
     `categories` is the parameter `categorical_features` of the classifier.

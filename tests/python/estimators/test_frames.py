@@ -1,0 +1,280 @@
+"""Tables go in as they are: categories, dates and missing values, as a new user has them."""
+
+import datetime
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.inspection import permutation_importance
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+
+from bayespoint import BayesPointClassifier, kernels, load
+from bayespoint.blocks import Blocks
+from bayespoint.data.columns import Columns
+from bayespoint.export import to_onnx
+from helpers import seed
+
+pandas = pytest.importorskip("pandas")
+
+QUICK = {"n_models": 1, "tol": 0.3, "random_state": 0}
+COLUMNS = ("when", "flag", "color", "city", "size", "age")
+
+
+def table(n=240, index=0):
+    """Return a frame with a date, a boolean, two categories and holes, and labels."""
+    rng = np.random.default_rng((seed(6), index))
+    days = rng.integers(0, 900, n)
+    frame = pandas.DataFrame(
+        {
+            "when": pandas.Timestamp("2020-01-01") + pandas.to_timedelta(days, unit="D"),
+            "flag": pandas.array(rng.random(n) < 0.4, dtype="boolean"),
+            "color": pandas.Categorical(rng.choice(["red", "green", "blue"], n)),
+            "city": np.char.add("c", rng.integers(0, 80, n).astype(str)),
+            "size": rng.standard_normal(n),
+            "age": rng.exponential(size=n),
+        }
+    )
+    value = frame["size"] + 2.0 * (frame["color"] == "red") + frame["flag"].to_numpy(bool)
+    y = np.where(value + 0.3 * rng.standard_normal(n) > 1, "yes", "no")
+    for name in COLUMNS:
+        frame.loc[rng.random(n) < 0.15, name] = None
+    return frame, y
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    frame, y = table()
+    return BayesPointClassifier(**QUICK).fit(frame, y), frame, y
+
+
+def test_from_fit_to_relevance_without_a_warning():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from bayespoint.plotting import RelevanceDisplay
+
+    frame, y = table(600)
+    new, labels = table(600, 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = BayesPointClassifier(tol=0.3, random_state=0).fit(frame, y)
+        assert model.score(new, labels) > 0.8
+        RelevanceDisplay.from_estimator(model)
+    assert tuple(model.feature_relevance_.names) == COLUMNS
+    weights = dict(zip(COLUMNS, model.feature_relevance_.mean, strict=True))
+    assert min(weights["size"], weights["color"]) > max(weights["age"], weights["city"])
+    assert isinstance(model.columns_, Columns)
+    assert repr(model.columns_) == "<Columns: 1 date, 3 category, 2 number>"
+
+
+def test_polars_gives_the_same(fitted):
+    polars = pytest.importorskip("polars")
+    model, frame, y = fitted
+    values = {
+        name: [None if pandas.isna(one) else one for one in column.astype(object)]
+        for name, column in frame.items()
+    }
+    values["when"] = [None if day is None else day.to_pydatetime() for day in values["when"]]
+    other = polars.DataFrame(values)
+    same = BayesPointClassifier(**QUICK).fit(other, y)
+    np.testing.assert_array_equal(same.predict_proba(other), model.predict_proba(frame))
+    np.testing.assert_array_equal(model.predict_proba(other), model.predict_proba(frame))
+
+
+def test_files_and_copies(fitted, tmp_path):
+    model, frame, y = fitted
+    expected = model.predict_proba(frame)
+    model.save(tmp_path / "model")
+    for other in (load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(other.predict_proba(frame), expected)
+        assert other.columns_.columns == model.columns_.columns
+    again = clone(model).fit(frame, y)
+    np.testing.assert_array_equal(again.predict_proba(frame), expected)
+    with pytest.raises(TypeError, match="X of fit must hold numbers"):
+        to_onnx(model)
+
+
+def test_tools_of_scikit_learn(fitted):
+    model, frame, y = fitted
+    assert cross_val_score(clone(model), frame, y, cv=3).mean() > 0.7
+    pipeline = make_pipeline(clone(model)).fit(frame, y)
+    np.testing.assert_array_equal(pipeline.predict(frame), model.predict(frame))
+    found = permutation_importance(model, frame, y, n_repeats=2, random_state=0)
+    assert np.argmax(found.importances_mean) in (2, 4)
+
+
+def test_questions_about_rows_of_a_frame(fitted):
+    model, frame, _ = fitted
+    labels, rejected = model.reject(frame, 0.2)
+    assert labels.shape == rejected.shape == (len(frame),)
+    assert len(model.suggest_query(frame, 3)) == 3
+    assert model.sample_functions(frame[:4], noise=False).shape[-1] == 4
+
+
+def test_new_levels_and_new_holes(fitted):
+    model, _, _ = fitted
+    frame, y = table()
+    whole = frame.dropna()
+    model = BayesPointClassifier(**QUICK).fit(whole, y[frame.notna().all(axis=1)])
+    lacking = whole[:5].assign(size=np.nan, color=None, when=pandas.NaT, flag=None, age=None)
+    assert np.isfinite(model.predict_proba(lacking)).all()
+    strange = whole[:5].assign(city="nowhere", color="violet")
+    assert np.isfinite(model.predict_proba(strange)).all()
+    assert (model.predict_proba(strange) != model.predict_proba(whole[:5])).any()
+
+
+def test_several_classes():
+    frame, y = table()
+    y = np.where(frame["color"] == "blue", "maybe", y)
+    model = BayesPointClassifier(**QUICK).fit(frame, y)
+    assert model.score(frame, y) > 0.8
+
+
+@pytest.mark.parametrize(
+    "kernel", [kernels.RBF(), kernels.Weighted(kernels.Matern()), "linear", "rbf", kernels.RBF(2.0)]
+)
+def test_kernels_of_the_user(kernel):
+    frame, y = table(150)
+    model = BayesPointClassifier(kernel, **QUICK).fit(frame, y)
+    assert model.score(frame, y) > 0.7
+    assert model.kernel_.limits == model.columns_.limits
+
+
+def test_arrays_with_holes_and_with_strings():
+    rng = np.random.default_rng(seed(7))
+    X = rng.standard_normal((80, 2))
+    y = X[:, 0] > 0
+    X[rng.random((80, 2)) < 0.1] = np.nan
+    model = BayesPointClassifier(**QUICK).fit(X, y)
+    assert model.predict_proba(X).shape == (80, 2)
+    mixed = np.array([["a", 1.0, None], ["b", None, 2.0]] * 20, dtype=object)
+    labels = mixed[:, 0] == "a"
+    model = BayesPointClassifier(**QUICK).fit(mixed, labels)
+    assert [one.kind for one in model.columns_.columns] == ["category", "number", "number"]
+    assert model.score(mixed, labels) == 1.0
+
+
+def test_codes_that_are_named_are_categories():
+    rng = np.random.default_rng(seed(8))
+    X = np.column_stack([rng.integers(0, 9, 200), rng.standard_normal(200)])
+    y = np.isin(X[:, 0], [1, 4, 7])
+    model = BayesPointClassifier(categorical_features=[0], **QUICK).fit(X, y)
+    assert model.columns_.columns[0].levels == tuple(range(9))
+    assert model.score(X, y) == 1.0
+
+
+def test_a_level_that_only_one_block_has():
+    frame, y = table(360)
+    frame["size"] = frame["size"].fillna(0.0)
+    frame.loc[342, "color"] = None
+    frame["color"] = frame["color"].astype(object)
+    frame.loc[345, "color"] = "violet"
+    frame.loc[346, "size"] = np.nan
+    blocks = Blocks([frame[k : k + 20] for k in range(0, 360, 20)])
+    settings = QUICK | {"n_components": 20}
+    model = BayesPointClassifier(**settings).fit(blocks, y)
+    assert "violet" in model.columns_.columns[2].levels
+    whole = BayesPointClassifier(approximation="landmarks", **settings).fit(frame, y)
+    assert model.columns_.limits == pytest.approx(whole.columns_.limits)
+    assert model.columns_.groups == whole.columns_.groups
+    np.testing.assert_array_equal(model.predict(blocks), model.predict(frame))
+    assert model.score(frame, y) > 0.75
+
+
+def test_frames_of_dask():
+    pytest.importorskip("pyarrow")
+    dask = pytest.importorskip("dask.dataframe")
+    frame, y = table(200)
+    parts = dask.from_pandas(frame, npartitions=2)
+    labels = dask.from_pandas(pandas.Series(y, index=frame.index), npartitions=2)
+    model = BayesPointClassifier(n_components=20, **QUICK).fit(parts, labels)
+    found = model.predict_proba(parts).compute()
+    np.testing.assert_allclose(found, model.predict_proba(frame), atol=1e-9)
+
+
+def changed(**values):
+    """Return what gives a frame other columns."""
+    return lambda frame: frame.assign(**values)
+
+
+LONG = [f"row {k}: {'many words, ' * 5}" for k in range(240)]
+BAD_FITS = [
+    (changed(size=np.inf), {}, ValueError, "column 'size' of X must not hold infinity"),
+    (changed(age=1j), {}, TypeError, "column 'age' of X must hold real numbers"),
+    (changed(note=LONG), {}, ValueError, "column 'note' of X must hold categories; it holds text"),
+    (changed(city=np.resize(np.array([1, "a"], object), 240)), {}, TypeError, "column 'city' of X"),
+    (changed(city=[{"a": 1}] * 240), {}, TypeError, "column 'city' of X must hold values of one"),
+    (changed(city=[[1]] * 240), {}, TypeError, "column 'city' of X must hold values of one kind"),
+    (lambda frame: frame[:0], {}, ValueError, "inconsistent numbers|at least one"),
+    (lambda frame: frame[:9], {}, ValueError, "inconsistent numbers"),
+    (lambda frame: frame, {"categorical_features": None}, TypeError, "column 'color' of X"),
+    (lambda frame: frame, {"categorical_features": ["hue"]}, ValueError, "name columns.*'hue'"),
+    (lambda frame: frame, {"categorical_features": [9]}, ValueError, "name columns of X; got 9"),
+    (lambda frame: frame, {"categorical_features": "all"}, ValueError, "categorical_features"),
+    (lambda frame: frame, {"kernel": np.dot}, TypeError, "X must hold numbers only for"),
+]
+
+
+@pytest.mark.parametrize(("change", "settings", "kind", "text"), BAD_FITS)
+def test_bad_frames_are_refused_by_name_and_nothing_is_fitted(change, settings, kind, text):
+    frame, y = table()
+    with pytest.raises(kind, match=text):
+        BayesPointClassifier(**QUICK | settings).fit(change(frame), y)
+
+
+def test_a_refused_fit_leaves_the_one_before(fitted):
+    model, frame, y = fitted
+    model, before = pickle.loads(pickle.dumps(model)), model.predict_proba(frame)
+    with pytest.raises(ValueError, match="infinity"):
+        model.fit(frame.assign(size=np.inf), y)
+    np.testing.assert_array_equal(model.predict_proba(frame), before)
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "text"),
+    [
+        (lambda frame: frame.drop(columns="city"), ValueError, "city"),
+        (lambda frame: frame.rename(columns={"city": "town"}), ValueError, "town"),
+        (lambda frame: frame[[*COLUMNS[1:], "when"]], ValueError, "order"),
+        (lambda frame: frame.assign(more=1.0), ValueError, "more"),
+        (
+            changed(size="x"),
+            TypeError,
+            "column 'size' of X must hold numbers, as in fit",
+        ),
+        (
+            changed(when=1.0),
+            TypeError,
+            "column 'when' of X must hold dates, as in fit",
+        ),
+        (changed(size=np.inf), ValueError, "column 'size' of X must not hold infinity"),
+        (changed(age=pandas.Timestamp(0)), TypeError, "column 'age' of X must hold numbers, as in"),
+        (lambda frame: frame.to_numpy()[:, :3], ValueError, "3 features"),
+    ],
+)
+def test_bad_rows_are_refused_by_name(fitted, change, kind, text):
+    model, frame, _ = fitted
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(kind, match=text):
+            model.predict(change(frame))
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_missing_labels_are_counted_by_row(missing):
+    frame, y = table(50)
+    labels = y.astype(object)
+    labels[7] = missing
+    with pytest.raises(ValueError, match=r"y must not lack labels; got .* in row 7"):
+        BayesPointClassifier(**QUICK).fit(frame, labels)
+    with pytest.raises(ValueError, match="y must not lack labels"):
+        BayesPointClassifier(**QUICK).fit(frame, pandas.Series(labels, dtype="string"))
+
+
+def test_dates_of_python():
+    days = [datetime.date(2020, 1, 1) + datetime.timedelta(k) for k in range(60)]
+    frame = pandas.DataFrame({"day": days, "x": np.linspace(-1, 1, 60)})
+    model = BayesPointClassifier(**QUICK).fit(frame, np.arange(60) > 30)
+    assert model.columns_.columns[0].kind == "date"
