@@ -536,8 +536,11 @@ def _lacks(entry: Any) -> bool:
 
 
 def require_labels(y: Any) -> None:
-    """Raise ValueError if labels, of any type, are missing."""
-    for row, label in enumerate(y if getattr(y, "dtype", np.dtype(float)).kind == "O" else ()):
+    """Raise ValueError if labels that may be objects are missing."""
+    labels = np.asarray(y)
+    if labels.dtype != object or labels.ndim == 0:
+        return
+    for row, label in enumerate(labels.ravel()):
         if _lacks(label):
             raise ValueError(f"y must not lack labels; got {label!r} in row {row}")
 

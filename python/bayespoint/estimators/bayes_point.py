@@ -393,7 +393,7 @@ class BayesPointClassifier(
         """Return checked inputs of a fitted classifier."""
         columns = getattr(self, "columns_", None)
         if columns is not None and not (columns.plain and sparse.issparse(X)):
-            return estimators_inputs.features(self, columns, X)
+            return estimators_inputs.features(self, self.kernel_, columns, X)
         inputs = estimators_inputs.new(self, self.kernel_, X)
         if not isinstance(self.kernel_, str):
             return inputs

@@ -98,10 +98,11 @@ def table(
     return columns.read(checked, names, columns.chosen(categories, names)), labels, seen
 
 
-def features(estimator: BaseEstimator, known: Columns, X: Any) -> Floats:
+def features(estimator: BaseEstimator, kernel: object, known: Columns, X: Any) -> Floats:
     """Return the features of new rows of the table of a fit."""
-    typed = columns.has_types(X)
-    how = {"skip_check_array": True} if typed else _OF_TABLES
+    how = _OF_TABLES if has_columns(kernel) or not known.plain else _OF_VECTORS
+    if columns.has_types(X):
+        how = {"skip_check_array": True}
     checked = validate_data(estimator, X, reset=False, **how)
     return known.features(columns.read_as(known, checked))
 
