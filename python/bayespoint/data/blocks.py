@@ -21,7 +21,7 @@ from sklearn.utils.validation import _get_feature_names
 from bayespoint.base import memory, validation
 from bayespoint.base.validation import Floats, named
 from bayespoint.blocks import Blocks
-from bayespoint.data import columns
+from bayespoint.data import columns, frames
 from bayespoint.data.columns import Columns, Records, Values
 from bayespoint.data.examples import Examples, Table
 from bayespoint.data.executors import Dask, Executor, Threads
@@ -272,14 +272,14 @@ def _checked(
         X, y = _read(X), _read(y)
         names = _get_feature_names(X)
         inputs: Any = X
-        if not columns.has_types(X):
+        if not frames.has_types(X):
             wanted = {"dtype": np.float64, "order": "C", "input_name": "X", "ensure_min_samples": 0}
             sparse_format = "csr" if takes_sparse else False
             wanted |= {"ensure_all_finite": "allow-nan", "accept_sparse": sparse_format}
             inputs = check_array(X, **wanted)
         if not sparse.issparse(inputs):
-            own = columns.names(X, inputs)
-            inputs = columns.read(inputs, own, columns.chosen(categories, own))
+            own = frames.names(X, inputs)
+            inputs = frames.read(inputs, own, frames.chosen(categories, own))
         labels = _labels(y, len(inputs) if isinstance(inputs, Records) else inputs.shape[0])
         repetition = Repetition.of(_read(weight), len(labels))
     except (TypeError, ValueError) as error:

@@ -12,10 +12,9 @@ feature (:class:`bayespoint.kernels.Weighted`). Codes are multiples of it.
 
 from __future__ import annotations
 
-import datetime
 import math
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -33,19 +32,13 @@ _DEVIATION = 0.25
 _MISSING = 1.0
 """Distance of a missing value from the median, in standard deviations."""
 
-_TEXT = (50, 0.5, 40)
-"""More levels, share of the rows and mean length of strings from which on a column is text."""
-
 _YEAR = 365.2425  # days
 _PERIODS = ((_YEAR, 1.5 * _YEAR), (7.0, 14.0), (1.0, 2.0))
 """Days of a circle, and of the span from which on a date has it. Hours need times of the day."""
 
-_SECONDS = 86_400.0  # of a day
 _LEAST = 0.1
 """Least probability of two different levels by which their distance is scaled: rare levels would be
 so far from others that these say nothing about them."""
-
-_BOOLS = {bool, np.bool_, type(None)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +74,6 @@ class Records:
     def __getitem__(self, rows: NDArray[np.intp] | slice) -> Records:
         """Return some of the rows."""
         return Records(tuple(replace(one, entries=one.entries[rows]) for one in self.columns))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return tuple(one.name for one in self.columns)
 
     def moments(self, weight: Floats) -> tuple[Floats, Floats]:
         """Return the weighted means of the columns, if all are numbers, and sums of squares.
@@ -345,216 +333,3 @@ def _sorting(level: Any) -> tuple[str, Any]:
     """Return a key that sorts levels of different types."""
     number = isinstance(level, numbers.Real)
     return ("", level) if number else (type(level).__name__, str(level))
-
-
-# --- reading -------------------------------------------------------------------------------------
-
-
-def names(X: Any, table: Any) -> list[str]:
-    """Return the names of the columns of `X`, or their numbers; `table` has as many."""
-    if is_frame(X):
-        return [str(name) for name in X.columns]
-    return [str(k) for k in range(table.shape[1])]
-
-
-def chosen(features: Any, names: Sequence[str]) -> list[bool | None]:
-    """Return which columns are categories by the parameter `categorical_features`.
-
-    None leaves a column to its type.
-    """
-    if isinstance(features, str):
-        if features == "from_dtype":
-            return [None] * len(names)
-        raise _wrong(features)
-    if features is None:
-        return [False] * len(names)
-    try:
-        given = np.asarray(features)
-    except ValueError:
-        raise _wrong(features) from None
-    if given.ndim != 1 or (given.dtype.kind not in "biuUO" and given.size):
-        raise _wrong(features)
-    if given.dtype == bool:
-        if len(given) != len(names):
-            raise ValueError(
-                f"categorical_features must hold one bool for each of {len(names)} columns; got "
-                f"{len(given)}"
-            )
-        return [bool(is_category) for is_category in given]
-    found: list[bool | None] = [False] * len(names)
-    for feature in given.tolist():
-        try:
-            place = names.index(feature) if isinstance(feature, str) else range(len(names))[feature]
-        except (IndexError, TypeError, ValueError):
-            raise ValueError(
-                f"categorical_features must name columns of X; got {feature!r}"
-            ) from None
-        found[place] = True
-    return found
-
-
-def _wrong(features: object) -> ValueError:
-    return ValueError(
-        'categorical_features must be "from_dtype", None, or an array of names, of numbers or of '
-        f"bools of columns; got {features!r}"
-    )
-
-
-def read(X: Any, names: Sequence[str], chosen: Sequence[bool | None]) -> Records:
-    """Return the rows of a frame or an array.
-
-    `chosen` says which columns are categories: True, False, or None where the type decides.
-    """
-    columns: Iterable[Any] = X.T if isinstance(X, np.ndarray) else _series(X)
-    each = zip(names, columns, chosen, strict=True)
-    return Records(tuple(_values(name, column, is_category) for name, column, is_category in each))
-
-
-def read_as(known: Columns, X: Any) -> Records:
-    """Return new rows of a table with known columns."""
-    names = [column.name for column in known.columns]
-    return read(X, names, [column.is_category or None for column in known.columns])
-
-
-def is_frame(X: Any) -> bool:
-    """Return whether X is a data frame."""
-    return hasattr(X, "columns") and (hasattr(X, "dtypes") or hasattr(X, "__dataframe__"))
-
-
-def has_types(X: Any) -> bool:
-    """Return whether the columns of a table have types: of a frame, or an array with strings."""
-    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
-        return any(isinstance(entry, str) for entry in X.flat)
-    return is_frame(X)
-
-
-def _series(X: Any) -> list[Any]:
-    """Return the columns of a frame."""
-    if hasattr(X, "get_columns"):  # polars
-        return list(X.get_columns())
-    if not hasattr(X, "iloc") and hasattr(X, "to_pandas"):  # Arrow and others
-        X = X.to_pandas()
-    return [X.iloc[:, k] for k in range(X.shape[1])]
-
-
-def _values(name: str, column: Any, is_category: bool | None) -> Values:
-    """Return the values of a column."""
-    kind, entries, order = _typed(name, column)
-    if is_category and kind == "number":
-        found = entries.astype(object)
-        found[np.isnan(entries)] = None
-        return Values(name, "category", found)
-    if is_category is False and kind == "category" and set(map(type, entries)) <= _BOOLS:
-        kind, entries = "number", np.array([math.nan if e is None else e for e in entries], float)
-    if is_category is False and kind in ("category", "ordered"):
-        raise TypeError(
-            f"column {name!r} of X must hold numbers, or be one of categorical_features; got "
-            f"{column.dtype}"
-        )
-    if kind == "number" and np.isinf(entries).any():
-        raise ValueError(f"column {name!r} of X must not hold infinity")
-    return Values(name, kind, entries, order)
-
-
-def _typed(name: str, column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, ...]]:
-    """Return the kind of a column, its entries, and its order."""
-    dtype = column.dtype
-    text = str(dtype).lower()
-    if hasattr(column, "to_list") and text.startswith(("cat", "enum")):
-        return _categories(column)
-    kind = getattr(dtype, "kind", "")
-    if not kind:  # of polars
-        kind = "f" if dtype.is_numeric() else "M" if text.startswith("date") else "O"
-    if kind == "b" and hasattr(column, "isna") and not column.isna().any():
-        return "category", np.asarray(column).astype(object), ()
-    if kind in "iuf":
-        return "number", _doubles(column), ()
-    if kind == "M":
-        if getattr(dtype, "tz", None) is not None:
-            column = column.dt.tz_localize(None)
-        return "date", _days(np.asarray(column.to_numpy())), ()
-    if kind == "m":
-        return "number", _days(np.asarray(column.to_numpy())), ()
-    if kind == "c":
-        raise TypeError(f"column {name!r} of X must hold real numbers; got {dtype}")
-    return _of_objects(name, column)
-
-
-def _doubles(column: Any) -> Floats:
-    """Return numbers as doubles, missing ones as NaN."""
-    if hasattr(column, "to_numpy") and hasattr(column, "isna"):
-        return np.asarray(column.to_numpy(dtype=np.float64, na_value=math.nan))
-    if hasattr(column, "to_numpy"):
-        return np.asarray(column.to_numpy(), dtype=np.float64)
-    return np.asarray(column, dtype=np.float64)
-
-
-def _days(entries: NDArray[Any]) -> Floats:
-    """Return dates or durations in days, missing ones as NaN."""
-    unit = entries.dtype.kind
-    seconds = entries.astype(f"{unit}8[us]").astype(np.int64) / 1e6
-    return np.where(np.isnat(entries), math.nan, seconds / _SECONDS)
-
-
-def _categories(column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, ...]]:
-    """Return the levels of a column of categories."""
-    known = getattr(column, "cat", None)
-    if hasattr(known, "codes"):
-        levels = column.cat.categories.tolist()
-        each = np.empty(len(levels) + 1, dtype=object)
-        each[:-1], each[-1] = levels, None
-        entries = each[np.asarray(column.cat.codes)]
-        ordered = bool(column.cat.ordered)
-        return ("ordered" if ordered else "category"), entries, tuple(levels) if ordered else ()
-    return "category", np.array(column.to_list(), dtype=object), ()
-
-
-def _of_objects(name: str, column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, ...]]:
-    """Return the kind and the entries of a column of objects, by their types."""
-    entries = np.empty(len(column), dtype=object)
-    entries[:] = [None if _lacks(entry) else entry for entry in column]
-    present = [entry for entry in entries if entry is not None]
-    if all(isinstance(entry, (str, bool, np.bool_)) for entry in present):
-        _refuse_text(name, present)
-        return "category", entries, ()
-    if all(isinstance(entry, numbers.Real) for entry in present):
-        return "number", np.array([math.nan if e is None else e for e in entries], dtype=float), ()
-    if all(isinstance(entry, (datetime.date, np.datetime64)) for entry in present):
-        return "date", _days(np.array(entries, dtype="M8[us]")), ()
-    types = sorted({type(entry).__name__ for entry in present})
-    raise TypeError(
-        f"column {name!r} of X must hold values of one kind: numbers, strings, booleans or dates; "
-        f"got {', '.join(types)}"
-    )
-
-
-def _lacks(entry: Any) -> bool:
-    """Return whether an entry says that a value is missing: None, NaN, NaT, NA of pandas."""
-    if entry is None or type(entry).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(entry, float) and math.isnan(entry)
-
-
-def require_labels(y: Any) -> None:
-    """Raise ValueError if labels that may be objects are missing."""
-    labels = np.asarray(y)
-    if labels.dtype != object or labels.ndim == 0:
-        return
-    for row, label in enumerate(labels.ravel()):
-        if _lacks(label):
-            raise ValueError(f"y must not lack labels; got {label!r} in row {row}")
-
-
-def _refuse_text(name: str, present: Sequence[Any]) -> None:
-    """Raise ValueError for a column of text, in which nearly all rows differ."""
-    distinct = set(present)
-    least, share, length = _TEXT
-    if len(distinct) <= max(least, share * len(present)):
-        return
-    mean = sum(len(str(entry)) for entry in distinct) / len(distinct)
-    if mean > length:
-        raise ValueError(
-            f"column {name!r} of X must hold categories; it holds text, {len(distinct)} different "
-            f"strings of {mean:.0f} characters on average. Leave it out, or make numbers of it "
-            "before the classifier: make_pipeline(skrub.TableVectorizer(), BayesPointClassifier())"
-        )

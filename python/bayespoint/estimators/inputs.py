@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 from bayespoint import kernels
 from bayespoint.base.validation import Floats, dense, named, refuse_masked
 from bayespoint.blocks import Blocks
-from bayespoint.data import columns
+from bayespoint.data import frames
 from bayespoint.data.columns import Columns, Records
 from bayespoint.kernels.products import sequence
 
@@ -84,8 +84,8 @@ def table(
     `categories` is the parameter `categorical_features` of the classifier.
     """
     probe, checked = copy(estimator), X
-    columns.require_labels(y)
-    if not columns.has_types(X):
+    frames.require_labels(y)
+    if not frames.has_types(X):
         checked, labels = validate_data(probe, X, y, **_OF_TABLES)
     else:
         labels = validate_data(probe, X, y, skip_check_array=True)[1]
@@ -94,17 +94,17 @@ def table(
         if not len(labels):
             raise ValueError("X must hold at least one example; got none")
     seen = {name: getattr(probe, name, None) for name in _SEEN}
-    names = columns.names(X, checked)
-    return columns.read(checked, names, columns.chosen(categories, names)), labels, seen
+    names = frames.names(X, checked)
+    return frames.read(checked, names, frames.chosen(categories, names)), labels, seen
 
 
 def features(estimator: BaseEstimator, kernel: object, known: Columns, X: Any) -> Floats:
     """Return the features of new rows of the table of a fit."""
     how = _OF_TABLES if has_columns(kernel) or not known.plain else _OF_VECTORS
-    if columns.has_types(X):
+    if frames.has_types(X):
         how = {"skip_check_array": True}
     checked = validate_data(estimator, X, reset=False, **how)
-    return known.features(columns.read_as(known, checked))
+    return known.features(frames.read_as(known, checked))
 
 
 def new(estimator: BaseEstimator, kernel: object, X: ArrayLike) -> NDArray[Any]:

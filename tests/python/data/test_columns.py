@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from bayespoint.data import columns
+from bayespoint.data import columns, frames
 from bayespoint.data.columns import Columns, Records
 from bayespoint.kernels import RBF, Polynomial, Weighted
 from helpers import seed
@@ -17,13 +17,13 @@ pandas = pytest.importorskip("pandas")
 def read(column, chosen=None):
     """Return the values of a column of a frame."""
     frame = pandas.DataFrame({"a": column})
-    return columns.read(frame, ["a"], [chosen]).columns[0]
+    return frames.read(frame, ["a"], [chosen]).columns[0]
 
 
 def made(frame, *, scaled=True, weight=None):
     """Return the columns of a frame, and its features."""
-    names = columns.names(frame, frame)
-    records = columns.read(frame, names, [None] * len(names))
+    names = frames.names(frame, frame)
+    records = frames.read(frame, names, [None] * len(names))
     weight = np.ones(len(records)) if weight is None else weight
     known = Columns.of(records, weight, scaled=scaled)
     return known, known.features(records)
@@ -76,7 +76,7 @@ def test_polars_says_the_same():
             "time": [datetime.datetime(2024, 2, 29, 12), None],
         }
     )
-    found = columns.read(frame, frame.columns, [None] * 7).columns
+    found = frames.read(frame, frame.columns, [None] * 7).columns
     kinds = [one.kind for one in found]
     assert kinds == ["number", *["category"] * 4, "date", "date"]
     assert [one.missing.tolist() for one in found] == [[False, True]] * 7
@@ -128,7 +128,7 @@ def test_levels_are_equally_far_apart_and_new_ones_are_different():
     apart = 1 - (0.5**2 + 2 * 0.25**2)
     assert known.limits[1] == pytest.approx(math.sqrt(2 / apart))
     new = pandas.DataFrame({"a": ["new", "x", "other", None, "new"], "b": [0.0] * 5})
-    codes = known.features(columns.read_as(known, new))[:, 1] / known.limits[1]
+    codes = known.features(frames.read_as(known, new))[:, 1] / known.limits[1]
     assert codes[0] == codes[4]
     every = [*codes[:4].tolist(), *(features[:, 1] / known.limits[1]).tolist()]
     assert len({round(code) for code in every}) == 6  # three levels, a missing one, two new ones
@@ -141,7 +141,7 @@ def test_missing_numbers_have_the_median_and_a_feature():
     np.testing.assert_array_equal(features[:, 0], [1.0, 3.0, 3.0, 9.0])
     np.testing.assert_array_equal(features[:, 2], [0.0, known.limits[2], 0.0, 0.0])
     new = pandas.DataFrame({"a": [2.0], "b": [math.nan]})  # which was never missing
-    np.testing.assert_array_equal(known.features(columns.read_as(known, new)), [[2.0, 1.0, 0.0]])
+    np.testing.assert_array_equal(known.features(frames.read_as(known, new)), [[2.0, 1.0, 0.0]])
     assert not known.plain
 
 
@@ -153,7 +153,7 @@ def test_ordered_levels_are_numbers_first():
     same = made(pandas.DataFrame({"a": pandas.Categorical(["s", "l", "m", None])}))[0]
     assert known.limits[1] == pytest.approx(same.limits[0] / 4)
     plain = pandas.DataFrame({"a": ["m", "s"]})  # the type was lost
-    np.testing.assert_array_equal(known.features(columns.read_as(known, plain))[:, 0], [1.0, 0.0])
+    np.testing.assert_array_equal(known.features(frames.read_as(known, plain))[:, 0], [1.0, 0.0])
 
 
 @pytest.mark.parametrize(
@@ -202,14 +202,14 @@ def test_parts_of_a_table_have_the_columns_of_the_whole():
     frame.loc[57, "a"] = "late"
     frame.loc[58, "b"] = math.nan
     whole, expected = made(frame)
-    names = columns.names(frame, frame)
-    parts = [columns.read(frame[k : k + 20], names, [None] * 3) for k in (0, 20, 40)]
+    names = frames.names(frame, frame)
+    parts = [frames.read(frame[k : k + 20], names, [None] * 3) for k in (0, 20, 40)]
     seen = [columns.seen(each) for each in zip(*(part.columns for part in parts), strict=True)]
     known = Columns.of(Records.joined(parts), np.ones(60), scaled=True, seen=seen)
     np.testing.assert_array_equal(known.features(Records.joined(parts)), expected)
     assert [one.levels for one in known.columns] == [one.levels for one in whole.columns]
     assert len(seen[1].entries) < 10
-    mixed = [parts[0], columns.read(frame.assign(b="x"), names, [None] * 3)]
+    mixed = [parts[0], frames.read(frame.assign(b="x"), names, [None] * 3)]
     with pytest.raises(TypeError, match="column 'b' of X must hold values of one kind in every"):
         Records.joined(mixed)
 
@@ -227,13 +227,13 @@ def test_parts_of_a_table_have_the_columns_of_the_whole():
     ids=str,
 )
 def test_categories_by_the_parameter(given, expected):
-    assert columns.chosen(given, ["a", "b", "c"]) == expected
+    assert frames.chosen(given, ["a", "b", "c"]) == expected
 
 
 @pytest.mark.parametrize("given", ["all", ["d"], [3], [True], [[0]], 1.5, {"a": 1}], ids=str)
 def test_errors_name_the_parameter(given):
     with pytest.raises(ValueError, match="categorical_features must"):
-        columns.chosen(given, ["a", "b", "c"])
+        frames.chosen(given, ["a", "b", "c"])
 
 
 def test_kernels_that_take_numbers_only():
