@@ -280,6 +280,9 @@ def _checked(
         if not sparse.issparse(inputs):
             own = frames.names(X, inputs)
             inputs = frames.read(inputs, own, frames.chosen(categories, own))
+        else:
+            frames.require_none(categories)
+        frames.require_labels(y)
         labels = _labels(y, len(inputs) if isinstance(inputs, Records) else inputs.shape[0])
         repetition = Repetition.of(_read(weight), len(labels))
     except (TypeError, ValueError) as error:

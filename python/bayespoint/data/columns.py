@@ -32,10 +32,12 @@ _DEVIATION = 0.25
 _MISSING = 1.0
 """Distance of a missing value from the median, in standard deviations."""
 
+_SECONDS = 86_400.0  # of a day
 _YEAR = 365.2425  # days
 _PERIODS = ((_YEAR, 1.5 * _YEAR), (7.0, 14.0), (1.0, 2.0))
 """Days of a circle, and of the span from which on a date has it. Hours need times of the day."""
 
+_BOOLS = {bool, np.bool_, type(None)}
 _LEAST = 0.1
 """Least probability of two different levels by which their distance is scaled: rare levels would be
 so far from others that these say nothing about them."""
@@ -104,7 +106,7 @@ def _joined(parts: Sequence[Values]) -> Values:
         )
     first = known[0]
     order = tuple(dict.fromkeys(level for part in known for level in part.order))
-    entries = np.concatenate([_as_kind(part, first.kind).entries for part in parts])
+    entries = np.concatenate([as_kind(part, first.kind).entries for part in parts])
     return replace(first, entries=entries, order=order)
 
 
@@ -123,9 +125,14 @@ def seen(parts: Sequence[Values]) -> Values:
     return replace(joined, entries=np.array([*ends, *fraction, *lacking]))
 
 
-def _as_kind(values: Values, kind: Kind) -> Values:
-    """Return values of a kind; if all are missing, they may be of any type."""
-    if values.kind == kind or not values.missing.all():
+def as_kind(values: Values, kind: Kind) -> Values:
+    """Return values of a kind: if all are missing they may be of any, and booleans are numbers."""
+    if values.kind == kind:
+        return values
+    if kind == "number" and set(map(type, values.entries)) <= _BOOLS:
+        found = [math.nan if entry is None else float(entry) for entry in values.entries]
+        return replace(values, kind=kind, entries=np.array(found))
+    if not values.missing.all():
         return values
     lacking = None if kind in ("category", "ordered") else math.nan
     entries = np.full(len(values.entries), lacking)
@@ -156,7 +163,7 @@ class Column:
         indicators.
         """
         name, kind = known.name, known.kind
-        values = _as_kind(values, kind)
+        values = as_kind(values, kind)
         present, absent = ~values.missing, known.missing
         if kind in ("category", "ordered"):
             levels = set(known.entries.tolist()) - {None}
@@ -185,7 +192,7 @@ class Column:
 
     def of_kind(self, values: Values) -> Values:
         """Return new values as those of the fit, or raise TypeError if they are of another kind."""
-        values = _as_kind(values, self.kind)
+        values = as_kind(values, self.kind)
         if values.kind == self.kind or (
             self.is_category and values.kind in ("category", "ordered")
         ):
@@ -218,11 +225,13 @@ class Column:
         """Return the numbers of a column, with missing ones."""
         if self.kind == "number":
             return [values.entries]
-        days: Floats = values.entries
-        parts: list[Any] = [days / _YEAR]
+        parts: list[Any] = [values.entries / _YEAR]
+        # Rounded, so that a circle on which all dates are at one place is constant.
+        seconds = np.round(values.entries * _SECONDS, 3)
         for period in self.periods:
             # 1970-01-01 was a Thursday; where the circle begins does not matter.
-            angle = 2 * math.pi * (days / period % 1)
+            size = period * _SECONDS
+            angle = 2 * math.pi * (seconds % size / size)
             parts += [np.cos(angle), np.sin(angle)]
         return parts
 
@@ -314,7 +323,14 @@ class Columns:
             )
         if not isinstance(kernel, Weighted):
             kernel = Weighted(kernel, (1.0,) * len(self))
-        return replace(kernel, groups=self.groups, limits=self.limits)
+        groups, own = self.groups, kernel.groups
+        if own is not None:
+            if len(own) != len(self):
+                raise ValueError(
+                    f"groups must hold one for each of {len(self)} columns; got {len(own)}"
+                )
+            groups = tuple(own[k] for k in groups)
+        return replace(kernel, groups=groups, limits=self.limits)
 
 
 _WORDS = {
@@ -326,7 +342,7 @@ _WORDS = {
 
 
 def _median(values: Floats) -> float:
-    return float(np.median(values)) if len(values) else 0.0
+    return 2 * float(np.median(values / 2)) if len(values) else 0.0  # a sum might overflow
 
 
 def _sorting(level: Any) -> tuple[str, Any]:

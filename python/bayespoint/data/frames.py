@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 import math
 import numbers
 from collections.abc import Iterable, Sequence
@@ -12,19 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayespoint.base.validation import Floats
-from bayespoint.data.columns import Columns, Kind, Records, Values
+from bayespoint.data.columns import Columns, Kind, Records, Values, as_kind
 
 _TEXT = (50, 0.5, 40)
 """More levels, share of the rows and mean length of strings from which on a column is text."""
 
 _SECONDS = 86_400.0  # of a day
-_BOOLS = {bool, np.bool_, type(None)}
 
 
 def names(X: Any, table: Any) -> list[str]:
     """Return the names of the columns of `X`, or their numbers; `table` has as many."""
-    if is_frame(X):
-        return [str(name) for name in X.columns]
+    if is_frame(X):  # the columns of Arrow are arrays
+        given = X.columns if hasattr(X, "iloc") else getattr(X, "column_names", X.columns)
+        return [str(name) for name in given]
     return [str(k) for k in range(table.shape[1])]
 
 
@@ -64,6 +65,15 @@ def chosen(features: Any, names: Sequence[str]) -> list[bool | None]:
     return found
 
 
+def require_none(features: Any) -> None:
+    """Raise ValueError if the parameter `categorical_features` names columns of what has none."""
+    if features is not None and not (isinstance(features, str) and features == "from_dtype"):
+        raise ValueError(
+            f"categorical_features must name columns of a dense table, which X is not; got "
+            f"{features!r}"
+        )
+
+
 def _wrong(features: object) -> ValueError:
     return ValueError(
         'categorical_features must be "from_dtype", None, or an array of names, of numbers or of '
@@ -93,9 +103,10 @@ def is_frame(X: Any) -> bool:
 
 
 def has_types(X: Any) -> bool:
-    """Return whether the columns of a table have types: of a frame, or an array with strings."""
-    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
-        return any(isinstance(entry, str) for entry in X.flat)
+    """Return whether the columns of a table have types: a frame, an array of strings or dates."""
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OMm":
+        typed = (str, datetime.date, datetime.timedelta)
+        return X.dtype.kind != "O" or any(isinstance(entry, typed) for entry in X.flat)
     return is_frame(X)
 
 
@@ -115,16 +126,18 @@ def _values(name: str, column: Any, is_category: bool | None) -> Values:
         found = entries.astype(object)
         found[np.isnan(entries)] = None
         return Values(name, "category", found)
-    if is_category is False and kind == "category" and set(map(type, entries)) <= _BOOLS:
-        kind, entries = "number", np.array([math.nan if e is None else e for e in entries], float)
-    if is_category is False and kind in ("category", "ordered"):
+    if kind == "number" and np.isinf(entries).any():
+        raise ValueError(f"column {name!r} of X must not hold infinity")
+    values = Values(name, kind, entries, order)
+    if is_category is not False or kind not in ("category", "ordered"):
+        return values
+    values = as_kind(values, "number")
+    if values.kind != "number":
         raise TypeError(
             f"column {name!r} of X must hold numbers, or be one of categorical_features; got "
             f"{column.dtype}"
         )
-    if kind == "number" and np.isinf(entries).any():
-        raise ValueError(f"column {name!r} of X must not hold infinity")
-    return Values(name, kind, entries, order)
+    return values
 
 
 def _typed(name: str, column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, ...]]:
@@ -140,12 +153,12 @@ def _typed(name: str, column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, ...]]
         return "category", np.asarray(column).astype(object), ()
     if kind in "iuf":
         return "number", _doubles(column), ()
-    if kind == "M":
-        if getattr(dtype, "tz", None) is not None:
-            column = column.dt.tz_localize(None)
-        return "date", _days(np.asarray(column.to_numpy())), ()
-    if kind == "m":
-        return "number", _days(np.asarray(column.to_numpy())), ()
+    if getattr(dtype, "tz", None) is not None:  # the local time
+        column = column.dt.tz_localize(None)
+    elif getattr(dtype, "time_zone", None) is not None:  # of polars
+        column = column.dt.replace_time_zone(None)
+    if kind in "Mm" and (entries := np.asarray(column)).dtype.kind == kind:
+        return ("date" if kind == "M" else "number"), _days(entries), ()
     if kind == "c":
         raise TypeError(f"column {name!r} of X must hold real numbers; got {dtype}")
     return _of_objects(name, column)
@@ -169,13 +182,15 @@ def _days(entries: NDArray[Any]) -> Floats:
 
 def _categories(column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, ...]]:
     """Return the levels of a column of categories."""
-    known = getattr(column, "cat", None)
+    known: Any = getattr(column, "cat", None)
     if hasattr(known, "codes"):
-        levels = column.cat.categories.tolist()
+        # Intervals, dates and other objects by their text, which a file can hold.
+        plain = (str, np.bool_, numbers.Real)
+        levels = [one if isinstance(one, plain) else str(one) for one in known.categories]
         each = np.empty(len(levels) + 1, dtype=object)
         each[:-1], each[-1] = levels, None
-        entries = each[np.asarray(column.cat.codes)]
-        ordered = bool(column.cat.ordered)
+        entries = each[np.asarray(known.codes)]
+        ordered = bool(known.ordered)
         return ("ordered" if ordered else "category"), entries, tuple(levels) if ordered else ()
     return "category", np.array(column.to_list(), dtype=object), ()
 
@@ -188,15 +203,26 @@ def _of_objects(name: str, column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, 
     if all(isinstance(entry, (str, bool, np.bool_)) for entry in present):
         _refuse_text(name, present)
         return "category", entries, ()
-    if all(isinstance(entry, numbers.Real) for entry in present):
-        return "number", np.array([math.nan if e is None else e for e in entries], dtype=float), ()
+    if all(isinstance(entry, (numbers.Real, decimal.Decimal)) for entry in present):
+        return "number", _reals(name, entries), ()
     if all(isinstance(entry, (datetime.date, np.datetime64)) for entry in present):
-        return "date", _days(np.array(entries, dtype="M8[us]")), ()
+        local = [e.replace(tzinfo=None) if getattr(e, "tzinfo", None) else e for e in entries]
+        return "date", _days(np.array(local, dtype="M8[us]")), ()
+    if all(isinstance(entry, (datetime.timedelta, np.timedelta64)) for entry in present):
+        return "number", _days(np.array(entries, dtype="m8[us]")), ()
     types = sorted({type(entry).__name__ for entry in present})
     raise TypeError(
         f"column {name!r} of X must hold values of one kind: numbers, strings, booleans or dates; "
         f"got {', '.join(types)}"
     )
+
+
+def _reals(name: str, entries: NDArray[Any]) -> Floats:
+    """Return objects that are numbers, None where missing, as doubles."""
+    try:
+        return np.array([math.nan if entry is None else entry for entry in entries], dtype=float)
+    except OverflowError:  # of a whole number
+        raise ValueError(f"column {name!r} of X must hold numbers below 1.8e308") from None
 
 
 def _lacks(entry: Any) -> bool:

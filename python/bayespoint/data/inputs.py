@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Floats, named
 from bayespoint.data.columns import Columns
 from bayespoint.data.warps import Warped
 
@@ -30,9 +30,12 @@ def standardizer(inputs: Any, weight: Floats, columns: Columns | None = None) ->
     with np.errstate(over="ignore", invalid="ignore"):
         scaler.fit(inputs, sample_weight=None if (weight == 1).all() else weight)
     if not np.isfinite(scaler.var_).all():
-        column = int(np.argmin(np.isfinite(scaler.var_)))
+        feature = int(np.argmin(np.isfinite(scaler.var_)))
+        which = f"feature {feature}"
+        if columns is not None:
+            which = f"column {columns.columns[columns.groups[feature]].name!r}"
         raise ValueError(
-            f"X must not be so large that the variance of a feature overflows; feature {column} is "
+            f"X must not be so large that the variance of a feature overflows; {which} is "
             "(with standardize=False the features are used as they are)"
         )
     if columns is not None and not columns.plain:
@@ -52,8 +55,11 @@ def scaled(scaler: StandardScaler | Warped | None, X: Any) -> Any:
 
 def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the sorted classes, at least two, and the index of each label among them."""
-    check_classification_targets(y)
-    classes, index = np.unique(y, return_inverse=True)
+    try:
+        check_classification_targets(y)
+        classes, index = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        raise named(error, "y must hold labels of one type") from error
     if len(classes) < 2:
         raise ValueError(f"y must hold at least two classes; got one class: {classes[0]}")
     return classes, np.asarray(index, dtype=np.intp)

@@ -85,7 +85,7 @@ class BayesPointClassifier(
         or those of these names, numbers, or bools (one for each column).
     standardize : bool, default=True
         Scale numbers to variance 1 and, if `X` is dense, center them. With the default kernel the
-        evidence chooses their scale (:ref:`tables`).
+        evidence chooses their scale (:ref:`table-columns`).
     softness : float or None, default=None
         Variance, at least 0, of Gaussian noise on the latent function. None: found. 0: training
         examples must be separable.
@@ -263,7 +263,7 @@ class BayesPointClassifier(
         ----------
         X : array-like, frame, sparse matrix, Blocks or collection of Dask, (n_samples, n_features)
             Inputs; columns may hold numbers, strings, categories, booleans or dates, and lack
-            values (:ref:`tables`). With kernel="precomputed" the (n_samples, n_samples) kernel
+            values (:ref:`table-columns`). With kernel="precomputed" the (n_samples, n_samples) kernel
             matrix, for a kernel of sets or strings a sequence of these.
             :class:`bayespoint.blocks.Blocks` and collections of Dask are never in memory as a whole
             (:doc:`/guide/large-data`). "linear", "rbf", "poly" and kernels made of `Linear`, `RBF`

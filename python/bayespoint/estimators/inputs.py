@@ -43,6 +43,8 @@ def validate_data(estimator: BaseEstimator, *arrays: Any, **options: Any) -> Any
         with np.errstate(over="ignore", invalid="ignore"):
             return _validate_data(estimator, *arrays, **options)
     except (TypeError, ValueError) as error:
+        if isinstance(error, ValueError) and "could not convert string" in str(error):
+            raise named(error, "X must be an array of numbers") from error
         if isinstance(error, ValueError) and "array element" not in str(error):
             raise
         # NumPy's message about input that is not an array of numbers.
@@ -67,7 +69,7 @@ def training(
 def has_columns(kernel: object) -> bool:
     """Return whether a kernel setting takes tables with categories and missing values."""
     if isinstance(kernel, str):
-        return kernel in ("linear", "rbf")
+        return kernel != "precomputed"
     return kernel is None or kernels.accepts_limits(kernel)
 
 
@@ -87,6 +89,8 @@ def table(
     frames.require_labels(y)
     if not frames.has_types(X):
         checked, labels = validate_data(probe, X, y, **_OF_TABLES)
+    elif X.shape[1] == 0:
+        raise ValueError("X must have at least one column; got none")
     else:
         labels = validate_data(probe, X, y, skip_check_array=True)[1]
         labels = column_or_1d(labels, warn=True)
@@ -102,6 +106,8 @@ def features(estimator: BaseEstimator, kernel: object, known: Columns, X: Any) -
     """Return the features of new rows of the table of a fit."""
     how = _OF_TABLES if has_columns(kernel) or not known.plain else _OF_VECTORS
     if frames.has_types(X):
+        if not len(X):
+            raise ValueError("X must hold at least one example; got none")
         how = {"skip_check_array": True}
     checked = validate_data(estimator, X, reset=False, **how)
     return known.features(frames.read_as(known, checked))

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from bayespoint import kernels
 from bayespoint.base import memory, validation
-from bayespoint.data import blocks
+from bayespoint.data import blocks, frames
 from bayespoint.data.columns import Columns
 from bayespoint.data.examples import Examples, Table
 from bayespoint.data.inputs import encode, scaled, standardizer
@@ -62,6 +62,7 @@ def _read_arrays(
         given, labels, seen = inputs.table(estimator, X, y, categories)
         width = len(given.columns)
     else:
+        frames.require_none(categories)
         read_for = kernels.Linear() if kernel is None else kernel
         given, labels, seen = inputs.training(estimator, read_for, X, y)
         width = 1 if sparse.issparse(given) else math.prod(given.shape[1:])

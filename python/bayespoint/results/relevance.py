@@ -48,7 +48,7 @@ class FeatureRelevance(Savable):
         states, weights : ndarray of shape (n_states, n_features) and (n_states,)
             Weights of the features in each state, and weights of the states, with sum 1.
         names : sequence of str, default=None
-            Names of the features. None: their numbers.
+            Names of the features. None, or other than n_features: their numbers.
 
         Returns
         -------
@@ -59,7 +59,7 @@ class FeatureRelevance(Savable):
         low = high = np.full(d, np.nan)
         if len(states) >= _FEWEST:
             low, high = np.array([_quantiles(states[:, j], weights) for j in range(d)]).T
-        chosen = range(d) if names is None else names
+        chosen = names if names is not None and len(names) == d else range(d)
         return cls(weights @ states, low, high, tuple(map(str, chosen)))
 
     @property

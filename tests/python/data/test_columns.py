@@ -1,246 +1,455 @@
-"""What columns become: kinds by type, features, distances of levels, missing values."""
+"""What becomes of the columns of a table."""
 
 import datetime
 import math
+from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bayespoint.data import columns, frames
 from bayespoint.data.columns import Columns, Records
-from bayespoint.kernels import RBF, Polynomial, Weighted
+from bayespoint.data.inputs import standardizer
+from bayespoint.kernels import RBF, Linear, Matern, Scaled, Weighted
 from helpers import seed
 
-pandas = pytest.importorskip("pandas")
+polars = pytest.importorskip("polars")
+RNG = np.random.default_rng(seed(0))
+INF = math.inf
+DAYS = [datetime.date(2020, 1, 1), None, datetime.date(2020, 1, 11)]
+TIMES = [datetime.datetime(2020, 1, 1, 6), None, datetime.datetime(2020, 1, 11)]
+YEAR, DAY = 50 - 1 / 365.2425 / 2, 1 / 365.2425  # 2020-01-01 is 18262 days after 1970
+LOCAL = [datetime.datetime(2020, 1, 1, 6, tzinfo=datetime.timezone.utc), None]
 
 
-def read(column, chosen=None):
-    """Return the values of a column of a frame."""
-    frame = pandas.DataFrame({"a": column})
-    return frames.read(frame, ["a"], [chosen]).columns[0]
+def read(X, categories="from_dtype"):
+    names = frames.names(X, X)
+    return frames.read(X, names, frames.chosen(categories, names))
 
 
-def made(frame, *, scaled=True, weight=None):
-    """Return the columns of a frame, and its features."""
-    names = frames.names(frame, frame)
-    records = frames.read(frame, names, [None] * len(names))
-    weight = np.ones(len(records)) if weight is None else weight
-    known = Columns.of(records, weight, scaled=scaled)
-    return known, known.features(records)
+def known(X, *, scaled=True, weight=None, categories="from_dtype"):
+    rows = read(X, categories)
+    return Columns.of(rows, np.ones(len(rows)) if weight is None else weight, scaled=scaled), rows
 
 
-STAMP = pandas.Timestamp("2024-02-29 12:00")
-KINDS = [
-    ([1, 2, 3], "number"),
-    ([1.5, math.nan], "number"),
-    (pandas.array([1, None], dtype="Int64"), "number"),
-    (pandas.array([1.5, None], dtype="Float64"), "number"),
-    (pandas.to_timedelta([1, None], unit="D"), "number"),
-    (np.array([1, None, 2.5], dtype=object), "number"),
-    (["x", "y"], "category"),
-    (["1", "2", "10"], "category"),
-    (np.array(["x", None], dtype=object), "category"),
-    (pandas.array(["x", None], dtype="string"), "category"),
-    (pandas.Categorical(["x", None]), "category"),
-    (pandas.Categorical([3, 1, 2]), "category"),
-    (pandas.Categorical(["low", "high"], ["low", "high"], ordered=True), "ordered"),
-    (pandas.cut([1.0, 2.0, 9.0], 2), "ordered"),
-    ([True, False], "category"),
-    (np.array([True, None], dtype=object), "category"),
-    (pandas.array([True, None], dtype="boolean"), "category"),
-    ([STAMP, pandas.NaT], "date"),
-    (pandas.DatetimeIndex([STAMP], tz="Europe/Oslo"), "date"),
-    (np.array([datetime.date(2024, 2, 29), None], dtype=object), "date"),
-]
+def standardized(X, weight=None):
+    """Return the columns and the features as the default kernel gets them."""
+    found, rows = known(X, weight=weight)
+    features = found.features(rows)
+    scaler = standardizer(features, np.ones(len(rows)) if weight is None else weight, found)
+    return found, scaler.transform(features)
 
 
-@pytest.mark.parametrize(("column", "kind"), KINDS, ids=str)
-def test_the_type_says_the_kind(column, kind):
-    found = read(column)
-    assert found.kind == kind
-    expected = pandas.isna(pandas.Series(column)).to_numpy()
-    np.testing.assert_array_equal(found.missing, expected)
+def one(column):
+    """Return what becomes of a single column, its numbers and its codes."""
+    X = polars.DataFrame({"x": column}) if isinstance(column, polars.Series) else None
+    found, rows = known(pd.DataFrame({"x": column}) if X is None else X)
+    [column] = found.columns
+    numbers, codes = column.features(*rows.columns)
+    return column, [part.tolist() for part in numbers], [part.tolist() for part in codes]
 
 
-def test_polars_says_the_same():
-    polars = pytest.importorskip("polars")
-    kinds = polars.Enum(["x", "y"])
-    frame = polars.DataFrame(
+def ordered(values, levels):
+    return pd.Series(pd.Categorical(values, levels, ordered=True))
+
+
+def objects(*values):
+    return pd.Series(list(values), dtype=object)
+
+
+NUMBERS = {
+    "int": pd.Series([1, 3, 2]),
+    "float": pd.Series([1.0, 3.0, np.nan]),
+    "float32": pd.Series([1.0, 3.0, np.nan], dtype="float32"),
+    "Int64": pd.Series([1, 3, None], dtype="Int64"),
+    "Float64": pd.Series([1, 3, None], dtype="Float64"),
+    "objects": objects(1, 3.0, None),
+    "objects with NA": objects(1, 3.0, pd.NA),
+    "decimal objects": objects(Decimal(1), Decimal(3), None),
+    "timedelta": pd.Series(pd.to_timedelta([1, 3, None], unit="D")),
+    "timedelta objects": objects(datetime.timedelta(1), datetime.timedelta(3), None),
+    "sparse": pd.Series(pd.arrays.SparseArray([1.0, 3.0, 2.0])),
+    "polars int": polars.Series([1, 3, None]),
+    "polars float": polars.Series([1.0, 3.0, float("nan")]),
+    "polars decimal": polars.Series([Decimal(1), Decimal(3), None]),
+    "polars duration": polars.Series([datetime.timedelta(1), datetime.timedelta(3), None]),
+}
+
+
+@pytest.mark.parametrize("column", NUMBERS.values(), ids=NUMBERS)
+def test_numbers_and_where_they_are_missing(column):
+    found, numbers, codes = one(column)
+    assert (found.kind, found.centers, found.levels) == ("number", (2.0,), ())
+    assert numbers == [[1.0, 3.0, 2.0]]
+    whole = not pd.isna(column.to_list()[2])
+    assert codes == ([] if whole else [[0.0, 0.0, 1.0]])
+    assert found.limit == (INF if whole else 1.0)
+
+
+CATEGORIES = {
+    "category": (pd.Series(["b", "a", None], dtype="category"), ("a", "b")),
+    "strings": (pd.Series(["b", "a", None]), ("a", "b")),
+    "objects": (objects("b", "a", np.nan), ("a", "b")),
+    "string": (pd.Series(["b", "a", None], dtype="string"), ("a", "b")),
+    "boolean": (pd.Series([True, False, None], dtype="boolean"), (False, True)),
+    "bool objects": (objects(True, False, None), (False, True)),
+    "integer levels": (pd.Series([30, 4, None]).astype("category"), (4.0, 30.0)),
+    "levels of dates": (
+        pd.Series([pd.Timestamp(2021, 1, 1), pd.Timestamp(2020, 1, 1), None]).astype("category"),
+        ("2020-01-01 00:00:00", "2021-01-01 00:00:00"),
+    ),
+    "polars string": (polars.Series(["b", "a", None]), ("a", "b")),
+    "polars categorical": (polars.Series(["b", "a", None], dtype=polars.Categorical), ("a", "b")),
+    "polars enum": (polars.Series(["b", "a", None], dtype=polars.Enum(["b", "a"])), ("a", "b")),
+    "polars boolean": (polars.Series([True, False, None]), (False, True)),
+}
+
+
+@pytest.mark.parametrize(("column", "levels"), CATEGORIES.values(), ids=CATEGORIES)
+def test_categories_of_which_missing_is_a_level(column, levels):
+    found, numbers, codes = one(column)
+    assert (found.kind, found.levels, found.centers, numbers) == ("category", levels, (), [])
+    assert found.limit == pytest.approx(math.sqrt(2 / (1 - 3 / 9)))
+    assert np.divide(codes, found.limit).round(12).tolist() == [[1.0, 0.0, -1.0]]
+
+
+def test_booleans_and_integer_levels_without_missing_ones():
+    for column in (pd.Series([True, False]), polars.Series([True, False]), pd.Categorical([7, 3])):
+        found, _, codes = one(column)
+        assert found.kind == "category"
+        assert np.divide(codes, found.limit).round(12).tolist() == [[1.0, 0.0]]
+    assert found.levels == (3, 7)
+
+
+def test_ordered_categories_are_places_and_in_part_categories():
+    found, numbers, codes = one(ordered(["low", "high", None, "low"], ["low", "mid", "high"]))
+    assert (found.kind, found.levels) == ("ordered", ("low", "mid", "high"))
+    assert numbers == [[0.0, 2.0, 0.0, 0.0]]  # the median in place of the missing one
+    assert found.limit == pytest.approx(math.sqrt(2 / (1 - 6 / 16)) / 4)
+    assert np.divide(codes, found.limit).round(12).tolist() == [[0.0, 2.0, -1.0, 0.0]]
+    integers, numbers, _ = one(ordered([30, 4, 4], [30, 4]))
+    assert (integers.levels, numbers) == ((30, 4), [[0.0, 1.0, 1.0]])
+    cut = pd.cut(pd.Series([1.0, 9.0, 2.0, np.nan]), [0.0, 2.0, 5.0, 10.0])
+    found, numbers, _ = one(cut)
+    assert found.levels == ("(0.0, 2.0]", "(2.0, 5.0]", "(5.0, 10.0]")
+    assert numbers == [[0.0, 2.0, 0.0, 0.0]]
+    assert one(cut.cat.as_unordered())[0].kind == "category"
+
+
+DATES = {
+    "datetime64": (pd.Series(pd.to_datetime(DAYS)), 0),
+    "naive": (pd.Series(pd.to_datetime(TIMES)), 6),
+    "with a zone": (pd.Series(pd.to_datetime(TIMES)).dt.tz_localize("Asia/Tokyo"), 6),
+    "date objects": (objects(*DAYS), 0),
+    "time objects": (objects(*TIMES), 6),
+    "objects with a zone": (objects(*LOCAL), 6),
+    "pandas objects": (objects(pd.Timestamp(TIMES[0], tz="Asia/Tokyo"), pd.NaT), 6),
+    "NumPy objects": (objects(np.datetime64("2020-01-01"), np.datetime64("NaT")), 0),
+    "polars date": (polars.Series(DAYS), 0),
+    "polars datetime": (polars.Series(TIMES), 6),
+    "polars with a zone": (polars.Series(TIMES).dt.replace_time_zone("Asia/Tokyo"), 6),
+}
+
+
+@pytest.mark.parametrize(("column", "hour"), DATES.values(), ids=DATES)
+def test_dates_are_years_in_local_time(column, hour):
+    found, numbers, codes = one(column)
+    [values] = read(
+        polars.DataFrame({"x": column})
+        if isinstance(column, polars.Series)
+        else pd.DataFrame({"x": column})
+    ).columns
+    assert found.kind == "date"
+    np.testing.assert_allclose(values.entries[:2], [18262 + hour / 24, np.nan], rtol=1e-14)
+    assert numbers[0][0] == pytest.approx((18262 + hour / 24) / 365.2425)
+    assert codes == [pd.isna(objects(*column.to_list())).astype(float).tolist()]
+    assert found.limit == 1.0
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "periods"),
+    [
+        ("2020-01-01", "2020-01-14", ()),
+        ("2020-01-01", "2020-01-15", (7.0,)),
+        ("2020-01-01", "2020-01-02 23:00", ()),
+        ("2020-01-01", "2020-01-03 01:00", (1.0,)),
+        ("2020-01-01", "2021-07-01", (7.0,)),
+        ("2020-01-01", "2021-07-02", (365.2425, 7.0)),
+        ("2020-01-01 00:30", "2021-07-03", (365.2425, 7.0, 1.0)),
+    ],
+)
+def test_circles_of_dates_by_their_span(begin, end, periods):
+    found, numbers, _ = one(pd.Series(pd.to_datetime([begin, end], format="mixed")))
+    assert found.periods == periods
+    assert len(numbers) == 1 + 2 * len(periods)
+    for k, period in enumerate(periods):
+        cosine, sine = np.array(numbers[1 + 2 * k : 3 + 2 * k])
+        np.testing.assert_allclose(cosine**2 + sine**2, 1.0)
+        days = pd.to_datetime(pd.Series([begin, end]), format="mixed") - pd.Timestamp("1970-01-01")
+        turns = days.dt.total_seconds() / 86400 / period
+        angle = np.angle(np.exp(2j * np.pi * turns))
+        np.testing.assert_allclose(np.arctan2(sine, cosine), angle, atol=1e-9)
+
+
+@pytest.mark.parametrize("start", ["2020-01-06", "2020-01-06 05:17", "1990-01-01 23:59:59"])
+def test_a_circle_on_which_all_dates_are_at_one_place_is_constant(start):
+    """Rounding errors of angles are not scaled to variance 1."""
+    found, X = standardized(pd.DataFrame({"x": pd.date_range(start, periods=2000, freq="7D")}))
+    assert 7.0 in found.columns[0].periods
+    share = found.shares[0]
+    np.testing.assert_allclose(X.std(axis=0), [share] * 3 + [0.0] * (X.shape[1] - 3), atol=1e-9)
+
+
+def test_columns_of_missing_values_alone():
+    frame = pd.DataFrame({"a": [np.nan] * 3, "b": [None] * 3, "c": [pd.NaT] * 3, "d": [pd.NA] * 3})
+    found, rows = known(frame)
+    assert [column.kind for column in found.columns] == ["number", "category", "date", "category"]
+    X = found.features(rows)
+    assert np.isfinite(X).all()
+    assert not np.ptp(X, axis=0).any()
+    later = pd.DataFrame({"a": ["u"] * 3, "b": [1.0] * 3, "c": DAYS, "d": [None] * 3})
+    with pytest.raises(TypeError, match="column 'a' of X must hold numbers, as in fit; got cat"):
+        found.features(frames.read_as(found, later))
+
+
+def test_features_groups_limits_and_names():
+    frame = pd.DataFrame(
         {
-            "number": [1, None],
-            "category": ["x", None],
-            "text": polars.Series(["x", None], dtype=polars.Categorical),
-            "enum": polars.Series(["x", None], dtype=kinds),
-            "bool": [True, None],
-            "date": [datetime.date(2024, 2, 29), None],
-            "time": [datetime.datetime(2024, 2, 29, 12), None],
+            "number": [1.0, 2.0, 4.0, 4.0],
+            "color": ["red", "blue", "red", "red"],
+            "day": pd.to_datetime(["2020-01-01", "2020-01-08", "2020-01-25", "2020-01-25"]),
+            "lacking": [1.0, np.nan, 3.0, 2.0],
+            "size": ordered(["S", "L", "S", "L"], ["S", "L"]),
         }
     )
-    found = frames.read(frame, frame.columns, [None] * 7).columns
-    kinds = [one.kind for one in found]
-    assert kinds == ["number", *["category"] * 4, "date", "date"]
-    assert [one.missing.tolist() for one in found] == [[False, True]] * 7
-    assert found[6].entries[0] == read([STAMP]).entries[0]
+    found, rows = known(frame)
+    assert repr(found) == "<Columns: 2 number, 1 category, 1 date, 1 ordered>"
+    assert tuple(one.name for one in rows.columns) == tuple(frame)
+    assert len(found) == 5
+    assert not found.plain
+    assert found.groups == (0, 2, 2, 2, 3, 4, 1, 3, 4)
+    assert found.n_numbers == 6
+    limits = math.sqrt(2 / (1 - 10 / 16)), 1.0, math.sqrt(2 / (1 - 8 / 16)) / 4
+    assert found.limits == pytest.approx((INF,) * 6 + limits)
+    np.testing.assert_allclose(found.shares, [1.0, *[3**-0.5] * 3, 1.0, 1.0])
+    X = found.features(rows)
+    assert X.shape == (4, 9)
+    np.testing.assert_array_equal(X[:, 0], frame["number"])
+    np.testing.assert_array_equal(X[:, 4], [1.0, 2.0, 3.0, 2.0])  # the median
+    np.testing.assert_array_equal(X[:, 7], [0.0, 1.0, 0.0, 0.0])
+    some = np.array([2, 0])
+    np.testing.assert_array_equal(found.features(rows[some]), X[some])
+    np.testing.assert_array_equal(found.features(Records.joined([rows[:1], rows[1:]])), X)
 
 
-def test_dates_are_days_of_the_wall_clock():
-    days = read([STAMP]).entries[0]
-    assert days == (STAMP - pandas.Timestamp(0)) / pandas.Timedelta(days=1)
-    assert read(pandas.DatetimeIndex([STAMP], tz="Asia/Tokyo")).entries[0] == days
+def test_numbers_alone_stay_as_they_are():
+    X = RNG.standard_normal((5, 3))
+    for table in (X, pd.DataFrame(X), polars.DataFrame(X)):
+        found, rows = known(table)
+        assert found.plain
+        np.testing.assert_array_equal(found.features(rows), X)
+        assert found.kernel(RBF()) == RBF()
 
 
-@pytest.mark.parametrize(
-    ("column", "text"),
-    [
-        (np.array(["x", 1], dtype=object), "values of one kind.*int, str"),
-        ([1.0, math.inf], "must not hold infinity"),
-        ([1 + 2j], "real numbers"),
-        (
-            [f"{k} is a sentence of more than forty characters" for k in range(80)],
-            "TableVectorizer",
-        ),
-        (np.array([[1], [2]], dtype=object)[:, 0], None),
-    ],
-    ids=str,
-)
-def test_what_a_column_cannot_be(column, text):
-    if text is None:
-        assert read(column).kind == "number"
-        return
-    with pytest.raises((TypeError, ValueError), match=rf"column 'a' of X .*{text}"):
-        read(column)
+# --- how much columns vary -----------------------------------------------------------------------
 
 
-def test_a_category_of_two_levels_is_a_standardized_number():
-    rng = np.random.default_rng(seed(0))
-    flag = rng.random(50) < 0.2
-    known, features = made(pandas.DataFrame({"a": flag}))
-    number = (flag - flag.mean()) / flag.std()
-    kernel = Weighted(RBF(1.3), (0.7,), groups=known.groups, limits=known.limits)
-    np.testing.assert_allclose(kernel(features), RBF(1.3 / 0.7)(number[:, None]), rtol=1e-12)
+def mean_square(X, found, k):
+    """Return the mean squared distance of two rows by a column."""
+    mine = [j for j, group in enumerate(found.groups) if group == k]
+    apart = np.abs(X[:, None, mine] - X[None, :, mine])
+    return np.square(np.minimum(apart, np.array(found.limits)[mine])).sum(axis=2).mean()
 
 
-def test_levels_are_equally_far_apart_and_new_ones_are_different():
-    frame = pandas.DataFrame({"a": ["x", "y", "z", "x"], "b": [1.0, 2.0, 4.0, 8.0]})
-    known, features = made(frame)
-    assert known.groups == (1, 0)
-    assert math.isinf(known.limits[0])
-    apart = 1 - (0.5**2 + 2 * 0.25**2)
-    assert known.limits[1] == pytest.approx(math.sqrt(2 / apart))
-    new = pandas.DataFrame({"a": ["new", "x", "other", None, "new"], "b": [0.0] * 5})
-    codes = known.features(frames.read_as(known, new))[:, 1] / known.limits[1]
-    assert codes[0] == codes[4]
-    every = [*codes[:4].tolist(), *(features[:, 1] / known.limits[1]).tolist()]
-    assert len({round(code) for code in every}) == 6  # three levels, a missing one, two new ones
-    np.testing.assert_allclose(np.abs(np.diff(np.unique(np.round(every)))) >= 1, True)
-
-
-def test_missing_numbers_have_the_median_and_a_feature():
-    known, features = made(pandas.DataFrame({"a": [1.0, math.nan, 3.0, 9.0], "b": [1.0] * 4}))
-    assert known.groups == (0, 1, 0)
-    np.testing.assert_array_equal(features[:, 0], [1.0, 3.0, 3.0, 9.0])
-    np.testing.assert_array_equal(features[:, 2], [0.0, known.limits[2], 0.0, 0.0])
-    new = pandas.DataFrame({"a": [2.0], "b": [math.nan]})  # which was never missing
-    np.testing.assert_array_equal(known.features(frames.read_as(known, new)), [[2.0, 1.0, 0.0]])
-    assert not known.plain
-
-
-def test_ordered_levels_are_numbers_first():
-    sizes = pandas.Categorical(["s", "l", "m", None], ["s", "m", "l"], ordered=True)
-    known, features = made(pandas.DataFrame({"a": sizes}))
-    assert known.groups == (0, 0)
-    np.testing.assert_array_equal(features[:, 0], [0.0, 2.0, 1.0, 1.0])  # the median
-    same = made(pandas.DataFrame({"a": pandas.Categorical(["s", "l", "m", None])}))[0]
-    assert known.limits[1] == pytest.approx(same.limits[0] / 4)
-    plain = pandas.DataFrame({"a": ["m", "s"]})  # the type was lost
-    np.testing.assert_array_equal(known.features(frames.read_as(known, plain))[:, 0], [1.0, 0.0])
-
-
-@pytest.mark.parametrize(
-    ("days", "hours", "circles"),
-    [(5, False, 0), (1.5, True, 0), (5, True, 1), (30, False, 1), (30, True, 2), (900, True, 3)],
-)
-def test_circles_of_a_date(days, hours, circles):
-    steps = np.linspace(0, days, 40) if hours else np.arange(0, days + 1)
-    dates = pandas.Timestamp("2020-01-01") + pandas.to_timedelta(steps, unit="D")
-    known, features = made(pandas.DataFrame({"a": dates}))
-    assert features.shape == (len(steps), 1 + 2 * circles)
-    assert set(known.groups) == {0}
-    np.testing.assert_allclose(np.diff(features[:, 0]), np.diff(steps) / 365.2425, rtol=1e-6)
-    for k in range(circles):
-        np.testing.assert_allclose(np.hypot(*features[:, 1 + 2 * k : 3 + 2 * k].T), 1.0)
-    if circles == 3:  # a week later the weekday is the same
-        weekday = features[:, 3:5]
-        angle = 2 * np.pi * steps / 7
-        turned = weekday[:, 0] * np.cos(angle) + weekday[:, 1] * np.sin(angle)
-        np.testing.assert_allclose(turned, turned[0], atol=1e-6)
-
-
-def test_unscaled_levels_are_indicators():
-    known, _ = made(
-        pandas.DataFrame({"a": ["x", "y", "y"], "b": [1.0, math.nan, 2.0]}), scaled=False
-    )
-    np.testing.assert_allclose(known.limits[1:], math.sqrt(2.0))
-
-
-def test_weights_count_as_repetition():
-    frame = pandas.DataFrame({"a": ["x", "y", "z"]})
-    weighted, _ = made(frame, weight=np.array([1.0, 2.0, 3.0]))
-    repeated, _ = made(frame.iloc[[0, 1, 1, 2, 2, 2]])
-    assert weighted.limits == pytest.approx(repeated.limits)
-
-
-def test_parts_of_a_table_have_the_columns_of_the_whole():
-    rng = np.random.default_rng(seed(1))
-    frame = pandas.DataFrame(
+def test_columns_vary_as_much_as_a_number_of_variance_1():
+    n = 400
+    frame = pd.DataFrame(
         {
-            "a": rng.choice(["x", "y"], 60),
-            "b": rng.standard_normal(60),
-            "c": pandas.Timestamp("2020-01-01") + pandas.to_timedelta(np.arange(60) * 20, unit="D"),
+            "number": RNG.normal(5.0, 3.0, n),
+            "two": RNG.random(n) < 0.2,
+            "many": RNG.choice([f"s{k}" for k in range(80)], n),
+            "lacks": np.where(RNG.random(n) < 0.3, None, RNG.choice(["a", "b"], n)),
+            "day": pd.Timestamp(2020, 1, 1) + pd.to_timedelta(RNG.integers(0, 9000, n), unit="h"),
+            "ordered": ordered(RNG.choice(["a", "b", "c"], n), ["a", "b", "c"]),
+            "constant": "same",
         }
     )
-    frame.loc[57, "a"] = "late"
-    frame.loc[58, "b"] = math.nan
-    whole, expected = made(frame)
-    names = frames.names(frame, frame)
-    parts = [frames.read(frame[k : k + 20], names, [None] * 3) for k in (0, 20, 40)]
-    seen = [columns.seen(each) for each in zip(*(part.columns for part in parts), strict=True)]
-    known = Columns.of(Records.joined(parts), np.ones(60), scaled=True, seen=seen)
-    np.testing.assert_array_equal(known.features(Records.joined(parts)), expected)
-    assert [one.levels for one in known.columns] == [one.levels for one in whole.columns]
-    assert len(seen[1].entries) < 10
-    mixed = [parts[0], frames.read(frame.assign(b="x"), names, [None] * 3)]
-    with pytest.raises(TypeError, match="column 'b' of X must hold values of one kind in every"):
-        Records.joined(mixed)
+    found, X = standardized(frame)
+    sizes = [mean_square(X, found, k) for k in range(7)]
+    assert sizes == pytest.approx([2.0] * 5 + [2.0 + 2.0 / 16, 0.0])
+
+
+@pytest.mark.parametrize("kernel", [RBF(1.3), Matern(0.7, nu=2.5), Scaled(RBF(1.0)) + RBF(2.0)])
+def test_two_levels_are_a_standardized_number(kernel):
+    number = (RNG.random(60) < 0.3).astype(float)
+    found, X = standardized(pd.DataFrame({"x": number == 1}))
+    _, Z = standardized(pd.DataFrame({"x": number}))
+    np.testing.assert_allclose(Z.std(), 1.0)
+    if isinstance(kernel, RBF | Matern):
+        np.testing.assert_allclose(found.kernel(kernel)(X), kernel(Z), rtol=1e-12)
+
+
+def test_without_scales_levels_are_as_far_apart_as_indicators():
+    frame = pd.DataFrame({"x": ["a", "b", "c"], "y": [1.0, np.nan, 2.0]})
+    found, rows = known(frame, scaled=False)
+    X = found.features(rows)
+    assert found.limits == (INF, pytest.approx(math.sqrt(2.0)), pytest.approx(math.sqrt(2.0)))
+    indicators = np.column_stack([X[:, 0], np.eye(3), X[:, 2] > 0, X[:, 2] == 0])
+    for kernel in (RBF(1.3), Linear()):
+        np.testing.assert_allclose(found.kernel(kernel)(X), kernel(indicators))
+    size = known(pd.DataFrame({"x": ordered(["a", "b"], ["a", "b"])}), scaled=False)[0]
+    assert size.limits == (INF, math.sqrt(2.0) / 4)
+
+
+def test_weights_are_repetitions():
+    n = 40
+    frame = pd.DataFrame(
+        {
+            "a": np.where(RNG.random(n) < 0.3, np.nan, RNG.standard_normal(n)),
+            "b": RNG.choice(["x", "y", "z"], n),
+            "d": ordered(RNG.choice(["x", "y"], n), ["x", "y"]),
+        }
+    )
+    weight = RNG.integers(1, 4, n).astype(float)
+    twice = frame.loc[np.repeat(np.arange(n), weight.astype(int))]
+    given, expected = known(frame, weight=weight)[0], known(twice)[0]
+    assert given.limits == pytest.approx(expected.limits)
+    ones, repeated = standardized(frame, weight)[1], standardized(twice)[1]
+    codes = [3, 2, 4]
+    np.testing.assert_allclose(np.repeat(ones, weight.astype(int), axis=0)[:, codes],
+                               repeated[:, codes])  # fmt: skip
+
+
+# --- new rows ------------------------------------------------------------------------------------
+
+
+def test_new_levels_are_different_from_all_and_from_each_other():
+    found, rows = known(pd.DataFrame({"x": ["a", "b", None, "a"]}))
+    new = frames.read_as(found, pd.DataFrame({"x": ["c", "a", "d", None, "c"]}))
+    kernel = found.kernel(RBF(1.0))
+    equal = kernel(found.features(new), found.features(rows)) == 1
+    assert equal.astype(int).tolist() == [
+        [0, 0, 0, 0], [1, 0, 0, 1], [0, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]
+    ]  # fmt: skip
+    among = kernel(found.features(new))
+    assert ((among == 1) == (np.eye(5) + np.eye(5)[[4, 1, 2, 3, 0]] > 0)).all()
+    np.testing.assert_allclose(among[among < 1], among[0, 1])
+    sizes, rows = known(pd.DataFrame({"x": ordered(["S", "L", "L"], ["S", "L"])}))
+    numbers, codes = sizes.features(
+        frames.read_as(sizes, pd.DataFrame({"x": ["XL", "S"]}))
+    ).T  # a new level is at the median
+    assert numbers.tolist() == [1.0, 0.0]
+    assert codes[0] < 0 == codes[1]
+
+
+def test_missing_numbers_where_none_were_in_the_fit_are_the_median():
+    found, _ = known(pd.DataFrame({"x": [1.0, 2.0, 7.0], "y": DAYS[:1] + DAYS[2:] * 2}))
+    new = frames.read_as(found, pd.DataFrame({"x": [np.nan], "y": [pd.NaT]}))
+    X = found.features(new)
+    assert X[0, 0] == 2.0
+    assert X[0, 1] == pytest.approx((18262 + 10) / 365.2425)
+
+
+def test_levels_of_other_types():
+    """Numbers and booleans are equal as in Python, of whatever type the new column is."""
+    found, rows = known(pd.DataFrame({"x": [3, 7, 3]}), categories=["x"])
+    X = found.features(rows)
+    for same in ([3.0, 7.0, 3.0], pd.Categorical([3, 7, 3]), objects(3, 7, 3)):
+        new = frames.read_as(found, pd.DataFrame({"x": same}))
+        np.testing.assert_array_equal(found.features(new), X)
+    found, rows = known(pd.DataFrame({"x": [True, False]}))
+    new = frames.read_as(found, pd.DataFrame({"x": [1, 0]}))
+    np.testing.assert_array_equal(found.features(new), found.features(rows))
+    found, rows = known(pd.DataFrame({"x": [1, 0]}))
+    for same in ([True, False], pd.Series([True, False], dtype="boolean"), objects(True, False)):
+        new = frames.read_as(found, pd.DataFrame({"x": same}))
+        np.testing.assert_array_equal(found.features(new), [[1.0], [0.0]])
+
+
+# --- which columns are categories ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ("from_dtype", [None] * 3),
-        (None, [False] * 3),
-        (["b"], [False, True, False]),
-        ([0, -1], [True, False, True]),
-        ([True, False, False], [True, False, False]),
-        ([], [False] * 3),
-    ],
-    ids=str,
+    "categories",
+    [["b"], ("b",), np.array(["b"]), pd.Index(["b"]), [1], [-1], [False, True], [np.True_, True]],
+    ids=repr,
 )
-def test_categories_by_the_parameter(given, expected):
-    assert frames.chosen(given, ["a", "b", "c"]) == expected
+def test_columns_are_chosen_by_name_number_or_boolean(categories):
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [1, 2]})
+    kinds = [column.kind for column in read(frame, categories).columns]
+    assert kinds == ["category" if categories[0] is np.True_ else "number", "category"]
 
 
-@pytest.mark.parametrize("given", ["all", ["d"], [3], [True], [[0]], 1.5, {"a": 1}], ids=str)
-def test_errors_name_the_parameter(given):
-    with pytest.raises(ValueError, match="categorical_features must"):
-        frames.chosen(given, ["a", "b", "c"])
+def test_booleans_that_are_not_chosen_are_numbers():
+    frame = pd.DataFrame({"m": [True, False, True], "n": objects(True, None, False)})
+    for categories in (None, []):
+        found, rows = known(frame, categories=categories)
+        assert [column.kind for column in found.columns] == ["number", "number"]
+        X = [[1.0, 1.0, 0.0], [0.0, 0.5, 1.0], [1.0, 0.0, 0.0]]
+        assert found.features(rows).tolist() == X
+        assert found.features(frames.read_as(found, frame)).tolist() == X
 
 
-def test_kernels_that_take_numbers_only():
-    known, _ = made(pandas.DataFrame({"a": ["x", "y"]}))
-    assert known.kernel(Polynomial(2, 1.0)).limits == known.limits
+@pytest.mark.parametrize("wrong", ["auto", 3, [0.5], [[0]], {"b"}, max, [[1], [2, 3]]], ids=repr)
+def test_other_values_are_refused(wrong):
+    with pytest.raises(ValueError, match="categorical_features must be"):
+        frames.chosen(wrong, ["a", "b"])
+
+
+@pytest.mark.parametrize("wrong", [["c"], [2], [-3], [None], ["a", 1.5]], ids=repr)
+def test_unknown_columns_are_refused(wrong):
+    with pytest.raises(ValueError, match="categorical_features must name columns of X; got"):
+        frames.chosen(wrong, ["a", "b"])
+
+
+# --- parts ---------------------------------------------------------------------------------------
+
+
+def test_parts_of_a_table():
+    first = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"], "c": [None, None], "d": [None, None]})
+    second = pd.DataFrame({"a": [5.0, 0.5], "b": [None, "z"], "c": DAYS[:2], "d": [True, None]})
+    parts = [read(first), read(second)]
+    pairs = list(zip(*(part.columns for part in parts), strict=True))
+    a, b, c, d = map(columns.seen, pairs)
+    assert a.entries[:2].tolist() == [0.5, 5.0]
+    assert b.entries.tolist() == ["x", "y", None, "z"]
+    np.testing.assert_array_equal(c.entries, [18262.0, 18262.0, np.nan])
+    assert d.entries.tolist() == [None, True]
+    joined = Records.joined(parts)
+    assert [one.kind for one in joined.columns] == ["number", "category", "date", "category"]
+    whole = Columns.of(joined, np.ones(4), scaled=True)
+    sampled = Columns.of(parts[0], np.ones(2), scaled=True, seen=(a, b, c, d))
+    assert [one.levels for one in sampled.columns] == [one.levels for one in whole.columns]
+    assert sampled.groups == whole.groups
+    assert np.isfinite(sampled.features(joined)).all()
+    fraction = columns.seen([read(pd.DataFrame({"x": pd.to_datetime(TIMES)})).columns[0]])
+    assert (fraction.entries % 1 != 0).any()
+    with pytest.raises(TypeError, match="column 'a' of X must hold values of one kind in every bl"):
+        Records.joined([read(first[["a"]]), read(second[["b"]].rename(columns={"b": "a"}))])
+
+
+def test_levels_of_ordered_parts_are_in_order():
+    parts = [ordered(["a", "b"], ["a", "b"]), ordered(["c", "b"], ["a", "b", "c"])]
+    joined = Records.joined([read(pd.DataFrame({"x": part})) for part in parts])
+    assert joined.columns[0].order == ("a", "b", "c")
+
+
+# --- kernels -------------------------------------------------------------------------------------
+
+
+def test_kernels_get_the_groups_of_the_columns():
+    frame = pd.DataFrame({"a": [1.0, np.nan, 2.0], "b": ["x", "y", "x"], "c": [1.0, 2.0, 3.0]})
+    found, _ = known(frame)
+    assert found.groups == (0, 2, 0, 1)
+    assert found.kernel(RBF()).weights == (1.0, 1.0, 1.0)
+    assert found.kernel(Weighted(RBF())).groups == found.groups
+    grouped = found.kernel(Weighted(RBF(), groups=(0, 1, 0)))
+    assert (grouped.groups, grouped.limits) == ((0, 0, 0, 1), found.limits)
+    with pytest.raises(ValueError, match="groups must hold one for each of 3 columns; got 4"):
+        found.kernel(Weighted(RBF(), groups=(0, 1, 0, 0)))
     with pytest.raises(TypeError, match="X must hold numbers only for"):
-        known.kernel(lambda a, b: a @ b.T)
-    lacking, _ = made(pandas.DataFrame({"a": [1.0, math.nan]}))
-    with pytest.raises(ValueError, match="X must not hold NaN for"):
+        found.kernel(lambda a, b: a @ b.T)
+    lacking, _ = known(frame[["a", "c"]])
+    with pytest.raises(ValueError, match=r"X must not hold NaN for .* impute it"):
         lacking.kernel(lambda a, b: a @ b.T)

@@ -2,39 +2,57 @@
 
 import numpy as np
 import pytest
-from scipy import stats
-from sklearn.preprocessing import StandardScaler
+from scipy import special, stats
+from sklearn.preprocessing import PowerTransformer, StandardScaler
 
 from bayespoint.data.warps import RankNormal, Warped, warps
 from helpers import seed
 
-
-def test_scores_are_the_normal_quantiles_of_mean_ranks():
-    column = np.array([3.0, 1.0, 1.0, 7.0, 2.0])
-    scores = RankNormal.of(column[:, None]).transform(column[:, None])[:, 0]
-    ranks = (stats.rankdata(column) - 0.5) / len(column)
-    plain = stats.norm.ppf(ranks)
-    np.testing.assert_allclose(scores, (plain - plain.mean()) / plain.std(), rtol=1e-12)
+RNG = np.random.default_rng(seed(0))
+X = np.column_stack([RNG.lognormal(0.0, 2.0, 200), RNG.integers(0, 5, 200), np.full(200, 3.0)])
 
 
-def test_scores_between_and_beyond_the_examples():
-    X = np.linspace(0.0, 1.0, 5000)[:, None] ** 3
-    scale = RankNormal.of(X)
-    assert len(scale.values[0]) <= 1000
-    new = np.array([[-5.0], [0.0], [0.5], [1.0], [1e300]])
-    found = scale.transform(new)[:, 0]
-    assert found[0] == found[1]
-    assert found[3] == found[4]
-    assert found[2] == pytest.approx(stats.norm.ppf(0.5 ** (1 / 3)), abs=0.01)
-    np.testing.assert_array_equal(RankNormal.of(np.ones((3, 1))).transform(np.ones((2, 1))), 0.0)
+def test_scores_are_normal_quantiles_of_mid_ranks():
+    scores = RankNormal.of(X).transform(X)
+    for k in (0, 1):
+        expected = special.ndtri((stats.rankdata(X[:, k]) - 0.5) / 200)
+        expected = (expected - expected.mean()) / expected.std()
+        np.testing.assert_allclose(scores[:, k], expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(scores[:, 2], 0.0)
 
 
-def test_a_warp_comes_after_the_scaler():
-    rng = np.random.default_rng(seed(2))
-    X = np.column_stack([rng.standard_normal(200), np.exp(2 * rng.standard_normal(200))])
-    scaler = StandardScaler().fit(X)
-    for warp in warps(scaler.transform(X)[:, [1]]):
-        found = Warped(scaler, warp, np.array([1])).transform(X)
-        np.testing.assert_array_equal(found[:, 0], scaler.transform(X)[:, 0])
-        assert stats.skew(found[:, 1]) < 1.5 < 3 < stats.skew(X[:, 1])
-        assert found[:, 1].std() == pytest.approx(1.0, rel=1e-6)
+def test_values_between_and_beyond_the_examples():
+    warp = RankNormal.of(np.array([[0.0], [0.0], [1.0], [4.0]]))
+    low, middle, high = warp.scores[0]
+    new = np.array([-1e300, 0.0, 0.25, 1.0, 2.5, 4.0, 1e300])
+    found = warp.transform(new[:, None])[:, 0]
+    between = [low + (middle - low) / 4, middle, (middle + high) / 2]
+    np.testing.assert_allclose(found, [low, low, *between, high, high])
+
+
+def test_many_values_have_a_thousand_knots():
+    X = RNG.exponential(size=(5000, 1))
+    warp = RankNormal.of(X)
+    assert len(warp.values[0]) == len(warp.scores[0]) == 1000
+    assert warp.values[0][[0, -1]].tolist() == [X.min(), X.max()]
+    expected = stats.zscore(special.ndtri((stats.rankdata(X) - 0.5) / 5000))
+    error = warp.transform(X)[:, 0] - expected
+    assert np.abs(error[np.abs(expected) < 2.0]).max() < 0.02
+    assert np.sqrt((error**2).mean()) < 0.02
+    np.testing.assert_allclose(warp.transform(X).std(), 1.0, atol=1e-3)
+
+
+@pytest.mark.parametrize("k", [0, 1])
+def test_warped_inputs(k):
+    scaler, places = StandardScaler().fit(X), np.array([0, 2])
+    Z = scaler.transform(X)
+    warp = warps(Z[:, places])[k]
+    assert isinstance(warp, (RankNormal, PowerTransformer)[k])
+    warped = Warped(scaler, warp, places)
+    found = warped.transform(X)
+    np.testing.assert_array_equal(found, warped.again(Z))
+    np.testing.assert_array_equal(found[:, 1], Z[:, 1])
+    np.testing.assert_array_equal(found[:, places], warp.transform(Z[:, places]))
+    np.testing.assert_array_equal(Z, scaler.transform(X))  # not changed
+    np.testing.assert_allclose(found[:, 0].std(), 1.0)
+    assert abs(stats.skew(found[:, 0])) < stats.skew(Z[:, 0]) / 3

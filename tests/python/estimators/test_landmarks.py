@@ -446,7 +446,7 @@ def test_labels_of_two_types_name_the_blocks():
     with pytest.raises(ValueError, match="labels of one type; got 0 in block 0"):
         classifier().fit(Blocks(blocks), Blocks([labels[0], labels[1].astype(str)]))
     mixed = np.array(["a", None] * 100, dtype=object)
-    with pytest.raises(ValueError, match="block 1: y must hold labels of one type"):
+    with pytest.raises(ValueError, match="block 1: y must not lack labels; got None in row 1"):
         classifier().fit(Blocks(blocks), Blocks([mixed.astype(str), mixed]))
 
 
