@@ -263,8 +263,8 @@ class BayesPointClassifier(
         ----------
         X : array-like, frame, sparse matrix, Blocks or collection of Dask, (n_samples, n_features)
             Inputs; columns may hold numbers, strings, categories, booleans or dates, and lack
-            values (:ref:`table-columns`). With kernel="precomputed" the (n_samples, n_samples) kernel
-            matrix, for a kernel of sets or strings a sequence of these.
+            values (:ref:`table-columns`). With kernel="precomputed" the (n_samples, n_samples)
+            kernel matrix, for a kernel of sets or strings a sequence of these.
             :class:`bayespoint.blocks.Blocks` and collections of Dask are never in memory as a whole
             (:doc:`/guide/large-data`). "linear", "rbf", "poly" and kernels made of `Linear`, `RBF`
             and `Polynomial` take sparse matrices.
