@@ -95,7 +95,8 @@ def _with_indicators(values: Floats, limits: Floats) -> Any:
     from sklearn.preprocessing import OneHotEncoder
 
     is_number = np.isinf(limits)
-    indicators = OneHotEncoder().fit_transform(values[:, ~is_number])
+    encoder = OneHotEncoder().set_output(transform="default")  # whatever the configuration says
+    indicators = encoder.fit_transform(values[:, ~is_number])
     # Each row has one entry for each category.
     indicators.data = np.tile(limits[~is_number] / math.sqrt(2), len(values))
     return sparse.hstack([sparse.csr_array(values[:, is_number]), indicators], format="csr")
