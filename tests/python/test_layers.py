@@ -188,8 +188,8 @@ READ_ANYWHERE = {
     "named_steps",
     "best_estimator_",
 }
-OF_SCIKIT_LEARN = {"cluster_centers_", "mean_", "scale_", "var_"}
-"""Attributes of its scaler and of its clusters."""
+OF_SCIKIT_LEARN = {"cluster_centers_", "mean_", "scale_", "var_", "lambdas_"}
+"""Attributes of its scalers and of its clusters."""
 
 CHANGES = {"clear", "pop", "popitem", "setdefault", "update", "__delitem__", "__setitem__"}
 """Methods that change a dictionary."""

@@ -12,18 +12,18 @@ import math
 from collections.abc import Callable
 from functools import reduce
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
+from scipy import linalg, special
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import kernels
 from bayespoint.base.validation import Floats, boolean
 from bayespoint.data.columns import Columns
-from bayespoint.data.warps import Warped
+from bayespoint.data.warps import RankNormal, Warped
 from bayespoint.engine.largest import NODES
 from bayespoint.estimators.bayes_point import BayesPointClassifier
 from bayespoint.kernels.parameters import given
@@ -34,6 +34,9 @@ from bayespoint.likelihood.several_classes import RARE
 from bayespoint.posterior import Mixture, Model
 from bayespoint.results.draws import Draws
 from bayespoint.results.hyperplanes import Hyperplanes
+
+if TYPE_CHECKING:
+    from sklearn.preprocessing import PowerTransformer
 
 __all__ = ["to_onnx"]
 
@@ -120,23 +123,18 @@ def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
         _linear(graph, planes)
         return graph.model(["label", "decision"], name, planes.classes, planes.points)
     posterior = classifier.posterior_
-    _require_numbers(getattr(classifier, "columns_", None), posterior.first.hyper.transform)
+    _require_numbers(getattr(classifier, "columns_", None))
     _mixture(graph, posterior, probabilities)
     outputs = ["label", "decision"] + ["probabilities"] * probabilities
     return graph.model(outputs, name, posterior.classes, posterior.models[0].basis.points)
 
 
-def _require_numbers(columns: Columns | None, transform: Any) -> None:
-    """Raise TypeError unless inputs are numbers that are at most standardized."""
+def _require_numbers(columns: Columns | None) -> None:
+    """Raise TypeError unless inputs are numbers."""
     if columns is not None and not columns.plain:
         raise TypeError(
             "X of fit must hold numbers, and no missing values, for the export; got "
             f"{columns!r}: encode and impute before the classifier, in a pipeline"
-        )
-    if isinstance(transform, Warped):
-        raise TypeError(
-            "the numbers are on another scale, which the export does not have: fit with a kernel, "
-            "as kernel=model.kernel_, for which they are only standardized"
         )
 
 
@@ -181,8 +179,7 @@ def _shares(z: _Value, n_classes: int) -> _Value:
 def _decision_values(x: _Value, model: Model) -> tuple[_Value, _Value]:
     """Return the decision values of one model, and of two classes numbers of their sign."""
     basis, draws, hyper = model.basis, model.draws, model.hyper
-    if hyper.transform is not None:
-        x = (x - hyper.transform.mean_) / hyper.transform.scale_
+    x = _transformed(x, hyper.transform)
     k_star = _kernel(x, basis.kernel, basis.points)
     if basis.offset:
         k_star = k_star + basis.offset
@@ -206,6 +203,47 @@ def _decision_values(x: _Value, model: Model) -> tuple[_Value, _Value]:
     scale = (second * draws.lengths.mean_square - first * first).at_least(0.0) + variance
     scale = scale.at_least(numerator * numerator * 1e-16).at_least(_TINY)  # avoids 0 / 0
     return numerator / scale.op("Sqrt") * model.calibration, numerator
+
+
+def _transformed(x: _Value, transform: Any) -> _Value:
+    """Return inputs as the kernel gets them: standardized, and perhaps on another scale."""
+    if transform is None:
+        return x
+    if not isinstance(transform, Warped):
+        found: _Value = (x - transform.mean_) / transform.scale_
+        return found
+    x, warp, places = _transformed(x, transform.scaler), transform.warp, transform.places
+    part = x.op("Gather", places.astype(np.int64), axis=1)
+    moved = _rank_normal(part, warp) if isinstance(warp, RankNormal) else _powers(part, warp)
+    order = np.arange(len(transform.scaler.mean_))
+    order[places] = len(order) + np.arange(len(places))
+    return x.op("Concat", moved, axis=1).op("Gather", order, axis=1)
+
+
+def _rank_normal(x: _Value, warp: RankNormal) -> _Value:
+    """Return the scores, sums of the steps between knots."""
+    parts = list[_Value]()
+    for k, (values, scores) in enumerate(zip(warp.values, warp.scores, strict=True)):
+        ways = (x.op("Gather", np.array([k]), axis=1) - values[:-1]) / np.diff(values)
+        parts.append(ways.at_least(0.0).op("Min", 1.0) @ np.diff(scores)[:, None] + scores[0])
+    return parts[0].op("Concat", *parts[1:], axis=1)
+
+
+def _powers(x: _Value, warp: PowerTransformer) -> _Value:
+    """Return the transformation of Yeo and Johnson (2000), standardized."""
+    power = x.op("Less", 0.0).op("Where", 2.0 - warp.lambdas_, warp.lambdas_)
+    # ONNX has no log1p and no expm1: the rounding errors of u - 1 and of log(u) cancel (W. Kahan).
+    # The small number avoids 0 / 0; onnxruntime rounds some numbers to single precision.
+    small, size = 1e-30, x.op("Abs")
+    u = size + 1.0
+    log = size * ((u.op("Log") + small) / (u - 1.0 + small))
+    exponent = power * log
+    u = exponent.op("Exp")
+    exponent = exponent.op("Less", -500.0).op("Where", exponent, u.op("Log"))
+    values = x.op("Sign") * log * ((u - 1.0 + small) / (exponent + small))
+    first, second = warp.transform(np.array([[0.0], [1.0]]) + np.zeros(len(warp.lambdas_)))
+    found: _Value = values * ((second - first) / special.boxcox1p(1.0, warp.lambdas_)) + first
+    return found
 
 
 def _joint_values(draws: Draws, k_star: _Value, variance: _Value) -> _Value:

@@ -10,12 +10,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process import kernels as gp
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import PowerTransformer, StandardScaler
 
 from bayespoint import BayesPointClassifier, kernels
+from bayespoint.data.warps import RankNormal, Warped
 from bayespoint.export.onnx import to_onnx
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
+from bayespoint.tuning import scale
 from helpers import seed
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
@@ -135,6 +137,49 @@ def test_classifiers(estimator, y, run):
     compare(clone(estimator).fit(X, y), run)
 
 
+def power(lambdas=None):
+    """Return a function that makes a warp of Yeo and Johnson, also of given exponents."""
+
+    def of(inputs):
+        found = PowerTransformer().fit(inputs)
+        found.lambdas_ = found.lambdas_ if lambdas is None else np.array(lambdas)
+        return found
+
+    return of
+
+
+@pytest.mark.parametrize("run", runtimes())
+@pytest.mark.parametrize(
+    ("warp", "places"),
+    [
+        (RankNormal.of, [0, 2]),
+        (RankNormal.of, [0]),
+        (power(), [0, 2]),
+        (power(), [0]),
+        (power([0.0, 2.0]), [0, 2]),
+        (power([1e-9, 2.0 - 1e-9]), [2, 0]),
+        (power([-3.0, 5.0, 1.0]), [0, 1, 2]),
+    ],
+    ids=["ranks", "ranks of one", "powers", "power of one", "logarithms", "nearly", "large"],
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_numbers_on_another_scale(monkeypatch, warp, places, n_classes, run):
+    """Also beyond the examples, and where some features are only standardized."""
+    rng = np.random.default_rng(seed(1))
+
+    def choose(plan, examples, likelihood, columns, scaler, budget):
+        return Warped(scaler, warp(examples.inputs[:, places]), np.array(places))
+
+    monkeypatch.setattr(scale, "choose", choose)
+    Z = rng.standard_normal((100, 3))
+    y = np.digitize(Z.sum(axis=1), [-0.5, 0.5][: n_classes - 1])
+    skew = np.exp(Z) * [1.0, 1.0, -1.0]
+    model = BayesPointClassifier(random_state=seed(0), tol=0.3, n_draws=20, n_models=1)
+    model.fit(skew, y)
+    assert model.scaler_.places.tolist() == places
+    compare(model, run, np.concatenate([skew[:40], skew[:3] * 10, -skew[:3]]), tol=1e-7)
+
+
 @pytest.mark.parametrize("run", runtimes())
 def test_two_noise_rates(run):
     model = BayesPointClassifier("rbf", label_noise=(0.05, 0.2), **GIVEN).fit(X, TWO)
@@ -173,6 +218,27 @@ def test_without_probabilities_the_graph_has_none():
 def test_kernels_and_labels_that_cannot_be_exported(estimator, inputs, message):
     model = estimator.fit(inputs, TWO)
     with pytest.raises(TypeError, match=message):
+        to_onnx(model)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.where(TWO, "a", "b"),
+        np.where(TWO, np.nan, 1.0),
+        np.datetime64("2020-01-01") + np.arange(40),
+        np.where(TWO, 1.0, 2.0),
+    ],
+    ids=["categories", "missing", "dates", "numbers"],
+)
+def test_tables_that_are_not_numbers_are_refused(column):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": X[:, 0], "b": column})
+    model = BayesPointClassifier(n_models=1, **GIVEN).fit(frame, TWO)
+    if model.columns_.plain:
+        assert to_onnx(model).graph.input[0].type.tensor_type.shape.dim[1].dim_value == 2
+        return
+    with pytest.raises(TypeError, match="X of fit must hold numbers, and no missing values"):
         to_onnx(model)
 
 
