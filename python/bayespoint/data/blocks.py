@@ -76,6 +76,9 @@ class _Summary:
         if len(other.mean) != len(self.mean):
             wanted = "X must have as many features in every block"
             refuse(wanted, len(self.mean), len(other.mean))
+        if other.is_sparse != self.is_sparse and self.n_examples and other.n_examples:
+            wanted = "X must be sparse in every block or in none"
+            refuse(wanted, *("sparse" if one.is_sparse else "dense" for one in (self, other)))
         if other.names != self.names:
             wanted = "X must have the same names of features in every block"
             refuse(wanted, self.names, other.names)
@@ -168,12 +171,14 @@ def read_blocks(
     known, scaler, found = None, None, summary.sample
     inputs = found.inputs
     if isinstance(inputs, Records):
-        known = Columns.of(inputs, found.weight, scaled=standardize, seen=summary.seen)
+        uniform = slice(min(SAMPLE, summary.n_examples))  # others are of rare classes
+        given = inputs[uniform], found.weight[uniform]
+        known = Columns.of(*given, scaled=standardize, seen=summary.seen)
         inputs = known.features(inputs)
     if standardize and (known is None or known.plain):
         scaler = _scaler(summary)
     elif standardize:
-        scaler = standardizer(inputs, found.weight, known)
+        scaler = standardizer(inputs[uniform], found.weight[uniform], known)
     common = (known, scaler, summary.classes, *form)
     examples = Examples(
         scaled(scaler, inputs),

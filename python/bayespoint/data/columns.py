@@ -218,7 +218,7 @@ class Column:
     def _codes(self, values: Values) -> Floats:
         """Return the (n,) numbers of the levels; missing ones are -1, each other level is new."""
         numbers = {level: number for number, level in enumerate(self.levels)} | {None: -1}
-        codes = [numbers.setdefault(level, -len(numbers)) for level in values.entries.tolist()]
+        codes = [numbers.setdefault(level, -1 - len(numbers)) for level in values.entries.tolist()]
         return np.array(codes, dtype=np.float64)
 
     def _numbers(self, values: Values) -> list[Floats]:

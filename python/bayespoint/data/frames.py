@@ -129,6 +129,8 @@ def _values(name: str, column: Any, is_category: bool | None) -> Values:
     if kind == "number" and np.isinf(entries).any():
         raise ValueError(f"column {name!r} of X must not hold infinity")
     values = Values(name, kind, entries, order)
+    if is_category is None and kind == "category" and not _is_categorical(column):
+        _refuse_text(name, entries)
     if is_category is not False or kind not in ("category", "ordered"):
         return values
     values = as_kind(values, "number")
@@ -144,7 +146,7 @@ def _typed(name: str, column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, ...]]
     """Return the kind of a column, its entries, and its order."""
     dtype = column.dtype
     text = str(dtype).lower()
-    if hasattr(column, "to_list") and text.startswith(("cat", "enum")):
+    if _is_categorical(column):
         return _categories(column)
     kind = getattr(dtype, "kind", "")
     if not kind:  # of polars
@@ -162,6 +164,11 @@ def _typed(name: str, column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, ...]]
     if kind == "c":
         raise TypeError(f"column {name!r} of X must hold real numbers; got {dtype}")
     return _of_objects(name, column)
+
+
+def _is_categorical(column: Any) -> bool:
+    """Return whether a column of a frame has the type of categories."""
+    return hasattr(column, "to_list") and str(column.dtype).lower().startswith(("cat", "enum"))
 
 
 def _doubles(column: Any) -> Floats:
@@ -201,7 +208,6 @@ def _of_objects(name: str, column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, 
     entries[:] = [None if _lacks(entry) else entry for entry in column]
     present = [entry for entry in entries if entry is not None]
     if all(isinstance(entry, (str, bool, np.bool_)) for entry in present):
-        _refuse_text(name, present)
         return "category", entries, ()
     if all(isinstance(entry, (numbers.Real, decimal.Decimal)) for entry in present):
         return "number", _reals(name, entries), ()
@@ -242,8 +248,9 @@ def require_labels(y: Any) -> None:
             raise ValueError(f"y must not lack labels; got {label!r} in row {row}")
 
 
-def _refuse_text(name: str, present: Sequence[Any]) -> None:
+def _refuse_text(name: str, entries: NDArray[Any]) -> None:
     """Raise ValueError for a column of text, in which nearly all rows differ."""
+    present = [entry for entry in entries.tolist() if entry is not None]
     distinct = set(present)
     least, share, length = _TEXT
     if len(distinct) <= max(least, share * len(present)):
@@ -252,6 +259,7 @@ def _refuse_text(name: str, present: Sequence[Any]) -> None:
     if mean > length:
         raise ValueError(
             f"column {name!r} of X must hold categories; it holds text, {len(distinct)} different "
-            f"strings of {mean:.0f} characters on average. Leave it out, or make numbers of it "
+            f"strings of {mean:.0f} characters on average. Leave it out, name it in "
+            "categorical_features, or make numbers of it "
             "before the classifier: make_pipeline(skrub.TableVectorizer(), BayesPointClassifier())"
         )

@@ -81,8 +81,8 @@ class BayesPointClassifier(
         - "linear", "rbf", "poly": ``Linear()``, ``RBF()``, ``Polynomial()``.
         - "precomputed": `X` holds kernel values; a callable ``k(X, Y)`` returns their matrix.
     categorical_features : "from_dtype", None or array-like, default="from_dtype"
-        Columns that are categories: by their type in a frame (strings, categories, booleans), none,
-        or those of these names, numbers, or bools (one for each column).
+        "from_dtype": strings, categories and booleans of a frame are categories. None: no column
+        is. Otherwise the names, places or a mask of the columns that are.
     standardize : bool, default=True
         Scale numbers to variance 1 and, if `X` is dense, center them. With the default kernel the
         evidence chooses their scale (:ref:`table-columns`).

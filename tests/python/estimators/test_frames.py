@@ -278,3 +278,15 @@ def test_dates_of_python():
     frame = pandas.DataFrame({"day": days, "x": np.linspace(-1, 1, 60)})
     model = BayesPointClassifier(**QUICK).fit(frame, np.arange(60) > 30)
     assert model.columns_.columns[0].kind == "date"
+
+
+def test_a_row_does_not_depend_on_the_rows_beside_it():
+    frame, y = table(100)
+    frame["color"] = np.full(100, None)  # no level was seen
+    long = [f"category {k % 60} with a long description that goes on and on" for k in range(100)]
+    frame["city"] = long
+    settings = QUICK | {"categorical_features": ["city", "color", "flag"]}
+    model = BayesPointClassifier(**settings).fit(frame, y)
+    new = frame[:6].assign(color=list("pqrpqr"))
+    each = np.concatenate([model.predict_proba(new[k : k + 1]) for k in range(6)])
+    np.testing.assert_allclose(model.predict_proba(new), each, atol=1e-9)
