@@ -327,7 +327,7 @@ def _summary(
     with np.errstate(over="ignore", invalid="ignore"):
         if isinstance(inputs, Records):
             mean, square = inputs.moments(part)
-        elif sparse.issparse(inputs):
+        else:
             mean = np.asarray(inputs.T @ part) / total
             square = np.asarray(inputs.multiply(inputs).T @ part) - total * mean**2
     if not np.isfinite(square).all():
