@@ -153,14 +153,20 @@ OURS = ("bayespoint", "one weight a column", "behind skrub", "earlier, behind sk
 OPTIONAL = ("one weight a column", "earlier, behind skrub", "EBM")
 
 
-def examples(options: argparse.Namespace) -> Iterator[tuple[str, int, int, Split]]:
-    """Yield the splits of each table with its name, size and the split's number."""
+def tables_of_people() -> Any:
+    """Return the module that reads the tables."""
     path = Path(os.environ["BAYESPOINT_DATA"]) / "frames" / "load.py"
     spec = importlib.util.spec_from_file_location("frames_data", path)
     assert spec is not None
     assert spec.loader is not None
     data = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(data)
+    return data
+
+
+def examples(options: argparse.Namespace) -> Iterator[tuple[str, int, int, Split]]:
+    """Yield the splits of each table with its name, size and the split's number."""
+    data = tables_of_people()
     for name in options.only or data.index():
         X, y = data.load(name)
         labels = y.astype(str).to_numpy(object)

@@ -21,7 +21,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-import pandas as pd
+from frames import tables_of_people
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
@@ -37,7 +37,8 @@ from threadpoolctl import threadpool_limits
 from bayespoint import BayesPointClassifier, kernels
 
 TABLES = ("sonar", "ionosphere", "heart", "diabetes", "bands", "crx", "spambase", "chess")
-LARGE = ("magic", "phoneme", "spambase", "chess")
+LARGE = ("magic", "phoneme", "banana", "waveform", "spambase", "chess")
+FRAMES = ("caravan_policy", "covid_tests", "hotel_parking", "telco_customers")
 
 
 def ours(seed: int) -> Any:
@@ -112,15 +113,11 @@ def curve(options: argparse.Namespace) -> None:
     """Print log loss on the same test rows, and seconds, by the number of rows."""
     print("| data | rows | log loss | seconds |")
     print("|---|---:|---:|---:|")
-    for name in options.only or LARGE:
-        X, y = load(name)
-        values = pd.get_dummies(X, dtype=float).to_numpy(float)
-        rest = [
-            train_test_split(
-                values, y, test_size=min(2000, len(y) // 3), stratify=y, random_state=k
-            )
-            for k in range(options.splits)
-        ]
+    frames = tables_of_people()
+    for name in options.only or LARGE + FRAMES:
+        X, y = frames.load(name) if name in frames.index() else load(name)
+        shape = {"test_size": min(2000, len(y) // 3), "stratify": y}
+        rest = [train_test_split(X, y, **shape, random_state=k) for k in range(options.splits)]
         for size in options.sizes:
             if size > len(rest[0][0]):
                 continue

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayespoint.base.io import check_path
 
@@ -70,7 +69,7 @@ def parquet(
     Returns
     -------
     Blocks
-        Arrays, one for each row group.
+        Arrays, one for each row group, or tables of Arrow if a column holds no numbers.
 
     Raises
     ------
@@ -106,11 +105,14 @@ def parquet(
     return Blocks(found)
 
 
-def _read_group(path: str, names: Sequence[str], flat: bool, group: int) -> NDArray[Any]:
+def _read_group(path: str, names: Sequence[str], flat: bool, group: int) -> Any:
     """Return columns of a row group of a Parquet file, or `flat` the only one in one dimension."""
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(path) as file:
         table = file.read_row_group(group, columns=list(names))
     arrays = [table.column(name).to_numpy() for name in names]
-    return arrays[0] if flat else np.column_stack(arrays)
+    if flat:
+        return arrays[0]
+    is_numeric = all(array.dtype.kind in "iuf" for array in arrays)
+    return np.column_stack(arrays) if is_numeric else table.select(list(names))

@@ -29,8 +29,9 @@ REFUSALS = {
         "length scale fixed beforehand, such as kernel=RBF(1.0)."
     ),
     "scale of the features": (
-        "The features were standardized by the inputs of these examples: scale them by numbers "
-        "fixed beforehand, and set standardize=False."
+        "The scale of the features, or what stands for categories and missing values, comes from "
+        "the inputs of these examples: give numbers alone, scaled by numbers fixed beforehand, and "
+        "set standardize=False."
     ),
 }
 """Why no bound holds for a classifier, by its `prior_from_examples_`."""

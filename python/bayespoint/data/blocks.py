@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,10 @@ class _Summary:
         weights = np.zeros(len(classes))
         for one in (self, other):
             weights[np.searchsorted(classes, one.classes)] += one.weights
+        try:
+            seen = tuple(map(columns.seen, zip(self.seen, other.seen, strict=True)))
+        except TypeError as error:
+            raise named(error, f"blocks {self.block} and {other.block}") from error
         own, others = self.weights.sum(), other.weights.sum()
         apart = other.mean - self.mean
         total = max(own + others, np.finfo(float).tiny)
@@ -102,7 +107,7 @@ class _Summary:
             weights=weights,
             mean=self.mean + apart * (others / total),
             square=self.square + other.square + apart**2 * (own * others / total),
-            seen=tuple(map(columns.seen, zip(self.seen, other.seen, strict=True))),
+            seen=seen,
             sample=_Sample.joined([self.sample, other.sample]),
         )
 
@@ -275,6 +280,8 @@ def _checked(
     """Return inputs, labels, weights of the observations, and names of the features of a block."""
     try:
         X, y = _read(X), _read(y)
+        if frames.has_types(X):
+            frames.require_names(X)
         names = _get_feature_names(X)
         inputs: Any = X
         if not frames.has_types(X):
@@ -370,6 +377,13 @@ def _examples(
     return Examples(inputs, np.searchsorted(classes, labels), part)
 
 
+def _predicted(predict: Callable[[Any], Any], width: int, dtype: Any, block: Any) -> Any:
+    """Return the predictions for a block, which may be empty."""
+    if np.shape(block)[0]:
+        return predict(block)
+    return np.empty((0, width) if width else 0, dtype=dtype)
+
+
 def map_blocks(
     predict: Callable[[Any], Any], X: Any, names: Sequence[str] | None, width: int, dtype: Any
 ) -> Any:
@@ -378,13 +392,14 @@ def map_blocks(
     They have the shape (n,) for a `width` of 0, otherwise (n, width). For collections of Dask they
     are an array of Dask, computed where the blocks lie; `names` are those of the features.
     """
+    predict = partial(_predicted, predict, width, dtype)
     if isinstance(X, Blocks):
         return np.concatenate([predict(_read(block)) for block in X.blocks])
     import dask.array
 
     module: Any = dask
     arrays = module.array
-    meta = np.empty((0, 0) if width else (0,), dtype=dtype)
+    meta = np.empty((0, 0) if width else 0, dtype=dtype)
     if hasattr(X, "to_delayed") and hasattr(X, "columns"):
         own = [str(name) for name in X.columns]
         if names is not None and own != list(names):

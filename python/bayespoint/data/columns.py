@@ -99,15 +99,17 @@ def _joined(parts: Sequence[Values]) -> Values:
     """Return the values of a column in several parts of a table."""
     known = [part for part in parts if not part.missing.all()] or parts[:1]
     kinds = dict.fromkeys(part.kind for part in known)
-    if len(kinds) > 1:
+    mixed = next((kind for kind in ("number", "category") if kind in kinds), known[0].kind)
+    own = [as_kind(part, mixed) for part in parts]
+    if any(part.kind != mixed for part in own):
         raise TypeError(
             f"column {parts[0].name!r} of X must hold values of one kind in every block; got "
             f"{' and '.join(_WORDS[kind] for kind in kinds)}"
         )
-    first = known[0]
-    order = tuple(dict.fromkeys(level for part in known for level in part.order))
-    entries = np.concatenate([as_kind(part, first.kind).entries for part in parts])
-    return replace(first, entries=entries, order=order)
+    order = tuple(dict.fromkeys(level for part in own for level in part.order))
+    return replace(
+        known[0], kind=mixed, entries=np.concatenate([p.entries for p in own]), order=order
+    )
 
 
 def seen(parts: Sequence[Values]) -> Values:
@@ -126,9 +128,14 @@ def seen(parts: Sequence[Values]) -> Values:
 
 
 def as_kind(values: Values, kind: Kind) -> Values:
-    """Return values of a kind: if all are missing they may be of any, and booleans are numbers."""
+    """Return values as those of a kind if they can be.
+
+    If all are missing they can be of any kind, booleans can be numbers, and an order is forgotten.
+    """
     if values.kind == kind:
         return values
+    if (values.kind, kind) == ("ordered", "category"):
+        return replace(values, kind=kind, order=())
     if kind == "number" and set(map(type, values.entries)) <= _BOOLS:
         found = [math.nan if entry is None else float(entry) for entry in values.entries]
         return replace(values, kind=kind, entries=np.array(found))
@@ -153,6 +160,8 @@ class Column:
     """Levels of a category, in order."""
     limit: float = math.inf
     """Distance of two levels, or of a missing value from others; infinity for numbers alone."""
+    is_empty: bool = False
+    """Whether all values were missing in `fit`: later ones say nothing, and the feature is 0."""
 
     @classmethod
     def of(cls, values: Values, weight: Floats, *, scaled: bool, known: Values) -> Column:
@@ -165,6 +174,8 @@ class Column:
         name, kind = known.name, known.kind
         values = as_kind(values, kind)
         present, absent = ~values.missing, known.missing
+        if absent.all():
+            return cls(name, kind, centers=(0.0,), is_empty=True)
         if kind in ("category", "ordered"):
             levels = set(known.entries.tolist()) - {None}
             column = cls(name, kind, levels=known.order or tuple(sorted(levels, key=_sorting)))
@@ -176,7 +187,7 @@ class Column:
                 return replace(column, limit=limit)
             return replace(column, centers=(_median(codes[present]),), limit=limit * _DEVIATION)
         periods: tuple[float, ...] = ()
-        if kind == "date" and not absent.all():
+        if kind == "date":
             days = known.entries[~absent]
             span, has_times = float(np.ptp(days)), bool((days % 1 != 0).any())
             periods = tuple(p for p, least in _PERIODS if span >= least and (p != 1 or has_times))
@@ -193,17 +204,25 @@ class Column:
     def of_kind(self, values: Values) -> Values:
         """Return new values as those of the fit, or raise TypeError if they are of another kind."""
         values = as_kind(values, self.kind)
-        if values.kind == self.kind or (
-            self.is_category and values.kind in ("category", "ordered")
-        ):
+        if self.is_empty:
             return values
-        raise TypeError(
-            f"column {self.name!r} of X must hold {_WORDS[self.kind]}, as in fit; got "
-            f"{_WORDS[values.kind]}"
-        )
+        wanted, got = _WORDS[self.kind], _WORDS[values.kind]
+        if values.kind != self.kind and not {values.kind, self.kind} <= {"category", "ordered"}:
+            raise TypeError(f"column {self.name!r} of X must hold {wanted}, as in fit; got {got}")
+        if self.is_category:  # 1 would silently be another level than "1"
+            types = set(map(_type_of, self.levels))
+            for entry in values.entries.tolist():
+                if entry is not None and _type_of(entry) not in types:
+                    wanted = " or ".join(sorted(types))
+                    raise TypeError(
+                        f"column {self.name!r} of X must hold {wanted}, as in fit; got {entry!r}"
+                    )
+        return values
 
     def features(self, values: Values) -> tuple[list[Floats], list[Floats]]:
         """Return the features that are numbers, and those that are codes."""
+        if self.is_empty:
+            return [np.zeros(len(values.entries))], []
         absent = values.missing
         if self.is_category:
             codes = self._codes(values)
@@ -273,7 +292,10 @@ class Columns:
     @property
     def plain(self) -> bool:
         """Whether every column is one number that was never missing: a feature is a column."""
-        return all(column.kind == "number" and math.isinf(column.limit) for column in self.columns)
+        return all(
+            column.kind == "number" and math.isinf(column.limit) and not column.is_empty
+            for column in self.columns
+        )
 
     @property
     def groups(self) -> tuple[int, ...]:
@@ -349,3 +371,8 @@ def _sorting(level: Any) -> tuple[str, Any]:
     """Return a key that sorts levels of different types."""
     number = isinstance(level, numbers.Real)
     return ("", level) if number else (type(level).__name__, str(level))
+
+
+def _type_of(level: Any) -> str:
+    """Return in words the type of a level; booleans are numbers."""
+    return "numbers" if isinstance(level, (numbers.Real, np.bool_)) else "strings"

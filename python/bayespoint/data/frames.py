@@ -20,6 +20,9 @@ _TEXT = (50, 0.5, 40)
 
 _SECONDS = 86_400.0  # of a day
 
+_EXACT = 2.0**53
+"""From here on doubles are not all whole numbers."""
+
 
 def names(X: Any, table: Any) -> list[str]:
     """Return the names of the columns of `X`, or their numbers; `table` has as many."""
@@ -40,13 +43,12 @@ def chosen(features: Any, names: Sequence[str]) -> list[bool | None]:
         raise _wrong(features)
     if features is None:
         return [False] * len(names)
-    try:
-        given = np.asarray(features)
-    except ValueError:
-        raise _wrong(features) from None
-    if given.ndim != 1 or (given.dtype.kind not in "biuUO" and given.size):
+    given = np.asarray(features, dtype=object)
+    if given.ndim != 1 or not all(
+        isinstance(one, (str, numbers.Integral, np.bool_)) for one in given
+    ):
         raise _wrong(features)
-    if given.dtype == bool:
+    if len(given) and all(isinstance(one, (bool, np.bool_)) for one in given):
         if len(given) != len(names):
             raise ValueError(
                 f"categorical_features must hold one bool for each of {len(names)} columns; got "
@@ -57,7 +59,7 @@ def chosen(features: Any, names: Sequence[str]) -> list[bool | None]:
     for feature in given.tolist():
         try:
             place = names.index(feature) if isinstance(feature, str) else range(len(names))[feature]
-        except (IndexError, TypeError, ValueError):
+        except (IndexError, TypeError, ValueError):  # TypeError for a bool of NumPy
             raise ValueError(
                 f"categorical_features must name columns of X; got {feature!r}"
             ) from None
@@ -93,13 +95,33 @@ def read(X: Any, names: Sequence[str], chosen: Sequence[bool | None]) -> Records
 
 def read_as(known: Columns, X: Any) -> Records:
     """Return new rows of a table with known columns."""
-    names = [column.name for column in known.columns]
-    return read(X, names, [column.is_category or None for column in known.columns])
+    own = [column.name for column in known.columns]
+    if is_frame(X) and (given := names(X, X)) != own and sorted(given) == sorted(own):
+        here, there = next(pair for pair in zip(given, own, strict=True) if pair[0] != pair[1])
+        raise ValueError(f"X must have its columns in the order of fit; got {here!r} for {there!r}")
+    return read(X, own, [column.is_category or None for column in known.columns])
 
 
 def is_frame(X: Any) -> bool:
     """Return whether X is a data frame."""
+    if hasattr(X, "collect"):  # its columns might not be known
+        return True
     return hasattr(X, "columns") and (hasattr(X, "dtypes") or hasattr(X, "__dataframe__"))
+
+
+def require_names(X: Any) -> None:
+    """Raise an error for a frame that is not in memory, or whose columns have no names of use."""
+    if hasattr(X, "collect"):
+        raise TypeError(f"X must be a frame in memory; got {type(X).__name__}: call .collect()")
+    given = list(X.columns) if hasattr(X, "columns") else []
+    types = sorted({type(name).__name__ for name in given})
+    if "str" in types and len(types) > 1:
+        raise TypeError(f"X must have strings as names of all columns or none; got {types}")
+    if X.shape[1] == 0:
+        raise ValueError("X must have at least one column; got none")
+    if hasattr(X, "iloc") and not X.columns.is_unique:
+        twice = X.columns[X.columns.duplicated()][0]
+        raise ValueError(f"X must have different names of columns; got {twice!r} twice")
 
 
 def has_types(X: Any) -> bool:
@@ -125,7 +147,14 @@ def _values(name: str, column: Any, is_category: bool | None) -> Values:
     if is_category and kind == "number":
         found = entries.astype(object)
         found[np.isnan(entries)] = None
+        for k in np.flatnonzero(np.abs(entries) >= _EXACT):
+            found[k] = np.asarray(column, dtype=object)[k]
         return Values(name, "category", found)
+    if is_category and kind == "date":
+        raise TypeError(
+            f"column {name!r} of X must hold categories; got dates: make strings of them, or leave "
+            "the column out of categorical_features"
+        )
     if kind == "number" and np.isinf(entries).any():
         raise ValueError(f"column {name!r} of X must not hold infinity")
     values = Values(name, kind, entries, order)
@@ -175,8 +204,8 @@ def _doubles(column: Any) -> Floats:
     """Return numbers as doubles, missing ones as NaN."""
     if hasattr(column, "to_numpy") and hasattr(column, "isna"):
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=math.nan))
-    if hasattr(column, "to_numpy"):
-        return np.asarray(column.to_numpy(), dtype=np.float64)
+    if hasattr(column, "to_numpy"):  # polars
+        return np.asarray(column.cast(float).to_numpy(), dtype=np.float64)
     return np.asarray(column, dtype=np.float64)
 
 
@@ -218,8 +247,8 @@ def _of_objects(name: str, column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, 
         return "number", _days(np.array(entries, dtype="m8[us]")), ()
     types = sorted({type(entry).__name__ for entry in present})
     raise TypeError(
-        f"column {name!r} of X must hold values of one kind: numbers, strings, booleans or dates; "
-        f"got {', '.join(types)}"
+        f"column {name!r} of X must hold numbers, strings, booleans or dates, all of one kind; got "
+        f"{', '.join(types)}"
     )
 
 
@@ -235,7 +264,7 @@ def _lacks(entry: Any) -> bool:
     """Return whether an entry says that a value is missing: None, NaN, NaT, NA of pandas."""
     if entry is None or type(entry).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(entry, float) and math.isnan(entry)
+    return isinstance(entry, (float, np.floating)) and math.isnan(entry)
 
 
 def require_labels(y: Any) -> None:

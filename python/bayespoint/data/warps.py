@@ -59,6 +59,8 @@ class Warped:
     warp: RankNormal | PowerTransformer
     places: NDArray[np.intp]
     """The features that are warped."""
+    ends: Floats
+    """(2, n) Their least and largest values: beyond these a power might be out of all bounds."""
 
     def transform(self, X: Any) -> Floats:
         """Return inputs as the kernel gets them."""
@@ -67,7 +69,7 @@ class Warped:
     def again(self, inputs: Floats) -> Floats:
         """Return standardized inputs as the kernel gets them."""
         found = np.array(inputs)
-        found[:, self.places] = self.warp.transform(found[:, self.places])
+        found[:, self.places] = self.warp.transform(np.clip(found[:, self.places], *self.ends))
         return found
 
 

@@ -328,7 +328,7 @@ class BayesPointClassifier(
             "columns_": table.columns,
             "sample_indices_": table.rows,
             "posterior_": posterior,  # from which all other attributes follow
-            "prior_from_examples_": posterior.prior_from_examples(self.kernel),
+            "prior_from_examples_": posterior.prior_from_examples(self.kernel, table.columns),
             "class_weight_": class_weight,
             "seed_": budget.choice_seed,
         }

@@ -44,7 +44,8 @@ def validate_data(estimator: BaseEstimator, *arrays: Any, **options: Any) -> Any
             return _validate_data(estimator, *arrays, **options)
     except (TypeError, ValueError) as error:
         if isinstance(error, ValueError) and "could not convert string" in str(error):
-            raise named(error, "X must be an array of numbers") from error
+            wanted = "X must hold numbers, or be a frame or an array of objects"
+            raise named(error, wanted) from error
         if isinstance(error, ValueError) and "array element" not in str(error):
             raise
         # NumPy's message about input that is not an array of numbers.
@@ -89,9 +90,8 @@ def table(
     frames.require_labels(y)
     if not frames.has_types(X):
         checked, labels = validate_data(probe, X, y, **_OF_TABLES)
-    elif X.shape[1] == 0:
-        raise ValueError("X must have at least one column; got none")
     else:
+        frames.require_names(X)
         labels = validate_data(probe, X, y, skip_check_array=True)[1]
         labels = column_or_1d(labels, warn=True)
         check_consistent_length(checked, labels)

@@ -214,6 +214,7 @@ def _transformed(x: _Value, transform: Any) -> _Value:
         return found
     x, warp, places = _transformed(x, transform.scaler), transform.warp, transform.places
     part = x.op("Gather", places.astype(np.int64), axis=1)
+    part = part.op("Max", transform.ends[0]).op("Min", transform.ends[1])
     moved = _rank_normal(part, warp) if isinstance(warp, RankNormal) else _powers(part, warp)
     order = np.arange(len(transform.scaler.mean_))
     order[places] = len(order) + np.arange(len(places))

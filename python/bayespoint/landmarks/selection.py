@@ -53,6 +53,9 @@ out: the fit is faster than the search."""
 CANDIDATES = 10
 """Number of random examples among which each landmark is chosen, on average."""
 
+_LEVELS = 100
+"""Levels of a category in the choice of landmarks: rarer ones are alike, to limit memory."""
+
 _ROUNDS = 3
 """Rounds of k-means, from random examples: more of them, or k-means++, gain nothing."""
 
@@ -95,7 +98,9 @@ def _with_indicators(values: Floats, limits: Floats) -> Any:
     from sklearn.preprocessing import OneHotEncoder
 
     is_number = np.isinf(limits)
-    encoder = OneHotEncoder().set_output(transform="default")  # whatever the configuration says
+    encoder = OneHotEncoder(max_categories=_LEVELS).set_output(
+        transform="default"
+    )  # whatever the configuration says
     indicators = encoder.fit_transform(values[:, ~is_number])
     # Each row has one entry for each category.
     indicators.data = np.tile(limits[~is_number] / math.sqrt(2), len(values))

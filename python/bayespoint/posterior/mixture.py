@@ -16,6 +16,7 @@ from bayespoint.base import validation
 from bayespoint.base.io import Savable
 from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, RandomState
+from bayespoint.data.columns import Columns
 from bayespoint.kernels.products import count, in_rows
 from bayespoint.posterior.class_weight import elected, weighted_values
 from bayespoint.posterior.model import Model, chosen_class
@@ -115,14 +116,14 @@ class Mixture(Savable):
         )
         return FeatureRelevance.of(states, weights / weights.sum(), names)
 
-    def prior_from_examples(self, kernel: Any) -> str:
+    def prior_from_examples(self, kernel: Any, columns: Columns | None) -> str:
         """Return what the prior took from the training examples; empty for nothing."""
         first, points = self.first, self.first.basis.points
         if first.hyper.search is not None:
             return "evidence"
         if points is not None and kernels.parameters(kernels.resolve(kernel), points):
             return "length scale"
-        if first.hyper.transform is not None:
+        if first.hyper.transform is not None or not (columns is None or columns.plain):
             return "scale of the features"
         return "" if first.basis.is_all else "landmarks"
 

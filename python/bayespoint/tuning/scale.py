@@ -49,10 +49,12 @@ def choose(
         return scaler
     kernel = defaults.isotropic_kernel(inputs, columns)
     best, chosen = -np.inf, scaler
+    skewed = examples.inputs[:, places]
+    ends = np.stack([skewed.min(axis=0), skewed.max(axis=0)])
     with one_thread(), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # a scale that overflows is not chosen
-        for warp in (None, *warps(examples.inputs[:, places])):
-            transform = scaler if warp is None else Warped(scaler, warp, places)
+        for warp in (None, *warps(skewed)):
+            transform = scaler if warp is None else Warped(scaler, warp, places, ends)
             moved = some if warp is None else replace(some, inputs=transform.again(inputs))
             if not np.isfinite(moved.inputs).all():
                 continue

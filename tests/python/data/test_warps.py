@@ -48,11 +48,15 @@ def test_warped_inputs(k):
     Z = scaler.transform(X)
     warp = warps(Z[:, places])[k]
     assert isinstance(warp, (RankNormal, PowerTransformer)[k])
-    warped = Warped(scaler, warp, places)
+    warped = Warped(
+        scaler, warp, places, ends := np.stack([Z.min(axis=0), Z.max(axis=0)])[:, places]
+    )
     found = warped.transform(X)
     np.testing.assert_array_equal(found, warped.again(Z))
     np.testing.assert_array_equal(found[:, 1], Z[:, 1])
     np.testing.assert_array_equal(found[:, places], warp.transform(Z[:, places]))
     np.testing.assert_array_equal(Z, scaler.transform(X))  # not changed
+    beyond = warped.transform(np.stack([X[0] - 1e6, X[0] + 1e6]))
+    np.testing.assert_array_equal(beyond[:, places], warp.transform(ends))
     np.testing.assert_allclose(found[:, 0].std(), 1.0)
     assert abs(stats.skew(found[:, 0])) < stats.skew(Z[:, 0]) / 3

@@ -183,6 +183,31 @@ def test_a_level_that_only_one_block_has():
     assert model.score(frame, y) > 0.75
 
 
+def test_blocks_of_several_kinds_are_named():
+    frame, y = table(100)
+    blocks = Blocks([frame[:50], frame[50:].assign(city=1.0)])
+    with pytest.raises(
+        TypeError, match=r"blocks 0 and 1: column 'city' of X .* categories and numb"
+    ):
+        BayesPointClassifier(**QUICK).fit(blocks, y)
+
+
+def test_empty_blocks_have_no_predictions(fitted):
+    model, frame, _ = fitted
+    found = model.predict_proba(Blocks([frame[:0], frame[:3], frame[:0]]))
+    np.testing.assert_array_equal(found, model.predict_proba(frame[:3]))
+    assert model.predict(Blocks([frame[:0]])).shape == (0,)
+    assert model.predict_proba(Blocks([frame[:0]])).shape == (0, 2)
+
+
+def test_no_bound_without_scaling_where_medians_come_from_the_examples():
+    frame, y = table(60)
+    settings = {"softness": 1.0, "standardize": False, **QUICK}
+    model = BayesPointClassifier(kernels.RBF(1.0), **settings)
+    assert model.fit(frame[["size"]].fillna(0.0), y).prior_from_examples_ == ""
+    assert model.fit(frame[["size"]], y).prior_from_examples_ == "scale of the features"
+
+
 def test_frames_of_dask():
     pytest.importorskip("pyarrow")
     dask = pytest.importorskip("dask.dataframe")
@@ -199,14 +224,31 @@ def changed(**values):
     return lambda frame: frame.assign(**values)
 
 
+def pl_lazy(frame):
+    """Return a frame of polars that is not in memory."""
+    return pytest.importorskip("polars").from_pandas(frame[["size"]]).lazy()
+
+
 LONG = [f"row {k}: {'many words, ' * 5}" for k in range(240)]
 BAD_FITS = [
     (changed(size=np.inf), {}, ValueError, "column 'size' of X must not hold infinity"),
     (changed(age=1j), {}, TypeError, "column 'age' of X must hold real numbers"),
     (changed(note=LONG), {}, ValueError, "column 'note' of X must hold categories; it holds text"),
     (changed(city=np.resize(np.array([1, "a"], object), 240)), {}, TypeError, "column 'city' of X"),
-    (changed(city=[{"a": 1}] * 240), {}, TypeError, "column 'city' of X must hold values of one"),
-    (changed(city=[[1]] * 240), {}, TypeError, "column 'city' of X must hold values of one kind"),
+    (changed(city=[{"a": 1}] * 240), {}, TypeError, "column 'city' of X .* one kind; got dict"),
+    (changed(city=[[1]] * 240), {}, TypeError, "column 'city' of X .* one kind; got list"),
+    (lambda frame: frame.iloc[:, [3, 3]], {}, ValueError, "different names.*'city' twice"),
+    (lambda frame: frame.rename(columns={"city": 3}), {}, TypeError, "strings as names of all"),
+    (lambda frame: frame[[]], {}, ValueError, "at least one column"),
+    (lambda frame: Blocks([frame[[]]]), {}, ValueError, "block 0: X must have at least one column"),
+    (lambda frame: pl_lazy(frame), {}, TypeError, "frame in memory; got LazyFrame: call .collect"),
+    (lambda frame: frame, {"categorical_features": ["when"]}, TypeError, "'when'.*got dates"),
+    (
+        lambda frame: frame[["city"]].to_numpy().tolist(),
+        {},
+        ValueError,
+        "a frame or an array of objects",
+    ),
     (lambda frame: frame[:0], {}, ValueError, "inconsistent numbers|at least one"),
     (lambda frame: frame[:9], {}, ValueError, "inconsistent numbers"),
     (lambda frame: frame, {"categorical_features": None}, TypeError, "column 'color' of X"),

@@ -257,6 +257,8 @@ def test_parquet(tmp_path):
     assert len(inputs) == 3
     model = classifier(n_components=30).fit(inputs, parquet(tmp_path / "t.parquet", "label"))
     assert set(model.predict(inputs)) == {"no", "yes"}
+    columns = classifier(n_components=30).fit(parquet(tmp_path / "t.parquet"), y).columns_.columns
+    assert [(one.name, one.kind) for one in columns][1:] == [("b", "number"), ("label", "category")]
     with pytest.raises(KeyError, match="nothing"):
         parquet(tmp_path / "t.parquet", "nothing")
 

@@ -168,7 +168,9 @@ def test_numbers_on_another_scale(monkeypatch, warp, places, n_classes, run):
     rng = np.random.default_rng(seed(1))
 
     def choose(plan, examples, likelihood, columns, scaler, budget):
-        return Warped(scaler, warp(examples.inputs[:, places]), np.array(places))
+        some = examples.inputs[:, places]
+        ends = np.stack([some.min(axis=0), some.max(axis=0)])
+        return Warped(scaler, warp(some), np.array(places), ends)
 
     monkeypatch.setattr(scale, "choose", choose)
     Z = rng.standard_normal((100, 3))
