@@ -41,7 +41,7 @@ MAX_EXAMPLES = 1000
 
 _COLUMNS = 128  # number of columns of the kernel matrix in one product
 
-_SPREAD, _FREEDOM = 0.3, 3.0
+_SPREAD, _FREEDOM = 0.5, 3.0
 """Scale and degrees of freedom of the t distribution of the factor's logarithm by the prior: a
 few dozen examples leave it near 1, unless they ask for a far larger factor, as in wide tables."""
 
