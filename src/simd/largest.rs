@@ -19,7 +19,7 @@ use std::sync::LazyLock;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::entry::Call;
-use super::log_normal::ln_normal_cdf;
+use super::log_normal::ln_normal_cdf_and_slope;
 use super::special::{hazard_plain, normal};
 
 /// Nodes of the integral, and the next larger number that fills vectors. The first node is [`FIRST`].
@@ -99,21 +99,38 @@ impl Largest {
             behind.iter().zip(p).for_each(|(&b, p)| *p = f64::from(u8::from(is_near(b))));
             return;
         }
-        self.scratch.resize(near, [[0.0; LANES]; 2]);
-        let scratch = &mut *self.scratch;
-        self.arch.dispatch(Call((&**TABLE, behind, p, scratch)));
+        self.integrals(behind, near, None, p);
+        let total: f64 = p.iter().sum();
+        p.iter_mut().for_each(|p| *p /= total);
     }
 
-    /// Returns the log probability that value `own` is the largest, against the largest alone if it is far behind. `p` is
-    /// memory.
-    pub(crate) fn ln_probability(&mut self, behind: &[f64], own: usize, p: &mut [f64]) -> f64 {
-        let distance = behind[own];
-        if is_near(distance) {
-            self.probabilities(behind, p);
-            p[own].ln()
-        } else {
-            ln_normal_cdf(-distance * std::f64::consts::FRAC_1_SQRT_2)
+    /// Returns the log probability that value `own` is the largest, against the largest alone if it is far behind, and writes
+    /// its derivatives by all values.
+    pub(crate) fn ln_probability(&mut self, behind: &[f64], own: usize, slopes: &mut [f64]) -> f64 {
+        slopes.fill(0.0);
+        let near = behind.iter().filter(|b| is_near(**b)).count();
+        if !is_near(behind[own]) {
+            let scale = std::f64::consts::FRAC_1_SQRT_2;
+            let [value, slope] = ln_normal_cdf_and_slope(-behind[own] * scale);
+            slopes[own] = slope * scale;
+            slopes[behind.iter().position(|b| *b == 0.0).unwrap_or(own)] -= slope * scale;
+            return value;
         }
+        if near == 1 {
+            return 0.0;
+        }
+        self.integrals(behind, near, Some(own), slopes);
+        let p = std::mem::take(&mut slopes[own]);
+        slopes.iter_mut().for_each(|slope| *slope /= -p);
+        slopes[own] = -slopes.iter().sum::<f64>();
+        (p / DENSITY as f64).ln()
+    }
+
+    /// Writes sums over the nodes: of the probabilities, or of one and of its derivatives by how much the others are behind.
+    fn integrals(&mut self, behind: &[f64], near: usize, own: Option<usize>, sums: &mut [f64]) {
+        self.scratch.resize(near, [[0.0; LANES]; 2]);
+        let scratch = &mut *self.scratch;
+        self.arch.dispatch(Call((&**TABLE, behind, own, sums, scratch)));
     }
 }
 
@@ -121,24 +138,23 @@ fn is_near(behind: f64) -> bool {
     behind < f64::from(FAR)
 }
 
-/// The probabilities from the table, written to the third slice; see [`Largest`] for the last one.
-impl WithSimd for Call<(&[Series], &[f64], &mut [f64], &mut [[Lanes; 2]])> {
+/// The sums of [`Largest::integrals`] from the table.
+impl WithSimd for Call<(&[Series], &[f64], Option<usize>, &mut [f64], &mut [[Lanes; 2]])> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let (table, behind, p, scratch) = self.0;
-        // The product of Φ over the values before. Further lanes count nothing.
+        let (table, behind, own, p, scratch) = self.0;
+        // The product of Φ, and of φ of its own value, over the values before. Further lanes count nothing.
         let mut product: Lanes = std::array::from_fn(|k| f64::from(u8::from(k < NODES)));
-        let chosen = behind.iter().filter(|b| is_near(**b));
-        for (&b, at) in chosen.zip(&mut *scratch) {
-            compute(simd, table, b, at, &mut product);
+        let chosen = behind.iter().enumerate().filter(|(_, b)| is_near(**b));
+        for ((c, &b), at) in chosen.zip(&mut *scratch) {
+            compute(simd, table, b, own == Some(c), at, &mut product);
         }
         // And over the values after.
         let mut product = [1.0; LANES];
         let (after, _) = S::as_mut_simd_f64s(&mut product);
         let mut at = scratch.iter().rev();
-        let mut total = 0.0;
         for (&b, p) in behind.iter().zip(&mut *p).rev() {
             *p = 0.0;
             let Some([below, density]) = (if is_near(b) { at.next() } else { None }) else {
@@ -151,9 +167,7 @@ impl WithSimd for Call<(&[Series], &[f64], &mut [f64], &mut [[Lanes; 2]])> {
                 *after = simd.mul_f64s(*after, *below);
             }
             *p = simd.reduce_sum_f64s(sum);
-            total += *p;
         }
-        p.iter_mut().for_each(|p| *p /= total);
     }
 }
 
@@ -163,6 +177,7 @@ fn compute<S: Simd>(
     simd: S,
     table: &[Series],
     behind: f64,
+    is_own: bool,
     [below, density]: &mut [Lanes; 2],
     product: &mut Lanes,
 ) {
@@ -184,8 +199,8 @@ fn compute<S: Simd>(
             value = simd.mul_add_e_f64s(value, d, term[k]);
         }
         density[k] = simd.mul_f64s(slope, before[k]);
-        before[k] = simd.mul_f64s(before[k], value);
-        below[k] = value;
+        below[k] = if is_own { slope } else { value };
+        before[k] = simd.mul_f64s(before[k], below[k]);
     }
 }
 
@@ -224,7 +239,31 @@ mod tests {
                     assert_abs_diff_eq!(*p, plain, epsilon = 1e-14);
                 }
                 assert_abs_diff_eq!(p.iter().sum::<f64>(), 1.0, epsilon = 1e-15);
+                for own in 0..behind.len() {
+                    assert_slopes(&mut largest, &behind, own, &p);
+                }
             }
+        }
+    }
+
+    /// The slopes are differences of log probabilities, for values that are not far behind.
+    fn assert_slopes(largest: &mut Largest, behind: &[f64], own: usize, p: &[f64]) {
+        let (mut slopes, mut unused) = (vec![0.0; p.len()], vec![0.0; p.len()]);
+        let found = largest.ln_probability(behind, own, &mut slopes);
+        if p[own] > 1e-3 {
+            assert_abs_diff_eq!(found, p[own].ln(), epsilon = 1e-6);
+        }
+        for c in (0..p.len()).filter(|_| behind[own] < 10.0) {
+            let mut beside = |by: f64| {
+                // The value moves by -by; then all are taken from the largest again.
+                let mut moved = behind.to_vec();
+                moved[c] += by;
+                let first = moved.iter().copied().fold(f64::INFINITY, f64::min);
+                moved.iter_mut().for_each(|b| *b -= first);
+                largest.ln_probability(&moved, own, &mut unused)
+            };
+            let difference = (beside(-1e-4) - beside(1e-4)) / 2e-4;
+            assert_abs_diff_eq!(slopes[c], difference, epsilon = 1e-4 * (1.0 + behind[own]));
         }
     }
 }

@@ -45,15 +45,24 @@ pub(crate) fn ln_normal_cdf_plain(z: f64) -> f64 {
 
 /// Returns ln Φ(z) with an error below 1e-13: a series around the nearest entry of a table.
 pub(crate) fn ln_normal_cdf(z: f64) -> f64 {
+    ln_normal_cdf_and_slope(z)[0]
+}
+
+/// Returns ln Φ(z) and its derivative, the hazard N(z) / Φ(z), of the same series.
+pub(crate) fn ln_normal_cdf_and_slope(z: f64) -> [f64; 2] {
     let place = (z + TO) * PER_UNIT + 0.5;
     if !(0.0..NODES as f64).contains(&place) {
-        return if z > TO { 0.0 } else { ln_normal_cdf_plain(z) };
+        return if z > TO { [0.0; 2] } else { [ln_normal_cdf_plain(z), hazard_plain(z)] };
     }
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the table")]
     let k = place as usize;
     let d = z - (k as f64 / PER_UNIT - TO);
-    let terms = &TABLE[k];
-    terms[..ORDER].iter().rev().fold(terms[ORDER], |sum, term| sum * d + term)
+    let (mut value, mut slope) = (TABLE[k][ORDER], 0.0);
+    for term in TABLE[k][..ORDER].iter().rev() {
+        slope = slope * d + value;
+        value = value * d + term;
+    }
+    [value, slope]
 }
 
 #[cfg(test)]
@@ -79,7 +88,9 @@ mod tests {
         for k in -2_000..2_000 {
             let z = 0.005_13 * f64::from(k);
             let plain = ln_normal_cdf_plain(z);
-            assert_relative_eq!(ln_normal_cdf(z), plain, max_relative = 1e-13, epsilon = 1e-13);
+            let [value, slope] = ln_normal_cdf_and_slope(z);
+            assert_relative_eq!(value, plain, max_relative = 1e-13, epsilon = 1e-13);
+            assert_relative_eq!(slope, hazard_plain(z), max_relative = 1e-10, epsilon = 1e-13);
         }
         assert!(ln_normal_cdf(f64::NAN).is_nan());
         assert!(ln_normal_cdf(-1e200).is_infinite());

@@ -142,8 +142,8 @@ class BayesPointClassifier(
     kernel_, softness_, label_noise_, calibration_, tuning_
         Hyperparameters of the first model, its factor on decision values, and the `Search` that
         found them or None.
-    billiard_ : BilliardResult or SliceResult
-        Draws of the first model and their diagnostics; with landmarks a `SliceResult`.
+    billiard_ : BilliardResult or LandmarkResult
+        Draws of the first model and their diagnostics; with landmarks a `LandmarkResult`.
     dual_coef_, intercept_ : ndarrays of shape (1, n) and (1,), or (n_classes, n) and (n_classes,)
         Dual coefficients of the unit Bayes point of the first model, or of its mean function over n
         landmarks; and intercepts.

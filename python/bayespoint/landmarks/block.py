@@ -75,9 +75,22 @@ class Block:
         return replace(self, rows=self.rows[:0])
 
     def log_likelihoods(self, values: NDArray[Any], coefs: Floats) -> Floats:
-        """Return the log likelihoods of combinations of `values`, with (n_functions, k) weights."""
+        """Return the log likelihoods of combinations of `values`, with (n_functions, k) weights.
+
+        Each is followed by its k derivatives by the weights.
+        """
         found: Floats = self.likelihood.log_likelihoods(values, coefs, self.given)
         return found
+
+    def slopes(self, values: Sequence[NDArray[Any]], coefs: Sequence[Floats | None]) -> Floats:
+        """Return the (k, D) derivatives of log likelihoods by the weight vector.
+
+        They are those of a combination for each of the `values` that has one.
+        """
+        pairs = zip(values, coefs, strict=True)
+        chosen = [(one, weights[None]) for one, weights in pairs if weights is not None]
+        by_value = np.concatenate([self.likelihood.slopes(*one, self.given) for one in chosen])
+        return self._by_weight(by_value.astype(self.rows.dtype)).astype(np.float64)
 
     def moments(self, mean: Floats, root: Floats | None) -> Moments:
         """Return the moments under a normal distribution of w.
@@ -97,6 +110,10 @@ class Block:
         """Return the (k, [n_classes,] n) values of k weight vectors."""
         raise NotImplementedError
 
+    def _by_weight(self, by_value: NDArray[Any]) -> NDArray[Any]:
+        """Return the (k, D) derivatives by weights from those by (k, [n_classes,] n) values."""
+        raise NotImplementedError
+
     def _moments(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Moments:
         raise NotImplementedError
 
@@ -113,6 +130,9 @@ class BinaryBlock(Block):
     def values(self, directions: Floats) -> NDArray[Any]:
         """Return the (k, n) values of k weight vectors."""
         return np.asarray(np.matmul(directions.astype(self.rows.dtype), self.rows.T))
+
+    def _by_weight(self, by_value: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(by_value @ self.rows)
 
     def _moments(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Moments:
         value, slope, curvature = self.expected(mean, root)
@@ -150,6 +170,11 @@ class JointBlock(Block):
         w = by_class(directions, self.likelihood.n_classes).astype(self.rows.dtype)
         found = np.matmul(w.reshape(-1, w.shape[-1]), self.rows.T)
         return np.asarray(found.reshape(*w.shape[:-1], -1))
+
+    def _by_weight(self, by_value: NDArray[Any]) -> NDArray[Any]:
+        across = contrasts(self.likelihood.n_classes).T.astype(by_value.dtype)
+        inner = np.matmul(across, by_value).reshape(-1, by_value.shape[-1])
+        return np.asarray((inner @ self.rows).reshape(len(by_value), -1))
 
     def _moments(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Moments:
         f = self.values(mean[None])[0].astype(np.float64)
@@ -207,6 +232,17 @@ def make_block(
     return JointBlock(rows, likelihood, examples.label.astype(np.uint32), seed)
 
 
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """A turn of directions z and v: to z cos + v sin, and kept (v cos - z sin) + added."""
+
+    cos: float
+    sin: float
+    kept: float
+    added: Floats
+    """(D,)"""
+
+
 class BlockSums:
     """The likelihood of all examples: sums over blocks that an executor computes.
 
@@ -225,26 +261,51 @@ class BlockSums:
         return found
 
     def set_directions(self, directions: Sequence[Floats]) -> None:
-        """Compute the values of all examples for (k, D) weight vectors of each chain."""
+        """Compute the values of all examples for as many (k, D) weight vectors of each chain."""
         self._values = []  # the memory of the last ones first
         self._values = self.executor.keep(_values, self.blocks, common=(directions,))
 
+    def turn(self, turns: Sequence[Turn | None]) -> None:
+        """Turn the last two of the three directions of each chain; None: leave them."""
+        columns = self.blocks, self._values
+        self._values = self.executor.keep(_turned, *columns, common=(turns,))
+
     def log_likelihoods(self, coefs: Sequence[Floats]) -> list[Floats]:
-        """Return those of combinations of the directions of each chain."""
+        """Return those of combinations of the directions of each chain, with derivatives."""
         columns = self._labels, self._values
         flat: Floats = self.executor.total(_log_likelihoods, *columns, common=(coefs,))
         return np.split(flat, np.cumsum([len(one) for one in coefs])[:-1])
 
+    def slopes(self, coefs: Sequence[Floats | None]) -> Floats:
+        """Return those of a combination of the directions of each chain that has one, (k, D)."""
+        columns = self.blocks, self._values
+        found: Floats = self.executor.total(Block.slopes, *columns, common=(coefs,))
+        return found
+
 
 def _values(block: Block, directions: Sequence[Floats]) -> list[NDArray[Any]]:
-    return [block.values(each) for each in directions]
+    return list(np.split(block.values(np.concatenate(directions)), len(directions)))
+
+
+def _turned(
+    block: Block, values: Sequence[NDArray[Any]], turns: Sequence[Turn | None]
+) -> list[NDArray[Any]]:
+    added = iter(block.values(np.stack([turn.added for turn in turns if turn is not None])))
+    found = list(values)
+    for c, turn in enumerate(turns):
+        if turn is not None:
+            mean, z, v = values[c]
+            across = turn.kept * turn.cos * v - turn.kept * turn.sin * z + next(added)
+            found[c] = np.stack([mean, turn.cos * z + turn.sin * v, across])
+    return found
 
 
 def _log_likelihoods(
     block: Block, values: Sequence[NDArray[Any]], coefs: Sequence[Floats]
 ) -> Floats:
     """Return those of all chains, one after the other."""
-    return np.concatenate(list(map(block.log_likelihoods, values, coefs)))
+    pairs = zip(values, coefs, strict=True)
+    return np.concatenate([block.log_likelihoods(*one) for one in pairs if len(one[1])])
 
 
 def by_class(w: Floats, n_classes: int) -> Floats:

@@ -1,4 +1,4 @@
-"""A run of slice sampling until its draws suffice."""
+"""A billiard with soft walls until its draws suffice."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 
 from bayespoint.base.validation import Floats
 from bayespoint.data.plan import Budget, Plan
+from bayespoint.landmarks.ball import BATCH, Ball
 from bayespoint.landmarks.basis import Basis
 from bayespoint.landmarks.block import BlockSums, by_class
-from bayespoint.landmarks.circles import BATCH, Circles
 from bayespoint.landmarks.normal import Normal
-from bayespoint.results.slices import SliceResult
+from bayespoint.results.landmarks import LandmarkResult
 
 _WATCHED = 16
 """Largest number of landmarks whose function values are watched."""
@@ -44,8 +44,8 @@ def sample(
     *,
     n_classes: int,
     n_examples: int,
-    report: Callable[[SliceResult], object],
-) -> SliceResult:
+    report: Callable[[LandmarkResult], object],
+) -> LandmarkResult:
     """Return draws of the functions of a posterior, about its normal approximation.
 
     The run is doubled until the center is accurate, the draws are worth enough independent ones and
@@ -59,7 +59,7 @@ def sample(
             return "max_iter"
         return "max_time" if budget.left <= 0 else ""
 
-    chains = Circles(posterior, normal, plan.n_chains, seed)
+    chains = Ball(posterior, normal, plan.n_chains, seed)
     burn_in = BATCH * math.ceil(_BURN_IN * n_draws / BATCH)
     for step in range(0, burn_in, BATCH):
         if over(0) == "max_time":
@@ -87,9 +87,9 @@ def sample(
 class _Record:
     """The draws of a run so far, without its burn-in."""
 
-    def __init__(self, chains: Circles, basis: Basis) -> None:
+    def __init__(self, chains: Ball, basis: Basis) -> None:
         self.chains, self.basis, self.normal = chains, basis, chains.normal
-        chains.angles = 0
+        chains.angles = chains.bounces = 0
         self.n_steps = 0
         self.z: list[Floats] = []
         self.residuals: list[Floats] = []
@@ -120,7 +120,7 @@ class _Record:
         self.z = [np.concatenate(self.z, axis=1)[:, 1::2]]
         self.residuals = [np.concatenate(self.residuals, axis=1)[:, 1::2]]
 
-    def result(self, n_draws: int, n_classes: int, known: dict[str, Any]) -> SliceResult:
+    def result(self, n_draws: int, n_classes: int, known: dict[str, Any]) -> LandmarkResult:
         """Return the result so far, with the fields that are `known`."""
         normal, basis = self.normal, self.basis
         z = np.concatenate(self.z, axis=1)[:, :n_draws]
@@ -135,7 +135,7 @@ class _Record:
         draws = basis.dual_coef(w).reshape(n_chains, n, *w.shape[1:])
         watched = np.unique(np.linspace(0, w.shape[-1] - 1, _WATCHED).astype(int))
         heights = (w @ basis.factor.lower[watched].T).reshape(n_chains, n, -1)
-        found = SliceResult(
+        found = LandmarkResult(
             draws=draws.astype(np.float32) if draws.size > _SINGLES else draws,
             center=basis.dual_coef(mean),
             functionals=np.concatenate([heights, residuals[..., None]], axis=2),
@@ -144,6 +144,7 @@ class _Record:
             log_scale=normal.log_det_root,
             n_steps=self.n_steps,
             angles=self.chains.angles / (n_chains * self.n_steps),
+            bounces=self.chains.bounces / (n_chains * self.n_steps),
             center_error=math.inf,
             **known,
         )

@@ -177,8 +177,13 @@ class SeveralClasses:
     def log_likelihoods(
         self, values: NDArray[Any], coefs: Floats, labels: NDArray[np.uint32]
     ) -> Floats:
-        """Return those of all labels for combinations of (k, n_classes, n) values."""
+        """Return those of combinations of (k, n_classes, n) values, and derivatives by `coefs`."""
         return engine_likelihood.several_classes(values, coefs, labels, self.noise)
+
+    def slopes(self, values: NDArray[Any], coefs: Floats, labels: NDArray[np.uint32]) -> Floats:
+        """Return the derivatives of the same by the values of each example."""
+        law = engine_likelihood.several_classes
+        return law(values, coefs, labels, self.noise, by_value=True)
 
     def derivatives(self, f: Floats, labels: NDArray[np.uint32]) -> tuple[Floats, Floats, Floats]:
         """Return the log likelihood at (n_classes, n) values with its derivatives.

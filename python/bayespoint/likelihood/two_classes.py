@@ -192,8 +192,12 @@ class TwoClasses:
     # --- functions divided by the deviation of the noise, times the label -------------------------
 
     def log_likelihoods(self, values: NDArray[Any], coefs: Floats, floors: Floats | None) -> Floats:
-        """Return those of all labels for combinations of (k, n) values, as the engine does."""
+        """Return those of combinations of (k, n) values, and derivatives by `coefs`."""
         return engine_likelihood.two_classes(values, coefs, floors, self.span)
+
+    def slopes(self, values: NDArray[Any], coefs: Floats, floors: Floats | None) -> Floats:
+        """Return the derivatives of the same by the values of each example."""
+        return engine_likelihood.two_classes(values, coefs, floors, self.span, by_value=True)
 
     def derivatives(self, t: Floats, floors: Floats | None) -> tuple[Floats, Floats, Floats]:
         """Return the log likelihood at values t, its slope and its negative second derivative."""

@@ -25,7 +25,7 @@ from bayespoint.posterior.mixture import Mixture
 from bayespoint.posterior.model import Model
 from bayespoint.results import Estimate, Evidence
 from bayespoint.results.diagnostics import ess_bulk
-from bayespoint.results.slices import SliceResult
+from bayespoint.results.landmarks import LandmarkResult
 
 
 def evidence(
@@ -38,7 +38,7 @@ def evidence(
     rng: np.random.Generator,
 ) -> Evidence:
     """Return the log evidence as `BayesPointClassifier.evidence` says."""
-    if not isinstance(model.draws.run, SliceResult):
+    if not isinstance(model.draws.run, LandmarkResult):
         settings: dict[str, Any] = {"tol": tol, "max_length": max_length, "n_jobs": n_jobs}
         problem, noise = model.problem("evidence"), model.likelihood.noise
         return billiard_evidence(problem, noise, method=method, seed=rng, **settings)

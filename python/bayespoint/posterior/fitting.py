@@ -23,17 +23,17 @@ from bayespoint.engine import sampling as billiard
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
 from bayespoint.landmarks import normal, sampling, selection
+from bayespoint.landmarks.ball import ROWS_OF_VALUES
 from bayespoint.landmarks.basis import Basis
 from bayespoint.landmarks.block import BlockSums, make_block
-from bayespoint.landmarks.circles import BATCH
 from bayespoint.likelihood import Likelihood
 from bayespoint.posterior.calibration import LeftOut
 from bayespoint.posterior.model import Model
 from bayespoint.results import BilliardResult
 from bayespoint.results.draws import Draws
 from bayespoint.results.hyperparameters import Hyperparameters
+from bayespoint.results.landmarks import LandmarkResult
 from bayespoint.results.lengths import Lengths
-from bayespoint.results.slices import SliceResult
 
 _SINGLE_SOFTNESS = 5e-5
 """Least softness, relative to the mean of k(x, x), with which draws are kept in singles."""
@@ -54,7 +54,7 @@ def fit_model(
 ) -> Model:
     """Return the model of the examples with these hyperparameters.
 
-    Its draws are those of a billiard over all examples, or of slice sampling over landmarks.
+    Its draws are those of a billiard over all examples, or of one with soft walls over landmarks.
     Without a deadline they depend on hyperparameters, examples, plan and seed alone.
     """
     likelihood = likelihood.with_noise(hyper.label_noise)
@@ -200,11 +200,11 @@ def _percents(advance: Advance, tol: float) -> Callable[[Mapping[str, Any]], Non
     return callback
 
 
-# --- slices over landmarks -----------------------------------------------------------------------
+# --- a billiard over landmarks -------------------------------------------------------------------
 
 
 def _landmarks(task: _Fit) -> Model:
-    """Return the model of slice sampling over landmarks."""
+    """Return the model of a billiard with soft walls over landmarks."""
     hyper, examples, likelihood = task.hyper, task.examples, task.likelihood
     plan, budget, report, seed = task.plan, task.budget, task.report, task.budget.choice_seed
     with report.part("landmarks"):
@@ -216,12 +216,14 @@ def _landmarks(task: _Fit) -> Model:
     examples = examples.in_blocks(budget.n_threads)
     with examples.executor.running():
         blocks = _blocks(task, examples, basis)
-        result = _slices(task, blocks, basis, start)
+        result = _soft_billiard(task, blocks, basis, start)
     model = Model(task.classes, hyper, likelihood, basis, Draws(result, Lengths(None)))
     return _calibrated(model, plan, partial(LeftOut.of_functions, model, examples, seed))
 
 
-def _slices(task: _Fit, blocks: BlockSums, basis: Basis, start: Floats | None) -> SliceResult:
+def _soft_billiard(
+    task: _Fit, blocks: BlockSums, basis: Basis, start: Floats | None
+) -> LandmarkResult:
     """Return the draws over landmarks, with warnings."""
     likelihood, plan, budget, report = task.likelihood, task.plan, task.budget, task.report
     n_examples = len(task.examples)
@@ -237,9 +239,9 @@ def _slices(task: _Fit, blocks: BlockSums, basis: Basis, start: Floats | None) -
         )
     if report.verbose:
         report.tell(f"normal approximation, {passes[-1]} passes: {report.seconds()}")
-    with report.task("slices", PERCENT) as advance:
+    with report.task("billiard", PERCENT) as advance:
 
-        def progress(result: SliceResult) -> None:
+        def progress(result: LandmarkResult) -> None:
             if advance is not None:
                 done = min(1.0, result.ess / result.least_ess)
                 done = min(done, (tol / max(result.center_error, 1e-300)) ** 2)
@@ -266,7 +268,7 @@ def _slices(task: _Fit, blocks: BlockSums, basis: Basis, start: Floats | None) -
         warn(message, ConvergenceWarning)
     if report.verbose:
         report.tell(
-            f"slices: {result.n_steps} steps of each chain, {report.seconds()}: center_error "
+            f"billiard: {result.n_steps} steps of each chain, {report.seconds()}: center_error "
             f"{result.center_error:.2g} rad (tol {tol:.2g}), {result.ess:.0f} effective draws"
         )
     return result
@@ -278,7 +280,7 @@ def _blocks(task: _Fit, examples: Examples, basis: Basis) -> BlockSums:
     m, r, functions = len(examples), len(basis), likelihood.n_functions
     dtype, parts = np.dtype(np.float64 if m <= _DOUBLES else np.float32), examples.parts
     assert parts is not None
-    directions = plan.n_chains * (BATCH + 2) * functions
+    directions = plan.n_chains * ROWS_OF_VALUES * functions
     dimension = r * max(1, functions - 1)
     needed = dtype.itemsize * float(m) * directions + 5 * 8.0 * dimension**2
     available = examples.memory / _SHARE_OF_MEMORY

@@ -2,17 +2,17 @@
 
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.evidence import Estimate, Evidence
+from bayespoint.results.landmarks import LandmarkResult
 from bayespoint.results.points import MaxMargin
 from bayespoint.results.relevance import FeatureRelevance
 from bayespoint.results.search import Search
-from bayespoint.results.slices import SliceResult
 
 __all__ = [
     "BilliardResult",
     "Estimate",
     "Evidence",
     "FeatureRelevance",
+    "LandmarkResult",
     "MaxMargin",
     "Search",
-    "SliceResult",
 ]

@@ -11,8 +11,8 @@ from bayespoint.base.io import deep_copy
 from bayespoint.base.overflow import product
 from bayespoint.base.validation import Floats
 from bayespoint.results.billiard import BilliardResult
+from bayespoint.results.landmarks import LandmarkResult
 from bayespoint.results.lengths import Lengths
-from bayespoint.results.slices import SliceResult
 from bayespoint.results.weighted import WeightedResult
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Draws:
     (n_classes, m).
     """
 
-    run: BilliardResult | SliceResult
+    run: BilliardResult | LandmarkResult
     """The run that made them, with its diagnostics."""
     lengths: Lengths
     """The law of the length of each draw."""
@@ -36,7 +36,7 @@ class Draws:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled and saved: all but the state that continues the run."""
-        if isinstance(self.run, SliceResult):
+        if isinstance(self.run, LandmarkResult):
             return vars(self)
         return vars(self) | {"run": replace(self.run, state=None)}
 

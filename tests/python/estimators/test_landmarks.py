@@ -21,7 +21,7 @@ from bayespoint.data.plan import Budget
 from bayespoint.kernels import RBF, Scaled
 from bayespoint.landmarks import selection
 from bayespoint.likelihood import of_classes
-from bayespoint.results import SliceResult
+from bayespoint.results import LandmarkResult
 from bayespoint.tuning.defaults import default_kernels
 from helpers import seed
 from objects import plan
@@ -64,7 +64,7 @@ def test_everything_works_without_settings():
     model = BayesPointClassifier(approximation="landmarks", n_components=40, random_state=0)
     model.fit(X, y, np.where(X[:, 0] > 0, 2.0, 0.5))
     assert model.approximation_ == "landmarks"
-    assert isinstance(model.billiard_, SliceResult)
+    assert isinstance(model.billiard_, LandmarkResult)
     assert model.X_fit_.shape == (40, 2)
     assert model.billiard_.r_hat < model.billiard_.largest_r_hat
     assert model.score(X, y) > 0.6

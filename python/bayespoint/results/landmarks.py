@@ -1,4 +1,4 @@
-"""The result of slice sampling a posterior of few dimensions."""
+"""The result of a billiard with soft walls, over functions in the span of landmarks."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _ROUNDS = 200
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SliceResult(Run):
+class LandmarkResult(Run):
     """Draws of functions in the span of landmarks, and their diagnostics.
 
     A function is given by its r dual coefficients c at the landmarks: ``f(x) = sum(c_j (k(z_j, x) +
     offset))``. Where a shape has ``r``, it is ``n_classes, r`` for more than two classes.
     """
 
-    _title = "Slice sampling with landmarks"
+    _title = "Billiard with landmarks"
 
     draws: NDArray[np.floating]
     """(n_chains, n_draws, r) Functions drawn from the posterior."""
@@ -52,6 +52,8 @@ class SliceResult(Run):
     """Steps after these, of each chain."""
     angles: float
     """Mean number of angles tried in a step."""
+    bounces: float
+    """Mean number of bounces in a step."""
     center_error: float
     """Estimated angle between the weight vectors of `center` and of the exact mean, radians."""
     stop_reason: str
@@ -134,7 +136,7 @@ class SliceResult(Run):
             ("landmarks", f"{self.draws.shape[-1]}"),
             ("chains", f"{n_chains}, {n_draws} draws each"),
             ("steps", f"{self.n_steps} of each chain, {self.burn_in} of burn-in"),
-            ("angles", f"{self.angles:.2f} a step"),
+            ("bounces", f"{self.bounces:.2f} a step, and {self.angles:.2f} angles tried"),
             ("stopped by", self.stop_reason),
             ("center error", f"{self.center_error:.2g} rad (estimated)"),
             ("effective draws", f"{self.ess:.4g} at least"),
@@ -145,7 +147,7 @@ class SliceResult(Run):
     def __repr__(self) -> str:
         n_chains, n_draws = self.draws.shape[:2]
         return (
-            f"<SliceResult: {n_chains} x {n_draws} draws, {self.draws.shape[-1]} landmarks, "
+            f"<LandmarkResult: {n_chains} x {n_draws} draws, {self.draws.shape[-1]} landmarks, "
             f"{self.ess:.0f} effective, R-hat {self.r_hat:.3f}>"
         )
 

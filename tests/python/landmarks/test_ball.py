@@ -1,5 +1,6 @@
-"""Slices on great circles sample the stated posterior, and a wrong slice does not."""
+"""A ball with soft walls samples the stated posterior, and a wrong one does not."""
 
+import itertools
 import os
 
 import numpy as np
@@ -7,9 +8,9 @@ import pytest
 from scipy import special, stats
 
 from bayespoint.data.executors import Threads
-from bayespoint.landmarks import circles
+from bayespoint.landmarks import ball
+from bayespoint.landmarks.ball import BATCH, Ball
 from bayespoint.landmarks.block import BinaryBlock, BlockSums, JointBlock
-from bayespoint.landmarks.circles import BATCH, Circles
 from bayespoint.landmarks.normal import Normal, approximate
 from bayespoint.likelihood import SeveralClasses, TwoClasses
 from bayespoint.results import diagnostics
@@ -17,7 +18,7 @@ from helpers import seed
 
 PROBLEMS = 1000 if os.environ.get("BAYESPOINT_SLOW") == "1" else 150
 LEAST_P = 1e-4
-NEXT_ANGLES, BEGIN_STEP = circles._Chain.next_angles, circles._Chain.begin_step
+DRAW, REFLECT, FIRST_EVENT = ball._Chain._draw, ball._Chain._reflect, ball._first_event
 
 
 def problem(rng, n, r, *, noise=0.0, n_classes=2):
@@ -26,7 +27,9 @@ def problem(rng, n, r, *, noise=0.0, n_classes=2):
     if n_classes > 2:
         w = rng.standard_normal((n_classes, r))
         labels = (rows @ w.T + rng.standard_normal((n, n_classes))).argmax(axis=1)
-        return JointBlock(rows, SeveralClasses(n_classes), labels.astype(np.uint32)), w
+        others = (labels + rng.integers(1, n_classes, n)) % n_classes
+        labels = np.where(rng.random(n) < noise, others, labels).astype(np.uint32)
+        return JointBlock(rows, SeveralClasses(n_classes, noise), labels), w
     w = rng.standard_normal(r)
     signs = np.where(rows @ w + rng.standard_normal(n) > 0, 1.0, -1.0)
     signs = np.where(rng.random(n) < noise, -signs, signs)
@@ -39,14 +42,15 @@ def draws(block, dimension, n_batches, index=0, n_chains=4, normal=None):
     blocks = BlockSums(Threads(1), [block])
     if normal is None:
         normal = approximate(blocks.moments, dimension)
-    chains = Circles(blocks, normal, n_chains, seed(index))
+    chains = Ball(blocks, normal, n_chains, seed(index))
     z = np.concatenate([chains.steps()[0] for _ in range(n_batches)], axis=1)[:, 2 * BATCH :]
     return normal.mean + z @ normal.root.T, normal
 
 
 def log_posterior(block, w):
-    likelihood = block.log_likelihoods(block.values(w), np.eye(len(w)))
-    return likelihood - 0.5 * np.einsum("ij,ij->i", w, w)
+    values = block.values(w)
+    found = [block.log_likelihoods(one[None], np.ones((1, 1)))[0, 0] for one in values]
+    return np.array(found) - 0.5 * np.einsum("ij,ij->i", w, w)
 
 
 def grid_moments(block, size=161, reach=6.0):
@@ -87,8 +91,9 @@ def test_three_classes_agree_with_quadrature():
     assert_moments(w, mean, variance)
 
 
-def test_five_dimensions_agree_with_a_random_walk():
-    block, _ = problem(np.random.default_rng(seed(2)), 20, 5)
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_five_dimensions_agree_with_a_random_walk(noise):
+    block, _ = problem(np.random.default_rng(seed(2)), 20, 5, noise=noise)
     w, normal = draws(block, 5, 300)
     rng = np.random.default_rng(seed(3))
     n_chains = 64
@@ -136,37 +141,96 @@ def rank_p_value(n_problems, **settings):
     return min(stats.chisquare(one).pvalue for one in pooled)
 
 
-@pytest.mark.parametrize("settings", [{}, {"noise": 0.1}, {"n_classes": 3}], ids=str)
+NOISY_CLASSES = {"n_classes": 3, "noise": 0.1}
+
+
+@pytest.mark.parametrize("settings", [{}, {"noise": 0.1}, {"n_classes": 3}, NOISY_CLASSES], ids=str)
 def test_ranks_of_true_functions_are_uniform(settings):
     assert rank_p_value(PROBLEMS, **settings) > LEAST_P
 
 
-def accept_second(self, n):
-    """Shrink the bracket as it should be, but take the second angle whatever its residual."""
-    if self.first is None:
-        self.level = -np.inf
-    return NEXT_ANGLES(self, n)
+def with_descents(nodes, energy):
+    """Find the first event by a clock that also counts descents, without the positive part."""
+    angles = sorted(nodes)
+    for first, second in itertools.pairwise(angles):
+        change = abs(nodes[second][0] - nodes[first][0])
+        if change > energy:
+            share = energy / change
+            u = (1 - share) * nodes[first][0] + share * nodes[second][0]
+            return (first + share * (second - first), u), []
+        energy -= change
+    return None, []
+
+
+def without_factor(self, slopes):
+    """Reflect half a time too little."""
+    before, of_v = self.v, self._of_v
+    _, slope = REFLECT(self, slopes)
+    self._set(before + 0.85 * (self.v - before))
+    return self._of_v - of_v, slope
+
+
+def too_fast(self):
+    """Draw a direction that is too long."""
+    DRAW(self)
+    self._set(1.3 * self.v)
+    return self._of_v
 
 
 def without_scale(self):
-    """Begin a step as if the approximation were normal."""
-    BEGIN_STEP(self)
+    """Draw a direction as if the approximation were normal."""
+    DRAW(self)
+    self._set(self.v / self.scale)
     self.scale = 1.0
+    return self._of_v
 
 
-@pytest.mark.parametrize(
-    ("width", "name", "wrong"),
-    [(1.0, "next_angles", accept_second), (0.5, "begin_step", without_scale)],
-)
-def test_a_wrong_slice_fails(width, name, wrong, monkeypatch):
+WRONG = {
+    "descents": (1.0, ball, "_first_event", with_descents),
+    "no factor": (1.0, ball._Chain, "_reflect", without_factor),
+    "too fast": (1.0, ball._Chain, "_draw", too_fast),
+    "no scale": (0.5, ball._Chain, "_draw", without_scale),
+}
+
+
+@pytest.mark.parametrize(("width", "place", "name", "wrong"), WRONG.values(), ids=WRONG)
+def test_a_wrong_ball_fails(width, place, name, wrong, monkeypatch):
     block, _ = problem(np.random.default_rng(seed(7)), 8, 2)
     mean, variance, _ = grid_moments(block)
-    # About the prior, where most angles are rejected, and about one with lighter tails.
+    # About the prior, where the ball bounces most, and about one with lighter tails.
     normal = Normal(np.zeros(2), width * np.eye(2), 0.0, True)
     assert_moments(draws(block, 2, 300, normal=normal)[0], mean, variance)
-    monkeypatch.setattr(circles._Chain, name, wrong)
+    monkeypatch.setattr(place, name, wrong)
     with pytest.raises(AssertionError):
         assert_moments(draws(block, 2, 300, normal=normal)[0], mean, variance)
+
+
+def test_the_clock_counts_ascents():
+    # U = 1 - cos(4 t): it ascends by 2 up to pi / 4, descends, and ascends again.
+    angles = np.linspace(0, np.pi, 101)
+    values = zip(1 - np.cos(4 * angles), 4 * np.sin(4 * angles), strict=True)
+    nodes = dict(zip(angles.tolist(), values, strict=True))
+    for energy, exact in [(0.5, np.pi / 12), (1.0, np.pi / 8), (2.5, np.pi / 2 + np.pi / 12)]:
+        (angle, u), _ = FIRST_EVENT(nodes, energy)
+        assert angle == pytest.approx(exact, abs=1e-6)
+        assert u == pytest.approx(energy % 2, abs=1e-6)
+    assert FIRST_EVENT(nodes, 4.5)[0] is None
+
+
+@pytest.mark.parametrize("settings", [{"noise": 0.1}, {"n_classes": 3}], ids=str)
+def test_blocks_and_threads_change_nothing(settings):
+    block, _ = problem(np.random.default_rng(seed(8)), 40, 3, **settings)
+    dimension = 3 * (settings.get("n_classes", 2) - 1)
+    normal = approximate(BlockSums(Threads(1), [block]).moments, dimension)
+    parts = [block.part(slice(0, 15)), block.part(slice(15, 40))]
+    found = []
+    for n_threads, blocks in [(1, [block]), (1, parts), (2, parts)]:
+        executor = Threads(n_threads)
+        with executor.running():
+            found.append(Ball(BlockSums(executor, blocks), normal, 3, seed(9)).steps())
+    for whole, in_parts, in_threads in zip(*found, strict=True):
+        np.testing.assert_allclose(in_parts, whole, rtol=1e-9, atol=1e-9)
+        np.testing.assert_array_equal(in_threads, in_parts)
 
 
 @pytest.mark.parametrize("n", [3, 40])
@@ -176,7 +240,7 @@ def test_evidence_agrees_with_quadrature(n):
     normal = approximate(blocks.moments, 2)
     exact = grid_moments(block)[2]
     assert normal.bound < exact
-    chains = Circles(blocks, normal, 4, seed(6))
+    chains = Ball(blocks, normal, 4, seed(6))
     reference = np.concatenate([chains.steps()[2].ravel() for _ in range(100)])
     found = normal.log_det_root + special.logsumexp(reference) - np.log(len(reference))
     spread = np.exp(reference - reference.max())
