@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from bayespoint.data.executors import Threads
+from bayespoint.data.executors import Dask, Threads
 from bayespoint.landmarks import ball
 from bayespoint.landmarks.ball import BATCH, Ball
 from bayespoint.landmarks.block import BinaryBlock, BlockSums, JointBlock
@@ -231,6 +231,20 @@ def test_blocks_and_threads_change_nothing(settings):
     for whole, in_parts, in_threads in zip(*found, strict=True):
         np.testing.assert_allclose(in_parts, whole, rtol=1e-9, atol=1e-9)
         np.testing.assert_array_equal(in_threads, in_parts)
+
+
+def test_dask_gives_the_same_bits():
+    dask = pytest.importorskip("dask")
+    block, _ = problem(np.random.default_rng(seed(10)), 40, 3, noise=0.1)
+    parts = [block.part(slice(0, 15)), block.part(slice(15, 40))]
+    normal = approximate(BlockSums(Threads(1), parts).moments, 3)
+    expected = Ball(BlockSums(Threads(1), parts), normal, 3, seed(11)).steps()
+    executor = Dask()
+    with executor.running():
+        delayed = [dask.delayed(part) for part in parts]
+        found = Ball(BlockSums(executor, delayed), normal, 3, seed(11)).steps()
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 @pytest.mark.parametrize("n", [3, 40])
