@@ -104,21 +104,24 @@ def feasible_point(
 ) -> _FeasiblePoint: ...
 def largest_probabilities(behind: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def likelihood_of_signs(
-    values: NDArray[Any],
-    coefs: NDArray[np.float64],
+    values: list[NDArray[Any]],
+    balls: NDArray[np.int64],
+    along: NDArray[np.float64],
     floors: NDArray[np.float64],
     span: float,
     *,
     by_value: bool,
 ) -> NDArray[np.float64]: ...
 def likelihood_of_classes(
-    values: NDArray[Any],
-    coefs: NDArray[np.float64],
+    values: list[NDArray[Any]],
+    balls: NDArray[np.int64],
+    along: NDArray[np.float64],
     labels: NDArray[np.uint32],
     noise: float,
     *,
     by_value: bool,
 ) -> NDArray[np.float64]: ...
+def tall_product(rows: NDArray[Any], given: NDArray[Any], *, sums: bool) -> NDArray[Any]: ...
 def light_trap(problem: _Problem, *, seed: int, callback: _Callback) -> _LightTrap: ...
 def max_margin(problem: _Problem, settings: object, *, callback: _Callback) -> _MaxMargin: ...
 def perceptron(

@@ -1,12 +1,16 @@
 //! Log likelihoods of labels for combinations of functions, and probabilities that each of several normal values is the largest.
 
-use numpy::{Element, IntoPyArray, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
+use numpy::{
+    Element, IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+    PyReadonlyArrayDyn, PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 
 use super::arrays::{contiguous, vector};
 use super::call;
 use crate::base::{Error, require};
-use crate::simd::likelihood::{Classes, Signs};
+use crate::simd::likelihood::{Classes, Law, Paths, Signs, Trial};
+use crate::simd::tall::Tall;
 use crate::simd::{Entry, Largest};
 
 /// Columns between two checks for signals.
@@ -14,72 +18,146 @@ const COLUMNS: usize = 4096;
 
 /// Returns log likelihoods of two classes with derivatives; see `bayespoint.engine.likelihood`.
 #[pyfunction]
-#[pyo3(signature = (values, coefs, floors, span, *, by_value))]
+#[pyo3(signature = (values, balls, along, floors, span, *, by_value))]
 pub fn likelihood_of_signs<'py>(
     py: Python<'py>,
-    values: &Bound<'py, PyAny>,
-    coefs: PyReadonlyArray2<'py, f64>,
+    values: Values<'py>,
+    balls: PyReadonlyArray1<'py, i64>,
+    along: PyReadonlyArray2<'py, f64>,
     floors: PyReadonlyArray1<'py, f64>,
     span: f64,
     by_value: bool,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    fn found<E: Entry + Element>(
-        py: Python<'_>,
-        values: &PyReadonlyArray2<'_, E>,
-        coefs: &PyReadonlyArray2<'_, f64>,
-        signs: Signs<'_>,
-        by_value: bool,
-    ) -> PyResult<Vec<Vec<f64>>> {
-        let (values, coefs) = (rows("values", values)?, rows("coefs", coefs)?);
-        let n = values.first().map_or(0, |row| row.len());
-        check_shape("coefs", coefs.iter().all(|row| row.len() == values.len()))?;
-        check_shape("floors", signs.floors.is_empty() || signs.floors.len() == n)?;
-        let work = if by_value { Signs::slopes } else { Signs::sums };
-        Ok(py.detach(|| work(&signs, &values, &coefs)))
-    }
-    let signs = Signs { floors: vector("floors", &floors)?, span };
-    let found = match values.extract::<PyReadonlyArray2<'_, f64>>() {
-        Ok(values) => found(py, &values, &coefs, signs, by_value)?,
-        Err(_) => found::<f32>(py, &values.extract()?, &coefs, signs, by_value)?,
-    };
-    Ok(PyArray2::from_vec2(py, &found)?)
+    let mut signs = Signs { floors: vector("floors", &floors)?, span };
+    let fits = signs.floors.is_empty() || signs.floors.len() == values.len();
+    check_shape("floors", fits)?;
+    values.found(py, &trials(&balls, &along)?, &mut signs, by_value)
 }
 
 /// Returns the same of several classes; the derivatives by the values are those of a class one after the other.
 #[pyfunction]
-#[pyo3(signature = (values, coefs, labels, noise, *, by_value))]
+#[pyo3(signature = (values, balls, along, labels, noise, *, by_value))]
 pub fn likelihood_of_classes<'py>(
     py: Python<'py>,
-    values: &Bound<'py, PyAny>,
-    coefs: PyReadonlyArray2<'py, f64>,
+    values: Values<'py>,
+    balls: PyReadonlyArray1<'py, i64>,
+    along: PyReadonlyArray2<'py, f64>,
     labels: PyReadonlyArray1<'py, u32>,
     noise: f64,
     by_value: bool,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    fn found<E: Entry + Element>(
-        py: Python<'_>,
-        values: &PyReadonlyArray3<'_, E>,
-        coefs: &PyReadonlyArray2<'_, f64>,
-        classes: Classes<'_>,
-        by_value: bool,
-    ) -> PyResult<Vec<Vec<f64>>> {
-        let (k, n_classes, n) = values.as_array().dim();
-        let flat = contiguous("values", values)?;
-        let coefs = rows("coefs", coefs)?;
-        check_shape("coefs", coefs.iter().all(|row| row.len() == k))?;
-        let known = classes.labels.iter().all(|&label| (label as usize) < n_classes);
-        check_shape("labels", classes.labels.len() == n && known)?;
-        let rows: Vec<&[E]> = (0..k * n_classes).map(|i| &flat[i * n..][..n]).collect();
-        let values: Vec<Vec<&[E]>> = rows.chunks(n_classes.max(1)).map(<[_]>::to_vec).collect();
-        let work = if by_value { Classes::slopes } else { Classes::sums };
-        Ok(py.detach(|| work(&classes, &values, &coefs)))
+    let labels = vector("labels", &labels)?;
+    let n_classes = values.len().checked_div(labels.len()).unwrap_or(2);
+    let known = labels.iter().all(|&label| (label as usize) < n_classes);
+    check_shape("labels", n_classes * labels.len() == values.len() && known)?;
+    let mut classes = Classes::new(labels, noise, n_classes);
+    values.found(py, &trials(&balls, &along)?, &mut classes, by_value)
+}
+
+/// Returns products of the rows of a matrix with vectors, or sums of multiples of them; see `bayespoint.engine.likelihood`.
+#[pyfunction]
+#[pyo3(signature = (rows, given, *, sums))]
+pub fn tall_product<'py>(
+    rows: Matrix<'py>,
+    given: Matrix<'py>,
+    sums: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    fn found<'py, E: Entry + Element>(
+        rows: &PyReadonlyArray2<'py, E>,
+        given: &PyReadonlyArray2<'py, E>,
+        sums: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (n, width) = rows.as_array().dim();
+        let (k, length) = given.as_array().dim();
+        check_shape("given", length == if sums { n } else { width })?;
+        let tall = Tall { entries: contiguous("rows", rows)?, width };
+        let given_entries = contiguous("given", given)?;
+        let py = rows.py();
+        let work = if sums { Tall::sums } else { Tall::values };
+        let found = py.detach(|| work(&tall, given_entries));
+        Ok(found.into_pyarray(py).reshape([k, if sums { width } else { n }])?.into_any())
     }
-    let classes = Classes { labels: vector("labels", &labels)?, noise };
-    let found = match values.extract::<PyReadonlyArray3<'_, f64>>() {
-        Ok(values) => found(py, &values, &coefs, classes, by_value)?,
-        Err(_) => found::<f32>(py, &values.extract()?, &coefs, classes, by_value)?,
+    match (&rows, &given) {
+        (Matrix::Doubles(rows), Matrix::Doubles(given)) => found(rows, given, sums),
+        (Matrix::Singles(rows), Matrix::Singles(given)) => found(rows, given, sums),
+        _ => Err(Error::invalid("given", "another type", "the type of rows").into()),
+    }
+}
+
+/// A matrix of doubles or of singles.
+#[derive(FromPyObject)]
+pub enum Matrix<'py> {
+    Doubles(PyReadonlyArray2<'py, f64>),
+    Singles(PyReadonlyArray2<'py, f32>),
+}
+
+/// Values of the mean, and of the place and the direction of each ball.
+#[derive(FromPyObject)]
+pub enum Values<'py> {
+    Doubles(Vec<PyReadonlyArrayDyn<'py, f64>>),
+    Singles(Vec<PyReadonlyArrayDyn<'py, f32>>),
+}
+
+impl<'py> Values<'py> {
+    /// Number of the values of each function.
+    fn len(&self) -> usize {
+        match self {
+            Self::Doubles(rows) => rows.first().map_or(0, |row| row.len()),
+            Self::Singles(rows) => rows.first().map_or(0, |row| row.len()),
+        }
+    }
+
+    fn found(
+        &self,
+        py: Python<'py>,
+        trials: &[Trial],
+        law: &mut (impl Law + Send),
+        by_value: bool,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        match self {
+            Self::Doubles(rows) => found(py, rows, trials, law, by_value),
+            Self::Singles(rows) => found(py, rows, trials, law, by_value),
+        }
+    }
+}
+
+fn found<'py, E: Entry + Element>(
+    py: Python<'py>,
+    rows: &[PyReadonlyArrayDyn<'py, E>],
+    trials: &[Trial],
+    law: &mut (impl Law + Send),
+    by_value: bool,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let rows: Vec<&[E]> =
+        rows.iter().map(|row| contiguous("values", row)).collect::<PyResult<_>>()?;
+    let Some((mean, others)) = rows.split_first() else {
+        return Err(Error::invalid("values", "nothing", "values of the mean").into());
     };
+    check_shape("values", others.iter().all(|row| row.len() == mean.len()))?;
+    let balls = others.as_chunks::<2>().0.to_vec();
+    check_shape("balls", trials.iter().all(|trial| trial.ball < balls.len()))?;
+    let paths = Paths { mean, balls };
+    let found = py.detach(|| {
+        if by_value {
+            law.slopes(&paths, trials)
+        } else {
+            law.sums(&paths, trials).into_iter().map(Vec::from).collect()
+        }
+    });
     Ok(PyArray2::from_vec2(py, &found)?)
+}
+
+fn trials(
+    balls: &PyReadonlyArray1<'_, i64>,
+    along: &PyReadonlyArray2<'_, f64>,
+) -> PyResult<Vec<Trial>> {
+    let (balls, along) = (vector("balls", balls)?, contiguous("along", along)?);
+    check_shape("along", along.len() == 2 * balls.len())?;
+    let pairs = balls.iter().zip(along.as_chunks::<2>().0);
+    // A negative number is larger than that of any ball.
+    Ok(pairs
+        .map(|(&ball, &along)| Trial { ball: ball.try_into().unwrap_or(usize::MAX), along })
+        .collect())
 }
 
 /// Returns the probability that each value of a column is the largest; see `bayespoint.engine.largest`.
@@ -111,16 +189,6 @@ pub fn largest_probabilities<'py>(
         Ok(found)
     })?;
     Ok(found.into_pyarray(py))
-}
-
-/// Borrows the rows of a C-contiguous matrix.
-fn rows<'a, T: Element>(
-    name: &'static str,
-    array: &'a PyReadonlyArray2<'_, T>,
-) -> PyResult<Vec<&'a [T]>> {
-    let (k, n) = array.as_array().dim();
-    let flat = contiguous(name, array)?;
-    Ok((0..k).map(|i| &flat[i * n..][..n]).collect())
 }
 
 fn check_shape(name: &'static str, fits: bool) -> PyResult<()> {

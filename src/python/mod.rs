@@ -36,7 +36,9 @@ mod _core {
     #[pymodule_export]
     use super::errors::InfeasibleError;
     #[pymodule_export]
-    use super::likelihood::{largest_probabilities, likelihood_of_classes, likelihood_of_signs};
+    use super::likelihood::{
+        largest_probabilities, likelihood_of_classes, likelihood_of_signs, tall_product,
+    };
     #[pymodule_export]
     use super::points::{feasible_point, light_trap_one_way, max_margin_point, perceptron_path};
     #[pymodule_export]

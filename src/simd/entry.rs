@@ -50,7 +50,35 @@ impl Row<'_> {
 ///
 /// All arithmetic is in `f64`. Widening is exact, so an `f32` matrix gives the same bits as an `f64` matrix with the same
 /// values.
-pub trait Entry: Copy + Into<f64> + std::fmt::Debug + Send + Sync + 'static {
+pub trait Entry: Copy + Default + Into<f64> + std::fmt::Debug + Send + Sync + 'static {
+    #[doc(hidden)]
+    const ONE: Self;
+
+    /// A vector of entries, for arithmetic in their precision.
+    #[doc(hidden)]
+    type Lanes<S: Simd>: Copy;
+
+    /// Returns the number of entries in a vector.
+    #[doc(hidden)]
+    fn lanes<S: Simd>() -> usize;
+
+    /// Returns a vector of equal entries.
+    #[doc(hidden)]
+    fn splat<S: Simd>(simd: S, entry: Self) -> Self::Lanes<S>;
+
+    /// Borrows the entries of vectors.
+    #[doc(hidden)]
+    fn entries_mut<S: Simd>(vectors: &mut [Self::Lanes<S>]) -> &mut [Self];
+
+    /// Returns `a b + c`.
+    #[doc(hidden)]
+    fn mul_add<S: Simd>(
+        simd: S,
+        a: Self::Lanes<S>,
+        b: Self::Lanes<S>,
+        c: Self::Lanes<S>,
+    ) -> Self::Lanes<S>;
+
     /// Wraps the entries of a matrix in memory.
     #[doc(hidden)]
     fn row(entries: &[Self]) -> Row<'_>;
@@ -65,6 +93,29 @@ pub trait Entry: Copy + Into<f64> + std::fmt::Debug + Send + Sync + 'static {
 }
 
 impl Entry for f64 {
+    const ONE: Self = 1.0;
+    type Lanes<S: Simd> = S::f64s;
+
+    #[inline(always)]
+    fn lanes<S: Simd>() -> usize {
+        S::F64_LANES
+    }
+
+    #[inline(always)]
+    fn splat<S: Simd>(simd: S, entry: Self) -> S::f64s {
+        simd.splat_f64s(entry)
+    }
+
+    #[inline(always)]
+    fn entries_mut<S: Simd>(vectors: &mut [S::f64s]) -> &mut [Self] {
+        pulp::bytemuck::cast_slice_mut(vectors)
+    }
+
+    #[inline(always)]
+    fn mul_add<S: Simd>(simd: S, a: S::f64s, b: S::f64s, c: S::f64s) -> S::f64s {
+        simd.mul_add_e_f64s(a, b, c)
+    }
+
     #[inline]
     fn row(entries: &[Self]) -> Row<'_> {
         Row::Doubles(Cow::Borrowed(entries))
@@ -82,6 +133,29 @@ impl Entry for f64 {
 }
 
 impl Entry for f32 {
+    const ONE: Self = 1.0;
+    type Lanes<S: Simd> = S::f32s;
+
+    #[inline(always)]
+    fn lanes<S: Simd>() -> usize {
+        S::F32_LANES
+    }
+
+    #[inline(always)]
+    fn splat<S: Simd>(simd: S, entry: Self) -> S::f32s {
+        simd.splat_f32s(entry)
+    }
+
+    #[inline(always)]
+    fn entries_mut<S: Simd>(vectors: &mut [S::f32s]) -> &mut [Self] {
+        pulp::bytemuck::cast_slice_mut(vectors)
+    }
+
+    #[inline(always)]
+    fn mul_add<S: Simd>(simd: S, a: S::f32s, b: S::f32s, c: S::f32s) -> S::f32s {
+        simd.mul_add_e_f32s(a, b, c)
+    }
+
     #[inline]
     fn row(entries: &[Self]) -> Row<'_> {
         Row::Singles(Cow::Borrowed(entries))

@@ -8,6 +8,7 @@ pub mod likelihood;
 pub(crate) mod log_normal;
 pub mod pass;
 pub(crate) mod special;
+pub mod tall;
 pub(crate) mod tile;
 
 pub use dot::Precision;

@@ -1,8 +1,9 @@
-"""Log likelihoods of labels for several functions at a time, with derivatives."""
+"""Log likelihoods of labels for functions on the paths of balls, with derivatives."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +11,14 @@ from numpy.typing import NDArray
 from bayespoint import _core
 from bayespoint.base.validation import Floats
 
+Trials: TypeAlias = tuple[NDArray[np.int64], Floats]
+"""Functions on paths of balls: the (n_trials,) balls, and the (n_trials, 2) multiples of place and
+direction that are added to the mean."""
+
 
 def two_classes(
-    values: NDArray[Any],
-    coefs: Floats,
+    values: Sequence[NDArray[Any]],
+    trials: Trials,
     floors: Floats | None = None,
     span: float = 1.0,
     *,
@@ -21,33 +26,45 @@ def two_classes(
 ) -> Floats:
     """Return the sums over n examples of ln(floor + span Phi(t)) of functions with values t.
 
-    They are combinations, with `coefs` (n_functions, k), of k functions, whose `values` (k, n) are
+    `values` are those of the mean, and of the place and the direction of each ball, (n,) each,
     multiplied by the labels -1 or +1 and divided by the deviation of the noise. `floors` (n,), 0 by
     default, are the probabilities of the labels on the other side. Each row of the result is a
-    sum and its k derivatives by the coefficients; `by_value`, only the n derivatives by t.
+    sum and its derivatives by the two factors; `by_value`, only the n derivatives by t.
     """
-    known = np.empty(0) if floors is None else floors
-    given = _plain(values), _plain(coefs), _plain(known), span
-    return _core.likelihood_of_signs(*given, by_value=by_value)
+    rows, (balls, along) = [_plain(each) for each in values], map(_plain, trials)
+    known = _plain(np.empty(0) if floors is None else floors)
+    return _core.likelihood_of_signs(rows, balls, along, known, span, by_value=by_value)
 
 
 def several_classes(
-    values: NDArray[Any],
-    coefs: Floats,
+    values: Sequence[NDArray[Any]],
+    trials: Trials,
     labels: NDArray[np.uint32],
     noise: float = 0.0,
     *,
     by_value: bool = False,
 ) -> Floats:
-    """Return the same for several classes, each with a function: `values` (k, n_classes, n).
+    """Return the same for several classes, each with a function: `values` (n_classes, n) each.
 
     A label (n,) is that of the largest function, with independent noise of variance 1, whose
     probability is an integral of `largest_probabilities`, and changed to any other with `noise`.
-    Derivatives by the values have the shape (n_functions, n_classes, n).
+    Derivatives by the values have the shape (n_trials, n_classes, n).
     """
-    given = _plain(values), _plain(coefs), _plain(labels), noise
-    found = _core.likelihood_of_classes(*given, by_value=by_value)
-    return found.reshape(len(coefs), *values.shape[1:]) if by_value else found
+    rows, (balls, along) = [_plain(each) for each in values], map(_plain, trials)
+    found = _core.likelihood_of_classes(
+        rows, balls, along, _plain(labels), noise, by_value=by_value
+    )
+    return found.reshape(len(found), *values[0].shape) if by_value else found
+
+
+def values_of_rows(rows: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:
+    """Return the (k, n) products of the (n, r) rows, in their precision, with k vectors (k, r)."""
+    return _core.tall_product(_plain(rows), _plain(vectors.astype(rows.dtype)), sums=False)
+
+
+def sums_of_rows(rows: NDArray[Any], factors: NDArray[Any]) -> NDArray[Any]:
+    """Return the (k, r) sums of the (n, r) rows, in their precision, times (k, n) factors."""
+    return _core.tall_product(_plain(rows), _plain(factors.astype(rows.dtype)), sums=True)
 
 
 def _plain(array: NDArray[Any]) -> NDArray[Any]:

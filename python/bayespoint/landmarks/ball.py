@@ -20,24 +20,27 @@ one matrix product.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize
 
 from bayespoint.base.validation import Floats
-from bayespoint.landmarks.block import BlockSums, Turn
+from bayespoint.landmarks.block import BlockSums, Turns
 from bayespoint.landmarks.normal import Normal
 
 BATCH = 8
 """Steps of a call, after which the values of all examples are computed anew."""
 
-ROWS_OF_VALUES = 9
-"""Values of each example in memory for a chain and a function: of three directions, now and after a
-turn, and what a turn adds."""
+TOGETHER = 16
+"""Balls that fly together, at least: products of the features with many vectors are faster."""
+
+ROWS_OF_VALUES = 5
+"""Values of each example in memory for a ball and a function: of place and direction, before and
+after a turn, and what a turn adds."""
 
 QUARTER = 0.5 * math.pi
 """Radians of a step."""
@@ -56,192 +59,224 @@ _NEAR = 0.01
 _TRIALS = 40
 """Most trial angles of a flight."""
 
+_Node: TypeAlias = tuple[float, float]
+"""U and its derivative at an angle."""
+
 _LEAST_FREEDOM = 3.0
 """Smallest number of degrees of freedom of the t distribution, which has one for each dimension:
 with fewer, draws of many dimensions are worth less."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Bounce:
-    """A request for the derivatives of the log likelihood at a combination of the directions."""
-
-    coefs: Floats
+def together(n_chains: int) -> int:
+    """Return the number of balls of n chains: as many of each, and enough in all."""
+    return n_chains * -(-TOGETHER // n_chains)
 
 
-_Request: TypeAlias = "Floats | _Bounce | Turn"
-_Nodes: TypeAlias = "dict[float, tuple[float, float]]"  # U and its derivative, by the angle
+class Balls:
+    """Balls that sample a posterior on circles, each from a draw of a normal distribution.
 
-
-class Ball:
-    """Chains that sample a posterior on circles, each from a draw of a normal distribution.
-
-    The draws do not depend on the number of threads or processes.
+    Their draws do not depend on the number of threads or processes.
     """
 
-    def __init__(self, posterior: BlockSums, normal: Normal, n_chains: int, seed: int) -> None:
+    def __init__(self, posterior: BlockSums, normal: Normal, n_balls: int, seed: int) -> None:
         self.posterior, self.normal = posterior, normal
-        streams = np.random.SeedSequence(seed).spawn(n_chains)
-        self.chains = [_Chain(normal, np.random.default_rng(stream)) for stream in streams]
-        self.angles = 0
+        self._rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(n_balls)]
+        d = len(normal.mean)
+        self.z = np.stack([rng.standard_normal(d) for rng in self._rngs])
+        """(n_balls, D) Places."""
+        self.trials = 0
         """Number of angles tried so far."""
         self.bounces = 0
         """Number of bounces so far."""
-
-    def steps(self) -> tuple[Floats, Floats, Floats]:
-        """Take `BATCH` steps of each chain.
-
-        Return the (n_chains, BATCH, D) draws z after each step, their (n_chains, BATCH) log
-        residuals, and those of independent draws of the t distribution.
-        """
-        self.posterior.set_directions([chain.directions() for chain in self.chains])
-        flights = [chain.flights() for chain in self.chains]
-        asked: dict[int, _Request] = {c: next(flight) for c, flight in enumerate(flights)}
-
-        def answer(c: int, found: Any) -> None:
-            try:
-                asked[c] = flights[c].send(found)
-            except StopIteration:
-                del asked[c]
-
-        while asked:
-            while angles := {c: one for c, one in asked.items() if isinstance(one, np.ndarray)}:
-                none = np.empty((0, 3))
-                given = [angles.get(c, none) for c in range(len(flights))]
-                self.angles += sum(map(len, given))
-                for c, found in enumerate(self.posterior.log_likelihoods(given)):
-                    if c in angles:
-                        answer(c, found)
-            bounces = {c: one.coefs for c, one in asked.items() if isinstance(one, _Bounce)}
-            self.bounces += len(bounces)
-            if bounces:
-                slopes = self.posterior.slopes([bounces.get(c) for c in range(len(flights))])
-                for c, slope in zip(bounces, slopes, strict=True):
-                    answer(c, slope)
-            turns = {c: one for c, one in asked.items() if isinstance(one, Turn)}
-            if turns:
-                self.posterior.turn([turns.get(c) for c in range(len(flights))])
-                for c in turns:
-                    answer(c, None)
-        z = np.array([chain.draws for chain in self.chains])
-        residuals = np.array([chain.residuals for chain in self.chains])
-        return z, residuals, np.array([chain.reference for chain in self.chains])
-
-
-class _Chain:
-    """A ball: its position z, its direction v, and R times both."""
-
-    def __init__(self, normal: Normal, rng: np.random.Generator) -> None:
-        self.normal, self.rng, d = normal, rng, len(normal.mean)
-        self.z = rng.standard_normal(d)
+        self._scales = np.ones(n_balls)
+        self._squares, self._of_w = np.empty((n_balls, 3)), np.empty((n_balls, 5))
+        self._mean_square = float(normal.mean @ normal.mean)
         self._freedom = max(_LEAST_FREEDOM, d)
         half = 0.5 * self._freedom  # the constant of the t density, relative to the prior's
         self._constant = math.lgamma(half) + 0.5 * d * math.log(half) - math.lgamma(half + d / 2)
 
-    def directions(self) -> Floats:
-        """Draw a direction; return the mean of w, and R times z and the direction."""
-        self._of_z = self.normal.root @ self.z
-        self._draw()
-        return np.stack([self.normal.mean, self._of_z, self._of_v])
+    def steps(self) -> tuple[Floats, Floats, Floats]:
+        """Take `BATCH` steps of each ball.
 
-    def flights(self) -> Generator[_Request, Any, None]:
-        """Take steps: yield what is to be computed, for which the answer is sent."""
-        self.draws, self.residuals, self.reference = list[Floats](), list[float](), list[float]()
-        for step in range(BATCH):
-            scale = math.sqrt(self._freedom / self.rng.chisquare(self._freedom)) / self.scale
-            # An independent draw of the t distribution, and the place itself.
-            coefs = np.array([[1.0, 0.0, scale], [1.0, 1.0, 0.0]])
-            along = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
-            values = self._potentials(coefs, along, (yield coefs))
-            self.reference.append(-values[0][0])
-            start, left = values[1], QUARTER
-            while True:
-                angle, potential, bounced = yield from self._flight(start, left)
-                cos, sin = math.cos(angle), math.sin(angle)
-                if not bounced:
-                    break
-                slopes = yield _Bounce(np.array([1.0, cos, sin]))
-                self._move(cos, sin)
-                added, slope = self._reflect(slopes)
-                yield Turn(cos, sin, 1.0, added)
-                start, left = (potential, slope), left - angle
-            self._move(cos, sin)
-            self.draws.append(self.z)
-            self.residuals.append(-potential)
-            if step + 1 < BATCH:
-                yield Turn(cos, sin, 0.0, self._draw())
-
-    def _draw(self) -> Floats:
-        """Draw a scale and a direction; return R times the direction."""
-        square = self._freedom + float(self.z @ self.z)
-        self.scale = math.sqrt(square / self.rng.chisquare(self._freedom + len(self.z)))
-        self._set(self.scale * self.rng.standard_normal(len(self.z)))
-        return self._of_v
-
-    def _set(self, v: Floats) -> None:
-        self.v, self._of_v = v, self.normal.root @ v
-        vectors = np.stack([self.z, v])
-        w = np.stack([self.normal.mean, self._of_z, self._of_v])
-        self._squares, self._of_w = vectors @ vectors.T, w @ w.T
-
-    def _move(self, cos: float, sin: float) -> None:
-        """Fly; the direction turns with the circle."""
-        z, v, of_z, of_v = self.z, self.v, self._of_z, self._of_v
-        self.z, self.v = cos * z + sin * v, cos * v - sin * z
-        self._of_z, self._of_v = cos * of_z + sin * of_v, cos * of_v - sin * of_z
-
-    def _reflect(self, slopes: Floats) -> tuple[Floats, float]:
-        """Reflect the direction off the gradient of U; return R times its change, and dU/dt."""
-        tail = (self._freedom + len(self.z)) / (self._freedom + float(self.z @ self.z))
-        gradient = self.normal.root.T @ (self.normal.mean + self._of_z - slopes) - tail * self.z
-        ascent = float(gradient @ self.v)
-        before = self._of_v
-        self._set(self.v - 2 * ascent / float(gradient @ gradient) * gradient)
-        return self._of_v - before, -ascent
-
-    def _potentials(self, coefs: Floats, along: Floats, found: Floats) -> list[tuple[float, float]]:
-        """Return U and its derivative along the circle, for (n, 3) coefficients and theirs.
-
-        U is minus the log density of w, relative to the t density of z.
+        Return the (n_balls, BATCH, D) draws z after each step, their (n_balls, BATCH) log
+        residuals, and those of independent draws of the t distribution.
         """
-        values = []
-        for one, by, (log_p, *slopes) in zip(coefs, along, found.tolist(), strict=True):
-            square, of_w = self._squares @ one[1:], self._of_w @ one
-            scaled = self._freedom + float(one[1:] @ square)
-            freedom = self._freedom + len(self.z)
-            tail = 0.5 * freedom * math.log(scaled / self._freedom) + self._constant
-            u = 0.5 * float(one @ of_w) - tail - log_p
-            slope = float(by @ (of_w - slopes)) - freedom / scaled * float(by[1:] @ square)
-            values.append((u, slope))
-        return values
+        n, d = self.z.shape
+        draws, residuals = np.empty((n, BATCH, d)), np.empty((n, BATCH))
+        reference = np.empty((n, BATCH))
+        everyone, taken = np.arange(n), np.zeros(n, dtype=np.int64)
+        self.v = self._directions(everyone)
+        self._of_z, self._of_v = (each @ self.normal.root.T for each in (self.z, self.v))
+        pairs = np.stack([self._of_z, self._of_v], axis=1).reshape(2 * n, d)
+        self.posterior.start(np.concatenate([self.normal.mean[None], pairs]))
+        self._set_squares(everyone)
+        flights = {ball: self._flight(ball) for ball in range(n)}
+        while flights:
+            for ball, value in self._try(flights):
+                reference[ball, taken[ball]] = -value
+            balls = np.array(list(flights))
+            ends = np.array([flight.end for flight in flights.values()])
+            angles, values, bounced = ends[:, 0], ends[:, 1], ends[:, 2] == 1.0
+            places = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+            directions = np.stack([-places[:, 1], places[:, 0]], axis=1)
+            self._move(balls, places, directions)
+            added, slopes = np.empty((len(balls), d)), np.zeros(len(balls))
+            if bounced.any():
+                by_w = self.posterior.slopes((balls[bounced], places[bounced]))
+                added[bounced], slopes[bounced] = self._reflections(balls[bounced], by_w)
+                self.bounces += len(by_w)
+            done = balls[~bounced]
+            draws[done, taken[done]], residuals[done, taken[done]] = self.z[done], -values[~bounced]
+            taken[done] += 1
+            added[~bounced], directions[~bounced] = self._directions(done), 0.0
+            left = np.array([flight.left for flight in flights.values()]) - angles
+            flights = {
+                ball: self._flight(ball, left[k], (values[k], slopes[k]))
+                if bounced[k]
+                else self._flight(ball)
+                for k, ball in enumerate(balls.tolist())
+                if taken[ball] < BATCH
+            }
+            if flights:
+                on = taken[balls] < BATCH
+                self._turn(balls[on], places[on], directions[on], added[on])
+        return draws, residuals, reference
 
-    def _flight(
-        self, start: tuple[float, float], left: float
-    ) -> Generator[Floats, Floats, tuple[float, float, bool]]:
-        """Fly until a bounce, at most `left` radians: return the angle, U, and whether it is one.
+    def _directions(self, balls: NDArray[np.int64]) -> Floats:
+        """Draw new directions, of the law given the place and a scale drawn afresh."""
+        freedom, (_, d) = self._freedom, self.z.shape
+        found = np.empty((len(balls), d))
+        for row, ball in enumerate(balls.tolist()):
+            rng, z = self._rngs[ball], self.z[ball]
+            scale = math.sqrt((freedom + float(z @ z)) / rng.chisquare(freedom + d))
+            self._scales[ball] = scale
+            found[row] = scale * rng.standard_normal(d)
+        return found
 
-        `start` are U and its derivative here.
+    def _flight(self, ball: int, left: float = QUARTER, start: _Node | None = None) -> _Flight:
+        return _Flight(self._rngs[ball].exponential(), left, start)
+
+    def _try(self, flights: Mapping[int, _Flight]) -> Iterator[tuple[int, float]]:
+        """Try angles until all flights have ended; yield balls that begin a step and U elsewhere.
+
+        That is at an independent draw of the t distribution.
         """
-        energy, nodes, last = self.rng.exponential(), {0.0: start}, 0.0
-        while True:
-            event, wanted = _first_event(nodes, energy)
-            wanted = [x for x in wanted if min(abs(x - node) for node in nodes) > _NEAR]
-            if not wanted or len(nodes) > _TRIALS:
-                if event is not None:
-                    return *event, True
-                if last == left:
-                    return left, nodes[left][0], False
-                ahead = last + _APART
-                last = left if left - ahead < 0.5 * _APART else ahead
-                wanted = [last]
-            angles = np.array(wanted)
+        fresh = [ball for ball, flight in flights.items() if not flight.nodes]
+        while asked := [(b, f, x) for b, f in flights.items() for x in f.wanted()]:
+            self.trials += len(asked) + len(fresh)
+            angles = np.array([x for _, _, x in asked])
             cos, sin = np.cos(angles), np.sin(angles)
-            coefs = np.column_stack([np.ones(len(angles)), cos, sin])
-            along = np.column_stack([np.zeros(len(angles)), -sin, cos])
-            values = self._potentials(coefs, along, (yield coefs))
-            nodes |= dict(zip(wanted, values, strict=True))
+            rows = np.column_stack([cos, sin, -sin, cos])
+            balls = [ball for ball, _, _ in asked]
+            if fresh:
+                rows = np.concatenate([rows, [self._elsewhere(ball) for ball in fresh]])
+            found = self._potentials(np.array(balls + fresh), rows).tolist()
+            for (_, flight, angle), (u, slope) in zip(asked, found, strict=False):
+                flight.nodes[angle] = u, slope
+            yield from zip(fresh, (u for u, _ in found[len(asked) :]), strict=True)
+            fresh = []
+
+    def _elsewhere(self, ball: int) -> tuple[float, float, float, float]:
+        """Return the factors of place and direction for an independent draw, and no change."""
+        freedom, rng = self._freedom, self._rngs[ball]
+        return 0.0, math.sqrt(freedom / rng.chisquare(freedom)) / self._scales[ball], 0.0, 0.0
+
+    def _potentials(self, balls: NDArray[np.int64], rows: Floats) -> Floats:
+        """Return U, and its derivative along the circle, (k, 2).
+
+        `rows` are (k, 4) factors of place and direction and their derivatives. U is minus the log
+        density of w, relative to the t density of z.
+        """
+        log_p, *by = self.posterior.log_likelihoods((balls, rows[:, :2])).T
+        a, b, da, db = rows.T
+        products = np.stack([a * a, 2 * a * b, b * b]), np.stack([a * da, a * db + b * da, b * db])
+        square, half = (np.einsum("ik,ki->k", each, self._squares[balls]) for each in products)
+        of_w, of_half = (np.einsum("ik,ki->k", each, self._of_w[balls, 2:]) for each in products)
+        by_mean = self._of_w[balls, :2]
+        of_w += self._mean_square + 2 * (a * by_mean[:, 0] + b * by_mean[:, 1])
+        of_half += da * by_mean[:, 0] + db * by_mean[:, 1]
+        freedom = self._freedom + self.z.shape[1]
+        scaled = self._freedom + square
+        tail = 0.5 * freedom * np.log(scaled / self._freedom) + self._constant
+        slope = of_half - da * by[0] - db * by[1] - freedom / scaled * half
+        return np.column_stack([0.5 * of_w - tail - log_p, slope])
+
+    def _move(self, balls: NDArray[np.int64], places: Floats, directions: Floats) -> None:
+        """Fly; directions turn with the circle."""
+        for place, direction in ((self.z, self.v), (self._of_z, self._of_v)):
+            pair = np.stack([place[balls], direction[balls]], axis=1)
+            place[balls] = np.einsum("bk,bkd->bd", places, pair)
+            direction[balls] = np.einsum("bk,bkd->bd", directions, pair)
+
+    def _reflections(self, balls: NDArray[np.int64], slopes: Floats) -> tuple[Floats, Floats]:
+        """Return the changes of directions that are reflected off gradients of U, and dU/dt then.
+
+        `slopes` are the derivatives of the log likelihood by w.
+        """
+        z, v, root = self.z[balls], self.v[balls], self.normal.root
+        freedom = self._freedom + z.shape[1]
+        tail = freedom / (self._freedom + np.einsum("bd,bd->b", z, z))
+        gradient = (self.normal.mean + self._of_z[balls] - slopes) @ root - tail[:, None] * z
+        ascent = np.einsum("bd,bd->b", gradient, v)
+        factor = 2 * ascent / np.einsum("bd,bd->b", gradient, gradient)
+        return -factor[:, None] * gradient, -ascent
+
+    def _turn(
+        self, balls: NDArray[np.int64], places: Floats, directions: Floats, added: Floats
+    ) -> None:
+        """Give balls new directions: what is left of the old ones, and what is added."""
+        of_added = added @ self.normal.root.T
+        kept = (directions != 0).any(axis=1)[:, None]
+        self.v[balls] = np.where(kept, self.v[balls], 0.0) + added
+        self._of_v[balls] = np.where(kept, self._of_v[balls], 0.0) + of_added
+        self.posterior.turn(Turns(balls, places, directions, of_added))
+        self._set_squares(balls)
+
+    def _set_squares(self, balls: NDArray[np.int64]) -> None:
+        """Compute the inner products of places and directions, and of the mean and R times both."""
+        z, v, of_z, of_v = (each[balls] for each in (self.z, self.v, self._of_z, self._of_v))
+        for k, (one, other) in enumerate(((z, z), (z, v), (v, v))):
+            self._squares[balls, k] = np.einsum("bd,bd->b", one, other)
+        self._of_w[balls, :2] = np.stack([of_z @ self.normal.mean, of_v @ self.normal.mean], axis=1)
+        for k, (one, other) in enumerate(((of_z, of_z), (of_z, of_v), (of_v, of_v))):
+            self._of_w[balls, 2 + k] = np.einsum("bd,bd->b", one, other)
 
 
-def _first_event(nodes: _Nodes, energy: float) -> tuple[tuple[float, float] | None, list[float]]:
+class _Flight:
+    """A flight of a ball from a turn on: where it ends, by a bounce or after all radians."""
+
+    def __init__(self, energy: float, left: float, start: _Node | None) -> None:
+        self.energy, self.left = energy, left
+        self.nodes: dict[float, _Node] = {} if start is None else {0.0: start}
+        self._last = 0.0
+        self.end: tuple[float, float, bool] | None = None
+        """The angle, U there, and whether the ball bounces."""
+
+    def wanted(self) -> list[float]:
+        """Return the angles that are to be tried; none if the end is known."""
+        if self.end is not None:
+            return []
+        if not self.nodes:
+            self._last = _APART
+            return [0.0, _APART]
+        event, near = _first_event(self.nodes, self.energy)
+        wanted = [x for x in near if min(abs(x - node) for node in self.nodes) > _NEAR]
+        if wanted and len(self.nodes) <= _TRIALS:
+            return wanted
+        if event is not None:
+            self.end = *event, True
+        elif self._last == self.left:
+            self.end = self.left, self.nodes[self.left][0], False
+        else:
+            ahead = self._last + _APART
+            self._last = self.left if self.left - ahead < 0.5 * _APART else ahead
+            return [self._last]
+        return []
+
+
+def _first_event(
+    nodes: Mapping[float, _Node], energy: float
+) -> tuple[tuple[float, float] | None, list[float]]:
     """Return the angle at which the ascents of U sum up to the energy, and U there.
 
         None: they do not. Between the angles in `nodes` U is interpolated by cubic polynomials. The

@@ -22,6 +22,7 @@ from bayespoint.base.validation import Floats
 from bayespoint.data.examples import ROWS, Examples
 from bayespoint.data.executors import Executor
 from bayespoint.engine.largest import NODES
+from bayespoint.engine.likelihood import Trials, sums_of_rows, values_of_rows
 from bayespoint.landmarks.basis import Basis
 from bayespoint.likelihood import Likelihood, SeveralClasses, TwoClasses
 
@@ -74,23 +75,15 @@ class Block:
         """Return what `log_likelihoods` needs, without the features."""
         return replace(self, rows=self.rows[:0])
 
-    def log_likelihoods(self, values: NDArray[Any], coefs: Floats) -> Floats:
-        """Return the log likelihoods of combinations of `values`, with (n_functions, k) weights.
-
-        Each is followed by its k derivatives by the weights.
-        """
-        found: Floats = self.likelihood.log_likelihoods(values, coefs, self.given)
+    def log_likelihoods(self, values: Sequence[NDArray[Any]], trials: Trials) -> Floats:
+        """Return the log likelihoods of trials, each with its derivatives by the two factors."""
+        found: Floats = self.likelihood.log_likelihoods(values, trials, self.given)
         return found
 
-    def slopes(self, values: Sequence[NDArray[Any]], coefs: Sequence[Floats | None]) -> Floats:
-        """Return the (k, D) derivatives of log likelihoods by the weight vector.
-
-        They are those of a combination for each of the `values` that has one.
-        """
-        pairs = zip(values, coefs, strict=True)
-        chosen = [(one, weights[None]) for one, weights in pairs if weights is not None]
-        by_value = np.concatenate([self.likelihood.slopes(*one, self.given) for one in chosen])
-        return self._by_weight(by_value.astype(self.rows.dtype)).astype(np.float64)
+    def slopes(self, values: Sequence[NDArray[Any]], trials: Trials) -> Floats:
+        """Return the (n_trials, D) derivatives of log likelihoods by the weight vector."""
+        by_value = self.likelihood.slopes(values, trials, self.given)
+        return self._by_weight(by_value).astype(np.float64)
 
     def moments(self, mean: Floats, root: Floats | None) -> Moments:
         """Return the moments under a normal distribution of w.
@@ -129,10 +122,10 @@ class BinaryBlock(Block):
 
     def values(self, directions: Floats) -> NDArray[Any]:
         """Return the (k, n) values of k weight vectors."""
-        return np.asarray(np.matmul(directions.astype(self.rows.dtype), self.rows.T))
+        return values_of_rows(self.rows, directions)
 
     def _by_weight(self, by_value: NDArray[Any]) -> NDArray[Any]:
-        return np.asarray(by_value @ self.rows)
+        return sums_of_rows(self.rows, by_value)
 
     def _moments(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Moments:
         value, slope, curvature = self.expected(mean, root)
@@ -167,14 +160,14 @@ class JointBlock(Block):
 
     def values(self, directions: Floats) -> NDArray[Any]:
         """Return the (k, n_classes, n) values of k weight vectors."""
-        w = by_class(directions, self.likelihood.n_classes).astype(self.rows.dtype)
-        found = np.matmul(w.reshape(-1, w.shape[-1]), self.rows.T)
-        return np.asarray(found.reshape(*w.shape[:-1], -1))
+        w = by_class(directions, self.likelihood.n_classes)
+        found = values_of_rows(self.rows, w.reshape(-1, w.shape[-1]))
+        return found.reshape(*w.shape[:-1], -1)
 
     def _by_weight(self, by_value: NDArray[Any]) -> NDArray[Any]:
         across = contrasts(self.likelihood.n_classes).T.astype(by_value.dtype)
         inner = np.matmul(across, by_value).reshape(-1, by_value.shape[-1])
-        return np.asarray((inner @ self.rows).reshape(len(by_value), -1))
+        return sums_of_rows(self.rows, inner).reshape(len(by_value), -1)
 
     def _moments(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Moments:
         f = self.values(mean[None])[0].astype(np.float64)
@@ -233,14 +226,17 @@ def make_block(
 
 
 @dataclass(frozen=True, eq=False)
-class Turn:
-    """A turn of directions z and v: to z cos + v sin, and kept (v cos - z sin) + added."""
+class Turns:
+    """Turns of k balls on their circles: places and directions become combinations of both."""
 
-    cos: float
-    sin: float
-    kept: float
+    balls: NDArray[np.int64]
+    """(k,)"""
+    places: Floats
+    """(k, 2) Factors of place and direction in the new places."""
+    directions: Floats
+    """(k, 2) The same in the new directions, to which is added:"""
     added: Floats
-    """(D,)"""
+    """(k, D)"""
 
 
 class BlockSums:
@@ -260,52 +256,42 @@ class BlockSums:
         found: Moments = self.executor.total(Block.moments, self.blocks, common=(mean, root))
         return found
 
-    def set_directions(self, directions: Sequence[Floats]) -> None:
-        """Compute the values of all examples for as many (k, D) weight vectors of each chain."""
+    def start(self, vectors: Floats) -> None:
+        """Compute the values of all examples for the mean, and place and direction of each ball."""
         self._values = []  # the memory of the last ones first
-        self._values = self.executor.keep(_values, self.blocks, common=(directions,))
+        self._values = self.executor.keep(_values, self.blocks, common=(vectors,))
 
-    def turn(self, turns: Sequence[Turn | None]) -> None:
-        """Turn the last two of the three directions of each chain; None: leave them."""
-        columns = self.blocks, self._values
-        self._values = self.executor.keep(_turned, *columns, common=(turns,))
+    def turn(self, turns: Turns) -> None:
+        """Turn balls."""
+        self._values = self.executor.keep(_turned, self.blocks, self._values, common=(turns,))
 
-    def log_likelihoods(self, coefs: Sequence[Floats]) -> list[Floats]:
-        """Return those of combinations of the directions of each chain, with derivatives."""
+    def log_likelihoods(self, trials: Trials) -> Floats:
+        """Return those of trials, each with its derivatives by the two factors."""
         columns = self._labels, self._values
-        flat: Floats = self.executor.total(_log_likelihoods, *columns, common=(coefs,))
-        return np.split(flat, np.cumsum([len(one) for one in coefs])[:-1])
+        found: Floats = self.executor.total(Block.log_likelihoods, *columns, common=(trials,))
+        return found
 
-    def slopes(self, coefs: Sequence[Floats | None]) -> Floats:
-        """Return those of a combination of the directions of each chain that has one, (k, D)."""
+    def slopes(self, trials: Trials) -> Floats:
+        """Return the (n_trials, D) derivatives by the weight vector."""
         columns = self.blocks, self._values
-        found: Floats = self.executor.total(Block.slopes, *columns, common=(coefs,))
+        found: Floats = self.executor.total(Block.slopes, *columns, common=(trials,))
         return found
 
 
-def _values(block: Block, directions: Sequence[Floats]) -> list[NDArray[Any]]:
-    return list(np.split(block.values(np.concatenate(directions)), len(directions)))
+def _values(block: Block, vectors: Floats) -> list[NDArray[Any]]:
+    return list(block.values(vectors))
 
 
-def _turned(
-    block: Block, values: Sequence[NDArray[Any]], turns: Sequence[Turn | None]
-) -> list[NDArray[Any]]:
-    added = iter(block.values(np.stack([turn.added for turn in turns if turn is not None])))
-    found = list(values)
-    for c, turn in enumerate(turns):
-        if turn is not None:
-            mean, z, v = values[c]
-            across = turn.kept * turn.cos * v - turn.kept * turn.sin * z + next(added)
-            found[c] = np.stack([mean, turn.cos * z + turn.sin * v, across])
+def _turned(block: Block, values: Sequence[NDArray[Any]], turns: Turns) -> list[NDArray[Any]]:
+    found, kind = list(values), values[0].dtype
+    pairs = turns.places.astype(kind), turns.directions.astype(kind), block.values(turns.added)
+    for ball, (a, b), (c, d), added in zip(turns.balls.tolist(), *pairs, strict=True):
+        place, direction = values[1 + 2 * ball], values[2 + 2 * ball]
+        found[1 + 2 * ball] = a * place + b * direction
+        if c or d:
+            added += c * place + d * direction
+        found[2 + 2 * ball] = added
     return found
-
-
-def _log_likelihoods(
-    block: Block, values: Sequence[NDArray[Any]], coefs: Sequence[Floats]
-) -> Floats:
-    """Return those of all chains, one after the other."""
-    pairs = zip(values, coefs, strict=True)
-    return np.concatenate([block.log_likelihoods(*one) for one in pairs if len(one[1])])
 
 
 def by_class(w: Floats, n_classes: int) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 
 from bayespoint.base.validation import Floats
 from bayespoint.data.plan import Budget, Plan
-from bayespoint.landmarks.ball import BATCH, Ball
+from bayespoint.landmarks.ball import BATCH, Balls, together
 from bayespoint.landmarks.basis import Basis
 from bayespoint.landmarks.block import BlockSums, by_class
 from bayespoint.landmarks.normal import Normal
@@ -59,17 +59,20 @@ def sample(
             return "max_iter"
         return "max_time" if budget.left <= 0 else ""
 
-    chains = Ball(posterior, normal, plan.n_chains, seed)
-    burn_in = BATCH * math.ceil(_BURN_IN * n_draws / BATCH)
+    per_chain = together(plan.n_chains) // plan.n_chains
+    balls = Balls(posterior, normal, per_chain * plan.n_chains, seed)
+    # Each ball begins at a draw of the normal distribution.
+    burn_in = BATCH * math.ceil(_BURN_IN * n_draws / per_chain / BATCH)
     for step in range(0, burn_in, BATCH):
         if over(0) == "max_time":
             burn_in = step
             break
-        chains.steps()
-    record, spacing = _Record(chains, basis), math.ceil(BATCH / n_draws)
+        balls.steps()
+    record = _Record(balls, basis, plan.n_chains)
+    spacing = math.ceil(BATCH / math.ceil(n_draws / per_chain))
     while True:
         reason = ""
-        while record.n_steps < n_draws * spacing and not reason:
+        while record.n_draws < n_draws and not reason:
             record.steps(spacing)
             reason = over(record.n_steps)
         known = {"burn_in": burn_in, "spacing": spacing, "stop_reason": reason or "tol"}
@@ -85,28 +88,47 @@ def sample(
 
 
 class _Record:
-    """The draws of a run so far, without its burn-in."""
+    """The draws of a run so far, without its burn-in.
 
-    def __init__(self, chains: Ball, basis: Basis) -> None:
-        self.chains, self.basis, self.normal = chains, basis, chains.normal
-        chains.angles = chains.bounces = 0
-        self.n_steps = 0
+    A chain has several balls: its draws are those of one ball, then those of the next.
+    """
+
+    def __init__(self, balls: Balls, basis: Basis, n_chains: int) -> None:
+        self.balls, self.basis, self.normal, self.n_chains = balls, basis, balls.normal, n_chains
+        balls.trials = balls.bounces = 0
+        self.taken = 0
+        """Steps of each ball."""
         self.z: list[Floats] = []
         self.residuals: list[Floats] = []
         self.reference: list[Floats] = []
-        self.sums = np.empty((0, len(chains.chains), len(self.normal.mean)))
+        self.sums = np.empty((0, *balls.z.shape))
         self._per_sum = 1
         self._open: list[Floats] = []
 
+    @property
+    def per_chain(self) -> int:
+        """Number of balls of a chain."""
+        return len(self.balls.z) // self.n_chains
+
+    @property
+    def n_steps(self) -> int:
+        """Number of steps of a chain."""
+        return self.taken * self.per_chain
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws of a chain."""
+        return self.per_chain * sum(len(each[0]) for each in self.residuals)
+
     def steps(self, spacing: int) -> None:
         """Take a batch of steps, of which every `spacing`-th is kept."""
-        z, residuals, reference = self.chains.steps()
-        ends = np.arange(self.n_steps + 1, self.n_steps + 1 + BATCH)
+        z, residuals, reference = self.balls.steps()
+        ends = np.arange(self.taken + 1, self.taken + 1 + BATCH)
         kept = np.flatnonzero(ends % spacing == 0)
         self.z.append(z[:, kept])
         self.residuals.append(residuals[:, kept])
         self.reference.append(reference.ravel())
-        self.n_steps += BATCH
+        self.taken += BATCH
         self._open.append(z.sum(axis=1))
         if len(self._open) == self._per_sum:
             self.sums = np.concatenate([self.sums, np.sum(self._open, axis=0)[None]])
@@ -123,12 +145,13 @@ class _Record:
     def result(self, n_draws: int, n_classes: int, known: dict[str, Any]) -> LandmarkResult:
         """Return the result so far, with the fields that are `known`."""
         normal, basis = self.normal, self.basis
-        z = np.concatenate(self.z, axis=1)[:, :n_draws]
-        residuals = np.concatenate(self.residuals, axis=1)[:, :n_draws]
-        n_chains, n, dimension = z.shape
+        dimension = len(normal.mean)
+        z = np.concatenate(self.z, axis=1).reshape(self.n_chains, -1, dimension)[:, :n_draws]
+        residuals = np.concatenate(self.residuals, axis=1).reshape(self.n_chains, -1)[:, :n_draws]
+        n_chains, n = residuals.shape
         w = normal.mean + z.reshape(-1, dimension) @ normal.root.T
         total = self.sums.sum(axis=0) + (np.sum(self._open, axis=0) if self._open else 0.0)
-        mean = normal.mean + normal.root @ (total.mean(axis=0) / self.n_steps)
+        mean = normal.mean + normal.root @ (total.mean(axis=0) / self.taken)
         length = max(float(np.linalg.norm(mean)), 1e-300)
         if n_classes > 2:
             w, mean = by_class(w, n_classes), by_class(mean, n_classes)
@@ -143,8 +166,8 @@ class _Record:
             reference=np.concatenate(self.reference),
             log_scale=normal.log_det_root,
             n_steps=self.n_steps,
-            angles=self.chains.angles / (n_chains * self.n_steps),
-            bounces=self.chains.bounces / (n_chains * self.n_steps),
+            angles=self.balls.trials / (n_chains * self.n_steps),
+            bounces=self.balls.bounces / (n_chains * self.n_steps),
             center_error=math.inf,
             **known,
         )
@@ -152,13 +175,13 @@ class _Record:
 
     def _error(self, ess: float) -> float:
         """Return the standard error of the mean, from parts as long as the chains take to mix."""
-        n_sums, n_chains, _ = self.sums.shape
-        wanted = ess / (_DRAWS_OF_A_PART * n_chains)
+        n_sums, n_balls, _ = self.sums.shape
+        wanted = ess / (_DRAWS_OF_A_PART * n_balls)
         n_parts = max(2, min(n_sums, int(wanted) if math.isfinite(wanted) else n_sums))
         size = n_sums // n_parts
         if size == 0:
             return math.inf
-        sums = self.sums[n_sums - n_parts * size :].reshape(n_parts, size, n_chains, -1)
-        means = sums.sum(axis=1).reshape(n_parts * n_chains, -1) / (size * self._per_sum * BATCH)
+        sums = self.sums[n_sums - n_parts * size :].reshape(n_parts, size, n_balls, -1)
+        means = sums.sum(axis=1).reshape(n_parts * n_balls, -1) / (size * self._per_sum * BATCH)
         apart = (means - means.mean(axis=0)) @ self.normal.root.T
         return math.sqrt(float(apart.var(axis=0, ddof=1).sum()) / len(means))

@@ -20,6 +20,7 @@ Probabilities are means over the draws.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,7 @@ from bayespoint.base.overflow import require_square
 from bayespoint.base.validation import Floats
 from bayespoint.engine import likelihood as engine_likelihood
 from bayespoint.engine.largest import NODES, largest_probabilities
+from bayespoint.engine.likelihood import Trials
 from bayespoint.likelihood.two_classes import LARGEST_Z, quantiles
 from bayespoint.results.draws import mean_of_draws
 from bayespoint.results.lengths import Lengths
@@ -175,15 +177,17 @@ class SeveralClasses:
     # --- functions divided by the deviation of the noise ------------------------------------------
 
     def log_likelihoods(
-        self, values: NDArray[Any], coefs: Floats, labels: NDArray[np.uint32]
+        self, values: Sequence[NDArray[Any]], trials: Trials, labels: NDArray[np.uint32]
     ) -> Floats:
-        """Return those of combinations of (k, n_classes, n) values, and derivatives by `coefs`."""
-        return engine_likelihood.several_classes(values, coefs, labels, self.noise)
+        """Return those of `engine.likelihood.several_classes`."""
+        return engine_likelihood.several_classes(values, trials, labels, self.noise)
 
-    def slopes(self, values: NDArray[Any], coefs: Floats, labels: NDArray[np.uint32]) -> Floats:
+    def slopes(
+        self, values: Sequence[NDArray[Any]], trials: Trials, labels: NDArray[np.uint32]
+    ) -> Floats:
         """Return the derivatives of the same by the values of each example."""
         law = engine_likelihood.several_classes
-        return law(values, coefs, labels, self.noise, by_value=True)
+        return law(values, trials, labels, self.noise, by_value=True)
 
     def derivatives(self, f: Floats, labels: NDArray[np.uint32]) -> tuple[Floats, Floats, Floats]:
         """Return the log likelihood at (n_classes, n) values with its derivatives.

@@ -19,6 +19,7 @@ values and probabilities are means over the draws.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -30,6 +31,7 @@ from bayespoint.base import validation
 from bayespoint.base.overflow import require_square
 from bayespoint.base.validation import Floats, Labels
 from bayespoint.engine import likelihood as engine_likelihood
+from bayespoint.engine.likelihood import Trials
 from bayespoint.results.draws import mean_of_draws
 from bayespoint.results.lengths import Lengths
 
@@ -191,13 +193,17 @@ class TwoClasses:
 
     # --- functions divided by the deviation of the noise, times the label -------------------------
 
-    def log_likelihoods(self, values: NDArray[Any], coefs: Floats, floors: Floats | None) -> Floats:
-        """Return those of combinations of (k, n) values, and derivatives by `coefs`."""
-        return engine_likelihood.two_classes(values, coefs, floors, self.span)
+    def log_likelihoods(
+        self, values: Sequence[NDArray[Any]], trials: Trials, floors: Floats | None
+    ) -> Floats:
+        """Return those of `engine.likelihood.two_classes`."""
+        return engine_likelihood.two_classes(values, trials, floors, self.span)
 
-    def slopes(self, values: NDArray[Any], coefs: Floats, floors: Floats | None) -> Floats:
+    def slopes(
+        self, values: Sequence[NDArray[Any]], trials: Trials, floors: Floats | None
+    ) -> Floats:
         """Return the derivatives of the same by the values of each example."""
-        return engine_likelihood.two_classes(values, coefs, floors, self.span, by_value=True)
+        return engine_likelihood.two_classes(values, trials, floors, self.span, by_value=True)
 
     def derivatives(self, t: Floats, floors: Floats | None) -> tuple[Floats, Floats, Floats]:
         """Return the log likelihood at values t, its slope and its negative second derivative."""

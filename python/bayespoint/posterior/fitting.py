@@ -23,7 +23,7 @@ from bayespoint.engine import sampling as billiard
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
 from bayespoint.landmarks import normal, sampling, selection
-from bayespoint.landmarks.ball import ROWS_OF_VALUES
+from bayespoint.landmarks.ball import ROWS_OF_VALUES, together
 from bayespoint.landmarks.basis import Basis
 from bayespoint.landmarks.block import BlockSums, make_block
 from bayespoint.likelihood import Likelihood
@@ -280,7 +280,7 @@ def _blocks(task: _Fit, examples: Examples, basis: Basis) -> BlockSums:
     m, r, functions = len(examples), len(basis), likelihood.n_functions
     dtype, parts = np.dtype(np.float64 if m <= _DOUBLES else np.float32), examples.parts
     assert parts is not None
-    directions = plan.n_chains * ROWS_OF_VALUES * functions
+    directions = together(plan.n_chains) * ROWS_OF_VALUES * functions
     dimension = r * max(1, functions - 1)
     needed = dtype.itemsize * float(m) * directions + 5 * 8.0 * dimension**2
     available = examples.memory / _SHARE_OF_MEMORY

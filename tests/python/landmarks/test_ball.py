@@ -9,7 +9,7 @@ from scipy import special, stats
 
 from bayespoint.data.executors import Dask, Threads
 from bayespoint.landmarks import ball
-from bayespoint.landmarks.ball import BATCH, Ball
+from bayespoint.landmarks.ball import BATCH, Balls
 from bayespoint.landmarks.block import BinaryBlock, BlockSums, JointBlock
 from bayespoint.landmarks.normal import Normal, approximate
 from bayespoint.likelihood import SeveralClasses, TwoClasses
@@ -18,7 +18,7 @@ from helpers import seed
 
 PROBLEMS = 1000 if os.environ.get("BAYESPOINT_SLOW") == "1" else 150
 LEAST_P = 1e-4
-DRAW, REFLECT, FIRST_EVENT = ball._Chain._draw, ball._Chain._reflect, ball._first_event
+DRAW, REFLECT, FIRST_EVENT = Balls._directions, Balls._reflections, ball._first_event
 
 
 def problem(rng, n, r, *, noise=0.0, n_classes=2):
@@ -42,15 +42,17 @@ def draws(block, dimension, n_batches, index=0, n_chains=4, normal=None):
     blocks = BlockSums(Threads(1), [block])
     if normal is None:
         normal = approximate(blocks.moments, dimension)
-    chains = Ball(blocks, normal, n_chains, seed(index))
-    z = np.concatenate([chains.steps()[0] for _ in range(n_batches)], axis=1)[:, 2 * BATCH :]
+    balls = Balls(blocks, normal, n_chains, seed(index))
+    z = np.concatenate([balls.steps()[0] for _ in range(n_batches)], axis=1)[:, 2 * BATCH :]
     return normal.mean + z @ normal.root.T, normal
 
 
 def log_posterior(block, w):
     values = block.values(w)
-    found = [block.log_likelihoods(one[None], np.ones((1, 1)))[0, 0] for one in values]
-    return np.array(found) - 0.5 * np.einsum("ij,ij->i", w, w)
+    trials = np.arange(len(w)), np.tile([1.0, 0.0], (len(w), 1))
+    nothing = np.zeros_like(values[0])
+    paths = [nothing, *(each for one in values for each in (one, nothing))]
+    return block.log_likelihoods(paths, trials)[:, 0] - 0.5 * np.einsum("ij,ij->i", w, w)
 
 
 def grid_moments(block, size=161, reach=6.0):
@@ -162,34 +164,29 @@ def with_descents(nodes, energy):
     return None, []
 
 
-def without_factor(self, slopes):
-    """Reflect half a time too little."""
-    before, of_v = self.v, self._of_v
-    _, slope = REFLECT(self, slopes)
-    self._set(before + 0.85 * (self.v - before))
-    return self._of_v - of_v, slope
+def without_factor(self, balls, slopes):
+    """Reflect too little."""
+    change, slope = REFLECT(self, balls, slopes)
+    return 0.85 * change, slope
 
 
-def too_fast(self):
-    """Draw a direction that is too long."""
-    DRAW(self)
-    self._set(1.3 * self.v)
-    return self._of_v
+def too_fast(self, balls):
+    """Draw directions that are too long."""
+    return 1.3 * DRAW(self, balls)
 
 
-def without_scale(self):
-    """Draw a direction as if the approximation were normal."""
-    DRAW(self)
-    self._set(self.v / self.scale)
-    self.scale = 1.0
-    return self._of_v
+def without_scale(self, balls):
+    """Draw directions as if the approximation were normal."""
+    found = DRAW(self, balls) / self._scales[balls, None]
+    self._scales[balls] = 1.0
+    return found
 
 
 WRONG = {
     "descents": (1.0, ball, "_first_event", with_descents),
-    "no factor": (1.0, ball._Chain, "_reflect", without_factor),
-    "too fast": (1.0, ball._Chain, "_draw", too_fast),
-    "no scale": (0.5, ball._Chain, "_draw", without_scale),
+    "no factor": (1.0, Balls, "_reflections", without_factor),
+    "too fast": (1.0, Balls, "_directions", too_fast),
+    "no scale": (0.5, Balls, "_directions", without_scale),
 }
 
 
@@ -227,7 +224,7 @@ def test_blocks_and_threads_change_nothing(settings):
     for n_threads, blocks in [(1, [block]), (1, parts), (2, parts)]:
         executor = Threads(n_threads)
         with executor.running():
-            found.append(Ball(BlockSums(executor, blocks), normal, 3, seed(9)).steps())
+            found.append(Balls(BlockSums(executor, blocks), normal, 3, seed(9)).steps())
     for whole, in_parts, in_threads in zip(*found, strict=True):
         np.testing.assert_allclose(in_parts, whole, rtol=1e-9, atol=1e-9)
         np.testing.assert_array_equal(in_threads, in_parts)
@@ -238,11 +235,11 @@ def test_dask_gives_the_same_bits():
     block, _ = problem(np.random.default_rng(seed(10)), 40, 3, noise=0.1)
     parts = [block.part(slice(0, 15)), block.part(slice(15, 40))]
     normal = approximate(BlockSums(Threads(1), parts).moments, 3)
-    expected = Ball(BlockSums(Threads(1), parts), normal, 3, seed(11)).steps()
+    expected = Balls(BlockSums(Threads(1), parts), normal, 3, seed(11)).steps()
     executor = Dask()
     with executor.running():
         delayed = [dask.delayed(part) for part in parts]
-        found = Ball(BlockSums(executor, delayed), normal, 3, seed(11)).steps()
+        found = Balls(BlockSums(executor, delayed), normal, 3, seed(11)).steps()
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
@@ -254,8 +251,8 @@ def test_evidence_agrees_with_quadrature(n):
     normal = approximate(blocks.moments, 2)
     exact = grid_moments(block)[2]
     assert normal.bound < exact
-    chains = Ball(blocks, normal, 4, seed(6))
-    reference = np.concatenate([chains.steps()[2].ravel() for _ in range(100)])
+    balls = Balls(blocks, normal, 4, seed(6))
+    reference = np.concatenate([balls.steps()[2].ravel() for _ in range(100)])
     found = normal.log_det_root + special.logsumexp(reference) - np.log(len(reference))
     spread = np.exp(reference - reference.max())
     error = spread.std() / spread.mean() / np.sqrt(len(reference))

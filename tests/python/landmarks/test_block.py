@@ -12,7 +12,7 @@ from bayespoint.landmarks.block import BinaryBlock, JointBlock, contrasts
 from bayespoint.likelihood import SeveralClasses, TwoClasses
 from helpers import seed
 
-ONE = np.ones((1, 1))
+MEAN = np.zeros(1, dtype=np.int64), np.zeros((1, 2))
 
 
 def two_classes(n=40, r=3, *, noisy=False, dtype=np.float64):
@@ -30,7 +30,7 @@ def several_classes(n=30, r=3, n_classes=4, noise=0.0):
 
 
 def log_likelihood(block, w):
-    return float(block.log_likelihoods(block.values(w[None]), ONE)[0, 0])
+    return float(block.log_likelihoods([*block.values(w[None])] * 3, MEAN)[0, 0])
 
 
 BLOCKS = {
@@ -55,13 +55,13 @@ def test_moments_at_a_point_are_derivatives(block, dimension):
 
 @pytest.mark.parametrize(("block", "dimension"), BLOCKS.values(), ids=BLOCKS)
 def test_slopes_are_derivatives(block, dimension):
-    w = np.random.default_rng(seed(8)).standard_normal((2, dimension))
-    coefs, values = np.array([0.5, 2.0]), block.values(w)
-    exact = block.moments(coefs @ w, None).slope
-    [found] = block.slopes([values, values], [None, coefs])
+    w = 0.4 * np.random.default_rng(seed(8)).standard_normal((5, dimension))
+    values, trials = list(block.values(w)), (np.array([1]), np.array([[0.5, 2.0]]))
+    exact = block.moments(w[0] + 0.5 * w[3] + 2.0 * w[4], None).slope
+    [found] = block.slopes(values, trials)
     np.testing.assert_allclose(found, exact, rtol=1e-6, atol=1e-8)
-    by_coefs = block.log_likelihoods(values, coefs[None])[0, 1:]
-    np.testing.assert_allclose(by_coefs, w @ exact, rtol=1e-6, atol=1e-8)
+    by_factors = block.log_likelihoods(values, trials)[0, 1:]
+    np.testing.assert_allclose(by_factors, w[3:] @ exact, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["two", "several"])
@@ -122,10 +122,10 @@ def test_moments_in_parts_are_those_of_all_examples(monkeypatch, name, root):
 
 def test_values_in_singles_are_near_those_in_doubles():
     single, double = two_classes(dtype=np.float32), two_classes()
-    w = np.random.default_rng(seed(6)).standard_normal((2, 3))
-    coefs = np.array([[1.0, 0.5], [0.0, 2.0]])
-    found = single.log_likelihoods(single.values(w), coefs)
-    exact = double.log_likelihoods(double.values(w), coefs)
+    w = np.random.default_rng(seed(6)).standard_normal((3, 3))
+    trials = np.array([0, 0]), np.array([[1.0, 0.5], [0.0, 2.0]])
+    found = single.log_likelihoods(list(single.values(w)), trials)
+    exact = double.log_likelihoods(list(double.values(w)), trials)
     np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-4)
 
 

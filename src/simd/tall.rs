@@ -1,0 +1,167 @@
+//! Products of a tall matrix, with a row for each example, and a few vectors, in the precision of the matrix.
+//!
+//! A library packs the matrix first, which takes longer than the products with a few vectors.
+#![allow(
+    clippy::inline_always,
+    reason = "vector code must end up in the function compiled for its instruction set"
+)]
+
+use std::array;
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::entry::{Call, Entry};
+
+/// Rows that share what is read of the vectors.
+const ROWS: usize = 8;
+
+/// A matrix in row-major order.
+#[derive(Clone, Copy, Debug)]
+pub struct Tall<'a, E> {
+    /// The rows, one after the other.
+    pub entries: &'a [E],
+    /// Number of columns.
+    pub width: usize,
+}
+
+impl<E: Entry> Tall<'_, E> {
+    /// Returns the products of the rows with k vectors, those of a vector one after the other.
+    pub fn values(&self, vectors: &[E]) -> Vec<E> {
+        let (k, n) = (vectors.len() / self.width.max(1), self.len());
+        let mut found = vec![E::default(); k * n];
+        if k * n > 0 {
+            Arch::new().dispatch(Call::<_, false>((*self, vectors, found.as_mut_slice())));
+        }
+        found
+    }
+
+    /// Returns k sums of multiples of the rows. `factors` holds those of a sum, one for each row, one after the other.
+    pub fn sums(&self, factors: &[E]) -> Vec<E> {
+        let k = factors.len() / self.len().max(1);
+        let mut found = vec![E::default(); k * self.width];
+        if k * self.len() > 0 {
+            Arch::new().dispatch(Call::<_, true>((*self, factors, found.as_mut_slice())));
+        }
+        found
+    }
+
+    fn len(&self) -> usize {
+        self.entries.len() / self.width.max(1)
+    }
+
+    /// Returns some rows from `first` on; beyond the end the last one again.
+    #[inline(always)]
+    fn rows(&self, first: usize) -> [&[E]; ROWS] {
+        array::from_fn(|j| {
+            &self.entries[(first + j).min(self.len() - 1) * self.width..][..self.width]
+        })
+    }
+}
+
+/// [`Tall::sums`] if `SUMS`, otherwise [`Tall::values`].
+impl<E: Entry, const SUMS: bool> WithSimd for Call<(Tall<'_, E>, &[E], &mut [E]), SUMS> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (tall, given, found) = self.0;
+        let (r, n, lanes) = (tall.width, tall.len(), E::lanes::<S>());
+        let k = given.len() / if SUMS { n } else { r };
+        let panels = k.div_ceil(lanes);
+        let one = E::ONE;
+        // The vectors or the sums, transposed: as many side by side as a vector register holds.
+        let mut across = vec![E::splat(simd, E::default()); panels * r];
+        if !SUMS {
+            let flat = E::entries_mut::<S>(&mut across);
+            for (v, vector) in given.chunks_exact(r).enumerate() {
+                for (p, &x) in vector.iter().enumerate() {
+                    flat[((v / lanes) * r + p) * lanes + v % lanes] = x;
+                }
+            }
+        }
+        for first in (0..n).step_by(ROWS) {
+            let rows = tall.rows(first);
+            for (panel, across) in across.chunks_exact_mut(r).enumerate() {
+                let mut own = [E::splat(simd, E::default()); ROWS];
+                let rows = rows.map(|row| &row[..across.len()]);
+                let chosen = panel * lanes..k.min((panel + 1) * lanes);
+                if SUMS {
+                    let flat = E::entries_mut::<S>(&mut own);
+                    for v in chosen {
+                        let factors = &given[v * n..][first..n.min(first + ROWS)];
+                        for (j, &x) in factors.iter().enumerate() {
+                            flat[j * lanes + v % lanes] = x;
+                        }
+                    }
+                    for (p, sum) in across.iter_mut().enumerate() {
+                        // Two chains of additions, which overlap.
+                        let mut other = E::splat(simd, E::default());
+                        for j in (0..ROWS).step_by(2) {
+                            *sum = E::mul_add(simd, E::splat(simd, rows[j][p]), own[j], *sum);
+                            other =
+                                E::mul_add(simd, E::splat(simd, rows[j + 1][p]), own[j + 1], other);
+                        }
+                        *sum = E::mul_add(simd, E::splat(simd, one), other, *sum);
+                    }
+                } else {
+                    for (p, vector) in across.iter().enumerate() {
+                        for j in 0..ROWS {
+                            own[j] = E::mul_add(simd, E::splat(simd, rows[j][p]), *vector, own[j]);
+                        }
+                    }
+                    let own = E::entries_mut::<S>(&mut own);
+                    for v in chosen {
+                        for (j, x) in
+                            found[v * n..][first..n.min(first + ROWS)].iter_mut().enumerate()
+                        {
+                            *x = own[j * lanes + v % lanes];
+                        }
+                    }
+                }
+            }
+        }
+        if SUMS {
+            let flat = E::entries_mut::<S>(&mut across);
+            for (v, sum) in found.chunks_exact_mut(r).enumerate() {
+                for (p, x) in sum.iter_mut().enumerate() {
+                    *x = flat[((v / lanes) * r + p) * lanes + v % lanes];
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    #[test]
+    fn products_agree_with_plain_sums() {
+        for (n, r, k) in
+            [(1, 1, 1), (7, 5, 2), (8, 33, 16), (21, 40, 17), (50, 3, 33), (0, 4, 2), (4, 3, 0)]
+        {
+            let number = |i: usize| ((i * 7_919) % 1_009) as f64 / 1_009.0 - 0.5;
+            let entries: Vec<f64> = (0..n * r).map(number).collect();
+            let given: Vec<f64> = (0..k * n.max(r)).map(|i| number(i + 17)).collect();
+            let tall = Tall { entries: &entries, width: r };
+            let (vectors, factors) = (&given[..k * r], &given[..k * n]);
+            let (values, sums) = (tall.values(vectors), tall.sums(factors));
+            #[allow(clippy::cast_possible_truncation, reason = "singles")]
+            let [e, v] = [entries.as_slice(), vectors]
+                .map(|x| x.iter().map(|&x| x as f32).collect::<Vec<_>>());
+            let singles = Tall { entries: &e, width: r }.values(&v);
+            for v in 0..k {
+                for i in 0..n {
+                    let plain: f64 = (0..r).map(|p| entries[i * r + p] * vectors[v * r + p]).sum();
+                    assert_relative_eq!(values[v * n + i], plain, epsilon = 1e-13);
+                    assert_relative_eq!(f64::from(singles[v * n + i]), plain, epsilon = 1e-5);
+                }
+                for p in (0..r).filter(|_| n > 0) {
+                    let plain: f64 = (0..n).map(|i| entries[i * r + p] * factors[v * n + i]).sum();
+                    assert_relative_eq!(sums[v * r + p], plain, epsilon = 1e-13);
+                }
+            }
+        }
+    }
+}
