@@ -74,7 +74,7 @@ pub fn tall_product<'py>(
         let given_entries = contiguous("given", given)?;
         let py = rows.py();
         let work = if sums { Tall::sums } else { Tall::values };
-        let found = py.detach(|| work(&tall, given_entries));
+        let found = py.detach(|| work(&tall, given_entries, k));
         Ok(found.into_pyarray(py).reshape([k, if sums { width } else { n }])?.into_any())
     }
     match (&rows, &given) {

@@ -26,8 +26,8 @@ pub struct Tall<'a, E> {
 
 impl<E: Entry> Tall<'_, E> {
     /// Returns the products of the rows with k vectors, those of a vector one after the other.
-    pub fn values(&self, vectors: &[E]) -> Vec<E> {
-        let (k, n) = (vectors.len() / self.width.max(1), self.len());
+    pub fn values(&self, vectors: &[E], k: usize) -> Vec<E> {
+        let n = self.len();
         let mut found = vec![E::default(); k * n];
         if k * n > 0 {
             Arch::new().dispatch(Call::<_, false>((*self, vectors, found.as_mut_slice())));
@@ -36,8 +36,7 @@ impl<E: Entry> Tall<'_, E> {
     }
 
     /// Returns k sums of multiples of the rows. `factors` holds those of a sum, one for each row, one after the other.
-    pub fn sums(&self, factors: &[E]) -> Vec<E> {
-        let k = factors.len() / self.len().max(1);
+    pub fn sums(&self, factors: &[E], k: usize) -> Vec<E> {
         let mut found = vec![E::default(); k * self.width];
         if k * self.len() > 0 {
             Arch::new().dispatch(Call::<_, true>((*self, factors, found.as_mut_slice())));
@@ -146,11 +145,11 @@ mod tests {
             let given: Vec<f64> = (0..k * n.max(r)).map(|i| number(i + 17)).collect();
             let tall = Tall { entries: &entries, width: r };
             let (vectors, factors) = (&given[..k * r], &given[..k * n]);
-            let (values, sums) = (tall.values(vectors), tall.sums(factors));
+            let (values, sums) = (tall.values(vectors, k), tall.sums(factors, k));
             #[allow(clippy::cast_possible_truncation, reason = "singles")]
             let [e, v] = [entries.as_slice(), vectors]
                 .map(|x| x.iter().map(|&x| x as f32).collect::<Vec<_>>());
-            let singles = Tall { entries: &e, width: r }.values(&v);
+            let singles = Tall { entries: &e, width: r }.values(&v, k);
             for v in 0..k {
                 for i in 0..n {
                     let plain: f64 = (0..r).map(|p| entries[i * r + p] * vectors[v * r + p]).sum();

@@ -226,7 +226,7 @@ def test_features_that_do_not_fit_are_computed_again(monkeypatch):
     X, y = examples(1200)
     given = Blocks(split(X, y)[0]), y
     expected = classifier(n_components=30).fit(*given)
-    monkeypatch.setattr("bayespoint.data.blocks._memory", lambda _: 270e3)
+    monkeypatch.setattr("bayespoint.data.blocks._memory", lambda _: 500e3)
     found = classifier(n_components=30).fit(*given)
     assert (found.billiard_.draws == expected.billiard_.draws).all()
     monkeypatch.setattr("bayespoint.data.blocks._memory", lambda _: 1e3)
