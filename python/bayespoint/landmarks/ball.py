@@ -1,19 +1,21 @@
-r"""A ball with soft walls, on great circles about a normal approximation: exact draws.
+r"""Balls with soft walls, on great circles about a normal approximation: exact draws.
 
 With :math:`w = \mu + R z` the posterior is a t density of z times a residual that becomes flat as
 examples are added. Given a scale s, drawn afresh with each direction, the t distribution is normal,
 and flight on the circle :math:`z \cos\theta + v \sin\theta` for a normal v of variance s leaves it
-invariant. The residual is a soft wall: the ball bounces off its gradient, as on a mirror, when the
-sum of all ascents of the potential U, minus the logarithm of the residual, passes an exponential
-variate (the Boomerang sampler; Bierkens, Grazzi, Kamatani and Roberts, 2020). A step is a quarter
-of a circle, bounces included; then there is a new direction. Where the residual is flat, a
-quarter ends at an independent draw.
+invariant.
+
+The residual is a soft wall: a ball bounces off its gradient, as on a mirror, when the sum of all
+ascents of the potential U, minus the logarithm of the residual, passes an exponential variate (the
+Boomerang sampler; Bierkens, Grazzi, Kamatani and Roberts, 2020). A step is a quarter of a circle,
+bounces included; then there is a new direction. Where the residual is flat, a quarter ends at an
+independent draw.
 
 The tails of the t density are heavier than the prior's, so that the residual is bounded. About a
 normal density it is not where few examples with label noise decide.
 
 The values of all examples on the circle are combinations of those for :math:`\mu`, z and v: an
-angle needs no product with the features, a new direction one, a bounce two. Those of all chains are
+angle needs no product with the features, a new direction one, a bounce two. Those of all balls are
 one matrix product.
 """
 
