@@ -66,7 +66,7 @@ pub use interior::{
 pub use linalg::{Draw, Factor, Inverse, Isotropic};
 pub use onion::{OnionMethod, OnionOutcome, OnionSettings, onion};
 pub use simd::{Entry, Largest, Precision, Row, pass};
-pub use simd::{distance, likelihood};
+pub use simd::{distance, likelihood, tall};
 pub use space::{LayerRange, Mirror, VersionSpace};
 pub use trajectory::dynamics::{Addition, RunningCenter};
 pub use trajectory::{
