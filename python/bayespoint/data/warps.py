@@ -1,7 +1,8 @@
 """Warps: other scales of the numbers of a table, which the evidence chooses.
 
 A standardized number with a long tail says little about most examples. A warp makes its
-distribution nearly normal.
+distribution nearly normal. Numbers of one unit, such as pixels, may say the more the more they
+vary: standardized, those that hardly vary are mostly noise.
 """
 
 from __future__ import annotations
@@ -52,11 +53,29 @@ class RankNormal:
 
 
 @dataclass(frozen=True, eq=False)
+class OneUnit:
+    """All features in one unit, their standard deviation on average."""
+
+    factors: Floats
+    """Of the standardized features."""
+
+    @classmethod
+    def of(cls, scaler: StandardScaler) -> OneUnit:
+        """Return the scale of features that `scaler` standardizes."""
+        spread = np.sqrt(scaler.var_)
+        return cls(spread / np.sqrt(np.mean(spread**2)))
+
+    def transform(self, X: Floats) -> Floats:
+        """Return standardized features in the unit."""
+        return np.asarray(X * self.factors)
+
+
+@dataclass(frozen=True, eq=False)
 class Warped:
     """Standardized inputs, some features of which are on another scale."""
 
     scaler: StandardScaler
-    warp: RankNormal | PowerTransformer
+    warp: RankNormal | PowerTransformer | OneUnit
     places: NDArray[np.intp]
     """The features that are warped."""
     ends: Floats

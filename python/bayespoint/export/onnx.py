@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayespoint import kernels
 from bayespoint.base.validation import Floats, boolean
 from bayespoint.data.columns import Columns
-from bayespoint.data.warps import RankNormal, Warped
+from bayespoint.data.warps import OneUnit, RankNormal, Warped
 from bayespoint.engine.largest import NODES
 from bayespoint.estimators.bayes_point import BayesPointClassifier
 from bayespoint.kernels.parameters import given
@@ -213,6 +213,8 @@ def _transformed(x: _Value, transform: Any) -> _Value:
         found: _Value = (x - transform.mean_) / transform.scale_
         return found
     x, warp, places = _transformed(x, transform.scaler), transform.warp, transform.places
+    if isinstance(warp, OneUnit):
+        return x * warp.factors
     part = x.op("Gather", places.astype(np.int64), axis=1)
     part = part.op("Max", transform.ends[0]).op("Min", transform.ends[1])
     moved = _rank_normal(part, warp) if isinstance(warp, RankNormal) else _powers(part, warp)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from bayespoint.base.validation import Floats
 from bayespoint.data.columns import Columns
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
-from bayespoint.data.warps import RankNormal, Warped, warps
+from bayespoint.data.warps import OneUnit, RankNormal, Warped, warps
 from bayespoint.likelihood import Likelihood
 from bayespoint.tuning import defaults
 from bayespoint.tuning.density import LEVELS, Density
@@ -24,6 +23,7 @@ from bayespoint.tuning.task import Task
 _GAIN = 2.0
 """Gain of evidence, in nats for the examples of the comparison, for which a scale is changed."""
 
+_MANY = 20  # numbers from which on they may be of one unit
 _FEWEST = 10  # distinct values of a number for which another scale may matter
 _NORMAL = 0.98  # squared correlation of a number with its normal scores from which on it is normal
 
@@ -45,17 +45,23 @@ def choose(
     n, n_landmarks, steps = LEVELS[0]
     some = examples.sample(n, budget.choice_seed)
     inputs, places = some.inputs, _skewed(some.inputs, columns)
-    if not len(places):
+    transforms = [scaler]
+    if len(places):
+        skewed = examples.inputs[:, places]
+        ends = np.stack([skewed.min(axis=0), skewed.max(axis=0)])
+        transforms += [Warped(scaler, warp, places, ends) for warp in warps(skewed)]
+    if columns.plain and len(columns) >= _MANY:
+        every = np.arange(len(columns))
+        ends = np.multiply.outer([-np.inf, np.inf], np.ones(len(every)))
+        transforms.append(Warped(scaler, OneUnit.of(scaler), every, ends))
+    if len(transforms) == 1:
         return scaler
     kernel = defaults.isotropic_kernel(inputs, columns)
     best, chosen = -np.inf, scaler
-    skewed = examples.inputs[:, places]
-    ends = np.stack([skewed.min(axis=0), skewed.max(axis=0)])
     with one_thread(), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # a scale that overflows is not chosen
-        for warp in (None, *warps(skewed)):
-            transform = scaler if warp is None else Warped(scaler, warp, places, ends)
-            moved = some if warp is None else replace(some, inputs=transform.again(inputs))
+        for transform in transforms:
+            moved = some.warped(transform)
             if not np.isfinite(moved.inputs).all():
                 continue
             task = Task(kernel, plan, moved, likelihood, budget)
@@ -64,7 +70,7 @@ def choose(
             value = density.evidence(density.climb(steps))
             if density.limit:
                 return scaler
-            if value > best + (_GAIN if warp is not None and chosen is scaler else 0.0):
+            if value > best + (_GAIN if np.isfinite(best) and chosen is scaler else 0.0):
                 best, chosen = value, transform
     return chosen
 

@@ -9,7 +9,7 @@ from bayespoint import BayesPointClassifier
 from bayespoint.data.columns import Columns, Records, Values
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget
-from bayespoint.data.warps import RankNormal, Warped
+from bayespoint.data.warps import OneUnit, RankNormal, Warped
 from bayespoint.likelihood import of_classes
 from bayespoint.tuning import scale
 from helpers import seed
@@ -113,3 +113,17 @@ def test_only_the_default_chooses_a_scale(settings):
     Z, y = examples(100)
     model = BayesPointClassifier(**FIT, **settings).fit(np.exp(2.5 * Z), y)
     assert not isinstance(model.scaler_, Warped)
+
+
+def test_numbers_of_one_unit_keep_it():
+    """Labels follow the three features that vary; the others are noise of little variance."""
+    rng = np.random.default_rng(seed(9))
+    X = rng.standard_normal((200, 24)) * np.repeat([5.0, 0.1], [3, 21])
+    y = np.sin(X[:, 0] / 3) + X[:, 1] / 5 > 0
+    model = BayesPointClassifier(random_state=seed(0), n_models=1, tol=0.3).fit(X, y)
+    assert isinstance(model.scaler_.warp, OneUnit)
+    spread = model.scaler_.transform(X).std(axis=0)
+    np.testing.assert_allclose(spread / X.std(axis=0), spread[0] / X[:, 0].std())
+    np.testing.assert_allclose((spread**2).mean(), 1.0)
+    model.fit(X[:, :19], y)  # too few
+    assert not isinstance(getattr(model.scaler_, "warp", None), OneUnit)
