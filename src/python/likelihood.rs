@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use super::arrays::{contiguous, vector};
 use super::call;
 use crate::base::{Error, require};
-use crate::simd::likelihood::{Classes, Law, Paths, Signs, Trial};
+use crate::simd::likelihood::{ClassLabels, Labels, Paths, Signs, Trial};
 use crate::simd::tall::Tall;
 use crate::simd::{Entry, Largest};
 
@@ -50,7 +50,7 @@ pub fn likelihood_of_classes<'py>(
     let n_classes = values.len().checked_div(labels.len()).unwrap_or(2);
     let known = labels.iter().all(|&label| (label as usize) < n_classes);
     check_shape("labels", n_classes * labels.len() == values.len() && known)?;
-    let mut classes = Classes::new(labels, noise, n_classes);
+    let mut classes = ClassLabels::new(labels, noise, n_classes);
     values.found(py, &trials(&balls, &along)?, &mut classes, by_value)
 }
 
@@ -111,7 +111,7 @@ impl<'py> Values<'py> {
         &self,
         py: Python<'py>,
         trials: &[Trial],
-        law: &mut (impl Law + Send),
+        law: &mut (impl Labels + Send),
         by_value: bool,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         match self {
@@ -125,7 +125,7 @@ fn found<'py, E: Entry + Element>(
     py: Python<'py>,
     rows: &[PyReadonlyArrayDyn<'py, E>],
     trials: &[Trial],
-    law: &mut (impl Law + Send),
+    law: &mut (impl Labels + Send),
     by_value: bool,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let rows: Vec<&[E]> =

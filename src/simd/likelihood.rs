@@ -39,7 +39,7 @@ pub struct Trial {
 }
 
 /// The likelihood of labels.
-pub trait Law {
+pub trait Labels {
     /// Number of functions.
     fn n_functions(&self) -> usize;
 
@@ -106,7 +106,7 @@ pub struct Signs<'a> {
     pub span: f64,
 }
 
-impl Law for Signs<'_> {
+impl Labels for Signs<'_> {
     fn n_functions(&self) -> usize {
         1
     }
@@ -126,7 +126,7 @@ impl Law for Signs<'_> {
 /// Labels of several classes: that of the largest value, each with independent noise of variance 1, and then changed with the
 /// probability `noise`.
 #[derive(Clone, Debug)]
-pub struct Classes<'a> {
+pub struct ClassLabels<'a> {
     labels: &'a [u32],
     noise: f64,
     largest: Largest,
@@ -134,7 +134,7 @@ pub struct Classes<'a> {
     slopes: Vec<f64>,
 }
 
-impl<'a> Classes<'a> {
+impl<'a> ClassLabels<'a> {
     /// Takes the class of each example, and the probability of a wrong label.
     pub fn new(labels: &'a [u32], noise: f64, n_classes: usize) -> Self {
         let [behind, slopes] = [(); 2].map(|()| vec![0.0; n_classes]);
@@ -142,7 +142,7 @@ impl<'a> Classes<'a> {
     }
 }
 
-impl Law for Classes<'_> {
+impl Labels for ClassLabels<'_> {
     fn n_functions(&self) -> usize {
         self.behind.len()
     }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     /// The log likelihoods are those of `plain` at the values of each trial, and the derivatives are differences of them.
-    fn assert_law(law: &mut impl Law, rows: &[Vec<f64>], plain: impl Fn(&[f64]) -> f64) {
+    fn assert_law(law: &mut impl Labels, rows: &[Vec<f64>], plain: impl Fn(&[f64]) -> f64) {
         let paths = paths(rows);
         let found = law.sums(&paths, &TRIALS);
         let slopes = law.slopes(&paths, &TRIALS);
@@ -271,7 +271,7 @@ mod tests {
         rows.iter_mut().flatten().for_each(|x| *x *= 0.45);
         let labels: Vec<u32> = (0..n).map(|i| u32::from(i % 3 == 0)).collect();
         for noise in [0.0, 0.1] {
-            assert_law(&mut Classes::new(&labels, noise, 2), &rows, |f| {
+            assert_law(&mut ClassLabels::new(&labels, noise, 2), &rows, |f| {
                 let each = labels.iter().enumerate().map(|(i, &own)| {
                     let (own, other) = (own as usize * n + i, (1 - own as usize) * n + i);
                     let log_p = ln_normal_cdf_plain((f[own] - f[other]) / 2f64.sqrt());
