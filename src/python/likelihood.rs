@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use super::arrays::{contiguous, vector};
 use super::call;
 use crate::base::{Error, require};
-use crate::simd::likelihood::{ClassLabels, Labels, Paths, Signs, Trial};
+use crate::simd::likelihood::{ClassLabels, LabelLaw, Paths, Signs, Trial};
 use crate::simd::tall::Tall;
 use crate::simd::{Entry, Largest};
 
@@ -111,7 +111,7 @@ impl<'py> Values<'py> {
         &self,
         py: Python<'py>,
         trials: &[Trial],
-        law: &mut (impl Labels + Send),
+        law: &mut (impl LabelLaw + Send),
         by_value: bool,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         match self {
@@ -125,7 +125,7 @@ fn found<'py, E: Entry + Element>(
     py: Python<'py>,
     rows: &[PyReadonlyArrayDyn<'py, E>],
     trials: &[Trial],
-    law: &mut (impl Labels + Send),
+    law: &mut (impl LabelLaw + Send),
     by_value: bool,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let rows: Vec<&[E]> =

@@ -39,7 +39,7 @@ pub struct Trial {
 }
 
 /// The likelihood of labels.
-pub trait Labels {
+pub trait LabelLaw {
     /// Number of functions.
     fn n_functions(&self) -> usize;
 
@@ -97,7 +97,7 @@ pub trait Labels {
     }
 }
 
-/// Labels of two classes: an example with the value t has the probability `floor + span Φ(t)`, or `Φ(t)` without floors.
+/// LabelLaw of two classes: an example with the value t has the probability `floor + span Φ(t)`, or `Φ(t)` without floors.
 #[derive(Clone, Copy, Debug)]
 pub struct Signs<'a> {
     /// A number for each example, or none.
@@ -106,7 +106,7 @@ pub struct Signs<'a> {
     pub span: f64,
 }
 
-impl Labels for Signs<'_> {
+impl LabelLaw for Signs<'_> {
     fn n_functions(&self) -> usize {
         1
     }
@@ -123,7 +123,7 @@ impl Labels for Signs<'_> {
     }
 }
 
-/// Labels of several classes: that of the largest value, each with independent noise of variance 1, and then changed with the
+/// LabelLaw of several classes: that of the largest value, each with independent noise of variance 1, and then changed with the
 /// probability `noise`.
 #[derive(Clone, Debug)]
 pub struct ClassLabels<'a> {
@@ -142,7 +142,7 @@ impl<'a> ClassLabels<'a> {
     }
 }
 
-impl Labels for ClassLabels<'_> {
+impl LabelLaw for ClassLabels<'_> {
     fn n_functions(&self) -> usize {
         self.behind.len()
     }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     /// The log likelihoods are those of `plain` at the values of each trial, and the derivatives are differences of them.
-    fn assert_law(law: &mut impl Labels, rows: &[Vec<f64>], plain: impl Fn(&[f64]) -> f64) {
+    fn assert_law(law: &mut impl LabelLaw, rows: &[Vec<f64>], plain: impl Fn(&[f64]) -> f64) {
         let paths = paths(rows);
         let found = law.sums(&paths, &TRIALS);
         let slopes = law.slopes(&paths, &TRIALS);

@@ -25,11 +25,11 @@ def at(values, trials):
 def test_two_classes():
     t = at(VALUES, TRIALS)
     expected = special.log_ndtr(t).sum(axis=1)
-    np.testing.assert_allclose(likelihood.two_classes(VALUES, TRIALS)[:, 0], expected, rtol=1e-11)
+    np.testing.assert_allclose(likelihood.two_classes(VALUES, TRIALS)[:, 0], expected, rtol=1e-12)
     floors = RNG.uniform(0.01, 0.1, 700)
     expected = np.log(floors + 0.8 * special.ndtr(t)).sum(axis=1)
     found = likelihood.two_classes(VALUES, TRIALS, floors, 0.8)
-    np.testing.assert_allclose(found[:, 0], expected, rtol=1e-11)
+    np.testing.assert_allclose(found[:, 0], expected, rtol=1e-12)
     slopes = likelihood.two_classes(VALUES, TRIALS, floors, 0.8, by_value=True)
     for row, (k, each) in enumerate(zip(BALLS, slopes, strict=True)):
         np.testing.assert_allclose(found[row, 1], each @ VALUES[1 + 2 * k])
