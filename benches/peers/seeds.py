@@ -7,7 +7,8 @@
 - "seeds": mean change of the probability of a class between seeds, labels that change, and what
   `posterior_.seed_error` says; 500 training examples of each table, beside a random forest of 500
   trees and, if it is installed, CatBoost.
-- "rows": log loss on up to 2000 other rows, and seconds of processor time for the fit.
+- "rows": log loss on up to 2000 other rows, and seconds of processor time for the fit, of the
+  default or with other numbers of models and landmarks.
 - "wide": log loss with 100 examples of 1500 or 2000 features, beside SVC, logistic regression and
   our linear kernel.
 """
@@ -41,9 +42,9 @@ LARGE = ("magic", "phoneme", "banana", "waveform", "spambase", "chess")
 FRAMES = ("caravan_policy", "covid_tests", "hotel_parking", "telco_customers")
 
 
-def ours(seed: int) -> Any:
+def ours(seed: int, **settings: Any) -> Any:
     """Return our classifier."""
-    return BayesPointClassifier(random_state=seed, n_jobs=1)
+    return BayesPointClassifier(random_state=seed, n_jobs=1, **settings)
 
 
 def forest(seed: int) -> Any:
@@ -113,7 +114,9 @@ def curve(options: argparse.Namespace) -> None:
     """Print log loss on the same test rows, and seconds, by the number of rows."""
     print("| data | rows | log loss | seconds |")
     print("|---|---:|---:|---:|")
-    frames = tables_of_people()
+    frames, settings = tables_of_people(), {"n_models": options.n_models or "auto"}
+    if options.n_components:
+        settings |= {"approximation": "landmarks", "n_components": options.n_components}
     for name in options.only or LARGE + FRAMES:
         X, y = frames.load(name) if name in frames.index() else load(name)
         shape = {"test_size": min(2000, len(y) // 3), "stratify": y}
@@ -124,7 +127,7 @@ def curve(options: argparse.Namespace) -> None:
             rows = []
             for k, (train, test, labels, y_test) in enumerate(rest):
                 began = time.process_time()
-                model = ours(k).fit(train[:size], labels[:size])
+                model = ours(k, **settings).fit(train[:size], labels[:size])
                 seconds = time.process_time() - began
                 rows.append([log_loss(y_test, model.predict_proba(test)), seconds])
             loss, seconds = np.mean(rows, axis=0)
@@ -164,6 +167,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", help="names of data sets")
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--n-models", type=int, help="models of ours that are averaged (rows)")
+    parser.add_argument("--n-components", type=int, help="landmarks of ours (rows)")
     parser.add_argument("--sizes", type=int, nargs="+", default=(100, 200, 500, 1000, 2000, 4000))
     options = parser.parse_args()
     with warnings.catch_warnings(), threadpool_limits(1):

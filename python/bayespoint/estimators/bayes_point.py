@@ -101,11 +101,11 @@ class BayesPointClassifier(
         and the softness is positive.
     n_models : int or "auto", default="auto"
         Most settings of the hyperparameters to average; 1: the most probable one. "auto": up to 8
-        (6 for more than two classes), and 1 with landmarks, with softness=0 or a kernel of up to
-        four parameters (:doc:`/guide/models`).
+        (6 for more than two classes), and 1 for more than 1000 examples, with softness=0 or a
+        kernel of up to four parameters (:doc:`/guide/models`).
     approximation : {"auto", "landmarks"} or None, default="auto"
         None: all kernel values, O(m^3) time and O(m^2) memory for m examples. "landmarks":
-        functions in the span of some kernel functions, O(m). "auto": landmarks beyond 4000
+        functions in the span of some kernel functions, O(m). "auto": landmarks beyond 6000
         examples, if softness and kernel allow them (:doc:`/guide/large-data`).
     n_components : int or "auto", default="auto"
         Number of landmarks. "auto": 250 to 2000, as many as gain enough.
@@ -385,7 +385,8 @@ class BayesPointClassifier(
         if found is None:
             raise AttributeError(
                 "feature_relevance_ needs several models whose kernels have a weight for each "
-                "feature: n_models above 1, and 2 to 100 features with the default kernel"
+                "feature: n_models above 1 (also by default up to 1000 examples), and 2 to 100 "
+                "features with the default kernel"
             )
         return found
 

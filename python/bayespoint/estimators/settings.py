@@ -17,7 +17,7 @@ from bayespoint.estimators.inputs import is_precomputed
 
 Params: TypeAlias = Mapping[str, Any]  # what ``get_params(deep=False)`` returns
 
-MAX_EXAMPLES = 4000  # of a fit without landmarks by default: time grows as their third power
+MAX_EXAMPLES = 6000  # of a fit without landmarks by default: time grows as their third power
 
 
 def check(params: Params, random_state: RandomState, began: float) -> tuple[Plan, Budget]:

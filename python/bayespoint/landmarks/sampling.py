@@ -25,8 +25,9 @@ _DRAWS_OF_A_PART = 5.0
 """Number of parts of a run from whose means the error of the center follows, and effective draws of
 each, at least: parts are then nearly independent."""
 
-_BURN_IN = 0.25
-"""Steps before the first that counts, relative to the number of draws."""
+_BURN_IN, _RISE = 0.25, 2.0
+"""Fewest steps before the first that counts, relative to the number of draws, and the rise of the
+residual within a batch, in standard errors, with which it is not the last of them."""
 
 MAX_STEPS = 100_000
 """Most steps of a chain by default."""
@@ -61,13 +62,13 @@ def sample(
 
     per_chain = together(plan.n_chains) // plan.n_chains
     balls = Balls(posterior, normal, per_chain * plan.n_chains, seed)
-    # Each ball begins at a draw of the normal distribution.
-    burn_in = BATCH * math.ceil(_BURN_IN * n_draws / per_chain / BATCH)
-    for step in range(0, burn_in, BATCH):
-        if over(0) == "max_time":
-            burn_in = step
-            break
-        balls.steps()
+    # Each ball begins at a draw of the normal distribution, from which the residual rises.
+    least, burn_in, rises = _BURN_IN * n_draws / per_chain, 0, False
+    while (burn_in < least or rises) and not over(burn_in * per_chain):
+        residuals = balls.steps()[1]
+        rise = residuals[:, BATCH // 2 :].mean(axis=1) - residuals[:, : BATCH // 2].mean(axis=1)
+        rises = rise.mean() > _RISE * rise.std(ddof=1) / math.sqrt(len(rise))
+        burn_in += BATCH
     record = _Record(balls, basis, plan.n_chains)
     spacing = math.ceil(BATCH / math.ceil(n_draws / per_chain))
     while True:
@@ -161,7 +162,7 @@ class _Record:
         found = LandmarkResult(
             draws=draws.astype(np.float32) if draws.size > _SINGLES else draws,
             center=basis.dual_coef(mean),
-            functionals=np.concatenate([heights, residuals[..., None]], axis=2),
+            functionals=heights,
             residuals=residuals,
             reference=np.concatenate(self.reference),
             log_scale=normal.log_det_root,

@@ -33,8 +33,8 @@ class LandmarkResult(Run):
     center: NDArray[np.float64]
     """(r,) The mean of the functions after every step."""
     functionals: NDArray[np.float64]
-    """(n_chains, n_draws, at most 17) Function values at landmarks, and `residuals`, for `ess` and
-    `r_hat`."""
+    """(n_chains, n_draws, at most 16 for each class) Function values at landmarks, for `ess`, and
+    with `residuals` for `r_hat`."""
     residuals: NDArray[np.float64]
     """(n_chains, n_draws) Log likelihood and log prior density of each draw, minus its log density
     under a t distribution about the normal approximation of the posterior, up to a constant."""
@@ -65,6 +65,11 @@ class LandmarkResult(Run):
     def center_norm(self) -> float:
         """1: the center has the length of the mean."""
         return 1.0
+
+    def _watched(self, thinned: bool = False) -> NDArray[np.float64]:
+        # Of many dimensions the residual, a sum over all, mixes slowly; the functions do not.
+        residuals = [self.residuals[..., None]] if thinned else []
+        return np.concatenate([self.functionals, *residuals], axis=2)
 
     @property
     def mixed(self) -> bool:

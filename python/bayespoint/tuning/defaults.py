@@ -13,10 +13,12 @@ from bayespoint.base import validation
 from bayespoint.data.columns import Columns
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Plan
+from bayespoint.tuning import density
 
 N_MODELS, N_MODELS_OF_SEVERAL = 8, 6
-"""Number of settings by default, for two classes and for more: more of them gain little. With
-landmarks it is one: averages of as many landmarks gain nothing (docs/benchmarks.md)."""
+"""Number of settings by default, for two classes and for more: more of them gain little. With more
+examples than are used for draws it is one, found on more of them: an average gains nothing
+(docs/benchmarks.md)."""
 
 MOST_FEATURES = 100
 """Most features for which settings are drawn. With more, as in images, the evidence of a sum goes
@@ -50,8 +52,8 @@ def choice(
         raise ValueError(f'n_models must be an int of at least 1 or "auto"; got {n_models!r}')
     n = None if auto else validation.integer("n_models", n_models, low=1)
     inputs, searches = examples.inputs, plan.softness is None or plan.rates > 0
-    single = plan.landmarks or plan.softness == 0
-    if kernel is None and n is None and not single:
+    one = plan.landmarks or plan.softness == 0
+    if kernel is None and n is None and not one:
         given = default_kernels(inputs, columns)
         if len(given) > 1:
             return given, len(given)
@@ -65,7 +67,8 @@ def choice(
     found = 0 if named else len(kernels.parameters(resolved, inputs))
     if n is None:
         many = N_MODELS if n_classes == 2 else N_MODELS_OF_SEVERAL
-        n = many if found > FEW and not single else 1
+        one = one or len(examples) > density.MAX_EXAMPLES
+        n = many if found > FEW and not one else 1
     elif n > 1 and (named or not (found or searches)):
         reason = "with kernel='precomputed'" if named else "if nothing is left to find"
         raise ValueError(f"n_models must be 1 {reason}; got {n}")

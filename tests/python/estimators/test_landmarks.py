@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,6 +21,7 @@ from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget
 from bayespoint.kernels import RBF, Scaled
 from bayespoint.landmarks import selection
+from bayespoint.landmarks.ball import Balls
 from bayespoint.likelihood import of_classes
 from bayespoint.results import LandmarkResult
 from bayespoint.tuning.defaults import default_kernels
@@ -78,6 +80,33 @@ def test_everything_works_without_settings():
     assert model.sample_functions(X[:5]).shape == (3, 400, 5)
     assert model.bayes_point(X[:50]).shape == (3, 40)
     assert "landmarks" in model.billiard_.summary()
+
+
+def test_chains_of_different_residuals_disagree():
+    X, y = examples(300)
+    found = classifier(n_components=30).fit(X, y).billiard_
+    rises = 30.0 * np.arange(4)[:, None]
+    apart = replace(found, residuals=found.residuals + rises)
+    assert found.mixed
+    assert not apart.mixed
+    assert found.r_hat < found.largest_r_hat < apart.r_hat
+    assert apart.ess == found.ess  # that of the functions alone
+
+
+def test_no_draw_counts_while_the_residual_rises(monkeypatch):
+    whole, batches = Balls.steps, []
+
+    def steps(balls):
+        z, residuals, reference = whole(balls)
+        batches.append(len(batches))
+        rise = 100.0 * np.arange(residuals.shape[1]) if len(batches) <= 3 else 0.0
+        return z, residuals + rise, reference
+
+    X, y = examples(300)
+    model = classifier(n_components=30)
+    assert model.fit(X, y).billiard_.burn_in == 8
+    monkeypatch.setattr(Balls, "steps", steps)
+    assert model.fit(X, y).billiard_.burn_in == 32
 
 
 def test_the_number_of_threads_does_not_matter():
@@ -142,8 +171,8 @@ def test_sparse_inputs_stay_sparse():
     assert model.predict(S).shape == (400,)
 
 
-def test_beyond_4000_examples_is_the_default():
-    X, y = examples(4200)
+def test_beyond_6000_examples_is_the_default():
+    X, y = examples(6200)
     model = classifier(approximation="auto", n_components=20).fit(X, y)
     assert model.approximation_ == "landmarks"
     few = classifier(approximation="auto", n_components=20).fit(X[:200], y[:200])
@@ -476,9 +505,9 @@ def test_repeated_points_are_one_landmark():
         (200_000, (-0.4, -0.39, -0.387), [250, 500, 1000], 1000),
         (2_000_000, (-0.4, -0.38, -0.37), [250, 500, 1000], 1000),  # 2000 are too much work
         (50_000, (-0.4, -0.4, -0.4), [250, 500, 1000], 500),
-        (20_000, (-0.4, -0.4, -0.397), [500, 1000, 2000], 2000),
-        (10_000, (), [], 1000),  # more would be too many for as few examples
-        (9_999, (), [], 500),
+        (12_000, (-0.4, -0.4, -0.397), [500, 1000, 2000], 2000),
+        (11_999, (), [], 1000),  # more would be too many for as few examples
+        (5_999, (), [], 500),
     ],
 )
 def test_landmarks_are_doubled_while_the_bound_gains(monkeypatch, m, values, tried, chosen):
