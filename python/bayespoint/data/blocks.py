@@ -192,7 +192,6 @@ def read_blocks(
         parts=executor.defer(_examples, *blocks, numbers, common=common),
         executor=executor,
         total=summary.n_examples,
-        uniform=min(SAMPLE, summary.n_examples),
         memory=_memory(executor),
     )
     names = None if summary.names is None else np.array(summary.names, dtype=object)

@@ -51,8 +51,6 @@ class Examples:
     """Works on the blocks where they lie."""
     total: int = 0
     """Number of all examples, if they lie in blocks."""
-    uniform: int = 0
-    """The first so many examples of the sample are a uniform one; others are of rare classes."""
     memory: float = 0.0
     """Bytes that the features of blocks may take where they lie."""
 
@@ -96,7 +94,6 @@ class Examples:
             self,
             parts=[self.part(one) for one in rows],
             executor=Threads(n_threads),
-            uniform=m,
             memory=_SHARE_OF_MEMORY * memory.available(),
         )
 

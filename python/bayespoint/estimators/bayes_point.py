@@ -98,7 +98,7 @@ class BayesPointClassifier(
     calibration : {"auto", "leave-one-out"} or None, default="auto"
         "leave-one-out": multiply decision values by the factor between 1/8 and 8 that makes the
         training labels most probable in leave-one-out predictions. "auto": if anything was found
-        and the softness is positive.
+        and the softness is positive, without landmarks.
     n_models : int or "auto", default="auto"
         Most settings of the hyperparameters to average; 1: the most probable one. "auto": up to 8
         (6 for more than two classes), and 1 for more than 1000 examples, with softness=0 or a
@@ -106,7 +106,7 @@ class BayesPointClassifier(
     approximation : {"auto", "landmarks"} or None, default="auto"
         None: all kernel values, O(m^3) time and O(m^2) memory for m examples. "landmarks":
         functions in the span of some kernel functions, O(m). "auto": landmarks beyond 6000
-        examples, if softness and kernel allow them (:doc:`/guide/large-data`).
+        examples, if softness, kernel and calibration allow them (:doc:`/guide/large-data`).
     n_components : int or "auto", default="auto"
         Number of landmarks. "auto": 250 to 2000, as many as gain enough.
     fit_intercept : bool, default=True

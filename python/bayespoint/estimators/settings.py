@@ -83,8 +83,8 @@ def uses_landmarks(params: Params, n_observations: float, plan: Plan) -> bool:
     if wanted == "landmarks":
         require_landmarks(params, plan, "approximation='landmarks'")
         return True
-    allowed = wanted == "auto" and not is_precomputed(params["kernel"]) and plan.softness != 0
-    return allowed and n_observations > MAX_EXAMPLES
+    refused = is_precomputed(params["kernel"]) or plan.softness == 0 or plan.calibrates
+    return wanted == "auto" and not refused and n_observations > MAX_EXAMPLES
 
 
 def require_landmarks(params: Params, plan: Plan, what: str) -> None:
@@ -96,6 +96,8 @@ def require_landmarks(params: Params, plan: Plan, what: str) -> None:
         )
     if plan.softness == 0:
         raise ValueError(f"softness must be positive or None with {what}; got 0")
+    if plan.calibrates:
+        raise ValueError(f"calibration must be 'auto' or None with {what}; got 'leave-one-out'")
 
 
 def class_weight(params: Params, classes: NDArray[Any], totals: Floats) -> Floats:

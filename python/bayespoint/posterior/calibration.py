@@ -29,7 +29,6 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
-from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget
 from bayespoint.engine.problem import Problem
 from bayespoint.likelihood import Likelihood
@@ -81,20 +80,6 @@ class LeftOut:
         heights += basis.softness[chosen] * dual[..., chosen]
         args = heights, dual[..., chosen], diagonal[chosen], problem.y[chosen]
         return cls(likelihood, likelihood.left_out(*args, draws.lengths), problem.y[chosen])
-
-    @classmethod
-    def of_functions(cls, model: Model, examples: Examples, seed: int) -> LeftOut:
-        """Return those of a random thousand, whose labels are independent given a function."""
-        basis, draws, likelihood = model.basis, model.draws, model.likelihood
-        rows = np.random.default_rng(seed).permutation(examples.uniform)[:MAX_EXAMPLES]
-        some = examples.part(np.sort(rows))
-        k = basis.kernel_values(some.inputs)
-        missed = basis.missed(some.inputs, basis.features(some.inputs))
-        heights = _fewer(draws.coefficients @ k.T)
-        precision = 1.0 / (model.hyper.softness / some.weight + missed)
-        codes = likelihood.codes(some.label)
-        args = heights, np.zeros_like(heights), precision, codes
-        return cls(likelihood, likelihood.left_out(*args, draws.lengths), codes)
 
     def factor(self) -> float:
         """Return the factor from 1/8 to 8 of the largest sum of log likelihood and log prior.

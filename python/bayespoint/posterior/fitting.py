@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -86,7 +85,7 @@ def refined(model: Model, budget: Budget, report: Report, *, inputs: Any, plan: 
         settings = SampleSettings(tol=plan.tolerance(len(basis), len(model.classes)))
         result = _run(problem, settings, budget, report, continue_from=run)
         model = replace(model, draws=replace(model.draws, run=result, weighted=None))
-        return _calibrated(model, plan, partial(LeftOut.of_matrix, model, problem, budget))
+        return _calibrated(model, plan, problem, budget)
 
 
 def _inverse(factor: Factor, report: Report) -> tuple[Factor, Floats] | None:
@@ -97,10 +96,10 @@ def _inverse(factor: Factor, report: Report) -> tuple[Factor, Floats] | None:
         return factor, factor.inverse_diagonal(share_done)
 
 
-def _calibrated(model: Model, plan: Plan, left_out: Callable[[], LeftOut | None]) -> Model:
+def _calibrated(model: Model, plan: Plan, problem: Problem, budget: Budget) -> Model:
     """Return the model with its calibration."""
     calibrates = plan.calibrates_with(model.hyper.search is not None)
-    found = left_out() if calibrates else None
+    found = LeftOut.of_matrix(model, problem, budget) if calibrates else None
     return replace(model, calibration=1.0 if found is None else found.factor())
 
 
@@ -137,7 +136,7 @@ def _billiard(task: _Fit) -> Model:
         result = _run(problem, settings, budget, report)
         draws = Draws(result, Lengths(factor.rank * max(1, likelihood.n_functions - 1)))
         model = Model(task.classes, hyper, likelihood, basis, draws)
-        return _calibrated(model, plan, partial(LeftOut.of_matrix, model, problem, budget))
+        return _calibrated(model, plan, problem, budget)
 
 
 def _run(
@@ -206,7 +205,7 @@ def _percents(advance: Advance, tol: float) -> Callable[[Mapping[str, Any]], Non
 def _landmarks(task: _Fit) -> Model:
     """Return the model of a billiard with soft walls over landmarks."""
     hyper, examples, likelihood = task.hyper, task.examples, task.likelihood
-    plan, budget, report, seed = task.plan, task.budget, task.report, task.budget.choice_seed
+    plan, budget, report = task.plan, task.budget, task.report
     with report.part("landmarks"):
         basis, start = selection.choose_basis(
             hyper.kernel, examples, likelihood, plan, budget, hyper.softness
@@ -217,8 +216,7 @@ def _landmarks(task: _Fit) -> Model:
     with examples.executor.running():
         blocks = _blocks(task, examples, basis)
         result = _soft_billiard(task, blocks, basis, start)
-    model = Model(task.classes, hyper, likelihood, basis, Draws(result, Lengths(None)))
-    return _calibrated(model, plan, partial(LeftOut.of_functions, model, examples, seed))
+    return Model(task.classes, hyper, likelihood, basis, Draws(result, Lengths(None)))
 
 
 def _soft_billiard(

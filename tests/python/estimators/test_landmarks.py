@@ -185,6 +185,7 @@ def test_beyond_6000_examples_is_the_default():
         ({"approximation": "nystroem"}, "approximation must be"),
         ({"n_components": 0}, "n_components must be"),
         ({"softness": 0}, "softness must be positive or None"),
+        ({"calibration": "leave-one-out"}, "calibration must be 'auto' or None"),
         ({"kernel": "precomputed"}, "kernel must not be 'precomputed'"),
     ],
 )
