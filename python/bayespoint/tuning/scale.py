@@ -20,8 +20,9 @@ from bayespoint.tuning.density import LEVELS, Density
 from bayespoint.tuning.objective import Objective, choose_landmarks
 from bayespoint.tuning.task import Task
 
-_GAIN = 2.0
-"""Gain of evidence, in nats for the examples of the comparison, for which a scale is changed."""
+_GAIN, _GAIN_OF_UNIT = 2.0, 10.0
+"""Gains of evidence, in nats for the examples of the comparison, for which a scale is changed, and
+for which it becomes one for all: that of pixels is 27 to 35, or else a gain misleads."""
 
 _MANY = 20  # numbers from which on they may be of one unit
 _FEWEST = 10  # distinct values of a number for which another scale may matter
@@ -70,7 +71,9 @@ def choose(
             value = density.evidence(density.climb(steps))
             if density.limit:
                 return scaler
-            if value > best + (_GAIN if np.isfinite(best) and chosen is scaler else 0.0):
+            is_unit = transform is not scaler and isinstance(transform.warp, OneUnit)
+            gain = _GAIN_OF_UNIT if is_unit else _GAIN if chosen is scaler else 0.0
+            if not np.isfinite(best) or value > best + gain:
                 best, chosen = value, transform
     return chosen
 
