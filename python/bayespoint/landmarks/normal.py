@@ -120,8 +120,7 @@ def approximate(
                 precision = share * precision + (1 - share) * last
         last = precision
         lower = _cholesky(precision)
-        unit = np.eye(dimension)
-        following = linalg.solve_triangular(lower, unit, lower=True, check_finite=False).T
+        following = linalg.lapack.dtrtri(lower, lower=True)[0].T
         now = -_log_det(lower)
         gradient = found.slope - mean
         step = following @ (following.T @ gradient)
