@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -66,10 +67,15 @@ class LandmarkResult(Run):
         """1: the center has the length of the mean."""
         return 1.0
 
-    def _watched(self, thinned: bool = False) -> NDArray[np.float64]:
-        # Of many dimensions the residual, a sum over all, mixes slowly; the functions do not.
-        residuals = [self.residuals[..., None]] if thinned else []
-        return np.concatenate([self.functionals, *residuals], axis=2)
+    @cached_property
+    def r_hat(self) -> float:
+        """The largest rank-normalized split R-hat of `functionals` and `residuals`.
+
+        `ess` is of the functions alone: of many dimensions the residual, a sum over all, mixes
+        slowly where the functions do not.
+        """
+        watched = np.concatenate([self.functionals, self.residuals[..., None]], axis=2)
+        return float(np.fmax.reduce(diagnostics.r_hat(watched), initial=np.nan))
 
     @property
     def mixed(self) -> bool:

@@ -115,7 +115,7 @@ def test_only_the_default_chooses_a_scale(settings):
     assert not isinstance(model.scaler_, Warped)
 
 
-def test_numbers_of_one_unit_keep_it():
+def test_numbers_of_one_unit_keep_it(monkeypatch):
     """Labels follow the three features that vary; the others are noise of little variance."""
     rng = np.random.default_rng(seed(9))
     X = rng.standard_normal((200, 24)) * np.repeat([5.0, 0.1], [3, 21])
@@ -127,3 +127,5 @@ def test_numbers_of_one_unit_keep_it():
     np.testing.assert_allclose((spread**2).mean(), 1.0)
     model.fit(X[:, :19], y)  # too few
     assert not isinstance(getattr(model.scaler_, "warp", None), OneUnit)
+    monkeypatch.setattr("bayespoint.tuning.scale._GAIN_OF_UNIT", 1e3)  # too little gain
+    assert not isinstance(getattr(model.fit(X, y).scaler_, "warp", None), OneUnit)
