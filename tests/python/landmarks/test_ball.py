@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from bayespoint import SampleOptions, VersionSpace
 from bayespoint.data.executors import Dask, Threads
+from bayespoint.engine.problem import Problem
 from bayespoint.landmarks import ball
 from bayespoint.landmarks.ball import BATCH, Balls
-from bayespoint.landmarks.block import BinaryBlock, BlockSums, JointBlock
+from bayespoint.landmarks.block import BinaryBlock, BlockSums, JointBlock, contrasts
 from bayespoint.landmarks.normal import Normal, approximate
 from bayespoint.likelihood import SeveralClasses, TwoClasses
 from bayespoint.results import diagnostics
@@ -93,6 +95,15 @@ def test_three_classes_agree_with_quadrature():
     assert_moments(w, mean, variance)
 
 
+def assert_same_moments(ours, theirs):
+    """Assert that draws of two samplers have the same means and squares, within five errors."""
+    for power in (1, 2):
+        one, two = ours**power, theirs**power
+        error = one.var(axis=(0, 1)) / diagnostics.ess_bulk(one)
+        error = np.sqrt(error + two.var(axis=(0, 1)) / diagnostics.ess_bulk(two))
+        assert (np.abs(one.mean(axis=(0, 1)) - two.mean(axis=(0, 1))) < 5 * error).all()
+
+
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 def test_five_dimensions_agree_with_a_random_walk(noise):
     block, _ = problem(np.random.default_rng(seed(2)), 20, 5, noise=noise)
@@ -109,12 +120,49 @@ def test_five_dimensions_agree_with_a_random_walk(noise):
         logs = np.where(moved, ahead, logs)
         if step >= 500:
             kept.append(state)
-    walk = np.stack(kept, axis=1)
-    for power in (1, 2):
-        ours, theirs = w**power, walk**power
-        error = ours.var(axis=(0, 1)) / diagnostics.ess_bulk(ours)
-        error = np.sqrt(error + theirs.var(axis=(0, 1)) / diagnostics.ess_bulk(theirs))
-        assert (np.abs(ours.mean(axis=(0, 1)) - theirs.mean(axis=(0, 1))) < 5 * error).all()
+    assert_same_moments(w, np.stack(kept, axis=1))
+
+
+def hard_draws(block, softness=1.0, length=1500.0):
+    """Return draws of the same posterior, (n_chains, n_draws, D), of a ball with hard walls.
+
+    There the softness of each example is a dimension more; w given the draw of what the examples
+    span is normal.
+    """
+    several = isinstance(block, JointBlock)
+    rows, m = block.rows, len(block.rows)
+    y = block.given.astype(np.int64) if several else np.ones(m, dtype=np.int8)
+    soft = np.full(m, softness)
+    n_classes = block.likelihood.n_functions if several else 2
+    problem = Problem(rows @ rows.T, y, soft, 0.0, n_classes=n_classes)
+    transparency = block.likelihood.transparency
+    run = VersionSpace.over(problem).sample(
+        length=length,
+        n_draws=1000,
+        random_state=seed(12),
+        options=SampleOptions(transparency=transparency),
+    )
+    rng = np.random.default_rng(seed(13))
+    coefficients = run.draws[:, :, None] if not several else contrasts(n_classes).T @ run.draws
+    n_chains, n, parts, _ = coefficients.shape
+    length = np.sqrt(rng.chisquare(m * parts, size=(n_chains, n, 1, 1)))
+    known = np.linalg.solve(rows @ rows.T + np.diag(soft), rows)
+    root = np.linalg.cholesky(np.eye(rows.shape[1]) - rows.T @ known)
+    rest = rng.standard_normal((n_chains, n, parts, rows.shape[1])) @ root.T
+    return (length * coefficients @ rows + rest).reshape(n_chains, n, -1)
+
+
+HARD = [{}, {"noise": 0.1}, {"n_classes": 3}, {"n_classes": 3, "noise": 0.1}]
+
+
+@pytest.mark.filterwarnings("ignore:the trajectories disagree")  # the errors include it
+@pytest.mark.parametrize("settings", HARD, ids=str)
+def test_hard_walls_with_softness_as_dimensions_give_the_same_draws(settings):
+    block, _ = problem(np.random.default_rng(seed(14)), 30, 4, **settings)
+    w, _ = draws(block, 4 * (settings.get("n_classes", 2) - 1), 300)
+    assert_same_moments(w, hard_draws(block))
+    with pytest.raises(AssertionError):
+        assert_same_moments(w, hard_draws(block, softness=2.0))
 
 
 def rank_p_value(n_problems, **settings):
