@@ -10,14 +10,18 @@ The data, of which the best log loss is known where it is made:
   40 soils as indicators; the labels follow thresholds and products of them with noise.
 - "magic": the file ``tabular/magic.csv`` of the folder BAYESPOINT_DATA, a quarter for the test.
 - "digits": even against odd of 60 000 images, which `benches/digits.py` makes of MNIST's.
+- "mnist": the ten classes of MNIST's first 5000 digits, 1000 of them for the test.
+- "letters": the 26 classes of `benches/letters.py`.
 
 Every method runs in a process of its own, with `--threads` threads, and with the settings that a
 user would take: bayespoint's defaults; scikit-learn's `Nystroem` features with logistic regression,
 gamma and C chosen by three folds on at most 5000 examples; LightGBM and CatBoost with a tenth held
 out for early stopping; GPyTorch's stochastic variational classifier with 500 inducing points and a
 length scale for each feature, trained by Adam in batches of 1024 until a held-out tenth gains no
-more. GPyTorch has an environment of its own: name its interpreter with --gpytorch. Rows are added
-to a file that exists.
+more; GPBoost's Gaussian process with 200 inducing points and 30 neighbors of the residual (VIF), a
+length scale for each feature, and Laplace's approximation; pytabkit's RealMLP and xRFM with their
+tuned defaults. GPyTorch and pytabkit have an environment of their own: name its interpreter with
+--torch. Rows are added to a file that exists.
 """
 
 from __future__ import annotations
@@ -39,6 +43,8 @@ SIZES = {
     "forest": (10_000, 100_000, 500_000),
     "magic": (14_265,),
     "digits": (60_000,),
+    "mnist": (4000,),
+    "letters": (5000,),
 }
 N_TEST = 20_000
 N_FEATURES = 20
@@ -105,8 +111,19 @@ def load(data: str, m: int) -> tuple[Any, Any, Any, Any, float]:
         X, y, _ = make(m, 2)
         X_test, y_test, p = make(N_TEST, 1)
         return X, y, X_test, y_test, float(-np.log(np.where(y_test == 1, p, 1 - p)).mean())
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    if data == "letters":
+        from letters import letters
+
+        X, y = letters(m + 2000, 0)
+        return X[:m], y[:m], X[m:], y[m:], float("nan")
+    if data == "mnist":
+        file = Path(os.environ["BAYESPOINT_DATA"]) / "mnist5k_multiclass.csv.gz"
+        rows = np.loadtxt(file, delimiter=",", skiprows=1)
+        rows = rows[np.random.default_rng(0).permutation(len(rows))]
+        X, y = rows[:, :-1], rows[:, -1].astype(int)
+        return X[:m], y[:m], X[m:], y[m:], float("nan")
     if data == "digits":
-        sys.path.insert(0, str(Path(__file__).parents[1]))
         from digits import digits
 
         X, y, X_test, y_test = digits(m, 0)
@@ -165,7 +182,6 @@ def lightgbm(X: Any, y: Any, threads: int) -> Any:
         y[n:],
         eval_X=X[:n],
         eval_y=y[:n],
-        eval_metric="binary_logloss",
         callbacks=[early_stopping(50, verbose=False)],
     )
 
@@ -255,6 +271,49 @@ class Variational:
         return np.column_stack([1 - p, p])
 
 
+class Neighbors:
+    """GPBoost's Gaussian process of inducing points and of the nearest neighbors of the rest."""
+
+    def __init__(self, X: Any, y: Any, threads: int) -> None:
+        import gpboost
+        import numpy as np
+
+        self.mean, self.scale = X.mean(axis=0), np.maximum(X.std(axis=0), 1e-12)
+        self.model = gpboost.GPModel(
+            gp_coords=(X - self.mean) / self.scale,
+            likelihood="bernoulli_probit",
+            cov_function="matern_ard",
+            cov_fct_shape=2.5,
+            gp_approx="full_scale_vecchia",
+            num_parallel_threads=threads,
+        )
+        self.model.fit(y=y.astype(float), X=np.ones((len(y), 1)))
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return (n, 2) probabilities."""
+        import numpy as np
+
+        p = self.model.predict(
+            gp_coords_pred=(X - self.mean) / self.scale, X_pred=np.ones((len(X), 1))
+        )["mu"]
+        p = np.clip(p, 1e-6, 1 - 1e-6)
+        return np.column_stack([1 - p, p])
+
+
+def real_mlp(X: Any, y: Any, threads: int) -> Any:
+    """Return pytabkit's multilayer perceptron with its tuned defaults."""
+    from pytabkit import RealMLP_TD_Classifier
+
+    return RealMLP_TD_Classifier(random_state=0, n_threads=threads, device="cpu").fit(X, y)
+
+
+def xrfm(X: Any, y: Any, threads: int) -> Any:
+    """Return pytabkit's recursive feature machines with their tuned defaults."""
+    from pytabkit import XRFM_D_Classifier
+
+    return XRFM_D_Classifier(random_state=0, n_threads=threads, device="cpu").fit(X, y)
+
+
 def transformed(X: Any, y: Any, threads: int) -> Any:
     """Return the default behind scikit-learn's power transform."""
     from sklearn.pipeline import make_pipeline
@@ -273,7 +332,13 @@ METHODS: dict[str, Callable[..., Any]] = {
     "lightgbm": lightgbm,
     "catboost": catboost,
     "variational": Variational,
+    "neighbors": Neighbors,
+    "realmlp": real_mlp,
+    "xrfm": xrfm,
 }
+
+TORCH = ("variational", "realmlp", "xrfm")
+"""The methods with an environment of their own."""
 
 LABELS = {
     "ours": "bayespoint",
@@ -300,7 +365,7 @@ def measure(data: str, method: str, m: int, threads: int, out: Path) -> None:
         method,
         m,
         log_loss(y_test, p),
-        float(((p[:, 1] > 0.5) != y_test).mean()),
+        float((p.argmax(axis=1) != y_test).mean()),
         best,
         middle - begin,
         end - middle,
@@ -378,7 +443,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", help="default: those of the data")
     parser.add_argument("--methods", nargs="+", default=tuple(METHODS), choices=METHODS)
     parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
-    parser.add_argument("--gpytorch", metavar="PYTHON", help="runs the method variational")
+    parser.add_argument("--torch", metavar="PYTHON", help=f"runs the methods {', '.join(TORCH)}")
     parser.add_argument("--report", action="store_true", help="print the tables, measure nothing")
     parser.add_argument("--picture", type=Path, help="draw the rows of normal data into this file")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
@@ -391,7 +456,7 @@ def main() -> None:
         for data in options.data:
             for m in options.sizes or SIZES[data]:
                 for method in options.methods:
-                    python = options.gpytorch if method == "variational" else sys.executable
+                    python = options.torch if method in TORCH else sys.executable
                     if python is None:
                         continue
                     command = [python, __file__, "--one", "--out", str(options.out)]

@@ -23,7 +23,11 @@ import numpy as np
 from bayespoint.results.diagnostics import ess_bulk
 
 HERE = Path(__file__).parent
-PEERS = {"hopsy": "hopsy==1.7.0", "polytopewalk": "polytopewalk==1.1.0"}
+PEERS = {
+    "hopsy": "hopsy==1.7.0",
+    "polytopewalk": "polytopewalk==1.1.0",
+    "tmg-hmc": "tmg-hmc==1.0.4",
+}
 SIZES = ((100, 20), (300, 100), (1000, 100), (1000, 500))
 PATIENCE = 6
 """Times the seconds asked for after which a sampler is given up."""
@@ -84,7 +88,7 @@ def main() -> None:
     for peer, requirement in PEERS.items():
         script = [
             environment(options.folder / peer, requirement),
-            str(HERE / f"{peer}_samplers.py"),
+            str(HERE / f"{peer.replace('-', '_')}_samplers.py"),
         ]
         names = subprocess.run([*script, "list"], check=True, capture_output=True, text=True)
         commands |= {(peer, name): [*script, name] for name in names.stdout.splitlines()}
