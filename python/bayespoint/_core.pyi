@@ -110,6 +110,7 @@ def likelihood_of_signs(
     along: NDArray[np.float64],
     floors: NDArray[np.float64],
     span: float,
+    counts: NDArray[np.float64],
     *,
     by_value: bool,
 ) -> NDArray[np.float64]: ...
@@ -119,6 +120,7 @@ def likelihood_of_classes(
     along: NDArray[np.float64],
     labels: NDArray[np.uint32],
     noise: float,
+    counts: NDArray[np.float64],
     *,
     by_value: bool,
 ) -> NDArray[np.float64]: ...

@@ -18,7 +18,7 @@ const COLUMNS: usize = 4096;
 
 /// Returns log likelihoods of two classes with derivatives; see `bayespoint.engine.likelihood`.
 #[pyfunction]
-#[pyo3(signature = (values, balls, along, floors, span, *, by_value))]
+#[pyo3(signature = (values, balls, along, floors, span, counts, *, by_value))]
 pub fn likelihood_of_signs<'py>(
     py: Python<'py>,
     values: Values<'py>,
@@ -26,17 +26,20 @@ pub fn likelihood_of_signs<'py>(
     along: PyReadonlyArray2<'py, f64>,
     floors: PyReadonlyArray1<'py, f64>,
     span: f64,
+    counts: PyReadonlyArray1<'py, f64>,
     by_value: bool,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let mut signs = Signs { floors: vector("floors", &floors)?, span };
-    let fits = signs.floors.is_empty() || signs.floors.len() == values.len();
-    check_shape("floors", fits)?;
+    let (floors, counts) = (vector("floors", &floors)?, vector("counts", &counts)?);
+    for (name, each) in [("floors", floors), ("counts", counts)] {
+        check_shape(name, each.is_empty() || each.len() == values.len())?;
+    }
+    let mut signs = Signs { floors, span, counts };
     values.found(py, &trials(&balls, &along)?, &mut signs, by_value)
 }
 
 /// Returns the same of several classes; the derivatives by the values are those of a class one after the other.
 #[pyfunction]
-#[pyo3(signature = (values, balls, along, labels, noise, *, by_value))]
+#[pyo3(signature = (values, balls, along, labels, noise, counts, *, by_value))]
 pub fn likelihood_of_classes<'py>(
     py: Python<'py>,
     values: Values<'py>,
@@ -44,13 +47,16 @@ pub fn likelihood_of_classes<'py>(
     along: PyReadonlyArray2<'py, f64>,
     labels: PyReadonlyArray1<'py, u32>,
     noise: f64,
+    counts: PyReadonlyArray1<'py, f64>,
     by_value: bool,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let labels = vector("labels", &labels)?;
     let n_classes = values.len().checked_div(labels.len()).unwrap_or(2);
     let known = labels.iter().all(|&label| (label as usize) < n_classes);
     check_shape("labels", n_classes * labels.len() == values.len() && known)?;
-    let mut classes = ClassLabels::new(labels, noise, n_classes);
+    let counts = vector("counts", &counts)?;
+    check_shape("counts", counts.is_empty() || counts.len() == labels.len())?;
+    let mut classes = ClassLabels::new(labels, noise, counts, n_classes);
     values.found(py, &trials(&balls, &along)?, &mut classes, by_value)
 }
 

@@ -104,6 +104,8 @@ pub struct Signs<'a> {
     pub floors: &'a [f64],
     /// One minus the probabilities of wrong labels.
     pub span: f64,
+    /// The number of times that each example counts, or none for once.
+    pub counts: &'a [f64],
 }
 
 impl LabelLaw for Signs<'_> {
@@ -117,9 +119,14 @@ impl LabelLaw for Signs<'_> {
         if self.floors.is_empty() {
             ln_normal_cdf_all(arch, values, log_p);
         } else {
-            ln_noisy_cdf_all(arch, values, log_p, &self.floors[examples], self.span);
+            ln_noisy_cdf_all(arch, values, log_p, &self.floors[examples.clone()], self.span);
         }
-        dot(arch, &ONES[..log_p.len()], log_p)
+        if self.counts.is_empty() {
+            return dot(arch, &ONES[..log_p.len()], log_p);
+        }
+        let counts = &self.counts[examples];
+        values.iter_mut().zip(counts).for_each(|(slope, count)| *slope *= count);
+        dot(arch, counts, log_p)
     }
 }
 
@@ -129,16 +136,17 @@ impl LabelLaw for Signs<'_> {
 pub struct ClassLabels<'a> {
     labels: &'a [u32],
     noise: f64,
+    counts: &'a [f64],
     largest: Largest,
     behind: Vec<f64>,
     slopes: Vec<f64>,
 }
 
 impl<'a> ClassLabels<'a> {
-    /// Takes the class of each example, and the probability of a wrong label.
-    pub fn new(labels: &'a [u32], noise: f64, n_classes: usize) -> Self {
+    /// Takes the class of each example, the probability of a wrong label, and how often each example counts, or nothing for once.
+    pub fn new(labels: &'a [u32], noise: f64, counts: &'a [f64], n_classes: usize) -> Self {
         let [behind, slopes] = [(); 2].map(|()| vec![0.0; n_classes]);
-        Self { labels, noise, largest: Largest::new(), behind, slopes }
+        Self { labels, noise, counts, largest: Largest::new(), behind, slopes }
     }
 }
 
@@ -148,9 +156,10 @@ impl LabelLaw for ClassLabels<'_> {
     }
 
     fn differentiate(&mut self, examples: Range<usize>, values: &mut [Lane]) -> f64 {
-        let Self { labels, noise, largest, behind, slopes } = self;
+        let Self { labels, noise, counts, largest, behind, slopes } = self;
         let other = *noise / (behind.len().max(2) - 1) as f64;
         let mut sum = 0.0;
+        let first = examples.start;
         for (i, &label) in labels[examples].iter().enumerate() {
             let most = values.iter().map(|f| f[i]).fold(f64::NEG_INFINITY, f64::max);
             behind.iter_mut().zip(&*values).for_each(|(behind, f)| *behind = most - f[i]);
@@ -160,8 +169,9 @@ impl LabelLaw for ClassLabels<'_> {
             } else {
                 with_noise(log_p, other, 1.0 - *noise - other)
             };
-            sum += log_p;
-            values.iter_mut().zip(&*slopes).for_each(|(f, slope)| f[i] = share * slope);
+            let count = counts.get(first + i).copied().unwrap_or(1.0);
+            sum += count * log_p;
+            values.iter_mut().zip(&*slopes).for_each(|(f, slope)| f[i] = count * share * slope);
         }
         sum
     }
@@ -243,19 +253,23 @@ mod tests {
         let n = 2 * BLOCK + 37;
         let rows: Vec<Vec<f64>> = (0..5).map(|k| numbers(n, k)).collect();
         let floors: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { 0.1 } else { 0.02 }).collect();
+        let counts: Vec<f64> = (0..n).map(|i| 0.5 + (i % 4) as f64).collect();
         for floors in [&[][..], &floors] {
-            let mut signs = Signs { floors, span: 0.88 };
-            assert_law(&mut signs, &rows, |t| {
-                let each = t.iter().enumerate().map(|(i, t)| {
-                    let log_p = ln_normal_cdf_plain(*t);
-                    floors.get(i).map_or(log_p, |floor| (floor + 0.88 * log_p.exp()).ln())
+            for counts in [&[][..], &counts] {
+                let mut signs = Signs { floors, span: 0.88, counts };
+                assert_law(&mut signs, &rows, |t| {
+                    let each = t.iter().enumerate().map(|(i, t)| {
+                        let log_p = ln_normal_cdf_plain(*t);
+                        counts.get(i).unwrap_or(&1.0)
+                            * floors.get(i).map_or(log_p, |floor| (floor + 0.88 * log_p.exp()).ln())
+                    });
+                    each.sum()
                 });
-                each.sum()
-            });
+            }
         }
         let singles: Vec<Vec<f32>> =
             rows.iter().map(|row| row.iter().map(|&x| x as f32).collect()).collect();
-        let mut signs = Signs { floors: &[], span: 1.0 };
+        let mut signs = Signs { floors: &[], span: 1.0, counts: &[] };
         let exact = signs.sums(&paths(&rows), &TRIALS);
         let found = signs.sums(&paths(&singles), &TRIALS);
         for (found, exact) in found.iter().flatten().zip(exact.iter().flatten()) {
@@ -270,16 +284,18 @@ mod tests {
         let mut rows: Vec<Vec<f64>> = (0..5).map(|k| numbers(2 * n, k)).collect();
         rows.iter_mut().flatten().for_each(|x| *x *= 0.45);
         let labels: Vec<u32> = (0..n).map(|i| u32::from(i % 3 == 0)).collect();
-        for noise in [0.0, 0.1] {
-            assert_law(&mut ClassLabels::new(&labels, noise, 2), &rows, |f| {
+        let often: Vec<f64> = (0..n).map(|i| 0.5 + (i % 4) as f64).collect();
+        for (noise, counts) in [(0.0, &[][..]), (0.1, &[]), (0.1, &often)] {
+            assert_law(&mut ClassLabels::new(&labels, noise, counts, 2), &rows, |f| {
                 let each = labels.iter().enumerate().map(|(i, &own)| {
                     let (own, other) = (own as usize * n + i, (1 - own as usize) * n + i);
                     let log_p = ln_normal_cdf_plain((f[own] - f[other]) / 2f64.sqrt());
-                    if noise == 0.0 {
-                        log_p
-                    } else {
-                        (noise + (1.0 - 2.0 * noise) * log_p.exp()).ln()
-                    }
+                    counts.get(i).unwrap_or(&1.0)
+                        * if noise == 0.0 {
+                            log_p
+                        } else {
+                            (noise + (1.0 - 2.0 * noise) * log_p.exp()).ln()
+                        }
                 });
                 each.sum()
             });

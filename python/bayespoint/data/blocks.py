@@ -298,7 +298,7 @@ def _checked(
         repetition = Repetition.of(_read(weight), len(labels))
     except (TypeError, ValueError) as error:
         raise named(error, f"block {number}") from error
-    rows, part = repetition.observations()
+    rows, part = repetition.examples()
     if not repetition.trivial:
         inputs, labels = inputs[rows], labels[rows]
     return inputs, labels, part, None if names is None else tuple(names)

@@ -41,8 +41,8 @@ class Examples:
     label: NDArray[np.intp]
     """(n,) indices of the classes."""
     weight: Floats
-    """(n,) In (0, 1]: 1 for a whole observation, less for a fraction that a sample weight leaves.
-    Its noise has the variance softness / weight."""
+    """(n,) Observations for which each counts. With less than 1 the variance of its noise is softness
+    / weight; with more, which only fits with landmarks take, its likelihood has this power."""
     gram: Floats | None = None
     """(n, n) kernel values, if they are known already."""
     parts: Sequence[Any] | None = field(default=None, repr=False)
@@ -79,8 +79,12 @@ class Examples:
     def sample(self, n: int, seed: int) -> Examples:
         """Return n of the examples in memory, stratified by labels; all if there are no more.
 
-        Of a rare class it holds as many as there are, up to a fourth of an equal share.
+        Of a rare class it holds as many as there are, up to a fourth of an equal share. Examples of
+        weights above 1 are repeated, in a sample of the observations for which they count.
         """
+        if (self.weight > 1).any():
+            rows = _observations(self.label, self.weight, n, seed)
+            return replace(self.part(rows), weight=np.ones(len(rows)))
         rows = subset(self.label, n, seed)
         return self if len(rows) == len(self.label) else self.part(rows)
 
@@ -131,3 +135,19 @@ def subset(label: NDArray[np.intp], size: int, seed: int) -> NDArray[np.intp]:
         place[members] = (np.arange(len(members)) + 0.5) / len(members)
         place[members[: size // (4 * len(kinds))]] = 0.0
     return np.sort(np.argsort(place, kind="stable")[:size])
+
+
+def _observations(
+    label: NDArray[np.intp], weight: Floats, size: int, seed: int
+) -> NDArray[np.intp]:
+    """Return the examples of at most `size` observations, stratified by labels."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(label))
+    order = order[np.argsort(label[order], kind="stable")]
+    ends = np.cumsum(weight[order])
+    size = min(size, max(len(np.unique(label)), round(ends[-1])))
+    places = (np.arange(size) + rng.random()) * (ends[-1] / size)
+    rows = order[np.searchsorted(ends, places, side="right").clip(max=len(order) - 1)]
+    for k, kind in enumerate(np.setdiff1d(label, label[rows])):  # too rare for the steps
+        rows[-1 - k] = np.flatnonzero(label == kind)[0]
+    return np.sort(rows)

@@ -1,6 +1,7 @@
 r"""Sample weights: an example of weight w counts as w observations.
 
-A fraction r of an observation is one whose noise has the variance softness / r. At f = 0 its
+With all kernel values each observation is a row. With landmarks an example has one row, whose
+likelihood is raised to the power w. A fraction r of an observation is one whose noise has the variance softness / r. At f = 0 its
 likelihood :math:`\Phi(y f \sqrt{r / \lambda})` has r times the Fisher information on f of a whole
 observation.
 """
@@ -49,6 +50,12 @@ class Repetition:
     def counts(self) -> Floats:
         """(n,) numbers of observations, whole or not."""
         return self.whole + (self.fraction > 0)
+
+    def examples(self) -> tuple[NDArray[np.intp], Floats]:
+        """Return the examples that count at all, and their weights."""
+        weight = self.whole + self.fraction
+        indices = np.flatnonzero(weight)
+        return indices, weight[indices]
 
     def observations(self) -> tuple[NDArray[np.intp], Floats]:
         """Return the example of each observation, in order, and its weight, 1 or below."""

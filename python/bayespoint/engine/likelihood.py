@@ -21,6 +21,7 @@ def two_classes(
     trials: Trials,
     floors: Floats | None = None,
     span: float = 1.0,
+    counts: Floats | None = None,
     *,
     by_value: bool = False,
 ) -> Floats:
@@ -28,12 +29,13 @@ def two_classes(
 
     `values` are those of the mean, and of the place and the direction of each ball, (n,) each,
     multiplied by the labels -1 or +1 and divided by the deviation of the noise. `floors` (n,), 0 by
-    default, are the probabilities of the labels on the other side. Each row of the result is a
-    sum and its derivatives by the two factors; `by_value`, only the n derivatives by t.
+    default, are the probabilities of the labels on the other side. `counts` (n,), 1 by default, are
+    multiples of each example's logarithm. Each row of the result is a sum and its derivatives by
+    the two factors; `by_value`, only the n derivatives by t.
     """
     rows, (balls, along) = [_plain(each) for each in values], map(_plain, trials)
-    known = _plain(np.empty(0) if floors is None else floors)
-    return _core.likelihood_of_signs(rows, balls, along, known, span, by_value=by_value)
+    given = _plain_or_empty(floors), span, _plain_or_empty(counts)
+    return _core.likelihood_of_signs(rows, balls, along, *given, by_value=by_value)
 
 
 def several_classes(
@@ -41,6 +43,7 @@ def several_classes(
     trials: Trials,
     labels: NDArray[np.uint32],
     noise: float = 0.0,
+    counts: Floats | None = None,
     *,
     by_value: bool = False,
 ) -> Floats:
@@ -51,9 +54,8 @@ def several_classes(
     Derivatives by the values have the shape (n_trials, n_classes, n).
     """
     rows, (balls, along) = [_plain(each) for each in values], map(_plain, trials)
-    found = _core.likelihood_of_classes(
-        rows, balls, along, _plain(labels), noise, by_value=by_value
-    )
+    given = _plain(labels), noise, _plain_or_empty(counts)
+    found = _core.likelihood_of_classes(rows, balls, along, *given, by_value=by_value)
     return found.reshape(len(found), *values[0].shape) if by_value else found
 
 
@@ -65,6 +67,10 @@ def values_of_rows(rows: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:
 def sums_of_rows(rows: NDArray[Any], factors: NDArray[Any]) -> NDArray[Any]:
     """Return the (k, r) sums of the (n, r) rows, in their precision, times (k, n) factors."""
     return _core.tall_product(_plain(rows), _plain(factors.astype(rows.dtype)), sums=True)
+
+
+def _plain_or_empty(array: Floats | None) -> Floats:
+    return _plain(np.empty(0) if array is None else array)
 
 
 def _plain(array: NDArray[Any]) -> NDArray[Any]:

@@ -53,7 +53,7 @@ def read(
 def _read_arrays(
     estimator: BaseEstimator, X: Any, y: Any, sample_weight: ArrayLike | None, plan: Plan
 ) -> tuple[Table, Plan]:
-    """Return arrays in memory, with a row for each observation."""
+    """Return arrays in memory, with a row for each observation or, with landmarks, example."""
     params = estimator.get_params(deep=False)
     kernel, categories = params["kernel"], params["categorical_features"]
     is_table = inputs.is_table(kernel, X)
@@ -69,13 +69,13 @@ def _read_arrays(
     classes, index = encode(labels)
     repetition = Repetition.of(sample_weight, len(index))
     n = float(repetition.counts.sum())
-    plan = replace(plan, landmarks=settings.uses_landmarks(params, n, plan))
-    if plan.landmarks:  # the inputs of the observations, which weights repeat
-        what = f"fitting {n:.15g} examples (their inputs, classes and weights)"
-        memory.require(8.0 * n * (width + 4), what)
+    plan = replace(plan, landmarks=settings.uses_landmarks(params, len(index), n, plan))
+    if plan.landmarks:
+        what = f"fitting {len(index)} examples (their inputs, classes and weights)"
+        memory.require(8.0 * len(index) * (width + 4), what)
     else:
         require_memory(n, len(classes), plan)
-    rows, weight = repetition.observations()
+    rows, weight = repetition.examples() if plan.landmarks else repetition.observations()
     precomputed = inputs.is_precomputed(kernel)
     if not repetition.trivial:
         index = index[rows]
@@ -100,7 +100,7 @@ def _read_blocks(
     """Return a table in blocks."""
     if params["approximation"] is None:
         raise ValueError("approximation must be 'landmarks' or 'auto' for X in blocks; got None")
-    settings.uses_landmarks(params, 0, plan)
+    settings.uses_landmarks(params, 0, 0, plan)
     settings.require_landmarks(params, plan, "X in blocks")
     if kernels.requires_vectors(params["kernel"]) is False:
         raise ValueError(f"kernel must take vectors for X in blocks; got {params['kernel']!r}")

@@ -18,6 +18,7 @@ from bayespoint.estimators.inputs import is_precomputed
 Params: TypeAlias = Mapping[str, Any]  # what ``get_params(deep=False)`` returns
 
 MAX_EXAMPLES = 6000  # of a fit without landmarks by default: time grows as their third power
+_REPEATED = 1000  # observations that may be more than twice as many as the examples
 
 
 def check(params: Params, random_state: RandomState, began: float) -> tuple[Plan, Budget]:
@@ -77,14 +78,18 @@ def verbosity(params: Params) -> int:
     return integer("verbose", int(verbose) if isinstance(verbose, np.bool_) else verbose, low=0)
 
 
-def uses_landmarks(params: Params, n_observations: float, plan: Plan) -> bool:
-    """Return whether a fit uses landmarks, by the parameter `approximation`."""
+def uses_landmarks(params: Params, n_examples: int, n_observations: float, plan: Plan) -> bool:
+    """Return whether a fit uses landmarks, by the parameter `approximation`.
+
+    All kernel values are those of the observations for which weights make examples count.
+    """
     wanted = choice("approximation", params["approximation"], ("auto", "landmarks", None))
     if wanted == "landmarks":
         require_landmarks(params, plan, "approximation='landmarks'")
         return True
     refused = is_precomputed(params["kernel"]) or plan.softness == 0 or plan.calibrates
-    return wanted == "auto" and not refused and n_observations > MAX_EXAMPLES
+    most = min(MAX_EXAMPLES, max(_REPEATED, 2 * n_examples))
+    return wanted == "auto" and not refused and n_observations > most
 
 
 def require_landmarks(params: Params, plan: Plan, what: str) -> None:

@@ -65,11 +65,15 @@ class Block:
     """(n,) what `likelihood` is told of each label; None: nothing."""
     seed: int = 0
     """Seed of the draws that replace integrals over several functions."""
+    counts: Floats | None = None
+    """(n,) multiples of each example's log likelihood; None: 1."""
 
     def part(self, examples: slice) -> Block:
         """Return the block of some of the examples."""
-        given = None if self.given is None else self.given[examples]
-        return replace(self, rows=self.rows[examples], given=given)
+        given, counts = (
+            None if each is None else each[examples] for each in (self.given, self.counts)
+        )
+        return replace(self, rows=self.rows[examples], given=given, counts=counts)
 
     def without_rows(self) -> Block:
         """Return what `log_likelihoods` needs, without the features."""
@@ -77,12 +81,13 @@ class Block:
 
     def log_likelihoods(self, values: Sequence[NDArray[Any]], trials: Trials) -> Floats:
         """Return the log likelihoods of trials, each with its derivatives by the two factors."""
-        found: Floats = self.likelihood.log_likelihoods(values, trials, self.given)
+        found: Floats = self.likelihood.log_likelihoods(values, trials, self.given, self.counts)
         return found
 
     def slopes(self, values: Sequence[NDArray[Any]], trials: Trials) -> Floats:
         """Return the (n_trials, D) derivatives of log likelihoods by the weight vector."""
-        by_value = self.likelihood.slopes(values, trials, self.given)
+        law = self.likelihood.log_likelihoods
+        by_value = law(values, trials, self.given, self.counts, by_value=True)
         return self._by_weight(by_value).astype(np.float64)
 
     def moments(self, mean: Floats, root: Floats | None) -> Moments:
@@ -129,6 +134,8 @@ class BinaryBlock(Block):
 
     def _moments(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Moments:
         value, slope, curvature = self.expected(mean, root)
+        if self.counts is not None:
+            value, slope, curvature = (self.counts * each for each in (value, slope, curvature))
         gradient = (slope.astype(self.rows.dtype) @ self.rows).astype(np.float64)
         return Moments(float(value.sum()), gradient, weighted_outer(self.rows, curvature))
 
@@ -178,6 +185,9 @@ class JointBlock(Block):
             away = self._deviations(root, rng)
             pair = [self.likelihood.derivatives(f + one, self.given) for one in (away, -away)]
             value, by_f, curvature = ((one + other) / 2 for one, other in zip(*pair, strict=True))
+        if self.counts is not None:
+            value, by_f = self.counts * value, self.counts * by_f
+            curvature = self.counts[:, None, None] * curvature
         rows, basis = self.rows, contrasts(self.likelihood.n_classes)
         gradient = ((basis.T @ by_f).astype(rows.dtype) @ rows).astype(np.float64)
         k, r = basis.shape[1], rows.shape[1]
@@ -217,12 +227,14 @@ def make_block(
     for part in validation.blocks(n, ROWS):
         some = examples.part(part)
         psi = basis.features(some.inputs)
-        variance = softness / some.weight + basis.missed(some.inputs, psi)
+        variance = softness / np.minimum(some.weight, 1.0) + basis.missed(some.inputs, psi)
         scale = signs[part] / np.sqrt(variance)
         np.multiply(psi, scale[:, None], out=rows[part], casting="same_kind")
+    counts = np.maximum(examples.weight, 1.0)
+    given = seed, None if (counts == 1.0).all() else counts
     if isinstance(likelihood, TwoClasses):
-        return BinaryBlock(rows, likelihood, likelihood.floors(examples.label == 1))
-    return JointBlock(rows, likelihood, examples.label.astype(np.uint32), seed)
+        return BinaryBlock(rows, likelihood, likelihood.floors(examples.label == 1), *given)
+    return JointBlock(rows, likelihood, examples.label.astype(np.uint32), *given)
 
 
 @dataclass(frozen=True, eq=False)

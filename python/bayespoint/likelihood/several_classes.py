@@ -177,17 +177,17 @@ class SeveralClasses:
     # --- functions divided by the deviation of the noise ------------------------------------------
 
     def log_likelihoods(
-        self, values: Sequence[NDArray[Any]], trials: Trials, labels: NDArray[np.uint32]
+        self,
+        values: Sequence[NDArray[Any]],
+        trials: Trials,
+        labels: NDArray[np.uint32],
+        counts: Floats | None,
+        *,
+        by_value: bool = False,
     ) -> Floats:
         """Return those of `engine.likelihood.several_classes`."""
-        return engine_likelihood.several_classes(values, trials, labels, self.noise)
-
-    def slopes(
-        self, values: Sequence[NDArray[Any]], trials: Trials, labels: NDArray[np.uint32]
-    ) -> Floats:
-        """Return the derivatives of the same by the values of each example."""
         law = engine_likelihood.several_classes
-        return law(values, trials, labels, self.noise, by_value=True)
+        return law(values, trials, labels, self.noise, counts, by_value=by_value)
 
     def derivatives(self, f: Floats, labels: NDArray[np.uint32]) -> tuple[Floats, Floats, Floats]:
         """Return the log likelihood at (n_classes, n) values with its derivatives.

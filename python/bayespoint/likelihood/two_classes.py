@@ -194,16 +194,17 @@ class TwoClasses:
     # --- functions divided by the deviation of the noise, times the label -------------------------
 
     def log_likelihoods(
-        self, values: Sequence[NDArray[Any]], trials: Trials, floors: Floats | None
+        self,
+        values: Sequence[NDArray[Any]],
+        trials: Trials,
+        floors: Floats | None,
+        counts: Floats | None,
+        *,
+        by_value: bool = False,
     ) -> Floats:
         """Return those of `engine.likelihood.two_classes`."""
-        return engine_likelihood.two_classes(values, trials, floors, self.span)
-
-    def slopes(
-        self, values: Sequence[NDArray[Any]], trials: Trials, floors: Floats | None
-    ) -> Floats:
-        """Return the derivatives of the same by the values of each example."""
-        return engine_likelihood.two_classes(values, trials, floors, self.span, by_value=True)
+        law = engine_likelihood.two_classes
+        return law(values, trials, floors, self.span, counts, by_value=by_value)
 
     def derivatives(self, t: Floats, floors: Floats | None) -> tuple[Floats, Floats, Floats]:
         """Return the log likelihood at values t, its slope and its negative second derivative."""
