@@ -257,7 +257,7 @@ class BayesPointClassifier(
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        r"""Find the Bayes point of the training examples.
+        """Find the Bayes point of the training examples.
 
         Parameters
         ----------
@@ -271,7 +271,10 @@ class BayesPointClassifier(
         y : array-like of shape (n_samples,)
             Class labels of any type; for collections of Dask another one.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples, at least 0; see Notes. None: all are 1.
+            Weights of the examples, at least 0. None: all are 1. An example of weight w counts as w
+            observations of its label, each with its own noise: for whole w as if it were repeated,
+            in time and memory as well (:doc:`/guide/models`). A fraction r beyond the last whole
+            number is one more, whose noise has the variance ``softness / r``; 1e-9 is rounding.
 
         Returns
         -------
@@ -289,18 +292,11 @@ class BayesPointClassifier(
         TimeoutError
             If with softness=0 `max_time` was over before a starting point was found.
         TypeError, ValueError
-            If a setting is out of range, `X` or `y` is not valid data for classification, or `X` is
-            sparse and the kernel takes dense inputs only; if a column of `X` holds text, infinity
-            or values of several kinds, or the kernel takes numbers only; if `sample_weight` has
-            another shape, entries that are negative or not finite, fractions with softness=0, or
-            leaves a class without examples.
-
-        Notes
-        -----
-        An example of weight w counts as w observations of its label, each with its own noise: for
-        whole w as if it were repeated w times, in time and memory as well. A fraction r beyond the
-        last whole number is one more, whose noise has the variance ``softness / r``. A distance of
-        1e-9 from a whole number counts as rounding. See :doc:`/guide/models`.
+            If a setting is out of range, `X` or `y` is not valid data for classification, or the
+            kernel does not take `X` (sparse, or not numbers); if a column of `X` holds text,
+            infinity or values of several kinds; if `sample_weight` has another shape, entries that
+            are negative or not finite, fractions with softness=0, or leaves a class without
+            examples.
         """
         began, params = time.monotonic(), self.get_params(deep=False)
         plan, budget = settings.check(params, self.random_state, began)
@@ -436,12 +432,8 @@ class BayesPointClassifier(
         Returns
         -------
         ndarray of shape (n_samples,)
-            Predicted labels. A tie goes to the first class.
-
-        Raises
-        ------
-        ValueError
-            As `decision_function`.
+            Predicted labels. A tie goes to the first class. Errors are those of
+            `decision_function`.
         """
         options = {"method": method, "random_state": self.random_state}
         return self._answer("predict", X, diag, 0, **options)  # type: ignore[no-any-return]
@@ -469,8 +461,8 @@ class BayesPointClassifier(
         Raises
         ------
         ValueError
-            If `diag` is needed and missing, or if values of the latent function are above 1e140
-            or below 1e-140, so that their squares overflow or underflow.
+            If `diag` is needed and missing, or if values of the latent function are above 1e140 or
+            below 1e-140, so that their squares overflow or underflow.
         """
         width = 0 if len(self.classes_) == 2 else len(self.classes_)
         return self._answer("decision_function", X, diag, width)  # type: ignore[no-any-return]
@@ -482,25 +474,18 @@ class BayesPointClassifier(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            As for `predict`.
+        X, diag
+            As for `decision_function`, with its errors.
         method : {"moments", "mixture"}, default="moments"
             "moments": :math:`\Phi(z)` with z the decision function, which ranks points in the same
             order. "mixture": the mean over draws of the exact probability given each draw. For
             several classes the first is this mean too, with draws shifted so that their mean is the
             center, which has less error.
-        diag : array-like of shape (n_samples,), default=None
-            As for `decision_function`.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`. Class weights, and after them label noise, are included.
-
-        Raises
-        ------
-        ValueError
-            As `decision_function`.
         """
         width = len(self.classes_)
         return self._answer("predict_proba", X, diag, width, method=method)  # type: ignore[no-any-return]
@@ -535,7 +520,7 @@ class BayesPointClassifier(
         Parameters
         ----------
         X, method, diag
-            As for `predict_proba`.
+            As for `predict_proba`, with its errors.
         cost : float
             Cost of abstention, in [0, 1]; that of an error is 1. From 1 - 1 / n_classes on no point
             is rejected.
@@ -547,11 +532,6 @@ class BayesPointClassifier(
             `predict`. A tie goes to the first class.
         rejected : ndarray of shape (n_samples,), bool
             True where to abstain.
-
-        Raises
-        ------
-        ValueError
-            If `cost` is outside [0, 1], or as `predict_proba`.
         """
         return self._mixture.reject(self._checked(X), cost, method=method, diag=diag)
 
@@ -565,7 +545,7 @@ class BayesPointClassifier(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Candidates, as for `predict`.
+            Candidates, as for `predict`. If kernel values overflow, ValueError is raised.
         n : int, default=1
             Number of points to choose, from 1 to n_samples.
 
@@ -574,11 +554,6 @@ class BayesPointClassifier(
         ndarray of shape (n,)
             Rows of `X`, the most evenly split vote first (of the two classes with the most votes);
             ties in the order of `X`.
-
-        Raises
-        ------
-        ValueError
-            If `n` is out of range, or points are so large that kernel values overflow.
         """
         return self._mixture.suggest_query(self._checked(X), n)
 
@@ -595,7 +570,7 @@ class BayesPointClassifier(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            As for `predict`.
+            As for `predict`, with the errors of `decision_function`.
         gram : array-like of shape (n_samples, n_samples), default=None
             With kernel="precomputed", and only then: kernel values between the points.
         noise : bool, default=True
@@ -611,21 +586,14 @@ class BayesPointClassifier(
             is chosen by its weight. Positive for the second of two classes; of several the largest
             determines the class, and they have sum zero over the classes.
 
-        Raises
-        ------
-        TypeError
-            If `noise` is no boolean.
-        ValueError
-            If `gram` is missing or no kernel matrix, or as `decision_function` for such inputs.
-
         Notes
         -----
         A draw with dual coefficients :math:`\gamma` has values :math:`\rho K_* \gamma + \eta`,
         where :math:`A = K + \mathrm{offset} + \Lambda`, of rank n, is the matrix of the training
-        examples. :math:`\rho` has the chi distribution with n degrees of freedom, of C classes
-        (C - 1) n, and :math:`\eta` is Gaussian with the covariance :math:`K_{**} +
-        \mathrm{offset} + \lambda I - K_* A^{-1} K_*^\top`, without :math:`\lambda I` if `noise` is
-        False. This is exact, without class weights; draws of a trajectory are correlated.
+        examples. :math:`\rho` has the chi distribution with n degrees of freedom, of C classes (C -
+        1) n, and :math:`\eta` is Gaussian with the covariance :math:`K_{**} + \mathrm{offset} +
+        \lambda I - K_* A^{-1} K_*^\top`, without :math:`\lambda I` if `noise` is False. This is
+        exact, without class weights; draws of a trajectory are correlated.
         """
         return self._mixture.sample_functions(
             self._checked(X), gram=gram, noise=noise, random_state=random_state
@@ -637,27 +605,23 @@ class BayesPointClassifier(
         Parameters
         ----------
         X_unlabelled : array-like of shape (n_samples, n_features)
-            The points, such as the test inputs; as for `predict`.
+            The points, such as the test inputs; as for `predict`, with the errors of
+            `decision_function`.
 
         Returns
         -------
         ndarray of shape (1, n_train) or (n_classes, n_train)
-            Dual coefficients c, not normalized, of each function :math:`\sum_i c_i k(x_i, x)`,
-            plus the intercept :math:`\sum_i c_i` with `fit_intercept`. Its sign, or the largest of
+            Dual coefficients c, not normalized, of each function :math:`\sum_i c_i k(x_i, x)`, plus
+            the intercept :math:`\sum_i c_i` with `fit_intercept`. Its sign, or the largest of
             several, is the prediction without class weights.
-
-        Raises
-        ------
-        ValueError
-            If points are too large or too small, as for `decision_function`.
 
         Notes
         -----
         Herbrich et al. define the Bayes point in this way (after their Eq. 7), with a density in
-        place of the points. The vote is the mean sign of the draws, of several classes the share
-        of the draws for the class, minus 1 / n_classes. The function f minimizes :math:`\sum_x
-        (f(x) - \mathrm{vote}(x))^2 + r |f|^2`, with r 1e-8 times the mean nonzero eigenvalue of the
-        points' matrix of inner products.
+        place of the points. The vote is the mean sign of the draws, of several classes the share of
+        the draws for the class, minus 1 / n_classes. The function f minimizes :math:`\sum_x (f(x) -
+        \mathrm{vote}(x))^2 + r |f|^2`, with r 1e-8 times the mean nonzero eigenvalue of the points'
+        matrix of inner products.
         """
         try:
             points = self._checked(X_unlabelled)
@@ -687,8 +651,6 @@ class BayesPointClassifier(
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from bayespoint import BayesPointClassifier
         >>> X = np.random.default_rng(0).normal(size=(40, 2))
         >>> model = BayesPointClassifier(n_models=1, random_state=0).fit(X, X[:, 0] > X[:, 1])
         >>> cautious = model.reweight(lambda margins: np.log(margins).sum(axis=1) / 10, log=True)
@@ -718,7 +680,8 @@ class BayesPointClassifier(
         method : {"auto", "bridge", "integration"}, default="auto"
             As for :meth:`VersionSpace.evidence`. "bridge" requires a model without label noise.
         tol : float, default=0.3
-            Standard error at which to stop, in nats. Positive.
+            Standard error at which to stop, in nats. Positive. ConvergenceWarning is issued if the
+            run ended with a larger one.
         max_length : float, default=1e5
             Path in radians per trajectory at which to stop in any case.
         random_state : None, int, Generator or RandomState, default=None
@@ -736,11 +699,6 @@ class BayesPointClassifier(
         ValueError
             If a setting is out of range, or for a singular matrix with kernel="precomputed", which
             is not kept: use :meth:`VersionSpace.evidence`.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the run ended with a standard error above `tol`.
         """
         model, rng = self._first, np.random.default_rng(validation.seed(random_state))
         options: Any = {"tol": tol, "max_length": max_length, "n_jobs": self.n_jobs}
@@ -756,6 +714,10 @@ class BayesPointClassifier(
         random_state: RandomState = None,
     ) -> Estimate:
         """Return ln of the joint posterior probability that all points have the given labels.
+
+        It is the log evidence of examples and points minus that of the examples, each with the
+        tolerance ``tol / sqrt(2)``; with landmarks the log of a mean over the draws of the fit. The
+        labels are those that would be observed, with label noise.
 
         Parameters
         ----------
@@ -777,12 +739,6 @@ class BayesPointClassifier(
             out of range.
         FloatingPointError
             As :meth:`VersionSpace.evidence`.
-
-        Notes
-        -----
-        The value is the log evidence of examples and points minus that of the examples, each with
-        the tolerance ``tol / sqrt(2)``; with landmarks the log of a mean over the draws of the fit.
-        The labels are those that would be observed, with label noise.
         """
         given = self._mixture, self._checked(X), y
         options: Any = {"tol": tol, "max_length": max_length, "n_jobs": self.n_jobs}
@@ -800,36 +756,27 @@ class BayesPointClassifier(
     ) -> RiskBounds:
         """Return bounds on the probability of an error on new examples.
 
-        Parameters
-        ----------
-        delta : float, default=0.05
-            Probability in (0, 1) with which each statement may fail.
-        gram : array-like of shape (n_samples, n_samples), default=None
-            With kernel="precomputed", and only then: the matrix given to `fit`.
-        candidates
-            As for :func:`bayespoint.bounds.table`.
-        tol, max_length, random_state
-            As for `evidence`, for each volume, with its warning.
-
-        Returns
-        -------
-        RiskBounds
-            The table of :func:`bayespoint.bounds.table`.
-
-        Raises
-        ------
-        ValueError
-            If `gram` is missing or does not fit, a setting is out of range, or there are more than
-            two classes: the bounds are those of binary classifiers.
-
-        Notes
-        -----
         All bounds are refused if kernel, softness or label noise were found on the examples, with
         class weights, which they do not include, and with sample weights other than 0 and 1, since
         repeated examples are not independent. What else depends on the examples cannot be
         recognized: see :doc:`/guide/risk-bounds`. With label noise the bounds for classifiers
         without training errors are refused, and `pac_bayes_kl` bounds the probability that an
         observed, noisy label is predicted wrongly.
+
+        Parameters
+        ----------
+        delta, candidates
+            As for :func:`bayespoint.bounds.table`.
+        gram : array-like of shape (n_samples, n_samples), default=None
+            With kernel="precomputed", and only then: the matrix given to `fit`.
+        tol, max_length, random_state
+            As for `evidence`, for each volume, with its warning.
+
+        Returns
+        -------
+        RiskBounds
+            The table of :func:`bayespoint.bounds.table`. ValueError is raised if `gram` is missing
+            or does not fit, a setting is out of range, or there are more than two classes.
         """
         posterior = self._mixture
         posterior.first.basis.require_all("risk_bounds")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,33 +21,18 @@ from bayespoint.version_space import VersionSpace
 _MAX_POINTS = 24  # points of the curve of a single run
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ConvergenceDisplay(Display):
     """Angle between the center and a reference, and its estimated error, against the path.
 
-    Parameters
-    ----------
-    length : ndarray of shape (k,)
-        Path in radians per trajectory.
-    angle : ndarray of shape (k,)
-        Angle between the reference and the center after that path, in radians.
-    center_error : ndarray of shape (k,)
-        Estimated standard error of the center, in radians; NaN for a single trajectory.
-    reference_error : float
-        Estimated error of the reference, in radians; 0 if the reference was given.
-
     Attributes
     ----------
-    line_ : matplotlib.lines.Line2D
-        The angles.
-    error_line_ : matplotlib.lines.Line2D
-        The estimated errors.
+    line_, error_line_ : matplotlib.lines.Line2D
+        The angles, and the estimated errors.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
-    >>> from bayespoint import VersionSpace
-    >>> from bayespoint.plotting import ConvergenceDisplay
     >>> space, ax = VersionSpace(np.eye(3), [1, 1, -1]), Figure().add_subplot()
     >>> display = ConvergenceDisplay.from_space(
     ...     space, [10, 100, 1000], reference=[1, 1, -1], random_state=0, ax=ax
@@ -55,11 +41,14 @@ class ConvergenceDisplay(Display):
     True
     """
 
-    def __init__(
-        self, *, length: Floats, angle: Floats, center_error: Floats, reference_error: float
-    ) -> None:
-        self.length, self.angle, self.center_error = length, angle, center_error
-        self.reference_error = reference_error
+    length: Floats
+    """(k,) Path in radians per trajectory."""
+    angle: Floats
+    """(k,) Angle between the reference and the center after that path, in radians."""
+    center_error: Floats
+    """(k,) Estimated standard error of the center, in radians; NaN for a single trajectory."""
+    reference_error: float
+    """Estimated error of the reference, in radians; 0 if the reference was given."""
 
     @classmethod
     def from_estimator(
