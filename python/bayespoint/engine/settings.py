@@ -139,16 +139,16 @@ class SampleOptions(_RareSettings):
         opaque. None searches for one. It must be None with `continue_from`.
     continue_from : BilliardResult, default=None
         A run on the same version space to continue. `length`, `tol` and `max_bounces` are limits of
-        the whole run, `max_time` is that of the new call. All other settings must be left out, or
-        be those of the earlier run. The result has the same law as a single run, and the same bits
-        if `tol` ended the earlier run and a smaller one ends this.
+        the whole run, `max_time` is that of the new call; all other settings are those of the
+        earlier run. The result has the same law as a single run, and the same bits if `tol` ended
+        the earlier run and a smaller one ends this.
     checkpoint : str or path-like, default=None
         A file for the state of the run, written at the end of every stage. If it exists, it must be
         of the same problem and settings: the run continues from it, with the same bits as without
         an interruption. Only one run may write to it.
     max_bounces : int, default=None
-        Number of arrivals at walls, reflected or not, of one trajectory at which to stop.
-        10 000 000 in a run with `tol` and without `length`. The first limit reached ends the run.
+        Number of arrivals at walls, reflected or not, of one trajectory at which to stop. 10 000
+        000 in a run with `tol` and without `length`. The first limit reached ends the run.
     transparency : float or pair of floats, default=0.0
         Probability in [0, 1] that a wall lets the ball through to its violated side; a pair is for
         examples labeled -1 and +1. The density sampled is proportional to the product of the
@@ -178,8 +178,8 @@ class SampleOptions(_RareSettings):
         of the papers.
 
         "auto" is "conditional" if all examples have a positive softness, the matrix is one of
-        doubles (or of up to 2000 examples in singles) and far from singular, so that it has a
-        factor, and `refresh` is "auto" or "full"; else "arc".
+        doubles (or of up to 2000 examples in singles) and far from singular, and `refresh` is
+        "auto" or "full"; else "arc".
 
     Raises
     ------
@@ -188,16 +188,12 @@ class SampleOptions(_RareSettings):
 
     Examples
     --------
-    A run with half-transparent walls, continued to three times its length:
+    A run continued to three times its length:
 
-    >>> import numpy as np
-    >>> from bayespoint import SampleOptions, VersionSpace
-    >>> space = VersionSpace(np.eye(3), [1, 1, -1])
-    >>> options = SampleOptions(transparency=0.5)
-    >>> result = space.sample(length=200.0, options=options, random_state=0)
+    >>> from bayespoint import VersionSpace
+    >>> space = VersionSpace([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+    >>> result = space.sample(length=200.0, random_state=0)
     >>> longer = space.sample(length=600.0, options=SampleOptions(continue_from=result))
-    >>> float(longer.length)
-    600.0
     """
 
     start: ArrayLike | None = None

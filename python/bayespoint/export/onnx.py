@@ -1,9 +1,8 @@
 """Export of classifiers as ONNX graphs, to predict without this package and without Python.
 
-A fitted classifier computes kernel values between a point and the training examples, and from
-these by matrix products a mean, a variance and a decision value. The graph does this with standard
-operators. It contains the training inputs, the draws, and the inverse of a Cholesky factor. Writing
-it needs the package `onnx`: ``pip install onnx``.
+From kernel values between a point and the training examples a graph computes, by matrix products of
+standard operators, a mean, a variance and a decision value. It contains the training inputs, the
+draws, and the inverse of a Cholesky factor. Writing it needs the package `onnx`.
 """
 
 from __future__ import annotations
@@ -53,7 +52,8 @@ def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
     ----------
     classifier : BayesPointClassifier, MaxMarginClassifier or KernelPerceptron
         Fitted, with a kernel of vectors from :mod:`bayespoint.kernels`. The last two are in
-        ``bayespoint.papers``.
+        ``bayespoint.papers``. ``to_onnx(pipeline[-1])`` exports the last step of a pipeline, for
+        the inputs ``pipeline[:-1].transform(X)``.
     probabilities : bool, default=True
         For a `BayesPointClassifier`, add ``probabilities``, as from ``predict_proba`` by default.
 
@@ -85,15 +85,8 @@ def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
     Distances of `Matern` kernels are accurate to 1e-7 of the distance from the mean of the data,
     values of `RationalQuadratic` kernels to 1e-16 times their alpha.
 
-    ``to_onnx(pipeline[-1])`` exports the last step of a pipeline, for the inputs
-    ``pipeline[:-1].transform(X)``.
-
     Examples
     --------
-    >>> from bayespoint import BayesPointClassifier
-    >>> from bayespoint.export import to_onnx
-    >>> from sklearn.datasets import load_iris
-    >>> model = BayesPointClassifier().fit(*load_iris(return_X_y=True))  # doctest: +SKIP
     >>> onnx.save(to_onnx(model), "iris.onnx")  # doctest: +SKIP
     """
     try:

@@ -58,9 +58,9 @@ _DIAGONAL = 100
 class Kernel:
     """A kernel that can be added to and multiplied with others, tuned, and read and set by name.
 
-    Kernels are frozen dataclasses: they are equal and have the same hash if their fields are
-    equal. Only `set_params` can change one. A parameter that is given is kept. One that is left
-    out, None, is declared by `parameters` and found in a fit; until then the kernel has no values.
+    Kernels are frozen dataclasses, equal and with the same hash if their fields are equal. Only
+    `set_params` can change one. A parameter that is left out, None, is declared by `parameters` and
+    found in a fit; until then the kernel has no values.
     """
 
     requires_vector_input: bool | None = True
@@ -139,9 +139,9 @@ class Kernel:
             The matrix ``k(X, Y)``, which must not be changed before the last call of `pullback`.
         pullback : callable
             From the (n, n') derivatives of a number by the values it returns those by log
-            parameters, by name, and the (n_features,) ones by log weights of the features, at
-            weights of 1 (`Weighted`), or None if they are unknown. For missing names the search
-            uses finite differences.
+            parameters, by name (missing ones are found by finite differences), and the
+            (n_features,) ones by log weights of the features, at weights of 1 (`Weighted`), or None
+            if they are unknown.
         """
         return evaluate(self, X, Y), unknown
 
@@ -158,8 +158,7 @@ class Kernel:
         values : ndarray of shape (n,)
             One value for each example.
         pullback : callable
-            From the (n,) derivatives of a number by the values it returns what that of
-            `with_pullback` does.
+            That of `with_pullback`, from the (n,) derivatives of a number by the values.
         """
         return _diag_with_pullback(self, X)
 
@@ -197,8 +196,8 @@ class Kernel:
         Parameters
         ----------
         deep : bool, default=True
-            Include the parameters of nested kernels: ``kernel__sigma`` in a multiple, ``0`` and
-            ``0__sigma`` for the first part of a sum or product.
+            Include those of nested kernels: ``kernel__sigma`` in a multiple, ``0`` and ``0__sigma``
+            for the first part of a sum or product.
 
         Returns
         -------
@@ -216,10 +215,10 @@ class Kernel:
         return found
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters of this kernel.
+        """Set parameters of this kernel, not of its copy in ``kernel_`` of a fitted classifier.
 
-        Nested kernels are replaced by new objects. The copy in ``kernel_`` of a fitted classifier
-        does not change. Do not change a kernel that is in a set or a key of a dictionary.
+        Nested kernels are replaced. Do not change a kernel that is in a set or a key of a
+        dictionary.
 
         Parameters
         ----------
@@ -635,8 +634,7 @@ class Product(CompositeKernel):
 class Scaled(CompoundKernel):
     """A positive multiple of a kernel, made by ``2.0 * kernel``.
 
-    Without `factor` it is found. The parameters are "factor" and, named "kernel.<name>", those of
-    the kernel.
+    The parameters are "factor" and, named "kernel.<name>", those of the kernel.
 
     Parameters
     ----------

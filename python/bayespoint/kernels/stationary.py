@@ -454,7 +454,6 @@ def class_distance(X: ArrayLike, y: ArrayLike) -> float:
 
     Examples
     --------
-    >>> from bayespoint.kernels import RBF, class_distance
     >>> RBF(sigma=class_distance([[0.0], [1.0], [4.0]], ["a", "a", "b"]))
     RBF(sigma=3.0)
     """

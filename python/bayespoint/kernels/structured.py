@@ -52,7 +52,9 @@ def _counter(name: str, features: Iterable[Any]) -> Counter[Hashable]:
 class SetIntersection(Kernel):
     r"""The kernel of sets :math:`k(A, S) = b^{|A \cap S|}`.
 
-    For b = 2 it is the number of common subsets (Crowley, 2018).
+    For b = 2 it is the number of common subsets (Crowley, 2018). Inputs are collections of hashable
+    elements, whose order and repetitions are ignored. Values grow exponentially with the size of
+    the sets; `normalize` keeps them in [0, 1].
 
     Parameters
     ----------
@@ -60,12 +62,6 @@ class SetIntersection(Kernel):
         b, above 1. None: found, from 2 on.
     bounds : pair of floats, default=None
         Bounds of a base that is found, above 1. None: 1.01 and 4.
-
-    Notes
-    -----
-    Inputs are collections of hashable elements: sets, or lists and tuples, whose order and
-    repetitions are ignored. Values grow exponentially with the size of the sets; `normalize` keeps
-    them in [0, 1].
 
     Examples
     --------
@@ -115,18 +111,14 @@ class Spectrum(Kernel):
     """The spectrum kernel of strings (Leslie, Eskin and Noble, 2002), which counts substrings.
 
     ``k(s, t) = sum_u n_u(s) n_u(t)`` over the strings u of `length` characters, with ``n_u(s)`` the
-    number of occurrences of u in s, overlapping ones included.
+    number of occurrences of u in s, overlapping ones included. Inputs are strings, or other
+    sequences of hashable elements such as lists of words. One shorter than `length` has a feature
+    vector of zero, and can be a training example only with an intercept or softness.
 
     Parameters
     ----------
     length : int, default=3
         Length of the substrings, at least 1.
-
-    Notes
-    -----
-    Inputs are strings, or other sequences of hashable elements such as lists of words. A string
-    shorter than `length` has a feature vector of zero, and can be a training example only with an
-    intercept or softness.
 
     Examples
     --------

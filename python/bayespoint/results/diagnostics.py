@@ -47,11 +47,8 @@ def r_hat(draws: ArrayLike) -> Floats:
 
     Examples
     --------
-    >>> draws = np.random.default_rng(0).standard_normal((4, 1000))
-    >>> print(f"{float(r_hat(draws)):.2f}")
+    >>> print(f"{float(r_hat(np.random.default_rng(0).standard_normal((4, 1000)))):.2f}")
     1.00
-    >>> print(f"{float(r_hat(draws + np.array([[0.0], [0.0], [0.0], [3.0]]))):.1f}")
-    1.5
     """
 
     def larger(split: Floats) -> Floats:
@@ -77,14 +74,8 @@ def ess_bulk(draws: ArrayLike) -> Floats:
     Returns
     -------
     ndarray of shape (...)
-        The number of independent draws that would estimate the mean equally well. It may exceed
-        the number of draws if these are negatively correlated. NaN as for `r_hat`.
-
-    Examples
-    --------
-    >>> draws = np.random.default_rng(0).standard_normal((4, 1000))
-    >>> bool(3500 < ess_bulk(draws) < 4500)
-    True
+        The number of independent draws that would estimate the mean equally well. It may exceed the
+        number of draws if these are negatively correlated. NaN as for `r_hat`.
     """
     return _of_each(draws, lambda split: _plain_ess(_z_scale(split)[0]))
 
