@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import fft, special
+from scipy import fft, special, stats
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
@@ -100,27 +100,9 @@ def _of_each(draws: ArrayLike, statistic: Callable[[Floats], Floats]) -> Floats:
 def _z_scale(array: Floats) -> tuple[Floats, Floats]:
     """Return the normal scores of the ranks over all chains (Blom's 3/8), and the medians."""
     values = array.reshape(len(array), -1)
-    n = values.shape[1]
-    untied = _normal_scores(np.arange(1.0, n + 1), n)
-    scores = np.empty_like(values)
-    medians = np.empty(len(values))
-    # One sort for each row, and common scores for rows without ties: much faster than
-    # scipy.stats.rankdata.
-    for k, order in enumerate(np.argsort(values, axis=1)):
-        in_order, own = values[k][order], scores[k]
-        medians[k] = (in_order[(n - 1) // 2] + in_order[n // 2]) / 2
-        differs = in_order[1:] != in_order[:-1]
-        if differs.all():
-            own[order] = untied
-        else:
-            edges = np.concatenate([[0], np.flatnonzero(differs) + 1, [n]])
-            means = _normal_scores((edges[:-1] + edges[1:] + 1) / 2, n)
-            own[order] = np.repeat(means, np.diff(edges))
-    return scores.reshape(array.shape), medians
-
-
-def _normal_scores(ranks: Floats, n: int) -> Floats:
-    return np.asarray(special.ndtri((ranks - 0.375) / (n + 0.25)))
+    ranks = stats.rankdata(values, axis=1).reshape(array.shape)
+    scores: Floats = special.ndtri((ranks - 0.375) / (values.shape[1] + 0.25))
+    return scores, np.median(values, axis=1)
 
 
 def _plain_r_hat(array: Floats) -> Floats:
