@@ -15,7 +15,7 @@ _HEAD = ("bound", "of", "region", "value")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RiskBound:
-    """A bound on the risk, the probability of an error on a new example, of one classifier.
+    """A bound on the risk of one classifier, its probability of an error on a new example.
 
     It holds with probability at least ``1 - delta`` over the examples.
     """

@@ -31,8 +31,7 @@ from bayespoint.data.weights import Repetition
 
 SAMPLE = 20_000
 _OF_A_CLASS = 500
-"""Examples in the sample from which hyperparameters and landmarks are found, in all and of each
-class, if there are as many."""
+"""Examples in the sample for hyperparameters and landmarks, in all and of each class, at most."""
 
 _SHARE_OF_MEMORY = 0.3
 """Part of the workers' memory that features may take."""

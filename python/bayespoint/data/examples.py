@@ -31,18 +31,14 @@ _SHARE_OF_MEMORY = 0.6
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Labeled examples as kernels take them, in memory or in blocks (`parts`).
-
-    Of blocks the arrays hold a random sample, and only `len` counts all.
-    """
+    """Labeled examples as kernels take them: arrays, for blocks (`parts`) of a random sample."""
 
     inputs: Any
     """(n, d) array, CSR array or (n,) array of objects; None if only kernel values are known."""
     label: NDArray[np.intp]
     """(n,) indices of the classes."""
     weight: Floats
-    """(n,) In (0, 1]: 1 for a whole observation, less for a fraction that a sample weight leaves.
-    Its noise has the variance softness / weight."""
+    """(n,) In (0, 1]: a part of an observation has a noise of variance softness / weight."""
     gram: Floats | None = None
     """(n, n) kernel values, if they are known already."""
     parts: Sequence[Any] | None = field(default=None, repr=False)
@@ -77,10 +73,7 @@ class Examples:
         return replace(self, inputs=transform.again(self.inputs), parts=parts)
 
     def sample(self, n: int, seed: int) -> Examples:
-        """Return n of the examples in memory, stratified by labels; all if there are no more.
-
-        Of a rare class it holds as many as there are, up to a fourth of an equal share.
-        """
+        """Return n of the examples in memory, stratified by labels; all if there are no more."""
         rows = subset(self.label, n, seed)
         return self if len(rows) == len(self.label) else self.part(rows)
 
@@ -118,7 +111,10 @@ class Table:
 
 
 def subset(label: NDArray[np.intp], size: int, seed: int) -> NDArray[np.intp]:
-    """Return the rows of a sample of `size` examples stratified by labels, or of all."""
+    """Return the rows of a sample of `size` examples stratified by labels, or of all.
+
+    Of a rare class it holds as many as there are, up to a fourth of an equal share.
+    """
     m = len(label)
     if m <= size:
         return np.arange(m)

@@ -33,10 +33,7 @@ def names(X: Any, table: Any) -> list[str]:
 
 
 def chosen(features: Any, names: Sequence[str]) -> list[bool | None]:
-    """Return which columns are categories by the parameter `categorical_features`.
-
-    None leaves a column to its type.
-    """
+    """Return which columns `categorical_features` names; None leaves one to its type."""
     if isinstance(features, str):
         if features == "from_dtype":
             return [None] * len(names)
@@ -84,10 +81,7 @@ def _wrong(features: object) -> ValueError:
 
 
 def read(X: Any, names: Sequence[str], chosen: Sequence[bool | None]) -> Records:
-    """Return the rows of a frame or an array.
-
-    `chosen` says which columns are categories: True, False, or None where the type decides.
-    """
+    """Return the rows of a frame or an array; `chosen` says which columns are categories."""
     columns: Iterable[Any] = X.T if isinstance(X, np.ndarray) else _series(X)
     each = zip(names, columns, chosen, strict=True)
     return Records(tuple(_values(name, column, is_category) for name, column, is_category in each))

@@ -16,8 +16,7 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 
 _ROUNDING = 1e-9
-"""Distance of a weight from a whole number, relative to the larger of 1 and the weight, that is
-attributed to rounding."""
+"""Distance of a weight from a whole number, relative to a weight above 1, that is rounding."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -117,10 +117,7 @@ def _result(
 
 
 def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats] | None:
-    """Return a factor of the Gram matrix and the diagonal of its inverse, for conditional means.
-
-    None if the settings do not ask for these, or leave the choice open and they are not suitable.
-    """
+    """Return a factor and the diagonal of the inverse if conditional means are to be used."""
     asked, left_open = (settings.average == one for one in ("conditional", "auto"))
     possible = isinstance(settings.motion, Geodesic) and settings.refresh in ("auto", "full")
     affordable = isinstance(problem.gram, np.ndarray) and (

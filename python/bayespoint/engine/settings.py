@@ -49,10 +49,7 @@ class _RareSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class SampleSettings(_RareSettings):
-    """Settings of a run. Its result depends on these, the problem, the start and the seed.
-
-    `VersionSpace.sample` and `SampleOptions` have their texts.
-    """
+    """Settings of a run, of which `VersionSpace.sample` and `SampleOptions` have the texts."""
 
     n_trajectories: int = 4
     n_draws: int = 100

@@ -82,10 +82,7 @@ def is_table(kernel: object, X: Any) -> bool:
 def table(
     estimator: BaseEstimator, X: Any, y: ArrayLike, categories: Any
 ) -> tuple[Records, NDArray[Any], dict[str, Any]]:
-    """Return the rows of a table, labels and seen attributes.
-
-    `categories` is the parameter `categorical_features` of the classifier.
-    """
+    """Return rows, labels and seen attributes of a table with these `categorical_features`."""
     probe, checked = copy(estimator), X
     frames.require_labels(y)
     if not frames.has_types(X):

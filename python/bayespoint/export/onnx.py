@@ -277,10 +277,7 @@ def _joint_values(draws: Draws, k_star: _Value, variance: _Value) -> _Value:
 
 
 def _quantile(p: _Value) -> _Value:
-    """Return the inverse of the normal distribution function, accurate to 1e-7.
-
-    M. J. Wichura, "Algorithm AS 241", Applied Statistics 37, 1988.
-    """
+    """Return the normal quantile function to 1e-7 (M. J. Wichura, Algorithm AS 241, 1988)."""
 
     def ratio(r: _Value, numerator: list[float], denominator: list[float]) -> _Value:
         """Return the ratio of two polynomials, from the coefficients of the highest power on."""

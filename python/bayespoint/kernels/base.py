@@ -64,8 +64,7 @@ class Kernel:
     """
 
     requires_vector_input: bool | None = True
-    """Whether inputs are rows of a numeric array (True), other objects (False), or either
-    (None)."""
+    """Whether inputs are rows of a numeric array; False: other objects; None: either."""
     accepts_sparse: bool = False
     """Whether inputs may be rows of a sparse matrix."""
     accepts_limits: bool = False

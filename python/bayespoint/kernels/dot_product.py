@@ -108,10 +108,7 @@ class Polynomial(Kernel):
 
 
 def _by_weights(X: Any, Y: Any | None, by_products: Floats) -> Floats | None:
-    """Return the derivatives by log weights, given those by inner products; None for sparse rows.
-
-    They would be as large as dense rows.
-    """
+    """Return the derivatives by log weights, given those by products; None for sparse rows."""
     other = X if Y is None else Y
     if sparse.issparse(X) or sparse.issparse(other):
         return None

@@ -124,10 +124,7 @@ class Stationary(Kernel):
         return np.asarray(values)
 
     def _profile(self) -> tuple[float, tuple[Terms, ...]]:
-        """Return the rate and the terms of the kernel, and those of `_with_radial` if they differ.
-
-        They are arguments of `of_distances`.
-        """
+        """Return rate and terms for `of_distances`, also those of `_with_radial` if others."""
         raise NotImplementedError
 
     def diag(self, X: Floats) -> Floats:
@@ -157,10 +154,7 @@ class Stationary(Kernel):
         return values, partial(self._slopes, left, right, values, radial)
 
     def _with_radial(self, X: Floats, Y: Other) -> tuple[Floats, Floats]:
-        """Return the values, and -2 dk / d(r^2), or -dk/dr for city-block distances r.
-
-        Inputs and distances are in units of sigma.
-        """
+        """Return values and -2 dk / d(r^2), or -dk/dr for city blocks, in units of sigma."""
         rate, terms = self._profile()
         found = of_distances(X, Y, city_block=self._city_block, rate=rate, terms=terms)
         return found[0], found[-1]

@@ -71,10 +71,7 @@ class TwoClasses:
 
     @property
     def transparency(self) -> tuple[float, float]:
-        """P(label | other class) / P(label | own class) for the labels -1 and +1.
-
-        It is the probability with which a wall lets the ball through.
-        """
+        """P(label | other class) / P(label | own class), for which a wall lets the ball through."""
         first, second = self.label_noise
         return second / (1 - first), first / (1 - second)
 

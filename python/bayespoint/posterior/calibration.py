@@ -2,7 +2,7 @@ r"""Leave-one-out predictions of the training examples, and the calibration by t
 
 If the data do not come from a Gaussian process, its decision values may rank points well, but be
 too small or too large. They are multiplied by the factor that makes the labels most probable in
-leave-one-out predictions. These need no further fit.
+leave-one-out predictions, without a further fit.
 
 Let h be the function values at the examples with their noise, of covariance :math:`C = K + \lambda
 I`, and :math:`Q = C^{-1}`. Given all others, :math:`h_i` has the mean :math:`h_i - (Q h)_i /
@@ -82,10 +82,7 @@ class LeftOut:
         return cls(likelihood, likelihood.left_out(*args, draws.lengths), problem.y[chosen])
 
     def factor(self) -> float:
-        """Return the factor from 1/8 to 8 of the largest sum of log likelihood and log prior.
-
-        Warns if that is a bound.
-        """
+        """Return the most probable factor on decision values; warns if it is at a bound."""
 
         def loss(log_factor: float) -> float:
             fit = self.log_probabilities(math.exp(log_factor)).sum()

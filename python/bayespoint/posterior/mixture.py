@@ -185,10 +185,7 @@ class Mixture(Savable):
         return np.asarray(self.classes[chosen_class(values)])
 
     def votes(self, X: ArrayLike) -> Floats:
-        """Return the (n, n_rows) votes of the draws, without class weights.
-
-        They are the mean sign, or for several classes the share for each, ties in equal parts.
-        """
+        """Return the (n, n_rows) votes, mean signs or shares, without class weights."""
         if len(self.models) == 1:
             return self.first.votes(X)
         votes = np.tensordot(self.weights, [model.votes(X) for model in self.models], 1)
@@ -197,10 +194,7 @@ class Mixture(Savable):
     def gibbs(
         self, X: ArrayLike, *, diag: ArrayLike | None = None, random_state: RandomState = None
     ) -> Floats:
-        """Return the (n, n_rows) decision values given a random draw of one model.
-
-        Without class weights they are ``<w, phi(x)>``: only the sign or the largest matters.
-        """
+        """Return the (n, n_rows) decision values given a random draw of one model."""
         rng, model = np.random.default_rng(validation.seed(random_state)), self.first
         if len(self.models) > 1:
             model = self.models[rng.choice(len(self.models), p=self.weights)]
@@ -275,10 +269,7 @@ class Mixture(Savable):
         return len(self.classes) == 2
 
     def _signs(self, X: Any) -> Floats:
-        """Return (n, 1) numbers with the signs of the decision values of two classes.
-
-        Where the centers of all models agree, the average does, whatever the variances.
-        """
+        """Return (n, 1) signs of decision values, without variances where centers agree."""
         points = in_rows(self.first.basis.inputs(X))
         signs = np.sum([np.sign(model.center_values(points)) for model in self.models], axis=0)
         split = np.flatnonzero(np.abs(signs[:, 0]) < len(self.models))

@@ -35,10 +35,7 @@ _RIDGE = 1e-8  # ridge in `Model.closest_to_vote`, relative to the mean eigenval
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
-    """A model with given hyperparameters, one of the `models_` of a :class:`BayesPointClassifier`.
-
-    It predicts for the population of the training examples, without class weights.
-    """
+    """A model, one of the `models_` of a :class:`BayesPointClassifier`, without class weights."""
 
     classes: NDArray[Any]
     """(n_classes,) labels, sorted. Of two, the second is the positive one."""

@@ -54,10 +54,9 @@ class BilliardResult(Run):
     center_norm: float
     """Length of the mean of the unit weight vectors, in (0, 1]: near 1 in a small version space."""
     arc_center: NDArray[np.float64]
-    """(m,) Unit center from the exact integral of the position along the path, or with
-    average="conditional" of its conditional means."""
+    """(m,) Unit center by the integral of the position along the path, or of conditional means."""
     impulse_center: NDArray[np.float64]
-    """(m,) Unit center from the impulses on the walls. Entries have the sign of the label, or are
+    """(m,) Unit center from the impulses on the walls: entries have the sign of the label, or are
     zero for planes never hit. NaN for "chord" and "flipper", whose launches do not conserve
     momentum."""
     draws: NDArray[np.floating]
@@ -84,9 +83,8 @@ class BilliardResult(Run):
     hits: NDArray[np.uint64]
     """(m,) Bounces at each plane; 0 for the own class of an example."""
     cycles: NDArray[np.uint64]
-    """(n_trajectories,) With opaque, specular walls and without refresh: the number of bounces
-    after which a trajectory repeats the same planes, and does not fill version space. 0 without
-    such a cycle of up to 4 m + 64 bounces."""
+    """(n_trajectories,) Number of bounces after which a trajectory repeats the same planes, with
+    opaque, specular walls and no refresh; 0 without such a cycle of up to 4 m + 64 bounces."""
     missed: NDArray[np.float64]
     """(n_trajectories,) Share of the others' bounces at planes that this trajectory never hit."""
     stop_reason: str
@@ -122,9 +120,9 @@ class BilliardResult(Run):
     seed: int
     """The `random_state` that reproduces the run."""
     state: Mapping[str, Any] | None = None
-    """The state from which ``continue_from`` of `bayespoint.SampleOptions` continues: arrays with
-    some dozens of numbers for each example and trajectory, and older draws; the settings, and
-    digests of the problem. A classifier loaded from a file has none, and cannot be continued."""
+    """The state from which ``continue_from`` of `bayespoint.SampleOptions` continues: some dozens
+    of numbers for each example and trajectory, older draws, settings, and digests of the problem. A
+    classifier loaded from a file has none."""
 
     @classmethod
     def from_run(cls, run: Mapping[str, Any], average: str) -> Self:

@@ -45,8 +45,8 @@ class Evidence(Result):
     """Standard error of `value`, in nats and of the same shape."""
     lag: Any
     """Estimated bias, in nats and of the same shape: half of the difference between the estimates
-    down and up the ladder. More than half of it cancels in `value`, and `error` includes the part
-    above two standard errors. NaN if version space was entered in only one direction."""
+    down and up the ladder. Most of it cancels in `value`, and `error` includes the part above two
+    standard errors. NaN if version space was entered in only one direction."""
     n_rungs: int
     """Number of distributions on the ladder, including both ends."""
     log_transparency: NDArray[np.float64]

@@ -66,10 +66,7 @@ class Run(Result):
 
     @cached_property
     def r_hat(self) -> float:
-        """The largest rank-normalized split R-hat of the same quantities.
-
-        Of a billiard from at most 1000 draws per trajectory, evenly spread.
-        """
+        """The largest rank-normalized split R-hat of these, of up to 1000 draws a trajectory."""
         values = diagnostics.r_hat(self._watched(thinned=True))
         return float(np.fmax.reduce(values, initial=np.nan))
 

@@ -46,9 +46,8 @@ class Search(Savable):
     """(n_parameters,) Split R-hat of the logarithms of the parameters searched, in the order of
     `names`, over the chains from which the settings were drawn; empty for the most probable one."""
     seed_error: float = math.nan
-    """Mean change of the probabilities of the training labels, each given all others, that the
-    chains of another seed would make; NaN for the most probable setting, or if a limit ended
-    them."""
+    """Mean change of the probabilities of the training labels, each given all others, by chains of
+    another seed; NaN for the most probable setting, or if a limit ended them."""
 
     def __repr__(self) -> str:
         noise = f"label_noise={rates(self.label_noise)}, " if any(self.label_noise) else ""

@@ -36,17 +36,15 @@ from bayespoint.tuning.task import Task
 
 _SOFTNESS = (1e-3, 1e4)
 """Bounds of the softness relative to the variance of f over the examples. A ratio r changes the
-labels of a share arctan(sqrt(r)) / pi of normal f: 1 % at the lower bound. Below it the version
-space becomes a sliver, with up to twenty times as many bounces, and on tables of real data the log
-loss gains nothing. At the upper bound labels hardly depend on the inputs."""
+labels of a share arctan(sqrt(r)) / pi of normal f: 1 % at the lower bound. Below it a billiard has
+up to twenty times as many bounces, and on tables of real data the log loss gains nothing."""
 
 RATES = (1e-4, 0.45)
 """Bounds of a rate of label noise."""
 
 _CHANGE = 0.01
 _CHANGE_OF_SEVERAL = 0.03
-"""Change of the evidence, in nats, at which the sweeps of the approximation end, of each problem:
-it hardly changes the probability that a draw is accepted."""
+"""Change of the evidence of each problem, in nats, at which the sweeps of the approximation end."""
 
 _FINE_CHANGE = 1e-4
 """The same for a kernel without derivatives, of which finite differences are taken."""
@@ -55,8 +53,7 @@ _LANDMARKS = 200  # of the evidence of given hyperparameters
 _STEP = 0.02  # step in a logarithm for a finite difference, if a kernel provides no derivatives
 
 _RISE = 1.0
-"""Smallest rise of the evidence over a factor of e, in nats, at a bound of a kernel's parameter for
-which a warning is given."""
+"""Least rise of the evidence per factor of e at a bound, in nats, for which a warning is given."""
 
 _AT_BOUND = 1e-6  # distance of a logarithm from a bound up to which it is at the bound
 
@@ -161,10 +158,7 @@ class Objective:
 
     @np.errstate(over="ignore", divide="ignore", invalid="ignore")
     def point(self, theta: Floats, noisy: bool) -> Point:
-        """Return the evidence with its gradient; minus infinity where the evidence is undefined.
-
-        Raises LimitError if a limit is reached.
-        """
+        """Return the evidence with its gradient, or minus infinity; may raise LimitError."""
         softness, noise = math.nan, self.plan.label_noise
         try:
             setting = self._unpack(theta, noisy)
@@ -270,10 +264,7 @@ class Objective:
         return kernel, features, float(softness), noise
 
     def _evidence(self, setting: Setting, *, slopes: bool) -> Evaluation:
-        """Return the approximate evidence of a setting.
-
-        Without `slopes` those by the kernel are left out.
-        """
+        """Return the approximate evidence, with `slopes` by the kernel or without."""
         _, features, softness, noise = setting
         levels = softness / self.examples.weight
         psi, level = features.psi, levels + features.missed
