@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.engine import InfeasibleError, interior, sampling
 from bayespoint.engine.problem import Callback, Problem
-from bayespoint.engine.settings import SampleOptions, sample_settings
+from bayespoint.engine.settings import EvidenceSettings, SampleOptions, sample_settings
 from bayespoint.kernels import explicit
 from bayespoint.likelihood import evidence
 from bayespoint.posterior.reweight import reweight
@@ -22,9 +22,6 @@ from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.evidence import Evidence
 from bayespoint.results.points import MaxMargin
 from bayespoint.results.weighted import WeightedResult
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 __all__ = ["InfeasibleError", "VersionSpace"]
 
@@ -122,7 +119,7 @@ class VersionSpace:
         self.problem = Problem(gram, labels, soft, constant, n_classes=len(self.classes))
 
     @classmethod
-    def over(cls, problem: Problem) -> Self:
+    def over(cls, problem: Problem) -> VersionSpace:
         """Return the version space of a problem.
 
         Parameters
@@ -143,7 +140,7 @@ class VersionSpace:
     @classmethod
     def from_features(
         cls, X: ArrayLike, y: ArrayLike, *, softness: ArrayLike = 0.0, offset: float = 0.0
-    ) -> Self:
+    ) -> VersionSpace:
         """Return the version space of explicit features, without their Gram matrix.
 
         The kernel is linear. For another one `X` may hold features whose inner products are its
@@ -283,8 +280,8 @@ class VersionSpace:
         length : float, default=None
             Path length at which to stop, in radians per trajectory, at least 1e-6.
         max_time : float, default=None
-            Seconds after which to stop, positive. The result then depends on the machine and its
-            load; the run can be continued.
+            Seconds after which to stop, positive. The result then depends on the machine; the run
+            can be continued.
         n_trajectories, n_draws : int, default=4 and 100
             Number of independent trajectories, and of draws to keep of each.
         n_jobs : int, default=None
@@ -307,8 +304,8 @@ class VersionSpace:
         ------
         InfeasibleError, FloatingPointError, MemoryError, ValueError
             See the notes of the class. ValueError also if the start is outside version space, the
-            run to continue or the checkpoint is of another problem or settings, or the file is
-            damaged (it is then not overwritten).
+            run to continue or the checkpoint is of another problem or settings, or its file is
+            damaged.
         OSError
             If no file can be written in the folder of the checkpoint, or it cannot be read.
         TimeoutError
@@ -559,14 +556,6 @@ class VersionSpace:
         >>> bool(abs(found.value + 10 * np.log(2)) < 4 * found.error < 0.4)
         True
         """
-        return evidence.evidence(
-            self.problem,
-            label_noise,
-            method=method,
-            tol=tol,
-            max_length=max_length,
-            n_trajectories=n_trajectories,
-            n_jobs=n_jobs,
-            seed=random_state,
-            callback=callback,
-        )
+        settings = EvidenceSettings(method, tol, max_length, n_trajectories)
+        run: Any = {"n_jobs": n_jobs, "seed": random_state, "callback": callback}
+        return evidence.evidence(self.problem, label_noise, settings, **run)

@@ -259,12 +259,7 @@ class Columns:
 
     @classmethod
     def of(
-        cls,
-        rows: Records,
-        weight: Floats,
-        *,
-        scaled: bool,
-        seen: Sequence[Values] | None = None,
+        cls, rows: Records, weight: Floats, *, scaled: bool, seen: Sequence[Values] | None = None
     ) -> Columns:
         """Return the columns of a table, perhaps with numbers to be `scaled` to variance 1.
 

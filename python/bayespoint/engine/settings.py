@@ -231,7 +231,7 @@ class EvidenceSettings:
     method: str
     tol: float
     max_length: float
-    n_trajectories: int
+    n_trajectories: int = 4
 
     def __post_init__(self) -> None:
         choice("method", self.method, ("auto", "bridge", "integration"))

@@ -57,7 +57,7 @@ class BayesPointClassifier(
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
-    r"""Gaussian process classification with calibrated probabilities, sampled by a billiard.
+    """Gaussian process classification with calibrated probabilities, sampled by a billiard.
 
     The posterior of the latent function is sampled, not approximated, and by default predictions
     are averaged over several settings of the hyperparameters. More than two classes have one latent
@@ -117,8 +117,8 @@ class BayesPointClassifier(
         Angular error of the Bayes point, in radians, at which the sampler may stop; of each of n
         models √n times that. See :ref:`how-exact`. Time is proportional to 1 / tol^2.
     max_iter : int, default=None
-        Largest number of settings tried, none of them for a scale, and of bounces (None:
-        10 000 000) or, with landmarks, steps (None: 100 000) of a chain.
+        Largest number of settings tried, none of them for a scale, and of bounces (None: 10 000
+        000) or, with landmarks, steps (None: 100 000) of a chain.
     max_time : float, default=None
         Seconds for a fit, at most half for the search. The result then depends on the machine.
     n_jobs : int, default=None
@@ -167,11 +167,6 @@ class BayesPointClassifier(
     ConvergenceWarning
         If a limit ended the search, or the draws are not to be trusted: :doc:`/guide/diagnostics`.
 
-    See Also
-    --------
-    VersionSpace : The billiard itself, for a given kernel matrix.
-    sklearn.multiclass.OneVsRestClassifier : Classes one by one, without one joint posterior.
-
     References
     ----------
     R. Herbrich, T. Graepel and C. Campbell, "Bayes Point Machines", Journal of Machine Learning
@@ -180,7 +175,6 @@ class BayesPointClassifier(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from bayespoint import BayesPointClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> model = BayesPointClassifier(random_state=0).fit(X[::2], y[::2])
     >>> model.predict(X[[1, 51, 101]])

@@ -9,13 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import (
-    check_consistent_length,
-    column_or_1d,
-)
-from sklearn.utils.validation import (
-    validate_data as _validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import validate_data as _validate_data
 
 from bayespoint import kernels
 from bayespoint.base.validation import Floats, dense, named, refuse_masked

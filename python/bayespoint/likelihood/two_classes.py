@@ -48,10 +48,8 @@ class TwoClasses:
 
     label_noise: tuple[float, float] = (0.0, 0.0)
     """Probability of a wrong label for truly negative and for truly positive examples."""
-
     n_classes: ClassVar[int] = 2
     """Number of classes."""
-
     n_functions: ClassVar[int] = 1
     """Number of functions."""
 

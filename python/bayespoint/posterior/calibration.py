@@ -56,7 +56,6 @@ class LeftOut:
 
     z: Floats
     """Decision values as the likelihood's `left_out` returns them."""
-
     codes: NDArray[Any]
     """(n,) labels."""
 
@@ -72,7 +71,9 @@ class LeftOut:
         if m > MAX_EXAMPLES:
             rng = np.random.default_rng(budget.choice_seed)
             chosen = np.sort(rng.permutation(m)[:MAX_EXAMPLES])
-        dual = _fewer(draws.coefficients)
+        dual = draws.coefficients
+        if dual.ndim > 2:  # fewer of several classes, whose probabilities are integrals
+            dual = dual[:: -(-len(dual) // MOST_LEFT_OUT)]
         heights = np.empty((*dual.shape[:-1], len(chosen)))
         for part in validation.blocks(len(chosen), _COLUMNS):
             heights[..., part] = dual @ gram[:, chosen[part]]
@@ -102,8 +103,3 @@ class LeftOut:
     def log_probabilities(self, factor: float) -> Floats:
         """Return ln of the probability of each label, with this factor on decision values."""
         return self.likelihood.log_code(factor * self.z, self.codes)
-
-
-def _fewer(values: Floats) -> Floats:
-    """Return the values of some draws of several classes, whose probabilities are integrals."""
-    return values if values.ndim == 2 else values[:: -(-len(values) // MOST_LEFT_OUT)]

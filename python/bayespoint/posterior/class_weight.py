@@ -8,10 +8,7 @@ true classes, and its labels are wrong with the same probability as before.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from bayespoint.base.validation import Floats
@@ -47,10 +44,3 @@ def weighted_probabilities(p: Floats, class_weight: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         log_odds = np.log(p) - np.log1p(-p) + np.log(class_weight[1]) - np.log(class_weight[0])
     return np.asarray(special.expit(log_odds))
-
-
-def elected(share: Floats, class_weight: Floats) -> NDArray[Any]:
-    """Return the (n,) classes of the largest weighted share of votes (of two, of the second)."""
-    if share.shape[1] == 1:
-        share = np.concatenate([1 - share, share], axis=1)
-    return np.asarray((share * class_weight).argmax(axis=1))

@@ -18,7 +18,7 @@ from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.data.columns import Columns
 from bayespoint.kernels.products import count, in_rows
-from bayespoint.posterior.class_weight import elected, weighted_values
+from bayespoint.posterior.class_weight import weighted_values
 from bayespoint.posterior.model import Model, chosen_class
 from bayespoint.results.relevance import FeatureRelevance
 from bayespoint.results.weighted import WeightedResult
@@ -36,10 +36,8 @@ class Mixture(Savable):
 
     models: tuple[Model, ...]
     """The models, those of large weights first."""
-
     weights: Floats
     """(n_models,) their weights, with sum 1."""
-
     class_weight: Floats | None = None
     """(n_classes,) weights of the classes, of which the largest is 1; None if all are equal."""
 
@@ -173,7 +171,9 @@ class Mixture(Savable):
             values = self.votes(X)
             if self.class_weight is not None:
                 shares = (1 + values) / 2 if self._is_binary else values
-                return np.asarray(self.classes[elected(shares, self.class_weight)])
+                if self._is_binary:
+                    shares = np.concatenate([1 - shares, shares], axis=1)
+                return np.asarray(self.classes[(shares * self.class_weight).argmax(axis=1)])
         elif method == "gibbs":
             values = self.gibbs(X, diag=diag, random_state=random_state)
         elif len(self.models) == 1 and self._is_binary and self.class_weight is None:

@@ -39,19 +39,14 @@ class Model:
 
     classes: NDArray[Any]
     """(n_classes,) labels, sorted. Of two, the second is the positive one."""
-
     hyper: Hyperparameters
     """Transformation of the inputs, kernel, softness and label noise."""
-
     likelihood: Likelihood
     """How labels arise from functions."""
-
     basis: Basis
     """The points at which functions have coefficients."""
-
     draws: Draws
     """The functions drawn from the posterior."""
-
     calibration: float = 1.0
     """Factor on the decision values."""
 

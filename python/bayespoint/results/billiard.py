@@ -16,7 +16,6 @@ from bayespoint.results.result import LEAST_DRAWS, Run, allowed_r_hat
 
 if TYPE_CHECKING:
     import xarray as xr
-    from typing_extensions import Self
 
 MAX_DRIFT = 1e-6
 """Largest relative drift of the plane coordinates without a warning."""
@@ -125,7 +124,7 @@ class BilliardResult(Run):
     classifier loaded from a file has none."""
 
     @classmethod
-    def from_run(cls, run: Mapping[str, Any], average: str) -> Self:
+    def from_run(cls, run: Mapping[str, Any], average: str) -> BilliardResult:
         """Return the result of the engine's run, with the center that `average` names."""
         given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
         return cls(center=run[_CENTERS.get(average, "running_center")], **given)

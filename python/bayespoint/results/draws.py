@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.landmarks import LandmarkResult
 from bayespoint.results.lengths import Lengths
 from bayespoint.results.weighted import WeightedResult
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +37,8 @@ class Draws:
             return vars(self)
         return vars(self) | {"run": replace(self.run, state=None)}
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        copied: Self = deep_copy(self, memo)
-        return copied
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return deep_copy(self, memo)
 
     def __len__(self) -> int:
         """Return the number of draws of all chains."""

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayespoint.base.report import as_html
 from bayespoint.results.result import Result
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 class Estimate(NamedTuple):
@@ -70,7 +67,7 @@ class Evidence(Result):
     """Whether every error reached the tolerance."""
 
     @classmethod
-    def from_run(cls, run: Mapping[str, Any], method: str) -> Self:
+    def from_run(cls, run: Mapping[str, Any], method: str) -> Evidence:
         """Return the result of an engine's run, with an array for `value` and `error`."""
         given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
         seen = run["layer_shares"] > 0  # others were only passed through

@@ -72,13 +72,10 @@ class Point:
     value: float
     slope: Floats
     """Derivatives of the value."""
-
     noisy: bool = False
     """Whether the parameters include rates of label noise."""
-
     left_out: Floats = field(default_factory=lambda: np.empty(0))
     """(m,) Probability of each label given all others; (n_classes, m) of each class for several."""
-
     evidence: Point | None = None
     """The point of the evidence alone, for one of a density."""
 
@@ -270,7 +267,9 @@ class Objective:
         psi, level = features.psi, levels + features.missed
         share, n_classes, several = 1.0, self.n_classes, self.n_classes > 2
         if several:  # of all wrong labels, those of a class
-            share = math.log(n_classes) / (n_classes * _entropy(1 / n_classes))
+            p = 1 / n_classes
+            entropy = -p * math.log(p) - (1 - p) * math.log(1 - p)
+            share = math.log(n_classes) / (n_classes * entropy)
             noise = noise[0] / (n_classes - 1), noise[0]
         given = psi, level, self._positive, noise, self._nearest
         found = propagate(*given, change=self._change, n_threads=self.task.budget.n_threads)
@@ -315,12 +314,7 @@ class Objective:
 
 
 def approximate_log_evidence(
-    kernel: Any,
-    examples: Examples,
-    likelihood: Likelihood,
-    *,
-    offset: float,
-    softness: float,
+    kernel: Any, examples: Examples, likelihood: Likelihood, *, offset: float, softness: float
 ) -> float:
     """Return the approximate log evidence of hyperparameters, which the search follows.
 
@@ -363,8 +357,3 @@ def variance(features: Features) -> float:
     """Return the variance over the examples of f, on average: 1 if it is no more than rounding."""
     found, whole = features.variance, float(features.own.mean())
     return found if found > 3 * JITTER * abs(whole) and math.isfinite(found) else 1.0
-
-
-def _entropy(p: float) -> float:
-    """Return the entropy of a binary variable, in nats."""
-    return -p * math.log(p) - (1 - p) * math.log(1 - p)
