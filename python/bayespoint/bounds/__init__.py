@@ -35,8 +35,6 @@ T. Graepel, R. Herbrich and R. C. Williamson, "From Margin to Sparsity", Advance
 Information Processing Systems 13, 2001.
 """
 
-from __future__ import annotations
-
 from bayespoint.bounds.margins import luckiness, margin, mistakes, pac_margin, sparsity
 from bayespoint.bounds.mirror import mirrored_space, normalized_margins, point_mirror
 from bayespoint.bounds.result import RiskBound, RiskBounds

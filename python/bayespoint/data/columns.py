@@ -237,7 +237,6 @@ class Column:
         return np.array(codes, dtype=np.float64)
 
     def _numbers(self, values: Values) -> list[Floats]:
-        """Return the numbers of a column, with missing ones."""
         if self.kind == "number":
             return [values.entries]
         parts: list[Any] = [values.entries / _YEAR]

@@ -127,7 +127,6 @@ def has_types(X: Any) -> bool:
 
 
 def _series(X: Any) -> list[Any]:
-    """Return the columns of a frame."""
     if hasattr(X, "get_columns"):  # polars
         return list(X.get_columns())
     if not hasattr(X, "iloc") and hasattr(X, "to_pandas"):  # Arrow and others
@@ -136,7 +135,6 @@ def _series(X: Any) -> list[Any]:
 
 
 def _values(name: str, column: Any, is_category: bool | None) -> Values:
-    """Return the values of a column."""
     kind, entries, order = _typed(name, column)
     if is_category and kind == "number":
         found = entries.astype(object)
@@ -190,7 +188,6 @@ def _typed(name: str, column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, ...]]
 
 
 def _is_categorical(column: Any) -> bool:
-    """Return whether a column of a frame has the type of categories."""
     return hasattr(column, "to_list") and str(column.dtype).lower().startswith(("cat", "enum"))
 
 
@@ -211,7 +208,6 @@ def _days(entries: NDArray[Any]) -> Floats:
 
 
 def _categories(column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, ...]]:
-    """Return the levels of a column of categories."""
     known: Any = getattr(column, "cat", None)
     if hasattr(known, "codes"):
         # Intervals, dates and other objects by their text, which a file can hold.

@@ -64,7 +64,6 @@ _DOCSTRING = """Load {summary}.
 
 
 def _loader(name: str, summary: str) -> Callable[..., Any]:
-    """Return the public function that loads a data set."""
     folder = resources.files(_MODULE)
     text = folder.joinpath("README.md").read_text(encoding="utf-8")
     section = text.split(f"## {name.capitalize()}\n", 1)[1].split("\n## ", 1)[0].rstrip()

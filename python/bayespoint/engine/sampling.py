@@ -82,7 +82,6 @@ def _run(
     start: Floats | None,
     callback: Callback,
 ) -> Mapping[str, Any]:
-    """Return the compiled engine's run."""
     pair = settings.transparency
     if isinstance(pair, tuple) and pair[0] != pair[1]:
         problem.require_binary("a transparency that depends on the class")

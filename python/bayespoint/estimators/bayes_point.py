@@ -381,7 +381,6 @@ class BayesPointClassifier(
         return found
 
     def _checked(self, X: ArrayLike) -> NDArray[Any]:
-        """Return checked inputs of a fitted classifier."""
         columns = getattr(self, "columns_", None)
         if columns is not None and not (columns.plain and sparse.issparse(X)):
             return estimators_inputs.features(self, self.kernel_, columns, X)

@@ -123,7 +123,6 @@ def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
 
 
 def _require_numbers(columns: Columns | None) -> None:
-    """Raise TypeError unless inputs are numbers."""
     if columns is not None and not columns.plain:
         raise TypeError(
             "X of fit must hold numbers, and no missing values, for the export; got "
@@ -154,7 +153,6 @@ def _mixture(graph: _Graph, posterior: Mixture, probabilities: bool) -> None:
 
 
 def _average(each: list[_Value], weights: list[float]) -> _Value:
-    """Return the weighted average of values of several models; of a single one the value."""
     if len(each) == 1:
         return each[0]
     parts = [one * weight for one, weight in zip(each, weights, strict=True)]
@@ -318,7 +316,6 @@ def _linear(graph: _Graph, planes: Hyperplanes) -> None:
 
 
 def _kernel(x: _Value, kernel: Any, points: Any) -> _Value:
-    """Return the kernel values between the input and some points."""
     if points is None:
         raise TypeError("kernel must be a function of inputs to be exported; got 'precomputed'")
     if not isinstance(points, np.ndarray) or points.ndim != 2:
@@ -408,7 +405,6 @@ def _stationary(formula: Callable[[Any, _Value, Floats], _Value]) -> Callable[..
 
 
 def _joined(join: Callable[[_Value, _Value], _Value]) -> Callable[..., _Value]:
-    """Return the function of a sum or product."""
     return lambda kernel, x, Y: reduce(join, [_values(part, x, Y) for part in kernel.parts])
 
 

@@ -14,8 +14,6 @@ References
 - C. E. Rasmussen and C. K. I. Williams, "Gaussian Processes for Machine Learning", MIT Press, 2006.
 """
 
-from __future__ import annotations
-
 from bayespoint.kernels.base import (
     Constant,
     Kernel,

@@ -484,7 +484,6 @@ class CompoundKernel(Kernel):
         return {"kernel.": self.kernel}  # type: ignore[attr-defined]
 
     def _of(self, kernels: Iterable[Any]) -> dict[str, Any]:
-        """Return the field of the other kernels."""
         [kernel] = kernels
         return {"kernel": kernel}
 

@@ -118,7 +118,6 @@ class Weighted(CompoundKernel):
         return diagonal(self.kernel, self._weighted(vectors("X", X, accepts_sparse=False))[0])
 
     def _weighted(self, X: Any, Y: Any | None = None) -> tuple[Any, Any | None]:
-        """Return the inputs of the kernel."""
         each = factors_of(self)
         if X.shape[1] != len(each):
             raise ValueError(
@@ -128,7 +127,6 @@ class Weighted(CompoundKernel):
         return self._limited(X) * each, None if Y is None else self._limited(Y) * each
 
     def _limited(self, X: Any) -> Any:
-        """Return the inputs with their limits."""
         if self.limits is None:
             return X
         if X.shape[1] != len(self.limits):
@@ -182,7 +180,6 @@ def _first(values: tuple[float, ...]) -> str:
 
 
 def _groups(values: Any) -> tuple[int, ...]:
-    """Return the checked numbers of the weights of features."""
     found = tuple(validation.integer(name, one, low=0) for name, one in _each("groups", values))
     if set(found) != set(range(len(set(found)))):
         raise ValueError(f"groups must hold each of 0 to {max(found)}; got {found!r}")
@@ -190,7 +187,6 @@ def _groups(values: Any) -> tuple[int, ...]:
 
 
 def _limits(values: Any) -> tuple[float, ...]:
-    """Return the checked limits of features."""
     found = tuple(
         math.inf if isinstance(one, float) and one == math.inf else validation.positive(name, one)
         for name, one in _each("limits", values)

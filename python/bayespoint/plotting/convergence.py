@@ -215,7 +215,6 @@ class ConvergenceDisplay(Display):
 
 
 def _squared(space: VersionSpace, vectors: Floats) -> Floats:
-    """Return the squared lengths of weight vectors."""
     products = vectors * space.problem.coordinates(vectors)
     return np.asarray(products.reshape(*products.shape[: -len(space.problem.shape)], -1).sum(-1))
 

@@ -24,16 +24,6 @@ class RelevanceDisplay(Display):
         The means.
     intervals_ : matplotlib.collections.LineCollection or None
         The intervals, if there are any.
-
-    Examples
-    --------
-    >>> from bayespoint import BayesPointClassifier
-    >>> from matplotlib.figure import Figure
-    >>> X = np.random.default_rng(0).normal(size=(60, 4))
-    >>> model = BayesPointClassifier(random_state=0).fit(X, X[:, 2] > 0)
-    >>> display = RelevanceDisplay.from_estimator(model, ax=Figure().add_subplot())
-    >>> display.relevance.ranking[0]
-    2
     """
 
     relevance: FeatureRelevance

@@ -45,15 +45,6 @@ class TuningDisplay(Display):
         The settings tried.
     contours_ : matplotlib.contour.ContourSet or None
         The contours of the surface, if there are any.
-
-    Examples
-    --------
-    >>> from bayespoint import BayesPointClassifier
-    >>> from matplotlib.figure import Figure
-    >>> X = np.random.default_rng(0).normal(size=(40, 2))
-    >>> model = BayesPointClassifier(random_state=0).fit(X, X[:, 0] > X[:, 1])
-    >>> TuningDisplay.from_result(model.tuning_, ax=Figure().add_subplot()).params
-    ('kernel.0.kernel.sigma', 'softness')
     """
 
     search: Search

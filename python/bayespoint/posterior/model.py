@@ -280,7 +280,6 @@ class Model:
         return self.likelihood.n_functions
 
     def _points(self, X: Any) -> Any:
-        """Return inputs as the kernel gets them."""
         return scaled(self.hyper.transform, self.basis.inputs(X))
 
     def _blocks(self, points: Any) -> Any:

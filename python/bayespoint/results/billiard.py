@@ -171,7 +171,6 @@ class BilliardResult(Run):
         return [f"{message} (see the guide on diagnostics)" for message in messages]
 
     def _messages_of_draws(self, tol: float | None, wanted: int) -> list[str]:
-        """Return the warning about the draws, if there is one."""
         n_trajectories, n_draws = self.draws.shape[:2]
         if n_draws < LEAST_DRAWS:
             few = f"{n_draws} of {wanted} draws are too few to tell whether trajectories agree"

@@ -66,7 +66,6 @@ class FeatureRelevance(Savable):
 
 
 def _quantiles(values: Floats, weights: Floats) -> list[float]:
-    """Return the quantiles of the interval of weighted values."""
     order = np.argsort(values)
     below = np.cumsum(weights[order]) - 0.5 * weights[order]
     found: list[float] = np.interp(_INTERVAL, below, values[order]).tolist()

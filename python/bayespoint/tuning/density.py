@@ -410,7 +410,6 @@ def _told(
 
 
 def _density(task: Task, seed: int) -> Density:
-    """Return the density of which settings are drawn."""
     objective = Objective(task, choose_landmarks(task, _LANDMARKS, seed))
     return Density(objective, spreads=True, noisy=task.plan.rates > 0)
 

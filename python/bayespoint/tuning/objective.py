@@ -248,7 +248,6 @@ class Objective:
         return kernels.slopes(kernels.at_start(self.kernel, inputs), few, np.zeros((2, 2)), few)
 
     def _unpack(self, theta: Floats, noisy: bool) -> Setting:
-        """Return the setting at the logarithms `theta`."""
         values, n = np.exp(theta).tolist(), len(self.own)
         kernel = kernels.replace(self.kernel, dict(zip(self.own, values[:n], strict=True)))
         features = self._features(kernel)

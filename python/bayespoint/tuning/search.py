@@ -74,7 +74,6 @@ def with_matrix(plan: Plan, examples: Examples) -> Examples:
 
 
 def _gram(kernel: Any, plan: Plan, examples: Examples, softness: Floats) -> Floats:
-    """Return the checked kernel matrix."""
     inputs = examples.gram if isinstance(kernel, str) else examples.inputs
     return kernels.training_gram(kernel, inputs, plan.offset, softness)[0]  # type: ignore[arg-type]
 
@@ -136,7 +135,6 @@ def _trial(n: int, advance: Advance, report: Report) -> Trial:
 
 
 def _tell(found: Sequence[Hyperparameters], report: Report) -> None:
-    """Print the settings found."""
     searches = [one.search for one in found if one.search is not None]
     if len(found) > 1:
         report.tell(f"{len(found)} settings of the hyperparameters, {report.seconds()}:")
