@@ -25,18 +25,6 @@ class Blocks:
     blocks : sequence
         The blocks: arrays, memory maps, sparse matrices, frames of pandas or polars, or functions
         without arguments that return one of these. Each must be the same whenever it is read.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayespoint import BayesPointClassifier
-    >>> from bayespoint.blocks import Blocks
-    >>> rng = np.random.default_rng(0)
-    >>> X = [rng.normal(size=(300, 2)) for _ in range(4)]
-    >>> y = [block[:, 0] > block[:, 1] for block in X]
-    >>> model = BayesPointClassifier(random_state=0).fit(Blocks(X), Blocks(y))
-    >>> model.predict([[1.0, 0.0], [0.0, 1.0]])
-    array([ True, False])
     """
 
     def __init__(self, blocks: Sequence[Any]) -> None:
@@ -79,10 +67,6 @@ def parquet(
         If a file cannot be read.
     KeyError
         If a file lacks a column.
-
-    Examples
-    --------
-    ``X, y = parquet("t.parquet", ["length", "width"]), parquet("t.parquet", "species")``
     """
     try:
         from pyarrow.parquet import ParquetFile

@@ -120,18 +120,7 @@ class VersionSpace:
 
     @classmethod
     def over(cls, problem: Problem) -> VersionSpace:
-        """Return the version space of a problem.
-
-        Parameters
-        ----------
-        problem : Problem
-            The checked arrays.
-
-        Returns
-        -------
-        VersionSpace
-            With the classes -1 and +1, or 0, 1, ... of more than two.
-        """
+        """Return the version space of a problem, of the classes -1 and +1 or 0, 1, ..."""
         space = cls.__new__(cls)
         space.problem = problem
         space.classes = np.arange(problem.n_classes) if problem.is_joint else np.array([-1, 1])
@@ -164,13 +153,6 @@ class VersionSpace:
         feature, a neighbor list of walls makes most bounces cheap; others take O(m n_features)
         operations. Refused is what needs a factor of the matrix: refresh="full", `Scattered`
         dynamics, and `evidence`.
-
-        Examples
-        --------
-        >>> X = np.random.default_rng(0).standard_normal((2000, 3))
-        >>> space = VersionSpace.from_features(X, np.sign(X[:, 0]))
-        >>> space.contains(space.sample(tol=0.1, random_state=0).center)
-        True
         """
         space = cls.__new__(cls)
         space._set(explicit.feature_rows(X), y, softness, offset, "X @ X.T")
@@ -369,13 +351,6 @@ class VersionSpace:
         -----
         ConvergenceWarning
             If the effective sample size of the weights is below 50, or below half of the draws.
-
-        Examples
-        --------
-        >>> space = VersionSpace(np.eye(2), [1, -1])
-        >>> run = space.sample(length=2000.0, n_draws=500, random_state=0)
-        >>> space.reweight(run, lambda margins: margins[:, 0] ** 3).center.round(1)
-        array([ 0.9, -0.4])
         """
         return reweight(result, weight, self.problem, log=log)
 

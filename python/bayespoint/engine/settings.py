@@ -182,15 +182,6 @@ class SampleOptions(_RareSettings):
     ------
     ValueError, TypeError
         If a setting is out of range or of a wrong type, or not supported by the `dynamics`.
-
-    Examples
-    --------
-    A run continued to three times its length:
-
-    >>> from bayespoint import VersionSpace
-    >>> space = VersionSpace([[1.0, 0.0], [0.0, 1.0]], [1, -1])
-    >>> result = space.sample(length=200.0, random_state=0)
-    >>> longer = space.sample(length=600.0, options=SampleOptions(continue_from=result))
     """
 
     start: ArrayLike | None = None

@@ -641,14 +641,6 @@ class BayesPointClassifier(
         TypeError, ValueError
             As in :meth:`VersionSpace.reweight`, which also has the warnings, and with
             kernel="precomputed" as in `evidence`; if several models are averaged.
-
-        Examples
-        --------
-        >>> X = np.random.default_rng(0).normal(size=(40, 2))
-        >>> model = BayesPointClassifier(n_models=1, random_state=0).fit(X, X[:, 0] > X[:, 1])
-        >>> cautious = model.reweight(lambda margins: np.log(margins).sum(axis=1) / 10, log=True)
-        >>> cautious.predict([[0.0, 1.0], [1.0, 0.0]])
-        array([False,  True])
         """
         return self._mixture.reweight(weight, log=log)
 

@@ -66,12 +66,6 @@ def at_start(kernel: object, X: Inputs) -> Any:
     -------
     kernel object, callable or "precomputed"
         The kernel, in which every parameter is given.
-
-    Examples
-    --------
-    >>> from bayespoint.kernels import at_start
-    >>> at_start(Scaled(RBF()), np.eye(3))
-    1.0 * RBF(sigma=0.5774)
     """
     resolved = resolve(kernel)
     return replace(resolved, {each.name: each.start for each in parameters(resolved, X)})
@@ -125,11 +119,6 @@ def gram_matrix(
     ValueError, MemoryError
         If `dtype` is another type, there is no example, the kernel returns an array of the wrong
         shape, NaN or infinity, or the matrix does not fit into the available memory.
-
-    Examples
-    --------
-    >>> gram_matrix(np.random.default_rng(0).standard_normal((300, 5)), RBF(2.0)).dtype.name
-    'float32'
     """
     try:
         wanted = np.dtype(dtype)

@@ -29,16 +29,6 @@ class ConvergenceDisplay(Display):
     ----------
     line_, error_line_ : matplotlib.lines.Line2D
         The angles, and the estimated errors.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> space, ax = VersionSpace(np.eye(3), [1, 1, -1]), Figure().add_subplot()
-    >>> display = ConvergenceDisplay.from_space(
-    ...     space, [10, 100, 1000], reference=[1, 1, -1], random_state=0, ax=ax
-    ... )
-    >>> bool(display.angle[-1] < 0.05)
-    True
     """
 
     length: Floats

@@ -27,13 +27,6 @@ class RejectionDisplay(Display):
     See Also
     --------
     bayespoint.posterior.rejection_curve : The curve, and the errors raised for its arguments.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> ax = Figure().add_subplot()
-    >>> RejectionDisplay.from_predictions([0, 1, 1, 0], [0.1, 0.8, 0.4, 0.3], ax=ax).error
-    array([0.  , 0.  , 0.  , 0.25])
     """
 
     coverage: Floats

@@ -43,12 +43,6 @@ def rejection_curve(
     ValueError, TypeError
         If the shapes do not fit, a probability is outside [0, 1] or no real number, or a label is
         unknown.
-
-    Examples
-    --------
-    >>> coverage, error, cost = rejection_curve([0, 1, 1, 0], [0.1, 0.8, 0.4, 0.3])
-    >>> coverage, error
-    (array([0.25, 0.5 , 0.75, 1.  ]), array([0.  , 0.  , 0.  , 0.25]))
     """
     y = validation.labels("y_true", y_true)
     if y.ndim != 1 or len(y) == 0:

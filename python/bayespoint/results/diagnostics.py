@@ -44,11 +44,6 @@ def r_hat(draws: ArrayLike) -> Floats:
         The larger of the values for the draws and for their distances from the median ("folded",
         which detects chains of different spread). 1 for perfect agreement. NaN for fewer than 4
         draws per chain, and for draws that are constant or not finite.
-
-    Examples
-    --------
-    >>> print(f"{float(r_hat(np.random.default_rng(0).standard_normal((4, 1000)))):.2f}")
-    1.00
     """
 
     def larger(split: Floats) -> Floats:
