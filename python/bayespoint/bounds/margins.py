@@ -11,8 +11,6 @@ from scipy import special
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Numbers, plain, reals, whole
 
-__all__ = ["luckiness", "margin", "mistakes", "pac_margin", "sparsity"]
-
 _ROUNDING = 8 * np.finfo(np.float64).eps
 """Relative distance above a whole number that is attributed to rounding."""
 

@@ -21,8 +21,6 @@ from bayespoint.version_space import InfeasibleError, VersionSpace
 if TYPE_CHECKING:
     from bayespoint.engine.problem import Callback
 
-__all__ = ["mirrored_space", "normalized_margins", "point_mirror"]
-
 SYMMETRIC = "symmetric part"
 """Name of the region: the intersection of version space and its mirror image."""
 

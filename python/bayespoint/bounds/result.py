@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 
 from bayespoint.base.report import as_columns, as_grid, as_html
 
-__all__ = ["RiskBound", "RiskBounds"]
-
 _HEAD = ("bound", "of", "region", "value")
 
 

@@ -14,8 +14,6 @@ from bayespoint.bounds.rows import Learned, Rows
 from bayespoint.posterior import Mixture
 from bayespoint.version_space import VersionSpace
 
-__all__ = ["risk_bounds", "table"]
-
 RULES = ("bayes_point", "max_margin", "perceptron")
 
 REFUSALS = {

@@ -10,15 +10,6 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Numbers, plain, reals, whole
 from bayespoint.bounds.margins import checked
 
-__all__ = [
-    "cap_log_fraction",
-    "hoeffding_samples",
-    "linear_svm",
-    "pac_bayes_kl",
-    "volume_bayes",
-    "volume_gibbs",
-]
-
 _SMALLEST, _STEPS = 1e-280, 200
 """Share of a half sphere below which the logarithm of the beta function is computed directly, and
 the largest number of steps of its continued fraction; about twenty are enough."""

@@ -9,8 +9,6 @@ from typing import Any, TypeAlias
 from bayespoint import _core
 from bayespoint.base import validation
 
-__all__ = ["Chord", "Flipper", "Geodesic", "Scattered"]
-
 
 @dataclass(frozen=True)
 class Geodesic:

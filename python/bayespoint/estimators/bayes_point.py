@@ -38,8 +38,6 @@ from bayespoint.tuning.search import search, with_matrix
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["BayesPointClassifier"]
-
 
 def _of_posterior(path: str, doc: str) -> Any:
     """Return a property that reads a part of the posterior of a fitted classifier."""

@@ -37,8 +37,6 @@ from bayespoint.results.hyperplanes import Hyperplanes
 if TYPE_CHECKING:
     from sklearn.preprocessing import PowerTransformer
 
-__all__ = ["to_onnx"]
-
 OPSET, _IR = 17, 8
 """Versions of the standard operators and of the format, supported by runtimes since 2022."""
 

@@ -50,11 +50,9 @@ is right within a factor of 3."""
 
 
 def _dense(X: Any) -> Any:
-    return (
-        X
-        if isinstance(X, Mixed)
-        else np.asarray(X.toarray() if sparse.issparse(X) else X, order="C")
-    )
+    if isinstance(X, Mixed):
+        return X
+    return np.asarray(X.toarray() if sparse.issparse(X) else X, order="C")
 
 
 def _exponential(values: Floats) -> None:

@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 
-__all__ = ["rejection_curve"]
-
 
 def rejection_curve(
     y_true: ArrayLike, proba: ArrayLike, *, labels: ArrayLike | None = None
