@@ -45,7 +45,7 @@ def parquet(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     columns: str | Sequence[str] | None = None,
 ) -> Blocks:
-    """Return the row groups of Parquet files as blocks. Needs pyarrow.
+    """Return the row groups of Parquet files as blocks.
 
     Parameters
     ----------
@@ -61,12 +61,8 @@ def parquet(
 
     Raises
     ------
-    ImportError
-        If pyarrow is not installed.
-    OSError
-        If a file cannot be read.
-    KeyError
-        If a file lacks a column.
+    ImportError, OSError, KeyError
+        If pyarrow is not installed, a file cannot be read, or lacks a column.
     """
     try:
         from pyarrow.parquet import ParquetFile

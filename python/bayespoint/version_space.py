@@ -61,12 +61,11 @@ class VersionSpace:
 
     Raises
     ------
-    ValueError
-        If the matrix is not square, finite, symmetric or positive semidefinite (tested beyond 2000
-        examples by about forty multiplications, which detect clear violations), a diagonal entry
-        with offset and softness is not positive, or the labels are of a single class.
-    TypeError
-        For sparse, masked, complex or object arrays.
+    ValueError, TypeError
+        If the matrix is not square, finite, symmetric, dense, real or positive semidefinite (tested
+        beyond 2000 examples by about forty multiplications, which detect clear violations), a
+        diagonal entry with offset and softness is not positive, or the labels are of a single
+        class.
 
     Notes
     -----
@@ -90,9 +89,7 @@ class VersionSpace:
     --------
     Two orthogonal examples leave a quarter of a circle. Its center of mass is the diagonal.
 
-    >>> import numpy as np
-    >>> from bayespoint import VersionSpace
-    >>> space = VersionSpace(np.eye(2), [1, -1])
+    >>> space = VersionSpace([[1.0, 0.0], [0.0, 1.0]], [1, -1])
     >>> result = space.sample(length=2000.0, random_state=0)
     >>> bool(np.abs(result.center - [0.7071, -0.7071]).max() < 0.01)
     True

@@ -55,9 +55,8 @@ def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
     The mirror image of v at the unit vector w is :math:`v' = 2\langle w, v\rangle w - v`. It is in
     version space if v is on the right side of the planes with the normals :math:`\phi'_i = 2
     \langle w, \phi_i\rangle w - \phi_i` (Herbrich et al., 1999, Section 4.3, where the print lacks
-    the factor w). With the plane coordinates :math:`f = Kc` the inner products are
-    :math:`\langle\phi'_i, \phi_j\rangle = 2 f_i f_j - K_{ij}` and :math:`\langle\phi'_i,
-    \phi'_j\rangle = K_{ij}`.
+    the factor w), with :math:`\langle\phi'_i, \phi_j\rangle = 2 f_i f_j - K_{ij}`, :math:`f = Kc`,
+    and :math:`\langle\phi'_i, \phi'_j\rangle = K_{ij}`.
 
     Examples
     --------

@@ -86,8 +86,7 @@ def table(
 
     Notes
     -----
-    :meth:`BayesPointClassifier.risk_bounds`, and the methods of this name of the classifiers in
-    ``bayespoint.papers``, give the same for a fitted classifier. The kernel, with any scaling of
+    The methods `risk_bounds` of classifiers give the same. The kernel, with any scaling of
     features, must have been chosen without the examples. Feature vectors are scaled to unit length,
     except for `margin`, as in the perceptron. The dimension of `linear_svm` is the rank of the Gram
     matrix: directions outside the span of the examples do not change the share of the sphere.
@@ -102,8 +101,7 @@ def table(
     --------
     >>> X = np.random.default_rng(0).normal(size=(300, 3))
     >>> space = VersionSpace(X @ X.T, np.where(X[:, 0] > 0, 1, -1))
-    >>> center = space.sample(random_state=0).center
-    >>> found = table(space.gram, space.y, center, random_state=0)
+    >>> found = table(space.gram, space.y, space.sample(random_state=0).center, random_state=0)
     >>> 0.0 < found.find("pac_bayes_kl", of="center").value < 0.15
     True
     """

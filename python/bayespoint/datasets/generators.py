@@ -43,12 +43,6 @@ def make_teacher(
         Labels -1 and +1; of few examples all may be the same.
     teacher : ndarray of shape (n_features,)
         With ``return_teacher=True`` the unit weight vector, uniform on the sphere.
-
-    Examples
-    --------
-    >>> X, y, teacher = make_teacher(200, 5, return_teacher=True, random_state=0)
-    >>> bool((y * (X @ teacher) > 0).all())
-    True
     """
     m, r = _count("n_samples", n_samples), _count("n_features", n_features)
     rng = np.random.default_rng(validation.seed(random_state))

@@ -717,11 +717,9 @@ class BayesPointClassifier(
 
         Raises
         ------
-        ValueError
+        ValueError, FloatingPointError
             With class weights, with kernel="precomputed", for unknown labels, or if a setting is
-            out of range.
-        FloatingPointError
-            As :meth:`VersionSpace.evidence`.
+            out of range; as :meth:`VersionSpace.evidence`.
         """
         given = self._mixture, self._checked(X), y
         options: Any = {"tol": tol, "max_length": max_length, "n_jobs": self.n_jobs}

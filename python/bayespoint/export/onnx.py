@@ -60,20 +60,18 @@ def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
     onnx.ModelProto
         With the input ``X``, doubles of shape (n, n_features), and the outputs ``label`` of shape
         (n,), ``decision``, doubles of shape (n,) or (n, n_classes), and ``probabilities``, doubles
-        of shape (n, n_classes).
+        of shape (n, n_classes). ``onnx.save`` writes it to a file.
 
     Raises
     ------
-    ImportError
-        If the package `onnx` is not installed.
+    ImportError, sklearn.exceptions.NotFittedError
+        If the package `onnx` is not installed, or the classifier is not fitted.
     TypeError
         If the classifier is not one of these, or its labels or kernel cannot be exported: one of
         sets or strings, a function, of another package, or "precomputed".
     ValueError
         If the classifier has class weights: fit with ``class_weight=None``, and multiply the
         probabilities by the weights.
-    sklearn.exceptions.NotFittedError
-        If it is not fitted.
 
     Notes
     -----
@@ -82,10 +80,6 @@ def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
     therefore accurate to 1e-6; labels and other decision values agree with NumPy up to rounding.
     Distances of `Matern` kernels are accurate to 1e-7 of the distance from the mean of the data,
     values of `RationalQuadratic` kernels to 1e-16 times their alpha.
-
-    Examples
-    --------
-    >>> onnx.save(to_onnx(model), "iris.onnx")  # doctest: +SKIP
     """
     try:
         import onnx

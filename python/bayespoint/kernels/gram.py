@@ -103,22 +103,17 @@ def gram_matrix(
     Parameters
     ----------
     X : array of shape (m, n_features), or a sequence of m examples
-        Inputs.
+        Inputs, at least one.
     kernel : callable
-        A kernel of this module, or any symmetric function ``k(X, Y)``.
+        A kernel of this module, or any symmetric function ``k(X, Y)``, with finite values.
     dtype : {np.float32, np.float64}, default=np.float32
         Type of the matrix. Kernel values are computed in doubles and then rounded.
 
     Returns
     -------
     ndarray of shape (m, m)
-        The kernel matrix in C order.
-
-    Raises
-    ------
-    ValueError, MemoryError
-        If `dtype` is another type, there is no example, the kernel returns an array of the wrong
-        shape, NaN or infinity, or the matrix does not fit into the available memory.
+        The kernel matrix in C order. Raises ValueError for other arguments than these, and
+        MemoryError if it does not fit into the available memory.
     """
     try:
         wanted = np.dtype(dtype)

@@ -1,15 +1,14 @@
 """How labels arise from latent functions: one class for each kind of label.
 
 A likelihood knows the probability of a label given the functions, with noise on their values
-(softness) and wrong labels (label noise). The formulas of label noise for predictions are here;
-the approximations of the evidence (`tuning/`) and the engine's sums have their own.
+(softness) and wrong labels (label noise). The approximations of the evidence (`tuning/`) and the
+engine's sums have formulas of their own.
 
 Shapes: n points, T draws, C classes, F functions (1 of two classes, otherwise C). Values of draws
 have the shape (n, T) or (C, n, T), and `weights` are the (T,) weights of the draws. `variance` is
 the (n,) variance of the noise on a value. *Codes* are labels as the engine takes them: -1 and +1,
-or indices of classes. The methods down to `log_label` have the
-same names and arguments in both, with more text in `TwoClasses`. What follows is for blocks of
-landmarks and differs: `TwoClasses` takes floors, `SeveralClasses` labels.
+or indices of classes. The methods down to `log_label` are the same in both, with more text in
+`TwoClasses`. What follows, for blocks of landmarks, takes floors or labels.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class ConvergenceDisplay(Display):
         model = posterior_of(estimator).first
         space = VersionSpace.over(model.problem("convergence"))
         assert isinstance(model.draws.run, BilliardResult)
-        return cls._of(model.draws.run, space, reference).plot(ax=ax)
+        return cls.from_result(model.draws.run, space, reference=reference, ax=ax)
 
     @classmethod
     def from_result(
@@ -95,12 +95,6 @@ class ConvergenceDisplay(Display):
             draws are not points of a path, or the reference is not a weight vector.
         """
         check_pair(result, space)
-        return cls._of(result, space, reference).plot(ax=ax)
-
-    @classmethod
-    def _of(
-        cls, result: BilliardResult, space: VersionSpace, reference: ArrayLike | None
-    ) -> ConvergenceDisplay:
         n_draws = result.draws.shape[1]
         if n_draws < 2 or result.spacing == 0:
             raise ValueError(
@@ -120,7 +114,7 @@ class ConvergenceDisplay(Display):
             angle=np.array([_angle(space, vector, unit) for vector in center]),
             center_error=_standard_error(space, means, center),
             reference_error=error,
-        )
+        ).plot(ax=ax)
 
     @classmethod
     def from_space(

@@ -1,9 +1,8 @@
-r"""Predictions for a population in which the classes have other weights.
+"""Predictions for a population in which the classes have other weights.
 
-If only the frequencies of the classes change and the inputs of each class keep their distribution,
-the posterior odds are multiplied by the ratio of the weights. This is exact, and needs no new fit.
-The weights multiply the probabilities of the true classes, before label noise: a population has
-true classes, and its labels are wrong with the same probability as before.
+If only the frequencies of the classes change, the posterior odds are multiplied by the ratio of the
+weights: exactly, without a new fit. The weights multiply the probabilities of the true classes,
+before label noise, which a population has as before.
 """
 
 from __future__ import annotations

@@ -241,17 +241,15 @@ class BilliardResult(Run):
     def to_datatree(self) -> xr.DataTree:
         """Return the run as a tree of labeled arrays for ArviZ.
 
+        This needs xarray (optional extra ``arviz``), and raises ImportError without it. ArviZ 1
+        takes the tree itself, ArviZ 0.22 and 0.23 take ``arviz.from_datatree(tree)``.
+
         Returns
         -------
         xarray.DataTree
-            Groups ``posterior`` (dimensions chain and draw), ``sample_stats``, ``observed_data``
-            and ``constant_data``. There is no time stamp: equal runs give equal trees.
-
-        Notes
-        -----
-        This needs xarray (optional extra ``arviz``), and raises ImportError without it. ArviZ 1
-        takes the tree itself, ArviZ 0.22 and 0.23 take ``arviz.from_datatree(tree)``.
-        ``var_names="plane_coordinate"`` selects the quantities of `ess` and `r_hat`.
+            Groups ``posterior`` (dimensions chain and draw; "plane_coordinate" has the quantities
+            of `ess` and `r_hat`), ``sample_stats``, ``observed_data`` and ``constant_data``. There
+            is no time stamp: equal runs give equal trees.
         """
         return to_datatree(vars(self))
 

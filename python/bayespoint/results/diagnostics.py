@@ -1,8 +1,8 @@
 r"""Convergence diagnostics of several trajectories: R-hat and effective sample size.
 
-Both are the rank-normalized forms of Vehtari et al., for arrays of shape ``(chain, draw, ...)``,
-in which every trailing index is a separate quantity. A small :math:`\hat R` shows that
-trajectories agree, not that they sample the right distribution.
+Both are the rank-normalized forms of Vehtari et al., for arrays of shape ``(chain, draw, ...)``, in
+which every trailing index is a separate quantity. A small :math:`\hat R` shows that trajectories
+agree, not that they sample the right distribution.
 
 References
 ----------
@@ -31,8 +31,6 @@ _MIN_DRAWS = 4
 def r_hat(draws: ArrayLike) -> Floats:
     r"""Return the rank-normalized split :math:`\hat R` of every quantity.
 
-    By Vehtari et al. (2021), Eqs. 1-4 and Section 4.
-
     Parameters
     ----------
     draws : array-like of shape (n_chains, n_draws, ...)
@@ -42,8 +40,9 @@ def r_hat(draws: ArrayLike) -> Floats:
     -------
     ndarray of shape (...)
         The larger of the values for the draws and for their distances from the median ("folded",
-        which detects chains of different spread). 1 for perfect agreement. NaN for fewer than 4
-        draws per chain, and for draws that are constant or not finite.
+        which detects chains of different spread), by Vehtari et al. (2021), Eqs. 1-4 and Section 4.
+        1 for perfect agreement. NaN for fewer than 4 draws per chain, and for draws that are
+        constant or not finite.
     """
 
     def larger(split: Floats) -> Floats:
@@ -69,8 +68,8 @@ def ess_bulk(draws: ArrayLike) -> Floats:
     Returns
     -------
     ndarray of shape (...)
-        The number of independent draws that would estimate the mean equally well. It may exceed the
-        number of draws if these are negatively correlated. NaN as for `r_hat`.
+        The number of independent draws that would estimate the mean equally well, more than that of
+        the draws if these are negatively correlated. NaN as for `r_hat`.
     """
     return _of_each(draws, lambda split: _plain_ess(_z_scale(split)[0]))
 
