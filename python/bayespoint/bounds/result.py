@@ -13,10 +13,7 @@ _HEAD = ("bound", "of", "region", "value")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RiskBound:
-    """A bound on the risk of one classifier, its probability of an error on a new example.
-
-    It holds with probability at least ``1 - delta`` over the examples.
-    """
+    """A bound on the risk of a classifier, with a probability of at least ``1 - delta``."""
 
     name: str
     """Name of the function of :mod:`bayespoint.bounds`."""

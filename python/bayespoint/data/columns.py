@@ -77,11 +77,7 @@ class Records:
         return Records(tuple(replace(one, entries=one.entries[rows]) for one in self.columns))
 
     def moments(self, weight: Floats) -> tuple[Floats, Floats]:
-        """Return the weighted means of the columns, if all are numbers, and sums of squares.
-
-        The squares are of differences from the mean. If values are missing, or no numbers, both are
-        zero.
-        """
+        """Return weighted means, and sums of squares about them; zeros if not all are numbers."""
         if any(one.kind != "number" or one.missing.any() for one in self.columns):
             return np.zeros(len(self.columns)), np.zeros(len(self.columns))
         X = np.stack([one.entries for one in self.columns], axis=1)

@@ -89,10 +89,7 @@ STRAIGHT = (Chord, Flipper)
 """Dynamics with straight flights, opaque walls and no refresh."""
 
 BY_NAME: dict[str, type[Dynamics]] = {
-    "geodesic": Geodesic,
-    "chord": Chord,
-    "flipper": Flipper,
-    "scattered": Scattered,
+    kind.__name__.lower(): kind for kind in (Geodesic, Chord, Flipper, Scattered)
 }
 
 

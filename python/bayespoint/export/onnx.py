@@ -126,10 +126,9 @@ def _mixture(graph: _Graph, posterior: Mixture, probabilities: bool) -> None:
     classes, models, weights = posterior.classes, posterior.models, posterior.weights.tolist()
     if posterior.class_weight is not None:
         raise ValueError(
-            "class_weight must be None for the export, since ONNX has no inverse of the normal "
-            f"distribution function; got {posterior.class_weight.tolist()}, relative to the "
-            "largest: fit with class_weight=None, which gives the same posterior, and multiply the "
-            "probabilities by the weights"
+            "class_weight must be None for the export; got "
+            f"{posterior.class_weight.tolist()}, relative to the largest: fit with "
+            "class_weight=None, and multiply the probabilities by the weights"
         )
     values = [_decision_values(graph.input, model) for model in models]
     z, sign = values[0]

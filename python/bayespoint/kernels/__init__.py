@@ -31,7 +31,6 @@ from bayespoint.kernels.base import (
     parameters as parameters,
     replace as replace,
     requires_vectors as requires_vectors,
-    slopes as slopes,
     with_pullback as with_pullback,
 )
 from bayespoint.kernels.dot_product import Linear, Polynomial

@@ -1,8 +1,4 @@
-"""The base class of kernels, functions of kernels of any origin, and sums, products and multiples.
-
-They are one file, since ``+`` and ``*`` of the base class make sums and products, whose parts may
-be kernels of this package, of scikit-learn's Gaussian processes, or callables.
-"""
+"""The base class of kernels; sums, products and multiples; functions of any kernels."""
 
 from __future__ import annotations
 
@@ -336,11 +332,6 @@ def part_with_pullback(kernel: Any, X: Inputs, Y: Other = None) -> tuple[Floats,
     return known(X, Y) if callable(known) else (evaluate(kernel, X, Y), unknown)
 
 
-def slopes(kernel: Any, X: Inputs, by_values: Floats, Y: Other = None) -> ByName:
-    """Return the known derivatives by log parameters, given those by the values."""
-    return with_pullback(kernel, X, Y)[1](by_values)[0]
-
-
 def diag_with_pullback(kernel: Any, X: Inputs) -> tuple[Floats, Pullback]:
     """Return what a kernel's `diag_with_pullback` does, with values checked."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -417,11 +408,6 @@ def diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:
     for rows in validation.blocks(len(values), 32):
         values[rows] = evaluate(kernel, X[rows], X[rows]).diagonal()
     return values
-
-
-def _part_diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:
-    """Return the same for a part of a kernel; ours are checked as a whole."""
-    return kernel.diag(X) if isinstance(kernel, Kernel) else diagonal(kernel, X)
 
 
 def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
@@ -560,7 +546,7 @@ class CompositeKernel(CompoundKernel):
         return combined
 
     def diag(self, X: Inputs) -> Floats:
-        return np.asarray(self._operation.reduce([_part_diagonal(part, X) for part in self.parts]))
+        return np.asarray(self._operation.reduce([diagonal(part, X) for part in self.parts]))
 
     def _named(self, parts: Iterable[Slopes]) -> Slopes:
         """Return the derivatives of all parts by the names of the parameters in the whole."""
@@ -658,7 +644,7 @@ class Scaled(CompoundKernel):
             return np.asarray(np.multiply(gram, given(self, "factor"), dtype=np.float64))
 
     def diag(self, X: Inputs) -> Floats:
-        return np.asarray(given(self, "factor") * _part_diagonal(self.kernel, X))
+        return np.asarray(given(self, "factor") * diagonal(self.kernel, X))
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
         own = (within(self.bounds, "factor", 1.0, _REACH),) if self.factor is None else ()

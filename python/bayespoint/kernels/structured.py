@@ -50,11 +50,10 @@ def _counter(name: str, features: Iterable[Any]) -> Counter[Hashable]:
 
 @dataclass(frozen=True, repr=False)
 class SetIntersection(Kernel):
-    r"""The kernel of sets :math:`k(A, S) = b^{|A \cap S|}`.
+    r"""The kernel of sets :math:`k(A, S) = b^{|A \cap S|}`, for b = 2 the number of common subsets.
 
-    For b = 2 it is the number of common subsets (Crowley, 2018). Inputs are collections of hashable
-    elements, whose order and repetitions are ignored. Values grow exponentially with the size of
-    the sets; `normalize` keeps them in [0, 1].
+    Inputs are collections of hashable elements, whose order and repetitions are ignored (Crowley,
+    2018). Values grow exponentially with the size of the sets; `normalize` keeps them in [0, 1].
 
     Parameters
     ----------

@@ -24,9 +24,5 @@ Likelihood: TypeAlias = TwoClasses | SeveralClasses
 
 
 def of_classes(n_classes: int, noise: tuple[float, float] = (0.0, 0.0)) -> Likelihood:
-    """Return the likelihood of labels of unordered classes.
-
-    `noise` is the probability of a wrong label for examples of the first and of the second of two
-    classes; for more classes both are the same.
-    """
+    """Return the likelihood of unordered classes; of more than two both rates of noise agree."""
     return TwoClasses(noise) if n_classes == 2 else SeveralClasses(n_classes, noise[0])

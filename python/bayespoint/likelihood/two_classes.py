@@ -237,10 +237,7 @@ def of_variance(center: Floats, total: Floats) -> Floats:
 
 
 def quantiles(log_p: Floats) -> Floats:
-    r"""Return :math:`\Phi^{-1}` of probabilities of classes (first axis), after scaling them to 1.
-
-    Probabilities are given as logarithms, and that near 1 follows from the others.
-    """
+    r"""Return :math:`\Phi^{-1}` of log probabilities of classes (first axis), scaled to 1."""
     log_p = log_p - special.logsumexp(log_p, axis=0)
     z: Floats = special.ndtri_exp(log_p)
     first = log_p.argmax(axis=0)[None]

@@ -73,8 +73,8 @@ class Mixture(Savable):
     def seed_error(self) -> float:
         """Mean change of probabilities that another seed would make, by the hyperparameters drawn.
 
-        It is that of the training labels, each given all others; NaN if none were drawn, or not
-        all of them within a limit.
+        It is that of the training labels, each given all others; NaN if none, or too few, were
+        drawn.
         """
         search = self.first.hyper.search
         return math.nan if search is None else search.seed_error

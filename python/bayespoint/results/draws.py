@@ -18,11 +18,7 @@ from bayespoint.results.weighted import WeightedResult
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Functions in a basis of m points: directions with the law of their lengths, or functions.
-
-    Of several classes each draw has a function for each class, and coefficients have the shape
-    (n_classes, m).
-    """
+    """Functions in a basis of m points: directions with the law of their lengths, or functions."""
 
     run: BilliardResult | LandmarkResult
     """The run that made them, with its diagnostics."""

@@ -58,8 +58,8 @@ class Run(Result):
     def ess(self) -> float:
         """The smallest bulk effective sample size of the draws, over `functionals`.
 
-        With the coordinates of a billiard also over the squares of those that change sign. NaN for
-        fewer than 4 draws per chain. Computed on first access.
+        For a billiard also of the squares of those that change sign. NaN for fewer than 4 draws a
+        chain.
         """
         values = diagnostics.ess_bulk(self._watched())
         return float(np.fmin.reduce(values, initial=np.nan))

@@ -16,11 +16,7 @@ from bayespoint.base.report import as_columns, as_grid, as_html
 
 @dataclass(frozen=True, eq=False)
 class Search(Savable):
-    """A search for hyperparameters: the setting found, and all settings tried.
-
-    The setting is the most probable one or, for a model of an average, one that was drawn
-    from the posterior of the hyperparameters.
-    """
+    """A search for hyperparameters: a setting, most probable or drawn, and all settings tried."""
 
     kernel: Callable[..., Any] | str
     """The kernel with the parameters found."""

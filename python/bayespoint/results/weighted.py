@@ -15,10 +15,7 @@ MIN_ESS = 50.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WeightedResult(Result):
-    """The center of mass of a density on version space, from weighted draws.
-
-    ``m`` is the number of examples. A weight vector is given by its signed dual coefficients.
-    """
+    """The center of mass of a density on the version space of m examples, from weighted draws."""
 
     _title = "Weighted draws"
 

@@ -40,10 +40,7 @@ def choice(
     plan: Plan,
     columns: Columns | None = None,
 ) -> tuple[Any, int]:
-    """Return the kernel of a fit, and the number of settings of its hyperparameters.
-
-    `kernel` and `n_models` are parameters of the classifier; `columns` are those of a table.
-    """
+    """Return the kernel of a fit, and the number of settings of its hyperparameters."""
     auto = isinstance(n_models, str)
     if auto and n_models != "auto":
         raise ValueError(f'n_models must be an int of at least 1 or "auto"; got {n_models!r}')

@@ -397,10 +397,7 @@ def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
 def _told(
     density: Density, chains: Sequence[Sequence[Point]], left_out: Floats, mean: Floats
 ) -> dict[str, Any]:
-    """Return what chains tell of themselves: split R-hat, and the change by other draws.
-
-    The leave-one-out probabilities are those in each state, and the `mean` of the settings chosen.
-    """
+    """Return what chains tell of themselves: split R-hat, and the change by other draws."""
     logs = [[density.logarithms(state.theta) for state in own] for own in chains]
     first, second = left_out.reshape(_CHAINS, -1, left_out.shape[1]).mean(axis=1)
     # The averages of two fits differ as much as a chain from the mean of both, times root 2.

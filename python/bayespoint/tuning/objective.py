@@ -106,9 +106,8 @@ class LimitError(Exception):
 class Objective:
     """The approximate evidence of a kernel with its gradient, and a record of the settings tried.
 
-    The parameters are those that the kernel declares, then the softness relative to the variance of
-    f if it is searched, then the rates of label noise if they are. Without softness the kernel is
-    found at the smallest one.
+    The parameters are those that the kernel declares, then, if they are searched, the softness
+    relative to the variance of f and the rates of label noise.
     """
 
     def __init__(self, task: Task, landmarks: Any) -> None:
@@ -244,8 +243,8 @@ class Objective:
     def _start_slopes(self) -> ByName:
         """Return the derivatives of 0 that the kernel knows."""
         inputs = self.examples.inputs
-        few = in_rows(inputs)[:2]
-        return kernels.slopes(kernels.at_start(self.kernel, inputs), few, np.zeros((2, 2)), few)
+        few, start = in_rows(inputs)[:2], kernels.at_start(self.kernel, inputs)
+        return kernels.with_pullback(start, few, few)[1](np.zeros((2, 2)))[0]
 
     def _unpack(self, theta: Floats, noisy: bool) -> Setting:
         values, n = np.exp(theta).tolist(), len(self.own)

@@ -39,9 +39,8 @@ def search(
     """Return the hyperparameters of each model of a plan, those given and those found.
 
     Raises ValueError if no setting tried has an evidence: the kernel is not positive semidefinite,
-    or without softness and label noise the labels are impossible. Warns if a limit of the budget
-    ended the search, where there may be fewer settings, or if the evidence of the most
-    probable setting still rises by more than a nat per factor of e at a bound of a parameter.
+    or without softness and label noise the labels are impossible. Warns if a limit ended the
+    search, or if the evidence still rises at a bound of a parameter.
     """
     with report.task("search by evidence") as advance:
         trial = None if advance is None else _trial(len(examples.label), advance, report)
