@@ -57,8 +57,3 @@ class Repetition:
         parts = self.fraction > 0
         weight[np.cumsum(counts)[parts] - 1] = self.fraction[parts]
         return indices, weight
-
-
-def balanced(totals: Floats) -> Floats:
-    """Return class weights inversely proportional to `totals`, of mean 1 over observations."""
-    return np.asarray(totals.sum() / (len(totals) * totals))

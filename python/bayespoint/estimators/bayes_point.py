@@ -30,7 +30,6 @@ from bayespoint.estimators.advice import infeasible_advice
 from bayespoint.estimators.progress import CallbackSupportMixin, Progress, with_callbacks
 from bayespoint.likelihood import of_classes
 from bayespoint.posterior import Mixture, evidence, fitting, several
-from bayespoint.posterior.class_weight import normalized
 from bayespoint.results import Estimate, Evidence, FeatureRelevance
 from bayespoint.tuning import scale
 from bayespoint.tuning.search import search, with_matrix
@@ -60,13 +59,6 @@ class BayesPointClassifier(
     The posterior of the latent function is sampled, not approximated, and by default predictions
     are averaged over several settings of the hyperparameters. More than two classes have one latent
     function each, and one joint posterior.
-
-    ========= ==================================================================================
-    daily     `fit`, `predict`, `predict_proba`, `decision_function`, `reject`, `score`, `save`
-    posterior `posterior_`, `models_`, `feature_relevance_`, `sample_functions`, `suggest_query`,
-              `evidence`, `log_labeling_probability`
-    sampler   `billiard_`, `refine`, `reweight`, `bayes_point`, `risk_bounds`
-    ========= ==================================================================================
 
     Parameters
     ----------
@@ -310,7 +302,7 @@ class BayesPointClassifier(
         plan = replace(plan, n_models=len(found))  # a limit may leave fewer
         with infeasible_advice("Use softness > 0, or label_noise > 0"):
             models = several.fit_models(found, examples, likelihood, classes, plan, budget, report)
-        posterior = Mixture.of(models, normalized(class_weight))
+        posterior = Mixture.of(models, class_weight)
         fitted = {
             **table.seen,
             "columns_": table.columns,
@@ -838,7 +830,7 @@ class BayesPointClassifier(
                 raise
             # All other arguments have been checked.
             raise ValueError(f"gram must be the matrix given to fit: {error}") from error
-        posterior = Mixture.of(refined, normalized(class_weight))
+        posterior = Mixture.of(refined, class_weight)
         self.__dict__ = vars(self) | {"posterior_": posterior, "class_weight_": class_weight}
         return self
 

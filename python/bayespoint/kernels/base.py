@@ -35,7 +35,6 @@ from bayespoint.kernels.protocol import (
     Pullback,
     Slopes,
     added,
-    prefixed,
     unknown,
 )
 
@@ -550,7 +549,10 @@ class CompositeKernel(CompoundKernel):
 
     def _named(self, parts: Iterable[Slopes]) -> Slopes:
         """Return the derivatives of all parts by the names of the parameters in the whole."""
-        return added((prefixed(f"{k}.", named), each) for k, (named, each) in enumerate(parts))
+        return added(
+            ({f"{k}.{name}": slope for name, slope in named.items()}, each)
+            for k, (named, each) in enumerate(parts)
+        )
 
 
 @dataclass(frozen=True, repr=False)

@@ -28,7 +28,6 @@ from bayespoint.kernels.protocol import (
     Parameter,
     Pullback,
     Slopes,
-    prefixed,
 )
 from bayespoint.kernels.stationary import scales
 
@@ -155,7 +154,7 @@ class Weighted(CompoundKernel):
 
     def _named(self, inner: ByName, by_features: Floats | None) -> Slopes:
         """Return the derivatives of a weighted kernel, given those of the kernel."""
-        named = prefixed("kernel.", inner)
+        named = {f"kernel.{name}": slope for name, slope in inner.items()}
         if by_features is not None:
             each = by_features if self.groups is None else np.bincount(self.groups, by_features)
             named |= {f"weights[{k}]": slope for k, slope in enumerate(each.tolist())}

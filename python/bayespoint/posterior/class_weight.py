@@ -13,11 +13,6 @@ from scipy import special
 from bayespoint.base.validation import Floats
 
 
-def normalized(class_weight: Floats) -> Floats | None:
-    """Return the weights divided by the largest; None if all are equal."""
-    return None if (class_weight == class_weight[0]).all() else class_weight / class_weight.max()
-
-
 def weighted_values(z: Floats, class_weight: Floats) -> Floats:
     r"""Return decision values for the weights, of the same shape (n, n_rows) as `z`.
 

@@ -42,12 +42,14 @@ class Mixture(Savable):
     """(n_classes,) weights of the classes, of which the largest is 1; None if all are equal."""
 
     @classmethod
-    def of(cls, models: Sequence[Model], class_weight: Floats | None) -> Mixture:
+    def of(cls, models: Sequence[Model], class_weight: Floats) -> Mixture:
         """Return the average of models, with the weights of their settings."""
         weights = np.array([one.hyper.weight for one in models])
         weights /= weights.sum()
         order = np.argsort(-weights, kind="stable")
-        return cls(tuple(models[k] for k in order), weights[order], class_weight)
+        alike = (class_weight == class_weight[0]).all()
+        relative = None if alike else class_weight / class_weight.max()
+        return cls(tuple(models[k] for k in order), weights[order], relative)
 
     def __repr__(self) -> str:
         return f"<Mixture: {len(self.models)} of {self.models[0]!r}>"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from bayespoint.base.io import Savable
-from bayespoint.base.report import as_html, as_text
+from bayespoint.base.report import as_html
 from bayespoint.results import diagnostics
 
 MAX_R_HAT_TOL, CHANCE_TOL, MIN_SHARE_TOL = 1.05, 1e-3, 0.25
@@ -42,7 +42,9 @@ class Result(Savable):
         str
             The text, without a newline at its end.
         """
-        return as_text(self._title, self._rows())
+        rows = self._rows()
+        width = max(len(name) for name, _ in rows)
+        return "\n".join([self._title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
 
     def _repr_html_(self) -> str:
         return as_html(self._title, self._rows())
