@@ -336,18 +336,14 @@ class VersionSpace:
         Returns
         -------
         WeightedResult
-            The center, the weights and their effective sample size.
+            The center, the weights and their effective sample size. ConvergenceWarning is issued if
+            that is below 50, or below half of the draws.
 
         Raises
         ------
         TypeError, ValueError
             If an argument is of another type, `result` of another number of examples or classes, if
             the weights are of a wrong shape or value, or if the weighted mean is zero.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the effective sample size of the weights is below 50, or below half of the draws.
         """
         return reweight(result, weight, self.problem, log=log)
 
@@ -364,9 +360,10 @@ class VersionSpace:
         ----------
         method : {"light_trap", "one_way", "perceptron", "max_margin"}, default="light_trap"
             "light_trap": a billiard from a random point, with walls that always let the ball in,
-            and out with a probability that decreases from 1 to 0; "one_way": with probability 0.
-            "perceptron": the kernel perceptron. "max_margin": the search for the maximal margin,
-            stopped as soon as no example is violated.
+            and out with a probability that decreases from 1 to 0; "one_way": with probability 0. If
+            it fails, ConvergenceWarning is issued, and "max_margin" used. "perceptron": the kernel
+            perceptron. "max_margin": the search for the maximal margin, stopped as soon as no
+            example is violated.
         random_state, callback
             As for `sample`.
 
@@ -379,11 +376,6 @@ class VersionSpace:
         ------
         InfeasibleError, FloatingPointError
             See the notes of the class.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If a light trap found no point, and the search for the maximal margin was used instead.
         """
         return interior.feasible_point(self.problem, method, seed=random_state, callback=callback)
 
@@ -411,7 +403,7 @@ class VersionSpace:
             Add a bias b without penalty to ``<w, phi_i>``. Both labels must occur.
         tol : float, default=1e-8
             Largest violation of the optimality conditions, in units of the margin, in (0, 1), apart
-            from the rounding of the multipliers.
+            from the rounding of the multipliers. ConvergenceWarning is issued if it is not reached.
         max_iter : int, default=10000000
             Largest number of coordinate steps and changes of the active set, at least 1.
         callback : callable, default=None
@@ -433,15 +425,9 @@ class VersionSpace:
             If a setting is out of range. For a hard margin without free bias also if feature
             vectors whose lengths differ by 1e4 or more make rounding exceed the margin.
 
-        Warns
-        -----
-        ConvergenceWarning
-            If `max_iter` steps did not reach `tol`.
-
         Examples
         --------
-        >>> found = VersionSpace(np.eye(2), [1, -1]).max_margin()
-        >>> print(f"{found.margin:.3f}")
+        >>> print(f"{VersionSpace(np.eye(2), [1, -1]).max_margin().margin:.3f}")
         0.707
         """
         return interior.max_margin(
@@ -479,6 +465,7 @@ class VersionSpace:
             estimates the mean violations on each rung. "auto": "bridge" where it is possible.
         tol : float, default=0.1
             Standard error at which to stop, in nats, positive, for each of the rates.
+            ConvergenceWarning is issued if the run ended with a larger one.
         max_length : float, default=1e5
             Path in radians per trajectory at which to stop after a complete round, positive.
         n_trajectories, n_jobs, random_state, callback
@@ -500,11 +487,6 @@ class VersionSpace:
         FloatingPointError, MemoryError
             See the notes of the class. "bridge" needs about :math:`1.5 \sqrt m` times the memory of
             the Gram matrix, "integration" twice.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the run ended with a standard error above `tol`.
 
         Notes
         -----

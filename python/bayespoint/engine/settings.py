@@ -152,9 +152,8 @@ class SampleOptions(_RareSettings):
         transparencies of all violated examples, :math:`\epsilon / ((C - 1)(1 - \epsilon))` in the
         posterior of C classes for label noise of rate :math:`\epsilon`.
     dynamics : str or object of :mod:`bayespoint.dynamics`, default="geodesic"
-        ``Geodesic()``: great circles with exact reflections. ``Scattered(...)``: with scattering at
-        the walls or by a sphere. ``Chord(...)`` and ``Flipper(...)``: the biased straight flights
-        of the papers. A name stands for the object with its defaults.
+        Great circles with exact reflections, "scattered" at the walls or by a sphere, or "chord"
+        and "flipper", biased straight flights. A name stands for the object with its defaults.
     refresh : {"auto", "pair", "full", None}, default="auto"
         Random changes of direction, without which a billiard can be confined to a part of version
         space. "full": an independent direction, by a factor of the Gram matrix. "pair": a

@@ -629,8 +629,8 @@ class BayesPointClassifier(
         Raises
         ------
         TypeError, ValueError
-            As in :meth:`VersionSpace.reweight`, which also has the warnings, and with
-            kernel="precomputed" as in `evidence`; if several models are averaged.
+            As in :meth:`VersionSpace.reweight`, with its warnings, and with kernel="precomputed" as
+            in `evidence`; if several models are averaged.
         """
         return self._mixture.reweight(weight, log=log)
 
@@ -652,15 +652,11 @@ class BayesPointClassifier(
 
         Parameters
         ----------
-        method : {"auto", "bridge", "integration"}, default="auto"
-            As for :meth:`VersionSpace.evidence`. "bridge" requires a model without label noise.
         tol : float, default=0.3
             Standard error at which to stop, in nats. Positive. ConvergenceWarning is issued if the
             run ended with a larger one.
-        max_length : float, default=1e5
-            Path in radians per trajectory at which to stop in any case.
-        random_state : None, int, Generator or RandomState, default=None
-            Seed.
+        method, max_length, random_state
+            As for :meth:`VersionSpace.evidence`. "bridge" requires a model without label noise.
 
         Returns
         -------

@@ -21,7 +21,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import kernels
 from bayespoint.base.validation import Floats, boolean
-from bayespoint.data.columns import Columns
 from bayespoint.data.warps import OneUnit, RankNormal, Warped
 from bayespoint.engine.largest import NODES
 from bayespoint.estimators.bayes_point import BayesPointClassifier
@@ -108,18 +107,15 @@ def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
         _linear(graph, planes)
         return graph.model(["label", "decision"], name, planes.classes, planes.points)
     posterior = classifier.posterior_
-    _require_numbers(getattr(classifier, "columns_", None))
-    _mixture(graph, posterior, probabilities)
-    outputs = ["label", "decision"] + ["probabilities"] * probabilities
-    return graph.model(outputs, name, posterior.classes, posterior.models[0].basis.points)
-
-
-def _require_numbers(columns: Columns | None) -> None:
+    columns = getattr(classifier, "columns_", None)
     if columns is not None and not columns.plain:
         raise TypeError(
             "X of fit must hold numbers, and no missing values, for the export; got "
             f"{columns!r}: encode and impute before the classifier, in a pipeline"
         )
+    _mixture(graph, posterior, probabilities)
+    outputs = ["label", "decision"] + ["probabilities"] * probabilities
+    return graph.model(outputs, name, posterior.classes, posterior.models[0].basis.points)
 
 
 def _mixture(graph: _Graph, posterior: Mixture, probabilities: bool) -> None:

@@ -19,14 +19,12 @@ from bayespoint.posterior.rejection import rejection_curve
 class RejectionDisplay(Display):
     """Error among the accepted points against the share of points accepted.
 
+    The curve is that of :func:`bayespoint.posterior.rejection_curve`, with its errors.
+
     Attributes
     ----------
     line_ : matplotlib.lines.Line2D
         The curve.
-
-    See Also
-    --------
-    bayespoint.posterior.rejection_curve : The curve, and the errors raised for its arguments.
     """
 
     coverage: Floats

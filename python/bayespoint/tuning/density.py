@@ -278,11 +278,12 @@ def _slice(log_density: Callable[[float], float], x: float, rng: np.random.Gener
     return x
 
 
-def each_most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
+def most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
     """Return the most probable setting of each kernel, with weights, and the limit reached."""
     found, probabilities, limit, used = list[Hyperparameters](), list[Floats](), "", 0
-    for k, kernel in enumerate(task.kernel):
-        left = len(task.kernel) - k
+    several = task.kernel if isinstance(task.kernel, tuple) else (task.kernel,)
+    for k, kernel in enumerate(several):
+        left = len(several) - k
         budget = task.budget.part(1 / left).rest(used, left)
         one = replace(task, kernel=kernel, budget=replace(budget, n_jobs=task.budget.n_jobs))
         density, state, tried, reached = _climbed(one)
@@ -291,15 +292,10 @@ def each_most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
         probabilities.append(density.of_labels(state))
         limit = limit or reached
     weights = [1.0 / len(found)] * len(found)
-    if not limit and all(map(len, probabilities)):  # otherwise perhaps of different examples
+    # After a limit the probabilities may be of different examples.
+    if len(found) > 1 and not limit and all(map(len, probabilities)):
         weights = stacked(np.stack(probabilities)).tolist()
     return [replace(one, weight=w) for one, w in zip(found, weights, strict=True)], limit
-
-
-def most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
-    """Return the most probable setting, and the limit that ended the search."""
-    density, state, tried, limit = _climbed(task)
-    return [density.setting(state, tried)], limit
 
 
 def _climbed(task: Task) -> tuple[Density, Point, Rows, str]:

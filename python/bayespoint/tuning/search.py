@@ -84,10 +84,8 @@ def _found(task: Task) -> tuple[list[Hyperparameters], str]:
     if not (isinstance(kernel, tuple) or task.searches):
         return [Hyperparameters(None, kernel, softness or 0.0, noise)], ""
     try:
-        if isinstance(kernel, tuple):
-            return density.each_most_probable(task)
-        several = plan.n_models > 1
-        return density.drawn(task, plan.n_models) if several else density.most_probable(task)
+        draws = plan.n_models > 1 and not isinstance(kernel, tuple)
+        return density.drawn(task, plan.n_models) if draws else density.most_probable(task)
     except ValueError as error:
         kernel = kernel[0] if isinstance(kernel, tuple) else kernel
         hard, inputs = softness == 0 and not plan.rates, task.examples.inputs
