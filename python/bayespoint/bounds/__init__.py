@@ -24,8 +24,6 @@ chosen without the examples. The functions take numbers or arrays that broadcast
 
 `mirrored_space` and `normalized_margins` compute their arguments.
 
-References
-----------
 The docstrings cite two of the papers by their authors:
 
 R. Herbrich, T. Graepel and C. Campbell, "Bayesian Learning in Reproducing Kernel Hilbert Spaces",

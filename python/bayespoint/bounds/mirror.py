@@ -221,11 +221,6 @@ def normalized_margins(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
         and softness of `space`. The smallest is the margin of Graepel et al. (2001), Definition 3;
         its arc sine is the radius of the largest ball around w in version space. Zero, a vector
         that is not finite or one of the wrong shape raises ValueError.
-
-    Examples
-    --------
-    >>> normalized_margins(VersionSpace(np.diag([1.0, 4.0]), [1, -1]), [2.0, -1.0]).round(3)
-    array([0.707, 0.707])
     """
     space.problem.require_binary("bounds")
     _, margins, square = scaled(space, validation.dual_coef("dual_coef", dual_coef, len(space.y)))

@@ -271,10 +271,9 @@ class BayesPointClassifier(
             If `softness` and `label_noise` are 0 and the examples are not separable.
         FloatingPointError
             If double precision is not sufficient. A larger `softness` helps.
-        MemoryError
-            If the kernel matrix does not fit into the available memory.
-        TimeoutError
-            If with softness=0 `max_time` was over before a starting point was found.
+        MemoryError, TimeoutError
+            If the kernel matrix does not fit into the available memory; with softness=0, if
+            `max_time` was over before a starting point was found.
         TypeError, ValueError
             If a setting is out of range, `X` or `y` is not valid data for classification, or the
             kernel does not take `X` (sparse, or not numbers); if a column of `X` holds text,
@@ -795,8 +794,7 @@ class BayesPointClassifier(
         ------
         ValueError
             If `tol` is out of range, `gram` is missing or another matrix, or `fit_intercept` has
-            changed; with landmarks; for a classifier that was saved, pickled or fitted by other
-            processes.
+            changed; with landmarks; for a classifier that was saved, pickled or fitted elsewhere.
         FloatingPointError
             As in `fit`.
         """

@@ -89,13 +89,9 @@ def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
     probabilities = boolean("probabilities", probabilities)
     linear = hasattr(type(classifier), "planes_")
     if not (linear or isinstance(classifier, BayesPointClassifier)):
-        hint = ""
+        hint = " (export its best_estimator_)" if hasattr(classifier, "best_estimator_") else ""
         if hasattr(classifier, "named_steps"):
-            hint = (
-                " (to_onnx(pipeline[-1]) exports the last step, for inputs that the others changed)"
-            )
-        elif hasattr(classifier, "best_estimator_"):
-            hint = " (export its best_estimator_)"
+            hint = " (to_onnx(pipeline[-1]) exports the last step, for the inputs that it gets)"
         raise TypeError(
             "classifier must be a BayesPointClassifier, MaxMarginClassifier or KernelPerceptron; "
             f"got {classifier!r}{hint}"

@@ -208,12 +208,6 @@ class RBF(Stationary):
     bounds : pair of floats, default=None
         Bounds of length scales that are found. None: the start times exp(-4) and exp(5); it is
         ``sqrt(n_features Var(x) / 2)`` with the variance of all inputs, or of each feature.
-
-    Examples
-    --------
-    >>> RBF(sigma=2.0)(np.array([[0.0], [2.0]])).round(4)
-    array([[1.    , 0.6065],
-           [0.6065, 1.    ]])
     """
 
     accepts_sparse = True
@@ -443,11 +437,6 @@ def class_distance(X: ArrayLike, y: ArrayLike) -> float:
     -------
     float
         Positive. Equal examples of different classes raise ValueError.
-
-    Examples
-    --------
-    >>> RBF(sigma=class_distance([[0.0], [1.0], [4.0]], ["a", "a", "b"]))
-    RBF(sigma=3.0)
     """
     points = vectors("X", validation.dense("X", X))
     labels = validation.labels("y", y)

@@ -61,12 +61,6 @@ class SetIntersection(Kernel):
         b, above 1. None: found, from 2 on.
     bounds : pair of floats, default=None
         Bounds of a base that is found, above 1. None: 1.01 and 4.
-
-    Examples
-    --------
-    >>> SetIntersection(2.0)([{"to", "be"}, {"or", "not", "to", "be"}])
-    array([[ 4.,  4.],
-           [ 4., 16.]])
     """
 
     base: float | None = None
@@ -118,12 +112,6 @@ class Spectrum(Kernel):
     ----------
     length : int, default=3
         Length of the substrings, at least 1.
-
-    Examples
-    --------
-    >>> Spectrum(length=2)(["banana", "ban"])
-    array([[9., 3.],
-           [3., 2.]])
     """
 
     length: int = 3

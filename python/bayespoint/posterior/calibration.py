@@ -86,7 +86,7 @@ class LeftOut:
         """Return the most probable factor on decision values; warns if it is at a bound."""
 
         def loss(log_factor: float) -> float:
-            fit = self.log_probabilities(math.exp(log_factor)).sum()
+            fit = self.likelihood.log_code(math.exp(log_factor) * self.z, self.codes).sum()
             prior = 0.5 * (_FREEDOM + 1) * math.log1p((log_factor / _SPREAD) ** 2 / _FREEDOM)
             return prior - float(fit)
 
@@ -99,7 +99,3 @@ class LeftOut:
                 ConvergenceWarning,
             )
         return math.exp(found.x)
-
-    def log_probabilities(self, factor: float) -> Floats:
-        """Return ln of the probability of each label, with this factor on decision values."""
-        return self.likelihood.log_code(factor * self.z, self.codes)

@@ -28,10 +28,9 @@ from bayespoint.results.weighted import WeightedResult
 class Mixture(Savable):
     """The average of models with different hyperparameters, or one model.
 
-    It is the attribute `posterior_` of a :class:`BayesPointClassifier`, whose methods of the same
-    names have the full documentation. Probabilities and votes are averages over the models; class
-    weights multiply the averages, before the label noise of each model. `n_rows` is 1 for two
-    classes, otherwise the number of classes.
+    It is the attribute `posterior_` of a :class:`BayesPointClassifier`, whose methods document its
+    own. Probabilities and votes are averages over the models; class weights multiply the averages,
+    before the label noise of each model. `n_rows` is 1 for two classes, otherwise their number.
     """
 
     models: tuple[Model, ...]

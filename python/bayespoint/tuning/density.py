@@ -233,11 +233,6 @@ class Density:
         except np.linalg.LinAlgError:  # with other landmarks
             return state.left_out.ravel()
 
-    def of_labels(self, state: Point) -> Floats:
-        """Return the leave-one-out probabilities of the labels alone at a state."""
-        label, found = self.objective.examples.label, state.left_out
-        return found if found.ndim == 1 else found[label, np.arange(len(label))]
-
     def relevance(self, states: Sequence[Point]) -> Floats:
         """Return the weights of the features in some states; empty if there are none."""
         kernel, inputs = self.objective.kernel, self.objective.examples.inputs
@@ -289,7 +284,9 @@ def most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
         density, state, tried, reached = _climbed(one)
         found.append(density.setting(state, tried))
         used += len(tried)
-        probabilities.append(density.of_labels(state))
+        label, left_out = density.objective.examples.label, state.left_out
+        own = left_out if left_out.ndim == 1 else left_out[label, np.arange(len(label))]
+        probabilities.append(own)
         limit = limit or reached
     weights = [1.0 / len(found)] * len(found)
     # After a limit the probabilities may be of different examples.
