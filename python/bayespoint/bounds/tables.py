@@ -164,9 +164,10 @@ def risk_bounds(
     model = posterior.models[0]
     if len(posterior.classes) > 2:
         raise ValueError(
-            "risk_bounds are bounds for binary classifiers; got one that was fitted to "
-            f"{len(posterior.classes)} classes: fit one to each class against the rest; the risk "
-            "of the most probable class is at most the sum of theirs"
+            "risk_bounds are bounds for binary classifiers, and of several classes jointly there "
+            f"is none; the classifier was fitted to {len(posterior.classes)} classes: fit one to "
+            "each class against the rest; the risk of the most probable class is at most the sum "
+            "of theirs"
         )
     refusal = REFUSALS[prior_from_examples]
     if not refusal and posterior.class_weight is not None:
