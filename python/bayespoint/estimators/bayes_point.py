@@ -554,7 +554,7 @@ class BayesPointClassifier(
         X : array-like of shape (n_samples, n_features)
             As for `predict`, with the errors of `decision_function`.
         gram : array-like of shape (n_samples, n_samples), default=None
-            With kernel="precomputed", and only then: kernel values between the points.
+            With kernel="precomputed", and only then (else ValueError): values between the points.
         noise : bool, default=True
             Add independent noise, of the variance `softness_` of the function's model, so that the
             signs are labels. False: the function itself.
