@@ -27,6 +27,7 @@ PASSED_ON = (
     "log_proba",
     "of",
     "one_draw",
+    "over",
     "planes_",
     "prior_from_examples",
     "problem",

@@ -25,18 +25,6 @@ class Blocks:
     blocks : sequence
         The blocks: arrays, memory maps, sparse matrices, frames of pandas or polars, or functions
         without arguments that return one of these. Each must be the same whenever it is read.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayespoint import BayesPointClassifier
-    >>> from bayespoint.blocks import Blocks
-    >>> rng = np.random.default_rng(0)
-    >>> X = [rng.normal(size=(300, 2)) for _ in range(4)]
-    >>> y = [block[:, 0] > block[:, 1] for block in X]
-    >>> model = BayesPointClassifier(random_state=0).fit(Blocks(X), Blocks(y))
-    >>> model.predict([[1.0, 0.0], [0.0, 1.0]])
-    array([ True, False])
     """
 
     def __init__(self, blocks: Sequence[Any]) -> None:
@@ -57,7 +45,7 @@ def parquet(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     columns: str | Sequence[str] | None = None,
 ) -> Blocks:
-    """Return the row groups of Parquet files as blocks. Needs pyarrow.
+    """Return the row groups of Parquet files as blocks.
 
     Parameters
     ----------
@@ -73,16 +61,8 @@ def parquet(
 
     Raises
     ------
-    ImportError
-        If pyarrow is not installed.
-    OSError
-        If a file cannot be read.
-    KeyError
-        If a file lacks a column.
-
-    Examples
-    --------
-    ``X, y = parquet("t.parquet", ["length", "width"]), parquet("t.parquet", "species")``
+    ImportError, OSError, KeyError
+        If pyarrow is not installed, a file cannot be read, or lacks a column.
     """
     try:
         from pyarrow.parquet import ParquetFile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.engine import InfeasibleError, interior, sampling
 from bayespoint.engine.problem import Callback, Problem
-from bayespoint.engine.settings import SampleOptions, sample_settings
+from bayespoint.engine.settings import EvidenceSettings, SampleOptions, sample_settings
 from bayespoint.kernels import explicit
 from bayespoint.likelihood import evidence
 from bayespoint.posterior.reweight import reweight
@@ -23,9 +23,6 @@ from bayespoint.results.evidence import Evidence
 from bayespoint.results.points import MaxMargin
 from bayespoint.results.weighted import WeightedResult
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
 __all__ = ["InfeasibleError", "VersionSpace"]
 
 
@@ -33,14 +30,12 @@ class VersionSpace:
     """Version space of labeled examples, given by their Gram matrix.
 
     A weight vector ``w = sum(c_i phi_i)`` in the span of the feature vectors ``phi_i`` has plane
-    coordinates ``f_i = <w, phi_i>``. Version space is the set of unit vectors with
-    ``y_i f_i > 0`` for every example: a convex polytope on the sphere. Its center of mass is the
-    Bayes point (Herbrich, Graepel and Campbell, 2001).
+    coordinates ``f_i = <w, phi_i>``. Version space is the set of unit vectors with ``y_i f_i > 0``
+    for every example: a convex polytope on the sphere. Its center of mass is the Bayes point.
 
     With more than two classes a weight vector has a part ``w_c`` for each class, with dual
     coefficients of shape (n_classes, m), and an example is satisfied if its own class has the
-    largest ``<w_c, phi_i>``. The polytope has a wall between the class of each example and every
-    other class.
+    largest ``<w_c, phi_i>``: a wall stands between it and every other class.
 
     Parameters
     ----------
@@ -49,8 +44,8 @@ class VersionSpace:
         and `softness` added. Contiguous arrays of float64, and of float32 if exactly symmetric, are
         not copied: do not change them while a method runs. All arithmetic is in doubles.
     y : array-like of shape (m,)
-        Labels: -1 and +1, or two classes of any sortable type, of which the first is negative and
-        the second positive, or more than two classes.
+        Labels: -1 and +1, or two classes of any sortable type, of which the second is positive, or
+        more than two classes.
     softness : float or array-like of shape (m,), default=0.0
         Added to the diagonal, at least 0: the variance of a Gaussian noise on the latent function.
         With positive values any labels are feasible.
@@ -66,45 +61,37 @@ class VersionSpace:
 
     Raises
     ------
-    ValueError
-        If the Gram matrix is not square, finite, symmetric or positive semidefinite, if a diagonal
-        entry with offset and softness is not positive, or if the labels are of a single class.
-    TypeError
-        For sparse, masked, complex or object arrays.
+    ValueError, TypeError
+        If the matrix is not square, finite, symmetric, dense, real or positive semidefinite (tested
+        beyond 2000 examples by about forty multiplications, which detect clear violations), a
+        diagonal entry with offset and softness is not positive, or the labels are of a single
+        class.
 
     Notes
     -----
-    Positive semidefiniteness is tested by a factorization for up to 2000 examples, beyond that by
-    about forty multiplications with the matrix, which detect clear violations.
-
     All methods that run the engine raise InfeasibleError if version space is empty or no point of
-    it was found; FloatingPointError if double precision is not sufficient, because the Gram matrix
-    is ill-conditioned or has a small negative eigenvalue (a softness helps); MemoryError if memory
-    does not suffice; and ValueError or TypeError for a wrong setting.
+    it was found; FloatingPointError if double precision is not sufficient for an ill-conditioned
+    Gram matrix (a softness helps); MemoryError; and ValueError or TypeError for a wrong setting.
 
-    For more than two classes all that is defined by two raises ValueError: a finite C or a free
-    bias of `max_margin`, label noise that depends on the class, and the dynamics `Chord` and
-    `Flipper`. Transparent walls then need a softness where feature vectors are parallel.
+    For more than two classes ValueError is raised for what two define: a finite C or free bias of
+    `max_margin`, label noise by class, and the dynamics `Chord` and `Flipper`. Transparent walls
+    then need a softness where feature vectors are parallel.
 
     References
     ----------
     R. Herbrich, T. Graepel and C. Campbell, "Bayes Point Machines", Journal of Machine Learning
     Research 1, 2001.
 
-    P. Ruján and M. Marchand, "Computing the Bayes Kernel Classifier", in Advances in Large
-    Margin Classifiers, MIT Press, 2000.
+    P. Ruján and M. Marchand, "Computing the Bayes Kernel Classifier", in Advances in Large Margin
+    Classifiers, MIT Press, 2000.
 
     Examples
     --------
     Two orthogonal examples leave a quarter of a circle. Its center of mass is the diagonal.
 
-    >>> import numpy as np
-    >>> from bayespoint import VersionSpace
-    >>> space = VersionSpace(np.eye(2), [1, -1])
+    >>> space = VersionSpace([[1.0, 0.0], [0.0, 1.0]], [1, -1])
     >>> result = space.sample(length=2000.0, random_state=0)
     >>> bool(np.abs(result.center - [0.7071, -0.7071]).max() < 0.01)
-    True
-    >>> bool((space.margins(result.draws) > 0).all())
     True
     """
 
@@ -129,19 +116,8 @@ class VersionSpace:
         self.problem = Problem(gram, labels, soft, constant, n_classes=len(self.classes))
 
     @classmethod
-    def over(cls, problem: Problem) -> Self:
-        """Return the version space of a problem.
-
-        Parameters
-        ----------
-        problem : Problem
-            The checked arrays.
-
-        Returns
-        -------
-        VersionSpace
-            With the classes -1 and +1, or 0, 1, ... of more than two.
-        """
+    def over(cls, problem: Problem) -> VersionSpace:
+        """Return the version space of a problem, of the classes -1 and +1 or 0, 1, ..."""
         space = cls.__new__(cls)
         space.problem = problem
         space.classes = np.arange(problem.n_classes) if problem.is_joint else np.array([-1, 1])
@@ -150,7 +126,7 @@ class VersionSpace:
     @classmethod
     def from_features(
         cls, X: ArrayLike, y: ArrayLike, *, softness: ArrayLike = 0.0, offset: float = 0.0
-    ) -> Self:
+    ) -> VersionSpace:
         """Return the version space of explicit features, without their Gram matrix.
 
         The kernel is linear. For another one `X` may hold features whose inner products are its
@@ -159,19 +135,14 @@ class VersionSpace:
         Parameters
         ----------
         X : array-like of shape (m, n_features)
-            Finite features. Arrays of float64 in C order are not copied, as for the constructor.
+            Finite features. Arrays of float64 in C order are not copied.
         y, softness, offset
             As for the constructor.
 
         Returns
         -------
         VersionSpace
-            With a ``FeatureRows`` as `gram`.
-
-        Raises
-        ------
-        ValueError, TypeError, MemoryError
-            As for the constructor, or if the features are not finite or of the wrong shape.
+            With a ``FeatureRows`` as `gram`. Errors are those of the constructor.
 
         Notes
         -----
@@ -179,13 +150,6 @@ class VersionSpace:
         feature, a neighbor list of walls makes most bounces cheap; others take O(m n_features)
         operations. Refused is what needs a factor of the matrix: refresh="full", `Scattered`
         dynamics, and `evidence`.
-
-        Examples
-        --------
-        >>> X = np.random.default_rng(0).standard_normal((2000, 3))
-        >>> space = VersionSpace.from_features(X, np.sign(X[:, 0]))
-        >>> space.contains(space.sample(tol=0.1, random_state=0).center)
-        True
         """
         space = cls.__new__(cls)
         space._set(explicit.feature_rows(X), y, softness, offset, "X @ X.T")
@@ -242,11 +206,10 @@ class VersionSpace:
         Returns
         -------
         ndarray of shape (m,) or (..., m)
-            Positive if the vector satisfies the label. Divided by the square root of
-            ``gram[i, i] + offset + softness[i]`` and by the norm of w, it is the distance to the
-            plane of the example. With more than two classes the lead of the example's class over
-            the next, ``<w_y, phi_i> - max(<w_c, phi_i>)``; divide by the root of twice the diagonal
-            for a distance. Coefficients that are not finite, or too large, raise ValueError.
+            Positive if the vector satisfies the label; divided by the norm of w and the root of
+            ``gram[i, i] + offset + softness[i]``, the distance to the plane. With more than two
+            classes the lead over the next, ``<w_y, phi_i> - max(<w_c, phi_i>)``; divide by the root
+            of twice the diagonal. Coefficients that are not finite, or too large, raise ValueError.
         """
         c = validation.dual_coef("dual_coef", dual_coef, self.problem.shape, many=True)
         return self.problem.margins(c)
@@ -280,7 +243,7 @@ class VersionSpace:
         callback: Callback = None,
         options: SampleOptions | None = None,
     ) -> BilliardResult:
-        r"""Run the billiard in version space.
+        """Run the billiard in version space.
 
         A ball moves along great circles and is reflected at the planes. Its path fills version
         space uniformly: the mean position is the center of mass, and points at equal spacing are
@@ -296,8 +259,8 @@ class VersionSpace:
         length : float, default=None
             Path length at which to stop, in radians per trajectory, at least 1e-6.
         max_time : float, default=None
-            Seconds after which to stop, positive. The result then depends on the machine and its
-            load; the run can be continued.
+            Seconds after which to stop, positive. The result then depends on the machine; the run
+            can be continued.
         n_trajectories, n_draws : int, default=4 and 100
             Number of independent trajectories, and of draws to keep of each.
         n_jobs : int, default=None
@@ -320,8 +283,8 @@ class VersionSpace:
         ------
         InfeasibleError, FloatingPointError, MemoryError, ValueError
             See the notes of the class. ValueError also if the start is outside version space, the
-            run to continue or the checkpoint is of another problem or settings, or the file is
-            damaged (it is then not overwritten).
+            run to continue or the checkpoint is of another problem or settings, or its file is
+            damaged.
         OSError
             If no file can be written in the folder of the checkpoint, or it cannot be read.
         TimeoutError
@@ -354,7 +317,10 @@ class VersionSpace:
     def reweight(
         self, result: BilliardResult, weight: Callable[[Floats], ArrayLike], *, log: bool = False
     ) -> WeightedResult:
-        r"""Return the center of mass of a density on version space, from weighted draws.
+        """Return the center of mass of a density on version space, from weighted draws.
+
+        It is importance sampling (Ruján and Marchand, 2000, section 18.4), with a bias in inverse
+        proportion to the effective sample size of the weights.
 
         Parameters
         ----------
@@ -370,31 +336,14 @@ class VersionSpace:
         Returns
         -------
         WeightedResult
-            The center, the weights and their effective sample size.
+            The center, the weights and their effective sample size. ConvergenceWarning is issued if
+            that is below 50, or below half of the draws.
 
         Raises
         ------
         TypeError, ValueError
             If an argument is of another type, `result` of another number of examples or classes, if
             the weights are of a wrong shape or value, or if the weighted mean is zero.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the effective sample size of the weights is below 50, or below half of the draws.
-
-        Notes
-        -----
-        Importance sampling (Ruján and Marchand, 2000, section 18.4), with a bias in inverse
-        proportion to the effective sample size of the weights.
-
-        Examples
-        --------
-        >>> space = VersionSpace(np.eye(2), [1, -1])
-        >>> run = space.sample(length=2000.0, n_draws=500, random_state=0)
-        >>> found = space.reweight(run, lambda margins: margins[:, 0] ** 3)
-        >>> found.center.round(1)
-        array([ 0.9, -0.4])
         """
         return reweight(result, weight, self.problem, log=log)
 
@@ -411,9 +360,10 @@ class VersionSpace:
         ----------
         method : {"light_trap", "one_way", "perceptron", "max_margin"}, default="light_trap"
             "light_trap": a billiard from a random point, with walls that always let the ball in,
-            and out with a probability that decreases from 1 to 0; "one_way": with probability 0.
-            "perceptron": the kernel perceptron. "max_margin": the search for the maximal margin,
-            stopped as soon as no example is violated.
+            and out with a probability that decreases from 1 to 0; "one_way": with probability 0. If
+            it fails, ConvergenceWarning is issued, and "max_margin" used. "perceptron": the kernel
+            perceptron. "max_margin": the search for the maximal margin, stopped as soon as no
+            example is violated.
         random_state, callback
             As for `sample`.
 
@@ -426,11 +376,6 @@ class VersionSpace:
         ------
         InfeasibleError, FloatingPointError
             See the notes of the class.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If a light trap found no point, and the search for the maximal margin was used instead.
         """
         return interior.feasible_point(self.problem, method, seed=random_state, callback=callback)
 
@@ -446,7 +391,9 @@ class VersionSpace:
         r"""Return the weight vector with the largest ``min_i y_i <w, phi_i>``, hard or soft.
 
         Minimizes :math:`\frac12 |w|^2 + C \sum_i \max(0, 1 - y_i(\langle w, \phi_i\rangle + b))`,
-        where C = inf stands for no loss at all.
+        where C = inf stands for no loss at all. After dual coordinate ascent an active-set method
+        finds the exact solution (D. Goldfarb and A. Idnani, "A numerically stable dual method for
+        solving strictly convex quadratic programs", Mathematical Programming 27, 1983).
 
         Parameters
         ----------
@@ -455,8 +402,8 @@ class VersionSpace:
         free_bias : bool, default=False
             Add a bias b without penalty to ``<w, phi_i>``. Both labels must occur.
         tol : float, default=1e-8
-            Largest violation of the optimality conditions, in units of the margin, in (0, 1),
-            apart from the rounding of the multipliers.
+            Largest violation of the optimality conditions, in units of the margin, in (0, 1), apart
+            from the rounding of the multipliers. ConvergenceWarning is issued if it is not reached.
         max_iter : int, default=10000000
             Largest number of coordinate steps and changes of the active set, at least 1.
         callback : callable, default=None
@@ -472,29 +419,15 @@ class VersionSpace:
         ------
         InfeasibleError
             For a hard margin: if version space is empty, or was not reached in `max_iter` steps.
-            Its `certificate` has weights :math:`a \ge 0` for which :math:`\sum_i a_i y_i
-            \phi_i`, and with a free bias :math:`\sum_i a_i y_i`, is close to zero.
+            Its `certificate` has weights :math:`a \ge 0` for which :math:`\sum_i a_i y_i \phi_i`,
+            and with a free bias :math:`\sum_i a_i y_i`, is close to zero.
         ValueError
-            If a setting is out of range, or with a free bias only one label occurs. For a hard
-            margin without free bias also if feature vectors whose lengths differ by 1e4 or more
-            make rounding exceed the margin.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If `max_iter` steps did not reach `tol`.
-
-        Notes
-        -----
-        An intercept by `offset` is part of the norm, a free bias is not. After dual coordinate
-        ascent an active-set method finds the exact solution (D. Goldfarb and A. Idnani, "A
-        numerically stable dual method for solving strictly convex quadratic programs", Mathematical
-        Programming 27, 1983), refined by residuals in twice the working precision.
+            If a setting is out of range. For a hard margin without free bias also if feature
+            vectors whose lengths differ by 1e4 or more make rounding exceed the margin.
 
         Examples
         --------
-        >>> found = VersionSpace(np.eye(2), [1, -1]).max_margin()
-        >>> print(f"{found.margin:.3f}")
+        >>> print(f"{VersionSpace(np.eye(2), [1, -1]).max_margin().margin:.3f}")
         0.707
         """
         return interior.max_margin(
@@ -522,10 +455,9 @@ class VersionSpace:
         Parameters
         ----------
         label_noise : float, tuple of two floats, or array-like of shape (n,), default=0.0
-            Probability in [0, 0.5) that a label was flipped. A tuple of two holds the rates of
-            truly negative and of truly positive examples, a list or array several rates, each for
-            both classes, on one ladder. With more than two classes a label is with this probability
-            any of the others alike.
+            Probability in [0, 0.5) that a label was flipped, of several classes to any other alike.
+            A tuple of two holds the rates of truly negative and of truly positive examples, a list
+            or array several rates, each for both classes, on one ladder.
         method : {"auto", "bridge", "integration"}, default="auto"
             "bridge": billiards inside version space on a ladder of Gaussian distributions. Only for
             two classes, and rate 0: it may miss modes of other posteriors. "integration": billiards
@@ -533,6 +465,7 @@ class VersionSpace:
             estimates the mean violations on each rung. "auto": "bridge" where it is possible.
         tol : float, default=0.1
             Standard error at which to stop, in nats, positive, for each of the rates.
+            ConvergenceWarning is issued if the run ended with a larger one.
         max_length : float, default=1e5
             Path in radians per trajectory at which to stop after a complete round, positive.
         n_trajectories, n_jobs, random_state, callback
@@ -555,28 +488,19 @@ class VersionSpace:
             See the notes of the class. "bridge" needs about :math:`1.5 \sqrt m` times the memory of
             the Gram matrix, "integration" twice.
 
-        Warns
-        -----
-        ConvergenceWarning
-            If the run ended with a standard error above `tol`.
-
         Notes
         -----
-        The integration uses :math:`Z(\kappa) = E[\kappa^{\text{violations}}]` over the sphere for
-        the transparency :math:`\kappa`, which is 1 at :math:`\kappa = 1` and the volume at
-        :math:`\kappa = 0`.
+        The integration uses :math:`Z(\kappa) = E[\kappa^{\text{violations}}]` over the sphere,
+        which is 1 for the transparency 1 and the volume for 0. For a rate :math:`\epsilon` the
+        value is :math:`m \ln(1 - \epsilon) + \ln Z(\epsilon / (1 - \epsilon))`, for two rates
+        :math:`n_- \ln(1 - \epsilon_-) + n_+ \ln(1 - \epsilon_+) + \ln Z(\kappa_-, \kappa_+)` with
+        :math:`n_\pm` labels :math:`\pm` and :math:`\kappa_\mp = \epsilon_\pm / (1 - \epsilon_\mp)`.
 
         The bridge keeps the walls: seven to thirty distributions lead from a Gaussian one, fitted
         to version space, to the isotropic one (B. Cousins and S. Vempala, "Bypassing KLS: Gaussian
-        cooling and an O*(n^3) volume algorithm", STOC 2015), combined by MBAR (M. R. Shirts and
-        J. D. Chodera, "Statistically optimal analysis of samples from multiple equilibrium states",
+        cooling and an O*(n^3) volume algorithm", STOC 2015), combined by MBAR (M. R. Shirts and J.
+        D. Chodera, "Statistically optimal analysis of samples from multiple equilibrium states",
         Journal of Chemical Physics 129, 2008).
-
-        For a rate :math:`\epsilon` of either class the value is :math:`m \ln(1 - \epsilon) + \ln
-        Z(\epsilon / (1 - \epsilon))`, for two rates :math:`n_- \ln(1 - \epsilon_-) + n_+ \ln(1 -
-        \epsilon_+) + \ln Z(\kappa_-, \kappa_+)`. Here :math:`n_\pm` examples are labeled
-        :math:`\pm`, :math:`\kappa_- = \epsilon_+ / (1 - \epsilon_-)` and :math:`\kappa_+ =
-        \epsilon_- / (1 - \epsilon_+)`.
 
         Examples
         --------
@@ -586,14 +510,6 @@ class VersionSpace:
         >>> bool(abs(found.value + 10 * np.log(2)) < 4 * found.error < 0.4)
         True
         """
-        return evidence.evidence(
-            self.problem,
-            label_noise,
-            method=method,
-            tol=tol,
-            max_length=max_length,
-            n_trajectories=n_trajectories,
-            n_jobs=n_jobs,
-            seed=random_state,
-            callback=callback,
-        )
+        settings = EvidenceSettings(method, tol, max_length, n_trajectories)
+        run: Any = {"n_jobs": n_jobs, "seed": random_state, "callback": callback}
+        return evidence.evidence(self.problem, label_noise, settings, **run)

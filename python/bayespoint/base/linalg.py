@@ -22,9 +22,8 @@ from bayespoint.base.validation import Floats
 Report: TypeAlias = "Callable[[float], object] | None"
 """Called with the share of the work that is done, in (0, 1]."""
 ONE_THREAD_ROWS = 2500
-"""Largest number of examples for which BLAS gets one thread. Idle ones spin for some hundredths of
-a second after each call, on processors that the trajectories need. Beside another program two
-threads took twice as long as one for fits of 2000 examples."""
+"""Largest number of examples for which BLAS gets one thread: idle ones spin after each call, on
+processors that the trajectories need, and beside another program two took twice as long as one."""
 _CERTAIN_PIVOT = 1e3
 """Least squared pivot of a certainly nonsingular matrix, in rows times epsilon times diagonal."""
 _STEP_WORK = 3e9  # multiplications between two checks for Ctrl-C: some hundredths of a second

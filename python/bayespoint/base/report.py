@@ -23,12 +23,6 @@ _LEFT, _RIGHT = f"{_CELL};text-align:left", f"{_CELL};text-align:right"
 _NAME = f"{_LEFT};font-weight:normal;opacity:0.75"
 
 
-def as_text(title: str, rows: Rows) -> str:
-    """Return names and values below a title, one to a line."""
-    width = max(len(name) for name, _ in rows)
-    return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
-
-
 def as_columns(rows: Sequence[Texts], *, left: bool = False) -> list[str]:
     """Return lines of text with aligned columns, to the right or to the left."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -24,8 +24,6 @@ chosen without the examples. The functions take numbers or arrays that broadcast
 
 `mirrored_space` and `normalized_margins` compute their arguments.
 
-References
-----------
 The docstrings cite two of the papers by their authors:
 
 R. Herbrich, T. Graepel and C. Campbell, "Bayesian Learning in Reproducing Kernel Hilbert Spaces",
@@ -34,8 +32,6 @@ Technical Report 99-11, Technical University of Berlin, 1999.
 T. Graepel, R. Herbrich and R. C. Williamson, "From Margin to Sparsity", Advances in Neural
 Information Processing Systems 13, 2001.
 """
-
-from __future__ import annotations
 
 from bayespoint.bounds.margins import luckiness, margin, mistakes, pac_margin, sparsity
 from bayespoint.bounds.mirror import mirrored_space, normalized_margins, point_mirror

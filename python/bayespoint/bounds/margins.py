@@ -11,8 +11,6 @@ from scipy import special
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Numbers, plain, reals, whole
 
-__all__ = ["luckiness", "margin", "mistakes", "pac_margin", "sparsity"]
-
 _ROUNDING = 8 * np.finfo(np.float64).eps
 """Relative distance above a whole number that is attributed to rounding."""
 
@@ -22,26 +20,23 @@ def sparsity(m: ArrayLike, d: ArrayLike, delta: ArrayLike = 0.05) -> Numbers:
 
     Parameters
     ----------
-    m : array-like of whole numbers
-        Examples, at least 1.
-    d : array-like of whole numbers
-        Number of examples that determine the classifier, from 1 to m: those with nonzero dual
-        coefficients.
+    m, d : array-like of whole numbers
+        Examples, at least 1, and how many of them, from 1 to m, determine the classifier: those
+        with nonzero dual coefficients.
     delta : array-like of float, default=0.05
         Probability in (0, 1) with which the statement may fail.
 
     Returns
     -------
     float or ndarray
-        :math:`\left(\ln\binom{m}{d} + \ln m + \ln\frac1\delta\right) / (m - d)`; infinite for
-        d = m.
+        :math:`\left(\ln\binom{m}{d} + \ln m + \ln\frac1\delta\right) / (m - d)`; infinite for d =
+        m. Vacuous from about d = m / 3 on.
 
     Notes
     -----
     Graepel et al. (2001), Lemma 1, Theorem 3 and Eq. 7. The same algorithm must find this
     classifier from the d examples alone, and it must make no error on the others: true of the
-    maximal margin, and of the perceptron. The term ln m allows d to depend on the examples. Vacuous
-    from about d = m / 3 on.
+    maximal margin, and of the perceptron. The term ln m allows d to depend on the examples.
 
     Examples
     --------
@@ -84,13 +79,6 @@ def margin(
     Graepel et al. (2001), Theorem 4 and Eq. 8, and Section 5 for the relaxed form. If any weight
     vector has the margin :math:`\gamma`, the perceptron makes at most :math:`\kappa^*` updates in
     any order, and depends on at most as many examples, whatever the margin of the vector it finds.
-
-    Examples
-    --------
-    The paper's :math:`\kappa^* = 600` for handwritten digits, exactly and relaxed:
-
-    >>> print(f"{margin(60_000, 600):.4f}, {margin(60_000, 600, n=99):.4f}")
-    0.0567, 0.0568
     """
     m, kappa, delta = checked(m, delta, kappa=whole("kappa", kappa, low=1))
     if n is None:
@@ -129,13 +117,6 @@ def mistakes(margin: ArrayLike, radius: ArrayLike = 1.0) -> Numbers:
     Novikoff's theorem (Graepel et al., 2001, Theorem 2, Definition 3 and Eq. 5), for a perceptron
     without a bias. One with the update :math:`b \leftarrow b + y R^2` is equal to one without on
     the vectors (x, R), of length at most :math:`\sqrt2 R`; `margin` is then that of (w, b / R).
-
-    Examples
-    --------
-    Two parallel lines at a distance of the square root of 2 (footnote 2 of the paper):
-
-    >>> mistakes(np.sqrt(2) / 2)
-    2.0
     """
     gamma, radius = validation.broadcast(
         margin=reals("margin", margin, low=0.0, low_open=True),
@@ -152,29 +133,21 @@ def pac_margin(m: ArrayLike, kappa: ArrayLike, delta: ArrayLike = 0.05) -> Numbe
     m, delta
         As for `sparsity`.
     kappa : array-like of whole numbers
-        :math:`\kappa = \lceil (R / \gamma)^2 \rceil` of the hyperplane's own margin, at least 1:
-        see `mistakes`.
+        :math:`\kappa = \lceil (R / \gamma)^2 \rceil` of the hyperplane's own margin, at least 1.
 
     Returns
     -------
     float or ndarray
         :math:`\frac2m \left(64\kappa \log_2\frac{em}{8\kappa} \log_2(32m) + \log_2(2m) +
         \log_2\frac1\delta\right)`. For 64 kappa > 8 m, where the expression would decrease, its
-        maximum.
+        maximum. Vacuous unless m is at least 35 000 times kappa; `margin` has far smaller
+        constants.
 
     Notes
     -----
-    Quoted by Graepel et al. (2001), Section 5, for hyperplanes without a training error, from
-    J. Shawe-Taylor, P. L. Bartlett, R. C. Williamson and M. Anthony, "Structural risk minimization
-    over data-dependent hierarchies", IEEE Transactions on Information Theory 44, 1998. Vacuous
-    unless m is at least 35 000 times kappa; `margin` has far smaller constants.
-
-    Examples
-    --------
-    The sample that Graepel et al. compute for :math:`\kappa = 600`:
-
-    >>> print(f"{pac_margin(410_743_386, 600):.4f}")
-    0.1120
+    Quoted by Graepel et al. (2001), Section 5, for hyperplanes without a training error, from J.
+    Shawe-Taylor, P. L. Bartlett, R. C. Williamson and M. Anthony, "Structural risk minimization
+    over data-dependent hierarchies", IEEE Transactions on Information Theory 44, 1998.
     """
     m, kappa, delta = checked(m, delta, kappa=whole("kappa", kappa, low=1))
     return plain(2 / m * (_fat(64 * np.minimum(kappa, m), m) + np.log2(2 * m) - np.log2(delta)))
@@ -189,22 +162,20 @@ def luckiness(
     ----------
     m, delta
         As for `sparsity`.
-    margin : array-like of float
-        :math:`\gamma = \min_i y_i \langle w, \phi_i\rangle / |w|`, positive.
-    radius : array-like of float, default=1.0
-        Largest length R, at least `margin`, of the feature vectors of all possible inputs.
+    margin, radius : array-like of float, default=1.0 for `radius`
+        As for `mistakes`, with the largest length of the feature vectors of all possible inputs.
 
     Returns
     -------
     float or ndarray
         :math:`\frac2m \left(\kappa \log_2\frac{8em}{\kappa} \log_2(32m) + \log_2\frac{8m}\delta
         \right)` with :math:`\kappa = \lceil 577 R^2/\gamma^2\rceil`. For kappa > 8 m, where the
-        expression would decrease, its maximum.
+        expression would decrease, its maximum. Vacuous unless m is above 350 000.
 
     Notes
     -----
     Herbrich et al. (1999), Theorem 1, where the first letter in the logarithm is Euler's e. It
-    holds for any hyperplane without a training error. Vacuous unless m is above 350 000.
+    holds for any hyperplane without a training error.
     """
     gamma = reals("margin", margin, low=0.0, low_open=True)
     radius = reals("radius", radius, low=0.0, low_open=True)

@@ -21,8 +21,6 @@ from bayespoint.version_space import InfeasibleError, VersionSpace
 if TYPE_CHECKING:
     from bayespoint.engine.problem import Callback
 
-__all__ = ["mirrored_space", "normalized_margins", "point_mirror"]
-
 SYMMETRIC = "symmetric part"
 """Name of the region: the intersection of version space and its mirror image."""
 
@@ -57,16 +55,13 @@ def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
     The mirror image of v at the unit vector w is :math:`v' = 2\langle w, v\rangle w - v`. It is in
     version space if v is on the right side of the planes with the normals :math:`\phi'_i = 2
     \langle w, \phi_i\rangle w - \phi_i` (Herbrich et al., 1999, Section 4.3, where the print lacks
-    the factor w). With the plane coordinates :math:`f = Kc` the inner products are
-    :math:`\langle\phi'_i, \phi_j\rangle = 2 f_i f_j - K_{ij}` and
-    :math:`\langle\phi'_i, \phi'_j\rangle = K_{ij}`.
+    the factor w), with :math:`\langle\phi'_i, \phi_j\rangle = 2 f_i f_j - K_{ij}`, :math:`f = Kc`,
+    and :math:`\langle\phi'_i, \phi'_j\rangle = K_{ij}`.
 
     Examples
     --------
     Of a quarter circle 60 degrees are symmetric about a point 30 degrees from one end:
 
-    >>> import numpy as np
-    >>> from bayespoint import VersionSpace
     >>> w = np.cos(np.pi / 6), np.sin(np.pi / 6)
     >>> found = mirrored_space(VersionSpace(np.eye(2), [1, 1]), w).evidence(random_state=0)
     >>> bool(abs(found.value - np.log(60 / 360)) < 4 * found.error)
@@ -109,44 +104,39 @@ def point_mirror(
     random_state: RandomState = None,
     callback: Callback = None,
 ) -> RiskBound:
-    r"""Bound the risk of a single weight vector by the symmetric part of version space around it.
+    """Bound the risk of a single weight vector by the symmetric part of version space around it.
 
     Parameters
     ----------
     space, dual_coef
-        As for `mirrored_space`.
+        As for `mirrored_space`, with its errors.
     delta : float, default=0.05
         Probability in (0, 1) with which the statement may fail.
     tol : float, default=0.3
         Standard error of ln of the volume at which to stop, in nats: m / 2 times the bound's.
+        ConvergenceWarning is issued if it stayed above.
     max_length, n_trajectories, n_jobs, random_state, callback
         As for :meth:`VersionSpace.evidence`.
 
     Returns
     -------
     RiskBound
-        The bound, with log_volume and log_volume_error (nats) among its ``quantities``.
+        The bound, with log_volume and log_volume_error (nats) among its ``quantities``. Vacuous for
+        volumes below about :math:`e^{-m/2}`.
 
     Raises
     ------
-    ValueError, MemoryError
-        As for `mirrored_space`, or if a setting is out of range.
     FloatingPointError
         If the region is too thin for double precision, as for a weight vector closer than about
         1e-6 to a wall, or was not found within `max_length`.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If the volume's standard error stayed above `tol`.
 
     Notes
     -----
     Herbrich et al. (1999), Section 4.3: the sum of a weight vector and its mirror image at w is a
     positive multiple of w, so at least one of the two agrees with w on any input. The vote of the
-    symmetric part is the decision of w, and `volume_bayes` bounds its risk. Vacuous for volumes
-    below about :math:`e^{-m/2}`. With softness feature vectors have an additional coordinate for
-    every input, and the bound holds for inputs other than those of the examples.
+    symmetric part is the decision of w, and `volume_bayes` bounds its risk. With softness feature
+    vectors have an additional coordinate for every input, and the bound holds for inputs other than
+    those of the examples.
     """
     delta = validation.real("delta", delta, low=0, high=1, low_open=True, high_open=True)
     run: dict[str, Any] = {"tol": tol, "max_length": max_length, "n_trajectories": n_trajectories}
@@ -231,13 +221,6 @@ def normalized_margins(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
         and softness of `space`. The smallest is the margin of Graepel et al. (2001), Definition 3;
         its arc sine is the radius of the largest ball around w in version space. Zero, a vector
         that is not finite or one of the wrong shape raises ValueError.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayespoint import VersionSpace
-    >>> normalized_margins(VersionSpace(np.diag([1.0, 4.0]), [1, -1]), [2.0, -1.0]).round(3)
-    array([0.707, 0.707])
     """
     space.problem.require_binary("bounds")
     _, margins, square = scaled(space, validation.dual_coef("dual_coef", dual_coef, len(space.y)))

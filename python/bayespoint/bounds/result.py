@@ -8,17 +8,12 @@ from dataclasses import dataclass, field
 
 from bayespoint.base.report import as_columns, as_grid, as_html
 
-__all__ = ["RiskBound", "RiskBounds"]
-
 _HEAD = ("bound", "of", "region", "value")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RiskBound:
-    """A bound on the risk, the probability of an error on a new example, of one classifier.
-
-    It holds with probability at least ``1 - delta`` over the examples.
-    """
+    """A bound on the risk of a classifier, with a probability of at least ``1 - delta``."""
 
     name: str
     """Name of the function of :mod:`bayespoint.bounds`."""

@@ -155,7 +155,6 @@ class Rows:
         return [self._refused(name, reason, self.of, SYMMETRIC) for name in names]
 
     def _margins(self) -> list[RiskBound]:
-        """Return the rows by the margin of w."""
         if reason := self._not_consistent():
             others = [self._refused(n, reason) for n in ("linear_svm", "luckiness", "pac_margin")]
             return [self._refused("volume_bayes", reason, self.of, _BALL), *others]

@@ -14,8 +14,6 @@ from bayespoint.bounds.rows import Learned, Rows
 from bayespoint.posterior import Mixture
 from bayespoint.version_space import VersionSpace
 
-__all__ = ["risk_bounds", "table"]
-
 RULES = ("bayes_point", "max_margin", "perceptron")
 
 REFUSALS = {
@@ -54,16 +52,14 @@ def table(
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> RiskBounds:
-    r"""Return all bounds for a linear classifier in feature space.
+    """Return all bounds for a linear classifier in feature space.
 
     Parameters
     ----------
-    gram, y
+    gram, y, softness, offset
         As for :class:`VersionSpace`, with two classes.
     dual_coef : array-like of shape (m,)
         Signed dual coefficients of the weight vector w, of any length but zero.
-    softness, offset
-        As for :class:`VersionSpace`.
     delta : float, default=0.05
         Probability in (0, 1) with which each statement may fail.
     rule : {"bayes_point", "max_margin", "perceptron"}, default="bayes_point"
@@ -90,26 +86,22 @@ def table(
 
     Notes
     -----
-    :meth:`BayesPointClassifier.risk_bounds`, and the methods of this name of the classifiers in
-    ``bayespoint.papers``, give the same for a fitted classifier. The kernel, with any scaling of
+    The methods `risk_bounds` of classifiers give the same. The kernel, with any scaling of
     features, must have been chosen without the examples. Feature vectors are scaled to unit length,
     except for `margin`, as in the perceptron. The dimension of `linear_svm` is the rank of the Gram
     matrix: directions outside the span of the examples do not change the share of the sphere.
 
     "one draw" is a weight vector in the whole feature space, with values as in
     :meth:`BayesPointClassifier.sample_functions`. The "vote" at x is the class with a probability
-    above one half by ``predict_proba(method="mixture")``, without label noise.
-    With softness feature vectors have an additional coordinate for every input, of squared length
-    `softness`; at new inputs w has no component along it.
+    above one half by ``predict_proba(method="mixture")``, without label noise. With softness
+    feature vectors have an additional coordinate for every input, of squared length `softness`; at
+    new inputs w has no component along it.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from bayespoint import VersionSpace, bounds
     >>> X = np.random.default_rng(0).normal(size=(300, 3))
     >>> space = VersionSpace(X @ X.T, np.where(X[:, 0] > 0, 1, -1))
-    >>> center = space.sample(random_state=0).center
-    >>> found = bounds.table(space.gram, space.y, center, random_state=0)
+    >>> found = table(space.gram, space.y, space.sample(random_state=0).center, random_state=0)
     >>> 0.0 < found.find("pac_bayes_kl", of="center").value < 0.15
     True
     """
@@ -146,10 +138,8 @@ def risk_bounds(
     prior_from_examples: str,
     repeats: bool = False,
     candidates: int = 1,
-    tol: float = 0.3,
-    max_length: float = 1e5,
-    n_jobs: int | None = None,
     random_state: RandomState = None,
+    **settings: Any,
 ) -> RiskBounds:
     """Return bounds on the probability that the Bayes point errs on a new example.
 
@@ -163,7 +153,7 @@ def risk_bounds(
         The attribute `prior_from_examples_` of the classifier.
     repeats : bool, default=False
         Whether sample weights repeat examples.
-    delta, candidates, tol, max_length, n_jobs, random_state
+    delta, candidates, random_state, **settings
         As for `table`, with the same errors.
 
     Returns
@@ -200,10 +190,8 @@ def risk_bounds(
         label_noise=model.likelihood.label_noise,
         draws=np.asarray(model.draws.run.draws, dtype=np.float64),
         refusal=refusal,
-        tol=tol,
-        max_length=max_length,
-        n_jobs=n_jobs,
         random_state=np.random.default_rng(validation.seed(random_state)),
+        **settings,
     )
 
 
@@ -216,20 +204,20 @@ def bounds_of(
     label_noise: float | tuple[float, float] = 0.0,
     draws: Floats | None = None,
     refusal: str = "",
-    **settings: Any,
+    tol: float = 0.3,
+    max_length: float = 1e5,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
 ) -> RiskBounds:
-    """Return the table for a version space; `refusal` is the reason if no bound holds.
-
-    `settings` are `tol`, `max_length`, `n_jobs` and `random_state` of `VersionSpace.evidence`.
-    """
+    """Return the table for a version space; `refusal` is the reason if no bound holds."""
     delta = validation.real("delta", delta, low=0, high=1, low_open=True, high_open=True)
     noise = validation.label_noise(label_noise)
     candidates = validation.integer("candidates", candidates, low=1)
     # Settings are checked here, since not every table estimates a volume.
-    validation.threads(settings["n_jobs"])
-    for name in ("tol", "max_length"):
-        settings[name] = validation.positive(name, settings[name])
-    settings["random_state"] = np.random.default_rng(validation.seed(settings["random_state"]))
+    validation.threads(n_jobs)
+    tol, length = validation.positive("tol", tol), validation.positive("max_length", max_length)
+    settings: dict[str, Any] = {"tol": tol, "max_length": length, "n_jobs": n_jobs}
+    settings["random_state"] = np.random.default_rng(validation.seed(random_state))
     if any(noise) and learned.rule != "bayes_point":
         raise ValueError(
             f"label_noise must be 0 with rule={learned.rule!r}, which has no posterior; got "

@@ -10,15 +10,6 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Numbers, plain, reals, whole
 from bayespoint.bounds.margins import checked
 
-__all__ = [
-    "cap_log_fraction",
-    "hoeffding_samples",
-    "linear_svm",
-    "pac_bayes_kl",
-    "volume_bayes",
-    "volume_gibbs",
-]
-
 _SMALLEST, _STEPS = 1e-280, 200
 """Share of a half sphere below which the logarithm of the beta function is computed directly, and
 the largest number of steps of its continued fraction; about twenty are enough."""
@@ -33,22 +24,20 @@ def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
         As for `sparsity`.
     log_volume : array-like of float
         ln of the part's share of the sphere, at most 0; for all of version space the value of
-        :meth:`VersionSpace.evidence`.
+        :meth:`VersionSpace.evidence`. The prior is uniform on the sphere; for another, fixed before
+        the examples, it is ln of the part's probability.
 
     Returns
     -------
     float or ndarray
-        :math:`\left(\ln\frac1{\mathrm{vol}} + \ln\frac1\delta + 2\ln m + 1\right) / m`.
+        :math:`\left(\ln\frac1{\mathrm{vol}} + \ln\frac1\delta + 2\ln m + 1\right) / m`, for all
+        measurable parts at once. Vacuous for volumes below about :math:`e^{-m}`.
 
     Notes
     -----
     Herbrich et al. (1999), Theorem 2, Eq. 15, by D. A. McAllester, "Some PAC-Bayesian theorems",
-    Proceedings of the Eleventh Annual Conference on Computational Learning Theory, 1998.
-
-    The bound holds for all measurable parts of version space at once. The risk is that of one
-    weight vector drawn at random (Gibbs classifier). The prior is uniform on the sphere; for
-    another, fixed before the examples, `log_volume` is ln of the part's probability. Vacuous for
-    volumes below about :math:`e^{-m}`.
+    Proceedings of the Eleventh Annual Conference on Computational Learning Theory, 1998. The risk
+    is that of one weight vector drawn at random (Gibbs classifier).
 
     Examples
     --------
@@ -65,7 +54,7 @@ def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
 
 
 def volume_bayes(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -> Numbers:
-    r"""Bound the risk of the vote of the weight vectors in a part of version space.
+    """Bound the risk of the vote of the weight vectors in a part of version space.
 
     Parameters
     ----------
@@ -75,14 +64,14 @@ def volume_bayes(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
     Returns
     -------
     float or ndarray
-        Twice `volume_gibbs`.
+        Twice `volume_gibbs`. Vacuous for volumes below about :math:`e^{-m/2}`, such as
+        :math:`2^{-m}` for random labels.
 
     Notes
     -----
     Herbrich et al. (1999), Theorem 3, Eq. 17 and Corollary 1: where the majority errs, at least
     half of the weight vectors err. The vote of a part that is symmetric about w is the decision of
     w, so this bounds the maximal margin (`linear_svm`) and the Bayes point (`point_mirror`), too.
-    Vacuous for volumes below about :math:`e^{-m/2}`, such as :math:`2^{-m}` for random labels.
     """
     return 2 * volume_gibbs(m, log_volume, delta)
 
@@ -102,23 +91,14 @@ def linear_svm(m: ArrayLike, n: ArrayLike, margin: ArrayLike, delta: ArrayLike =
     Returns
     -------
     float or ndarray
-        :math:`\frac2m \left(n \ln\frac4{\gamma^2} + 2\ln m + \ln\frac1\delta + 1\right)`.
+        :math:`\frac2m \left(n \ln\frac4{\gamma^2} + 2\ln m + \ln\frac1\delta + 1\right)`. Vacuous
+        unless m exceeds :math:`2 n \ln(4/\gamma^2)`.
 
     Notes
     -----
     Herbrich et al. (1999), Corollary 2 and Appendix B.1: the points within :math:`\gamma` of w are
-    symmetric about w; Lemma 2 bounds their volume. By the exact volume,
-    ``volume_bayes(m, cap_log_fraction(n, arcsin(margin)), delta)``, it is never larger. Vacuous
-    unless m exceeds :math:`2 n \ln(4/\gamma^2)`.
-
-    Examples
-    --------
-    Handwritten digits with a margin of 0.01 (Figure 2b of the paper), and with the exact volume:
-
-    >>> print(f"{linear_svm(60_000, 400, 0.01):.4f}")
-    0.1422
-    >>> print(f"{volume_bayes(60_000, cap_log_fraction(400, np.arcsin(0.01))):.4f}")
-    0.0622
+    symmetric about w; Lemma 2 bounds their volume. By the exact volume, ``volume_bayes(m,
+    cap_log_fraction(n, arcsin(margin)), delta)``, it is never larger.
     """
     gamma = reals("margin", margin, low=0.0, low_open=True, high=1.0)
     m, n, gamma, delta = checked(m, delta, n=whole("n", n, low=1), margin=gamma)
@@ -146,8 +126,8 @@ def pac_bayes_kl(
     -------
     float or ndarray
         The largest p with :math:`\mathrm{kl}(\hat e \,\|\, p) \le \left(\mathrm{KL} +
-        \ln\frac{2\sqrt m}\delta\right) / m`, where :math:`\mathrm{kl}(q \,\|\, p) = q \ln\frac qp
-        + (1-q) \ln\frac{1-q}{1-p}`. In [0, 1]; vacuous if it is 1.
+        \ln\frac{2\sqrt m}\delta\right) / m`, where :math:`\mathrm{kl}(q \,\|\, p) = q \ln\frac qp +
+        (1-q) \ln\frac{1-q}{1-p}`. In [0, 1]; vacuous if it is 1.
 
     Notes
     -----
@@ -184,8 +164,8 @@ def cap_log_fraction(n: ArrayLike, angle: ArrayLike) -> Numbers:
     n : array-like of whole numbers
         Dimension of the space, at least 1.
     angle : array-like of float
-        Radius :math:`\Psi` of the cap in radians, in (0, pi]. The largest ball about a weight
-        vector with the margin :math:`\gamma` has :math:`\Psi = \arcsin\gamma`; the points at a
+        Radius :math:`\Psi` of the cap in radians, in (0, pi]: that of the largest ball about a
+        weight vector with the margin :math:`\gamma` is :math:`\arcsin\gamma`; the points at a
         distance of at most :math:`\gamma`, as in the paper, have :math:`\cos\Psi = 1 - \gamma^2/2`.
 
     Returns
@@ -278,19 +258,14 @@ def hoeffding_samples(
     -------
     float or ndarray
         The smallest whole number above :math:`\frac{n (b-a)^2}{2\epsilon^2} \ln\frac{2n}\eta` for
-        the interval [a, b].
+        the interval [a, b]. Far fewer suffice, since the components cannot all be large.
 
     Notes
     -----
     Lemma 18.1, Eqs. 18.13, 18.29 and 18.31, of P. Ruján and M. Marchand, "Computing the Bayes
     Kernel Classifier", in Advances in Large Margin Classifiers, MIT Press, 2000: Hoeffding's
     inequality for each component and a union bound. The effective number of a billiard's draws is
-    ``BilliardResult.ess``. Far fewer suffice, since the components cannot all be large.
-
-    Examples
-    --------
-    >>> hoeffding_samples(100, 0.1)
-    165881.0
+    ``BilliardResult.ess``.
     """
     n, epsilon, eta, low, high = validation.broadcast(
         n=whole("n", n, low=1),

@@ -31,8 +31,7 @@ from bayespoint.data.weights import Repetition
 
 SAMPLE = 20_000
 _OF_A_CLASS = 500
-"""Examples in the sample from which hyperparameters and landmarks are found, in all and of each
-class, if there are as many."""
+"""Examples in the sample for hyperparameters and landmarks, in all and of each class, at most."""
 
 _SHARE_OF_MEMORY = 0.3
 """Part of the workers' memory that features may take."""
@@ -218,7 +217,6 @@ def _scaler(summary: _Summary) -> Any:
 
 
 def _memory(executor: Executor) -> float:
-    """Return the memory that features may take."""
     if isinstance(executor, Threads):
         return 2 * _SHARE_OF_MEMORY * memory.available()
     try:
@@ -259,7 +257,6 @@ def _columns(X: Any, y: Any, sample_weight: Any, executor: Executor) -> list[lis
 
 
 def _delayed(name: str, collection: Any) -> list[Any]:
-    """Return the delayed blocks of a collection of Dask."""
     if not is_dask(collection):
         raise TypeError(
             f"{name} must be a collection of Dask, as X is; got {type(collection).__name__}"
@@ -305,7 +302,6 @@ def _checked(
 
 
 def _labels(y: Any, n: int) -> NDArray[Any]:
-    """Return the (n,) labels of a block."""
     labels = validation.labels("y", y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
@@ -323,7 +319,6 @@ def _labels(y: Any, n: int) -> NDArray[Any]:
 def _summary(
     X: Any, y: Any, weight: Any, number: int, takes_sparse: bool, categories: Any, seed: int
 ) -> _Summary:
-    """Return what a block contributes."""
     inputs, labels, part, names = _checked(X, y, weight, number, takes_sparse, categories)
     seen = inputs.columns if isinstance(inputs, Records) else ()
     classes, index = np.unique(labels, return_inverse=True)

@@ -50,8 +50,7 @@ class Values:
     name: str
     kind: Kind
     entries: NDArray[Any]
-    """(n,) Doubles, NaN where missing (dates in days since 1970), or objects, None where missing.
-    """
+    """(n,) Doubles (dates in days since 1970) or objects, NaN or None where missing."""
     order: tuple[Any, ...] = ()
     """The levels of an ordered category, from the lowest on."""
 
@@ -78,11 +77,7 @@ class Records:
         return Records(tuple(replace(one, entries=one.entries[rows]) for one in self.columns))
 
     def moments(self, weight: Floats) -> tuple[Floats, Floats]:
-        """Return the weighted means of the columns, if all are numbers, and sums of squares.
-
-        The squares are of differences from the mean. If values are missing, or no numbers, both are
-        zero.
-        """
+        """Return weighted means, and sums of squares about them; zeros if not all are numbers."""
         if any(one.kind != "number" or one.missing.any() for one in self.columns):
             return np.zeros(len(self.columns)), np.zeros(len(self.columns))
         X = np.stack([one.entries for one in self.columns], axis=1)
@@ -128,10 +123,7 @@ def seen(parts: Sequence[Values]) -> Values:
 
 
 def as_kind(values: Values, kind: Kind) -> Values:
-    """Return values as those of a kind if they can be.
-
-    If all are missing they can be of any kind, booleans can be numbers, and an order is forgotten.
-    """
+    """Return values as those of a kind if they can be: missing ones as any, booleans as numbers."""
     if values.kind == kind:
         return values
     if (values.kind, kind) == ("ordered", "category"):
@@ -241,7 +233,6 @@ class Column:
         return np.array(codes, dtype=np.float64)
 
     def _numbers(self, values: Values) -> list[Floats]:
-        """Return the numbers of a column, with missing ones."""
         if self.kind == "number":
             return [values.entries]
         parts: list[Any] = [values.entries / _YEAR]
@@ -257,25 +248,17 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns of a table, and the features that they became.
-
-    First come the features that are numbers, then the codes, in the order of the columns.
-    """
+    """The columns of a table; their features are first all numbers, then all codes."""
 
     columns: tuple[Column, ...]
 
     @classmethod
     def of(
-        cls,
-        rows: Records,
-        weight: Floats,
-        *,
-        scaled: bool,
-        seen: Sequence[Values] | None = None,
+        cls, rows: Records, weight: Floats, *, scaled: bool, seen: Sequence[Values] | None = None
     ) -> Columns:
-        """Return the columns of a table whose rows, perhaps a sample of all, have weights.
+        """Return the columns of a table, perhaps with numbers to be `scaled` to variance 1.
 
-        `seen` holds the different values in all rows. Numbers are to be `scaled` to variance 1.
+        `seen` holds the different values in all rows, of which these may be a sample.
         """
         each = zip(rows.columns, seen or rows.columns, strict=True)
         return cls(tuple(Column.of(one, weight, scaled=scaled, known=all) for one, all in each))

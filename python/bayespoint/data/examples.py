@@ -31,18 +31,14 @@ _SHARE_OF_MEMORY = 0.6
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Labeled examples as kernels take them, in memory or in blocks (`parts`).
-
-    Of blocks the arrays hold a random sample, and only `len` counts all.
-    """
+    """Labeled examples as kernels take them: arrays, for blocks (`parts`) of a random sample."""
 
     inputs: Any
     """(n, d) array, CSR array or (n,) array of objects; None if only kernel values are known."""
     label: NDArray[np.intp]
     """(n,) indices of the classes."""
     weight: Floats
-    """(n,) Observations for which each counts. With less than 1 the variance of its noise is softness
-    / weight; with more, which only fits with landmarks take, its likelihood has this power."""
+    """(n,) In (0, 1]: a part of an observation has a noise of variance softness / weight."""
     gram: Floats | None = None
     """(n, n) kernel values, if they are known already."""
     parts: Sequence[Any] | None = field(default=None, repr=False)
@@ -122,7 +118,10 @@ class Table:
 
 
 def subset(label: NDArray[np.intp], size: int, seed: int) -> NDArray[np.intp]:
-    """Return the rows of a sample of `size` examples stratified by labels, or of all."""
+    """Return the rows of a sample of `size` examples stratified by labels, or of all.
+
+    Of a rare class it holds as many as there are, up to a fourth of an equal share.
+    """
     m = len(label)
     if m <= size:
         return np.arange(m)

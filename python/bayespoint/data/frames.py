@@ -33,10 +33,7 @@ def names(X: Any, table: Any) -> list[str]:
 
 
 def chosen(features: Any, names: Sequence[str]) -> list[bool | None]:
-    """Return which columns are categories by the parameter `categorical_features`.
-
-    None leaves a column to its type.
-    """
+    """Return which columns `categorical_features` names; None leaves one to its type."""
     if isinstance(features, str):
         if features == "from_dtype":
             return [None] * len(names)
@@ -84,10 +81,7 @@ def _wrong(features: object) -> ValueError:
 
 
 def read(X: Any, names: Sequence[str], chosen: Sequence[bool | None]) -> Records:
-    """Return the rows of a frame or an array.
-
-    `chosen` says which columns are categories: True, False, or None where the type decides.
-    """
+    """Return the rows of a frame or an array; `chosen` says which columns are categories."""
     columns: Iterable[Any] = X.T if isinstance(X, np.ndarray) else _series(X)
     each = zip(names, columns, chosen, strict=True)
     return Records(tuple(_values(name, column, is_category) for name, column, is_category in each))
@@ -133,7 +127,6 @@ def has_types(X: Any) -> bool:
 
 
 def _series(X: Any) -> list[Any]:
-    """Return the columns of a frame."""
     if hasattr(X, "get_columns"):  # polars
         return list(X.get_columns())
     if not hasattr(X, "iloc") and hasattr(X, "to_pandas"):  # Arrow and others
@@ -142,7 +135,6 @@ def _series(X: Any) -> list[Any]:
 
 
 def _values(name: str, column: Any, is_category: bool | None) -> Values:
-    """Return the values of a column."""
     kind, entries, order = _typed(name, column)
     if is_category and kind == "number":
         found = entries.astype(object)
@@ -196,7 +188,6 @@ def _typed(name: str, column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, ...]]
 
 
 def _is_categorical(column: Any) -> bool:
-    """Return whether a column of a frame has the type of categories."""
     return hasattr(column, "to_list") and str(column.dtype).lower().startswith(("cat", "enum"))
 
 
@@ -217,7 +208,6 @@ def _days(entries: NDArray[Any]) -> Floats:
 
 
 def _categories(column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, ...]]:
-    """Return the levels of a column of categories."""
     known: Any = getattr(column, "cat", None)
     if hasattr(known, "codes"):
         # Intervals, dates and other objects by their text, which a file can hold.

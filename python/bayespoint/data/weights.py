@@ -17,8 +17,7 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 
 _ROUNDING = 1e-9
-"""Distance of a weight from a whole number, relative to the larger of 1 and the weight, that is
-attributed to rounding."""
+"""Distance of a weight from a whole number, relative to a weight above 1, that is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +64,3 @@ class Repetition:
         parts = self.fraction > 0
         weight[np.cumsum(counts)[parts] - 1] = self.fraction[parts]
         return indices, weight
-
-
-def balanced(totals: Floats) -> Floats:
-    """Return class weights inversely proportional to `totals`, of mean 1 over observations."""
-    return np.asarray(totals.sum() / (len(totals) * totals))

@@ -13,8 +13,6 @@
 =================  ==================================================================
 """
 
-from __future__ import annotations
-
 from bayespoint.datasets.generators import make_sets, make_teacher, make_words
 from bayespoint.datasets.loaders import (
     load_banana,

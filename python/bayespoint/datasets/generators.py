@@ -43,13 +43,6 @@ def make_teacher(
         Labels -1 and +1; of few examples all may be the same.
     teacher : ndarray of shape (n_features,)
         With ``return_teacher=True`` the unit weight vector, uniform on the sphere.
-
-    Examples
-    --------
-    >>> from bayespoint.datasets import make_teacher
-    >>> X, y, teacher = make_teacher(200, 5, return_teacher=True, random_state=0)
-    >>> bool((y * (X @ teacher) > 0).all())
-    True
     """
     m, r = _count("n_samples", n_samples), _count("n_features", n_features)
     rng = np.random.default_rng(validation.seed(random_state))
@@ -91,7 +84,6 @@ def make_words(
 
     Examples
     --------
-    >>> from bayespoint.datasets import make_words
     >>> words, y = make_words(50, random_state=0)
     >>> all(("abba" in word) == (label == 1) for word, label in zip(words, y))
     True
@@ -148,13 +140,6 @@ def make_sets(
         Items drawn without replacement.
     y : ndarray of shape (n_samples,)
         +1 if most elements are the teacher's, otherwise -1, before the noise.
-
-    Examples
-    --------
-    >>> from bayespoint.datasets import make_sets
-    >>> sets, y = make_sets(50, random_state=0)
-    >>> sorted({len(one) for one in sets})
-    [3, 5, 7, 9]
     """
     n = _count("n_samples", n_samples)
     items = _count("n_items", n_items, low=2)

@@ -26,45 +26,25 @@ _DOCSTRING = """Load {summary}.
     return_X_y : bool, default=False
         Return the pair ``(data, target)`` instead of a Bunch.
     as_frame : bool, default=False
-        Return `data` as a pandas DataFrame and `target` as a Series; needs pandas.
+        Return `data` as a pandas DataFrame and `target` as a Series. Without pandas ImportError is
+        raised.
 
     Returns
     -------
     sklearn.utils.Bunch or tuple
-        With ``return_X_y=True`` a pair, otherwise a dictionary whose keys are also attributes:
-
-        data : ndarray or DataFrame of shape ({n}, {d})
-            One example per row.
-        target : ndarray or Series of shape ({n},)
-            Labels -1 and +1, integers.
-        feature_names, target_names : list of str
-            Names of the columns, and of -1 and +1 in this order.
-        frame : DataFrame or None
-            `data` and `target` together when ``as_frame=True``.
-        DESCR : str
-            Description of the data, with source and license.
-        filename, data_module : str
-            The file, and the package that contains it.
-
-    Raises
-    ------
-    ImportError
-        If ``as_frame=True`` and pandas is not installed.
+        With ``return_X_y=True`` the pair, otherwise a dictionary whose keys are also attributes:
+        `data` of shape ({n}, {d}), an example per row; `target` of shape ({n},), integers -1 and
+        +1; `feature_names` and `target_names`, of the columns and of -1 and +1; `frame`, data and
+        target together or None; `DESCR`, with source and license; `filename` and `data_module`,
+        the file and the package that contains it.
 
     References
     ----------
     {reference}
-
-    Examples
-    --------
-    >>> from bayespoint.datasets import load_{name}
-    >>> load_{name}().data.shape
-    ({n}, {d})
     """
 
 
 def _loader(name: str, summary: str) -> Callable[..., Any]:
-    """Return the public function that loads a data set."""
     folder = resources.files(_MODULE)
     text = folder.joinpath("README.md").read_text(encoding="utf-8")
     section = text.split(f"## {name.capitalize()}\n", 1)[1].split("\n## ", 1)[0].rstrip()

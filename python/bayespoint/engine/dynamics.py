@@ -9,8 +9,6 @@ from typing import Any, TypeAlias
 from bayespoint import _core
 from bayespoint.base import validation
 
-__all__ = ["Chord", "Flipper", "Geodesic", "Scattered"]
-
 
 @dataclass(frozen=True)
 class Geodesic:
@@ -29,7 +27,6 @@ class Scattered:
     scattering: str = "cosine"
     """``"cosine"``: a wall reflects the ball in a random direction by Lambert's law.
     ``"specular"``: as a mirror."""
-
     scatterer: float | str | None = None
     """Radius in radians, at least 1e-6, of a reflecting sphere around the center, which is
     estimated first and then fixed. It must lie inside version space, and the walls be opaque.
@@ -56,7 +53,6 @@ class Chord:
     """Positive flight time from which a flight counts as escaped. In a time of 1 the ball moves by
     the length of its unit direction. With a singular Gram matrix of more than 2000 rows, or with
     explicit features, values near 1 or below magnify rounding: check the drift."""
-
     weight_tol: float | None = None
     """TOL of the algorithm, in (0, 1): the run ends when the next flight cannot have a larger share
     of the center of a trajectory. The limit is computed with the smallest cosine between the center
@@ -93,10 +89,7 @@ STRAIGHT = (Chord, Flipper)
 """Dynamics with straight flights, opaque walls and no refresh."""
 
 BY_NAME: dict[str, type[Dynamics]] = {
-    "geodesic": Geodesic,
-    "chord": Chord,
-    "flipper": Flipper,
-    "scattered": Scattered,
+    kind.__name__.lower(): kind for kind in (Geodesic, Chord, Flipper, Scattered)
 }
 
 

@@ -26,7 +26,6 @@ def log_z(
     callback: Callback,
 ) -> Evidence:
     """Return ln Z for walls of the given transparencies, (label -1, label +1)."""
-    method = settings.method
     explicit.require_matrix(problem.gram, "the evidence")
 
     def report(progress: Mapping[str, Any]) -> object:
@@ -40,7 +39,7 @@ def log_z(
         gram = np.multiply(problem.gram, scale, dtype=np.float64)
         softness, offset = problem.softness * scale, problem.offset * scale
         problem = replace(problem, gram=gram, softness=softness, offset=offset, inverse=None)
-    values = vars(settings) | {"method": method, "targets": transparencies}
+    values = vars(settings) | {"targets": transparencies}
     values |= {"n_threads": n_threads, "seed": seed}
     found = _core.evidence(problem, values, callback=None if callback is None else report)
-    return Evidence.from_run(found, method)
+    return Evidence.from_run(found, settings.method)

@@ -12,8 +12,7 @@ from bayespoint import _core
 from bayespoint.base.validation import Floats
 
 Trials: TypeAlias = tuple[NDArray[np.int64], Floats]
-"""Functions on paths of balls: the (n_trials,) balls, and the (n_trials, 2) multiples of place and
-direction that are added to the mean."""
+"""The (n_trials,) balls, and (n_trials, 2) multiples of place and direction, added to the mean."""
 
 
 def two_classes(

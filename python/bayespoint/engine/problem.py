@@ -37,8 +37,7 @@ class Problem:
     offset: float
     """Added to every kernel value."""
     inverse: tuple[Factor, Floats] | None = None
-    """A factor of the invertible Gram matrix, with offset and softness, and the diagonal of its
-    inverse, if they have been computed."""
+    """A factor of the invertible matrix, and the diagonal of its inverse, if they are known."""
     n_classes: int = 2
     """Number of classes. The engine plays two classes with one weight vector, several with one for
     each. (For tests two classes with int64 labels are played like several.)"""
@@ -116,10 +115,7 @@ class Problem:
         return f
 
     def margins(self, dual_coef: Floats) -> Floats:
-        """Return the margins ``y_i <w, phi_i>`` of dual coefficients of shape (..., m).
-
-        With several classes, (..., n_classes, m), the leads of own classes over the best others.
-        """
+        """Return the (..., m) margins ``y_i <w, phi_i>``, or the leads of own classes."""
         with np.errstate(over="ignore", invalid="ignore"):
             f = self.coordinates(dual_coef)
             if self.is_joint:

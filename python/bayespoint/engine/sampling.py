@@ -82,7 +82,6 @@ def _run(
     start: Floats | None,
     callback: Callback,
 ) -> Mapping[str, Any]:
-    """Return the compiled engine's run."""
     pair = settings.transparency
     if isinstance(pair, tuple) and pair[0] != pair[1]:
         problem.require_binary("a transparency that depends on the class")
@@ -117,10 +116,7 @@ def _result(
 
 
 def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats] | None:
-    """Return a factor of the Gram matrix and the diagonal of its inverse, for conditional means.
-
-    None if the settings do not ask for these, or leave the choice open and they are not suitable.
-    """
+    """Return a factor and the diagonal of the inverse if conditional means are to be used."""
     asked, left_open = (settings.average == one for one in ("conditional", "auto"))
     possible = isinstance(settings.motion, Geodesic) and settings.refresh in ("auto", "full")
     affordable = isinstance(problem.gram, np.ndarray) and (

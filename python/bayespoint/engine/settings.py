@@ -49,10 +49,7 @@ class _RareSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class SampleSettings(_RareSettings):
-    """Settings of a run. Its result depends on these, the problem, the start and the seed.
-
-    `VersionSpace.sample` and `SampleOptions` have their texts.
-    """
+    """Settings of a run, of which `VersionSpace.sample` and `SampleOptions` have the texts."""
 
     n_trajectories: int = 4
     n_draws: int = 100
@@ -139,25 +136,24 @@ class SampleOptions(_RareSettings):
         opaque. None searches for one. It must be None with `continue_from`.
     continue_from : BilliardResult, default=None
         A run on the same version space to continue. `length`, `tol` and `max_bounces` are limits of
-        the whole run, `max_time` is that of the new call. All other settings must be left out, or
-        be those of the earlier run. The result has the same law as a single run, and the same bits
-        if `tol` ended the earlier run and a smaller one ends this.
+        the whole run, `max_time` is that of the new call; all other settings are those of the
+        earlier run. The result has the same law as a single run, and the same bits if `tol` ended
+        the earlier run and a smaller one ends this.
     checkpoint : str or path-like, default=None
         A file for the state of the run, written at the end of every stage. If it exists, it must be
         of the same problem and settings: the run continues from it, with the same bits as without
         an interruption. Only one run may write to it.
     max_bounces : int, default=None
-        Number of arrivals at walls, reflected or not, of one trajectory at which to stop.
-        10 000 000 in a run with `tol` and without `length`. The first limit reached ends the run.
+        Number of arrivals at walls, reflected or not, of one trajectory at which to stop. 10 000
+        000 in a run with `tol` and without `length`. The first limit reached ends the run.
     transparency : float or pair of floats, default=0.0
         Probability in [0, 1] that a wall lets the ball through to its violated side; a pair is for
         examples labeled -1 and +1. The density sampled is proportional to the product of the
         transparencies of all violated examples, :math:`\epsilon / ((C - 1)(1 - \epsilon))` in the
         posterior of C classes for label noise of rate :math:`\epsilon`.
     dynamics : str or object of :mod:`bayespoint.dynamics`, default="geodesic"
-        ``Geodesic()``: great circles with exact reflections. ``Scattered(...)``: with scattering at
-        the walls or by a sphere. ``Chord(...)`` and ``Flipper(...)``: the biased straight flights
-        of the papers. A name stands for the object with its defaults.
+        Great circles with exact reflections, "scattered" at the walls or by a sphere, or "chord"
+        and "flipper", biased straight flights. A name stands for the object with its defaults.
     refresh : {"auto", "pair", "full", None}, default="auto"
         Random changes of direction, without which a billiard can be confined to a part of version
         space. "full": an independent direction, by a factor of the Gram matrix. "pair": a
@@ -178,26 +174,13 @@ class SampleOptions(_RareSettings):
         of the papers.
 
         "auto" is "conditional" if all examples have a positive softness, the matrix is one of
-        doubles (or of up to 2000 examples in singles) and far from singular, so that it has a
-        factor, and `refresh` is "auto" or "full"; else "arc".
+        doubles (or of up to 2000 examples in singles) and far from singular, and `refresh` is
+        "auto" or "full"; else "arc".
 
     Raises
     ------
     ValueError, TypeError
         If a setting is out of range or of a wrong type, or not supported by the `dynamics`.
-
-    Examples
-    --------
-    A run with half-transparent walls, continued to three times its length:
-
-    >>> import numpy as np
-    >>> from bayespoint import SampleOptions, VersionSpace
-    >>> space = VersionSpace(np.eye(3), [1, 1, -1])
-    >>> options = SampleOptions(transparency=0.5)
-    >>> result = space.sample(length=200.0, options=options, random_state=0)
-    >>> longer = space.sample(length=600.0, options=SampleOptions(continue_from=result))
-    >>> float(longer.length)
-    600.0
     """
 
     start: ArrayLike | None = None
@@ -238,7 +221,7 @@ class EvidenceSettings:
     method: str
     tol: float
     max_length: float
-    n_trajectories: int
+    n_trajectories: int = 4
 
     def __post_init__(self) -> None:
         choice("method", self.method, ("auto", "bridge", "integration"))

@@ -30,15 +30,12 @@ from bayespoint.estimators.advice import infeasible_advice
 from bayespoint.estimators.progress import CallbackSupportMixin, Progress, with_callbacks
 from bayespoint.likelihood import of_classes
 from bayespoint.posterior import Mixture, evidence, fitting, several
-from bayespoint.posterior.class_weight import normalized
 from bayespoint.results import Estimate, Evidence, FeatureRelevance
 from bayespoint.tuning import scale
 from bayespoint.tuning.search import search, with_matrix
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-__all__ = ["BayesPointClassifier"]
 
 
 def _of_posterior(path: str, doc: str) -> Any:
@@ -57,18 +54,11 @@ class BayesPointClassifier(
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
-    r"""Gaussian process classification with calibrated probabilities, sampled by a billiard.
+    """Gaussian process classification with calibrated probabilities, sampled by a billiard.
 
     The posterior of the latent function is sampled, not approximated, and by default predictions
     are averaged over several settings of the hyperparameters. More than two classes have one latent
     function each, and one joint posterior.
-
-    ========= ==================================================================================
-    daily     `fit`, `predict`, `predict_proba`, `decision_function`, `reject`, `score`, `save`
-    posterior `posterior_`, `models_`, `feature_relevance_`, `sample_functions`, `suggest_query`,
-              `evidence`, `log_labeling_probability`
-    sampler   `billiard_`, `refine`, `reweight`, `bayes_point`, `risk_bounds`
-    ========= ==================================================================================
 
     Parameters
     ----------
@@ -117,8 +107,8 @@ class BayesPointClassifier(
         Angular error of the Bayes point, in radians, at which the sampler may stop; of each of n
         models √n times that. See :ref:`how-exact`. Time is proportional to 1 / tol^2.
     max_iter : int, default=None
-        Largest number of settings tried, none of them for a scale, and of bounces (None:
-        10 000 000) or, with landmarks, steps (None: 100 000) of a chain.
+        Largest number of settings tried, none of them for a scale, and of bounces (None: 10 000
+        000) or, with landmarks, steps (None: 100 000) of a chain.
     max_time : float, default=None
         Seconds for a fit, at most half for the search. The result then depends on the machine.
     n_jobs : int, default=None
@@ -167,11 +157,6 @@ class BayesPointClassifier(
     ConvergenceWarning
         If a limit ended the search, or the draws are not to be trusted: :doc:`/guide/diagnostics`.
 
-    See Also
-    --------
-    VersionSpace : The billiard itself, for a given kernel matrix.
-    sklearn.multiclass.OneVsRestClassifier : Classes one by one, without one joint posterior.
-
     References
     ----------
     R. Herbrich, T. Graepel and C. Campbell, "Bayes Point Machines", Journal of Machine Learning
@@ -180,7 +165,6 @@ class BayesPointClassifier(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from bayespoint import BayesPointClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> model = BayesPointClassifier(random_state=0).fit(X[::2], y[::2])
     >>> model.predict(X[[1, 51, 101]])
@@ -257,7 +241,7 @@ class BayesPointClassifier(
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        r"""Find the Bayes point of the training examples.
+        """Find the Bayes point of the training examples.
 
         Parameters
         ----------
@@ -271,7 +255,10 @@ class BayesPointClassifier(
         y : array-like of shape (n_samples,)
             Class labels of any type; for collections of Dask another one.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples, at least 0; see Notes. None: all are 1.
+            Weights of the examples, at least 0. None: all are 1. An example of weight w counts as w
+            observations of its label, each with its own noise: for whole w as if it were repeated,
+            in time and memory as well (:doc:`/guide/models`). A fraction r beyond the last whole
+            number is one more, whose noise has the variance ``softness / r``; 1e-9 is rounding.
 
         Returns
         -------
@@ -284,23 +271,15 @@ class BayesPointClassifier(
             If `softness` and `label_noise` are 0 and the examples are not separable.
         FloatingPointError
             If double precision is not sufficient. A larger `softness` helps.
-        MemoryError
-            If the kernel matrix does not fit into the available memory.
-        TimeoutError
-            If with softness=0 `max_time` was over before a starting point was found.
+        MemoryError, TimeoutError
+            If the kernel matrix does not fit into the available memory; with softness=0, if
+            `max_time` was over before a starting point was found.
         TypeError, ValueError
-            If a setting is out of range, `X` or `y` is not valid data for classification, or `X` is
-            sparse and the kernel takes dense inputs only; if a column of `X` holds text, infinity
-            or values of several kinds, or the kernel takes numbers only; if `sample_weight` has
-            another shape, entries that are negative or not finite, fractions with softness=0, or
-            leaves a class without examples.
-
-        Notes
-        -----
-        An example of weight w counts as w observations of its label, each with its own noise: for
-        whole w as if it were repeated w times, in time and memory as well. A fraction r beyond the
-        last whole number is one more, whose noise has the variance ``softness / r``. A distance of
-        1e-9 from a whole number counts as rounding. See :doc:`/guide/models`.
+            If a setting is out of range, `X` or `y` is not valid data for classification, or the
+            kernel does not take `X` (sparse, or not numbers); if a column of `X` holds text,
+            infinity or values of several kinds; if `sample_weight` has another shape, entries that
+            are negative or not finite, fractions with softness=0, or leaves a class without
+            examples.
         """
         began, params = time.monotonic(), self.get_params(deep=False)
         plan, budget = settings.check(params, self.random_state, began)
@@ -322,7 +301,7 @@ class BayesPointClassifier(
         plan = replace(plan, n_models=len(found))  # a limit may leave fewer
         with infeasible_advice("Use softness > 0, or label_noise > 0"):
             models = several.fit_models(found, examples, likelihood, classes, plan, budget, report)
-        posterior = Mixture.of(models, normalized(class_weight))
+        posterior = Mixture.of(models, class_weight)
         fitted = {
             **table.seen,
             "columns_": table.columns,
@@ -391,7 +370,6 @@ class BayesPointClassifier(
         return found
 
     def _checked(self, X: ArrayLike) -> NDArray[Any]:
-        """Return checked inputs of a fitted classifier."""
         columns = getattr(self, "columns_", None)
         if columns is not None and not (columns.plain and sparse.issparse(X)):
             return estimators_inputs.features(self, self.kernel_, columns, X)
@@ -436,12 +414,8 @@ class BayesPointClassifier(
         Returns
         -------
         ndarray of shape (n_samples,)
-            Predicted labels. A tie goes to the first class.
-
-        Raises
-        ------
-        ValueError
-            As `decision_function`.
+            Predicted labels. A tie goes to the first class. Errors are those of
+            `decision_function`.
         """
         options = {"method": method, "random_state": self.random_state}
         return self._answer("predict", X, diag, 0, **options)  # type: ignore[no-any-return]
@@ -469,8 +443,8 @@ class BayesPointClassifier(
         Raises
         ------
         ValueError
-            If `diag` is needed and missing, or if values of the latent function are above 1e140
-            or below 1e-140, so that their squares overflow or underflow.
+            If `diag` is needed and missing, or if values of the latent function are above 1e140 or
+            below 1e-140, so that their squares overflow or underflow.
         """
         width = 0 if len(self.classes_) == 2 else len(self.classes_)
         return self._answer("decision_function", X, diag, width)  # type: ignore[no-any-return]
@@ -482,25 +456,18 @@ class BayesPointClassifier(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            As for `predict`.
+        X, diag
+            As for `decision_function`, with its errors.
         method : {"moments", "mixture"}, default="moments"
             "moments": :math:`\Phi(z)` with z the decision function, which ranks points in the same
             order. "mixture": the mean over draws of the exact probability given each draw. For
             several classes the first is this mean too, with draws shifted so that their mean is the
             center, which has less error.
-        diag : array-like of shape (n_samples,), default=None
-            As for `decision_function`.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`. Class weights, and after them label noise, are included.
-
-        Raises
-        ------
-        ValueError
-            As `decision_function`.
         """
         width = len(self.classes_)
         return self._answer("predict_proba", X, diag, width, method=method)  # type: ignore[no-any-return]
@@ -535,7 +502,7 @@ class BayesPointClassifier(
         Parameters
         ----------
         X, method, diag
-            As for `predict_proba`.
+            As for `predict_proba`, with its errors.
         cost : float
             Cost of abstention, in [0, 1]; that of an error is 1. From 1 - 1 / n_classes on no point
             is rejected.
@@ -547,11 +514,6 @@ class BayesPointClassifier(
             `predict`. A tie goes to the first class.
         rejected : ndarray of shape (n_samples,), bool
             True where to abstain.
-
-        Raises
-        ------
-        ValueError
-            If `cost` is outside [0, 1], or as `predict_proba`.
         """
         return self._mixture.reject(self._checked(X), cost, method=method, diag=diag)
 
@@ -565,7 +527,7 @@ class BayesPointClassifier(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Candidates, as for `predict`.
+            Candidates, as for `predict`. If kernel values overflow, ValueError is raised.
         n : int, default=1
             Number of points to choose, from 1 to n_samples.
 
@@ -574,11 +536,6 @@ class BayesPointClassifier(
         ndarray of shape (n,)
             Rows of `X`, the most evenly split vote first (of the two classes with the most votes);
             ties in the order of `X`.
-
-        Raises
-        ------
-        ValueError
-            If `n` is out of range, or points are so large that kernel values overflow.
         """
         return self._mixture.suggest_query(self._checked(X), n)
 
@@ -595,9 +552,9 @@ class BayesPointClassifier(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            As for `predict`.
+            As for `predict`, with the errors of `decision_function`.
         gram : array-like of shape (n_samples, n_samples), default=None
-            With kernel="precomputed", and only then: kernel values between the points.
+            With kernel="precomputed", and only then (else ValueError): values between the points.
         noise : bool, default=True
             Add independent noise, of the variance `softness_` of the function's model, so that the
             signs are labels. False: the function itself.
@@ -611,21 +568,14 @@ class BayesPointClassifier(
             is chosen by its weight. Positive for the second of two classes; of several the largest
             determines the class, and they have sum zero over the classes.
 
-        Raises
-        ------
-        TypeError
-            If `noise` is no boolean.
-        ValueError
-            If `gram` is missing or no kernel matrix, or as `decision_function` for such inputs.
-
         Notes
         -----
         A draw with dual coefficients :math:`\gamma` has values :math:`\rho K_* \gamma + \eta`,
         where :math:`A = K + \mathrm{offset} + \Lambda`, of rank n, is the matrix of the training
-        examples. :math:`\rho` has the chi distribution with n degrees of freedom, of C classes
-        (C - 1) n, and :math:`\eta` is Gaussian with the covariance :math:`K_{**} +
-        \mathrm{offset} + \lambda I - K_* A^{-1} K_*^\top`, without :math:`\lambda I` if `noise` is
-        False. This is exact, without class weights; draws of a trajectory are correlated.
+        examples. :math:`\rho` has the chi distribution with n degrees of freedom, of C classes (C -
+        1) n, and :math:`\eta` is Gaussian with the covariance :math:`K_{**} + \mathrm{offset} +
+        \lambda I - K_* A^{-1} K_*^\top`, without :math:`\lambda I` if `noise` is False. This is
+        exact, without class weights; draws of a trajectory are correlated.
         """
         return self._mixture.sample_functions(
             self._checked(X), gram=gram, noise=noise, random_state=random_state
@@ -637,27 +587,23 @@ class BayesPointClassifier(
         Parameters
         ----------
         X_unlabelled : array-like of shape (n_samples, n_features)
-            The points, such as the test inputs; as for `predict`.
+            The points, such as the test inputs; as for `predict`, with the errors of
+            `decision_function`.
 
         Returns
         -------
         ndarray of shape (1, n_train) or (n_classes, n_train)
-            Dual coefficients c, not normalized, of each function :math:`\sum_i c_i k(x_i, x)`,
-            plus the intercept :math:`\sum_i c_i` with `fit_intercept`. Its sign, or the largest of
+            Dual coefficients c, not normalized, of each function :math:`\sum_i c_i k(x_i, x)`, plus
+            the intercept :math:`\sum_i c_i` with `fit_intercept`. Its sign, or the largest of
             several, is the prediction without class weights.
-
-        Raises
-        ------
-        ValueError
-            If points are too large or too small, as for `decision_function`.
 
         Notes
         -----
         Herbrich et al. define the Bayes point in this way (after their Eq. 7), with a density in
-        place of the points. The vote is the mean sign of the draws, of several classes the share
-        of the draws for the class, minus 1 / n_classes. The function f minimizes :math:`\sum_x
-        (f(x) - \mathrm{vote}(x))^2 + r |f|^2`, with r 1e-8 times the mean nonzero eigenvalue of the
-        points' matrix of inner products.
+        place of the points. The vote is the mean sign of the draws, of several classes the share of
+        the draws for the class, minus 1 / n_classes. The function f minimizes :math:`\sum_x (f(x) -
+        \mathrm{vote}(x))^2 + r |f|^2`, with r 1e-8 times the mean nonzero eigenvalue of the points'
+        matrix of inner products.
         """
         try:
             points = self._checked(X_unlabelled)
@@ -682,18 +628,8 @@ class BayesPointClassifier(
         Raises
         ------
         TypeError, ValueError
-            As in :meth:`VersionSpace.reweight`, which also has the warnings, and with
-            kernel="precomputed" as in `evidence`; if several models are averaged.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from bayespoint import BayesPointClassifier
-        >>> X = np.random.default_rng(0).normal(size=(40, 2))
-        >>> model = BayesPointClassifier(n_models=1, random_state=0).fit(X, X[:, 0] > X[:, 1])
-        >>> cautious = model.reweight(lambda margins: np.log(margins).sum(axis=1) / 10, log=True)
-        >>> cautious.predict([[0.0, 1.0], [1.0, 0.0]])
-        array([False,  True])
+            As in :meth:`VersionSpace.reweight`, with its warnings, and with kernel="precomputed" as
+            in `evidence`; if several models are averaged.
         """
         return self._mixture.reweight(weight, log=log)
 
@@ -715,14 +651,11 @@ class BayesPointClassifier(
 
         Parameters
         ----------
-        method : {"auto", "bridge", "integration"}, default="auto"
-            As for :meth:`VersionSpace.evidence`. "bridge" requires a model without label noise.
         tol : float, default=0.3
-            Standard error at which to stop, in nats. Positive.
-        max_length : float, default=1e5
-            Path in radians per trajectory at which to stop in any case.
-        random_state : None, int, Generator or RandomState, default=None
-            Seed.
+            Standard error at which to stop, in nats. Positive. ConvergenceWarning is issued if the
+            run ended with a larger one.
+        method, max_length, random_state
+            As for :meth:`VersionSpace.evidence`. "bridge" requires a model without label noise.
 
         Returns
         -------
@@ -736,11 +669,6 @@ class BayesPointClassifier(
         ValueError
             If a setting is out of range, or for a singular matrix with kernel="precomputed", which
             is not kept: use :meth:`VersionSpace.evidence`.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the run ended with a standard error above `tol`.
         """
         model, rng = self._first, np.random.default_rng(validation.seed(random_state))
         options: Any = {"tol": tol, "max_length": max_length, "n_jobs": self.n_jobs}
@@ -757,6 +685,10 @@ class BayesPointClassifier(
     ) -> Estimate:
         """Return ln of the joint posterior probability that all points have the given labels.
 
+        It is the log evidence of examples and points minus that of the examples, each with the
+        tolerance ``tol / sqrt(2)``; with landmarks the log of a mean over the draws of the fit. The
+        labels are those that would be observed, with label noise.
+
         Parameters
         ----------
         X, y : array-likes of shapes (n_samples, n_features) and (n_samples,)
@@ -772,17 +704,9 @@ class BayesPointClassifier(
 
         Raises
         ------
-        ValueError
+        ValueError, FloatingPointError
             With class weights, with kernel="precomputed", for unknown labels, or if a setting is
-            out of range.
-        FloatingPointError
-            As :meth:`VersionSpace.evidence`.
-
-        Notes
-        -----
-        The value is the log evidence of examples and points minus that of the examples, each with
-        the tolerance ``tol / sqrt(2)``; with landmarks the log of a mean over the draws of the fit.
-        The labels are those that would be observed, with label noise.
+            out of range; as :meth:`VersionSpace.evidence`.
         """
         given = self._mixture, self._checked(X), y
         options: Any = {"tol": tol, "max_length": max_length, "n_jobs": self.n_jobs}
@@ -800,36 +724,27 @@ class BayesPointClassifier(
     ) -> RiskBounds:
         """Return bounds on the probability of an error on new examples.
 
-        Parameters
-        ----------
-        delta : float, default=0.05
-            Probability in (0, 1) with which each statement may fail.
-        gram : array-like of shape (n_samples, n_samples), default=None
-            With kernel="precomputed", and only then: the matrix given to `fit`.
-        candidates
-            As for :func:`bayespoint.bounds.table`.
-        tol, max_length, random_state
-            As for `evidence`, for each volume, with its warning.
-
-        Returns
-        -------
-        RiskBounds
-            The table of :func:`bayespoint.bounds.table`.
-
-        Raises
-        ------
-        ValueError
-            If `gram` is missing or does not fit, a setting is out of range, or there are more than
-            two classes: the bounds are those of binary classifiers.
-
-        Notes
-        -----
         All bounds are refused if kernel, softness or label noise were found on the examples, with
         class weights, which they do not include, and with sample weights other than 0 and 1, since
         repeated examples are not independent. What else depends on the examples cannot be
         recognized: see :doc:`/guide/risk-bounds`. With label noise the bounds for classifiers
         without training errors are refused, and `pac_bayes_kl` bounds the probability that an
         observed, noisy label is predicted wrongly.
+
+        Parameters
+        ----------
+        delta, candidates
+            As for :func:`bayespoint.bounds.table`.
+        gram : array-like of shape (n_samples, n_samples), default=None
+            With kernel="precomputed", and only then: the matrix given to `fit`.
+        tol, max_length, random_state
+            As for `evidence`, for each volume, with its warning.
+
+        Returns
+        -------
+        RiskBounds
+            The table of :func:`bayespoint.bounds.table`. ValueError is raised if `gram` is missing
+            or does not fit, a setting is out of range, or there are more than two classes.
         """
         posterior = self._mixture
         posterior.first.basis.require_all("risk_bounds")
@@ -879,8 +794,7 @@ class BayesPointClassifier(
         ------
         ValueError
             If `tol` is out of range, `gram` is missing or another matrix, or `fit_intercept` has
-            changed; with landmarks; for a classifier that was saved, pickled or fitted by other
-            processes.
+            changed; with landmarks; for a classifier that was saved, pickled or fitted elsewhere.
         FloatingPointError
             As in `fit`.
         """
@@ -910,7 +824,7 @@ class BayesPointClassifier(
                 raise
             # All other arguments have been checked.
             raise ValueError(f"gram must be the matrix given to fit: {error}") from error
-        posterior = Mixture.of(refined, normalized(class_weight))
+        posterior = Mixture.of(refined, class_weight)
         self.__dict__ = vars(self) | {"posterior_": posterior, "class_weight_": class_weight}
         return self
 

@@ -9,13 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import (
-    check_consistent_length,
-    column_or_1d,
-)
-from sklearn.utils.validation import (
-    validate_data as _validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import validate_data as _validate_data
 
 from bayespoint import kernels
 from bayespoint.base.validation import Floats, dense, named, refuse_masked
@@ -82,10 +77,7 @@ def is_table(kernel: object, X: Any) -> bool:
 def table(
     estimator: BaseEstimator, X: Any, y: ArrayLike, categories: Any
 ) -> tuple[Records, NDArray[Any], dict[str, Any]]:
-    """Return the rows of a table, labels and seen attributes.
-
-    `categories` is the parameter `categorical_features` of the classifier.
-    """
+    """Return rows, labels and seen attributes of a table with these `categorical_features`."""
     probe, checked = copy(estimator), X
     frames.require_labels(y)
     if not frames.has_types(X):

@@ -1,8 +1,4 @@
-"""Progress of a fit: lines and bars on standard error, and callbacks of scikit-learn.
-
-Callbacks (scikit-learn 1.9 and newer) receive a fit as a tree of tasks: the search by evidence with
-a subtask for each setting, and each billiard with one for each percent.
-"""
+"""Progress of a fit: lines and bars, and a tree of tasks for callbacks of scikit-learn 1.9."""
 
 from __future__ import annotations
 

@@ -97,7 +97,6 @@ def _read_arrays(
 def _read_blocks(
     params: Params, X: Any, y: Any, sample_weight: Any, plan: Plan, budget: Budget
 ) -> tuple[Table, Plan]:
-    """Return a table in blocks."""
     if params["approximation"] is None:
         raise ValueError("approximation must be 'landmarks' or 'auto' for X in blocks; got None")
     settings.uses_landmarks(params, 0, 0, plan)

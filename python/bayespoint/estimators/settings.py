@@ -12,7 +12,6 @@ from sklearn.utils.class_weight import compute_class_weight
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState, boolean, choice, integer, real
 from bayespoint.data.plan import Budget, Plan
-from bayespoint.data.weights import balanced
 from bayespoint.estimators.inputs import is_precomputed
 
 Params: TypeAlias = Mapping[str, Any]  # what ``get_params(deep=False)`` returns
@@ -110,7 +109,7 @@ def class_weight(params: Params, classes: NDArray[Any], totals: Floats) -> Float
     given = params["class_weight"]
     if isinstance(given, str):
         if given == "balanced":
-            return balanced(totals)
+            return np.asarray(totals.sum() / (len(totals) * totals))
         raise ValueError(
             'class_weight must be None, "balanced" or a dictionary of weights by class; got '
             f"{given!r}"

@@ -1,7 +1,5 @@
 """Export of fitted classifiers to other formats."""
 
-from __future__ import annotations
-
 from bayespoint.base.io import trusted_types
 from bayespoint.export.onnx import to_onnx
 

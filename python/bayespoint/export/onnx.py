@@ -1,9 +1,8 @@
 """Export of classifiers as ONNX graphs, to predict without this package and without Python.
 
-A fitted classifier computes kernel values between a point and the training examples, and from
-these by matrix products a mean, a variance and a decision value. The graph does this with standard
-operators. It contains the training inputs, the draws, and the inverse of a Cholesky factor. Writing
-it needs the package `onnx`: ``pip install onnx``.
+From kernel values between a point and the training examples a graph computes, by matrix products of
+standard operators, a mean, a variance and a decision value. It contains the training inputs, the
+draws, and the inverse of a Cholesky factor. Writing it needs the package `onnx`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import kernels
 from bayespoint.base.validation import Floats, boolean
-from bayespoint.data.columns import Columns
 from bayespoint.data.warps import OneUnit, RankNormal, Warped
 from bayespoint.engine.largest import NODES
 from bayespoint.estimators.bayes_point import BayesPointClassifier
@@ -38,8 +36,6 @@ from bayespoint.results.hyperplanes import Hyperplanes
 if TYPE_CHECKING:
     from sklearn.preprocessing import PowerTransformer
 
-__all__ = ["to_onnx"]
-
 OPSET, _IR = 17, 8
 """Versions of the standard operators and of the format, supported by runtimes since 2022."""
 
@@ -53,7 +49,8 @@ def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
     ----------
     classifier : BayesPointClassifier, MaxMarginClassifier or KernelPerceptron
         Fitted, with a kernel of vectors from :mod:`bayespoint.kernels`. The last two are in
-        ``bayespoint.papers``.
+        ``bayespoint.papers``. ``to_onnx(pipeline[-1])`` exports the last step of a pipeline, for
+        the inputs ``pipeline[:-1].transform(X)``.
     probabilities : bool, default=True
         For a `BayesPointClassifier`, add ``probabilities``, as from ``predict_proba`` by default.
 
@@ -62,20 +59,18 @@ def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
     onnx.ModelProto
         With the input ``X``, doubles of shape (n, n_features), and the outputs ``label`` of shape
         (n,), ``decision``, doubles of shape (n,) or (n, n_classes), and ``probabilities``, doubles
-        of shape (n, n_classes).
+        of shape (n, n_classes). ``onnx.save`` writes it to a file.
 
     Raises
     ------
-    ImportError
-        If the package `onnx` is not installed.
+    ImportError, sklearn.exceptions.NotFittedError
+        If the package `onnx` is not installed, or the classifier is not fitted.
     TypeError
         If the classifier is not one of these, or its labels or kernel cannot be exported: one of
         sets or strings, a function, of another package, or "precomputed".
     ValueError
         If the classifier has class weights: fit with ``class_weight=None``, and multiply the
         probabilities by the weights.
-    sklearn.exceptions.NotFittedError
-        If it is not fitted.
 
     Notes
     -----
@@ -84,17 +79,6 @@ def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
     therefore accurate to 1e-6; labels and other decision values agree with NumPy up to rounding.
     Distances of `Matern` kernels are accurate to 1e-7 of the distance from the mean of the data,
     values of `RationalQuadratic` kernels to 1e-16 times their alpha.
-
-    ``to_onnx(pipeline[-1])`` exports the last step of a pipeline, for the inputs
-    ``pipeline[:-1].transform(X)``.
-
-    Examples
-    --------
-    >>> from bayespoint import BayesPointClassifier
-    >>> from bayespoint.export import to_onnx
-    >>> from sklearn.datasets import load_iris
-    >>> model = BayesPointClassifier().fit(*load_iris(return_X_y=True))  # doctest: +SKIP
-    >>> onnx.save(to_onnx(model), "iris.onnx")  # doctest: +SKIP
     """
     try:
         import onnx
@@ -105,13 +89,9 @@ def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
     probabilities = boolean("probabilities", probabilities)
     linear = hasattr(type(classifier), "planes_")
     if not (linear or isinstance(classifier, BayesPointClassifier)):
-        hint = ""
+        hint = " (export its best_estimator_)" if hasattr(classifier, "best_estimator_") else ""
         if hasattr(classifier, "named_steps"):
-            hint = (
-                " (to_onnx(pipeline[-1]) exports the last step, for inputs that the others changed)"
-            )
-        elif hasattr(classifier, "best_estimator_"):
-            hint = " (export its best_estimator_)"
+            hint = " (to_onnx(pipeline[-1]) exports the last step, for the inputs that it gets)"
         raise TypeError(
             "classifier must be a BayesPointClassifier, MaxMarginClassifier or KernelPerceptron; "
             f"got {classifier!r}{hint}"
@@ -123,29 +103,24 @@ def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
         _linear(graph, planes)
         return graph.model(["label", "decision"], name, planes.classes, planes.points)
     posterior = classifier.posterior_
-    _require_numbers(getattr(classifier, "columns_", None))
-    _mixture(graph, posterior, probabilities)
-    outputs = ["label", "decision"] + ["probabilities"] * probabilities
-    return graph.model(outputs, name, posterior.classes, posterior.models[0].basis.points)
-
-
-def _require_numbers(columns: Columns | None) -> None:
-    """Raise TypeError unless inputs are numbers."""
+    columns = getattr(classifier, "columns_", None)
     if columns is not None and not columns.plain:
         raise TypeError(
             "X of fit must hold numbers, and no missing values, for the export; got "
             f"{columns!r}: encode and impute before the classifier, in a pipeline"
         )
+    _mixture(graph, posterior, probabilities)
+    outputs = ["label", "decision"] + ["probabilities"] * probabilities
+    return graph.model(outputs, name, posterior.classes, posterior.models[0].basis.points)
 
 
 def _mixture(graph: _Graph, posterior: Mixture, probabilities: bool) -> None:
     classes, models, weights = posterior.classes, posterior.models, posterior.weights.tolist()
     if posterior.class_weight is not None:
         raise ValueError(
-            "class_weight must be None for the export, since ONNX has no inverse of the normal "
-            f"distribution function; got {posterior.class_weight.tolist()}, relative to the "
-            "largest: fit with class_weight=None, which gives the same posterior, and multiply the "
-            "probabilities by the weights"
+            "class_weight must be None for the export; got "
+            f"{posterior.class_weight.tolist()}, relative to the largest: fit with "
+            "class_weight=None, and multiply the probabilities by the weights"
         )
     values = [_decision_values(graph.input, model) for model in models]
     z, sign = values[0]
@@ -161,7 +136,6 @@ def _mixture(graph: _Graph, posterior: Mixture, probabilities: bool) -> None:
 
 
 def _average(each: list[_Value], weights: list[float]) -> _Value:
-    """Return the weighted average of values of several models; of a single one the value."""
     if len(each) == 1:
         return each[0]
     parts = [one * weight for one, weight in zip(each, weights, strict=True)]
@@ -284,10 +258,7 @@ def _joint_values(draws: Draws, k_star: _Value, variance: _Value) -> _Value:
 
 
 def _quantile(p: _Value) -> _Value:
-    """Return the inverse of the normal distribution function, accurate to 1e-7.
-
-    M. J. Wichura, "Algorithm AS 241", Applied Statistics 37, 1988.
-    """
+    """Return the normal quantile function to 1e-7 (M. J. Wichura, Algorithm AS 241, 1988)."""
 
     def ratio(r: _Value, numerator: list[float], denominator: list[float]) -> _Value:
         """Return the ratio of two polynomials, from the coefficients of the highest power on."""
@@ -328,7 +299,6 @@ def _linear(graph: _Graph, planes: Hyperplanes) -> None:
 
 
 def _kernel(x: _Value, kernel: Any, points: Any) -> _Value:
-    """Return the kernel values between the input and some points."""
     if points is None:
         raise TypeError("kernel must be a function of inputs to be exported; got 'precomputed'")
     if not isinstance(points, np.ndarray) or points.ndim != 2:
@@ -418,7 +388,6 @@ def _stationary(formula: Callable[[Any, _Value, Floats], _Value]) -> Callable[..
 
 
 def _joined(join: Callable[[_Value, _Value], _Value]) -> Callable[..., _Value]:
-    """Return the function of a sum or product."""
     return lambda kernel, x, Y: reduce(join, [_values(part, x, Y) for part in kernel.parts])
 
 

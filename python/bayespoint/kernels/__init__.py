@@ -1,15 +1,9 @@
 """Kernels: functions ``k(X, Y)`` that return the matrix of inner products of feature vectors.
 
 Any callable ``k(X, Y) -> (n, n')`` can be used as a kernel. The kernels here can also be added,
-multiplied with each other and with positive numbers, and normalized. A parameter that is given is
-kept; one that is left out, as the length scale of ``RBF()``, is found in a fit. `Linear`,
-`Polynomial` and `RBF`, and kernels made of them, accept sparse matrices; `SetIntersection` and
-`Spectrum` take lists of sets and of strings. Kernels of scikit-learn's Gaussian processes keep
-their own bounds.
-
->>> from bayespoint.kernels import RBF, Linear, normalize
->>> RBF(sigma=2.0) + 0.5 * normalize(Linear())
-RBF(sigma=2.0) + 0.5 * normalize(Linear())
+multiplied with each other and with positive numbers, and normalized, as in ``RBF(2.0) + 0.5 *
+normalize(Linear())``. A parameter that is given is kept; one that is left out, as the length scale
+of ``RBF()``, is found in a fit. Kernels of scikit-learn's Gaussian processes keep their own bounds.
 
 References
 ----------
@@ -19,8 +13,6 @@ References
   classification", Pacific Symposium on Biocomputing 7, 2002.
 - C. E. Rasmussen and C. K. I. Williams, "Gaussian Processes for Machine Learning", MIT Press, 2006.
 """
-
-from __future__ import annotations
 
 from bayespoint.kernels.base import (
     Constant,
@@ -39,7 +31,6 @@ from bayespoint.kernels.base import (
     parameters as parameters,
     replace as replace,
     requires_vectors as requires_vectors,
-    slopes as slopes,
     with_pullback as with_pullback,
 )
 from bayespoint.kernels.dot_product import Linear, Polynomial

@@ -1,8 +1,4 @@
-"""The base class of kernels, functions of kernels of any origin, and sums, products and multiples.
-
-They are one file, since ``+`` and ``*`` of the base class make sums and products, whose parts may
-be kernels of this package, of scikit-learn's Gaussian processes, or callables.
-"""
+"""The base class of kernels; sums, products and multiples; functions of any kernels."""
 
 from __future__ import annotations
 
@@ -39,7 +35,6 @@ from bayespoint.kernels.protocol import (
     Pullback,
     Slopes,
     added,
-    prefixed,
     unknown,
 )
 
@@ -58,14 +53,13 @@ _DIAGONAL = 100
 class Kernel:
     """A kernel that can be added to and multiplied with others, tuned, and read and set by name.
 
-    Kernels are frozen dataclasses: they are equal and have the same hash if their fields are
-    equal. Only `set_params` can change one. A parameter that is given is kept. One that is left
-    out, None, is declared by `parameters` and found in a fit; until then the kernel has no values.
+    Kernels are frozen dataclasses, equal and with the same hash if their fields are equal. Only
+    `set_params` can change one. A parameter that is left out, None, is declared by `parameters` and
+    found in a fit; until then the kernel has no values.
     """
 
     requires_vector_input: bool | None = True
-    """Whether inputs are rows of a numeric array (True), other objects (False), or either
-    (None)."""
+    """Whether inputs are rows of a numeric array; False: other objects; None: either."""
     accepts_sparse: bool = False
     """Whether inputs may be rows of a sparse matrix."""
     accepts_limits: bool = False
@@ -139,9 +133,9 @@ class Kernel:
             The matrix ``k(X, Y)``, which must not be changed before the last call of `pullback`.
         pullback : callable
             From the (n, n') derivatives of a number by the values it returns those by log
-            parameters, by name, and the (n_features,) ones by log weights of the features, at
-            weights of 1 (`Weighted`), or None if they are unknown. For missing names the search
-            uses finite differences.
+            parameters, by name (missing ones are found by finite differences), and the
+            (n_features,) ones by log weights of the features, at weights of 1 (`Weighted`), or None
+            if they are unknown.
         """
         return evaluate(self, X, Y), unknown
 
@@ -158,8 +152,7 @@ class Kernel:
         values : ndarray of shape (n,)
             One value for each example.
         pullback : callable
-            From the (n,) derivatives of a number by the values it returns what that of
-            `with_pullback` does.
+            That of `with_pullback`, from the (n,) derivatives of a number by the values.
         """
         return _diag_with_pullback(self, X)
 
@@ -197,8 +190,8 @@ class Kernel:
         Parameters
         ----------
         deep : bool, default=True
-            Include the parameters of nested kernels: ``kernel__sigma`` in a multiple, ``0`` and
-            ``0__sigma`` for the first part of a sum or product.
+            Include those of nested kernels: ``kernel__sigma`` in a multiple, ``0`` and ``0__sigma``
+            for the first part of a sum or product.
 
         Returns
         -------
@@ -216,10 +209,10 @@ class Kernel:
         return found
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters of this kernel.
+        """Set parameters of this kernel, not of its copy in ``kernel_`` of a fitted classifier.
 
-        Nested kernels are replaced by new objects. The copy in ``kernel_`` of a fitted classifier
-        does not change. Do not change a kernel that is in a set or a key of a dictionary.
+        Nested kernels are replaced. Do not change a kernel that is in a set or a key of a
+        dictionary.
 
         Parameters
         ----------
@@ -338,11 +331,6 @@ def part_with_pullback(kernel: Any, X: Inputs, Y: Other = None) -> tuple[Floats,
     return known(X, Y) if callable(known) else (evaluate(kernel, X, Y), unknown)
 
 
-def slopes(kernel: Any, X: Inputs, by_values: Floats, Y: Other = None) -> ByName:
-    """Return the known derivatives by log parameters, given those by the values."""
-    return with_pullback(kernel, X, Y)[1](by_values)[0]
-
-
 def diag_with_pullback(kernel: Any, X: Inputs) -> tuple[Floats, Pullback]:
     """Return what a kernel's `diag_with_pullback` does, with values checked."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -421,11 +409,6 @@ def diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:
     return values
 
 
-def _part_diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:
-    """Return the same for a part of a kernel; ours are checked as a whole."""
-    return kernel.diag(X) if isinstance(kernel, Kernel) else diagonal(kernel, X)
-
-
 def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
     """Return the values of a kernel, checked for shape and finiteness."""
     array = validation.dense(f"the value of {name}", value)
@@ -486,7 +469,6 @@ class CompoundKernel(Kernel):
         return {"kernel.": self.kernel}  # type: ignore[attr-defined]
 
     def _of(self, kernels: Iterable[Any]) -> dict[str, Any]:
-        """Return the field of the other kernels."""
         [kernel] = kernels
         return {"kernel": kernel}
 
@@ -563,11 +545,14 @@ class CompositeKernel(CompoundKernel):
         return combined
 
     def diag(self, X: Inputs) -> Floats:
-        return np.asarray(self._operation.reduce([_part_diagonal(part, X) for part in self.parts]))
+        return np.asarray(self._operation.reduce([diagonal(part, X) for part in self.parts]))
 
     def _named(self, parts: Iterable[Slopes]) -> Slopes:
         """Return the derivatives of all parts by the names of the parameters in the whole."""
-        return added((prefixed(f"{k}.", named), each) for k, (named, each) in enumerate(parts))
+        return added(
+            ({f"{k}.{name}": slope for name, slope in named.items()}, each)
+            for k, (named, each) in enumerate(parts)
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -635,8 +620,7 @@ class Product(CompositeKernel):
 class Scaled(CompoundKernel):
     """A positive multiple of a kernel, made by ``2.0 * kernel``.
 
-    Without `factor` it is found. The parameters are "factor" and, named "kernel.<name>", those of
-    the kernel.
+    The parameters are "factor" and, named "kernel.<name>", those of the kernel.
 
     Parameters
     ----------
@@ -662,7 +646,7 @@ class Scaled(CompoundKernel):
             return np.asarray(np.multiply(gram, given(self, "factor"), dtype=np.float64))
 
     def diag(self, X: Inputs) -> Floats:
-        return np.asarray(given(self, "factor") * _part_diagonal(self.kernel, X))
+        return np.asarray(given(self, "factor") * diagonal(self.kernel, X))
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
         own = (within(self.bounds, "factor", 1.0, _REACH),) if self.factor is None else ()

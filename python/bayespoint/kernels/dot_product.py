@@ -27,16 +27,7 @@ from bayespoint.kernels.protocol import Bounds, Floats, Other, Parameter, Pullba
 
 @dataclass(frozen=True, repr=False)
 class Linear(Kernel):
-    """The kernel ``k(x, x') = <x, x'>``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayespoint.kernels import Linear
-    >>> Linear()(np.array([[1.0, 2.0], [3.0, 4.0]]))
-    array([[ 5., 11.],
-           [11., 25.]])
-    """
+    """The kernel ``k(x, x') = <x, x'>``."""
 
     accepts_sparse = True
     accepts_limits = True
@@ -117,10 +108,7 @@ class Polynomial(Kernel):
 
 
 def _by_weights(X: Any, Y: Any | None, by_products: Floats) -> Floats | None:
-    """Return the derivatives by log weights, given those by inner products; None for sparse rows.
-
-    They would be as large as dense rows.
-    """
+    """Return the derivatives by log weights, given those by products; None for sparse rows."""
     other = X if Y is None else Y
     if sparse.issparse(X) or sparse.issparse(other):
         return None

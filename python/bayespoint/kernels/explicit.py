@@ -20,10 +20,7 @@ _PANEL = 32
 
 
 class FeatureRows:
-    """The inner products of explicit features `X`, in place of a matrix.
-
-    They are computed when they are needed; `X`, finite doubles in C order, is not copied.
-    """
+    """The inner products of explicit features, (m, d) doubles in C order, computed when needed."""
 
     def __init__(self, X: Floats) -> None:
         self.X = X

@@ -106,14 +106,6 @@ def normalize(kernel: Callable[..., Any]) -> Kernel:
     -------
     Normalized
         The kernel, without factors, which cancel.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayespoint.kernels import Linear, normalize
-    >>> normalize(Linear())(np.array([[1.0, 0.0], [2.0, 2.0]])).round(4)
-    array([[1.    , 0.7071],
-           [0.7071, 1.    ]])
     """
     while isinstance(kernel, (Normalized, Scaled)):
         kernel = kernel.kernel

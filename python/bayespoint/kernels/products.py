@@ -174,10 +174,7 @@ def of_distances(
     rate: float = 0.0,
     terms: tuple[Terms, ...] = ((0.0, 1.0, 0.0),),
 ) -> Floats:
-    """Return ``(a + b r + c r^2) exp(-rate r)`` of the distances r of rows, for each terms.
-
-    Rows are dense or mixed.
-    """
+    """Return ``(a + b r + c r^2) exp(-rate r)`` of the distances r of rows, for each terms."""
     left, limits = _limited(X)
     right = None if Y is None else _limited(Y)[0]
     values = np.empty((len(terms), len(left), len(left if right is None else right)))

@@ -52,8 +52,3 @@ def added(parts: Iterable[Slopes]) -> Slopes:
         by_weights.append(each)
     known = [each for each in by_weights if each is not None]
     return total, sum(known[1:], known[0]) if known and len(known) == len(by_weights) else None
-
-
-def prefixed(prefix: str, values: ByName) -> dict[str, float]:
-    """Return the values for a part of a kernel by the names of its parameters in the whole."""
-    return {prefix + name: value for name, value in values.items()}

@@ -50,11 +50,9 @@ is right within a factor of 3."""
 
 
 def _dense(X: Any) -> Any:
-    return (
-        X
-        if isinstance(X, Mixed)
-        else np.asarray(X.toarray() if sparse.issparse(X) else X, order="C")
-    )
+    if isinstance(X, Mixed):
+        return X
+    return np.asarray(X.toarray() if sparse.issparse(X) else X, order="C")
 
 
 def _exponential(values: Floats) -> None:
@@ -124,10 +122,7 @@ class Stationary(Kernel):
         return np.asarray(values)
 
     def _profile(self) -> tuple[float, tuple[Terms, ...]]:
-        """Return the rate and the terms of the kernel, and those of `_with_radial` if they differ.
-
-        They are arguments of `of_distances`.
-        """
+        """Return rate and terms for `of_distances`, also those of `_with_radial` if others."""
         raise NotImplementedError
 
     def diag(self, X: Floats) -> Floats:
@@ -157,10 +152,7 @@ class Stationary(Kernel):
         return values, partial(self._slopes, left, right, values, radial)
 
     def _with_radial(self, X: Floats, Y: Other) -> tuple[Floats, Floats]:
-        """Return the values, and -2 dk / d(r^2), or -dk/dr for city-block distances r.
-
-        Inputs and distances are in units of sigma.
-        """
+        """Return values and -2 dk / d(r^2), or -dk/dr for city blocks, in units of sigma."""
         rate, terms = self._profile()
         found = of_distances(X, Y, city_block=self._city_block, rate=rate, terms=terms)
         return found[0], found[-1]
@@ -216,12 +208,6 @@ class RBF(Stationary):
     bounds : pair of floats, default=None
         Bounds of length scales that are found. None: the start times exp(-4) and exp(5); it is
         ``sqrt(n_features Var(x) / 2)`` with the variance of all inputs, or of each feature.
-
-    Examples
-    --------
-    >>> RBF(sigma=2.0)(np.array([[0.0], [2.0]])).round(4)
-    array([[1.    , 0.6065],
-           [0.6065, 1.    ]])
     """
 
     accepts_sparse = True
@@ -451,12 +437,6 @@ def class_distance(X: ArrayLike, y: ArrayLike) -> float:
     -------
     float
         Positive. Equal examples of different classes raise ValueError.
-
-    Examples
-    --------
-    >>> from bayespoint.kernels import RBF, class_distance
-    >>> RBF(sigma=class_distance([[0.0], [1.0], [4.0]], ["a", "a", "b"]))
-    RBF(sigma=3.0)
     """
     points = vectors("X", validation.dense("X", X))
     labels = validation.labels("y", y)

@@ -50,9 +50,10 @@ def _counter(name: str, features: Iterable[Any]) -> Counter[Hashable]:
 
 @dataclass(frozen=True, repr=False)
 class SetIntersection(Kernel):
-    r"""The kernel of sets :math:`k(A, S) = b^{|A \cap S|}`.
+    r"""The kernel of sets :math:`k(A, S) = b^{|A \cap S|}`, for b = 2 the number of common subsets.
 
-    For b = 2 it is the number of common subsets (Crowley, 2018).
+    Inputs are collections of hashable elements, whose order and repetitions are ignored (Crowley,
+    2018). Values grow exponentially with the size of the sets; `normalize` keeps them in [0, 1].
 
     Parameters
     ----------
@@ -60,18 +61,6 @@ class SetIntersection(Kernel):
         b, above 1. None: found, from 2 on.
     bounds : pair of floats, default=None
         Bounds of a base that is found, above 1. None: 1.01 and 4.
-
-    Notes
-    -----
-    Inputs are collections of hashable elements: sets, or lists and tuples, whose order and
-    repetitions are ignored. Values grow exponentially with the size of the sets; `normalize` keeps
-    them in [0, 1].
-
-    Examples
-    --------
-    >>> SetIntersection(2.0)([{"to", "be"}, {"or", "not", "to", "be"}])
-    array([[ 4.,  4.],
-           [ 4., 16.]])
     """
 
     base: float | None = None
@@ -115,24 +104,14 @@ class Spectrum(Kernel):
     """The spectrum kernel of strings (Leslie, Eskin and Noble, 2002), which counts substrings.
 
     ``k(s, t) = sum_u n_u(s) n_u(t)`` over the strings u of `length` characters, with ``n_u(s)`` the
-    number of occurrences of u in s, overlapping ones included.
+    number of occurrences of u in s, overlapping ones included. Inputs are strings, or other
+    sequences of hashable elements such as lists of words. One shorter than `length` has a feature
+    vector of zero, and can be a training example only with an intercept or softness.
 
     Parameters
     ----------
     length : int, default=3
         Length of the substrings, at least 1.
-
-    Notes
-    -----
-    Inputs are strings, or other sequences of hashable elements such as lists of words. A string
-    shorter than `length` has a feature vector of zero, and can be a training example only with an
-    intercept or softness.
-
-    Examples
-    --------
-    >>> Spectrum(length=2)(["banana", "ban"])
-    array([[9., 3.],
-           [3., 2.]])
     """
 
     length: int = 3

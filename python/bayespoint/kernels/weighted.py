@@ -28,7 +28,6 @@ from bayespoint.kernels.protocol import (
     Parameter,
     Pullback,
     Slopes,
-    prefixed,
 )
 from bayespoint.kernels.stationary import scales
 
@@ -67,14 +66,9 @@ class Weighted(CompoundKernel):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from bayespoint.kernels import RBF, Weighted
-    >>> Weighted(RBF(sigma=1.0), [1.0, 0.01])(np.array([[0.0, 0.0], [1.0, 1.0]])).round(4)
-    array([[1.    , 0.6065],
-           [0.6065, 1.    ]])
-
     With a number and a category of three levels:
 
+    >>> from bayespoint.kernels import RBF
     >>> kernel = Weighted(RBF(sigma=1.0), [1.0, 2.0], limits=[np.inf, 1.0])
     >>> kernel(np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 2.0]])).round(4)
     array([[1.    , 0.1353, 0.1353],
@@ -123,7 +117,6 @@ class Weighted(CompoundKernel):
         return diagonal(self.kernel, self._weighted(vectors("X", X, accepts_sparse=False))[0])
 
     def _weighted(self, X: Any, Y: Any | None = None) -> tuple[Any, Any | None]:
-        """Return the inputs of the kernel."""
         each = factors_of(self)
         if X.shape[1] != len(each):
             raise ValueError(
@@ -133,7 +126,6 @@ class Weighted(CompoundKernel):
         return self._limited(X) * each, None if Y is None else self._limited(Y) * each
 
     def _limited(self, X: Any) -> Any:
-        """Return the inputs with their limits."""
         if self.limits is None:
             return X
         if X.shape[1] != len(self.limits):
@@ -162,7 +154,7 @@ class Weighted(CompoundKernel):
 
     def _named(self, inner: ByName, by_features: Floats | None) -> Slopes:
         """Return the derivatives of a weighted kernel, given those of the kernel."""
-        named = prefixed("kernel.", inner)
+        named = {f"kernel.{name}": slope for name, slope in inner.items()}
         if by_features is not None:
             each = by_features if self.groups is None else np.bincount(self.groups, by_features)
             named |= {f"weights[{k}]": slope for k, slope in enumerate(each.tolist())}
@@ -187,7 +179,6 @@ def _first(values: tuple[float, ...]) -> str:
 
 
 def _groups(values: Any) -> tuple[int, ...]:
-    """Return the checked numbers of the weights of features."""
     found = tuple(validation.integer(name, one, low=0) for name, one in _each("groups", values))
     if set(found) != set(range(len(set(found)))):
         raise ValueError(f"groups must hold each of 0 to {max(found)}; got {found!r}")
@@ -195,7 +186,6 @@ def _groups(values: Any) -> tuple[int, ...]:
 
 
 def _limits(values: Any) -> tuple[float, ...]:
-    """Return the checked limits of features."""
     found = tuple(
         math.inf if isinstance(one, float) and one == math.inf else validation.positive(name, one)
         for name, one in _each("limits", values)

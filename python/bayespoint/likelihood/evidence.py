@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -26,30 +26,24 @@ Rates: TypeAlias = float | tuple[float, float] | Floats
 
 def evidence(
     problem: Problem,
-    label_noise: Rates | Sequence[float] = 0.0,
+    label_noise: object,
+    settings: EvidenceSettings,
     *,
-    method: str = "auto",
-    tol: float = 0.1,
-    max_length: float = 1e5,
-    n_trajectories: int = 4,
     n_jobs: int | None = None,
     seed: RandomState = None,
     callback: Callback = None,
 ) -> Evidence:
-    """Return ln p(y | label noise); `VersionSpace.evidence` has the parameters."""
+    """Return the log evidence; `VersionSpace.evidence` has the parameters."""
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be a callable or None; got {callback!r}")
-    settings = EvidenceSettings(method, tol, max_length, n_trajectories)
-    engine = {
-        "n_threads": validation.threads(n_jobs),
-        "seed": validation.seed(seed),
-        "callback": callback,
-    }
+    threads, number = validation.threads(n_jobs), validation.seed(seed)
+    engine = {"n_threads": threads, "seed": number, "callback": callback}
     rates = _noise_rates(label_noise)
     if isinstance(rates, np.ndarray) and 0 < np.count_nonzero(rates) < len(rates):
         found = _with_rates_of_zero(problem, settings, rates, engine)
     else:
-        integrates = problem.is_joint or isinstance(rates, np.ndarray) or method == "integration"
+        integrates = problem.is_joint or isinstance(rates, np.ndarray)
+        integrates = integrates or settings.method == "integration"
         if integrates and not np.any(rates):  # the bridge makes this test itself
             error = interior.conflict(problem)
             if error is not None:

@@ -48,10 +48,8 @@ class TwoClasses:
 
     label_noise: tuple[float, float] = (0.0, 0.0)
     """Probability of a wrong label for truly negative and for truly positive examples."""
-
     n_classes: ClassVar[int] = 2
     """Number of classes."""
-
     n_functions: ClassVar[int] = 1
     """Number of functions."""
 
@@ -71,10 +69,7 @@ class TwoClasses:
 
     @property
     def transparency(self) -> tuple[float, float]:
-        """P(label | other class) / P(label | own class) for the labels -1 and +1.
-
-        It is the probability with which a wall lets the ball through.
-        """
+        """P(label | other class) / P(label | own class), for which a wall lets the ball through."""
         first, second = self.label_noise
         return second / (1 - first), first / (1 - second)
 
@@ -243,10 +238,7 @@ def of_variance(center: Floats, total: Floats) -> Floats:
 
 
 def quantiles(log_p: Floats) -> Floats:
-    r"""Return :math:`\Phi^{-1}` of probabilities of classes (first axis), after scaling them to 1.
-
-    Probabilities are given as logarithms, and that near 1 follows from the others.
-    """
+    r"""Return :math:`\Phi^{-1}` of log probabilities of classes (first axis), scaled to 1."""
     log_p = log_p - special.logsumexp(log_p, axis=0)
     z: Floats = special.ndtri_exp(log_p)
     first = log_p.argmax(axis=0)[None]

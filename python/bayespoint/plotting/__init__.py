@@ -15,8 +15,6 @@ Decision boundaries, reliability diagrams and histograms are scikit-learn's and 
 pictures of version spaces, walls, layers and evidences.
 """
 
-from __future__ import annotations
-
 from bayespoint.plotting.convergence import ConvergenceDisplay
 from bayespoint.plotting.rejection import RejectionDisplay
 from bayespoint.plotting.relevance import RelevanceDisplay

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,46 +21,24 @@ from bayespoint.version_space import VersionSpace
 _MAX_POINTS = 24  # points of the curve of a single run
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ConvergenceDisplay(Display):
     """Angle between the center and a reference, and its estimated error, against the path.
 
-    Parameters
-    ----------
-    length : ndarray of shape (k,)
-        Path in radians per trajectory.
-    angle : ndarray of shape (k,)
-        Angle between the reference and the center after that path, in radians.
-    center_error : ndarray of shape (k,)
-        Estimated standard error of the center, in radians; NaN for a single trajectory.
-    reference_error : float
-        Estimated error of the reference, in radians; 0 if the reference was given.
-
     Attributes
     ----------
-    line_ : matplotlib.lines.Line2D
-        The angles.
-    error_line_ : matplotlib.lines.Line2D
-        The estimated errors.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from matplotlib.figure import Figure
-    >>> from bayespoint import VersionSpace
-    >>> from bayespoint.plotting import ConvergenceDisplay
-    >>> space, ax = VersionSpace(np.eye(3), [1, 1, -1]), Figure().add_subplot()
-    >>> display = ConvergenceDisplay.from_space(
-    ...     space, [10, 100, 1000], reference=[1, 1, -1], random_state=0, ax=ax
-    ... )
-    >>> bool(display.angle[-1] < 0.05)
-    True
+    line_, error_line_ : matplotlib.lines.Line2D
+        The angles, and the estimated errors.
     """
 
-    def __init__(
-        self, *, length: Floats, angle: Floats, center_error: Floats, reference_error: float
-    ) -> None:
-        self.length, self.angle, self.center_error = length, angle, center_error
-        self.reference_error = reference_error
+    length: Floats
+    """(k,) Path in radians per trajectory."""
+    angle: Floats
+    """(k,) Angle between the reference and the center after that path, in radians."""
+    center_error: Floats
+    """(k,) Estimated standard error of the center, in radians; NaN for a single trajectory."""
+    reference_error: float
+    """Estimated error of the reference, in radians; 0 if the reference was given."""
 
     @classmethod
     def from_estimator(
@@ -82,7 +61,7 @@ class ConvergenceDisplay(Display):
         model = posterior_of(estimator).first
         space = VersionSpace.over(model.problem("convergence"))
         assert isinstance(model.draws.run, BilliardResult)
-        return cls._of(model.draws.run, space, reference).plot(ax=ax)
+        return cls.from_result(model.draws.run, space, reference=reference, ax=ax)
 
     @classmethod
     def from_result(
@@ -116,12 +95,6 @@ class ConvergenceDisplay(Display):
             draws are not points of a path, or the reference is not a weight vector.
         """
         check_pair(result, space)
-        return cls._of(result, space, reference).plot(ax=ax)
-
-    @classmethod
-    def _of(
-        cls, result: BilliardResult, space: VersionSpace, reference: ArrayLike | None
-    ) -> ConvergenceDisplay:
         n_draws = result.draws.shape[1]
         if n_draws < 2 or result.spacing == 0:
             raise ValueError(
@@ -141,7 +114,7 @@ class ConvergenceDisplay(Display):
             angle=np.array([_angle(space, vector, unit) for vector in center]),
             center_error=_standard_error(space, means, center),
             reference_error=error,
-        )
+        ).plot(ax=ax)
 
     @classmethod
     def from_space(
@@ -226,7 +199,6 @@ class ConvergenceDisplay(Display):
 
 
 def _squared(space: VersionSpace, vectors: Floats) -> Floats:
-    """Return the squared lengths of weight vectors."""
     products = vectors * space.problem.coordinates(vectors)
     return np.asarray(products.reshape(*products.shape[: -len(space.problem.shape)], -1).sum(-1))
 

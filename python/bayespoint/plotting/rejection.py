@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,42 +15,26 @@ from bayespoint.plotting.style import COLORS, Display
 from bayespoint.posterior.rejection import rejection_curve
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RejectionDisplay(Display):
     """Error among the accepted points against the share of points accepted.
 
-    Parameters
-    ----------
-    coverage : ndarray of shape (n_costs,)
-        Share of the points accepted, rising to 1.
-    error : ndarray of shape (n_costs,)
-        Share of the accepted points that are wrong.
-    cost : ndarray of shape (n_costs,)
-        Expected losses that give each coverage.
-    name : str, default=None
-        For the legend.
+    The curve is that of :func:`bayespoint.posterior.rejection_curve`, with its errors.
 
     Attributes
     ----------
     line_ : matplotlib.lines.Line2D
         The curve.
-
-    See Also
-    --------
-    bayespoint.posterior.rejection_curve : The curve, and the errors raised for its arguments.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> from bayespoint.plotting import RejectionDisplay
-    >>> ax = Figure().add_subplot()
-    >>> RejectionDisplay.from_predictions([0, 1, 1, 0], [0.1, 0.8, 0.4, 0.3], ax=ax).error
-    array([0.  , 0.  , 0.  , 0.25])
     """
 
-    def __init__(
-        self, *, coverage: Floats, error: Floats, cost: Floats, name: str | None = None
-    ) -> None:
-        self.coverage, self.error, self.cost, self.name = coverage, error, cost, name
+    coverage: Floats
+    """(n_costs,) Share of the points accepted, rising to 1."""
+    error: Floats
+    """(n_costs,) Share of the accepted points that are wrong."""
+    cost: Floats
+    """(n_costs,) Expected losses that give each coverage."""
+    name: str | None = None
+    """For the legend."""
 
     @classmethod
     def from_estimator(
@@ -71,8 +56,8 @@ class RejectionDisplay(Display):
             Test inputs, and their true labels.
         name : str, default=None
             For the legend; by default the name of the estimator's class.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on. None makes a new figure.
+        ax
+            As for `plot`.
 
         Returns
         -------
@@ -116,8 +101,8 @@ class RejectionDisplay(Display):
 
         Parameters
         ----------
-        ax
-            As for `from_estimator`. A further curve in the same axes has another color.
+        ax : matplotlib.axes.Axes, default=None
+            Axes to draw on. None makes a new figure. A further curve has another color.
         **kwargs : dict
             Further arguments of the line, such as ``linestyle="dashed"``.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,9 @@ from bayespoint.plotting.style import COLORS, GRAY, Display
 from bayespoint.results import FeatureRelevance
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RelevanceDisplay(Display):
     """Posterior mean and 90 % interval of each feature's weight, the largest at the top.
-
-    Parameters
-    ----------
-    relevance : FeatureRelevance
-        The weights.
-    max_features : int, default=20
-        Number of features drawn, at least 1: those of the largest weights.
 
     Attributes
     ----------
@@ -29,23 +24,15 @@ class RelevanceDisplay(Display):
         The means.
     intervals_ : matplotlib.collections.LineCollection or None
         The intervals, if there are any.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from matplotlib.figure import Figure
-    >>> from bayespoint import BayesPointClassifier
-    >>> from bayespoint.plotting import RelevanceDisplay
-    >>> X = np.random.default_rng(0).normal(size=(60, 4))
-    >>> model = BayesPointClassifier(random_state=0).fit(X, X[:, 2] > 0)
-    >>> display = RelevanceDisplay.from_estimator(model, ax=Figure().add_subplot())
-    >>> display.relevance.ranking[0]
-    2
     """
 
-    def __init__(self, *, relevance: FeatureRelevance, max_features: int = 20) -> None:
-        self.relevance = relevance
-        self.max_features = validation.integer("max_features", max_features, low=1)
+    relevance: FeatureRelevance
+    """The weights."""
+    max_features: int = 20
+    """Number of features drawn, at least 1: those of the largest weights."""
+
+    def __post_init__(self) -> None:
+        self.max_features = validation.integer("max_features", self.max_features, low=1)
 
     @classmethod
     def from_estimator(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,24 +35,9 @@ _BEYOND_TRIED = 1.6  # factor by which the surface extends beyond the settings t
 _AROUND_BEST = 30.0  # largest factor by which it extends beyond the best setting
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TuningDisplay(Display):
     """Approximate evidence of the settings that a search tried, over one or two of them.
-
-    Parameters
-    ----------
-    search : Search
-        The search.
-    params : tuple of one or two str
-        The settings on the axes.
-    tried : ndarray of shape (n_tried, 1 or 2)
-        Values of these settings in the trials on the largest number of examples.
-    log_evidence : ndarray of shape (n_tried,)
-        Log evidence of these trials, in nats.
-    grid : tuple of one or two ndarrays, or None
-        Values along each axis at which the surface was computed.
-    surface : ndarray or None
-        Log evidence on the grid, of shape (len(grid[0]),) or (len(grid[1]), len(grid[0])), with all
-        other settings at their best values; -inf where the approximation does not converge.
 
     Attributes
     ----------
@@ -59,32 +45,21 @@ class TuningDisplay(Display):
         The settings tried.
     contours_ : matplotlib.contour.ContourSet or None
         The contours of the surface, if there are any.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from matplotlib.figure import Figure
-    >>> from bayespoint import BayesPointClassifier
-    >>> from bayespoint.plotting import TuningDisplay
-    >>> X = np.random.default_rng(0).normal(size=(40, 2))
-    >>> model = BayesPointClassifier(random_state=0).fit(X, X[:, 0] > X[:, 1])
-    >>> TuningDisplay.from_result(model.tuning_, ax=Figure().add_subplot()).params
-    ('kernel.0.kernel.sigma', 'softness')
     """
 
-    def __init__(
-        self,
-        *,
-        search: Search,
-        params: tuple[str, ...],
-        tried: Floats,
-        log_evidence: Floats,
-        grid: tuple[Floats, ...] | None = None,
-        surface: Floats | None = None,
-    ) -> None:
-        self.search, self.params = search, params
-        self.tried, self.log_evidence = tried, log_evidence
-        self.grid, self.surface = grid, surface
+    search: Search
+    """The search."""
+    params: tuple[str, ...]
+    """One or two settings on the axes."""
+    tried: Floats
+    """(n_tried, 1 or 2) Values of these in the trials on the largest number of examples."""
+    log_evidence: Floats
+    """(n_tried,) Log evidence of these trials, in nats."""
+    grid: tuple[Floats, ...] | None = None
+    """Values along each axis at which the surface was computed."""
+    surface: Floats | None = None
+    """Log evidence on the grid, of shape (len(grid[0]),) or (len(grid[1]), len(grid[0])), with all
+    other settings at their best values; -inf where the approximation does not converge."""
 
     @classmethod
     def from_estimator(

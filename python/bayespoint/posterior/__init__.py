@@ -1,7 +1,5 @@
 """Posteriors of fitted classifiers: models, their average, and abstention."""
 
-from __future__ import annotations
-
 from bayespoint.posterior.mixture import Mixture
 from bayespoint.posterior.model import Model
 from bayespoint.posterior.rejection import rejection_curve

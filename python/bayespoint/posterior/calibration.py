@@ -2,7 +2,7 @@ r"""Leave-one-out predictions of the training examples, and the calibration by t
 
 If the data do not come from a Gaussian process, its decision values may rank points well, but be
 too small or too large. They are multiplied by the factor that makes the labels most probable in
-leave-one-out predictions. These need no further fit.
+leave-one-out predictions, without a further fit.
 
 Let h be the function values at the examples with their noise, of covariance :math:`C = K + \lambda
 I`, and :math:`Q = C^{-1}`. Given all others, :math:`h_i` has the mean :math:`h_i - (Q h)_i /
@@ -56,7 +56,6 @@ class LeftOut:
 
     z: Floats
     """Decision values as the likelihood's `left_out` returns them."""
-
     codes: NDArray[Any]
     """(n,) labels."""
 
@@ -72,7 +71,9 @@ class LeftOut:
         if m > MAX_EXAMPLES:
             rng = np.random.default_rng(budget.choice_seed)
             chosen = np.sort(rng.permutation(m)[:MAX_EXAMPLES])
-        dual = _fewer(draws.coefficients)
+        dual = draws.coefficients
+        if dual.ndim > 2:  # fewer of several classes, whose probabilities are integrals
+            dual = dual[:: -(-len(dual) // MOST_LEFT_OUT)]
         heights = np.empty((*dual.shape[:-1], len(chosen)))
         for part in validation.blocks(len(chosen), _COLUMNS):
             heights[..., part] = dual @ gram[:, chosen[part]]
@@ -82,13 +83,10 @@ class LeftOut:
         return cls(likelihood, likelihood.left_out(*args, draws.lengths), problem.y[chosen])
 
     def factor(self) -> float:
-        """Return the factor from 1/8 to 8 of the largest sum of log likelihood and log prior.
-
-        Warns if that is a bound.
-        """
+        """Return the most probable factor on decision values; warns if it is at a bound."""
 
         def loss(log_factor: float) -> float:
-            fit = self.log_probabilities(math.exp(log_factor)).sum()
+            fit = self.likelihood.log_code(math.exp(log_factor) * self.z, self.codes).sum()
             prior = 0.5 * (_FREEDOM + 1) * math.log1p((log_factor / _SPREAD) ** 2 / _FREEDOM)
             return prior - float(fit)
 
@@ -101,12 +99,3 @@ class LeftOut:
                 ConvergenceWarning,
             )
         return math.exp(found.x)
-
-    def log_probabilities(self, factor: float) -> Floats:
-        """Return ln of the probability of each label, with this factor on decision values."""
-        return self.likelihood.log_code(factor * self.z, self.codes)
-
-
-def _fewer(values: Floats) -> Floats:
-    """Return the values of some draws of several classes, whose probabilities are integrals."""
-    return values if values.ndim == 2 else values[:: -(-len(values) // MOST_LEFT_OUT)]

@@ -1,25 +1,16 @@
-r"""Predictions for a population in which the classes have other weights.
+"""Predictions for a population in which the classes have other weights.
 
-If only the frequencies of the classes change and the inputs of each class keep their distribution,
-the posterior odds are multiplied by the ratio of the weights. This is exact, and needs no new fit.
-The weights multiply the probabilities of the true classes, before label noise: a population has
-true classes, and its labels are wrong with the same probability as before.
+If only the frequencies of the classes change, the posterior odds are multiplied by the ratio of the
+weights: exactly, without a new fit. The weights multiply the probabilities of the true classes,
+before label noise, which a population has as before.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from bayespoint.base.validation import Floats
-
-
-def normalized(class_weight: Floats) -> Floats | None:
-    """Return the weights divided by the largest; None if all are equal."""
-    return None if (class_weight == class_weight[0]).all() else class_weight / class_weight.max()
 
 
 def weighted_values(z: Floats, class_weight: Floats) -> Floats:
@@ -47,10 +38,3 @@ def weighted_probabilities(p: Floats, class_weight: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         log_odds = np.log(p) - np.log1p(-p) + np.log(class_weight[1]) - np.log(class_weight[0])
     return np.asarray(special.expit(log_odds))
-
-
-def elected(share: Floats, class_weight: Floats) -> NDArray[Any]:
-    """Return the (n,) classes of the largest weighted share of votes (of two, of the second)."""
-    if share.shape[1] == 1:
-        share = np.concatenate([1 - share, share], axis=1)
-    return np.asarray((share * class_weight).argmax(axis=1))

@@ -19,6 +19,7 @@ from bayespoint.base.warnings import warn
 from bayespoint.data.inputs import scaled
 from bayespoint.engine import InfeasibleError
 from bayespoint.engine.problem import Problem
+from bayespoint.engine.settings import EvidenceSettings
 from bayespoint.kernels.products import count
 from bayespoint.likelihood.evidence import evidence as billiard_evidence
 from bayespoint.posterior.mixture import Mixture
@@ -39,9 +40,9 @@ def evidence(
 ) -> Evidence:
     """Return the log evidence as `BayesPointClassifier.evidence` says."""
     if not isinstance(model.draws.run, LandmarkResult):
-        settings: dict[str, Any] = {"tol": tol, "max_length": max_length, "n_jobs": n_jobs}
-        problem, noise = model.problem("evidence"), model.likelihood.noise
-        return billiard_evidence(problem, noise, method=method, seed=rng, **settings)
+        given = model.problem("evidence"), model.likelihood.noise
+        settings = EvidenceSettings(method, tol, max_length)
+        return billiard_evidence(*given, settings, n_jobs=n_jobs, seed=rng)
     validation.positive("max_length", max_length)  # of a billiard
     if validation.choice("method", method, ("auto", "bridge", "integration")) == "integration":
         raise ValueError("method must be 'auto' or 'bridge' with landmarks; got 'integration'")
@@ -78,15 +79,13 @@ def log_labeling_probability(
     index = known_labels(posterior.classes, y, n)
     tol = validation.positive("tol", tol)
     rng = np.random.default_rng(validation.seed(random_state))
-    settings: dict[str, Any] = {"tol": tol / math.sqrt(2), "max_length": max_length}
-    found = []
+    settings, found = EvidenceSettings("auto", tol / math.sqrt(2), max_length), []
     for model in posterior.models:
         if not model.basis.is_all:
-            validation.positive("max_length", max_length)  # of a billiard
             found.append(_over_draws(model, X, index, tol))
             continue
         own = rng if len(posterior.models) == 1 else np.random.default_rng(validation.seed(rng))
-        evidence_of = partial(billiard_evidence, **settings, n_jobs=n_jobs, seed=own)
+        evidence_of = partial(billiard_evidence, settings=settings, n_jobs=n_jobs, seed=own)
         found.append(_by_evidence(model, X, index, evidence_of))
     return found[0] if len(found) == 1 else _mean(found, posterior.weights)
 

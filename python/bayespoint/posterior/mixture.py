@@ -18,7 +18,7 @@ from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.data.columns import Columns
 from bayespoint.kernels.products import count, in_rows
-from bayespoint.posterior.class_weight import elected, weighted_values
+from bayespoint.posterior.class_weight import weighted_values
 from bayespoint.posterior.model import Model, chosen_class
 from bayespoint.results.relevance import FeatureRelevance
 from bayespoint.results.weighted import WeightedResult
@@ -28,28 +28,27 @@ from bayespoint.results.weighted import WeightedResult
 class Mixture(Savable):
     """The average of models with different hyperparameters, or one model.
 
-    It is the attribute `posterior_` of a :class:`BayesPointClassifier`, whose methods of the same
-    names have the full documentation. Probabilities and votes are averages over the models; class
-    weights multiply the averages, before the label noise of each model. `n_rows` is 1 for two
-    classes, otherwise the number of classes.
+    It is the attribute `posterior_` of a :class:`BayesPointClassifier`, whose methods document its
+    own. Probabilities and votes are averages over the models; class weights multiply the averages,
+    before the label noise of each model. `n_rows` is 1 for two classes, otherwise their number.
     """
 
     models: tuple[Model, ...]
     """The models, those of large weights first."""
-
     weights: Floats
     """(n_models,) their weights, with sum 1."""
-
     class_weight: Floats | None = None
     """(n_classes,) weights of the classes, of which the largest is 1; None if all are equal."""
 
     @classmethod
-    def of(cls, models: Sequence[Model], class_weight: Floats | None) -> Mixture:
+    def of(cls, models: Sequence[Model], class_weight: Floats) -> Mixture:
         """Return the average of models, with the weights of their settings."""
         weights = np.array([one.hyper.weight for one in models])
         weights /= weights.sum()
         order = np.argsort(-weights, kind="stable")
-        return cls(tuple(models[k] for k in order), weights[order], class_weight)
+        alike = (class_weight == class_weight[0]).all()
+        relative = None if alike else class_weight / class_weight.max()
+        return cls(tuple(models[k] for k in order), weights[order], relative)
 
     def __repr__(self) -> str:
         return f"<Mixture: {len(self.models)} of {self.models[0]!r}>"
@@ -75,8 +74,8 @@ class Mixture(Savable):
     def seed_error(self) -> float:
         """Mean change of probabilities that another seed would make, by the hyperparameters drawn.
 
-        It is that of the training labels, each given all others; NaN if none were drawn, or not
-        all of them within a limit.
+        It is that of the training labels, each given all others; NaN if none, or too few, were
+        drawn.
         """
         search = self.first.hyper.search
         return math.nan if search is None else search.seed_error
@@ -173,7 +172,9 @@ class Mixture(Savable):
             values = self.votes(X)
             if self.class_weight is not None:
                 shares = (1 + values) / 2 if self._is_binary else values
-                return np.asarray(self.classes[elected(shares, self.class_weight)])
+                if self._is_binary:
+                    shares = np.concatenate([1 - shares, shares], axis=1)
+                return np.asarray(self.classes[(shares * self.class_weight).argmax(axis=1)])
         elif method == "gibbs":
             values = self.gibbs(X, diag=diag, random_state=random_state)
         elif len(self.models) == 1 and self._is_binary and self.class_weight is None:
@@ -185,10 +186,7 @@ class Mixture(Savable):
         return np.asarray(self.classes[chosen_class(values)])
 
     def votes(self, X: ArrayLike) -> Floats:
-        """Return the (n, n_rows) votes of the draws, without class weights.
-
-        They are the mean sign, or for several classes the share for each, ties in equal parts.
-        """
+        """Return the (n, n_rows) votes, mean signs or shares, without class weights."""
         if len(self.models) == 1:
             return self.first.votes(X)
         votes = np.tensordot(self.weights, [model.votes(X) for model in self.models], 1)
@@ -197,10 +195,7 @@ class Mixture(Savable):
     def gibbs(
         self, X: ArrayLike, *, diag: ArrayLike | None = None, random_state: RandomState = None
     ) -> Floats:
-        """Return the (n, n_rows) decision values given a random draw of one model.
-
-        Without class weights they are ``<w, phi(x)>``: only the sign or the largest matters.
-        """
+        """Return the (n, n_rows) decision values given a random draw of one model."""
         rng, model = np.random.default_rng(validation.seed(random_state)), self.first
         if len(self.models) > 1:
             model = self.models[rng.choice(len(self.models), p=self.weights)]
@@ -275,10 +270,7 @@ class Mixture(Savable):
         return len(self.classes) == 2
 
     def _signs(self, X: Any) -> Floats:
-        """Return (n, 1) numbers with the signs of the decision values of two classes.
-
-        Where the centers of all models agree, the average does, whatever the variances.
-        """
+        """Return (n, 1) signs of decision values, without variances where centers agree."""
         points = in_rows(self.first.basis.inputs(X))
         signs = np.sum([np.sign(model.center_values(points)) for model in self.models], axis=0)
         split = np.flatnonzero(np.abs(signs[:, 0]) < len(self.models))

@@ -35,26 +35,18 @@ _RIDGE = 1e-8  # ridge in `Model.closest_to_vote`, relative to the mean eigenval
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
-    """A model with given hyperparameters, one of the `models_` of a :class:`BayesPointClassifier`.
-
-    It predicts for the population of the training examples, without class weights.
-    """
+    """A model, one of the `models_` of a :class:`BayesPointClassifier`, without class weights."""
 
     classes: NDArray[Any]
     """(n_classes,) labels, sorted. Of two, the second is the positive one."""
-
     hyper: Hyperparameters
     """Transformation of the inputs, kernel, softness and label noise."""
-
     likelihood: Likelihood
     """How labels arise from functions."""
-
     basis: Basis
     """The points at which functions have coefficients."""
-
     draws: Draws
     """The functions drawn from the posterior."""
-
     calibration: float = 1.0
     """Factor on the decision values."""
 
@@ -110,7 +102,7 @@ class Model:
         """
         points, draws = self._points(X), self.draws
         own = self._prior_variance(points, diag, strict=strict)
-        found = np.empty((count(points), self._width))
+        found = np.empty((count(points), self.likelihood.n_functions))
         form = None
         if self._is_binary and not mixture:
             form = Quadratic.of(self.basis, draws, self.hyper.softness, len(found))
@@ -146,7 +138,7 @@ class Model:
         self, X: Any, diag: ArrayLike | None, rng: np.random.Generator, class_weight: Floats | None
     ) -> Floats:
         """Return the values of a draw chosen at random, as `Mixture.gibbs` says."""
-        draw, lengths, width = self.draws.one(rng), self.draws.lengths, self._width
+        draw, lengths, width = self.draws.one(rng), self.draws.lengths, self.likelihood.n_functions
         if class_weight is None:  # the function decides by itself, without its variance
             return self._by_blocks(X, lambda k_star: product(k_star, draw.T).reshape(-1, width))
         points = self._points(X)
@@ -199,13 +191,13 @@ class Model:
             points[:, rows] = factor.whitened(k_star)
         votes = self.votes(X)
         if not self._is_binary:  # which sums to zero over the classes, as all functions do
-            votes -= 1 / self._width
+            votes -= 1 / self.likelihood.n_functions
         # Only the largest matters: squares that underflow are negligible.
         require_square(np.maximum(points.max(), -points.min()))
         products = points @ points.T if rank <= n else points.T @ points
         ridge = _RIDGE * float(products.trace()) / small
         if ridge == 0.0:  # all kernel values between points and examples are zero
-            return np.zeros((self._width, m))
+            return np.zeros((self.likelihood.n_functions, m))
         products.flat[:: small + 1] += ridge
         if rank <= n:
             solution = linalg.solve(products, points @ votes, assume_a="pos")
@@ -282,13 +274,7 @@ class Model:
     def _is_binary(self) -> bool:
         return self.likelihood.n_functions == 1
 
-    @property
-    def _width(self) -> int:
-        """Number of decision values of a point."""
-        return self.likelihood.n_functions
-
     def _points(self, X: Any) -> Any:
-        """Return inputs as the kernel gets them."""
         return scaled(self.hyper.transform, self.basis.inputs(X))
 
     def _blocks(self, points: Any) -> Any:
@@ -297,7 +283,7 @@ class Model:
     def _by_blocks(self, X: Any, of: Callable[[Floats], Floats]) -> Floats:
         """Return the (n, n_functions) values of a function of the kernel values."""
         points = self._points(X)
-        found = np.empty((count(points), self._width))
+        found = np.empty((count(points), self.likelihood.n_functions))
         for rows, k_star in self._blocks(points):
             found[rows] = of(k_star)
         return found

@@ -8,16 +8,15 @@ from numpy.typing import ArrayLike
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 
-__all__ = ["rejection_curve"]
-
 
 def rejection_curve(
     y_true: ArrayLike, proba: ArrayLike, *, labels: ArrayLike | None = None
 ) -> tuple[Floats, Floats, Floats]:
     r"""Return coverage and error among the accepted points for every cost of abstention.
 
-    A point is accepted if the expected loss :math:`1 - \max_c p_c` of its most probable class is
-    at most the cost.
+    A point is accepted if the expected loss :math:`1 - \max_c p_c` of its most probable class is at
+    most the cost (C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions
+    on Information Theory 16, 1970). :meth:`BayesPointClassifier.reject` abstains at one cost.
 
     Parameters
     ----------
@@ -39,24 +38,9 @@ def rejection_curve(
 
     Raises
     ------
-    ValueError
-        If the shapes do not fit, a probability is outside [0, 1], or a label is unknown.
-    TypeError
-        If the probabilities are not real numbers.
-
-    References
-    ----------
-    C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
-    Information Theory 16, 1970. :meth:`BayesPointClassifier.reject` abstains at one cost.
-
-    Examples
-    --------
-    >>> from bayespoint.posterior.rejection import rejection_curve
-    >>> coverage, error, cost = rejection_curve([0, 1, 1, 0], [0.1, 0.8, 0.4, 0.3])
-    >>> coverage
-    array([0.25, 0.5 , 0.75, 1.  ])
-    >>> error
-    array([0.  , 0.  , 0.  , 0.25])
+    ValueError, TypeError
+        If the shapes do not fit, a probability is outside [0, 1] or no real number, or a label is
+        unknown.
     """
     y = validation.labels("y_true", y_true)
     if y.ndim != 1 or len(y) == 0:

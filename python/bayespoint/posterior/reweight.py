@@ -1,8 +1,4 @@
-"""Posteriors that are not uniform on version space: importance sampling.
-
-The draws of a billiard, which are uniform, are weighted in proportion to the density (Ruján and
-Marchand, section 18.4). The accuracy falls with the variance of the weights.
-"""
+"""Posteriors of other densities by importance sampling (Ruján and Marchand, section 18.4)."""
 
 from __future__ import annotations
 

@@ -16,7 +16,6 @@ from bayespoint.results.result import LEAST_DRAWS, Run, allowed_r_hat
 
 if TYPE_CHECKING:
     import xarray as xr
-    from typing_extensions import Self
 
 MAX_DRIFT = 1e-6
 """Largest relative drift of the plane coordinates without a warning."""
@@ -54,10 +53,9 @@ class BilliardResult(Run):
     center_norm: float
     """Length of the mean of the unit weight vectors, in (0, 1]: near 1 in a small version space."""
     arc_center: NDArray[np.float64]
-    """(m,) Unit center from the exact integral of the position along the path, or with
-    average="conditional" of its conditional means."""
+    """(m,) Unit center by the integral of the position along the path, or of conditional means."""
     impulse_center: NDArray[np.float64]
-    """(m,) Unit center from the impulses on the walls. Entries have the sign of the label, or are
+    """(m,) Unit center from the impulses on the walls: entries have the sign of the label, or are
     zero for planes never hit. NaN for "chord" and "flipper", whose launches do not conserve
     momentum."""
     draws: NDArray[np.floating]
@@ -84,9 +82,8 @@ class BilliardResult(Run):
     hits: NDArray[np.uint64]
     """(m,) Bounces at each plane; 0 for the own class of an example."""
     cycles: NDArray[np.uint64]
-    """(n_trajectories,) With opaque, specular walls and without refresh: the number of bounces
-    after which a trajectory repeats the same planes, and does not fill version space. 0 without
-    such a cycle of up to 4 m + 64 bounces."""
+    """(n_trajectories,) Number of bounces after which a trajectory repeats the same planes, with
+    opaque, specular walls and no refresh; 0 without such a cycle of up to 4 m + 64 bounces."""
     missed: NDArray[np.float64]
     """(n_trajectories,) Share of the others' bounces at planes that this trajectory never hit."""
     stop_reason: str
@@ -122,12 +119,12 @@ class BilliardResult(Run):
     seed: int
     """The `random_state` that reproduces the run."""
     state: Mapping[str, Any] | None = None
-    """The state from which ``continue_from`` of `bayespoint.SampleOptions` continues: arrays with
-    some dozens of numbers for each example and trajectory, and older draws; the settings, and
-    digests of the problem. A classifier loaded from a file has none, and cannot be continued."""
+    """The state from which ``continue_from`` of `bayespoint.SampleOptions` continues: some dozens
+    of numbers for each example and trajectory, older draws, settings, and digests of the problem. A
+    classifier loaded from a file has none."""
 
     @classmethod
-    def from_run(cls, run: Mapping[str, Any], average: str) -> Self:
+    def from_run(cls, run: Mapping[str, Any], average: str) -> BilliardResult:
         """Return the result of the engine's run, with the center that `average` names."""
         given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
         return cls(center=run[_CENTERS.get(average, "running_center")], **given)
@@ -174,7 +171,6 @@ class BilliardResult(Run):
         return [f"{message} (see the guide on diagnostics)" for message in messages]
 
     def _messages_of_draws(self, tol: float | None, wanted: int) -> list[str]:
-        """Return the warning about the draws, if there is one."""
         n_trajectories, n_draws = self.draws.shape[:2]
         if n_draws < LEAST_DRAWS:
             few = f"{n_draws} of {wanted} draws are too few to tell whether trajectories agree"
@@ -245,17 +241,15 @@ class BilliardResult(Run):
     def to_datatree(self) -> xr.DataTree:
         """Return the run as a tree of labeled arrays for ArviZ.
 
+        This needs xarray (optional extra ``arviz``), and raises ImportError without it. ArviZ 1
+        takes the tree itself, ArviZ 0.22 and 0.23 take ``arviz.from_datatree(tree)``.
+
         Returns
         -------
         xarray.DataTree
-            Groups ``posterior`` (dimensions chain and draw), ``sample_stats``, ``observed_data``
-            and ``constant_data``. There is no time stamp: equal runs give equal trees.
-
-        Notes
-        -----
-        This needs xarray (optional extra ``arviz``), and raises ImportError without it. ArviZ 1
-        takes the tree itself, ArviZ 0.22 and 0.23 take ``arviz.from_datatree(tree)``.
-        ``var_names="plane_coordinate"`` selects the quantities of `ess` and `r_hat`.
+            Groups ``posterior`` (dimensions chain and draw; "plane_coordinate" has the quantities
+            of `ess` and `r_hat`), ``sample_stats``, ``observed_data`` and ``constant_data``. There
+            is no time stamp: equal runs give equal trees.
         """
         return to_datatree(vars(self))
 

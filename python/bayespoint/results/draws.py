@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,17 +15,10 @@ from bayespoint.results.landmarks import LandmarkResult
 from bayespoint.results.lengths import Lengths
 from bayespoint.results.weighted import WeightedResult
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Functions in a basis of m points: directions with the law of their lengths, or functions.
-
-    Of several classes each draw has a function for each class, and coefficients have the shape
-    (n_classes, m).
-    """
+    """Functions in a basis of m points: directions with the law of their lengths, or functions."""
 
     run: BilliardResult | LandmarkResult
     """The run that made them, with its diagnostics."""
@@ -40,9 +33,8 @@ class Draws:
             return vars(self)
         return vars(self) | {"run": replace(self.run, state=None)}
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        copied: Self = deep_copy(self, memo)
-        return copied
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return deep_copy(self, memo)
 
     def __len__(self) -> int:
         """Return the number of draws of all chains."""

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayespoint.base.report import as_html
 from bayespoint.results.result import Result
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 class Estimate(NamedTuple):
@@ -45,8 +42,8 @@ class Evidence(Result):
     """Standard error of `value`, in nats and of the same shape."""
     lag: Any
     """Estimated bias, in nats and of the same shape: half of the difference between the estimates
-    down and up the ladder. More than half of it cancels in `value`, and `error` includes the part
-    above two standard errors. NaN if version space was entered in only one direction."""
+    down and up the ladder. Most of it cancels in `value`, and `error` includes the part above two
+    standard errors. NaN if version space was entered in only one direction."""
     n_rungs: int
     """Number of distributions on the ladder, including both ends."""
     log_transparency: NDArray[np.float64]
@@ -70,7 +67,7 @@ class Evidence(Result):
     """Whether every error reached the tolerance."""
 
     @classmethod
-    def from_run(cls, run: Mapping[str, Any], method: str) -> Self:
+    def from_run(cls, run: Mapping[str, Any], method: str) -> Evidence:
         """Return the result of an engine's run, with an array for `value` and `error`."""
         given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
         seen = run["layer_shares"] > 0  # others were only passed through

@@ -85,9 +85,7 @@ class LandmarkResult(Run):
         return self.ess >= self.least_ess and not self.r_hat > self.largest_r_hat
 
     def evidence(self, tol: float) -> Evidence:
-        """Return the log evidence, by a bridge from the t distribution.
-
-        The estimate is that of Meng and Wong (1996) from the draws of both distributions.
+        """Return the log evidence, by a bridge from the t distribution (Meng and Wong, 1996).
 
         Parameters
         ----------

@@ -14,8 +14,7 @@ from bayespoint.results.result import Result
 class MaxMargin(Result):
     """The weight vector of the maximal margin.
 
-    If all feature vectors have the same length, the hard margin is the center of the largest ball
-    inscribed in version space.
+    For feature vectors of one length it is the center of the largest ball in version space.
     """
 
     _title = "Maximal margin"
@@ -49,15 +48,11 @@ class MaxMargin(Result):
     @property
     def support(self) -> NDArray[np.intp]:
         """Indices of the support vectors: the examples with positive multipliers."""
-        return np.flatnonzero(self.multipliers.reshape(-1, self._n_examples).any(axis=0))
-
-    @property
-    def _n_examples(self) -> int:
-        return int(self.multipliers.shape[-1])
+        return np.flatnonzero(self.multipliers.reshape(-1, self.multipliers.shape[-1]).any(axis=0))
 
     def _rows(self) -> list[tuple[str, str]]:
         return [
-            ("examples", f"{self._n_examples}"),
+            ("examples", f"{self.multipliers.shape[-1]}"),
             ("support vectors", f"{len(self.support)}"),
             ("margin", f"{self.margin:.6g}, at most {self.bound:.6g}"),
             ("bias", f"{self.bias:.6g}"),
@@ -71,5 +66,5 @@ class MaxMargin(Result):
         end = "" if self.converged else ", not converged"
         return (
             f"<MaxMargin: margin={self.margin:.4g}, {len(self.support)} support vectors of "
-            f"{self._n_examples}{end}>"
+            f"{self.multipliers.shape[-1]}{end}>"
         )

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayespoint.base.io import Savable
 from bayespoint.base.report import as_columns, as_grid
 from bayespoint.base.validation import Floats
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 _INTERVAL, _FEWEST = (0.05, 0.95), 10
 """Quantiles of the interval, and the fewest states of which it is given."""
@@ -40,21 +36,10 @@ class FeatureRelevance(Savable):
     """Names of the features: those seen in the fit, or their numbers."""
 
     @classmethod
-    def of(cls, states: Floats, weights: Floats, names: Sequence[str] | None = None) -> Self:
-        """Return the relevance from states of the posterior.
-
-        Parameters
-        ----------
-        states, weights : ndarray of shape (n_states, n_features) and (n_states,)
-            Weights of the features in each state, and weights of the states, with sum 1.
-        names : sequence of str, default=None
-            Names of the features. None, or other than n_features: their numbers.
-
-        Returns
-        -------
-        FeatureRelevance
-            Means and intervals.
-        """
+    def of(
+        cls, states: Floats, weights: Floats, names: Sequence[str] | None = None
+    ) -> FeatureRelevance:
+        """Return the relevance by (n_states, n_features) weights in weighted states."""
         d = states.shape[1]
         low = high = np.full(d, np.nan)
         if len(states) >= _FEWEST:
@@ -81,7 +66,6 @@ class FeatureRelevance(Savable):
 
 
 def _quantiles(values: Floats, weights: Floats) -> list[float]:
-    """Return the quantiles of the interval of weighted values."""
     order = np.argsort(values)
     below = np.cumsum(weights[order]) - 0.5 * weights[order]
     found: list[float] = np.interp(_INTERVAL, below, values[order]).tolist()

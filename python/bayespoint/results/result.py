@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from bayespoint.base.io import Savable
-from bayespoint.base.report import as_html, as_text
+from bayespoint.base.report import as_html
 from bayespoint.results import diagnostics
 
 MAX_R_HAT_TOL, CHANCE_TOL, MIN_SHARE_TOL = 1.05, 1e-3, 0.25
@@ -42,7 +42,9 @@ class Result(Savable):
         str
             The text, without a newline at its end.
         """
-        return as_text(self._title, self._rows())
+        rows = self._rows()
+        width = max(len(name) for name, _ in rows)
+        return "\n".join([self._title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
 
     def _repr_html_(self) -> str:
         return as_html(self._title, self._rows())
@@ -58,18 +60,15 @@ class Run(Result):
     def ess(self) -> float:
         """The smallest bulk effective sample size of the draws, over `functionals`.
 
-        With the coordinates of a billiard also over the squares of those that change sign. NaN for
-        fewer than 4 draws per chain. Computed on first access.
+        For a billiard also of the squares of those that change sign. NaN for fewer than 4 draws a
+        chain.
         """
         values = diagnostics.ess_bulk(self._watched())
         return float(np.fmin.reduce(values, initial=np.nan))
 
     @cached_property
     def r_hat(self) -> float:
-        """The largest rank-normalized split R-hat of the same quantities.
-
-        Of a billiard from at most 1000 draws per trajectory, evenly spread.
-        """
+        """The largest rank-normalized split R-hat of these, of up to 1000 draws a trajectory."""
         values = diagnostics.r_hat(self._watched(thinned=True))
         return float(np.fmax.reduce(values, initial=np.nan))
 

@@ -16,11 +16,7 @@ from bayespoint.base.report import as_columns, as_grid, as_html
 
 @dataclass(frozen=True, eq=False)
 class Search(Savable):
-    """A search for hyperparameters: the setting found, and all settings tried.
-
-    The setting is the most probable one or, for a model of an average, one that was drawn
-    from the posterior of the hyperparameters.
-    """
+    """A search for hyperparameters: a setting, most probable or drawn, and all settings tried."""
 
     kernel: Callable[..., Any] | str
     """The kernel with the parameters found."""
@@ -46,9 +42,8 @@ class Search(Savable):
     """(n_parameters,) Split R-hat of the logarithms of the parameters searched, in the order of
     `names`, over the chains from which the settings were drawn; empty for the most probable one."""
     seed_error: float = math.nan
-    """Mean change of the probabilities of the training labels, each given all others, that the
-    chains of another seed would make; NaN for the most probable setting, or if a limit ended
-    them."""
+    """Mean change of the probabilities of the training labels, each given all others, by chains of
+    another seed; NaN for the most probable setting, or if a limit ended them."""
 
     def __repr__(self) -> str:
         noise = f"label_noise={rates(self.label_noise)}, " if any(self.label_noise) else ""

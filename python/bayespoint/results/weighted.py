@@ -15,16 +15,12 @@ MIN_ESS = 50.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WeightedResult(Result):
-    """The center of mass of a density on version space, from weighted draws.
-
-    ``m`` is the number of examples. A weight vector is given by its signed dual coefficients.
-    """
+    """The center of mass of a density on the version space of m examples, from weighted draws."""
 
     _title = "Weighted draws"
 
     center: Floats
-    """(m,) Dual coefficients of the center of mass, scaled to a unit vector; with more than two
-    classes (n_classes, m)."""
+    """(m,) Dual coefficients of the center of mass, of unit length, or (n_classes, m)."""
     center_norm: float
     """Length of the weighted mean of the unit weight vectors, in (0, 1]."""
     center_error: float
@@ -33,11 +29,9 @@ class WeightedResult(Result):
     weights: Floats
     """(n_trajectories, n_draws) Weights of the draws, which sum to 1."""
     log_mean_weight: float
-    """ln of the mean weight before normalization: for a density relative to the prior the change
-    of the log evidence."""
+    """ln of the mean weight: for a density relative to the prior the change of the log evidence."""
     ess: float
-    """Effective sample size of the weights, ``1 / sum(weights**2)``, without the correlation of the
-    draws: see `BilliardResult.ess`."""
+    """``1 / sum(weights**2)``, without the correlation of the draws: see `BilliardResult.ess`."""
     max_share: float
     """The largest of the `weights`."""
 

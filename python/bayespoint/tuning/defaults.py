@@ -16,9 +16,8 @@ from bayespoint.data.plan import Plan
 from bayespoint.tuning import density
 
 N_MODELS, N_MODELS_OF_SEVERAL = 8, 6
-"""Number of settings by default, for two classes and for more: more of them gain little. With more
-examples than are used for draws it is one, found on more of them: an average gains nothing
-(docs/benchmarks.md)."""
+"""Number of settings by default, for two classes and for more: more of them, or several found on
+more examples than are used for draws, gain little (docs/benchmarks.md)."""
 
 MOST_FEATURES = 100
 """Most features for which settings are drawn. With more, as in images, the evidence of a sum goes
@@ -27,8 +26,7 @@ to its linear part, and averages of kernels predict better (docs/benchmarks.md).
 _MOST_WEIGHTS = 1000  # most features for which each has a weight
 
 FEW = 4
-"""Largest number of parameters of a kernel for which one setting is enough: with so few their
-posterior is narrow."""
+"""Most parameters of a kernel for which one setting is enough: their posterior is narrow."""
 
 _LINEAR = 1 / math.e
 """Variance of the linear part of f over the examples, relative to the other, to start from."""
@@ -42,11 +40,7 @@ def choice(
     plan: Plan,
     columns: Columns | None = None,
 ) -> tuple[Any, int]:
-    """Return the kernel of a fit, and the number of settings of its hyperparameters.
-
-    `kernel` and `n_models` are parameters of the classifier; `plan` has no kernel yet, and
-    `columns` are those of the inputs if they are a table.
-    """
+    """Return the kernel of a fit, and the number of settings of its hyperparameters."""
     auto = isinstance(n_models, str)
     if auto and n_models != "auto":
         raise ValueError(f'n_models must be an int of at least 1 or "auto"; got {n_models!r}')
@@ -76,10 +70,10 @@ def choice(
 
 
 def default_kernel(X: Any, columns: Columns | None = None) -> Any:
-    """Return the kernel that stands for None.
+    """Return the kernel that stands for None: a Matérn, a Laplacian and a linear kernel.
 
-    It is the sum of the Matérn kernel with nu = 5/2, up to 100 columns the Laplacian, and a linear
-    kernel, for 2 to 1000 columns with a weight for each; for sparse inputs the linear kernel.
+    Beyond 100 columns it has no Laplacian, for 2 to 1000 each column has a weight, and for sparse
+    inputs it is linear.
     """
     if sparse.issparse(X):
         return kernels.Scaled(kernels.Linear())
@@ -89,10 +83,7 @@ def default_kernel(X: Any, columns: Columns | None = None) -> Any:
 
 
 def default_kernels(X: Any, columns: Columns | None = None) -> tuple[Any, ...]:
-    """Return the kernels whose most probable settings are averaged by default.
-
-    For more than 100 columns they are the three parts, otherwise the default kernel alone.
-    """
+    """Return the kernels that are averaged by default, beyond 100 columns the parts of one."""
     if sparse.issparse(X) or _width(X, columns) <= MOST_FEATURES:
         return (default_kernel(X, columns),)
     return tuple(_with_weights(part, X, columns) for part in _parts(X, columns))

@@ -1,4 +1,4 @@
-r"""The posterior of the hyperparameters: its most probable setting, and draws.
+"""The posterior of the hyperparameters: its most probable setting, and draws.
 
 With a parameter for each feature the largest evidence overfits. An average over settings that are
 drawn in proportion to evidence times prior does not. They are drawn by Hamiltonian Monte Carlo, in
@@ -6,17 +6,14 @@ two chains, and a few of them, with weights, stand for all.
 
 The priors are log-normal, so that they do not depend on units, and wide enough that the evidence
 decides. The medians of a kernel's parameters are its starts; their spreads, the standard deviations
-of the logarithms, are declared with them (:class:`bayespoint.kernels.Parameter`).
+of the logarithms, are declared with them (:class:`bayespoint.kernels.Parameter`): 1 for a length
+scale, whose rule of thumb is right within a factor of 3, and 1.5 for a factor. The weight of a
+feature has the median 1 and for draws a spread that is itself drawn, otherwise 0.4.
 
-- Length scale: spread 1, since the rule of thumb is right within a factor of 3.
-- Weight of a feature: median 1; for draws the spread is itself drawn, otherwise it is 0.4.
-- Factor of a kernel: spread 1.5.
 - Softness: median 0.15 relative to the variance of the latent function, where 12 % of labels
   contradict it, and spread 2: from almost none to almost only noise.
-- Rate of label noise: median 0.05, spread 1: from 2 % to 14 %.
-
-The most probable setting is found on up to 8000 examples: first on fewer, with fewer landmarks,
-then from what that found. Label noise counts only if the evidence gains by it.
+- Rate of label noise: median 0.05, spread 1: from 2 % to 14 %. It counts only if the evidence gains
+  by it.
 """
 
 from __future__ import annotations
@@ -47,8 +44,7 @@ from bayespoint.tuning.representation import represent, stacked
 from bayespoint.tuning.task import Task
 
 LEVELS = ((1000, 100, 15), (8000, 200, 10))
-"""Examples, landmarks and steps of a search for the most probable setting. More examples than 8000,
-or landmarks, gain little."""
+"""Examples, landmarks and steps of a search for the most probable setting. More gain little."""
 
 _LARGEST_SUM = 16_000
 """Largest number of examples times problems in that search, for more than two classes."""
@@ -170,10 +166,7 @@ class Density:
         return self._at(u, state.evidence)
 
     def climb(self, steps: int, start: Floats | None = None) -> Point:
-        """Return a state near the largest density, from `start` or the medians of the prior.
-
-        It takes a few steps of a quasi-Newton method.
-        """
+        """Return a state near the largest density, by steps from `start` or the medians."""
         origin = np.zeros(self.dimension)
         best = Point(origin, -math.inf, origin)
 
@@ -240,11 +233,6 @@ class Density:
         except np.linalg.LinAlgError:  # with other landmarks
             return state.left_out.ravel()
 
-    def of_labels(self, state: Point) -> Floats:
-        """Return the leave-one-out probabilities of the labels alone at a state."""
-        label, found = self.objective.examples.label, state.left_out
-        return found if found.ndim == 1 else found[label, np.arange(len(label))]
-
     def relevance(self, states: Sequence[Point]) -> Floats:
         """Return the weights of the features in some states; empty if there are none."""
         kernel, inputs = self.objective.kernel, self.objective.examples.inputs
@@ -285,31 +273,26 @@ def _slice(log_density: Callable[[float], float], x: float, rng: np.random.Gener
     return x
 
 
-def each_most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
-    """Return the most probable settings of several kernels, and the limit that ended the search.
-
-    Their weights are by the leave-one-out probabilities of the labels.
-    """
+def most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
+    """Return the most probable setting of each kernel, with weights, and the limit reached."""
     found, probabilities, limit, used = list[Hyperparameters](), list[Floats](), "", 0
-    for k, kernel in enumerate(task.kernel):
-        left = len(task.kernel) - k
+    several = task.kernel if isinstance(task.kernel, tuple) else (task.kernel,)
+    for k, kernel in enumerate(several):
+        left = len(several) - k
         budget = task.budget.part(1 / left).rest(used, left)
         one = replace(task, kernel=kernel, budget=replace(budget, n_jobs=task.budget.n_jobs))
         density, state, tried, reached = _climbed(one)
         found.append(density.setting(state, tried))
         used += len(tried)
-        probabilities.append(density.of_labels(state))
+        label, left_out = density.objective.examples.label, state.left_out
+        own = left_out if left_out.ndim == 1 else left_out[label, np.arange(len(label))]
+        probabilities.append(own)
         limit = limit or reached
     weights = [1.0 / len(found)] * len(found)
-    if not limit and all(map(len, probabilities)):  # otherwise perhaps of different examples
+    # After a limit the probabilities may be of different examples.
+    if len(found) > 1 and not limit and all(map(len, probabilities)):
         weights = stacked(np.stack(probabilities)).tolist()
     return [replace(one, weight=w) for one, w in zip(found, weights, strict=True)], limit
-
-
-def most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
-    """Return the most probable setting, and the limit that ended the search."""
-    density, state, tried, limit = _climbed(task)
-    return [density.setting(state, tried)], limit
 
 
 def _climbed(task: Task) -> tuple[Density, Point, Rows, str]:
@@ -407,11 +390,7 @@ def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
 def _told(
     density: Density, chains: Sequence[Sequence[Point]], left_out: Floats, mean: Floats
 ) -> dict[str, Any]:
-    """Return what chains tell of themselves: split R-hat, and the change by other draws.
-
-    `left_out` are the leave-one-out probabilities in each state, and `mean` those of the settings
-    that stand for the states.
-    """
+    """Return what chains tell of themselves: split R-hat, and the change by other draws."""
     logs = [[density.logarithms(state.theta) for state in own] for own in chains]
     first, second = left_out.reshape(_CHAINS, -1, left_out.shape[1]).mean(axis=1)
     # The averages of two fits differ as much as a chain from the mean of both, times root 2.
@@ -421,7 +400,6 @@ def _told(
 
 
 def _density(task: Task, seed: int) -> Density:
-    """Return the density of which settings are drawn."""
     objective = Objective(task, choose_landmarks(task, _LANDMARKS, seed))
     return Density(objective, spreads=True, noisy=task.plan.rates > 0)
 

@@ -36,9 +36,9 @@ def chain(
     """Yield states without end, each with the probability with which its proposal was accepted.
 
     `density` returns the log density of a (d,) point, minus infinity outside of the support, and
-    its gradient; `units` are the scales of the parameters. After the first `n_adapt` states the
-    step size, `step` at first, is fixed; only later ones are from the stated distribution. `renew`
-    may move each state in another way that leaves the distribution invariant.
+    its gradient; `units` are the scales of the parameters. Only states after the first `n_adapt`,
+    which adapt the step size, are from the stated distribution. `renew` may move each state in
+    another way that leaves it invariant.
     """
     state, count = start, 0
     while True:

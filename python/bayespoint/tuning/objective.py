@@ -36,17 +36,15 @@ from bayespoint.tuning.task import Task
 
 _SOFTNESS = (1e-3, 1e4)
 """Bounds of the softness relative to the variance of f over the examples. A ratio r changes the
-labels of a share arctan(sqrt(r)) / pi of normal f: 1 % at the lower bound. Below it the version
-space becomes a sliver, with up to twenty times as many bounces, and on tables of real data the log
-loss gains nothing. At the upper bound labels hardly depend on the inputs."""
+labels of a share arctan(sqrt(r)) / pi of normal f: 1 % at the lower bound. Below it a billiard has
+up to twenty times as many bounces, and on tables of real data the log loss gains nothing."""
 
 RATES = (1e-4, 0.45)
 """Bounds of a rate of label noise."""
 
 _CHANGE = 0.01
 _CHANGE_OF_SEVERAL = 0.03
-"""Change of the evidence, in nats, at which the sweeps of the approximation end, of each problem:
-it hardly changes the probability that a draw is accepted."""
+"""Change of the evidence of each problem, in nats, at which the sweeps of the approximation end."""
 
 _FINE_CHANGE = 1e-4
 """The same for a kernel without derivatives, of which finite differences are taken."""
@@ -55,8 +53,7 @@ _LANDMARKS = 200  # of the evidence of given hyperparameters
 _STEP = 0.02  # step in a logarithm for a finite difference, if a kernel provides no derivatives
 
 _RISE = 1.0
-"""Smallest rise of the evidence over a factor of e, in nats, at a bound of a kernel's parameter for
-which a warning is given."""
+"""Least rise of the evidence per factor of e at a bound, in nats, for which a warning is given."""
 
 _AT_BOUND = 1e-6  # distance of a logarithm from a bound up to which it is at the bound
 
@@ -75,13 +72,10 @@ class Point:
     value: float
     slope: Floats
     """Derivatives of the value."""
-
     noisy: bool = False
     """Whether the parameters include rates of label noise."""
-
     left_out: Floats = field(default_factory=lambda: np.empty(0))
     """(m,) Probability of each label given all others; (n_classes, m) of each class for several."""
-
     evidence: Point | None = None
     """The point of the evidence alone, for one of a density."""
 
@@ -112,9 +106,8 @@ class LimitError(Exception):
 class Objective:
     """The approximate evidence of a kernel with its gradient, and a record of the settings tried.
 
-    The parameters are those that the kernel declares, then the softness relative to the variance of
-    f if it is searched, then the rates of label noise if they are. Without softness the kernel is
-    found at the smallest one.
+    The parameters are those that the kernel declares, then, if they are searched, the softness
+    relative to the variance of f and the rates of label noise.
     """
 
     def __init__(self, task: Task, landmarks: Any) -> None:
@@ -161,10 +154,7 @@ class Objective:
 
     @np.errstate(over="ignore", divide="ignore", invalid="ignore")
     def point(self, theta: Floats, noisy: bool) -> Point:
-        """Return the evidence with its gradient; minus infinity where the evidence is undefined.
-
-        Raises LimitError if a limit is reached.
-        """
+        """Return the evidence with its gradient, or minus infinity; may raise LimitError."""
         softness, noise = math.nan, self.plan.label_noise
         try:
             setting = self._unpack(theta, noisy)
@@ -253,11 +243,10 @@ class Objective:
     def _start_slopes(self) -> ByName:
         """Return the derivatives of 0 that the kernel knows."""
         inputs = self.examples.inputs
-        few = in_rows(inputs)[:2]
-        return kernels.slopes(kernels.at_start(self.kernel, inputs), few, np.zeros((2, 2)), few)
+        few, start = in_rows(inputs)[:2], kernels.at_start(self.kernel, inputs)
+        return kernels.with_pullback(start, few, few)[1](np.zeros((2, 2)))[0]
 
     def _unpack(self, theta: Floats, noisy: bool) -> Setting:
-        """Return the setting at the logarithms `theta`."""
         values, n = np.exp(theta).tolist(), len(self.own)
         kernel = kernels.replace(self.kernel, dict(zip(self.own, values[:n], strict=True)))
         features = self._features(kernel)
@@ -270,16 +259,15 @@ class Objective:
         return kernel, features, float(softness), noise
 
     def _evidence(self, setting: Setting, *, slopes: bool) -> Evaluation:
-        """Return the approximate evidence of a setting.
-
-        Without `slopes` those by the kernel are left out.
-        """
+        """Return the approximate evidence, with `slopes` by the kernel or without."""
         _, features, softness, noise = setting
         levels = softness / self.examples.weight
         psi, level = features.psi, levels + features.missed
         share, n_classes, several = 1.0, self.n_classes, self.n_classes > 2
         if several:  # of all wrong labels, those of a class
-            share = math.log(n_classes) / (n_classes * _entropy(1 / n_classes))
+            p = 1 / n_classes
+            entropy = -p * math.log(p) - (1 - p) * math.log(1 - p)
+            share = math.log(n_classes) / (n_classes * entropy)
             noise = noise[0] / (n_classes - 1), noise[0]
         given = psi, level, self._positive, noise, self._nearest
         found = propagate(*given, change=self._change, n_threads=self.task.budget.n_threads)
@@ -324,12 +312,7 @@ class Objective:
 
 
 def approximate_log_evidence(
-    kernel: Any,
-    examples: Examples,
-    likelihood: Likelihood,
-    *,
-    offset: float,
-    softness: float,
+    kernel: Any, examples: Examples, likelihood: Likelihood, *, offset: float, softness: float
 ) -> float:
     """Return the approximate log evidence of hyperparameters, which the search follows.
 
@@ -372,8 +355,3 @@ def variance(features: Features) -> float:
     """Return the variance over the examples of f, on average: 1 if it is no more than rounding."""
     found, whole = features.variance, float(features.own.mean())
     return found if found > 3 * JITTER * abs(whole) and math.isfinite(found) else 1.0
-
-
-def _entropy(p: float) -> float:
-    """Return the entropy of a binary variable, in nats."""
-    return -p * math.log(p) - (1 - p) * math.log(1 - p)

@@ -37,11 +37,9 @@ def choose(
     scaler: Any,
     budget: Budget,
 ) -> Any:
-    """Return the transformation of the inputs of largest evidence.
+    """Return the transformation of largest evidence: `scaler`, or with a warp after it.
 
-    It is `scaler`, with which the inputs of `examples` are standardized, or has a warp after it.
-    The evidence is that of the most probable setting of a kernel with one length scale, on at most
-    1000 examples.
+    The evidence is that of the most probable setting of a kernel with one length scale.
     """
     n, n_landmarks, steps = LEVELS[0]
     some = examples.sample(n, budget.choice_seed)

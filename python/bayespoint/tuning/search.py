@@ -39,9 +39,8 @@ def search(
     """Return the hyperparameters of each model of a plan, those given and those found.
 
     Raises ValueError if no setting tried has an evidence: the kernel is not positive semidefinite,
-    or without softness and label noise the labels are impossible. Warns if a limit of the budget
-    ended the search, where there may be fewer settings, or if the evidence of the most
-    probable setting still rises by more than a nat per factor of e at a bound of a parameter.
+    or without softness and label noise the labels are impossible. Warns if a limit ended the
+    search, or if the evidence still rises at a bound of a parameter.
     """
     with report.task("search by evidence") as advance:
         trial = None if advance is None else _trial(len(examples.label), advance, report)
@@ -74,7 +73,6 @@ def with_matrix(plan: Plan, examples: Examples) -> Examples:
 
 
 def _gram(kernel: Any, plan: Plan, examples: Examples, softness: Floats) -> Floats:
-    """Return the checked kernel matrix."""
     inputs = examples.gram if isinstance(kernel, str) else examples.inputs
     return kernels.training_gram(kernel, inputs, plan.offset, softness)[0]  # type: ignore[arg-type]
 
@@ -86,10 +84,8 @@ def _found(task: Task) -> tuple[list[Hyperparameters], str]:
     if not (isinstance(kernel, tuple) or task.searches):
         return [Hyperparameters(None, kernel, softness or 0.0, noise)], ""
     try:
-        if isinstance(kernel, tuple):
-            return density.each_most_probable(task)
-        several = plan.n_models > 1
-        return density.drawn(task, plan.n_models) if several else density.most_probable(task)
+        draws = plan.n_models > 1 and not isinstance(kernel, tuple)
+        return density.drawn(task, plan.n_models) if draws else density.most_probable(task)
     except ValueError as error:
         kernel = kernel[0] if isinstance(kernel, tuple) else kernel
         hard, inputs = softness == 0 and not plan.rates, task.examples.inputs
@@ -136,7 +132,6 @@ def _trial(n: int, advance: Advance, report: Report) -> Trial:
 
 
 def _tell(found: Sequence[Hyperparameters], report: Report) -> None:
-    """Print the settings found."""
     searches = [one.search for one in found if one.search is not None]
     if len(found) > 1:
         report.tell(f"{len(found)} settings of the hyperparameters, {report.seconds()}:")

@@ -56,7 +56,7 @@ def test_leave_one_out_is_what_a_fit_without_the_example_says(n_classes, noise, 
     p = np.exp(law.observed(law.log_classes(z)))
     np.testing.assert_allclose(p, alone, atol=0.01 * n_classes)
     own_class = p[np.arange(15), np.searchsorted(model.classes_, y)]
-    np.testing.assert_allclose(np.exp(found.log_probabilities(1.0)), own_class)
+    np.testing.assert_allclose(np.exp(found.likelihood.log_code(found.z, found.codes)), own_class)
     # They differ from the predictions of the full model.
     assert np.abs(model.predict_proba(X, method="mixture") - alone).max() > 0.1
 
