@@ -1,10 +1,5 @@
 //! The ball: position and direction on the unit sphere, as plane coordinates and as dual coefficients.
 
-#![allow(
-    clippy::inline_always,
-    reason = "without inlining, calls take a tenth of the time of a bounce"
-)]
-
 mod arc_integral;
 mod frame;
 pub(crate) mod laying;

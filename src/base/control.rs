@@ -109,8 +109,6 @@ impl Control {
         Arc::clone(&self.stop)
     }
 
-    /// # Errors
-    ///
     /// [`Error::Interrupted`] once the flag is raised; [`Error::Time`] once the time is over in work that cannot end early.
     #[inline]
     pub fn check(&self) -> Result<()> {

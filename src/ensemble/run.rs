@@ -24,8 +24,6 @@ use crate::trajectory::{Refresh, RefreshChoice};
 ///
 /// The same seed gives the same bits for every number of threads.
 ///
-/// # Errors
-///
 /// [`crate::Error::Invalid`] for settings out of range or a start that violates a hard wall, [`crate::Error::Infeasible`] where
 /// version space seems empty, [`crate::Error::Breakdown`] where the arithmetic fails, [`crate::Error::Memory`],
 /// [`crate::Error::Time`] where [`Settings::max_time`] is over before a starting point is found, [`crate::Error::Interrupted`].
@@ -40,9 +38,7 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> 
 /// the same bits as a single run to the smaller tolerance, for every number of threads. A path that another limit cut is
 /// continued where it ended, with the same law.
 ///
-/// # Errors
-///
-/// As [`run_with`]; and [`crate::Error::Invalid`] for a state that does not fit.
+/// Errors as [`run_with`]; and [`crate::Error::Invalid`] for a state that does not fit.
 pub fn resume(
     space: &VersionSpace<'_>,
     settings: &Settings,
@@ -56,10 +52,8 @@ pub fn resume(
 /// As [`run`]. With the inverse of the Gram matrix the center is the integral of conditional means, which has far less noise,
 /// and full refreshes use the inverse.
 ///
-/// # Errors
-///
-/// As [`run`]; and [`crate::Error::Invalid`] for an inverse of another size, of explicit features, or with a motion that is
-/// not geodesic.
+/// Errors as [`run`]; and [`crate::Error::Invalid`] for an inverse of another size, of explicit features, or with a motion that
+/// is not geodesic.
 pub fn run_with(
     space: &VersionSpace<'_>,
     settings: &Settings,

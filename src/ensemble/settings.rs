@@ -94,11 +94,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Checks the ranges of all settings, and that they can be combined.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] for the first setting that is out of range or cannot be combined with another.
+    /// Checks the ranges of all settings, and that they can be combined. [`Error::Invalid`] for the first setting that is out
+    /// of range or cannot be combined with another.
     pub fn check(&self) -> Result<()> {
         for (name, count) in [
             ("n_trajectories", self.n_trajectories),

@@ -12,11 +12,6 @@
 //! so the walls of several classes are those of a matrix of m (C - 1) planes, all with label +1, whose rows are multiples of
 //! rows of K. Offset and softness of K are inside.
 
-#![allow(
-    clippy::inline_always,
-    reason = "vector code must end up in the function compiled for its instruction set"
-)]
-
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 

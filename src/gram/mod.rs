@@ -66,11 +66,9 @@ pub struct Gram<'a> {
 impl<'a> Gram<'a> {
     /// Borrows a row-major m x m matrix of doubles or of singles.
     ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] when the matrix is empty, not square, not finite, or not symmetric to 1e-8 of its largest
-    /// diagonal entry; when `offset` or a softness is negative or not finite; or when a diagonal entry with both added
-    /// is not between 1e-150 and 1e150.
+    /// [`Error::Invalid`] when the matrix is empty, not square, not finite, or not symmetric to 1e-8 of its largest diagonal
+    /// entry; when `offset` or a softness is negative or not finite; or when a diagonal entry with both added is not between
+    /// 1e-150 and 1e150.
     pub fn new<E: Entry>(values: &'a [E], offset: f64, softness: Vec<f64>) -> Result<Self> {
         let m = softness.len();
         require(m > 0, "gram", "no example", "a matrix with at least one row")?;
@@ -83,10 +81,8 @@ impl<'a> Gram<'a> {
     /// Copies explicit features, row-major with d values per example. The matrix is that of their inner products, and its rows
     /// are computed when they are needed.
     ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] when there are no features, not d for each softness, or one is not finite; for offset, softness
-    /// and diagonal as in [`Gram::new`]; [`Error::Memory`].
+    /// [`Error::Invalid`] when there are no features, not d for each softness, or one is not finite; for offset, softness and
+    /// diagonal as in [`Gram::new`]; [`Error::Memory`].
     pub fn of_features(values: &[f64], d: usize, offset: f64, softness: Vec<f64>) -> Result<Self> {
         let features = Panels::of_features(values, softness.len(), d)?;
         Self::from_source(Source::Features(features), offset, softness)
@@ -94,8 +90,6 @@ impl<'a> Gram<'a> {
 
     /// Returns the Gram matrix of the walls between the class of each example and every other class, for labels 0, ...,
     /// `n_classes - 1`: m (`n_classes` - 1) planes, which all have label +1.
-    ///
-    /// # Errors
     ///
     /// [`Error::Invalid`] for labels of another number or out of range, or for fewer than two classes.
     pub fn of_classes(gram: Gram<'a>, labels: &[usize], n_classes: usize) -> Result<Self> {
@@ -150,11 +144,6 @@ impl<'a> Gram<'a> {
     /// Number of examples m.
     pub fn len(&self) -> usize {
         self.softness.len()
-    }
-
-    /// False: a Gram matrix has at least one row.
-    pub fn is_empty(&self) -> bool {
-        self.softness.is_empty()
     }
 
     /// True if all rows are in memory. Only then may a factor take as much memory as the matrix.
@@ -308,14 +297,7 @@ impl<'a> Gram<'a> {
     }
 
     /// Plane coordinates of several vectors, `out[k] = K duals[k]`, each of length m, in one pass over the matrix.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Interrupted`] when the caller asks to stop.
-    ///
-    /// # Panics
-    ///
-    /// If the length of a vector is not m.
+    /// [`Error::Interrupted`] when the caller asks to stop. Panics if the length of a vector is not m.
     pub fn multiply(
         &self,
         duals: &[&[f64]],

@@ -2,10 +2,6 @@
 //!
 //! A row takes O(m d) operations, and so does `K c`, through the weight vector in feature space. This suits many examples in few
 //! dimensions, of whose planes a ball keeps a neighbor list.
-#![allow(
-    clippy::inline_always,
-    reason = "vector code must be inlined into the function compiled for the instruction set"
-)]
 
 use std::ops::Range;
 

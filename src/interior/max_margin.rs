@@ -43,11 +43,7 @@ impl Default for MarginSettings {
 }
 
 impl MarginSettings {
-    /// Checks the ranges.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] for the first setting out of range.
+    /// Checks the ranges. [`Error::Invalid`] for the first setting out of range.
     pub fn check(&self) -> Result<()> {
         require(self.tol > 0.0 && self.tol < 1.0, "tol", self.tol, "in (0, 1)")?;
         let wanted = "a positive number, or inf for a hard margin";
@@ -192,11 +188,9 @@ fn search<'s>(
 
 /// Finds the weight vector of the largest margin.
 ///
-/// # Errors
-///
 /// [`Error::Invalid`] for settings out of range, for labels of one class with a free bias, or if the lengths of the feature
-/// vectors differ so much that rounding hides the margin; [`Error::Infeasible`] for a hard margin if the data are not
-/// separable or `max_iter` steps did not suffice; [`Error::Interrupted`].
+/// vectors differ so much that rounding hides the margin; [`Error::Infeasible`] for a hard margin if the data are not separable
+/// or `max_iter` steps did not suffice; [`Error::Interrupted`].
 pub fn max_margin(
     space: &VersionSpace<'_>,
     settings: &MarginSettings,

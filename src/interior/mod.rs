@@ -44,11 +44,7 @@ impl Start {
 }
 
 /// Finds a point inside version space with the light trap, or by the maximal-margin search if that gives up. Returns its dual
-/// coefficients, of unit length.
-///
-/// # Errors
-///
-/// As [`max_margin()`].
+/// coefficients, of unit length. Errors as [`max_margin()`].
 pub fn feasible_point(
     space: &VersionSpace<'_>,
     seed: u64,
@@ -67,9 +63,7 @@ pub fn feasible_point(
 /// Finds a point inside version space with a perceptron that corrects the example of smallest normalized margin, or by the
 /// maximal-margin search if `max_updates` do not suffice. Returns its dual coefficients, of unit length.
 ///
-/// # Errors
-///
-/// As [`max_margin()`].
+/// Errors as [`max_margin()`].
 pub fn perceptron_point(
     space: &VersionSpace<'_>,
     max_updates: usize,

@@ -25,11 +25,7 @@ impl Default for PerceptronSettings {
 }
 
 impl PerceptronSettings {
-    /// Checks the ranges.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] for the first setting out of range.
+    /// Checks the ranges. [`Error::Invalid`] for the first setting out of range.
     pub fn check(&self) -> Result<()> {
         check_positive("learning_rate", self.learning_rate)?;
         check_count("max_epochs", self.max_epochs as u64)
@@ -92,8 +88,6 @@ impl<'s> Learner<'s> {
 ///
 /// By Novikoff's theorem there are at most `(R/γ)²` mistakes, where R is the length of the longest feature vector and γ the
 /// largest margin.
-///
-/// # Errors
 ///
 /// [`Error::Invalid`] if an index of `order` or a setting is out of range; [`Error::Interrupted`].
 pub fn perceptron(

@@ -47,10 +47,8 @@ pub struct OnionOutcome {
 ///
 /// The same seed gives the same bits for every number of threads.
 ///
-/// # Errors
-///
-/// [`crate::Error::Invalid`] for settings out of range, [`crate::Error::Infeasible`] for the projected onion if no point of version
-/// space is found, [`crate::Error::Breakdown`] if the arithmetic fails, [`crate::Error::Interrupted`].
+/// [`crate::Error::Invalid`] for settings out of range, [`crate::Error::Infeasible`] for the projected onion if no point of
+/// version space is found, [`crate::Error::Breakdown`] if the arithmetic fails, [`crate::Error::Interrupted`].
 pub fn onion(
     space: &VersionSpace<'_>,
     settings: &OnionSettings,

@@ -1,8 +1,4 @@
 //! Functions of the distances between two sets of points, and the derivatives of their sums by weights of the features.
-#![allow(
-    clippy::inline_always,
-    reason = "vector code must end up in the function compiled for its instruction set"
-)]
 
 use std::array;
 
@@ -38,11 +34,7 @@ pub struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     /// Takes n points of d features, one after another. Absolute differences of the last features count as their limits at
-    /// most.
-    ///
-    /// # Panics
-    ///
-    /// If the lengths do not fit.
+    /// most. Panics if the lengths do not fit.
     pub fn new(points: &[f64], n: usize, d: usize, limits: &'a [f64]) -> Self {
         assert!(points.len() == n * d && limits.len() <= d);
         let mut panels = vec![[0.0; WIDTH]; n.div_ceil(WIDTH) * d];
@@ -54,12 +46,8 @@ impl<'a> Columns<'a> {
         Self { arch: Arch::new(), panels, n, d, limits }
     }
 
-    /// Writes functions of the distances, city-block or Euclidean, of at most [`ROWS`] points from those of the columns
-    /// before `until`, and maybe of some more. The distances must be finite.
-    ///
-    /// # Panics
-    ///
-    /// If the lengths do not fit.
+    /// Writes functions of the distances, city-block or Euclidean, of at most [`ROWS`] points from those of the columns before
+    /// `until`, and maybe of some more. The distances must be finite. Panics if the lengths do not fit.
     pub fn values<const N: usize>(
         &self,
         points: &[f64],
@@ -77,10 +65,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Adds `Σ_ij a_ij b_ij |x_ik - y_jk|` to the slope of each feature k, or of the squares, for at most [`ROWS`] points x.
-    ///
-    /// # Panics
-    ///
-    /// If the lengths do not fit.
+    /// Panics if the lengths do not fit.
     pub fn add_slopes(
         &self,
         points: &[f64],

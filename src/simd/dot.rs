@@ -1,8 +1,4 @@
 //! Inner products and sums of multiples of vectors.
-#![allow(
-    clippy::inline_always,
-    reason = "vector code must end up in the function compiled for its instruction set"
-)]
 
 use pulp::{Arch, Simd, WithSimd};
 

@@ -1,8 +1,4 @@
 //! Entries of the rows of a Gram matrix: double precision, or single precision, widened when loaded.
-#![allow(
-    clippy::inline_always,
-    reason = "vector code must end up in the function compiled for its instruction set"
-)]
 
 use std::borrow::Cow;
 
@@ -24,11 +20,7 @@ pub enum Row<'a> {
 }
 
 impl Row<'_> {
-    /// Entry j.
-    ///
-    /// # Panics
-    ///
-    /// If j is out of bounds.
+    /// Entry j. Panics if j is out of bounds.
     #[inline]
     pub fn at(&self, j: usize) -> f64 {
         match self {

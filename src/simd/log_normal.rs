@@ -1,10 +1,5 @@
 //! Logarithms of the normal distribution function and their derivatives, for many values in vector instructions.
 
-#![allow(
-    clippy::inline_always,
-    reason = "vector code must end up in the function compiled for its instruction set"
-)]
-
 use std::f64::consts::{LN_2, LOG2_E, PI};
 use std::sync::LazyLock;
 

@@ -13,11 +13,6 @@
 //! rounding. The pass then sets it to zero with the old sign: a hard wall is never crossed by accident, and a
 //! plane that is still being approached is the next wall at `t = 0`.
 
-#![allow(
-    clippy::inline_always,
-    reason = "vector code must end up in the function compiled for its instruction set"
-)]
-
 use pulp::{Arch, Simd, WithSimd};
 use serde::{Deserialize, Serialize};
 

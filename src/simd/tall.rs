@@ -1,10 +1,6 @@
 //! Products of a tall matrix, with a row for each example, and a few vectors, in the precision of the matrix.
 //!
 //! A library packs the matrix first, which takes longer than the products with a few vectors.
-#![allow(
-    clippy::inline_always,
-    reason = "vector code must end up in the function compiled for its instruction set"
-)]
 
 use std::array;
 

@@ -1,8 +1,4 @@
 //! Inner products and sums of multiples of several vectors at once, so that each number read counts in several of them.
-#![allow(
-    clippy::inline_always,
-    reason = "vector code must end up in the function compiled for its instruction set"
-)]
 
 use std::array;
 

@@ -21,11 +21,6 @@ impl LayerRange {
         rows * columns
     }
 
-    /// Returns false: version space itself is always one of the layers.
-    pub fn is_empty(&self) -> bool {
-        false
-    }
-
     /// Returns the index of a layer, or `None` outside the range.
     #[inline]
     pub fn index(&self, [negative, positive]: [u32; 2]) -> Option<usize> {

@@ -29,11 +29,7 @@ impl Mirror {
     /// Hard walls.
     pub const HARD: Self = Self { negative: 0.0, positive: 0.0 };
 
-    /// Returns walls with the given transparencies.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::Error::Invalid`] if a transparency is outside [0, 1].
+    /// Returns walls with the given transparencies. [`crate::Error::Invalid`] if a transparency is outside [0, 1].
     pub fn new(negative: f64, positive: f64) -> Result<Self> {
         let mirror = Self { negative, positive };
         mirror.check().map(|()| mirror)

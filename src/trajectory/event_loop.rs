@@ -124,11 +124,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         other
     }
 
-    /// Returns the ball, launched by another dynamics, with an empty tally.
-    ///
-    /// # Errors
-    ///
-    /// As [`Dynamics::launch`].
+    /// Returns the ball, launched by another dynamics, with an empty tally. Errors as [`Dynamics::launch`].
     pub fn launched_by<E: Dynamics>(
         self,
         dynamics: E,
@@ -225,21 +221,13 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         self.dynamics.reset();
     }
 
-    /// Runs events until a goal is reached, or until the time is over.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::Error::Interrupted`], [`crate::Error::Breakdown`] found at a re-projection, or what
-    /// [`Dynamics::launch`] returns.
+    /// Runs events until a goal is reached, or until the time is over. [`crate::Error::Interrupted`],
+    /// [`crate::Error::Breakdown`] found at a re-projection, or what [`Dynamics::launch`] returns.
     pub fn run(&mut self, goal: Goal, control: &Control) -> Result<()> {
         self.run_observed(goal, &mut (), control)
     }
 
-    /// As [`Trajectory::run`], with an observer of all flights.
-    ///
-    /// # Errors
-    ///
-    /// As [`Trajectory::run`].
+    /// As [`Trajectory::run`], with an observer of all flights. Errors as [`Trajectory::run`].
     pub fn run_observed(
         &mut self,
         goal: Goal,
@@ -281,11 +269,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         Ok(())
     }
 
-    /// Recomputes the ball from its dual coefficients and tallies the drift found.
-    ///
-    /// # Errors
-    ///
-    /// As [`Ball::reproject`].
+    /// Recomputes the ball from its dual coefficients and tallies the drift found. Errors as [`Ball::reproject`].
     pub fn reproject(&mut self, control: &Control) -> Result<()> {
         let drift = self.ball.reproject(self.space.gram(), control)?;
         self.tally.drift = self.tally.drift.max(drift);

@@ -23,9 +23,6 @@ pub struct Recorder {
 
 impl Recorder {
     /// Starts a record with positions at `spacing`, 2 `spacing`, ... radians, with room for `expected` of them.
-    ///
-    /// # Errors
-    ///
     /// [`crate::Error::Memory`] if memory does not suffice.
     pub fn new(spacing: f64, watched: &[usize], expected: usize, gram: &Gram<'_>) -> Result<Self> {
         let watched: Vec<_> =
@@ -96,8 +93,6 @@ impl Recorder {
         Ok(record)
     }
 
-    /// # Errors
-    ///
     /// [`crate::Error::Invalid`] if a path as long as a `stage` has many more positions than a run that keeps `draws` records:
     /// they could take any amount of memory.
     pub(crate) fn check_spacing(&self, stage: f64, draws: usize) -> Result<()> {

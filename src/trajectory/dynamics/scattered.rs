@@ -115,11 +115,8 @@ impl Scattered {
         Self { factor, cosine, cap: None }
     }
 
-    /// Adds a sphere around a point of version space, given by its dual coefficients.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::Error::Invalid`] for a sphere that is not inside version space; [`crate::Error::Interrupted`].
+    /// Adds a sphere around a point of version space, given by its dual coefficients. [`crate::Error::Invalid`] for a sphere
+    /// that is not inside version space; [`crate::Error::Interrupted`].
     pub fn with_sphere(
         mut self,
         space: &VersionSpace<'_>,
