@@ -79,12 +79,11 @@ impl Ball {
         ensure_vectors(m, &[&self.f, &self.g])?;
         self.frame.check(m)?;
         self.arc.check(m)?;
-        ensure(self.wall.plane < m, || format!("one with a wall {}", self.wall.plane))?;
         ensure_finite(&[&[self.wall.n, self.wall.d]])?;
-        ensure(self.wall.d >= 0.0, || "one with a wall behind the ball")?;
+        ensure(self.wall.plane < m && self.wall.d >= 0.0, "one with another wall")?;
         self.to_wall = self.wall.angle();
         if let Some(list) = self.neighbors {
-            ensure(gram.features().is_some(), || "one with a neighbor list")?;
+            ensure(gram.features().is_some(), "one with a neighbor list")?;
             self.neighbors = Some(Box::new(list.restored(gram, &self.frame)?));
         }
         Ok(self)

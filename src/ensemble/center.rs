@@ -23,10 +23,7 @@ pub(crate) struct Batch {
 impl Batch {
     /// Checks a restored piece against the number m of examples.
     pub(crate) fn check(&self, m: usize) -> Result<()> {
-        let length = self.length;
-        ensure(length > 0.0 && length.is_finite(), || {
-            format!("one with a piece of {length} radians")
-        })?;
+        ensure(self.length > 0.0 && self.length.is_finite(), "one with a piece without length")?;
         ensure_vectors(m, &[&self.integral])?;
         let parts = self.densities.iter().chain(&self.field);
         parts.into_iter().try_for_each(|part| ensure_vectors(m, &[part]))

@@ -203,10 +203,8 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         (path, sums, schedule, trajectory): Stored,
     ) -> Result<Self> {
         let Context { space, settings, .. } = *run;
-        let (first, pieces) = (path.first, path.pieces.len());
-        ensure(first <= pieces && pieces <= MOST_PIECES, || {
-            format!("one with {pieces} pieces of path, of which {first} are old")
-        })?;
+        let n = path.pieces.len();
+        ensure(path.first <= n && n <= MOST_PIECES, "one with too many pieces of path")?;
         path.pieces.iter().try_for_each(|piece| piece.check(space.len()))?;
         let densities = match (sums, &run.smoother) {
             (None, None) => None,
@@ -220,10 +218,8 @@ impl<'s, D: Dynamics> Chain<'s, D> {
             Trajectory::restored(space, dynamics, (settings.mirror, refresh), trajectory)?;
         let (end, from) = (trajectory.tally().path, path.from);
         ensure_finite(&[&[path.origin, from, path.step]])?;
-        ensure(
-            0.0 <= path.origin && path.origin <= from && from <= end && 0.0 <= path.step,
-            || format!("one with a piece from {from} on, {end} radians from its beginning"),
-        )?;
+        let rises = 0.0 <= path.origin && path.origin <= from && from <= end;
+        ensure(rises && 0.0 <= path.step, "one with a piece that begins beyond its end")?;
         let recorder = Recorder::restored(schedule, &run.watched, space.gram(), draws, end)?;
         Ok(Self { trajectory, path, densities, recorder: Some(recorder) })
     }

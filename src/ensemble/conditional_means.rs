@@ -167,9 +167,7 @@ impl<'a> Densities<'a> {
     ) -> Result<Self> {
         ensure_vectors(smoother.inverse.len(), &[&sum])?;
         ensure_finite(&[&[count, spacing]])?;
-        ensure(spacing >= SMALLEST_SPACING, || {
-            format!("one with densities every {spacing} radians")
-        })?;
+        ensure(spacing >= SMALLEST_SPACING, "one with too many densities")?;
         Ok(Self { smoother, mirror, rng: random::restored(&rng)?, sum, count, spacing })
     }
 

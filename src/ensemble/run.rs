@@ -154,10 +154,8 @@ fn scattered(
     let (measurement, mut chains) = if let Some(state) = state {
         let (measurement, chains) = Measurement::restored(run, state, &dynamics()?)?;
         for chain in &chains {
-            ensure(
-                chain.trajectory.dynamics().fits(space, control)?,
-                || "one whose sphere does not fit this Gram matrix",
-            )?;
+            let fits = chain.trajectory.dynamics().fits(space, control)?;
+            ensure(fits, "one whose sphere does not fit this Gram matrix")?;
         }
         (measurement, chains)
     } else {

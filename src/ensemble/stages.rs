@@ -220,14 +220,15 @@ impl Measurement {
         type Saved = (u64, [usize; 3], RefreshChoice, Measurement, Vec<Stored>);
         let (motion, numbers, refresh, measurement, stored): Saved = decode(&state.bytes)?;
         for ((what, own), theirs) in sizes(run).into_iter().zip(numbers) {
-            ensure(theirs == own, || format!("one of {theirs} {what} where there are {own}"))?;
+            let got = format_args!("one of {theirs} {what} where there are {own}");
+            ensure(theirs == own, got)?;
         }
-        ensure(motion == settings.code(), || "one of another motion")?;
+        ensure(motion == settings.code(), "one of another motion")?;
         let Self { burn_in_length, unit, stage, .. } = measurement;
         ensure_finite(&[&[burn_in_length, unit]])?;
-        ensure(burn_in_length >= 0.0 && unit > 0.0, || "one with lengths below 0")?;
+        ensure(burn_in_length >= 0.0 && unit > 0.0, "one with lengths below 0")?;
         let (n, most) = (settings.n_trajectories, pieces(settings.n_trajectories));
-        ensure(stored.len() == n && stage <= most, || "one with more pieces than fit")?;
+        ensure(stored.len() == n && stage <= most, "one with more pieces than fit")?;
         let refresh = Refresh::restored(refresh, space.gram(), inverse, control)?;
         let draws = draws(state, (space.len(), run.watched.len(), n))?;
         let restored = stored.into_iter().zip(draws).map(|(stored, draws)| {
@@ -241,7 +242,7 @@ impl Measurement {
             control.count_bounces(chain.trajectory.tally().bounces);
             chain.trajectory.ball().fits(space.gram(), control)
         })?;
-        ensure(!fit.contains(&false), || "one whose balls do not fit this Gram matrix")?;
+        ensure(!fit.contains(&false), "one whose balls do not fit this Gram matrix")?;
         Ok((measurement, chains))
     }
 }
@@ -259,7 +260,7 @@ fn sizes(run: &Context<'_, '_>) -> [(&'static str, usize); 3] {
 /// Returns the draws and functionals of each of t trajectories, on m examples with q watched planes.
 fn draws(state: &State, (m, q, t): (usize, usize, usize)) -> Result<Vec<(&[f64], &[f64])>> {
     let missing = || incompatible("one without all of its draws");
-    ensure(state.kept.len() == t, || "one without all of its draws")?;
+    ensure(state.kept.len() == t, "one without all of its draws")?;
     let (mut draws, mut functionals) = (&*state.draws, &*state.functionals);
     let mut records = Vec::with_capacity(t);
     for &n in &state.kept {
@@ -270,7 +271,7 @@ fn draws(state: &State, (m, q, t): (usize, usize, usize)) -> Result<Vec<(&[f64],
             functionals.split_at_checked(n.saturating_mul(q)).ok_or_else(missing)?;
         records.push((record, values));
     }
-    ensure(draws.is_empty() && functionals.is_empty(), || "one with too many draws")?;
+    ensure(draws.is_empty() && functionals.is_empty(), "one with too many draws")?;
     Ok(records)
 }
 

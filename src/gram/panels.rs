@@ -177,7 +177,7 @@ impl Panels {
     }
 
     /// Copies the chosen points.
-    pub(super) fn subset(&self, chosen: &[usize]) -> Self {
+    pub(crate) fn subset(&self, chosen: &[usize]) -> Self {
         let mut subset = Self { d: self.d, ..Self::default() };
         subset.take(self, chosen);
         subset

@@ -95,12 +95,10 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         let mut trajectory = Self::new(space, dynamics, ball, random::restored(&rng)?);
         trajectory.set_mirror(mirror);
         let seen = trajectory.violated.examples;
-        ensure(seen == said && trajectory.caught(), || {
-            format!("one that violates {seen:?} examples of the classes instead of {said:?}")
-        })?;
-        ensure(clock >= 0.0, || "one with a refresh in the past")?;
+        ensure(seen == said && trajectory.caught(), "one that violates other examples")?;
+        ensure(clock >= 0.0, "one with a refresh in the past")?;
         let in_range = since <= usize::MAX >> 16 && (1..=LATEST).contains(&delay);
-        ensure(in_range, || "one with counts that are out of range")?;
+        ensure(in_range, "one with counts that are out of range")?;
         tally.check(space.len())?;
         (trajectory.refresh, trajectory.clock) = (refresh.clone(), clock);
         (trajectory.since_reprojection, trajectory.reprojection_delay) = (since, delay);

@@ -81,9 +81,7 @@ impl Recorder {
     ) -> Result<Self> {
         // The next position must lie ahead: the record would otherwise fill in all that were missed.
         let ahead = spacing > 0.0 && spacing.is_finite() && (next as f64 + 0.5) * spacing > path;
-        ensure(ahead, || {
-            format!("one with draws {spacing} radians apart, the next being number {next}")
-        })?;
+        ensure(ahead, "one with a draw in the past")?;
         ensure_finite(&[draws, functionals])?;
         let mut record = Self { next, ..Self::new(spacing, watched, 0, gram)? };
         memory::reserve(&mut record.draws, draws.len())?;
@@ -97,9 +95,7 @@ impl Recorder {
     /// they could take any amount of memory.
     pub(crate) fn check_spacing(&self, stage: f64, draws: usize) -> Result<()> {
         // A growing path records twice the requested draws, and twice that before thinning.
-        ensure(stage <= self.spacing * 8.0 * draws as f64, || {
-            format!("one with draws every {} radians of {stage}", self.spacing)
-        })
+        ensure(stage <= self.spacing * 8.0 * draws as f64, "one with too many draws")
     }
 
     /// Returns draws and functionals of the first `n` positions.

@@ -42,7 +42,7 @@ const SMALL: f64 = 1e-280;
 const SAMPLED: usize = 16;
 
 /// The lists of a ball, with the plane coordinates of the shortest one.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct NeighborList {
     /// From the shortest to the longest.
     lists: Vec<List>,
@@ -113,21 +113,13 @@ impl NeighborList {
             places: vec![Self::NOWHERE; gram.len()],
             inverse_lengths: (0..gram.len()).map(|i| gram.diagonal(i).sqrt().recip()).collect(),
             soft: gram.softness().iter().any(|&softness| softness > 0.0),
-            f: Vec::new(),
-            g: Vec::new(),
-            rows: RowCache::default(),
             weights,
             lifts,
             vector: vec![[0.0]; d],
             point: vec![0.0; d],
-            centered: false,
             sum: vec![0.0; d],
-            sum_of_lifts: 0.0,
-            events: 0,
-            examined: 0,
             aim: FIRST,
-            products: Vec::new(),
-            sines: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -135,7 +127,7 @@ impl NeighborList {
     pub fn restored(self, gram: &Gram<'_>, frame: &Frame) -> Result<Self> {
         let new = Self::new(gram, frame);
         let (m, d) = (gram.len(), new.vector.len());
-        ensure(self.lists.len() == new.lists.len(), || "one with other neighbor lists")?;
+        ensure(self.lists.len() == new.lists.len(), "one with other neighbor lists")?;
         let points = features(gram);
         let mut lists: Vec<List> = Vec::with_capacity(self.lists.len());
         for list in self.lists.into_iter().rev() {
@@ -147,7 +139,7 @@ impl NeighborList {
         ensure_vectors(d, &[&self.weights[0], &self.weights[1], &self.sum])?;
         ensure_finite(&[&self.lifts, &[self.sum_of_lifts]])?;
         let counts = self.examined <= m && self.aim <= m && self.events <= usize::MAX >> 32;
-        ensure(counts, || "one with a neighbor list of more planes than there are")?;
+        ensure(counts, "one with a neighbor list of more planes than there are")?;
         let mut places = new.places;
         for (at, &plane) in (0..).zip(&lists[0].planes) {
             places[plane] = at;

@@ -159,7 +159,7 @@ pub trait Dynamics: Clone + Send + Sync {
     /// Restores the stored form, but keeps its own settings. [`crate::Error::Invalid`] for a state of another motion or out of
     /// range.
     fn restore(&mut self, stored: &[u8]) -> Result<()> {
-        ensure(stored.is_empty(), || "one of another motion")
+        ensure(stored.is_empty(), "one of another motion")
     }
 }
 
