@@ -454,7 +454,7 @@ impl Ball {
             for ((g, w), f) in self.g.iter_mut().zip(&across.field).zip(&self.f) {
                 *g = (w - along * f) * scale + lift;
             }
-            gram.add_row(plane, normal, &mut self.g);
+            gram.add_rows(&[(normal, plane)], &mut self.g);
             self.g[plane] = side * sine * length;
             self.lay_frame(position, across.dual);
             self.find_wall(gram);

@@ -9,7 +9,7 @@ use crate::ensemble::settings::Settings;
 use crate::ensemble::start::start;
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::{Geodesic, Radius, Scattered};
-use crate::trajectory::{Goal, Refresh, Trajectory};
+use crate::trajectory::{Goal, Recorder, Refresh, Trajectory};
 
 /// Length of the burn-in: in radians, as a share of a given length, and in arrivals, which end it earlier in a small space.
 const BURN_IN_PATH: f64 = std::f64::consts::TAU;
@@ -39,7 +39,7 @@ pub(super) fn burn_in<'s>(run: &Context<'s, '_>, chains: &mut [Chain<'s>]) -> Re
     let mut length = 0.0;
     // Returns the arrivals per radian.
     let mut spend = |chains: &mut [Chain<'s>], goal: Goal| -> Result<f64> {
-        chains.iter_mut().for_each(|chain| chain.reset(None));
+        chains.iter_mut().for_each(|chain| chain.reset(Recorder::none()));
         run.pool.each(chains, |_, chain| chain.trajectory.run(goal, control))?;
         let (path, arrivals) = totals(chains);
         length += path / chains.len() as f64;
@@ -82,7 +82,7 @@ pub(super) fn with_scatterer(
     let Some(radius) = scatterer else { return Ok((dynamics, 0.0)) };
     let control = run.control;
     run.pool.each(chains, |_, chain| {
-        chain.reset(None);
+        chain.reset(Recorder::none());
         chain.extend(1, BURN_IN_PATH, Goal::either(f64::INFINITY, BURN_IN_ARRIVALS), control)?;
         if chain.path.pieces.is_empty() {
             chain.close();

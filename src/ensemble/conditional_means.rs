@@ -117,7 +117,7 @@ impl<'a> Smoother<'a> {
 /// The densities r at the walls, summed along the path of one trajectory since the last piece.
 #[derive(Debug)]
 pub(crate) struct Densities<'a> {
-    smoother: Arc<Smoother<'a>>,
+    pub smoother: Arc<Smoother<'a>>,
     mirror: Mirror,
     rng: ChaCha8Rng,
     sum: Vec<f64>,
@@ -133,10 +133,6 @@ impl<'a> Densities<'a> {
     pub(crate) fn new(smoother: Arc<Smoother<'a>>, mirror: Mirror, rng: ChaCha8Rng) -> Self {
         let sum = vec![0.0; smoother.inverse.len()];
         Self { smoother, mirror, rng, sum, count: 0.0, spacing: f64::INFINITY }
-    }
-
-    pub(crate) fn smoother(&self) -> &Arc<Smoother<'a>> {
-        &self.smoother
     }
 
     /// Adds the densities at the ball for a vector in its direction, whose length has the chi distribution whatever the

@@ -9,7 +9,6 @@ use crate::ensemble::outcome::{CenterOfMass, Outcome, StopReason};
 use crate::ensemble::settings::Average;
 use crate::simd::Precision;
 use crate::space::VersionSpace;
-use crate::trajectory::Recorder;
 use crate::trajectory::dynamics::Dynamics;
 
 /// Returns for each trajectory the share of the bounces of the others at planes that it never hit.
@@ -61,13 +60,10 @@ pub(super) fn merge<D: Dynamics>(
     if shared == 0 {
         // The paths are too short for a draw: the outcome has the present positions.
         for chain in chains.iter_mut() {
-            if let Some(recorder) = &mut chain.recorder {
-                recorder.record(chain.trajectory.ball(), space.gram(), 0.0);
-            }
+            chain.recorder.record(chain.trajectory.ball(), space.gram(), 0.0);
         }
     }
     let n_draws = shared.max(1);
-    let spacing = chains[0].recorder.as_ref().map_or(0.0, Recorder::spacing);
     let older = |kept: u64| usize::try_from(kept).unwrap_or(0) - shared;
     let others: usize = state.kept.iter().map(|&kept| older(kept)).sum();
     memory::reserve(&mut state.draws, others * m)?;
@@ -77,7 +73,7 @@ pub(super) fn merge<D: Dynamics>(
         memory::reserved(if alone { 0 } else { settings.n_trajectories * n_draws * m })?;
     let mut functionals = Vec::new();
     for (chain, &kept) in chains.iter_mut().zip(&state.kept) {
-        let Some(recorder) = &mut chain.recorder else { continue };
+        let recorder = &mut chain.recorder;
         let (first, values) = recorder.first(older(kept));
         state.draws.extend_from_slice(first);
         state.functionals.extend_from_slice(values);
@@ -103,7 +99,7 @@ pub(super) fn merge<D: Dynamics>(
         watched: run.watched.clone(),
         functionals: Array3::from_shape_vec(shape(run.watched.len()), functionals)
             .expect("a coordinate for each plane that is watched"),
-        spacing,
+        spacing: chains[0].recorder.spacing(),
         starts: chains.iter().map(|chain| chain.path.start).collect(),
         tallies: chains.iter().map(|chain| chain.trajectory.tally().clone()).collect(),
         missed: missed(chains, &hits),

@@ -64,7 +64,7 @@ impl Measurement {
         let kept = if grows { 2 * settings.n_draws } else { settings.n_draws };
         let spacing = unit * pieces as f64 / kept as f64;
         for chain in chains.iter_mut() {
-            chain.reset(Some(Recorder::new(spacing, &run.watched, kept, gram)?));
+            chain.reset(Recorder::new(spacing, &run.watched, kept, gram)?);
             if let Some(densities) = &mut chain.densities {
                 densities.spacing = piece / EVALUATIONS;
             }
@@ -102,7 +102,7 @@ impl Measurement {
                 self.is_open = false;
                 if chains[0].path.pieces.len() >= pieces(chains.len()) {
                     // Before the decision: the draws are then those of the whole path.
-                    for recorder in chains.iter_mut().filter_map(|chain| chain.recorder.as_mut()) {
+                    for Chain { recorder, .. } in chains.iter_mut() {
                         if recorder.kept() >= 2 * settings.n_draws {
                             recorder.coarsen();
                         }
@@ -178,7 +178,9 @@ impl Measurement {
         }
         // A flipper restarts at its own running center, so its halves and its draws never agree.
         let flips = matches!(run.settings.motion, Motion::Flipper { .. });
-        let draws_suffice = flips || (center.mixed && suffices(run, chains));
+        let records: Vec<&Recorder> = chains.iter().map(|chain| &chain.recorder).collect();
+        let suffice = || mixing::suffices(&records, run.settings.n_draws);
+        let draws_suffice = flips || (center.mixed && suffice());
         let is_good = draws_suffice && center.error <= tol;
         Ok((is_good, !draws_suffice && center.error <= ACCURATE))
     }
@@ -195,14 +197,14 @@ impl Measurement {
                 *self,
                 stored,
             )),
-            kept: chains.iter().map(|chain| chain.kept() as u64).collect(),
+            kept: chains.iter().map(|chain| chain.recorder.kept() as u64).collect(),
             ..State::default()
         }
     }
 
     fn save_all<D: Dynamics>(&self, run: &Context<'_, '_>, chains: &[Chain<'_, D>]) -> State {
         let mut state = self.save(run, chains);
-        for recorder in chains.iter().filter_map(|chain| chain.recorder.as_ref()) {
+        for Chain { recorder, .. } in chains {
             let (draws, functionals) = recorder.first(recorder.kept());
             state.draws.extend_from_slice(draws);
             state.functionals.extend_from_slice(functionals);
@@ -233,8 +235,7 @@ impl Measurement {
         let draws = draws(state, (space.len(), run.watched.len(), n))?;
         let restored = stored.into_iter().zip(draws).map(|(stored, draws)| {
             let chain = Chain::restored(run, dynamics.clone(), &refresh, draws, stored)?;
-            let recorder = chain.recorder.as_ref().expect("a restored chain has one");
-            recorder.check_spacing(unit * most as f64, settings.n_draws)?;
+            chain.recorder.check_spacing(unit * most as f64, settings.n_draws)?;
             Ok(chain)
         });
         let mut chains = restored.collect::<Result<Vec<_>>>()?;
@@ -300,11 +301,4 @@ fn hasten_refresh<D: Dynamics>(run: &Context<'_, '_>, chains: &mut [Chain<'_, D>
             chain.trajectory.set_refresh(refresh.clone());
         }
     }
-}
-
-/// Returns whether the draws agree and are worth enough independent ones. A center can reach its tolerance earlier.
-fn suffices<D: Dynamics>(run: &Context<'_, '_>, chains: &[Chain<'_, D>]) -> bool {
-    let records: Vec<&Recorder> =
-        chains.iter().filter_map(|chain| chain.recorder.as_ref()).collect();
-    mixing::suffices(&records, run.settings.n_draws)
 }

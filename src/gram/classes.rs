@@ -110,7 +110,9 @@ impl Planes {
 
     /// Returns the dual coefficients of the planes from those of the classes, shape (C, m). What all classes share is taken off.
     pub fn plane_duals(&self, classes: &[Vec<f64>]) -> Vec<f64> {
-        let means = self.means(classes);
+        let share = (self.n_classes as f64).recip();
+        let mean = |i| classes.iter().map(|class| class[i]).sum::<f64>() * share;
+        let means: Vec<f64> = (0..self.examples()).map(mean).collect();
         let dual = |plane| {
             let (example, _, other) = self.of(plane);
             means[example] - classes[other][example]
@@ -146,12 +148,6 @@ impl Planes {
             let (example, own, other) = self.of(plane);
             *f = classes[own][example] - classes[other][example];
         }
-    }
-
-    fn means(&self, classes: &[Vec<f64>]) -> Vec<f64> {
-        let share = (self.n_classes as f64).recip();
-        let mean = |i| classes.iter().map(|class: &Vec<f64>| class[i]).sum::<f64>() * share;
-        (0..self.examples()).map(mean).collect()
     }
 }
 

@@ -98,11 +98,6 @@ impl<'a> Gram<'a> {
         Self::from_source(Source::Classes(classes), 0.0, softness)
     }
 
-    /// As [`Gram::of_classes`], with the classes of another matrix.
-    pub(crate) fn with_planes(self, planes: &Planes) -> Result<Self> {
-        Self::of_classes(self, planes.labels(), planes.n_classes())
-    }
-
     fn from_source(source: Source<'a>, offset: f64, softness: Vec<f64>) -> Result<Self> {
         require(offset.is_finite() && offset >= 0.0, "offset", offset, "finite and >= 0")?;
         if let Some(bad) = softness.iter().find(|x| !(x.is_finite() && **x >= 0.0)) {
@@ -172,10 +167,7 @@ impl<'a> Gram<'a> {
 
     /// True for a matrix of singles in memory.
     pub(crate) fn is_single(&self) -> bool {
-        if let Some(classes) = self.classes() {
-            return classes.gram.is_single();
-        }
-        self.is_in_memory() && matches!(self.row(0), Row::Singles(_))
+        self.is_in_memory() && matches!(self.of_examples().row(0), Row::Singles(_))
     }
 
     pub(crate) fn check_in_memory(&self) -> Result<()> {
@@ -193,10 +185,7 @@ impl<'a> Gram<'a> {
 
     /// Keys of explicit features, see [`Panels::keys`].
     pub(crate) fn keys(&self) -> Option<Vec<f64>> {
-        match &*self.source {
-            Source::Features(features) => Some(features.keys(self.arch, self.offset)),
-            _ => None,
-        }
+        self.features().map(|features| features.keys(self.arch, self.offset))
     }
 
     /// Row i without offset and softness, length m.
@@ -245,15 +234,7 @@ impl<'a> Gram<'a> {
         row
     }
 
-    /// Adds a multiple of row i, without offset and softness.
-    pub(crate) fn add_row(&self, i: usize, scale: f64, out: &mut [f64]) {
-        match self.row(i) {
-            Row::Doubles(row) => dot::axpy(self.arch, scale, &row, out),
-            Row::Singles(row) => dot::axpy(self.arch, scale, &row, out),
-        }
-    }
-
-    /// Adds multiples of several rows, without offset and softness.
+    /// Adds multiples of rows, without offset and softness.
     pub(crate) fn add_rows(&self, terms: &[(f64, usize)], out: &mut [f64]) {
         let rows: Vec<Row<'_>> = terms.iter().map(|&(_, i)| self.row(i)).collect();
         let (mut doubles, mut singles) = (Vec::new(), Vec::new());

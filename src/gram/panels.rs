@@ -11,7 +11,8 @@ use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::base::{Control, Error, Result, memory, require};
-use crate::simd::{Call, Precision, Product, dot};
+use crate::simd::dot::{self, dots};
+use crate::simd::{Call, Precision};
 
 /// Points per panel.
 const WIDTH: usize = 32;
@@ -151,7 +152,7 @@ impl Panels {
         precision: Precision,
         control: &Control,
     ) -> Result<()> {
-        let (product, arch): (Product<f64>, _) = (precision.product(), Arch::new());
+        let product = |a: &[f64], b: &[f64]| dots(Arch::new(), a, [b], precision)[0];
         let (m, d) = (self.len(), self.dimension());
         let mut weights = vec![vec![0.0; d]; duals.len()];
         let mut column = vec![0.0; m];
@@ -159,7 +160,7 @@ impl Panels {
             control.check()?;
             self.column(k, &mut column);
             for (c, w) in duals.iter().zip(&mut weights) {
-                w[k] = product(arch, &column, c);
+                w[k] = product(&column, c);
             }
         }
         let mut point = Vec::with_capacity(d);
@@ -170,7 +171,7 @@ impl Panels {
             point.clear();
             point.extend(self.point(i));
             for (w, f) in weights.iter().zip(out.iter_mut()) {
-                f[i] = product(arch, &point, w);
+                f[i] = product(&point, w);
             }
         }
         Ok(())

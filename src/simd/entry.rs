@@ -42,10 +42,9 @@ impl Row<'_> {
 ///
 /// All arithmetic is in `f64`. Widening is exact, so an `f32` matrix gives the same bits as an `f64` matrix with the same
 /// values.
-pub trait Entry: Copy + Default + Into<f64> + std::fmt::Debug + Send + Sync + 'static {
-    #[doc(hidden)]
-    const ONE: Self;
-
+pub trait Entry:
+    Copy + Default + From<f32> + Into<f64> + std::fmt::Debug + Send + Sync + 'static
+{
     /// A vector of entries, for arithmetic in their precision.
     #[doc(hidden)]
     type Lanes<S: Simd>: Copy;
@@ -85,7 +84,6 @@ pub trait Entry: Copy + Default + Into<f64> + std::fmt::Debug + Send + Sync + 's
 }
 
 impl Entry for f64 {
-    const ONE: Self = 1.0;
     type Lanes<S: Simd> = S::f64s;
 
     #[inline(always)]
@@ -125,7 +123,6 @@ impl Entry for f64 {
 }
 
 impl Entry for f32 {
-    const ONE: Self = 1.0;
     type Lanes<S: Simd> = S::f32s;
 
     #[inline(always)]

@@ -63,7 +63,7 @@ impl<E: Entry, const SUMS: bool> WithSimd for Call<(Tall<'_, E>, &[E], &mut [E])
         let (r, n, lanes) = (tall.width, tall.len(), E::lanes::<S>());
         let k = given.len() / if SUMS { n } else { r };
         let panels = k.div_ceil(lanes);
-        let one = E::ONE;
+        let one = E::from(1.0);
         // The vectors or the sums, transposed: as many side by side as a vector register holds.
         let mut across = vec![E::splat(simd, E::default()); panels * r];
         if !SUMS {

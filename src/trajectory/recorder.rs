@@ -6,7 +6,7 @@ use crate::gram::Gram;
 use crate::trajectory::observer::Observer;
 
 /// Keeps dual coefficients, and plane coordinates at a few watched planes, at equal spacing along the path.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Recorder {
     /// Number m of examples.
     examples: usize,
@@ -31,6 +31,11 @@ impl Recorder {
         let draws = memory::reserved_apart(expected.saturating_mul(gram.len()))?;
         let functionals = memory::reserved(expected.saturating_mul(watched.len()))?;
         Ok(Self { examples: gram.len(), spacing, next: 1, watched, draws, functionals })
+    }
+
+    /// Returns a record of nothing.
+    pub(crate) fn none() -> Self {
+        Self { spacing: f64::INFINITY, next: 1, ..Self::default() }
     }
 
     /// Returns the path between positions, in radians.
