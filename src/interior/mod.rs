@@ -20,6 +20,7 @@ pub use perceptron::{Perceptron, PerceptronSettings, perceptron, perceptron_poin
 
 /// How the start of a trajectory was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Start {
     /// Drawn near the middle of version space, coordinate by coordinate.
     Typical,
@@ -29,18 +30,6 @@ pub enum Start {
     MaxMargin,
     /// Given by the caller.
     Given,
-}
-
-impl Start {
-    /// "typical", "light_trap", "max_margin" or "given".
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::LightTrap => "light_trap",
-            Self::MaxMargin => "max_margin",
-            Self::Typical => "typical",
-            Self::Given => "given",
-        }
-    }
 }
 
 /// Finds a point inside version space with the light trap, or by the maximal-margin search if that gives up. Returns its dual

@@ -5,6 +5,7 @@ use numpy::IntoPyArray;
 use numpy::ndarray::Array2;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use pythonize::pythonize;
 
 use super::arrays;
 use crate::correlation::Pair;
@@ -33,7 +34,8 @@ pub(super) fn run(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict
     dict.set_item("watched", watched.into_pyarray(py))?;
     dict.set_item("functionals", outcome.functionals.into_pyarray(py))?;
     dict.set_item("spacing", outcome.spacing)?;
-    dict.set_item("start", PyTuple::new(py, outcome.starts.iter().map(|start| start.name()))?)?;
+    let starts = outcome.starts.iter().map(|start| pythonize(py, start));
+    dict.set_item("start", PyTuple::new(py, starts.collect::<Result<Vec<_>, _>>()?)?)?;
     let count = |of: fn(&Tally) -> u64| outcome.tallies.iter().map(of).collect::<Vec<_>>();
     dict.set_item("bounces", count(|tally| tally.bounces).into_pyarray(py))?;
     dict.set_item("crossings", count(|tally| tally.crossings).into_pyarray(py))?;
@@ -50,7 +52,7 @@ pub(super) fn run(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict
     dict.set_item("loses_softness", outcome.loses_softness)?;
     dict.set_item("scatterer", outcome.scatterer)?;
     dict.set_item("burn_in", outcome.burn_in)?;
-    dict.set_item("stop_reason", outcome.stop_reason.name())?;
+    dict.set_item("stop_reason", pythonize(py, &outcome.stop_reason)?)?;
     dict.set_item("state", arrays::state_dict(py, outcome.state, m)?)?;
     Ok(dict)
 }

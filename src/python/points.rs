@@ -9,7 +9,7 @@ use super::read;
 use super::space::Space;
 use crate::base::Error;
 use crate::interior::{
-    self, MarginSettings, PerceptronSettings, light_trap, max_margin, perceptron,
+    self, MarginSettings, PerceptronSettings, Start, light_trap, max_margin, perceptron,
 };
 
 /// Updates of the kernel perceptron before the maximal-margin search takes over.
@@ -25,15 +25,14 @@ pub fn feasible_point<'py>(
     seed: u64,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (dual, used) = problem.call_single(py, callback, |space, control| match method {
-        "light_trap" => {
-            interior::feasible_point(space, seed, control).map(|(dual, start)| (dual, start.name()))
+    let (dual, has_found) = problem.call_single(py, callback, |space, control| match method {
+        "light_trap" => interior::feasible_point(space, seed, control)
+            .map(|(dual, start)| (dual, start == Start::LightTrap)),
+        "one_way" => light_trap::one_way(space, seed, control).map(|way| (way.dual, way.caught)),
+        "perceptron" => {
+            interior::perceptron_point(space, PERCEPTRON_UPDATES, control).map(|dual| (dual, true))
         }
-        "one_way" => light_trap::one_way(space, seed, control)
-            .map(|found| (found.dual, if found.caught { "one_way" } else { "max_margin" })),
-        "perceptron" => interior::perceptron_point(space, PERCEPTRON_UPDATES, control)
-            .map(|dual| (dual, "perceptron")),
-        "max_margin" => max_margin::interior_point(space, control).map(|dual| (dual, "max_margin")),
+        "max_margin" => max_margin::interior_point(space, control).map(|dual| (dual, true)),
         other => {
             let wanted = "'light_trap', 'one_way', 'perceptron' or 'max_margin'";
             Err(Error::invalid("method", other, wanted))
@@ -41,7 +40,7 @@ pub fn feasible_point<'py>(
     })?;
     let dict = PyDict::new(py);
     dict.set_item("dual_coef", dual.into_pyarray(py))?;
-    dict.set_item("method", used)?;
+    dict.set_item("method", if has_found { method } else { "max_margin" })?;
     Ok(dict)
 }
 
