@@ -1,7 +1,7 @@
 //! Stop flag and progress, shared between the caller and the workers.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use crate::base::checkpoint::State;
@@ -24,7 +24,7 @@ pub struct Control {
     listener: Option<Box<dyn Fn() -> bool + Send + Sync>>,
     /// Receiver of states of the run.
     keeper: Option<Box<dyn Fn(State) + Send + Sync>>,
-    stop: Arc<AtomicBool>,
+    stop: AtomicBool,
     /// End of the time of the run, in nanoseconds after [`ORIGIN`]; 0 for none.
     deadline: AtomicU64,
     /// Whether work cannot end early with what there is.
@@ -104,11 +104,6 @@ impl Control {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Returns the flag alone, for other threads to raise.
-    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.stop)
-    }
-
     /// [`Error::Interrupted`] once the flag is raised; [`Error::Time`] once the time is over in work that cannot end early.
     #[inline]
     pub fn check(&self) -> Result<()> {
@@ -152,6 +147,8 @@ impl Control {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]

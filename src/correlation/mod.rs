@@ -122,7 +122,6 @@ pub fn correlation(
         Scattered::new(factor, cosine),
         scatterer,
         &pool,
-        control,
     )?;
     // The pairs of the workers, and their collection.
     let numbers = 2 * size_of::<Pair>().div_ceil(size_of::<f64>());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::base::{Control, Result};
+use crate::base::Result;
 use crate::ensemble::chain::{Chain, Context, estimate, totals};
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::Settings;
@@ -98,10 +98,9 @@ pub(super) fn with_scatterer(
 pub(crate) fn trajectories<'s>(
     space: &'s VersionSpace<'s>,
     settings: &Settings,
-    pool: &WorkerPool,
-    control: &Control,
+    pool: &WorkerPool<'_>,
 ) -> Result<Vec<Trajectory<'s, Geodesic>>> {
-    let run = Context::new(space, settings, None, pool, control)?;
+    let run = Context::new(space, settings, None, pool)?;
     let mut chains = start(&run)?;
     burn_in(&run, &mut chains)?;
     Ok(chains.into_iter().map(|chain| chain.trajectory).collect())
@@ -113,10 +112,9 @@ pub(crate) fn trajectories_around<'s>(
     settings: &Settings,
     dynamics: Scattered,
     scatterer: Option<Radius>,
-    pool: &WorkerPool,
-    control: &Control,
+    pool: &WorkerPool<'_>,
 ) -> Result<(Vec<Trajectory<'s, Geodesic>>, Scattered)> {
-    let run = Context::new(space, settings, None, pool, control)?;
+    let run = Context::new(space, settings, None, pool)?;
     let mut chains = start(&run)?;
     burn_in(&run, &mut chains)?;
     let (dynamics, _) = with_scatterer(&run, dynamics, scatterer, &mut chains)?;

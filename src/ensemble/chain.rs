@@ -29,7 +29,7 @@ pub(super) struct Context<'s, 'c> {
     pub smoother: Option<Arc<Smoother<'s>>>,
     /// Indices of the planes whose coordinates are recorded with the draws.
     pub watched: Vec<usize>,
-    pub pool: &'c WorkerPool,
+    pub pool: &'c WorkerPool<'c>,
     pub control: &'c Control,
 }
 
@@ -38,9 +38,9 @@ impl<'s, 'c> Context<'s, 'c> {
         space: &'s VersionSpace<'s>,
         settings: &'c Settings,
         inverse: Option<Inverse<'s>>,
-        pool: &'c WorkerPool,
-        control: &'c Control,
+        pool: &'c WorkerPool<'c>,
     ) -> Result<Self> {
+        let control = pool.control;
         let smoother =
             inverse.map(|inverse| Smoother::new(inverse, control)).transpose()?.map(Arc::new);
         let (m, q) = (space.len(), WATCHED.min(space.len()));
@@ -260,7 +260,7 @@ pub(crate) fn check_memory(
     space: &VersionSpace<'_>,
     n: usize,
     smooths: bool,
-    pool: &WorkerPool,
+    pool: &WorkerPool<'_>,
 ) -> Result<()> {
     let vectors = if smooths { SMOOTH_VECTORS } else { VECTORS };
     let near = neighbor_memory(space.gram()).div_ceil(space.len());

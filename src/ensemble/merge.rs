@@ -187,7 +187,6 @@ fn normalize(space: &VersionSpace<'_>, dual: &mut [f64], control: &Control) -> R
 
 /// Returns the squared length of the vector with these dual coefficients.
 fn squared_length(space: &VersionSpace<'_>, dual: &[f64], control: &Control) -> Result<f64> {
-    let mut field = vec![0.0; dual.len()];
-    space.gram().multiply(&[dual], &mut [&mut field], Precision::Plain, control)?;
+    let field = space.gram().product(dual, Precision::Plain, control)?;
     Ok(dual.iter().zip(&field).map(|(c, f)| c * f).sum())
 }

@@ -100,7 +100,7 @@ fn sample(
     }
     let pool = WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?;
     check_memory(space, settings.n_trajectories, inverse.is_some(), &pool)?;
-    let run = Context::new(space, settings, inverse, &pool, control)?;
+    let run = Context::new(space, settings, inverse, &pool)?;
     let m = space.len();
     match settings.motion {
         Motion::Geodesic => geodesic(&run, state),

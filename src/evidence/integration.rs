@@ -49,7 +49,7 @@ pub(super) fn evidence(
     space: &VersionSpace<'_>,
     settings: &EvidenceSettings,
     descent: Descent,
-    pool: &WorkerPool,
+    pool: &WorkerPool<'_>,
     control: &Control,
 ) -> Result<EvidenceOutcome> {
     let (n, seed) = (settings.n_trajectories, settings.seed);

@@ -254,11 +254,10 @@ impl<'a> Gram<'a> {
         if let Some(classes) = self.classes() {
             return classes.combination(dual, control);
         }
-        let mut field = vec![0.0; self.len()];
         if self.features().is_some() {
-            self.multiply(&[dual], &mut [&mut field], Precision::Plain, control)?;
-            return Ok(field);
+            return self.product(dual, Precision::Plain, control);
         }
+        let mut field = vec![0.0; self.len()];
         let terms: Vec<(f64, usize)> =
             dual.iter().enumerate().filter(|(_, c)| **c != 0.0).map(|(i, c)| (*c, i)).collect();
         self.add_shifts(dual, &mut field);
@@ -266,6 +265,13 @@ impl<'a> Gram<'a> {
             control.check()?;
             self.add_rows(terms, &mut field);
         }
+        Ok(field)
+    }
+
+    /// Plane coordinates `K c` of one vector.
+    pub(crate) fn product(&self, c: &[f64], sum: Precision, control: &Control) -> Result<Vec<f64>> {
+        let mut field = vec![0.0; self.len()];
+        self.multiply(&[c], &mut [&mut field], sum, control)?;
         Ok(field)
     }
 

@@ -393,9 +393,7 @@ impl<'s> ActiveSet<'s> {
     /// Recomputes all margins.
     fn recompute(&mut self, precision: Precision, control: &Control) -> Result<()> {
         if precision == Precision::Compensated {
-            let dual = self.dual();
-            let mut f = vec![0.0; dual.len()];
-            self.space.gram().multiply(&[&dual], &mut [&mut f], precision, control)?;
+            let f = self.space.gram().product(&self.dual(), precision, control)?;
             for ((margin, y), f) in self.margins.iter_mut().zip(self.space.labels()).zip(&f) {
                 *margin = f64::from(*y) * (f + self.bias);
             }

@@ -129,8 +129,7 @@ fn infeasible(
         let weights: Vec<f64> = a.iter().map(|a| a / total).collect();
         let dual: Vec<f64> =
             weights.iter().zip(space.labels()).map(|(a, y)| a * f64::from(*y)).collect();
-        let mut f = vec![0.0; dual.len()];
-        gram.multiply(&[&dual], &mut [&mut f], Precision::Compensated, control)?;
+        let f = gram.product(&dual, Precision::Compensated, control)?;
         let square = dot::dot_compensated(gram.arch(), &dual, &f);
         let length = square.max(0.0).sqrt() / longest(space);
         if best.as_ref().is_none_or(|(shortest, _)| length < *shortest) {
@@ -261,9 +260,8 @@ pub(crate) fn interior_point(space: &VersionSpace<'_>, control: &Control) -> Res
     let found = unscaled_interior_point(&unit.space(space)?, control);
     let mut dual = unit.original(&found.map_err(|error| unit.original_error(error))?);
     // Normalize by the original matrix, with which the ball will move.
-    let mut f = vec![0.0; dual.len()];
     let gram = space.gram();
-    gram.multiply(&[&dual], &mut [&mut f], Precision::Compensated, control)?;
+    let f = gram.product(&dual, Precision::Compensated, control)?;
     let square = dot::dot_compensated(gram.arch(), &dual, &f);
     if square > 0.0 {
         dual.iter_mut().for_each(|c| *c *= square.sqrt().recip());

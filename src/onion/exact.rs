@@ -227,7 +227,7 @@ pub(super) fn onion(
     space: &VersionSpace<'_>,
     settings: &OnionSettings,
     range: LayerRange,
-    pool: &WorkerPool,
+    pool: &WorkerPool<'_>,
     control: &Control,
 ) -> Result<OnionOutcome> {
     let (n, m) = (range.len(), space.len());
@@ -267,8 +267,7 @@ pub(super) fn onion(
             shares.log_z(|state| if state == layer { 0.0 } else { f64::NEG_INFINITY })
         };
         let volumes: Vec<(f64, f64)> = (0..n).map(volume).collect();
-        let centers =
-            estimate(space, range, pool, &mut walkers, |walker| &mut walker.pieces, control)?;
+        let centers = estimate(space, range, pool, &mut walkers, |walker| &mut walker.pieces)?;
         let length = walkers.iter().map(|walker| walker.on_ladder.length).sum::<f64>()
             / walkers.len() as f64;
         control.report(length, worst(&centers).0);

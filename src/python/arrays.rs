@@ -39,9 +39,9 @@ pub(super) fn vector<'a, T: Element>(
     array.as_slice().map_err(|_| Error::invalid(name, "another memory layout", "contiguous").into())
 }
 
-/// The argument `gram` of every function.
+/// Rows of a matrix, such as the argument `gram` of every function.
 #[derive(FromPyObject)]
-pub(super) enum Rows<'py> {
+pub enum Rows<'py> {
     Doubles(PyReadonlyArray2<'py, f64>),
     Singles(PyReadonlyArray2<'py, f32>),
     /// `bayespoint.kernels.explicit.FeatureRows`.

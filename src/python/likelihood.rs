@@ -6,7 +6,7 @@ use numpy::{
 };
 use pyo3::prelude::*;
 
-use super::arrays::{contiguous, vector};
+use super::arrays::{Rows, contiguous, vector};
 use super::call;
 use crate::base::{Error, require};
 use crate::simd::likelihood::{ClassLabels, LabelLaw, Paths, Signs, Trial};
@@ -58,8 +58,8 @@ pub fn likelihood_of_classes<'py>(
 #[pyfunction]
 #[pyo3(signature = (rows, given, *, sums))]
 pub fn tall_product<'py>(
-    rows: Matrix<'py>,
-    given: Matrix<'py>,
+    rows: Rows<'py>,
+    given: Rows<'py>,
     sums: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     fn found<'py, E: Entry + Element>(
@@ -78,17 +78,10 @@ pub fn tall_product<'py>(
         Ok(found.into_pyarray(py).reshape([k, if sums { width } else { n }])?.into_any())
     }
     match (&rows, &given) {
-        (Matrix::Doubles(rows), Matrix::Doubles(given)) => found(rows, given, sums),
-        (Matrix::Singles(rows), Matrix::Singles(given)) => found(rows, given, sums),
+        (Rows::Doubles(rows), Rows::Doubles(given)) => found(rows, given, sums),
+        (Rows::Singles(rows), Rows::Singles(given)) => found(rows, given, sums),
         _ => Err(Error::invalid("given", "another type", "the type of rows").into()),
     }
-}
-
-/// A matrix of doubles or of singles.
-#[derive(FromPyObject)]
-pub enum Matrix<'py> {
-    Doubles(PyReadonlyArray2<'py, f64>),
-    Singles(PyReadonlyArray2<'py, f32>),
 }
 
 /// Values of the mean, and of the place and the direction of each ball.

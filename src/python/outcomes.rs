@@ -11,6 +11,7 @@ use super::arrays;
 use crate::correlation::Pair;
 use crate::ensemble::{CenterOfMass, Outcome};
 use crate::evidence::EvidenceOutcome;
+use crate::interior::MaxMargin;
 use crate::onion::OnionOutcome;
 use crate::trajectory::Tally;
 
@@ -97,6 +98,21 @@ pub(super) fn onion(py: Python<'_>, found: OnionOutcome) -> PyResult<Bound<'_, P
     dict.set_item("layers", layers(found.layers).into_pyarray(py))?;
     dict.set_item("layer_log_shares", found.log_shares.into_pyarray(py))?;
     dict.set_item("length", found.length)?;
+    dict.set_item("converged", found.converged)?;
+    Ok(dict)
+}
+
+pub(super) fn max_margin(py: Python<'_>, found: MaxMargin) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("dual_coef", found.dual.into_pyarray(py))?;
+    dict.set_item("multipliers", found.multipliers.into_pyarray(py))?;
+    dict.set_item("bias", found.bias)?;
+    dict.set_item("norm", found.norm)?;
+    dict.set_item("margin", found.margin)?;
+    dict.set_item("bound", found.bound)?;
+    dict.set_item("gap", found.gap)?;
+    dict.set_item("kkt", found.kkt)?;
+    dict.set_item("iterations", found.iterations)?;
     dict.set_item("converged", found.converged)?;
     Ok(dict)
 }

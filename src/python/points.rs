@@ -1,4 +1,4 @@
-//! Single weight vectors: feasible points, light traps, maximal margins, perceptrons.
+//! Single weight vectors: feasible points, light traps, perceptrons.
 
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -8,9 +8,7 @@ use super::arrays::vector;
 use super::read;
 use super::space::Space;
 use crate::base::Error;
-use crate::interior::{
-    self, MarginSettings, PerceptronSettings, Start, light_trap, max_margin, perceptron,
-};
+use crate::interior::{self, PerceptronSettings, Start, light_trap, max_margin, perceptron};
 
 /// Updates of the kernel perceptron before the maximal-margin search takes over.
 const PERCEPTRON_UPDATES: usize = 100_000;
@@ -61,33 +59,6 @@ pub fn light_trap_one_way<'py>(
     dict.set_item("errors", errors.into_pyarray(py))?;
     dict.set_item("bounces", found.bounces.into_pyarray(py))?;
     dict.set_item("caught", found.caught)?;
-    Ok(dict)
-}
-
-/// Computes the maximal margin; see `VersionSpace.max_margin`.
-#[pyfunction]
-#[pyo3(name = "max_margin", signature = (problem, settings, *, callback))]
-pub fn max_margin_point<'py>(
-    py: Python<'py>,
-    problem: Space<'py>,
-    settings: &Bound<'py, PyAny>,
-    callback: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let settings = read::<MarginSettings>(settings)?;
-    let found = problem.call_single(py, callback, |space, control| {
-        max_margin::max_margin(space, &settings, control)
-    })?;
-    let dict = PyDict::new(py);
-    dict.set_item("dual_coef", found.dual.into_pyarray(py))?;
-    dict.set_item("multipliers", found.multipliers.into_pyarray(py))?;
-    dict.set_item("bias", found.bias)?;
-    dict.set_item("norm", found.norm)?;
-    dict.set_item("margin", found.margin)?;
-    dict.set_item("bound", found.bound)?;
-    dict.set_item("gap", found.gap)?;
-    dict.set_item("kkt", found.kkt)?;
-    dict.set_item("iterations", found.iterations)?;
-    dict.set_item("converged", found.converged)?;
     Ok(dict)
 }
 

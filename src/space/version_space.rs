@@ -243,8 +243,7 @@ impl<'a> VersionSpace<'a> {
     pub fn margins(&self, dual: &[f64]) -> Result<Vec<f64>> {
         let got = format_args!("{} coefficients", dual.len());
         require(dual.len() == self.len(), "dual", got, "one per example")?;
-        let mut f = vec![0.0; self.len()];
-        self.gram.multiply(&[dual], &mut [&mut f], Precision::Compensated, &Control::new())?;
+        let mut f = self.gram.product(dual, Precision::Compensated, &Control::new())?;
         for (f, y) in f.iter_mut().zip(&self.labels) {
             *f *= f64::from(*y);
         }

@@ -258,7 +258,7 @@ fn too_narrow(error: Error) -> Error {
 pub(crate) fn evidence(
     space: &VersionSpace<'_>,
     settings: &EvidenceSettings,
-    pool: &WorkerPool,
+    pool: &WorkerPool<'_>,
     control: &Control,
 ) -> Result<EvidenceOutcome> {
     let n = settings.n_trajectories;
@@ -269,7 +269,7 @@ pub(crate) fn evidence(
         ..Settings::default()
     };
     chain::check_memory(space, n, false, pool)?;
-    let mut homes = burn_in::trajectories(space, &run, pool, control)?;
+    let mut homes = burn_in::trajectories(space, &run, pool)?;
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let isotropic: Arc<dyn Isotropic> = Arc::clone(&factor) as _;
     let spacings = pool.each(&mut homes, |_, home| measure(home, &isotropic, control))?;
@@ -283,15 +283,14 @@ pub(crate) fn evidence(
         home.set_refresh(prior.refresh());
     }
     let mut rungs = vec![(prior, space.clone())];
-    let mut law = Law::fit(space.gram(), &factor, &mut homes, path, pool, control)?;
+    let mut law = Law::fit(space.gram(), &factor, &mut homes, path, pool)?;
     let mut rng = random::stream(settings.seed, n);
     let (inner, draws) = narrow(space, &mut law, &mut rng, control)?;
     let law = Arc::new(law);
     let mut start = || law::choose(&draws, &mut rng).expect("their share is positive");
     let starts: Vec<Point> = (0..=n).map(|_| start()).collect();
     let first = starts[n].clone();
-    places =
-        placing::place(space, &law, &draws, first, &mut rng, pool, control).map_err(too_narrow)?;
+    places = placing::place(space, &law, &draws, first, &mut rng, pool).map_err(too_narrow)?;
     for (level, matrix) in places.iter().rev() {
         let gram = Gram::new(matrix, 0.0, vec![0.0; space.len()]).map_err(too_narrow)?;
         rungs.push((level.clone(), space.mapped(gram)));

@@ -172,8 +172,7 @@ impl Scattered {
             return Ok(true);
         };
         let gram = space.gram();
-        let mut field = vec![0.0; gram.len()];
-        gram.multiply(&[dual], &mut [&mut field], Precision::Compensated, control)?;
+        let field = gram.product(dual, Precision::Compensated, control)?;
         let own = self.factor.coordinates(&field);
         let is_near = own.iter().zip(coordinates).all(|(a, b)| (a - b).abs() < CLOSE);
         let is_unit = (dot::dot(*arch, coordinates, coordinates) - 1.0).abs() < CLOSE;
