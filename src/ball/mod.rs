@@ -186,7 +186,6 @@ impl Ball {
         self.positions(ahead).collect()
     }
 
-    /// As [`Ball::position`], as an iterator.
     #[inline]
     pub(crate) fn positions(&self, ahead: f64) -> impl Iterator<Item = f64> {
         let (sin, cos) = self.frame.sin_cos_ahead((ahead.cos(), ahead.sin()));
@@ -277,7 +276,6 @@ impl Ball {
         }
     }
 
-    /// Sets the coordinates of a plane.
     #[inline(always)]
     fn set(&mut self, plane: usize, f: f64, g: f64) {
         (self.f[plane], self.g[plane]) = (f, g);

@@ -95,7 +95,6 @@ pub(crate) fn ensure_vectors(n: usize, vectors: &[&[f64]]) -> Result<()> {
     ensure_finite(vectors)
 }
 
-/// Checks that decoded numbers are finite.
 pub(crate) fn ensure_finite(vectors: &[&[f64]]) -> Result<()> {
     let finite = vectors.iter().copied().flatten().all(|x| x.is_finite());
     ensure(finite, "one with numbers that are not finite")

@@ -66,7 +66,6 @@ impl Control {
         self
     }
 
-    /// Returns whether states are kept.
     pub(crate) fn keeps_states(&self) -> bool {
         self.keeper.is_some()
     }
@@ -80,7 +79,6 @@ impl Control {
         self.deadline.store(deadline, Ordering::Relaxed);
     }
 
-    /// Returns whether the time of the run is over.
     #[inline]
     pub(crate) fn is_out_of_time(&self) -> bool {
         let deadline = self.deadline.load(Ordering::Relaxed);

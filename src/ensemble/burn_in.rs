@@ -25,7 +25,6 @@ const GAUGE_ARRIVALS: u64 = 256;
 /// Pair refreshes per radian while the rate of bounces is estimated.
 const GAUGE_REFRESH: f64 = 1.0;
 
-/// Returns the length of the burn-in.
 pub(super) fn burn_in_goal(settings: &Settings) -> Goal {
     let share = BURN_IN_SHARE * settings.length.unwrap_or(0.0);
     let path = settings.burn_in.unwrap_or_else(|| BURN_IN_PATH.max(share));

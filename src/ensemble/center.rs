@@ -21,7 +21,6 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Checks a restored piece against the number m of examples.
     pub(crate) fn check(&self, m: usize) -> Result<()> {
         ensure(self.length > 0.0 && self.length.is_finite(), "one with a piece without length")?;
         ensure_vectors(m, &[&self.integral])?;
@@ -33,7 +32,6 @@ impl Batch {
         self.field.as_deref().expect("fields are filled before sums are formed")
     }
 
-    /// Joins two pieces.
     fn join(mut self, other: &Self) -> Self {
         let add = |a: &mut Vec<f64>, b: &[f64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
         add(&mut self.integral, &other.integral);

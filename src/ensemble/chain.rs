@@ -176,7 +176,6 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         (self.path.from, self.path.step) = (path, 0.0);
     }
 
-    /// Returns the stored form.
     pub(super) fn state(&self) -> Stored {
         (
             self.path.clone(),
@@ -217,7 +216,6 @@ impl<'s, D: Dynamics> Chain<'s, D> {
     }
 }
 
-/// Returns the total path and arrivals of the tallies.
 pub(super) fn totals<D: Dynamics>(chains: &[Chain<'_, D>]) -> (f64, u64) {
     chains.iter().fold((0.0, 0), |(path, arrivals), chain| {
         let tally = chain.trajectory.tally();

@@ -150,12 +150,10 @@ impl<'a> Densities<'a> {
         self.count += 1.0;
     }
 
-    /// Returns the stored form.
     pub(crate) fn state(&self) -> Sums {
         (random::state(&self.rng), self.sum.clone(), self.count, self.spacing)
     }
 
-    /// Restores densities.
     pub(crate) fn restored(
         smoother: Arc<Smoother<'a>>,
         mirror: Mirror,

@@ -24,7 +24,6 @@ fn missed<D: Dynamics>(chains: &[Chain<'_, D>], hits: &[u64]) -> Vec<f64> {
     chains.iter().map(share).collect()
 }
 
-/// Returns the outcome of a run.
 pub(super) fn merge<D: Dynamics>(
     run: &Context<'_, '_>,
     chains: &mut [Chain<'_, D>],

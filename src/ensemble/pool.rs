@@ -27,7 +27,6 @@ impl<'c> WorkerPool<'c> {
         Ok(Self { pool: Some(pool), control })
     }
 
-    /// Number of threads.
     pub(crate) fn n_threads(&self) -> usize {
         self.pool.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
     }

@@ -212,7 +212,6 @@ impl Measurement {
         state
     }
 
-    /// Restores the trajectories of a state, with its draws.
     pub fn restored<'s, D: Dynamics>(
         run: &Context<'s, '_>,
         state: &State,
@@ -276,7 +275,6 @@ fn draws(state: &State, (m, q, t): (usize, usize, usize)) -> Result<Vec<(&[f64],
     Ok(records)
 }
 
-/// Returns the limit that a trajectory has reached, if any.
 fn reached<D: Dynamics>(chain: &Chain<'_, D>, limit: Goal) -> Option<StopReason> {
     let tally = chain.trajectory.tally();
     let converged = limit.until == Until::CenterConverged

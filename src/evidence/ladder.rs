@@ -146,7 +146,6 @@ impl Stage {
         below..ladder.partition_point(|&s| s <= self.to)
     }
 
-    /// Returns the path by count.
     pub fn by_count(&self, layers: &Layers) -> BTreeMap<u32, f64> {
         sum_by_key(layers.iter().map(|(&layer, &path)| (self.count(layer), path)))
     }

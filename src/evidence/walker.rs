@@ -43,7 +43,6 @@ impl<T> RungSamples<T> {
         self.rungs.get(k).into_iter().flatten()
     }
 
-    /// All pieces.
     pub fn all(&self) -> impl Iterator<Item = &T> {
         self.rungs.iter().flatten().map(|(_, piece)| piece)
     }
@@ -132,7 +131,6 @@ pub(crate) fn isotropic<'s>(
     Ok(refreshed(space, ball, rng, factor))
 }
 
-/// Returns a trajectory from a ball.
 pub(super) fn refreshed<'s>(
     space: &'s VersionSpace<'s>,
     ball: Ball,

@@ -59,12 +59,10 @@ impl Planes {
         self.examples() * (self.n_classes - 1)
     }
 
-    /// Number of examples m.
     pub fn examples(&self) -> usize {
         self.labels.len()
     }
 
-    /// Number of classes C.
     pub fn n_classes(&self) -> usize {
         self.n_classes
     }
@@ -249,7 +247,6 @@ struct ColumnRow<'a> {
     kicks: [(usize, usize, f64); 2],
     /// The sorted rows of their examples, one after the other.
     sorted: &'a [f64],
-    /// The column.
     row: &'a mut [f64],
     /// The factors of the rows in the column, for each class one after the other.
     factors: &'a mut [f64],
@@ -380,7 +377,6 @@ impl Classes<'_> {
         Ok(())
     }
 
-    /// As [`Gram::combination`].
     pub fn combination(&self, dual: &[f64], control: &Control) -> Result<Vec<f64>> {
         let classes = self.planes.class_duals(dual);
         let fields: Result<Vec<_>> =

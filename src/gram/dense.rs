@@ -42,7 +42,6 @@ impl<'a> Dense<'a> {
         Ok(dense)
     }
 
-    /// Returns the matrix with the given entries.
     pub fn of(m: usize, entry: impl Fn(usize, usize) -> f64) -> Dense<'static> {
         Dense { values: Row::Doubles(square(m, entry)), m }
     }

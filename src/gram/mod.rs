@@ -183,7 +183,6 @@ impl<'a> Gram<'a> {
         }
     }
 
-    /// Keys of explicit features, see [`Panels::keys`].
     pub(crate) fn keys(&self) -> Option<Vec<f64>> {
         self.features().map(|features| features.keys(self.arch, self.offset))
     }
@@ -221,7 +220,6 @@ impl<'a> Gram<'a> {
         self.diagonal[i]
     }
 
-    /// The instruction set of this machine.
     pub(crate) fn arch(&self) -> Arch {
         self.arch
     }

@@ -66,12 +66,10 @@ impl Panels {
         &self.values[number * size..(number + 1) * size]
     }
 
-    /// Coordinate k of point i.
     fn coordinate(&self, i: usize, k: usize) -> f64 {
         self.panel(i / WIDTH)[k * WIDTH + i % WIDTH]
     }
 
-    /// The i-th point.
     pub(crate) fn point(&self, i: usize) -> impl Iterator<Item = f64> + '_ {
         (0..self.d).map(move |k| self.coordinate(i, k))
     }
@@ -177,7 +175,6 @@ impl Panels {
         Ok(())
     }
 
-    /// Copies the chosen points.
     pub(crate) fn subset(&self, chosen: &[usize]) -> Self {
         let mut subset = Self { d: self.d, ..Self::default() };
         subset.take(self, chosen);

@@ -53,12 +53,10 @@ impl<'a> Inverse<'a> {
         Self { planes: gram.planes().map(|planes| &**planes), ..self }
     }
 
-    /// Number of planes.
     pub(crate) fn len(&self) -> usize {
         self.examples() * self.planes.map_or(1, |planes| planes.n_classes() - 1)
     }
 
-    /// Number of examples m.
     fn examples(&self) -> usize {
         self.diagonal.len()
     }
@@ -72,7 +70,6 @@ impl<'a> Inverse<'a> {
         })
     }
 
-    /// The instruction set of this machine.
     pub(crate) fn arch(&self) -> Arch {
         self.arch
     }

@@ -52,7 +52,6 @@ struct LayerWalker<'s> {
     /// The samples on the ladder, and among the walls of each round, which count as further rungs.
     on_ladder: LadderWalker<'s, Histogram>,
     pieces: Pieces,
-    /// All path by layer.
     layers: Layers,
 }
 
@@ -66,7 +65,6 @@ struct LadderProblem {
     measured: usize,
     /// Path on each of them, radians.
     rung_path: f64,
-    /// The walls of each round.
     walls: Vec<Arc<LayerWalls>>,
 }
 
@@ -76,7 +74,6 @@ impl LadderProblem {
         self.range.index(layer).unwrap_or(self.range.len() + (layer[0] + layer[1]) as usize)
     }
 
-    /// Returns the number of violated planes in each state.
     fn violations(&self) -> Vec<f64> {
         let layers = self.range.iter().map(|layer| f64::from(layer[0] + layer[1]));
         layers.chain((0..=self.m).map(|v| v as f64)).collect()

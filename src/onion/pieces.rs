@@ -143,7 +143,6 @@ pub(super) fn outcome<'p>(
     }
 }
 
-/// Returns a table with a value for each layer of a range.
 pub(super) fn table(range: LayerRange, values: Vec<f64>) -> Array2<f64> {
     Array2::from_shape_vec(range.shape(), values).expect("a value for each layer")
 }

@@ -10,7 +10,6 @@ use crate::space::{LayerRange, RaysBeyond, VersionSpace};
 use crate::trajectory::dynamics::Geodesic;
 use crate::trajectory::{Goal, Trajectory};
 
-/// Pieces of path of a round.
 const PIECES: usize = 3;
 /// Path of a piece in the first round: radians, or arrivals at walls if version space is small.
 const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;

@@ -75,7 +75,6 @@ impl Rows<'_> {
     }
 }
 
-/// Reads a state with all of its draws.
 pub(super) fn read_state(state: &Bound<'_, PyAny>) -> PyResult<Option<State>> {
     if state.is_none() {
         return Ok(None);

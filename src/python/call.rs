@@ -126,7 +126,6 @@ fn concluded<R>(raised: Option<PyErr>, result: std::thread::Result<Result<R>>) -
     }
 }
 
-/// Returns the progress of the work.
 fn progress<'py>(py: Python<'py>, control: &Control) -> PyResult<Bound<'py, PyDict>> {
     let progress = PyDict::new(py);
     progress.set_item("length", control.length())?;

@@ -35,7 +35,6 @@ impl Mirror {
         mirror.check().map(|()| mirror)
     }
 
-    /// Checks the ranges, see [`Mirror::new`].
     pub(crate) fn check(&self) -> Result<()> {
         for kappa in [self.negative, self.positive] {
             require((0.0..=1.0).contains(&kappa), "transparency", kappa, "in [0, 1]")?;

@@ -57,7 +57,6 @@ impl<'a> VersionSpace<'a> {
         VersionSpace { gram, labels, roles, planes: self.planes.clone() }
     }
 
-    /// Returns the planes of several classes.
     pub(crate) fn planes(&self) -> Option<&Planes> {
         self.planes.as_deref()
     }

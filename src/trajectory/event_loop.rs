@@ -69,7 +69,6 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         }
     }
 
-    /// Returns the stored form.
     pub(crate) fn state(&self) -> TrajectoryState {
         (
             random::state(&self.rng),
@@ -83,7 +82,6 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         )
     }
 
-    /// Restores a trajectory.
     pub(crate) fn restored(
         space: &'s VersionSpace<'s>,
         mut dynamics: D,
@@ -106,7 +104,6 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         Ok(trajectory)
     }
 
-    /// Returns the refresh.
     pub(crate) fn refresh(&self) -> &Refresh<'s> {
         &self.refresh
     }
@@ -281,7 +278,6 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         Ok(())
     }
 
-    /// Launches the ball again after an escape.
     #[cold]
     fn relaunch(&mut self, control: &Control) -> Result<()> {
         self.tally.escapes += 1;

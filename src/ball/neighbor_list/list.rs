@@ -42,12 +42,10 @@ impl Cap {
         Self { depth, ..Self::default() }
     }
 
-    /// Returns [`Self::below`] after a flight.
     pub fn below_after(&self, (cos, sin, versed): Turn) -> f64 {
         self.below * cos + versed - self.along * sin
     }
 
-    /// Moves the ball along a flight.
     pub fn turn(&mut self, turn: Turn) {
         let along = self.along * turn.0 - (1.0 - self.below) * turn.1;
         (self.below, self.along) = (self.below_after(turn), along);

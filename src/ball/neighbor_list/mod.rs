@@ -89,7 +89,6 @@ pub(super) struct NeighborList {
 impl NeighborList {
     const NOWHERE: u32 = u32::MAX;
 
-    /// Returns empty lists for a ball with these dual coefficients.
     pub fn new(gram: &Gram<'_>, frame: &Frame) -> Self {
         let points = features(gram);
         let (arch, d) = (gram.arch(), points.dimension());
@@ -189,7 +188,6 @@ impl NeighborList {
         self.lists.iter().rposition(|list| !list.cap.holds(flight))
     }
 
-    /// Returns the place of a plane in the shortest list, if listed.
     #[inline]
     fn place(&self, plane: usize) -> Option<usize> {
         let place = self.places[plane];
@@ -219,7 +217,6 @@ impl NeighborList {
         (on_side(side, f), g)
     }
 
-    /// Sets the coordinates of a plane if it is listed.
     #[inline]
     pub fn set(&mut self, plane: usize, f: f64, g: f64) {
         if let Some(at) = self.place(plane) {
@@ -389,7 +386,6 @@ impl NeighborList {
         list.kicked.clear();
     }
 
-    /// Rebuilds the shortest list and the coordinates of its planes.
     fn make_shortest(&mut self, gram: &Gram<'_>, frame: &Frame, sides: &[f64]) {
         for &plane in &self.lists[0].planes {
             self.places[plane] = Self::NOWHERE;

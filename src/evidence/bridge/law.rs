@@ -300,7 +300,6 @@ impl Isotropic for (Arc<Law>, Inner) {
 /// A draw and its opposite, which have the same density: their statistic, and the one in version space if any.
 pub(super) type Drawn = (f64, Option<Point>);
 
-/// Draws n pairs.
 pub(super) fn draw(
     n: usize,
     space: &VersionSpace<'_>,

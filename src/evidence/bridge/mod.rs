@@ -71,9 +71,7 @@ struct BridgeWalker<'s> {
     samples: RungSamples<Vec<f64>>,
     /// Statistics of the draws at t = 1 that were in version space, piece by piece.
     draws: Vec<Vec<f64>>,
-    /// The number of all draws.
     drawn: usize,
-    /// The number of random streams used.
     streams: usize,
 }
 
