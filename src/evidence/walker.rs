@@ -79,41 +79,38 @@ pub(crate) struct LadderWalker<'s, T> {
     pub samples: RungSamples<T>,
     /// Path so far, radians.
     pub length: f64,
+    control: &'s Control,
 }
 
 impl<'s, T> LadderWalker<'s, T> {
-    pub fn new(trajectory: Trajectory<'s, Geodesic>) -> Self {
-        Self { trajectory, samples: RungSamples::new(), length: 0.0 }
+    pub fn new(trajectory: Trajectory<'s, Geodesic>, control: &'s Control) -> Self {
+        Self { trajectory, samples: RungSamples::new(), length: 0.0, control }
     }
 
-    pub fn burn_in(&mut self, path: f64, control: &Control) -> Result<()> {
+    pub fn burn_in(&mut self, path: f64) -> Result<()> {
         self.trajectory.reset();
-        self.trajectory.run(Goal::path(path), control)?;
+        self.trajectory.run(Goal::path(path), self.control)?;
         self.length += self.trajectory.tally().path;
         Ok(())
     }
 
     /// Moves to a rung and burns in there.
-    pub fn enter(&mut self, mirror: Mirror, path: f64, control: &Control) -> Result<()> {
+    pub fn enter(&mut self, mirror: Mirror, path: f64) -> Result<()> {
         self.trajectory.set_mirror(mirror);
-        self.burn_in(path, control)
+        self.burn_in(path)
     }
 
     /// Runs for a path and returns it by layer.
-    pub fn count(&mut self, path: f64, control: &Control) -> Result<Layers> {
-        self.count_observed(path, &mut (), control)
+    pub fn count(&mut self, path: f64) -> Result<Layers> {
+        self.count_observed(path, &mut ())
     }
 
     /// As [`LadderWalker::count`], with another observer.
-    pub fn count_observed(
-        &mut self,
-        path: f64,
-        observer: &mut impl Observer,
-        control: &Control,
-    ) -> Result<Layers> {
+    pub fn count_observed(&mut self, path: f64, observer: &mut impl Observer) -> Result<Layers> {
         let mut layers = Layers::new();
         self.trajectory.reset();
-        self.trajectory.run_observed(Goal::path(path), &mut (&mut layers, observer), control)?;
+        let both = &mut (&mut layers, observer);
+        self.trajectory.run_observed(Goal::path(path), both, self.control)?;
         self.length += self.trajectory.tally().path;
         Ok(layers)
     }

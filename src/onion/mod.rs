@@ -66,7 +66,7 @@ pub fn onion(
     chain::check_memory(space, settings.n_trajectories, false, &pool)?;
     pool.check_memory(settings.n_trajectories, vectors, space.len())?;
     match settings.method {
-        OnionMethod::Exact => exact::onion(space, settings, range, &pool, control),
+        OnionMethod::Exact => exact::onion(space, settings, range, &pool),
         OnionMethod::Projected => projected::onion(space, settings, range, &pool, control),
     }
 }

@@ -94,6 +94,7 @@ struct Bridge<'a> {
     rungs: &'a [(Level, VersionSpace<'a>)],
     n_trajectories: usize,
     seed: u64,
+    control: &'a Control,
 }
 
 impl Bridge<'_> {
@@ -114,9 +115,8 @@ impl Bridge<'_> {
         k: usize,
         (dual, field): &Point,
         mut rng: ChaCha8Rng,
-        control: &Control,
     ) -> Result<Trajectory<'_, Geodesic>> {
-        let (level, space) = &self.rungs[k];
+        let ((level, space), control) = (&self.rungs[k], self.control);
         let mut dual = dual.clone();
         self.law.carry(&mut dual, field, 0.0, level.t);
         let direction = level.source.draw(&mut rng).dual;
@@ -142,9 +142,8 @@ impl Bridge<'_> {
         trajectory: &mut Trajectory<'_, Geodesic>,
         samples: &mut RungSamples<Vec<f64>>,
         piece_samples: usize,
-        control: &Control,
     ) -> Result<Point> {
-        let Level { t, path, .. } = self.rungs[k].0;
+        let (&Level { t, path, .. }, control) = (&self.rungs[k].0, self.control);
         trajectory.reset();
         trajectory.run(Goal::path(BURN_IN_SAMPLES as f64 * path), control)?;
         trajectory.reset();
@@ -167,13 +166,12 @@ impl Bridge<'_> {
         &self,
         index: usize,
         walker: &mut BridgeWalker<'_>,
-        piece_samples: usize,
-        control: &Control,
+        samples: usize,
     ) -> Result<()> {
         let mut rng = self.stream(index, walker);
         for _ in 0..PIECES {
-            control.check()?;
-            let n = piece_samples * DRAWS;
+            self.control.check()?;
+            let n = samples * DRAWS;
             let draws = law::draw(n, self.space, self.law, self.inner, &mut rng);
             if let Some(point) = law::choose(&draws, &mut rng) {
                 walker.start = point;
@@ -183,8 +181,8 @@ impl Bridge<'_> {
         }
         let visit = |walker: &mut BridgeWalker<'_>, k: usize, point: &Point| {
             let rng = self.stream(index, walker);
-            let mut trajectory = self.launch(k, point, rng, control)?;
-            self.sample(k, &mut trajectory, &mut walker.samples, piece_samples, control)
+            let mut trajectory = self.launch(k, point, rng)?;
+            self.sample(k, &mut trajectory, &mut walker.samples, samples)
         };
         let top = self.rungs.len();
         let mut point = walker.start.clone();
@@ -192,7 +190,7 @@ impl Bridge<'_> {
             point = visit(walker, k, &point)?;
         }
         walker.samples.trip += 1;
-        point = self.sample(0, &mut walker.home, &mut walker.samples, piece_samples, control)?;
+        point = self.sample(0, &mut walker.home, &mut walker.samples, samples)?;
         for k in 1..top {
             point = visit(walker, k, &point)?;
         }
@@ -301,6 +299,7 @@ pub(crate) fn evidence(
         rungs: &rungs,
         n_trajectories: n,
         seed: settings.seed,
+        control,
     };
     let mut walkers: Vec<BridgeWalker<'_>> = homes
         .into_iter()
@@ -325,7 +324,7 @@ pub(crate) fn evidence(
         let so_far: usize = pieces.map(Vec::len).sum();
         pool.check_memory(COPIES, n * more + so_far, 1)?;
         chain::check_memory(space, n, false, pool)?;
-        pool.each(&mut walkers, |index, walker| bridge.round_trip(index, walker, samples, control))
+        pool.each(&mut walkers, |index, walker| bridge.round_trip(index, walker, samples))
             .map_err(too_narrow)?;
         length += round(samples);
         let inside = walkers.iter().flat_map(|walker| &walker.draws).map(Vec::len).sum();
