@@ -42,12 +42,8 @@ impl Ball {
             neighbors: None,
             scratch: Vec::new(),
         };
-        gram.multiply(
-            &[position, direction],
-            &mut [&mut ball.f, &mut ball.g],
-            Precision::Compensated,
-            control,
-        )?;
+        let out = &mut [ball.f.as_mut_slice(), &mut ball.g];
+        gram.multiply(&[position, direction], out, Precision::Compensated, control)?;
         ball.orthonormalize(gram, |name, value| {
             let got = format!("one of squared length {value:e}");
             let wanted =
@@ -174,12 +170,8 @@ impl Ball {
         direction: Vec<f64>,
         control: &Control,
     ) -> Result<(f64, f64)> {
-        gram.multiply(
-            &[&position, &direction],
-            &mut [&mut self.f, &mut self.g],
-            Precision::Compensated,
-            control,
-        )?;
+        let out = &mut [self.f.as_mut_slice(), &mut self.g];
+        gram.multiply(&[&position, &direction], out, Precision::Compensated, control)?;
         self.lay_frame(position, direction);
         let norm = dot::dot(gram.arch(), &self.frame.p, &self.f);
         if norm.is_nan() || (norm - 1.0).abs() > 1e-3 {

@@ -32,9 +32,10 @@ pub(super) fn burn_in_goal(settings: &Settings) -> Goal {
     Goal::either(path, arrivals)
 }
 
-/// Chooses the refresh and runs the burn-in. Returns the mean path in radians.
-pub(super) fn burn_in<'s>(run: &Context<'s, '_>, chains: &mut [Chain<'s>]) -> Result<f64> {
+/// Starts trajectories, chooses the refresh and runs the burn-in. Also returns the mean path in radians.
+pub(super) fn burn_in<'s>(run: &Context<'s, '_>) -> Result<(Vec<Chain<'s>>, f64)> {
     let Context { space, settings, inverse, control, .. } = *run;
+    let mut chains = start(run)?;
     let mut length = 0.0;
     // Returns the arrivals per radian.
     let mut spend = |chains: &mut [Chain<'s>], goal: Goal| -> Result<f64> {
@@ -45,8 +46,8 @@ pub(super) fn burn_in<'s>(run: &Context<'s, '_>, chains: &mut [Chain<'s>]) -> Re
         Ok(arrivals.max(1) as f64 / path)
     };
     // The rate of pair refreshes is proportional to that of arrivals.
-    set_refresh(chains, &Refresh::Pair { rate: GAUGE_REFRESH });
-    let rate = spend(chains, Goal::either(BURN_IN_PATH, GAUGE_ARRIVALS))?;
+    set_refresh(&mut chains, &Refresh::Pair { rate: GAUGE_REFRESH });
+    let rate = spend(&mut chains, Goal::either(BURN_IN_PATH, GAUGE_ARRIVALS))?;
     let refresh = Refresh::chosen(settings.refresh, space.gram(), rate, inverse, control)?;
     let (goal, meanwhile) = match &refresh {
         // Full refreshes at once equilibrate directions in which few planes extend.
@@ -57,12 +58,12 @@ pub(super) fn burn_in<'s>(run: &Context<'s, '_>, chains: &mut [Chain<'s>]) -> Re
         }
         _ => (burn_in_goal(settings), refresh.clone()),
     };
-    set_refresh(chains, &meanwhile);
+    set_refresh(&mut chains, &meanwhile);
     if goal.path > 0.0 {
-        spend(chains, goal)?;
+        spend(&mut chains, goal)?;
     }
-    set_refresh(chains, &refresh);
-    Ok(length)
+    set_refresh(&mut chains, &refresh);
+    Ok((chains, length))
 }
 
 fn set_refresh<'s>(chains: &mut [Chain<'s>], refresh: &Refresh<'s>) {
@@ -100,8 +101,7 @@ pub(crate) fn trajectories<'s>(
     pool: &WorkerPool<'_>,
 ) -> Result<Vec<Trajectory<'s, Geodesic>>> {
     let run = Context::new(space, settings, None, pool)?;
-    let mut chains = start(&run)?;
-    burn_in(&run, &mut chains)?;
+    let (chains, _) = burn_in(&run)?;
     Ok(chains.into_iter().map(|chain| chain.trajectory).collect())
 }
 
@@ -114,8 +114,7 @@ pub(crate) fn trajectories_around<'s>(
     pool: &WorkerPool<'_>,
 ) -> Result<(Vec<Trajectory<'s, Geodesic>>, Scattered)> {
     let run = Context::new(space, settings, None, pool)?;
-    let mut chains = start(&run)?;
-    burn_in(&run, &mut chains)?;
+    let (mut chains, _) = burn_in(&run)?;
     let (dynamics, _) = with_scatterer(&run, dynamics, scatterer, &mut chains)?;
     Ok((chains.into_iter().map(|chain| chain.trajectory).collect(), dynamics))
 }

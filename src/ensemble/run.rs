@@ -118,8 +118,7 @@ fn geodesic(run: &Context<'_, '_>, state: Option<&State>) -> Result<Outcome> {
     let mut measurement = if let Some(state) = state {
         Measurement::restored(run, state, &Geodesic)?
     } else {
-        let mut chains = start(run)?;
-        let burn_in_length = burn_in(run, &mut chains)?;
+        let (mut chains, burn_in_length) = burn_in(run)?;
         if let Some(smoother) = &run.smoother {
             for (i, chain) in chains.iter_mut().enumerate() {
                 let rng = random::stream(settings.seed, settings.n_trajectories + i);
@@ -155,8 +154,7 @@ fn scattered(
         }
         measurement
     } else {
-        let mut chains = start(run)?;
-        let burn_in_length = burn_in(run, &mut chains)?;
+        let (mut chains, burn_in_length) = burn_in(run)?;
         let (dynamics, path) = with_scatterer(run, dynamics()?, scatterer, &mut chains)?;
         let chains = chains.into_iter().map(|chain| chain.under(dynamics.clone())).collect();
         Measurement::begin(run, chains, burn_in_length + path)?

@@ -136,16 +136,11 @@ impl Planes {
 
     /// Returns the plane coordinates from the values of each class at the examples, shape (C, m).
     pub fn plane_field(&self, classes: &[Vec<f64>]) -> Vec<f64> {
-        let mut field = vec![0.0; self.len()];
-        self.write_plane_field(classes, &mut field);
-        field
-    }
-
-    fn write_plane_field(&self, classes: &[Vec<f64>], field: &mut [f64]) {
-        for (plane, f) in field.iter_mut().enumerate() {
+        let coordinate = |plane| {
             let (example, own, other) = self.of(plane);
-            *f = classes[own][example] - classes[other][example];
-        }
+            classes[own][example] - classes[other][example]
+        };
+        (0..self.len()).map(coordinate).collect()
     }
 }
 
@@ -372,7 +367,7 @@ impl Classes<'_> {
             self.gram.multiply(&duals, &mut out, precision, control)?;
         }
         for (classes, out) in fields.iter().zip(out) {
-            self.planes.write_plane_field(classes, out);
+            out.copy_from_slice(&self.planes.plane_field(classes));
         }
         Ok(())
     }

@@ -112,9 +112,10 @@ fn run<'py>(
     outcomes::run(py, call::interruptible(py, callback, keep, work)?)
 }
 
-/// Defines a function of a problem and settings: reads the settings, calls the engine and converts what it found.
+/// Defines a function of a problem and settings: reads the settings, calls the engine, which may start threads, and converts what
+/// it found.
 macro_rules! measurement {
-    ($(#[$text:meta])* $name:ident: $call:ident, $work:path, $outcome:path) => {
+    ($(#[$text:meta])* $name:ident: $has_threads:literal, $work:path, $outcome:path) => {
         $(#[$text])*
         #[pyfunction]
         #[pyo3(signature = (problem, settings, *, callback))]
@@ -126,27 +127,27 @@ macro_rules! measurement {
         ) -> PyResult<Bound<'py, PyDict>> {
             let settings = read(settings)?;
             let work = |space: &VersionSpace<'_>, control: &Control| $work(space, &settings, control);
-            $outcome(py, problem.$call(py, callback, work)?)
+            $outcome(py, problem.call(py, callback, $has_threads, work)?)
         }
     };
 }
 
 measurement! {
     /// Runs pairs of neighboring balls until they separate; see `bayespoint.papers.correlation`.
-    correlation: call, crate::correlation::correlation, outcomes::correlation
+    correlation: true, crate::correlation::correlation, outcomes::correlation
 }
 
 measurement! {
     /// Computes ln Z by a bridge or a ladder; see `VersionSpace.evidence`.
-    evidence: call, crate::evidence::evidence, outcomes::evidence
+    evidence: true, crate::evidence::evidence, outcomes::evidence
 }
 
 measurement! {
     /// Computes the maximal margin; see `VersionSpace.max_margin`.
-    max_margin: call_single, crate::interior::max_margin, outcomes::max_margin
+    max_margin: false, crate::interior::max_margin, outcomes::max_margin
 }
 
 measurement! {
     /// Computes the centers of the layers; see `bayespoint.papers.onion`.
-    onion: call, crate::onion::onion, outcomes::onion
+    onion: true, crate::onion::onion, outcomes::onion
 }

@@ -7,8 +7,9 @@ use pyo3::types::PyDict;
 use super::arrays::vector;
 use super::read;
 use super::space::Space;
-use crate::base::Error;
+use crate::base::{Control, Error};
 use crate::interior::{self, PerceptronSettings, Start, light_trap, max_margin, perceptron};
+use crate::space::VersionSpace;
 
 /// Updates of the kernel perceptron before the maximal-margin search takes over.
 const PERCEPTRON_UPDATES: usize = 100_000;
@@ -23,7 +24,7 @@ pub fn feasible_point<'py>(
     seed: u64,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (dual, has_found) = problem.call_single(py, callback, |space, control| match method {
+    let (dual, has_found) = problem.call(py, callback, false, |space, control| match method {
         "light_trap" => interior::feasible_point(space, seed, control)
             .map(|(dual, start)| (dual, start == Start::LightTrap)),
         "one_way" => light_trap::one_way(space, seed, control).map(|way| (way.dual, way.caught)),
@@ -51,8 +52,9 @@ pub fn light_trap_one_way<'py>(
     seed: u64,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let found = problem
-        .call_single(py, callback, |space, control| light_trap::one_way(space, seed, control))?;
+    let work =
+        |space: &VersionSpace<'_>, control: &Control| light_trap::one_way(space, seed, control);
+    let found = problem.call(py, callback, false, work)?;
     let dict = PyDict::new(py);
     dict.set_item("dual_coef", found.dual.into_pyarray(py))?;
     let errors: Vec<i64> = found.errors.into_iter().map(i64::from).collect();
@@ -77,7 +79,7 @@ pub fn perceptron_path<'py>(
         .iter()
         .map(|&i| usize::try_from(i))
         .collect::<std::result::Result<_, _>>()?;
-    let found = problem.call_single(py, callback, |space, control| {
+    let found = problem.call(py, callback, false, |space, control| {
         perceptron::perceptron(space, &order, &settings, control)
     })?;
     let dict = PyDict::new(py);

@@ -99,28 +99,20 @@ impl Space<'_> {
         Ok(Some(Inverse::new(columns, vector("inverse_diagonal", diagonal)?)?))
     }
 
-    /// Runs `work` on the version space, detached from the interpreter and open to interrupts.
+    /// Runs `work` on the version space, detached from the interpreter and open to interrupts; on the calling thread, if the
+    /// work has but one and there is no callback.
     pub fn call<R: Send>(
         &self,
         py: Python<'_>,
         callback: Option<&Bound<'_, PyAny>>,
-        work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
-    ) -> PyResult<R> {
-        call::interruptible(py, callback, None, self.on_space(work)?)
-    }
-
-    /// As [`Space::call`], for work on one thread.
-    pub fn call_single<R: Send>(
-        &self,
-        py: Python<'_>,
-        callback: Option<&Bound<'_, PyAny>>,
+        has_threads: bool,
         work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
     ) -> PyResult<R> {
         let work = self.on_space(work)?;
-        match callback {
-            Some(_) => call::interruptible(py, callback, None, work),
-            None => call::here(py, work),
+        if has_threads || callback.is_some() {
+            return call::interruptible(py, callback, None, work);
         }
+        call::here(py, work)
     }
 
     pub fn on_space<R>(
