@@ -98,10 +98,10 @@ pub(super) fn state_dict(py: Python<'_>, state: State, m: usize) -> PyResult<Bou
     let State { bytes, draws, functionals, kept } = state;
     let rows = draws.len() / m;
     let q = functionals.len().checked_div(rows).unwrap_or(0);
-    let dict = PyDict::new(py);
-    dict.set_item("bytes", bytes.into_pyarray(py))?;
-    dict.set_item("draws", draws.into_pyarray(py).reshape([rows, m])?)?;
-    dict.set_item("functionals", functionals.into_pyarray(py).reshape([rows, q])?)?;
-    dict.set_item("kept", kept.into_pyarray(py))?;
-    Ok(dict)
+    dict!(py,
+        "bytes": bytes.into_pyarray(py),
+        "draws": draws.into_pyarray(py).reshape([rows, m])?,
+        "functionals": functionals.into_pyarray(py).reshape([rows, q])?,
+        "kept": kept.into_pyarray(py),
+    )
 }

@@ -2,6 +2,15 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
 
+/// Makes a dict of names and values.
+macro_rules! dict {
+    ($py:expr, $($name:literal: $value:expr),* $(,)?) => {{
+        let dict = pyo3::types::PyDict::new($py);
+        $(dict.set_item($name, $value)?;)*
+        Ok(dict)
+    }};
+}
+
 mod arrays;
 mod call;
 mod distance;

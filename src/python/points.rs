@@ -37,10 +37,10 @@ pub fn feasible_point<'py>(
             Err(Error::invalid("method", other, wanted))
         }
     })?;
-    let dict = PyDict::new(py);
-    dict.set_item("dual_coef", dual.into_pyarray(py))?;
-    dict.set_item("method", if has_found { method } else { "max_margin" })?;
-    Ok(dict)
+    dict!(py,
+        "dual_coef": dual.into_pyarray(py),
+        "method": if has_found { method } else { "max_margin" },
+    )
 }
 
 /// Runs the light trap of the paper; see `VersionSpace.light_trap`.
@@ -55,13 +55,13 @@ pub fn light_trap_one_way<'py>(
     let work =
         |space: &VersionSpace<'_>, control: &Control| light_trap::one_way(space, seed, control);
     let found = problem.call(py, callback, false, work)?;
-    let dict = PyDict::new(py);
-    dict.set_item("dual_coef", found.dual.into_pyarray(py))?;
     let errors: Vec<i64> = found.errors.into_iter().map(i64::from).collect();
-    dict.set_item("errors", errors.into_pyarray(py))?;
-    dict.set_item("bounces", found.bounces.into_pyarray(py))?;
-    dict.set_item("caught", found.caught)?;
-    Ok(dict)
+    dict!(py,
+        "dual_coef": found.dual.into_pyarray(py),
+        "errors": errors.into_pyarray(py),
+        "bounces": found.bounces.into_pyarray(py),
+        "caught": found.caught,
+    )
 }
 
 /// Runs the kernel perceptron in a given order; see `KernelPerceptron`.
@@ -82,10 +82,10 @@ pub fn perceptron_path<'py>(
     let found = problem.call(py, callback, false, |space, control| {
         perceptron::perceptron(space, &order, &settings, control)
     })?;
-    let dict = PyDict::new(py);
-    dict.set_item("dual_coef", found.dual.into_pyarray(py))?;
-    dict.set_item("mistakes", found.mistakes)?;
-    dict.set_item("epochs", found.epochs)?;
-    dict.set_item("converged", found.converged)?;
-    Ok(dict)
+    dict!(py,
+        "dual_coef": found.dual.into_pyarray(py),
+        "mistakes": found.mistakes,
+        "epochs": found.epochs,
+        "converged": found.converged,
+    )
 }
