@@ -225,3 +225,109 @@ mod tall {
         }
     }
 }
+
+#[allow(clippy::cast_possible_truncation, reason = "singles")]
+mod likelihood {
+    use approx::assert_relative_eq;
+    use bayespoint::likelihood::{ClassLabels, LabelLaw, Paths, Signs, Trial};
+
+    use crate::common::normal;
+
+    /// Examples whose values are computed together.
+    const BLOCK: usize = 512;
+
+    fn ln_normal(z: f64) -> f64 {
+        if z > 0.0 { (-normal(-z)).ln_1p() } else { normal(z).ln() }
+    }
+
+    const TRIALS: [Trial; 3] = [
+        Trial { ball: 0, along: [0.5, -0.25] },
+        Trial { ball: 1, along: [0.0, 2.0] },
+        Trial { ball: 1, along: [0.7, 0.1] },
+    ];
+
+    /// Deterministic numbers between -3 and 3.
+    fn numbers(n: usize, seed: usize) -> Vec<f64> {
+        (0..n)
+            .map(|i| 6.0 * ((i * 7_919 + seed * 104_729) % 10_007) as f64 / 10_007.0 - 3.0)
+            .collect()
+    }
+
+    fn paths<E>(rows: &[Vec<E>]) -> Paths<'_, E> {
+        Paths { mean: &rows[0], balls: vec![[&rows[1], &rows[2]], [&rows[3], &rows[4]]] }
+    }
+
+    /// The log likelihoods are those of `plain` at the values of each trial, and the derivatives are differences of them.
+    fn assert_law(law: &mut impl LabelLaw, rows: &[Vec<f64>], plain: impl Fn(&[f64]) -> f64) {
+        let paths = paths(rows);
+        let found = law.sums(&paths, &TRIALS);
+        let slopes = law.slopes(&paths, &TRIALS);
+        for ((trial, found), slopes) in TRIALS.iter().zip(found).zip(slopes) {
+            let [place, direction] = paths.balls[trial.ball];
+            let value = |[a, b]: [f64; 2]| {
+                let sums = paths.mean.iter().zip(place).zip(direction);
+                plain(&sums.map(|((m, p), d)| m + a * p + b * d).collect::<Vec<_>>())
+            };
+            assert_relative_eq!(found[0], value(trial.along), max_relative = 1e-9);
+            for (k, row) in [place, direction].into_iter().enumerate() {
+                let beside = |by: f64| {
+                    let mut moved = trial.along;
+                    moved[k] += by;
+                    value(moved)
+                };
+                let difference = (beside(1e-5) - beside(-1e-5)) / 2e-5;
+                assert_relative_eq!(found[k + 1], difference, max_relative = 1e-6, epsilon = 1e-4);
+                let by_value: f64 = slopes.iter().zip(row).map(|(a, b)| a * b).sum();
+                assert_relative_eq!(found[k + 1], by_value, max_relative = 1e-10, epsilon = 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn two_classes_agree_with_the_plain_sum() {
+        let n = 2 * BLOCK + 37;
+        let rows: Vec<Vec<f64>> = (0..5).map(|k| numbers(n, k)).collect();
+        let floors: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { 0.1 } else { 0.02 }).collect();
+        for floors in [&[][..], &floors] {
+            let mut signs = Signs { floors, span: 0.88 };
+            assert_law(&mut signs, &rows, |t| {
+                let each = t.iter().enumerate().map(|(i, t)| {
+                    let log_p = ln_normal(*t);
+                    floors.get(i).map_or(log_p, |floor| (floor + 0.88 * log_p.exp()).ln())
+                });
+                each.sum()
+            });
+        }
+        let singles: Vec<Vec<f32>> =
+            rows.iter().map(|row| row.iter().map(|&x| x as f32).collect()).collect();
+        let mut signs = Signs { floors: &[], span: 1.0 };
+        let exact = signs.sums(&paths(&rows), &TRIALS);
+        let found = signs.sums(&paths(&singles), &TRIALS);
+        for (found, exact) in found.iter().flatten().zip(exact.iter().flatten()) {
+            assert_relative_eq!(*found, exact, max_relative = 1e-5, epsilon = 1e-3);
+        }
+    }
+
+    #[test]
+    fn classes_of_two_functions_are_two_classes() {
+        let n = BLOCK + 11;
+        // Far values too: they are up to 8 apart.
+        let mut rows: Vec<Vec<f64>> = (0..5).map(|k| numbers(2 * n, k)).collect();
+        rows.iter_mut().flatten().for_each(|x| *x *= 0.45);
+        let labels: Vec<u32> = (0..n).map(|i| u32::from(i % 3 == 0)).collect();
+        for noise in [0.0, 0.1] {
+            assert_law(&mut ClassLabels::new(&labels, noise, 2), &rows, |f| {
+                let each = labels.iter().enumerate().map(|(i, &own)| {
+                    let (own, other) = (own as usize * n + i, (1 - own as usize) * n + i);
+                    let log_p = ln_normal((f[own] - f[other]) / 2f64.sqrt());
+                    if noise == 0.0 {
+                        log_p
+                    } else {
+                        (noise + (1.0 - 2.0 * noise) * log_p.exp()).ln()
+                    }
+                });
+                each.sum()
+            });
+        }
+    }
+}
