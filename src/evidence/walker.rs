@@ -18,7 +18,7 @@ const CHANCE: f64 = 2.0;
 const REFRESH_RATE: f64 = 0.5;
 
 /// The samples of a walker on each rung: pieces of its path, each with the number of its trip, down or up the ladder.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct RungSamples<T> {
     rungs: Vec<Vec<(usize, T)>>,
     /// The number of the current trip.
@@ -26,10 +26,6 @@ pub(crate) struct RungSamples<T> {
 }
 
 impl<T> RungSamples<T> {
-    pub fn new() -> Self {
-        Self { rungs: Vec::new(), trip: 0 }
-    }
-
     /// Adds a piece of the current trip on rung k.
     pub fn push(&mut self, k: usize, piece: T) {
         if self.rungs.len() <= k {
@@ -82,9 +78,9 @@ pub(crate) struct LadderWalker<'s, T> {
     control: &'s Control,
 }
 
-impl<'s, T> LadderWalker<'s, T> {
+impl<'s, T: Default> LadderWalker<'s, T> {
     pub fn new(trajectory: Trajectory<'s, Geodesic>, control: &'s Control) -> Self {
-        Self { trajectory, samples: RungSamples::new(), length: 0.0, control }
+        Self { trajectory, samples: RungSamples::default(), length: 0.0, control }
     }
 
     pub fn burn_in(&mut self, path: f64) -> Result<()> {

@@ -245,7 +245,7 @@ pub(super) fn onion(
     let mut shares = problem.combine(&walkers, None);
     problem.measured = problem.rungs_outside(&walkers);
     for walker in &mut walkers {
-        walker.on_ladder.samples = RungSamples::new();
+        walker.on_ladder.samples = RungSamples::default();
         walker.layers.clear();
     }
     let stretches = 2.0 * (1 + PIECES) as f64;

@@ -15,7 +15,7 @@ use crate::space::{LayerRange, VersionSpace, one_dimensional};
 pub use settings::{OnionMethod, OnionSettings};
 
 /// The outcome of an onion run. Tables of shape (A, B) have layer (a, b) of `range` in row a and column b.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct OnionOutcome {
     /// The layers: at most `max_errors`, and no more than there are examples of the label.
     pub range: LayerRange,

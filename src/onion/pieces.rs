@@ -134,12 +134,9 @@ pub(super) fn outcome<'p>(
         norms,
         errors,
         paths: table(paths),
-        log_volumes: None,
-        log_volume_errors: None,
-        layers: Vec::new(),
-        log_shares: Array2::default((0, 0)),
         length,
         converged,
+        ..OnionOutcome::default()
     }
 }
 

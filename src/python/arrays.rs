@@ -22,21 +22,13 @@ pub(super) fn matrix<'a, T: Element>(
     contiguous(name, array)
 }
 
-/// Borrows a C-contiguous matrix.
+/// Borrows a C-contiguous matrix or vector.
 pub(super) fn contiguous<'a, T: Element, D: Dimension>(
     name: &'static str,
     array: &'a PyReadonlyArray<'_, T, D>,
 ) -> PyResult<&'a [T]> {
     let wanted = "C-contiguous";
     array.as_slice().map_err(|_| Error::invalid(name, "another memory layout", wanted).into())
-}
-
-/// Borrows a contiguous vector.
-pub(super) fn vector<'a, T: Element>(
-    name: &'static str,
-    array: &'a PyReadonlyArray1<'_, T>,
-) -> PyResult<&'a [T]> {
-    array.as_slice().map_err(|_| Error::invalid(name, "another memory layout", "contiguous").into())
 }
 
 /// Rows of a matrix, such as the argument `gram` of every function.

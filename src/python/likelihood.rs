@@ -6,7 +6,7 @@ use numpy::{
 };
 use pyo3::prelude::*;
 
-use super::arrays::{Rows, contiguous, vector};
+use super::arrays::{Rows, contiguous};
 use super::call;
 use crate::base::{Error, require};
 use crate::simd::likelihood::{ClassLabels, LabelLaw, Paths, Signs, Trial};
@@ -28,7 +28,7 @@ pub fn likelihood_of_signs<'py>(
     span: f64,
     by_value: bool,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let mut signs = Signs { floors: vector("floors", &floors)?, span };
+    let mut signs = Signs { floors: contiguous("floors", &floors)?, span };
     let fits = signs.floors.is_empty() || signs.floors.len() == values.len();
     check_shape("floors", fits)?;
     values.found(py, &trials(&balls, &along)?, &mut signs, by_value)
@@ -46,7 +46,7 @@ pub fn likelihood_of_classes<'py>(
     noise: f64,
     by_value: bool,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let labels = vector("labels", &labels)?;
+    let labels = contiguous("labels", &labels)?;
     let n_classes = values.len().checked_div(labels.len()).unwrap_or(2);
     let known = labels.iter().all(|&label| (label as usize) < n_classes);
     check_shape("labels", n_classes * labels.len() == values.len() && known)?;
@@ -144,7 +144,7 @@ fn trials(
     balls: &PyReadonlyArray1<'_, i64>,
     along: &PyReadonlyArray2<'_, f64>,
 ) -> PyResult<Vec<Trial>> {
-    let (balls, along) = (vector("balls", balls)?, contiguous("along", along)?);
+    let (balls, along) = (contiguous("balls", balls)?, contiguous("along", along)?);
     check_shape("along", along.len() == 2 * balls.len())?;
     let pairs = balls.iter().zip(along.as_chunks::<2>().0);
     // A negative number is larger than that of any ball.

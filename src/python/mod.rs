@@ -36,7 +36,7 @@ use crate::interior::{MarginSettings, PerceptronSettings};
 use crate::onion::OnionSettings;
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::Motion;
-use arrays::vector;
+use arrays::contiguous;
 use space::Space;
 
 #[pymodule(gil_used = false)]
@@ -102,7 +102,7 @@ fn run<'py>(
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let start = match &start {
-        Some(start) => Some(vector("start", start)?.to_vec()),
+        Some(start) => Some(contiguous("start", start)?.to_vec()),
         None => None,
     };
     let settings = Settings { start, ..read(settings)? };

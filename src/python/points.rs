@@ -4,7 +4,7 @@ use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::arrays::vector;
+use super::arrays::contiguous;
 use super::read;
 use super::space::Space;
 use crate::base::{Control, Error};
@@ -75,7 +75,7 @@ pub fn perceptron_path<'py>(
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let settings = read::<PerceptronSettings>(settings)?;
-    let order: Vec<usize> = vector("order", &order)?
+    let order: Vec<usize> = contiguous("order", &order)?
         .iter()
         .map(|&i| usize::try_from(i))
         .collect::<std::result::Result<_, _>>()?;

@@ -3,7 +3,7 @@
 use crate::simd::NextWall;
 
 /// The layers up to given numbers of violated examples of labels -1 and +1, in row-major order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LayerRange {
     /// Largest numbers of violated examples of labels -1 and +1.
     pub most: [u32; 2],

@@ -307,7 +307,7 @@ pub(crate) fn evidence(
         .map(|(home, start)| BridgeWalker {
             home,
             start,
-            samples: RungSamples::new(),
+            samples: RungSamples::default(),
             draws: Vec::new(),
             drawn: 0,
             streams: 0,
