@@ -97,7 +97,7 @@ pub trait LabelLaw {
     }
 }
 
-/// LabelLaw of two classes: an example with the value t has the probability `floor + span Φ(t)`, or `Φ(t)` without floors.
+/// Two classes: an example with the value t has the probability `floor + span Φ(t)`, or `Φ(t)` without floors.
 #[derive(Clone, Copy, Debug)]
 pub struct Signs<'a> {
     /// A number for each example, or none.
@@ -123,7 +123,7 @@ impl LabelLaw for Signs<'_> {
     }
 }
 
-/// LabelLaw of several classes: that of the largest value, each with independent noise of variance 1, and then changed with the
+/// Several classes: the label is that of the largest value, each with independent noise of variance 1, and then changed with the
 /// probability `noise`.
 #[derive(Clone, Debug)]
 pub struct ClassLabels<'a> {

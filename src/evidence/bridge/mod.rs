@@ -51,7 +51,7 @@ const BURN_IN_SAMPLES: usize = 10;
 /// Pieces of path of a trip on a rung, and samples in a piece of the first round; they grow by half from round to round.
 const PIECES: usize = 4;
 const PIECE_SAMPLES: usize = 8;
-/// Drawn at t = 1 for every sample of a piece.
+/// Draws at t = 1 for every sample of a piece.
 const DRAWS: usize = 4;
 /// Numbers in memory for each sample.
 const COPIES: usize = 8;
@@ -161,7 +161,7 @@ impl Bridge<'_> {
         Ok((dual, field))
     }
 
-    /// Drawn at t = 1, then makes a trip down from one of the draws and a trip up from home.
+    /// Draws at t = 1, then makes a trip down from one of the draws and a trip up from home.
     fn round_trip(
         &self,
         index: usize,
