@@ -18,7 +18,6 @@ pub(super) struct ArcIntegral {
 }
 
 impl ArcIntegral {
-    /// Returns the integral of an empty path in m coordinates.
     pub fn new(m: usize) -> Self {
         Self { sum: vec![0.0; m], mark: vec![[0.0, 1.0]; m] }
     }
@@ -111,7 +110,6 @@ impl LayerIntegrals {
         self.mark = ahead;
     }
 
-    /// Notes that the ball passes into another layer.
     #[inline]
     pub fn enter(&mut self, layer: Option<usize>, frame: &Frame) {
         self.catch_up(frame);

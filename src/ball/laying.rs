@@ -16,10 +16,8 @@ impl Ball {
     /// Returns a ball at `position`, scaled to unit length, that flies along the tangent part of `direction`, both dual
     /// coefficients, shape (m,).
     ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] for vectors that are not of shape (m,) or not finite, a position of length zero or a direction without
-    /// tangent part; [`Error::Interrupted`].
+    /// [`Error::Invalid`] for vectors that are not of shape (m,) or not finite, a position of length zero or a direction
+    /// without tangent part; [`Error::Interrupted`].
     pub fn new(
         gram: &Gram<'_>,
         position: &[f64],
@@ -44,12 +42,8 @@ impl Ball {
             neighbors: None,
             scratch: Vec::new(),
         };
-        gram.multiply(
-            &[position, direction],
-            &mut [&mut ball.f, &mut ball.g],
-            Precision::Compensated,
-            control,
-        )?;
+        let out = &mut [ball.f.as_mut_slice(), &mut ball.g];
+        gram.multiply(&[position, direction], out, Precision::Compensated, control)?;
         ball.orthonormalize(gram, |name, value| {
             let got = format!("one of squared length {value:e}");
             let wanted =
@@ -107,8 +101,6 @@ impl Ball {
     /// Every plane keeps its side. Returns the drift: the largest change of a plane coordinate, relative to the length of its
     /// feature vector.
     ///
-    /// # Errors
-    ///
     /// [`Error::Breakdown`] if a norm is no longer close to 1; [`Error::Interrupted`].
     pub fn reproject(&mut self, gram: &Gram<'_>, control: &Control) -> Result<f64> {
         let (position, direction) = self.frame.unfold(0.0);
@@ -140,8 +132,6 @@ impl Ball {
     /// The drift matters if launches are frequent and the Gram matrix is singular. Straight flights that end early magnify the
     /// part of the dual coefficients in the null space of the matrix, until its rounding errors become visible. The
     /// straight dynamics reduce that part in time if they have a factor.
-    ///
-    /// # Errors
     ///
     /// [`Error::Breakdown`] if the position is not of unit length or no drawn vector has a tangent part;
     /// [`Error::Interrupted`].
@@ -180,12 +170,8 @@ impl Ball {
         direction: Vec<f64>,
         control: &Control,
     ) -> Result<(f64, f64)> {
-        gram.multiply(
-            &[&position, &direction],
-            &mut [&mut self.f, &mut self.g],
-            Precision::Compensated,
-            control,
-        )?;
+        let out = &mut [self.f.as_mut_slice(), &mut self.g];
+        gram.multiply(&[&position, &direction], out, Precision::Compensated, control)?;
         self.lay_frame(position, direction);
         let norm = dot::dot(gram.arch(), &self.frame.p, &self.f);
         if norm.is_nan() || (norm - 1.0).abs() > 1e-3 {

@@ -1,10 +1,5 @@
 //! The ball: position and direction on the unit sphere, as plane coordinates and as dual coefficients.
 
-#![allow(
-    clippy::inline_always,
-    reason = "without inlining, calls take a tenth of the time of a bounce"
-)]
-
 mod arc_integral;
 mod frame;
 pub(crate) mod laying;
@@ -84,12 +79,11 @@ impl Ball {
         ensure_vectors(m, &[&self.f, &self.g])?;
         self.frame.check(m)?;
         self.arc.check(m)?;
-        ensure(self.wall.plane < m, || format!("one with a wall {}", self.wall.plane))?;
         ensure_finite(&[&[self.wall.n, self.wall.d]])?;
-        ensure(self.wall.d >= 0.0, || "one with a wall behind the ball")?;
+        ensure(self.wall.plane < m && self.wall.d >= 0.0, "one with another wall")?;
         self.to_wall = self.wall.angle();
         if let Some(list) = self.neighbors {
-            ensure(gram.features().is_some(), || "one with a neighbor list")?;
+            ensure(gram.features().is_some(), "one with a neighbor list")?;
             self.neighbors = Some(Box::new(list.restored(gram, &self.frame)?));
         }
         Ok(self)
@@ -192,7 +186,6 @@ impl Ball {
         self.positions(ahead).collect()
     }
 
-    /// As [`Ball::position`], as an iterator.
     #[inline]
     pub(crate) fn positions(&self, ahead: f64) -> impl Iterator<Item = f64> {
         let (sin, cos) = self.frame.sin_cos_ahead((ahead.cos(), ahead.sin()));
@@ -283,7 +276,6 @@ impl Ball {
         }
     }
 
-    /// Sets the coordinates of a plane.
     #[inline(always)]
     fn set(&mut self, plane: usize, f: f64, g: f64) {
         (self.f[plane], self.g[plane]) = (f, g);
@@ -460,7 +452,7 @@ impl Ball {
             for ((g, w), f) in self.g.iter_mut().zip(&across.field).zip(&self.f) {
                 *g = (w - along * f) * scale + lift;
             }
-            gram.add_row(plane, normal, &mut self.g);
+            gram.add_rows(&[(normal, plane)], &mut self.g);
             self.g[plane] = side * sine * length;
             self.lay_frame(position, across.dual);
             self.find_wall(gram);

@@ -83,22 +83,21 @@ fn checksum(bytes: &[u8]) -> u64 {
 }
 
 /// Returns an error unless a condition on a decoded state holds.
-pub(crate) fn ensure<S: std::fmt::Display>(holds: bool, what: impl FnOnce() -> S) -> Result<()> {
-    if holds { Ok(()) } else { Err(incompatible(what())) }
+pub(crate) fn ensure(holds: bool, what: impl std::fmt::Display) -> Result<()> {
+    if holds { Ok(()) } else { Err(incompatible(what)) }
 }
 
 /// Checks that decoded vectors have n finite numbers each.
 pub(crate) fn ensure_vectors(n: usize, vectors: &[&[f64]]) -> Result<()> {
     for vector in vectors {
-        ensure(vector.len() == n, || format!("one with {} of {n} numbers", vector.len()))?;
+        ensure(vector.len() == n, format_args!("one with {} of {n} numbers", vector.len()))?;
     }
     ensure_finite(vectors)
 }
 
-/// Checks that decoded numbers are finite.
 pub(crate) fn ensure_finite(vectors: &[&[f64]]) -> Result<()> {
     let finite = vectors.iter().copied().flatten().all(|x| x.is_finite());
-    ensure(finite, || "one with numbers that are not finite")
+    ensure(finite, "one with numbers that are not finite")
 }
 
 #[cfg(test)]

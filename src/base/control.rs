@@ -1,7 +1,7 @@
 //! Stop flag and progress, shared between the caller and the workers.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use crate::base::checkpoint::State;
@@ -24,7 +24,7 @@ pub struct Control {
     listener: Option<Box<dyn Fn() -> bool + Send + Sync>>,
     /// Receiver of states of the run.
     keeper: Option<Box<dyn Fn(State) + Send + Sync>>,
-    stop: Arc<AtomicBool>,
+    stop: AtomicBool,
     /// End of the time of the run, in nanoseconds after [`ORIGIN`]; 0 for none.
     deadline: AtomicU64,
     /// Whether work cannot end early with what there is.
@@ -66,7 +66,6 @@ impl Control {
         self
     }
 
-    /// Returns whether states are kept.
     pub(crate) fn keeps_states(&self) -> bool {
         self.keeper.is_some()
     }
@@ -80,7 +79,6 @@ impl Control {
         self.deadline.store(deadline, Ordering::Relaxed);
     }
 
-    /// Returns whether the time of the run is over.
     #[inline]
     pub(crate) fn is_out_of_time(&self) -> bool {
         let deadline = self.deadline.load(Ordering::Relaxed);
@@ -104,13 +102,6 @@ impl Control {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Returns the flag alone, for other threads to raise.
-    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.stop)
-    }
-
-    /// # Errors
-    ///
     /// [`Error::Interrupted`] once the flag is raised; [`Error::Time`] once the time is over in work that cannot end early.
     #[inline]
     pub fn check(&self) -> Result<()> {
@@ -154,6 +145,8 @@ impl Control {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]

@@ -92,7 +92,6 @@ fn culprits(margin_bound: f64, certificate: &[f64], examples: usize) -> String {
 }
 
 impl Error {
-    /// Returns the error for an argument outside its range.
     pub(crate) fn invalid(name: &'static str, got: impl Display, wanted: &'static str) -> Self {
         Self::Invalid { name, got: got.to_string(), wanted }
     }

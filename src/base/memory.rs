@@ -38,7 +38,6 @@ pub(crate) fn check_shared(n: usize, threads: usize) -> Result<()> {
     check(bytes.saturating_add(more))
 }
 
-/// Returns an empty vector with capacity for n values.
 pub(crate) fn reserved<T>(n: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
     reserve(&mut values, n)?;
@@ -58,7 +57,6 @@ pub(crate) fn reserved_apart(n: usize) -> Result<Vec<f64>> {
     Ok(values)
 }
 
-/// Reserves capacity for n more values.
 pub(crate) fn reserve<T>(values: &mut Vec<T>, n: usize) -> Result<()> {
     values
         .try_reserve_exact(n)

@@ -17,7 +17,6 @@ pub(crate) fn state(rng: &ChaCha8Rng) -> Vec<u8> {
     rng.serialize_state().as_slice().to_vec()
 }
 
-/// Restores a generator.
 pub(crate) fn restored(state: &[u8]) -> Result<ChaCha8Rng> {
     let state = state.try_into().map_err(|_| incompatible("one of another random generator"))?;
     Ok(ChaCha8Rng::deserialize_state(state))

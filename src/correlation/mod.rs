@@ -66,11 +66,7 @@ impl Default for CorrelationSettings {
 }
 
 impl CorrelationSettings {
-    /// Checks the ranges.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] for the first setting out of its range.
+    /// Checks the ranges. [`Error::Invalid`] for the first setting out of its range.
     pub fn check(&self) -> Result<()> {
         self.scattering().map(drop)
     }
@@ -104,10 +100,8 @@ pub type Pair = (u64, f64, bool);
 /// uniformly distributed outside the scatterer. Returns the pairs, shape (`n_trajectories`, `n_pairs`), and the radius of the
 /// scatterer, radians, if there is one.
 ///
-/// # Errors
-///
-/// [`Error::Invalid`] for settings out of range, or a span of fewer than three dimensions, in which directions cannot be tilted;
-/// [`Error::Infeasible`], [`Error::Breakdown`], [`Error::Interrupted`] as [`crate::run`].
+/// [`Error::Invalid`] for settings out of range, or a span of fewer than three dimensions, in which directions cannot be
+/// tilted; [`Error::Infeasible`], [`Error::Breakdown`], [`Error::Interrupted`] as [`crate::run`].
 pub fn correlation(
     space: &VersionSpace<'_>,
     settings: &CorrelationSettings,
@@ -128,7 +122,6 @@ pub fn correlation(
         Scattered::new(factor, cosine),
         scatterer,
         &pool,
-        control,
     )?;
     // The pairs of the workers, and their collection.
     let numbers = 2 * size_of::<Pair>().div_ceil(size_of::<f64>());

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::base::{Control, Result};
+use crate::base::Result;
 use crate::ensemble::chain::{Chain, Context, estimate, totals};
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::Settings;
 use crate::ensemble::start::start;
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::{Geodesic, Radius, Scattered};
-use crate::trajectory::{Goal, Refresh, Trajectory};
+use crate::trajectory::{Goal, Recorder, Refresh, Trajectory};
 
 /// Length of the burn-in: in radians, as a share of a given length, and in arrivals, which end it earlier in a small space.
 const BURN_IN_PATH: f64 = std::f64::consts::TAU;
@@ -25,7 +25,6 @@ const GAUGE_ARRIVALS: u64 = 256;
 /// Pair refreshes per radian while the rate of bounces is estimated.
 const GAUGE_REFRESH: f64 = 1.0;
 
-/// Returns the length of the burn-in.
 pub(super) fn burn_in_goal(settings: &Settings) -> Goal {
     let share = BURN_IN_SHARE * settings.length.unwrap_or(0.0);
     let path = settings.burn_in.unwrap_or_else(|| BURN_IN_PATH.max(share));
@@ -33,21 +32,22 @@ pub(super) fn burn_in_goal(settings: &Settings) -> Goal {
     Goal::either(path, arrivals)
 }
 
-/// Chooses the refresh and runs the burn-in. Returns the mean path in radians.
-pub(super) fn burn_in<'s>(run: &Context<'s, '_>, chains: &mut [Chain<'s>]) -> Result<f64> {
+/// Starts trajectories, chooses the refresh and runs the burn-in. Also returns the mean path in radians.
+pub(super) fn burn_in<'s>(run: &Context<'s, '_>) -> Result<(Vec<Chain<'s>>, f64)> {
     let Context { space, settings, inverse, control, .. } = *run;
+    let mut chains = start(run)?;
     let mut length = 0.0;
     // Returns the arrivals per radian.
     let mut spend = |chains: &mut [Chain<'s>], goal: Goal| -> Result<f64> {
-        chains.iter_mut().for_each(|chain| chain.reset(None));
+        chains.iter_mut().for_each(|chain| chain.reset(Recorder::none()));
         run.pool.each(chains, |_, chain| chain.trajectory.run(goal, control))?;
         let (path, arrivals) = totals(chains);
         length += path / chains.len() as f64;
         Ok(arrivals.max(1) as f64 / path)
     };
     // The rate of pair refreshes is proportional to that of arrivals.
-    set_refresh(chains, &Refresh::Pair { rate: GAUGE_REFRESH });
-    let rate = spend(chains, Goal::either(BURN_IN_PATH, GAUGE_ARRIVALS))?;
+    set_refresh(&mut chains, &Refresh::Pair { rate: GAUGE_REFRESH });
+    let rate = spend(&mut chains, Goal::either(BURN_IN_PATH, GAUGE_ARRIVALS))?;
     let refresh = Refresh::chosen(settings.refresh, space.gram(), rate, inverse, control)?;
     let (goal, meanwhile) = match &refresh {
         // Full refreshes at once equilibrate directions in which few planes extend.
@@ -58,12 +58,12 @@ pub(super) fn burn_in<'s>(run: &Context<'s, '_>, chains: &mut [Chain<'s>]) -> Re
         }
         _ => (burn_in_goal(settings), refresh.clone()),
     };
-    set_refresh(chains, &meanwhile);
+    set_refresh(&mut chains, &meanwhile);
     if goal.path > 0.0 {
-        spend(chains, goal)?;
+        spend(&mut chains, goal)?;
     }
-    set_refresh(chains, &refresh);
-    Ok(length)
+    set_refresh(&mut chains, &refresh);
+    Ok((chains, length))
 }
 
 fn set_refresh<'s>(chains: &mut [Chain<'s>], refresh: &Refresh<'s>) {
@@ -82,7 +82,7 @@ pub(super) fn with_scatterer(
     let Some(radius) = scatterer else { return Ok((dynamics, 0.0)) };
     let control = run.control;
     run.pool.each(chains, |_, chain| {
-        chain.reset(None);
+        chain.reset(Recorder::none());
         chain.extend(1, BURN_IN_PATH, Goal::either(f64::INFINITY, BURN_IN_ARRIVALS), control)?;
         if chain.path.pieces.is_empty() {
             chain.close();
@@ -98,12 +98,10 @@ pub(super) fn with_scatterer(
 pub(crate) fn trajectories<'s>(
     space: &'s VersionSpace<'s>,
     settings: &Settings,
-    pool: &WorkerPool,
-    control: &Control,
+    pool: &WorkerPool<'_>,
 ) -> Result<Vec<Trajectory<'s, Geodesic>>> {
-    let run = Context::new(space, settings, None, pool, control)?;
-    let mut chains = start(&run)?;
-    burn_in(&run, &mut chains)?;
+    let run = Context::new(space, settings, None, pool)?;
+    let (chains, _) = burn_in(&run)?;
     Ok(chains.into_iter().map(|chain| chain.trajectory).collect())
 }
 
@@ -113,12 +111,10 @@ pub(crate) fn trajectories_around<'s>(
     settings: &Settings,
     dynamics: Scattered,
     scatterer: Option<Radius>,
-    pool: &WorkerPool,
-    control: &Control,
+    pool: &WorkerPool<'_>,
 ) -> Result<(Vec<Trajectory<'s, Geodesic>>, Scattered)> {
-    let run = Context::new(space, settings, None, pool, control)?;
-    let mut chains = start(&run)?;
-    burn_in(&run, &mut chains)?;
+    let run = Context::new(space, settings, None, pool)?;
+    let (mut chains, _) = burn_in(&run)?;
     let (dynamics, _) = with_scatterer(&run, dynamics, scatterer, &mut chains)?;
     Ok((chains.into_iter().map(|chain| chain.trajectory).collect(), dynamics))
 }

@@ -21,12 +21,8 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Checks a restored piece against the number m of examples.
     pub(crate) fn check(&self, m: usize) -> Result<()> {
-        let length = self.length;
-        ensure(length > 0.0 && length.is_finite(), || {
-            format!("one with a piece of {length} radians")
-        })?;
+        ensure(self.length > 0.0 && self.length.is_finite(), "one with a piece without length")?;
         ensure_vectors(m, &[&self.integral])?;
         let parts = self.densities.iter().chain(&self.field);
         parts.into_iter().try_for_each(|part| ensure_vectors(m, &[part]))
@@ -36,7 +32,6 @@ impl Batch {
         self.field.as_deref().expect("fields are filled before sums are formed")
     }
 
-    /// Joins two pieces.
     fn join(mut self, other: &Self) -> Self {
         let add = |a: &mut Vec<f64>, b: &[f64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
         add(&mut self.integral, &other.integral);

@@ -29,7 +29,7 @@ pub(super) struct Context<'s, 'c> {
     pub smoother: Option<Arc<Smoother<'s>>>,
     /// Indices of the planes whose coordinates are recorded with the draws.
     pub watched: Vec<usize>,
-    pub pool: &'c WorkerPool,
+    pub pool: &'c WorkerPool<'c>,
     pub control: &'c Control,
 }
 
@@ -38,9 +38,9 @@ impl<'s, 'c> Context<'s, 'c> {
         space: &'s VersionSpace<'s>,
         settings: &'c Settings,
         inverse: Option<Inverse<'s>>,
-        pool: &'c WorkerPool,
-        control: &'c Control,
+        pool: &'c WorkerPool<'c>,
     ) -> Result<Self> {
+        let control = pool.control;
         let smoother =
             inverse.map(|inverse| Smoother::new(inverse, control)).transpose()?.map(Arc::new);
         let (m, q) = (space.len(), WATCHED.min(space.len()));
@@ -58,8 +58,8 @@ pub(crate) struct Chain<'s, D = Geodesic> {
     pub path: Path,
     /// Densities at the walls, if the center is one of conditional means.
     pub(super) densities: Option<Densities<'s>>,
-    /// The draws of the measured path; none during the burn-in.
-    pub(super) recorder: Option<Recorder>,
+    /// The draws of the measured path; it records none during the burn-in.
+    pub(super) recorder: Recorder,
 }
 
 /// The path of a trajectory, and its position in the present stage.
@@ -81,7 +81,7 @@ pub(super) type Stored = (Path, Option<Sums>, (f64, u64), TrajectoryState);
 impl<'s, D: Dynamics> Chain<'s, D> {
     pub(super) fn new(trajectory: Trajectory<'s, D>, start: Start) -> Self {
         let path = Path { start, pieces: Vec::new(), origin: 0.0, first: 0, from: 0.0, step: 0.0 };
-        Self { trajectory, path, densities: None, recorder: None }
+        Self { trajectory, path, densities: None, recorder: Recorder::none() }
     }
 
     /// Returns the chain with another dynamics from its present point on.
@@ -92,7 +92,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
     }
 
     /// Drops all pieces and starts a new path.
-    pub(crate) fn reset(&mut self, recorder: Option<Recorder>) {
+    pub(crate) fn reset(&mut self, recorder: Recorder) {
         self.trajectory.reset();
         self.recorder = recorder;
         self.path.pieces.clear();
@@ -139,10 +139,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
             let next = self.path.step + 1.0;
             let path = if next < steps { self.path.from + length * (next / steps) } else { end };
             let goal = Goal { path: path.min(limit.path), ..limit };
-            match &mut self.recorder {
-                Some(recorder) => self.trajectory.run_observed(goal, recorder, control)?,
-                None => self.trajectory.run(goal, control)?,
-            }
+            self.trajectory.run_observed(goal, &mut self.recorder, control)?;
             if self.trajectory.tally().path < path {
                 return Ok(false);
             }
@@ -179,17 +176,11 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         (self.path.from, self.path.step) = (path, 0.0);
     }
 
-    /// Returns the number of draws so far.
-    pub(super) fn kept(&self) -> usize {
-        self.recorder.as_ref().map_or(0, Recorder::kept)
-    }
-
-    /// Returns the stored form.
     pub(super) fn state(&self) -> Stored {
         (
             self.path.clone(),
             self.densities.as_ref().map(Densities::state),
-            self.recorder.as_ref().map(Recorder::schedule).unwrap_or_default(),
+            self.recorder.schedule(),
             self.trajectory.state(),
         )
     }
@@ -203,10 +194,8 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         (path, sums, schedule, trajectory): Stored,
     ) -> Result<Self> {
         let Context { space, settings, .. } = *run;
-        let (first, pieces) = (path.first, path.pieces.len());
-        ensure(first <= pieces && pieces <= MOST_PIECES, || {
-            format!("one with {pieces} pieces of path, of which {first} are old")
-        })?;
+        let n = path.pieces.len();
+        ensure(path.first <= n && n <= MOST_PIECES, "one with too many pieces of path")?;
         path.pieces.iter().try_for_each(|piece| piece.check(space.len()))?;
         let densities = match (sums, &run.smoother) {
             (None, None) => None,
@@ -220,16 +209,13 @@ impl<'s, D: Dynamics> Chain<'s, D> {
             Trajectory::restored(space, dynamics, (settings.mirror, refresh), trajectory)?;
         let (end, from) = (trajectory.tally().path, path.from);
         ensure_finite(&[&[path.origin, from, path.step]])?;
-        ensure(
-            0.0 <= path.origin && path.origin <= from && from <= end && 0.0 <= path.step,
-            || format!("one with a piece from {from} on, {end} radians from its beginning"),
-        )?;
+        let rises = 0.0 <= path.origin && path.origin <= from && from <= end;
+        ensure(rises && 0.0 <= path.step, "one with a piece that begins beyond its end")?;
         let recorder = Recorder::restored(schedule, &run.watched, space.gram(), draws, end)?;
-        Ok(Self { trajectory, path, densities, recorder: Some(recorder) })
+        Ok(Self { trajectory, path, densities, recorder })
     }
 }
 
-/// Returns the total path and arrivals of the tallies.
 pub(super) fn totals<D: Dynamics>(chains: &[Chain<'_, D>]) -> (f64, u64) {
     chains.iter().fold((0.0, 0), |(path, arrivals), chain| {
         let tally = chain.trajectory.tally();
@@ -242,7 +228,7 @@ pub(super) fn totals<D: Dynamics>(chains: &[Chain<'_, D>]) -> (f64, u64) {
 pub(super) fn prepare<D: Dynamics>(chains: &mut [Chain<'_, D>], control: &Control) -> Result<()> {
     let Some(first) = chains.first() else { return Ok(()) };
     let gram = first.trajectory.space().gram();
-    let smoother = first.densities.as_ref().map(|densities| Arc::clone(densities.smoother()));
+    let smoother = first.densities.as_ref().map(|densities| Arc::clone(&densities.smoother));
     let mut batches: Vec<&mut Batch> = chains.iter_mut().flat_map(|c| &mut c.path.pieces).collect();
     if let Some(smoother) = smoother {
         center::smooth(&smoother, &mut batches, control)?;
@@ -272,7 +258,7 @@ pub(crate) fn check_memory(
     space: &VersionSpace<'_>,
     n: usize,
     smooths: bool,
-    pool: &WorkerPool,
+    pool: &WorkerPool<'_>,
 ) -> Result<()> {
     let vectors = if smooths { SMOOTH_VECTORS } else { VECTORS };
     let near = neighbor_memory(space.gram()).div_ceil(space.len());

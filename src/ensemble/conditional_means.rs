@@ -117,7 +117,7 @@ impl<'a> Smoother<'a> {
 /// The densities r at the walls, summed along the path of one trajectory since the last piece.
 #[derive(Debug)]
 pub(crate) struct Densities<'a> {
-    smoother: Arc<Smoother<'a>>,
+    pub smoother: Arc<Smoother<'a>>,
     mirror: Mirror,
     rng: ChaCha8Rng,
     sum: Vec<f64>,
@@ -135,10 +135,6 @@ impl<'a> Densities<'a> {
         Self { smoother, mirror, rng, sum, count: 0.0, spacing: f64::INFINITY }
     }
 
-    pub(crate) fn smoother(&self) -> &Arc<Smoother<'a>> {
-        &self.smoother
-    }
-
     /// Adds the densities at the ball for a vector in its direction, whose length has the chi distribution whatever the
     /// direction.
     pub(crate) fn add(&mut self, ball: &Ball, space: &VersionSpace<'_>) {
@@ -154,12 +150,10 @@ impl<'a> Densities<'a> {
         self.count += 1.0;
     }
 
-    /// Returns the stored form.
     pub(crate) fn state(&self) -> Sums {
         (random::state(&self.rng), self.sum.clone(), self.count, self.spacing)
     }
 
-    /// Restores densities.
     pub(crate) fn restored(
         smoother: Arc<Smoother<'a>>,
         mirror: Mirror,
@@ -167,9 +161,7 @@ impl<'a> Densities<'a> {
     ) -> Result<Self> {
         ensure_vectors(smoother.inverse.len(), &[&sum])?;
         ensure_finite(&[&[count, spacing]])?;
-        ensure(spacing >= SMALLEST_SPACING, || {
-            format!("one with densities every {spacing} radians")
-        })?;
+        ensure(spacing >= SMALLEST_SPACING, "one with too many densities")?;
         Ok(Self { smoother, mirror, rng: random::restored(&rng)?, sum, count, spacing })
     }
 

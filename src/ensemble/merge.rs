@@ -2,14 +2,13 @@
 
 use ndarray::Array3;
 
-use crate::base::{Control, Error, Result, State, memory};
+use crate::base::{Error, Result, memory};
 use crate::ensemble::center::Center;
 use crate::ensemble::chain::{Chain, Context, estimate, totals};
-use crate::ensemble::outcome::{CenterOfMass, Outcome, StopReason};
+use crate::ensemble::outcome::{CenterOfMass, Outcome};
 use crate::ensemble::settings::Average;
+use crate::ensemble::stages::Measurement;
 use crate::simd::Precision;
-use crate::space::VersionSpace;
-use crate::trajectory::Recorder;
 use crate::trajectory::dynamics::Dynamics;
 
 /// Returns for each trajectory the share of the bounces of the others at planes that it never hit.
@@ -25,163 +24,147 @@ fn missed<D: Dynamics>(chains: &[Chain<'_, D>], hits: &[u64]) -> Vec<f64> {
     chains.iter().map(share).collect()
 }
 
-/// Returns the outcome of a run.
-pub(super) fn merge<D: Dynamics>(
-    run: &Context<'_, '_>,
-    chains: &mut [Chain<'_, D>],
-    burn_in_length: f64,
-    (stop_reason, mut state): (StopReason, State),
-) -> Result<Outcome> {
-    let Context { space, settings, control, .. } = *run;
-    let m = space.len();
-    // Measures the drift at the end, also of runs too short for a re-projection on the way.
-    run.pool.each(chains, |_, chain| chain.trajectory.reproject(control))?;
-    let center = center(run, chains, burn_in_length)?;
-    if !(center.norm.is_finite() && center.dual.iter().all(|c| c.is_finite())) {
-        let what = "length of the mean of the positions";
-        return Err(Error::Breakdown { what, value: center.norm });
-    }
-    let mut hits = vec![0; m];
-    let (mut violations, mut drift) = (0.0, 0f64);
-    for chain in chains.iter() {
-        let tally = chain.trajectory.tally();
-        for i in 0..m {
-            hits[i] += tally.hits[i];
+impl<D: Dynamics> Measurement<'_, '_, D> {
+    /// Runs the measurement and merges the trajectories.
+    pub fn outcome(&mut self) -> Result<Outcome> {
+        let (stop_reason, mut state) = self.run()?;
+        let Context { space, settings, pool, control, .. } = *self.run;
+        let m = space.len();
+        // Measures the drift at the end, also of runs too short for a re-projection on the way.
+        pool.each(&mut self.chains, |_, chain| chain.trajectory.reproject(control))?;
+        let center = self.center()?;
+        if !(center.norm.is_finite() && center.dual.iter().all(|c| c.is_finite())) {
+            let what = "length of the mean of the positions";
+            return Err(Error::Breakdown { what, value: center.norm });
         }
-        violations += tally.violations;
-        drift = drift.max(tally.drift);
-    }
-    let mut impulse = impulses(space, chains, control)?;
-    let running = running_center(space, chains, control)?;
-    if running.is_some() {
-        impulse.fill(f64::NAN);
-    }
-    // The last draws of each trajectory are those of the outcome. The state has the others.
-    let shared = state.in_outcome(settings.n_draws);
-    if shared == 0 {
-        // The paths are too short for a draw: the outcome has the present positions.
-        for chain in chains.iter_mut() {
-            if let Some(recorder) = &mut chain.recorder {
-                recorder.record(chain.trajectory.ball(), space.gram(), 0.0);
+        let mut hits = vec![0; m];
+        let (mut violations, mut drift) = (0.0, 0f64);
+        for chain in &self.chains {
+            let tally = chain.trajectory.tally();
+            for i in 0..m {
+                hits[i] += tally.hits[i];
+            }
+            violations += tally.violations;
+            drift = drift.max(tally.drift);
+        }
+        let mut impulse = self.impulses()?;
+        let running = self.running_center()?;
+        if running.is_some() {
+            impulse.fill(f64::NAN);
+        }
+        // The last draws of each trajectory are those of the outcome. The state has the others.
+        let shared = state.in_outcome(settings.n_draws);
+        if shared == 0 {
+            // The paths are too short for a draw: the outcome has the present positions.
+            for chain in &mut self.chains {
+                chain.recorder.record(chain.trajectory.ball(), space.gram(), 0.0);
             }
         }
-    }
-    let n_draws = shared.max(1);
-    let spacing = chains[0].recorder.as_ref().map_or(0.0, Recorder::spacing);
-    let older = |kept: u64| usize::try_from(kept).unwrap_or(0) - shared;
-    let others: usize = state.kept.iter().map(|&kept| older(kept)).sum();
-    memory::reserve(&mut state.draws, others * m)?;
-    // The draws of one trajectory are moved, not copied: they may take most of the memory.
-    let alone = chains.len() == 1;
-    let mut draws =
-        memory::reserved(if alone { 0 } else { settings.n_trajectories * n_draws * m })?;
-    let mut functionals = Vec::new();
-    for (chain, &kept) in chains.iter_mut().zip(&state.kept) {
-        let Some(recorder) = &mut chain.recorder else { continue };
-        let (first, values) = recorder.first(older(kept));
-        state.draws.extend_from_slice(first);
-        state.functionals.extend_from_slice(values);
-        let (last, values) = recorder.take_last(n_draws);
-        if alone {
-            draws = last;
-        } else {
-            draws.extend_from_slice(&last);
+        let n_draws = shared.max(1);
+        let older = |kept: u64| usize::try_from(kept).unwrap_or(0) - shared;
+        let others: usize = state.kept.iter().map(|&kept| older(kept)).sum();
+        memory::reserve(&mut state.draws, others * m)?;
+        // The draws of one trajectory are moved, not copied: they may take most of the memory.
+        let alone = self.chains.len() == 1;
+        let mut draws =
+            memory::reserved(if alone { 0 } else { settings.n_trajectories * n_draws * m })?;
+        let mut functionals = Vec::new();
+        for (chain, &kept) in self.chains.iter_mut().zip(&state.kept) {
+            let recorder = &mut chain.recorder;
+            let (first, values) = recorder.first(older(kept));
+            state.draws.extend_from_slice(first);
+            state.functionals.extend_from_slice(values);
+            let (last, values) = recorder.take_last(n_draws);
+            if alone {
+                draws = last;
+            } else {
+                draws.extend_from_slice(&last);
+            }
+            functionals.extend_from_slice(&values);
         }
-        functionals.extend_from_slice(&values);
+        let Self { run, chains, plan } = self;
+        let refresh = chains[0].trajectory.refresh();
+        let shape = |width| (chains.len(), n_draws, width);
+        Ok(Outcome {
+            center: CenterOfMass {
+                dual: center.dual,
+                norm: center.norm,
+                error: center.error,
+                running,
+                impulse,
+            },
+            draws: Array3::from_shape_vec(shape(m), draws).expect("m coefficients of each draw"),
+            watched: run.watched.clone(),
+            functionals: Array3::from_shape_vec(shape(run.watched.len()), functionals)
+                .expect("a coordinate for each plane that is watched"),
+            spacing: chains[0].recorder.spacing(),
+            starts: chains.iter().map(|chain| chain.path.start).collect(),
+            tallies: chains.iter().map(|chain| chain.trajectory.tally().clone()).collect(),
+            missed: missed(chains, &hits),
+            cycles: vec![0; chains.len()],
+            hits,
+            mean_violations: violations / totals(chains).0,
+            drift,
+            refresh: refresh.name(),
+            refresh_rate: refresh.rate(),
+            loses_softness: refresh.loses_softness(),
+            scatterer: None,
+            burn_in: plan.burn_in_length,
+            stop_reason,
+            state,
+        })
     }
-    let refresh = chains[0].trajectory.refresh();
-    let shape = |width| (chains.len(), n_draws, width);
-    Ok(Outcome {
-        center: CenterOfMass {
-            dual: center.dual,
-            norm: center.norm,
-            error: center.error,
-            running,
-            impulse,
-        },
-        draws: Array3::from_shape_vec(shape(m), draws).expect("m coefficients of each draw"),
-        watched: run.watched.clone(),
-        functionals: Array3::from_shape_vec(shape(run.watched.len()), functionals)
-            .expect("a coordinate for each plane that is watched"),
-        spacing,
-        starts: chains.iter().map(|chain| chain.path.start).collect(),
-        tallies: chains.iter().map(|chain| chain.trajectory.tally().clone()).collect(),
-        missed: missed(chains, &hits),
-        cycles: vec![0; chains.len()],
-        hits,
-        mean_violations: violations / totals(chains).0,
-        drift,
-        refresh: refresh.name(),
-        refresh_rate: refresh.rate(),
-        loses_softness: refresh.loses_softness(),
-        scatterer: None,
-        burn_in: burn_in_length,
-        stop_reason,
-        state,
-    })
-}
 
-/// Returns the sum of the running centers of all trajectories, if the dynamics keeps them.
-fn running_center<D: Dynamics>(
-    space: &VersionSpace<'_>,
-    chains: &[Chain<'_, D>],
-    control: &Control,
-) -> Result<Option<Vec<f64>>> {
-    let mut centers =
-        chains.iter().filter_map(|chain| chain.trajectory.dynamics().running_center());
-    let Some(mut all) = centers.next().cloned() else { return Ok(None) };
-    for center in centers {
-        all.join(space.gram(), center, control)?;
-    }
-    let mut dual = all.dual().to_vec();
-    normalize(space, &mut dual, control)?;
-    Ok(Some(dual))
-}
-
-/// Returns the center of all paths, with the error of the requested estimate.
-pub(super) fn center<D: Dynamics>(
-    run: &Context<'_, '_>,
-    chains: &mut [Chain<'_, D>],
-    burn_in: f64,
-) -> Result<Center> {
-    let Context { space, settings, control, .. } = *run;
-    let mut center = estimate(run, chains)?.after(burn_in);
-    if settings.average == Average::Impulse {
-        let impulses = impulses(space, chains, control)?;
-        center.error = center.error.hypot(angle(space, &impulses, &center.dual, control)?);
-    }
-    Ok(center)
-}
-
-/// Returns the dual coefficients of the sum of all impulses on the walls, scaled to unit length; zeros without impulses.
-fn impulses<D: Dynamics>(
-    space: &VersionSpace<'_>,
-    chains: &[Chain<'_, D>],
-    control: &Control,
-) -> Result<Vec<f64>> {
-    let mut all = vec![0.0; space.len()];
-    for chain in chains {
-        for (sum, own) in all.iter_mut().zip(&chain.trajectory.tally().impulses) {
-            *sum += own;
+    /// Returns the sum of the running centers of all trajectories, if the dynamics keeps them.
+    fn running_center(&self) -> Result<Option<Vec<f64>>> {
+        let Context { space, control, .. } = *self.run;
+        let dynamics = self.chains.iter().map(|chain| chain.trajectory.dynamics());
+        let mut centers = dynamics.filter_map(Dynamics::running_center);
+        let Some(mut all) = centers.next().cloned() else { return Ok(None) };
+        for center in centers {
+            all.join(space.gram(), center, control)?;
         }
+        let mut dual = all.dual().to_vec();
+        normalize(self.run, &mut dual)?;
+        Ok(Some(dual))
     }
-    normalize(space, &mut all, control)?;
-    Ok(all)
+
+    /// Returns the center of all paths, with the error of the requested estimate.
+    pub fn center(&mut self) -> Result<Center> {
+        let mut center = estimate(self.run, &mut self.chains)?.after(self.plan.burn_in_length);
+        if self.run.settings.average == Average::Impulse {
+            let impulses = self.impulses()?;
+            center.error = center.error.hypot(angle(self.run, &impulses, &center.dual)?);
+        }
+        Ok(center)
+    }
+
+    /// Returns the dual coefficients of the sum of all impulses on the walls, scaled to unit length; zeros without impulses.
+    fn impulses(&self) -> Result<Vec<f64>> {
+        let mut all = vec![0.0; self.run.space.len()];
+        for chain in &self.chains {
+            for (sum, own) in all.iter_mut().zip(&chain.trajectory.tally().impulses) {
+                *sum += own;
+            }
+        }
+        normalize(self.run, &mut all)?;
+        Ok(all)
+    }
 }
 
 /// Returns the angle in radians between two unit vectors given by dual coefficients; infinity if the first is zero.
-fn angle(space: &VersionSpace<'_>, one: &[f64], other: &[f64], control: &Control) -> Result<f64> {
+fn angle(run: &Context<'_, '_>, one: &[f64], other: &[f64]) -> Result<f64> {
     if one.iter().all(|c| *c == 0.0) {
         return Ok(f64::INFINITY);
     }
     let apart: Vec<f64> = one.iter().zip(other).map(|(a, b)| a - b).collect();
-    let square = squared_length(space, &apart, control)?;
+    let square = squared_length(run, &apart)?;
     Ok(2.0 * (0.5 * square.max(0.0).sqrt()).min(1.0).asin())
 }
 
 /// Scales dual coefficients to unit length; leaves zeros as they are.
-fn normalize(space: &VersionSpace<'_>, dual: &mut [f64], control: &Control) -> Result<()> {
-    let square = squared_length(space, dual, control)?;
+fn normalize(run: &Context<'_, '_>, dual: &mut [f64]) -> Result<()> {
+    let square = squared_length(run, dual)?;
     if square > 0.0 {
         let scale = square.sqrt().recip();
         dual.iter_mut().for_each(|c| *c *= scale);
@@ -190,8 +173,7 @@ fn normalize(space: &VersionSpace<'_>, dual: &mut [f64], control: &Control) -> R
 }
 
 /// Returns the squared length of the vector with these dual coefficients.
-fn squared_length(space: &VersionSpace<'_>, dual: &[f64], control: &Control) -> Result<f64> {
-    let mut field = vec![0.0; dual.len()];
-    space.gram().multiply(&[dual], &mut [&mut field], Precision::Plain, control)?;
+fn squared_length(run: &Context<'_, '_>, dual: &[f64]) -> Result<f64> {
+    let field = run.space.gram().product(dual, Precision::Plain, run.control)?;
     Ok(dual.iter().zip(&field).map(|(c, f)| c * f).sum())
 }

@@ -1,13 +1,15 @@
 //! The outcome of a run.
 
 use ndarray::Array3;
+use serde::Serialize;
 
 use crate::base::State;
 use crate::interior::Start;
 use crate::trajectory::Tally;
 
 /// The limit that ended a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// The path length was reached.
     Length,
@@ -19,19 +21,6 @@ pub enum StopReason {
     Tol,
     /// The time was over.
     MaxTime,
-}
-
-impl StopReason {
-    /// "length", "`weight_tol`", "`max_bounces`", "tol" or "`max_time`".
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Length => "length",
-            Self::WeightTol => "weight_tol",
-            Self::MaxBounces => "max_bounces",
-            Self::Tol => "tol",
-            Self::MaxTime => "max_time",
-        }
-    }
 }
 
 /// The outcome of a run. Shapes: m examples, T trajectories.

@@ -1,24 +1,21 @@
 //! Worker threads of one call.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
 use crate::base::{Control, Error, Result, memory};
 
 /// A rayon pool for one call. The global pool would hang in a forked child.
-pub(crate) struct WorkerPool {
+pub(crate) struct WorkerPool<'c> {
     pool: Option<rayon::ThreadPool>,
-    stop: Arc<AtomicBool>,
+    pub control: &'c Control,
 }
 
-impl WorkerPool {
-    pub(crate) fn new(n_threads: usize, control: &Control) -> Result<Self> {
-        let stop = control.flag();
+impl<'c> WorkerPool<'c> {
+    pub(crate) fn new(n_threads: usize, control: &'c Control) -> Result<Self> {
         if n_threads == 1 {
-            return Ok(Self { pool: None, stop });
+            return Ok(Self { pool: None, control });
         }
         memory::check_threads(n_threads)?;
         let pool =
@@ -27,10 +24,9 @@ impl WorkerPool {
             })?;
         // Threads reserve their address space when they start. Later memory checks must see what is left.
         pool.broadcast(|_| std::hint::black_box(Vec::<u8>::with_capacity(1)));
-        Ok(Self { pool: Some(pool), stop })
+        Ok(Self { pool: Some(pool), control })
     }
 
-    /// Number of threads.
     pub(crate) fn n_threads(&self) -> usize {
         self.pool.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
     }
@@ -50,7 +46,7 @@ impl WorkerPool {
         let work = |(i, item)| {
             catch_unwind(AssertUnwindSafe(|| work(i, item))).unwrap_or_else(|panic| {
                 // The others would otherwise end their work before the panic is resumed.
-                self.stop.store(true, Ordering::Relaxed);
+                self.control.interrupt();
                 resume_unwind(panic)
             })
         };

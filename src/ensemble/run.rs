@@ -7,7 +7,6 @@ use crate::ensemble::burn_in::{burn_in, burn_in_goal, with_scatterer};
 use crate::ensemble::chain::{Chain, Context, check_memory, totals};
 use crate::ensemble::conditional_means::Densities;
 use crate::ensemble::cycle;
-use crate::ensemble::merge::merge;
 use crate::ensemble::outcome::Outcome;
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::{Average, Settings};
@@ -15,16 +14,12 @@ use crate::ensemble::stages::Measurement;
 use crate::ensemble::start::start;
 use crate::linalg::{Factor, Inverse};
 use crate::space::{VersionSpace, one_dimensional};
-use crate::trajectory::dynamics::{
-    Dynamics, Geodesic, Motion, Points, Radius, Scattered, Straight,
-};
+use crate::trajectory::dynamics::{Geodesic, Motion, Points, Radius, Scattered, Straight};
 use crate::trajectory::{Refresh, RefreshChoice};
 
 /// Samples version space with several trajectories.
 ///
 /// The same seed gives the same bits for every number of threads.
-///
-/// # Errors
 ///
 /// [`crate::Error::Invalid`] for settings out of range or a start that violates a hard wall, [`crate::Error::Infeasible`] where
 /// version space seems empty, [`crate::Error::Breakdown`] where the arithmetic fails, [`crate::Error::Memory`],
@@ -40,9 +35,7 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> 
 /// the same bits as a single run to the smaller tolerance, for every number of threads. A path that another limit cut is
 /// continued where it ended, with the same law.
 ///
-/// # Errors
-///
-/// As [`run_with`]; and [`crate::Error::Invalid`] for a state that does not fit.
+/// Errors as [`run_with`]; and [`crate::Error::Invalid`] for a state that does not fit.
 pub fn resume(
     space: &VersionSpace<'_>,
     settings: &Settings,
@@ -56,10 +49,8 @@ pub fn resume(
 /// As [`run`]. With the inverse of the Gram matrix the center is the integral of conditional means, which has far less noise,
 /// and full refreshes use the inverse.
 ///
-/// # Errors
-///
-/// As [`run`]; and [`crate::Error::Invalid`] for an inverse of another size, of explicit features, or with a motion that is
-/// not geodesic.
+/// Errors as [`run`]; and [`crate::Error::Invalid`] for an inverse of another size, of explicit features, or with a motion that
+/// is not geodesic.
 pub fn run_with(
     space: &VersionSpace<'_>,
     settings: &Settings,
@@ -106,7 +97,7 @@ fn sample(
     }
     let pool = WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?;
     check_memory(space, settings.n_trajectories, inverse.is_some(), &pool)?;
-    let run = Context::new(space, settings, inverse, &pool, control)?;
+    let run = Context::new(space, settings, inverse, &pool)?;
     let m = space.len();
     match settings.motion {
         Motion::Geodesic => geodesic(&run, state),
@@ -124,11 +115,10 @@ fn sample(
 
 fn geodesic(run: &Context<'_, '_>, state: Option<&State>) -> Result<Outcome> {
     let settings = run.settings;
-    let (measurement, mut chains) = if let Some(state) = state {
+    let mut measurement = if let Some(state) = state {
         Measurement::restored(run, state, &Geodesic)?
     } else {
-        let mut chains = start(run)?;
-        let burn_in_length = burn_in(run, &mut chains)?;
+        let (mut chains, burn_in_length) = burn_in(run)?;
         if let Some(smoother) = &run.smoother {
             for (i, chain) in chains.iter_mut().enumerate() {
                 let rng = random::stream(settings.seed, settings.n_trajectories + i);
@@ -136,13 +126,12 @@ fn geodesic(run: &Context<'_, '_>, state: Option<&State>) -> Result<Outcome> {
                 chain.densities = Some(Densities::new(smoother, settings.mirror, rng));
             }
         }
-        (Measurement::begin(run, &mut chains, burn_in_length)?, chains)
+        Measurement::begin(run, chains, burn_in_length)?
     };
-    let refresh = chains[0].trajectory.refresh();
-    let bare = matches!(refresh, Refresh::None) && settings.mirror.is_hard();
-    let mut outcome = finish(run, measurement, &mut chains)?;
-    if bare {
-        outcome.cycles = cycles(run, &mut chains)?;
+    let mut outcome = measurement.outcome()?;
+    let refresh = measurement.chains[0].trajectory.refresh();
+    if matches!(refresh, Refresh::None) && settings.mirror.is_hard() {
+        outcome.cycles = cycles(run, &mut measurement.chains)?;
     }
     Ok(outcome)
 }
@@ -157,33 +146,29 @@ fn scattered(
     let dynamics = || -> Result<Scattered> {
         Ok(Scattered::new(Arc::new(Factor::new(space.gram(), control)?), cosine))
     };
-    let (measurement, mut chains) = if let Some(state) = state {
-        let (measurement, chains) = Measurement::restored(run, state, &dynamics()?)?;
-        for chain in &chains {
-            ensure(
-                chain.trajectory.dynamics().fits(space, control)?,
-                || "one whose sphere does not fit this Gram matrix",
-            )?;
+    let mut measurement = if let Some(state) = state {
+        let measurement = Measurement::restored(run, state, &dynamics()?)?;
+        for chain in &measurement.chains {
+            let fits = chain.trajectory.dynamics().fits(space, control)?;
+            ensure(fits, "one whose sphere does not fit this Gram matrix")?;
         }
-        (measurement, chains)
+        measurement
     } else {
-        let mut chains = start(run)?;
-        let burn_in_length = burn_in(run, &mut chains)?;
+        let (mut chains, burn_in_length) = burn_in(run)?;
         let (dynamics, path) = with_scatterer(run, dynamics()?, scatterer, &mut chains)?;
-        let mut chains: Vec<_> =
-            chains.into_iter().map(|chain| chain.under(dynamics.clone())).collect();
-        (Measurement::begin(run, &mut chains, burn_in_length + path)?, chains)
+        let chains = chains.into_iter().map(|chain| chain.under(dynamics.clone())).collect();
+        Measurement::begin(run, chains, burn_in_length + path)?
     };
-    let outcome = finish(run, measurement, &mut chains)?;
-    Ok(Outcome { scatterer: chains[0].trajectory.dynamics().scatterer(), ..outcome })
+    let outcome = measurement.outcome()?;
+    let scatterer = measurement.chains[0].trajectory.dynamics().scatterer();
+    Ok(Outcome { scatterer, ..outcome })
 }
 
 /// Runs one of the papers' dynamics.
 fn straight(run: &Context<'_, '_>, state: Option<&State>, dynamics: &Straight) -> Result<Outcome> {
     let Context { settings, control, .. } = *run;
     if let Some(state) = state {
-        let (measurement, mut chains) = Measurement::restored(run, state, dynamics)?;
-        return finish(run, measurement, &mut chains);
+        return Measurement::restored(run, state, dynamics)?.outcome();
     }
     let launched = start(run)?.into_iter().map(|chain| {
         let trajectory = chain.trajectory.launched_by(dynamics.clone(), control)?;
@@ -193,18 +178,7 @@ fn straight(run: &Context<'_, '_>, state: Option<&State>, dynamics: &Straight) -
     let goal = burn_in_goal(settings);
     run.pool.each(&mut chains, |_, chain| chain.trajectory.run(goal, control))?;
     let burn_in_length = totals(&chains).0 / chains.len() as f64;
-    let measurement = Measurement::begin(run, &mut chains, burn_in_length)?;
-    finish(run, measurement, &mut chains)
-}
-
-/// Runs the measurement and merges the trajectories.
-fn finish<D: Dynamics>(
-    run: &Context<'_, '_>,
-    mut measurement: Measurement,
-    chains: &mut [Chain<'_, D>],
-) -> Result<Outcome> {
-    let ended = measurement.run(run, chains)?;
-    merge(run, chains, measurement.burn_in_length, ended)
+    Measurement::begin(run, chains, burn_in_length)?.outcome()
 }
 
 /// Returns the period of each trajectory in a short cycle, else 0. In two dimensions a cycle fills version space: 0.

@@ -94,19 +94,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Checks the ranges of all settings, and that they can be combined.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] for the first setting that is out of range or cannot be combined with another.
+    /// Checks the ranges of all settings, and that they can be combined. [`Error::Invalid`] for the first setting that is out
+    /// of range or cannot be combined with another.
     pub fn check(&self) -> Result<()> {
-        for (name, count) in [
-            ("n_trajectories", self.n_trajectories),
-            ("n_draws", self.n_draws),
-            ("n_threads", self.n_threads),
-        ] {
-            check_count(name, count as u64)?;
-        }
+        check_count("n_trajectories", self.n_trajectories as u64)?;
+        check_count("n_draws", self.n_draws as u64)?;
+        check_count("n_threads", self.n_threads as u64)?;
         self.max_bounces.map_or(Ok(()), |count| check_count("max_bounces", count))?;
         if let Some(length) = self.length {
             let fits = length >= SHORTEST_LENGTH && length.is_finite();

@@ -6,7 +6,7 @@ use crate::base::{Result, State, decode, encode, ensure, ensure_finite, incompat
 use crate::ensemble::chain::{Chain, Context, Stored, totals};
 use crate::ensemble::outcome::StopReason;
 use crate::ensemble::settings::Settings;
-use crate::ensemble::{center, merge, mixing};
+use crate::ensemble::{center, mixing};
 use crate::trajectory::dynamics::{Dynamics, Motion, RunningCenter};
 use crate::trajectory::{Goal, Recorder, Refresh, RefreshChoice, Until};
 
@@ -19,9 +19,16 @@ const ACCURATE: f64 = 0.04;
 /// Evaluations of the densities at the walls in the first piece.
 const EVALUATIONS: f64 = 2.0;
 
-/// The plan of a measurement: length and number of the pieces of path.
+/// A measurement: the trajectories of a run, and the plan of their pieces.
+pub(super) struct Measurement<'s, 'r, D> {
+    pub run: &'r Context<'s, 'r>,
+    pub chains: Vec<Chain<'s, D>>,
+    pub plan: Plan,
+}
+
+/// Length and number of the pieces of path.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Measurement {
+pub(super) struct Plan {
     /// Length of the burn-in, radians, mean over the trajectories.
     pub burn_in_length: f64,
     /// Length of a piece, radians.
@@ -43,11 +50,11 @@ fn next_stage(settings: &Settings, done: usize) -> usize {
     if settings.tol.is_some() && done < pieces * 3 / 4 { pieces * 3 / 4 } else { pieces }
 }
 
-impl Measurement {
+impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
     /// Plans pieces and draws. A path without a given length, or with a tolerance, grows: its pieces are joined two by two.
-    pub fn begin<D: Dynamics>(
-        run: &Context<'_, '_>,
-        chains: &mut [Chain<'_, D>],
+    pub fn begin(
+        run: &'r Context<'s, 'r>,
+        mut chains: Vec<Chain<'s, D>>,
         burn_in_length: f64,
     ) -> Result<Self> {
         let (settings, gram) = (run.settings, run.space.gram());
@@ -55,7 +62,7 @@ impl Measurement {
         let length = settings.length.unwrap_or(f64::INFINITY);
         let grows = settings.tol.is_some() || settings.length.is_none();
         let piece = {
-            let (path, arrivals) = totals(chains);
+            let (path, arrivals) = totals(&chains);
             let per_arrival = if arrivals > 0 { path / arrivals as f64 } else { f64::INFINITY };
             PIECE_PATH.min(PIECE_ARRIVALS * per_arrival).min(length)
         };
@@ -63,15 +70,16 @@ impl Measurement {
         // A growing run records twice the requested draws before it joins pieces, and returns the last ones.
         let kept = if grows { 2 * settings.n_draws } else { settings.n_draws };
         let spacing = unit * pieces as f64 / kept as f64;
-        for chain in chains.iter_mut() {
-            chain.reset(Some(Recorder::new(spacing, &run.watched, kept, gram)?));
+        for chain in &mut chains {
+            chain.reset(Recorder::new(spacing, &run.watched, kept, gram)?);
             if let Some(densities) = &mut chain.densities {
                 densities.spacing = piece / EVALUATIONS;
             }
         }
         // Once more in one piece, for the outcome and for states of the run.
         memory::check_vectors(kept.saturating_mul(chains.len()), gram.len() + run.watched.len())?;
-        Ok(Self { burn_in_length, unit, stage: next_stage(settings, 0), is_open: true })
+        let plan = Plan { burn_in_length, unit, stage: next_stage(settings, 0), is_open: true };
+        Ok(Self { run, chains, plan })
     }
 
     /// Extends the path until one of the limits is reached. Returns the limit, and the state without its draws.
@@ -79,130 +87,136 @@ impl Measurement {
     /// A run continued to a smaller tolerance must have the bits of a single run with it. A state after the end of a stage is
     /// therefore that before its decision, which is then repeated. If another limit cuts a stage short, the state is that at the
     /// end of the path, with the present pieces open: these are closed for the outcome alone.
-    pub fn run<D: Dynamics>(
-        &mut self,
-        run: &Context<'_, '_>,
-        chains: &mut [Chain<'_, D>],
-    ) -> Result<(StopReason, State)> {
-        let settings = run.settings;
+    pub fn run(&mut self) -> Result<(StopReason, State)> {
+        let Context { settings, control, .. } = *self.run;
         let length = settings.length.unwrap_or(f64::INFINITY);
         let until =
             if settings.weight_tol().is_some() { Until::CenterConverged } else { Until::Never };
         let limit =
             Goal { until, ..Goal::either(length, settings.max_bounces.unwrap_or(u64::MAX)) };
         loop {
-            if self.is_open {
-                if let Some(reason) = self.fly(run, chains, limit)? {
-                    let state = self.save(run, chains);
-                    chains.iter_mut().for_each(Chain::close);
+            if self.plan.is_open {
+                if let Some(reason) = self.fly(limit)? {
+                    let state = self.save();
+                    self.chains.iter_mut().for_each(Chain::close);
                     let in_time = reason != StopReason::MaxTime;
-                    let is_good = in_time && self.accuracy(run, chains)?.0;
+                    let is_good = in_time && self.accuracy()?.0;
                     return Ok((if is_good { StopReason::Tol } else { reason }, state));
                 }
-                self.is_open = false;
-                if chains[0].path.pieces.len() >= pieces(chains.len()) {
+                self.plan.is_open = false;
+                if self.is_whole() {
                     // Before the decision: the draws are then those of the whole path.
-                    for recorder in chains.iter_mut().filter_map(|chain| chain.recorder.as_mut()) {
+                    for Chain { recorder, .. } in &mut self.chains {
                         if recorder.kept() >= 2 * settings.n_draws {
                             recorder.coarsen();
                         }
                     }
                 }
             }
-            let (is_good, draws_lag) = self.accuracy(run, chains)?;
+            let (is_good, draws_lag) = self.accuracy()?;
             if is_good {
-                return Ok((StopReason::Tol, self.save(run, chains)));
+                return Ok((StopReason::Tol, self.save()));
             }
-            run.control.keep(|| self.save_all(run, chains));
+            control.keep(|| self.save_all());
             if draws_lag {
-                hasten_refresh(run, chains);
+                self.hasten_refresh();
             }
-            if chains[0].path.pieces.len() >= pieces(chains.len()) {
-                self.unit *= 2.0;
-                for chain in chains.iter_mut() {
+            if self.is_whole() {
+                self.plan.unit *= 2.0;
+                for chain in &mut self.chains {
                     center::join_pairs(&mut chain.path.pieces);
                 }
             }
-            self.stage = next_stage(settings, chains[0].path.pieces.len());
-            self.is_open = true;
-            chains.iter_mut().for_each(Chain::begin_stage);
+            self.plan.stage = next_stage(settings, self.chains[0].path.pieces.len());
+            self.plan.is_open = true;
+            self.chains.iter_mut().for_each(Chain::begin_stage);
         }
     }
 
+    /// Returns whether there are as many pieces as there may be.
+    fn is_whole(&self) -> bool {
+        self.chains[0].path.pieces.len() >= pieces(self.chains.len())
+    }
+
     /// Runs the pieces of a stage. Returns the limit that cut it short, if one did.
-    fn fly<D: Dynamics>(
-        &self,
-        run: &Context<'_, '_>,
-        chains: &mut [Chain<'_, D>],
-        limit: Goal,
-    ) -> Result<Option<StopReason>> {
-        let Context { settings, control, .. } = *run;
-        let done = chains.iter().map(|chain| chain.path.pieces.len()).min().unwrap_or(0);
+    fn fly(&mut self, limit: Goal) -> Result<Option<StopReason>> {
+        let Context { settings, pool, control, .. } = *self.run;
+        let Plan { unit, stage: last, .. } = self.plan;
+        let done = self.chains.iter().map(|chain| chain.path.pieces.len()).min().unwrap_or(0);
         // With a limit of time the trajectories go on piece by piece: none is then far behind when it ends. Without a tolerance
         // a stage may be the whole run, and states are kept of every piece.
         let keeps = settings.tol.is_none() && control.keeps_states();
         let by_piece = settings.max_time.is_some() || keeps;
-        let first = if by_piece { self.stage.min(done + 1) } else { self.stage };
-        for stage in first..=self.stage {
-            if control.is_out_of_time() && chains.iter().all(|chain| !chain.path.pieces.is_empty())
-            {
+        for stage in if by_piece { last.min(done + 1) } else { last }..=last {
+            let have_begun = self.chains.iter().all(|chain| !chain.path.pieces.is_empty());
+            if control.is_out_of_time() && have_begun {
                 return Ok(Some(StopReason::MaxTime));
             }
-            run.pool.each(chains, |_, chain| chain.extend(stage, self.unit, limit, control))?;
+            pool.each(&mut self.chains, |_, chain| chain.extend(stage, unit, limit, control))?;
             let is_done = |chain: &Chain<'_, D>| {
                 chain.path.pieces.len() >= stage || reached(chain, limit).is_some()
             };
-            if !chains.iter().all(is_done) {
+            if !self.chains.iter().all(is_done) {
                 return Ok(Some(StopReason::MaxTime));
             }
-            if keeps && stage < self.stage {
-                control.keep(|| self.save_all(run, chains));
+            if keeps && stage < last {
+                control.keep(|| self.save_all());
             }
         }
-        let reached: Vec<_> = chains.iter().filter_map(|chain| reached(chain, limit)).collect();
+        let reached: Vec<_> =
+            self.chains.iter().filter_map(|chain| reached(chain, limit)).collect();
         let order = [StopReason::WeightTol, StopReason::MaxBounces, StopReason::Length];
         Ok(order.into_iter().find(|reason| reached.contains(reason)))
     }
 
     /// Returns whether center and draws suffice, and whether the center is accurate and only the draws need a longer path.
-    fn accuracy<D: Dynamics>(
-        &self,
-        run: &Context<'_, '_>,
-        chains: &mut [Chain<'_, D>],
-    ) -> Result<(bool, bool)> {
-        let Some(tol) = run.settings.tol else { return Ok((false, false)) };
-        let center = merge::center(run, chains, self.burn_in_length)?;
-        run.control.report(totals(chains).0 / chains.len() as f64, center.error);
+    fn accuracy(&mut self) -> Result<(bool, bool)> {
+        let Context { settings, control, .. } = *self.run;
+        let Some(tol) = settings.tol else { return Ok((false, false)) };
+        let center = self.center()?;
+        control.report(totals(&self.chains).0 / self.chains.len() as f64, center.error);
         if center.error > tol.max(ACCURATE) {
             return Ok((false, false));
         }
         // A flipper restarts at its own running center, so its halves and its draws never agree.
-        let flips = matches!(run.settings.motion, Motion::Flipper { .. });
-        let draws_suffice = flips || (center.mixed && suffices(run, chains));
+        let flips = matches!(settings.motion, Motion::Flipper { .. });
+        let records: Vec<&Recorder> = self.chains.iter().map(|chain| &chain.recorder).collect();
+        let suffice = || mixing::suffices(&records, settings.n_draws);
+        let draws_suffice = flips || (center.mixed && suffice());
         let is_good = draws_suffice && center.error <= tol;
         Ok((is_good, !draws_suffice && center.error <= ACCURATE))
     }
 
+    /// Refreshes directions more often, at a free rate, for a center of conditional means, whose noise hardly depends on it.
+    fn hasten_refresh(&mut self) {
+        let Context { settings, smoother, .. } = self.run;
+        let is_free = matches!(settings.refresh, RefreshChoice::Auto | RefreshChoice::Full(None));
+        if smoother.is_some()
+            && is_free
+            && let Some(refresh) = self.chains[0].trajectory.refresh().hastened()
+        {
+            for chain in &mut self.chains {
+                chain.trajectory.set_refresh(refresh.clone());
+            }
+        }
+    }
+
     /// Returns the state of the run without its draws.
-    fn save<D: Dynamics>(&self, run: &Context<'_, '_>, chains: &[Chain<'_, D>]) -> State {
+    fn save(&self) -> State {
+        let Self { run, chains, plan } = self;
         let refresh = chains[0].trajectory.refresh().state();
         let stored: Vec<Stored> = chains.iter().map(Chain::state).collect();
+        let sizes = sizes(run).map(|(_, n)| n);
         State {
-            bytes: encode(&(
-                run.settings.code(),
-                sizes(run).map(|(_, n)| n),
-                refresh,
-                *self,
-                stored,
-            )),
-            kept: chains.iter().map(|chain| chain.kept() as u64).collect(),
+            bytes: encode(&(run.settings.code(), sizes, refresh, plan, stored)),
+            kept: chains.iter().map(|chain| chain.recorder.kept() as u64).collect(),
             ..State::default()
         }
     }
 
-    fn save_all<D: Dynamics>(&self, run: &Context<'_, '_>, chains: &[Chain<'_, D>]) -> State {
-        let mut state = self.save(run, chains);
-        for recorder in chains.iter().filter_map(|chain| chain.recorder.as_ref()) {
+    fn save_all(&self) -> State {
+        let mut state = self.save();
+        for Chain { recorder, .. } in &self.chains {
             let (draws, functionals) = recorder.first(recorder.kept());
             state.draws.extend_from_slice(draws);
             state.functionals.extend_from_slice(functionals);
@@ -210,30 +224,25 @@ impl Measurement {
         state
     }
 
-    /// Restores the trajectories of a state, with its draws.
-    pub fn restored<'s, D: Dynamics>(
-        run: &Context<'s, '_>,
-        state: &State,
-        dynamics: &D,
-    ) -> Result<(Self, Vec<Chain<'s, D>>)> {
+    pub fn restored(run: &'r Context<'s, 'r>, state: &State, dynamics: &D) -> Result<Self> {
         let Context { space, settings, inverse, control, .. } = *run;
-        type Saved = (u64, [usize; 3], RefreshChoice, Measurement, Vec<Stored>);
-        let (motion, numbers, refresh, measurement, stored): Saved = decode(&state.bytes)?;
+        type Saved = (u64, [usize; 3], RefreshChoice, Plan, Vec<Stored>);
+        let (motion, numbers, refresh, plan, stored): Saved = decode(&state.bytes)?;
         for ((what, own), theirs) in sizes(run).into_iter().zip(numbers) {
-            ensure(theirs == own, || format!("one of {theirs} {what} where there are {own}"))?;
+            let got = format_args!("one of {theirs} {what} where there are {own}");
+            ensure(theirs == own, got)?;
         }
-        ensure(motion == settings.code(), || "one of another motion")?;
-        let Self { burn_in_length, unit, stage, .. } = measurement;
+        ensure(motion == settings.code(), "one of another motion")?;
+        let Plan { burn_in_length, unit, stage, .. } = plan;
         ensure_finite(&[&[burn_in_length, unit]])?;
-        ensure(burn_in_length >= 0.0 && unit > 0.0, || "one with lengths below 0")?;
+        ensure(burn_in_length >= 0.0 && unit > 0.0, "one with lengths below 0")?;
         let (n, most) = (settings.n_trajectories, pieces(settings.n_trajectories));
-        ensure(stored.len() == n && stage <= most, || "one with more pieces than fit")?;
+        ensure(stored.len() == n && stage <= most, "one with more pieces than fit")?;
         let refresh = Refresh::restored(refresh, space.gram(), inverse, control)?;
         let draws = draws(state, (space.len(), run.watched.len(), n))?;
         let restored = stored.into_iter().zip(draws).map(|(stored, draws)| {
             let chain = Chain::restored(run, dynamics.clone(), &refresh, draws, stored)?;
-            let recorder = chain.recorder.as_ref().expect("a restored chain has one");
-            recorder.check_spacing(unit * most as f64, settings.n_draws)?;
+            chain.recorder.check_spacing(unit * most as f64, settings.n_draws)?;
             Ok(chain)
         });
         let mut chains = restored.collect::<Result<Vec<_>>>()?;
@@ -241,8 +250,8 @@ impl Measurement {
             control.count_bounces(chain.trajectory.tally().bounces);
             chain.trajectory.ball().fits(space.gram(), control)
         })?;
-        ensure(!fit.contains(&false), || "one whose balls do not fit this Gram matrix")?;
-        Ok((measurement, chains))
+        ensure(!fit.contains(&false), "one whose balls do not fit this Gram matrix")?;
+        Ok(Self { run, chains, plan })
     }
 }
 
@@ -259,7 +268,7 @@ fn sizes(run: &Context<'_, '_>) -> [(&'static str, usize); 3] {
 /// Returns the draws and functionals of each of t trajectories, on m examples with q watched planes.
 fn draws(state: &State, (m, q, t): (usize, usize, usize)) -> Result<Vec<(&[f64], &[f64])>> {
     let missing = || incompatible("one without all of its draws");
-    ensure(state.kept.len() == t, || "one without all of its draws")?;
+    ensure(state.kept.len() == t, "one without all of its draws")?;
     let (mut draws, mut functionals) = (&*state.draws, &*state.functionals);
     let mut records = Vec::with_capacity(t);
     for &n in &state.kept {
@@ -270,11 +279,10 @@ fn draws(state: &State, (m, q, t): (usize, usize, usize)) -> Result<Vec<(&[f64],
             functionals.split_at_checked(n.saturating_mul(q)).ok_or_else(missing)?;
         records.push((record, values));
     }
-    ensure(draws.is_empty() && functionals.is_empty(), || "one with too many draws")?;
+    ensure(draws.is_empty() && functionals.is_empty(), "one with too many draws")?;
     Ok(records)
 }
 
-/// Returns the limit that a trajectory has reached, if any.
 fn reached<D: Dynamics>(chain: &Chain<'_, D>, limit: Goal) -> Option<StopReason> {
     let tally = chain.trajectory.tally();
     let converged = limit.until == Until::CenterConverged
@@ -286,24 +294,4 @@ fn reached<D: Dynamics>(chain: &Chain<'_, D>, limit: Goal) -> Option<StopReason>
     } else {
         (tally.arrivals() >= limit.arrivals).then_some(StopReason::MaxBounces)
     }
-}
-
-/// Refreshes directions more often, at a free rate, for a center of conditional means, whose noise hardly depends on it.
-fn hasten_refresh<D: Dynamics>(run: &Context<'_, '_>, chains: &mut [Chain<'_, D>]) {
-    let is_free = matches!(run.settings.refresh, RefreshChoice::Auto | RefreshChoice::Full(None));
-    if run.smoother.is_some()
-        && is_free
-        && let Some(refresh) = chains[0].trajectory.refresh().hastened()
-    {
-        for chain in chains.iter_mut() {
-            chain.trajectory.set_refresh(refresh.clone());
-        }
-    }
-}
-
-/// Returns whether the draws agree and are worth enough independent ones. A center can reach its tolerance earlier.
-fn suffices<D: Dynamics>(run: &Context<'_, '_>, chains: &[Chain<'_, D>]) -> bool {
-    let records: Vec<&Recorder> =
-        chains.iter().filter_map(|chain| chain.recorder.as_ref()).collect();
-    mixing::suffices(&records, run.settings.n_draws)
 }

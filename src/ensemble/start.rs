@@ -70,7 +70,6 @@ pub(super) fn start<'s>(run: &Context<'s, '_>) -> Result<Vec<Chain<'s>>> {
     started
 }
 
-/// Returns a trajectory that starts at a point.
 fn at<'s>(
     space: &'s VersionSpace<'s>,
     position: &[f64],

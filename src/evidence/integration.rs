@@ -39,6 +39,7 @@ struct Integration<'a> {
     factor: &'a Arc<Factor>,
     n_trajectories: usize,
     seed: u64,
+    control: &'a Control,
 }
 
 /// A walker, and a billiard at the last target, where its trips up begin; none if no point of version space is known.
@@ -49,7 +50,7 @@ pub(super) fn evidence(
     space: &VersionSpace<'_>,
     settings: &EvidenceSettings,
     descent: Descent,
-    pool: &WorkerPool,
+    pool: &WorkerPool<'_>,
     control: &Control,
 ) -> Result<EvidenceOutcome> {
     let (n, seed) = (settings.n_trajectories, settings.seed);
@@ -71,14 +72,14 @@ pub(super) fn evidence(
             Some(point) => optional(home(point, i), &settings.targets)?,
             None => None,
         };
-        Ok((LadderWalker::new(trajectory), home))
+        Ok((LadderWalker::new(trajectory, control), home))
     })?;
-    let shared = Integration { descent, ladder, factor, n_trajectories: n, seed };
+    let shared = Integration { descent, ladder, factor, n_trajectories: n, seed, control };
     let rungs = shared.ladder.len() as f64;
     let (mut unit, mut length) = (PIECE_PATH, 0.0);
     loop {
         let round = 2.0 * rungs * (BURN_IN_PATH + PIECES as f64 * unit);
-        pool.each(&mut walkers, |index, walker| shared.round_trip(index, walker, unit, control))?;
+        pool.each(&mut walkers, |index, walker| shared.round_trip(index, walker, unit))?;
         length += round;
         check_memory(&walkers)?;
         let stages = shared.combine(&walkers, |_| true);
@@ -136,11 +137,10 @@ impl Integration<'_> {
         index: usize,
         (walker, home): &mut TripWalker<'_>,
         unit: f64,
-        control: &Control,
     ) -> Result<()> {
         let Some(home) = home else {
-            self.trip(walker, false, unit, control)?;
-            return self.trip(walker, true, unit, control);
+            self.trip(walker, false, unit)?;
+            return self.trip(walker, true, unit);
         };
         // The random stream of the next trip. The first streams belong to the walkers and the pilot.
         let n = self.n_trajectories;
@@ -149,28 +149,23 @@ impl Integration<'_> {
         // version space.
         home.reset();
         let arrivals = HOME_ARRIVALS * home.space().len() as u64;
-        home.run(Goal::either(BURN_IN_PATH + PIECES as f64 * unit, arrivals), control)?;
+        home.run(Goal::either(BURN_IN_PATH + PIECES as f64 * unit, arrivals), self.control)?;
         let inside = home.ball().clone();
         let space = home.space();
-        walker.trajectory = isotropic(space, self.factor, stream(walker.samples.trip), control)?;
-        self.trip(walker, false, unit, control)?;
+        let rng = stream(walker.samples.trip);
+        walker.trajectory = isotropic(space, self.factor, rng, self.control)?;
+        self.trip(walker, false, unit)?;
         walker.trajectory = refreshed(space, inside, stream(walker.samples.trip), self.factor);
-        self.trip(walker, true, unit, control)
+        self.trip(walker, true, unit)
     }
 
-    fn trip(
-        &self,
-        walker: &mut LadderWalker<'_, Layers>,
-        up: bool,
-        unit: f64,
-        control: &Control,
-    ) -> Result<()> {
+    fn trip(&self, walker: &mut LadderWalker<'_, Layers>, up: bool, unit: f64) -> Result<()> {
         let last = self.ladder.len() - 1;
         for k in 0..=last {
             let k = if up { last - k } else { k };
-            walker.enter(self.descent.mirror(self.ladder[k]), BURN_IN_PATH, control)?;
+            walker.enter(self.descent.mirror(self.ladder[k]), BURN_IN_PATH)?;
             for _ in 0..PIECES {
-                let layers = walker.count(unit, control)?;
+                let layers = walker.count(unit)?;
                 walker.samples.push(k, layers);
             }
         }

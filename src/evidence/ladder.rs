@@ -90,16 +90,17 @@ impl Descent {
         rng: ChaCha8Rng,
         control: &Control,
     ) -> Result<Vec<f64>> {
-        let mut pilot = LadderWalker::<Layers>::new(isotropic(space, factor, rng, control)?);
+        let pilot = isotropic(space, factor, rng, control)?;
+        let mut pilot = LadderWalker::<Layers>::new(pilot, control);
         let last = self.end().min(LAST_S);
         let stages = self.stages();
         let junction = stages[stages.len() - 1].from;
         let mut ladder = vec![0.0];
         let mut s = 0.0;
         loop {
-            pilot.enter(self.mirror(s), BURN_IN_PATH, control)?;
+            pilot.enter(self.mirror(s), BURN_IN_PATH)?;
             let stage = stages.iter().rfind(|stage| stage.from <= s).expect("the first is from 0");
-            let paths = stage.by_count(&pilot.count(PILOT_PATH, control)?);
+            let paths = stage.by_count(&pilot.count(PILOT_PATH)?);
             let total: f64 = paths.values().sum();
             let moment = |power: i32, center: f64| {
                 let terms =
@@ -146,7 +147,6 @@ impl Stage {
         below..ladder.partition_point(|&s| s <= self.to)
     }
 
-    /// Returns the path by count.
     pub fn by_count(&self, layers: &Layers) -> BTreeMap<u32, f64> {
         sum_by_key(layers.iter().map(|(&layer, &path)| (self.count(layer), path)))
     }

@@ -19,7 +19,6 @@ use crate::linalg::small;
 /// Path in each state that was visited, in rising order.
 pub(crate) type Histogram = Vec<(usize, f64)>;
 
-/// A rung of the ladder with its samples.
 #[derive(Clone, Debug)]
 pub(crate) struct Rung {
     /// ln W(v) for every state; -∞ where the rung has no weight.
@@ -38,7 +37,6 @@ impl Rung {
     }
 }
 
-/// Sums values by key.
 pub(crate) fn sum_by_key<K: Ord>(entries: impl Iterator<Item = (K, f64)>) -> BTreeMap<K, f64> {
     let mut sums = BTreeMap::new();
     for (key, value) in entries {
@@ -91,7 +89,6 @@ pub(crate) struct Shares {
     hessian: Vec<f64>,
 }
 
-/// ln Σ e^x.
 pub(crate) fn log_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
     let largest = terms.clone().fold(f64::NEG_INFINITY, f64::max);
     if largest == f64::NEG_INFINITY {

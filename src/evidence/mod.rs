@@ -48,8 +48,6 @@ pub struct EvidenceOutcome {
 
 /// Returns ln Z(κ) at the targets, from one ladder for all.
 ///
-/// # Errors
-///
 /// [`crate::Error::Invalid`] for settings out of range, [`crate::Error::Infeasible`] where hard walls leave no version space,
 /// [`crate::Error::Breakdown`] for a matrix that is not positive semi-definite, [`crate::Error::Interrupted`].
 pub fn evidence(

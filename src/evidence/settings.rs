@@ -54,11 +54,7 @@ impl Default for EvidenceSettings {
 }
 
 impl EvidenceSettings {
-    /// Checks that all settings are in range.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] for the first that is out of range or conflicts with another.
+    /// Checks that all settings are in range. [`Error::Invalid`] for the first that is out of range or conflicts with another.
     pub fn check(&self) -> Result<()> {
         self.descent().map(drop)
     }

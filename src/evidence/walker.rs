@@ -18,7 +18,7 @@ const CHANCE: f64 = 2.0;
 const REFRESH_RATE: f64 = 0.5;
 
 /// The samples of a walker on each rung: pieces of its path, each with the number of its trip, down or up the ladder.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct RungSamples<T> {
     rungs: Vec<Vec<(usize, T)>>,
     /// The number of the current trip.
@@ -26,10 +26,6 @@ pub(crate) struct RungSamples<T> {
 }
 
 impl<T> RungSamples<T> {
-    pub fn new() -> Self {
-        Self { rungs: Vec::new(), trip: 0 }
-    }
-
     /// Adds a piece of the current trip on rung k.
     pub fn push(&mut self, k: usize, piece: T) {
         if self.rungs.len() <= k {
@@ -43,7 +39,6 @@ impl<T> RungSamples<T> {
         self.rungs.get(k).into_iter().flatten()
     }
 
-    /// All pieces.
     pub fn all(&self) -> impl Iterator<Item = &T> {
         self.rungs.iter().flatten().map(|(_, piece)| piece)
     }
@@ -80,41 +75,38 @@ pub(crate) struct LadderWalker<'s, T> {
     pub samples: RungSamples<T>,
     /// Path so far, radians.
     pub length: f64,
+    control: &'s Control,
 }
 
-impl<'s, T> LadderWalker<'s, T> {
-    pub fn new(trajectory: Trajectory<'s, Geodesic>) -> Self {
-        Self { trajectory, samples: RungSamples::new(), length: 0.0 }
+impl<'s, T: Default> LadderWalker<'s, T> {
+    pub fn new(trajectory: Trajectory<'s, Geodesic>, control: &'s Control) -> Self {
+        Self { trajectory, samples: RungSamples::default(), length: 0.0, control }
     }
 
-    pub fn burn_in(&mut self, path: f64, control: &Control) -> Result<()> {
+    pub fn burn_in(&mut self, path: f64) -> Result<()> {
         self.trajectory.reset();
-        self.trajectory.run(Goal::path(path), control)?;
+        self.trajectory.run(Goal::path(path), self.control)?;
         self.length += self.trajectory.tally().path;
         Ok(())
     }
 
     /// Moves to a rung and burns in there.
-    pub fn enter(&mut self, mirror: Mirror, path: f64, control: &Control) -> Result<()> {
+    pub fn enter(&mut self, mirror: Mirror, path: f64) -> Result<()> {
         self.trajectory.set_mirror(mirror);
-        self.burn_in(path, control)
+        self.burn_in(path)
     }
 
     /// Runs for a path and returns it by layer.
-    pub fn count(&mut self, path: f64, control: &Control) -> Result<Layers> {
-        self.count_observed(path, &mut (), control)
+    pub fn count(&mut self, path: f64) -> Result<Layers> {
+        self.count_observed(path, &mut ())
     }
 
     /// As [`LadderWalker::count`], with another observer.
-    pub fn count_observed(
-        &mut self,
-        path: f64,
-        observer: &mut impl Observer,
-        control: &Control,
-    ) -> Result<Layers> {
+    pub fn count_observed(&mut self, path: f64, observer: &mut impl Observer) -> Result<Layers> {
         let mut layers = Layers::new();
         self.trajectory.reset();
-        self.trajectory.run_observed(Goal::path(path), &mut (&mut layers, observer), control)?;
+        let both = &mut (&mut layers, observer);
+        self.trajectory.run_observed(Goal::path(path), both, self.control)?;
         self.length += self.trajectory.tally().path;
         Ok(layers)
     }
@@ -132,7 +124,6 @@ pub(crate) fn isotropic<'s>(
     Ok(refreshed(space, ball, rng, factor))
 }
 
-/// Returns a trajectory from a ball.
 pub(super) fn refreshed<'s>(
     space: &'s VersionSpace<'s>,
     ball: Ball,

@@ -12,11 +12,6 @@
 //! so the walls of several classes are those of a matrix of m (C - 1) planes, all with label +1, whose rows are multiples of
 //! rows of K. Offset and softness of K are inside.
 
-#![allow(
-    clippy::inline_always,
-    reason = "vector code must end up in the function compiled for its instruction set"
-)]
-
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
@@ -64,12 +59,10 @@ impl Planes {
         self.examples() * (self.n_classes - 1)
     }
 
-    /// Number of examples m.
     pub fn examples(&self) -> usize {
         self.labels.len()
     }
 
-    /// Number of classes C.
     pub fn n_classes(&self) -> usize {
         self.n_classes
     }
@@ -115,7 +108,9 @@ impl Planes {
 
     /// Returns the dual coefficients of the planes from those of the classes, shape (C, m). What all classes share is taken off.
     pub fn plane_duals(&self, classes: &[Vec<f64>]) -> Vec<f64> {
-        let means = self.means(classes);
+        let share = (self.n_classes as f64).recip();
+        let mean = |i| classes.iter().map(|class| class[i]).sum::<f64>() * share;
+        let means: Vec<f64> = (0..self.examples()).map(mean).collect();
         let dual = |plane| {
             let (example, _, other) = self.of(plane);
             means[example] - classes[other][example]
@@ -141,22 +136,11 @@ impl Planes {
 
     /// Returns the plane coordinates from the values of each class at the examples, shape (C, m).
     pub fn plane_field(&self, classes: &[Vec<f64>]) -> Vec<f64> {
-        let mut field = vec![0.0; self.len()];
-        self.write_plane_field(classes, &mut field);
-        field
-    }
-
-    fn write_plane_field(&self, classes: &[Vec<f64>], field: &mut [f64]) {
-        for (plane, f) in field.iter_mut().enumerate() {
+        let coordinate = |plane| {
             let (example, own, other) = self.of(plane);
-            *f = classes[own][example] - classes[other][example];
-        }
-    }
-
-    fn means(&self, classes: &[Vec<f64>]) -> Vec<f64> {
-        let share = (self.n_classes as f64).recip();
-        let mean = |i| classes.iter().map(|class: &Vec<f64>| class[i]).sum::<f64>() * share;
-        (0..self.examples()).map(mean).collect()
+            classes[own][example] - classes[other][example]
+        };
+        (0..self.len()).map(coordinate).collect()
     }
 }
 
@@ -258,7 +242,6 @@ struct ColumnRow<'a> {
     kicks: [(usize, usize, f64); 2],
     /// The sorted rows of their examples, one after the other.
     sorted: &'a [f64],
-    /// The column.
     row: &'a mut [f64],
     /// The factors of the rows in the column, for each class one after the other.
     factors: &'a mut [f64],
@@ -384,12 +367,11 @@ impl Classes<'_> {
             self.gram.multiply(&duals, &mut out, precision, control)?;
         }
         for (classes, out) in fields.iter().zip(out) {
-            self.planes.write_plane_field(classes, out);
+            out.copy_from_slice(&self.planes.plane_field(classes));
         }
         Ok(())
     }
 
-    /// As [`Gram::combination`].
     pub fn combination(&self, dual: &[f64], control: &Control) -> Result<Vec<f64>> {
         let classes = self.planes.class_duals(dual);
         let fields: Result<Vec<_>> =

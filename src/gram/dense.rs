@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use pulp::Arch;
 
 use crate::base::{Control, Error, Result, require};
-use crate::simd::dot::dots;
 use crate::simd::{Entry, Precision, Row};
 
 /// A row-major m x m matrix of doubles or singles; owned if it is a submatrix.
@@ -42,7 +41,6 @@ impl<'a> Dense<'a> {
         Ok(dense)
     }
 
-    /// Returns the matrix with the given entries.
     pub fn of(m: usize, entry: impl Fn(usize, usize) -> f64) -> Dense<'static> {
         Dense { values: Row::Doubles(square(m, entry)), m }
     }
@@ -68,10 +66,23 @@ impl<'a> Dense<'a> {
         precision: Precision,
         control: &Control,
     ) -> Result<()> {
-        match &self.values {
-            Row::Doubles(values) => multiply(values, self.m, duals, out, precision, control),
-            Row::Singles(values) => multiply(values, self.m, duals, out, precision, control),
+        let arch = Arch::new();
+        // Two vectors at a time, so that rows are read half as often.
+        let (pairs, last) = duals.as_chunks::<2>();
+        let (pairs_out, last_out) = out.as_chunks_mut::<2>();
+        for i in 0..self.m {
+            if i % 64 == 0 {
+                control.check()?;
+            }
+            let row = self.row(i);
+            for (pair, [f, g]) in pairs.iter().zip(&mut *pairs_out) {
+                [f[i], g[i]] = row.dots(arch, *pair, precision);
+            }
+            for (c, f) in last.iter().zip(&mut *last_out) {
+                [f[i]] = row.dots(arch, [*c], precision);
+            }
         }
+        Ok(())
     }
 
     pub fn submatrix(&self, chosen: &[usize]) -> Dense<'static> {
@@ -89,30 +100,4 @@ impl<'a> Dense<'a> {
 fn square<E: Entry>(m: usize, entry: impl Fn(usize, usize) -> E) -> Cow<'static, [E]> {
     let entry = &entry;
     (0..m).flat_map(|i| (0..m).map(move |j| entry(i, j))).collect()
-}
-
-fn multiply<E: Entry>(
-    values: &[E],
-    m: usize,
-    duals: &[&[f64]],
-    out: &mut [&mut [f64]],
-    precision: Precision,
-    control: &Control,
-) -> Result<()> {
-    let arch = Arch::new();
-    // Two vectors at a time, so that rows are read half as often.
-    let (pairs, last) = duals.as_chunks::<2>();
-    let (pairs_out, last_out) = out.as_chunks_mut::<2>();
-    for (i, row) in values.chunks_exact(m).enumerate() {
-        if i % 64 == 0 {
-            control.check()?;
-        }
-        for (pair, [f, g]) in pairs.iter().zip(&mut *pairs_out) {
-            [f[i], g[i]] = dots(arch, row, *pair, precision);
-        }
-        for (c, f) in last.iter().zip(&mut *last_out) {
-            [f[i]] = dots(arch, row, [*c], precision);
-        }
-    }
-    Ok(())
 }

@@ -66,11 +66,9 @@ pub struct Gram<'a> {
 impl<'a> Gram<'a> {
     /// Borrows a row-major m x m matrix of doubles or of singles.
     ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] when the matrix is empty, not square, not finite, or not symmetric to 1e-8 of its largest
-    /// diagonal entry; when `offset` or a softness is negative or not finite; or when a diagonal entry with both added
-    /// is not between 1e-150 and 1e150.
+    /// [`Error::Invalid`] when the matrix is empty, not square, not finite, or not symmetric to 1e-8 of its largest diagonal
+    /// entry; when `offset` or a softness is negative or not finite; or when a diagonal entry with both added is not between
+    /// 1e-150 and 1e150.
     pub fn new<E: Entry>(values: &'a [E], offset: f64, softness: Vec<f64>) -> Result<Self> {
         let m = softness.len();
         require(m > 0, "gram", "no example", "a matrix with at least one row")?;
@@ -83,10 +81,8 @@ impl<'a> Gram<'a> {
     /// Copies explicit features, row-major with d values per example. The matrix is that of their inner products, and its rows
     /// are computed when they are needed.
     ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] when there are no features, not d for each softness, or one is not finite; for offset, softness
-    /// and diagonal as in [`Gram::new`]; [`Error::Memory`].
+    /// [`Error::Invalid`] when there are no features, not d for each softness, or one is not finite; for offset, softness and
+    /// diagonal as in [`Gram::new`]; [`Error::Memory`].
     pub fn of_features(values: &[f64], d: usize, offset: f64, softness: Vec<f64>) -> Result<Self> {
         let features = Panels::of_features(values, softness.len(), d)?;
         Self::from_source(Source::Features(features), offset, softness)
@@ -95,18 +91,11 @@ impl<'a> Gram<'a> {
     /// Returns the Gram matrix of the walls between the class of each example and every other class, for labels 0, ...,
     /// `n_classes - 1`: m (`n_classes` - 1) planes, which all have label +1.
     ///
-    /// # Errors
-    ///
     /// [`Error::Invalid`] for labels of another number or out of range, or for fewer than two classes.
     pub fn of_classes(gram: Gram<'a>, labels: &[usize], n_classes: usize) -> Result<Self> {
         let classes = Classes::new(gram, labels, n_classes)?;
         let softness = vec![0.0; classes.planes.len()];
         Self::from_source(Source::Classes(classes), 0.0, softness)
-    }
-
-    /// As [`Gram::of_classes`], with the classes of another matrix.
-    pub(crate) fn with_planes(self, planes: &Planes) -> Result<Self> {
-        Self::of_classes(self, planes.labels(), planes.n_classes())
     }
 
     fn from_source(source: Source<'a>, offset: f64, softness: Vec<f64>) -> Result<Self> {
@@ -152,11 +141,6 @@ impl<'a> Gram<'a> {
         self.softness.len()
     }
 
-    /// False: a Gram matrix has at least one row.
-    pub fn is_empty(&self) -> bool {
-        self.softness.is_empty()
-    }
-
     /// True if all rows are in memory. Only then may a factor take as much memory as the matrix.
     pub(crate) fn is_in_memory(&self) -> bool {
         self.of_examples().features().is_none()
@@ -183,10 +167,7 @@ impl<'a> Gram<'a> {
 
     /// True for a matrix of singles in memory.
     pub(crate) fn is_single(&self) -> bool {
-        if let Some(classes) = self.classes() {
-            return classes.gram.is_single();
-        }
-        self.is_in_memory() && matches!(self.row(0), Row::Singles(_))
+        self.is_in_memory() && matches!(self.of_examples().row(0), Row::Singles(_))
     }
 
     pub(crate) fn check_in_memory(&self) -> Result<()> {
@@ -202,12 +183,8 @@ impl<'a> Gram<'a> {
         }
     }
 
-    /// Keys of explicit features, see [`Panels::keys`].
     pub(crate) fn keys(&self) -> Option<Vec<f64>> {
-        match &*self.source {
-            Source::Features(features) => Some(features.keys(self.arch, self.offset)),
-            _ => None,
-        }
+        self.features().map(|features| features.keys(self.arch, self.offset))
     }
 
     /// Row i without offset and softness, length m.
@@ -243,7 +220,6 @@ impl<'a> Gram<'a> {
         self.diagonal[i]
     }
 
-    /// The instruction set of this machine.
     pub(crate) fn arch(&self) -> Arch {
         self.arch
     }
@@ -256,15 +232,7 @@ impl<'a> Gram<'a> {
         row
     }
 
-    /// Adds a multiple of row i, without offset and softness.
-    pub(crate) fn add_row(&self, i: usize, scale: f64, out: &mut [f64]) {
-        match self.row(i) {
-            Row::Doubles(row) => dot::axpy(self.arch, scale, &row, out),
-            Row::Singles(row) => dot::axpy(self.arch, scale, &row, out),
-        }
-    }
-
-    /// Adds multiples of several rows, without offset and softness.
+    /// Adds multiples of rows, without offset and softness.
     pub(crate) fn add_rows(&self, terms: &[(f64, usize)], out: &mut [f64]) {
         let rows: Vec<Row<'_>> = terms.iter().map(|&(_, i)| self.row(i)).collect();
         let (mut doubles, mut singles) = (Vec::new(), Vec::new());
@@ -284,11 +252,10 @@ impl<'a> Gram<'a> {
         if let Some(classes) = self.classes() {
             return classes.combination(dual, control);
         }
-        let mut field = vec![0.0; self.len()];
         if self.features().is_some() {
-            self.multiply(&[dual], &mut [&mut field], Precision::Plain, control)?;
-            return Ok(field);
+            return self.product(dual, Precision::Plain, control);
         }
+        let mut field = vec![0.0; self.len()];
         let terms: Vec<(f64, usize)> =
             dual.iter().enumerate().filter(|(_, c)| **c != 0.0).map(|(i, c)| (*c, i)).collect();
         self.add_shifts(dual, &mut field);
@@ -296,6 +263,13 @@ impl<'a> Gram<'a> {
             control.check()?;
             self.add_rows(terms, &mut field);
         }
+        Ok(field)
+    }
+
+    /// Plane coordinates `K c` of one vector.
+    pub(crate) fn product(&self, c: &[f64], sum: Precision, control: &Control) -> Result<Vec<f64>> {
+        let mut field = vec![0.0; self.len()];
+        self.multiply(&[c], &mut [&mut field], sum, control)?;
         Ok(field)
     }
 
@@ -308,14 +282,7 @@ impl<'a> Gram<'a> {
     }
 
     /// Plane coordinates of several vectors, `out[k] = K duals[k]`, each of length m, in one pass over the matrix.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Interrupted`] when the caller asks to stop.
-    ///
-    /// # Panics
-    ///
-    /// If the length of a vector is not m.
+    /// [`Error::Interrupted`] when the caller asks to stop. Panics if the length of a vector is not m.
     pub fn multiply(
         &self,
         duals: &[&[f64]],

@@ -2,10 +2,6 @@
 //!
 //! A row takes O(m d) operations, and so does `K c`, through the weight vector in feature space. This suits many examples in few
 //! dimensions, of whose planes a ball keeps a neighbor list.
-#![allow(
-    clippy::inline_always,
-    reason = "vector code must be inlined into the function compiled for the instruction set"
-)]
 
 use std::ops::Range;
 
@@ -15,7 +11,8 @@ use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::base::{Control, Error, Result, memory, require};
-use crate::simd::{Call, Precision, Product, dot};
+use crate::simd::dot::{self, dots};
+use crate::simd::{Call, Precision};
 
 /// Points per panel.
 const WIDTH: usize = 32;
@@ -69,12 +66,10 @@ impl Panels {
         &self.values[number * size..(number + 1) * size]
     }
 
-    /// Coordinate k of point i.
     fn coordinate(&self, i: usize, k: usize) -> f64 {
         self.panel(i / WIDTH)[k * WIDTH + i % WIDTH]
     }
 
-    /// The i-th point.
     pub(crate) fn point(&self, i: usize) -> impl Iterator<Item = f64> + '_ {
         (0..self.d).map(move |k| self.coordinate(i, k))
     }
@@ -155,7 +150,7 @@ impl Panels {
         precision: Precision,
         control: &Control,
     ) -> Result<()> {
-        let (product, arch): (Product<f64>, _) = (precision.product(), Arch::new());
+        let product = |a: &[f64], b: &[f64]| dots(Arch::new(), a, [b], precision)[0];
         let (m, d) = (self.len(), self.dimension());
         let mut weights = vec![vec![0.0; d]; duals.len()];
         let mut column = vec![0.0; m];
@@ -163,7 +158,7 @@ impl Panels {
             control.check()?;
             self.column(k, &mut column);
             for (c, w) in duals.iter().zip(&mut weights) {
-                w[k] = product(arch, &column, c);
+                w[k] = product(&column, c);
             }
         }
         let mut point = Vec::with_capacity(d);
@@ -174,14 +169,13 @@ impl Panels {
             point.clear();
             point.extend(self.point(i));
             for (w, f) in weights.iter().zip(out.iter_mut()) {
-                f[i] = product(arch, &point, w);
+                f[i] = product(&point, w);
             }
         }
         Ok(())
     }
 
-    /// Copies the chosen points.
-    pub(super) fn subset(&self, chosen: &[usize]) -> Self {
+    pub(crate) fn subset(&self, chosen: &[usize]) -> Self {
         let mut subset = Self { d: self.d, ..Self::default() };
         subset.take(self, chosen);
         subset

@@ -96,7 +96,7 @@ proptest! {
         let [a, b] = [&narrow, &wide].map(|gram| {
             let mut f = vec![0.0; m];
             gram.multiply(&[&dual], &mut [&mut f], Precision::Compensated, &Control::new()).expect("not interrupted");
-            gram.add_row(m / 2, 0.3, &mut f);
+            gram.add_rows(&[(0.3, m / 2)], &mut f);
             f
         });
         prop_assert_eq!(a, b);

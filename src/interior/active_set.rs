@@ -32,20 +32,17 @@ enum Place {
 /// examples. Otherwise whether the caller stopped it or the limit of changes; if not, every condition holds.
 pub(crate) type End = std::result::Result<bool, Vec<f64>>;
 
-/// State of the search.
 pub(crate) struct ActiveSet<'s> {
     pub(super) space: &'s VersionSpace<'s>,
     pub(super) settings: MarginSettings,
     /// Multipliers a, shape (m,).
     pub(super) a: Vec<f64>,
-    /// b.
     pub(super) bias: f64,
     /// `y_i (f_i + b)`, shape (m,).
     pub(super) margins: Vec<f64>,
     place: Vec<Place>,
     free: FreeSet<'s>,
     lengths: Vec<f64>,
-    /// Number of changes of the set.
     pub(super) changes: usize,
     /// Fewest violated examples of all states.
     pub(super) fewest_violations: usize,
@@ -272,7 +269,6 @@ impl<'s> ActiveSet<'s> {
         Some((down, if self.place[down] == Place::Lower { 1.0 } else { -1.0 }))
     }
 
-    /// Adds `step` to the bias.
     fn move_bias(&mut self, step: f64) {
         self.bias += step;
         for (margin, y) in self.margins.iter_mut().zip(self.space.labels()) {
@@ -357,7 +353,6 @@ impl<'s> ActiveSet<'s> {
             .min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// Fixes multiplier i at a bound.
     fn put(&mut self, i: usize, place: Place) {
         self.place[i] = place;
         self.a[i] = if place == Place::Upper { self.settings.cost } else { 0.0 };
@@ -390,12 +385,9 @@ impl<'s> ActiveSet<'s> {
         }
     }
 
-    /// Recomputes all margins.
     fn recompute(&mut self, precision: Precision, control: &Control) -> Result<()> {
         if precision == Precision::Compensated {
-            let dual = self.dual();
-            let mut f = vec![0.0; dual.len()];
-            self.space.gram().multiply(&[&dual], &mut [&mut f], precision, control)?;
+            let f = self.space.gram().product(&self.dual(), precision, control)?;
             for ((margin, y), f) in self.margins.iter_mut().zip(self.space.labels()).zip(&f) {
                 *margin = f64::from(*y) * (f + self.bias);
             }

@@ -1,9 +1,5 @@
 //! Dual coordinate ascent. Each step takes the coordinate that increases the objective most. A few steps suggest which
 //! examples have positive multipliers.
-#![allow(
-    clippy::inline_always,
-    reason = "vector code must be inlined into the function compiled for the instruction set"
-)]
 
 use crate::base::{Control, Result};
 use crate::interior::{MarginSettings, free_set};

@@ -37,7 +37,6 @@ pub(crate) struct Direction {
 }
 
 impl<'s> FreeSet<'s> {
-    /// Creates an empty set.
     pub(crate) fn new(space: &'s VersionSpace<'s>, free_bias: bool) -> Self {
         let shift = if free_bias { mean_diagonal(space) } else { 0.0 };
         let factor = Cholesky::new(space.gram().arch());
@@ -55,7 +54,6 @@ impl<'s> FreeSet<'s> {
         &self.members
     }
 
-    /// True when no example is free.
     pub(crate) fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
@@ -197,7 +195,6 @@ impl<'s> FreeSet<'s> {
     }
 }
 
-/// The mean diagonal entry of the Gram matrix.
 pub(crate) fn mean_diagonal(space: &VersionSpace<'_>) -> f64 {
     let gram = space.gram();
     (0..gram.len()).map(|i| gram.diagonal(i)).sum::<f64>() / gram.len() as f64

@@ -106,8 +106,6 @@ pub struct OneWay {
 ///
 /// If the ball is not caught after 1000 arrivals per example, the maximal-margin search finds the point.
 ///
-/// # Errors
-///
 /// [`Error::Infeasible`] if there is no such point; [`Error::Interrupted`].
 pub fn one_way(space: &VersionSpace<'_>, seed: u64, control: &Control) -> Result<OneWay> {
     conflicts::check(space, Mirror::HARD, control)?;

@@ -43,11 +43,7 @@ impl Default for MarginSettings {
 }
 
 impl MarginSettings {
-    /// Checks the ranges.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] for the first setting out of range.
+    /// Checks the ranges. [`Error::Invalid`] for the first setting out of range.
     pub fn check(&self) -> Result<()> {
         require(self.tol > 0.0 && self.tol < 1.0, "tol", self.tol, "in (0, 1)")?;
         let wanted = "a positive number, or inf for a hard margin";
@@ -133,8 +129,7 @@ fn infeasible(
         let weights: Vec<f64> = a.iter().map(|a| a / total).collect();
         let dual: Vec<f64> =
             weights.iter().zip(space.labels()).map(|(a, y)| a * f64::from(*y)).collect();
-        let mut f = vec![0.0; dual.len()];
-        gram.multiply(&[&dual], &mut [&mut f], Precision::Compensated, control)?;
+        let f = gram.product(&dual, Precision::Compensated, control)?;
         let square = dot::dot_compensated(gram.arch(), &dual, &f);
         let length = square.max(0.0).sqrt() / longest(space);
         if best.as_ref().is_none_or(|(shortest, _)| length < *shortest) {
@@ -192,11 +187,9 @@ fn search<'s>(
 
 /// Finds the weight vector of the largest margin.
 ///
-/// # Errors
-///
 /// [`Error::Invalid`] for settings out of range, for labels of one class with a free bias, or if the lengths of the feature
-/// vectors differ so much that rounding hides the margin; [`Error::Infeasible`] for a hard margin if the data are not
-/// separable or `max_iter` steps did not suffice; [`Error::Interrupted`].
+/// vectors differ so much that rounding hides the margin; [`Error::Infeasible`] for a hard margin if the data are not separable
+/// or `max_iter` steps did not suffice; [`Error::Interrupted`].
 pub fn max_margin(
     space: &VersionSpace<'_>,
     settings: &MarginSettings,
@@ -267,9 +260,8 @@ pub(crate) fn interior_point(space: &VersionSpace<'_>, control: &Control) -> Res
     let found = unscaled_interior_point(&unit.space(space)?, control);
     let mut dual = unit.original(&found.map_err(|error| unit.original_error(error))?);
     // Normalize by the original matrix, with which the ball will move.
-    let mut f = vec![0.0; dual.len()];
     let gram = space.gram();
-    gram.multiply(&[&dual], &mut [&mut f], Precision::Compensated, control)?;
+    let f = gram.product(&dual, Precision::Compensated, control)?;
     let square = dot::dot_compensated(gram.arch(), &dual, &f);
     if square > 0.0 {
         dual.iter_mut().for_each(|c| *c *= square.sqrt().recip());

@@ -16,10 +16,11 @@ use crate::space::{Mirror, VersionSpace, one_dimensional};
 
 pub use light_trap::{OneWay, one_way};
 pub use max_margin::{MarginSettings, MaxMargin, max_margin};
-pub use perceptron::{Perceptron, PerceptronSettings, perceptron};
+pub use perceptron::{Perceptron, PerceptronSettings, perceptron, perceptron_point};
 
 /// How the start of a trajectory was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Start {
     /// Drawn near the middle of version space, coordinate by coordinate.
     Typical,
@@ -31,24 +32,8 @@ pub enum Start {
     Given,
 }
 
-impl Start {
-    /// "typical", "light_trap", "max_margin" or "given".
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::LightTrap => "light_trap",
-            Self::MaxMargin => "max_margin",
-            Self::Typical => "typical",
-            Self::Given => "given",
-        }
-    }
-}
-
 /// Finds a point inside version space with the light trap, or by the maximal-margin search if that gives up. Returns its dual
-/// coefficients, of unit length.
-///
-/// # Errors
-///
-/// As [`max_margin()`].
+/// coefficients, of unit length. Errors as [`max_margin()`].
 pub fn feasible_point(
     space: &VersionSpace<'_>,
     seed: u64,
@@ -61,23 +46,6 @@ pub fn feasible_point(
     match light_trap::trap(space, Mirror::HARD, random::stream(seed, 0), control)? {
         Ok(trajectory) => Ok((trajectory.ball().position(0.0), Start::LightTrap)),
         Err(_) => Ok((max_margin::interior_point(space, control)?, Start::MaxMargin)),
-    }
-}
-
-/// Finds a point inside version space with a perceptron that corrects the example of smallest normalized margin, or by the
-/// maximal-margin search if `max_updates` do not suffice. Returns its dual coefficients, of unit length.
-///
-/// # Errors
-///
-/// As [`max_margin()`].
-pub fn perceptron_point(
-    space: &VersionSpace<'_>,
-    max_updates: usize,
-    control: &Control,
-) -> Result<Vec<f64>> {
-    match perceptron::point(space, max_updates, control)? {
-        Some(dual) => Ok(dual),
-        None => max_margin::interior_point(space, control),
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::base::{Control, Error, Result, check_count, check_positive, count, require};
-use crate::interior::lengths;
+use crate::interior::{lengths, max_margin};
 use crate::simd::{Precision, dot};
 use crate::space::VersionSpace;
 
@@ -25,11 +25,7 @@ impl Default for PerceptronSettings {
 }
 
 impl PerceptronSettings {
-    /// Checks the ranges.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] for the first setting out of range.
+    /// Checks the ranges. [`Error::Invalid`] for the first setting out of range.
     pub fn check(&self) -> Result<()> {
         check_positive("learning_rate", self.learning_rate)?;
         check_count("max_epochs", self.max_epochs as u64)
@@ -71,7 +67,7 @@ impl<'s> Learner<'s> {
         let gram = self.space.gram();
         let step = self.space.sign(i) * rate;
         self.dual[i] += step;
-        gram.add_row(i, step, &mut self.f);
+        gram.add_rows(&[(step, i)], &mut self.f);
         if gram.offset() != 0.0 {
             let lift = step * gram.offset();
             self.f.iter_mut().for_each(|f| *f += lift);
@@ -92,8 +88,6 @@ impl<'s> Learner<'s> {
 ///
 /// By Novikoff's theorem there are at most `(R/γ)²` mistakes, where R is the length of the longest feature vector and γ the
 /// largest margin.
-///
-/// # Errors
 ///
 /// [`Error::Invalid`] if an index of `order` or a setting is out of range; [`Error::Interrupted`].
 pub fn perceptron(
@@ -174,15 +168,16 @@ pub(crate) fn fewest_violations(space: &VersionSpace<'_>, control: &Control) -> 
 }
 
 /// Finds a point inside version space, of unit length, by updates at the example with the smallest normalized margin:
-/// `w ← w + y_i φ_i / |φ_i|`, that is, `c_i ← c_i + y_i / √K_ii`, from w = 0. Returns None if `max_updates` do not suffice.
+/// `w ← w + y_i φ_i / |φ_i|`, that is, `c_i ← c_i + y_i / √K_ii`, from w = 0; or by the maximal-margin search if `max_updates`
+/// do not suffice. Errors as [`max_margin()`](super::max_margin()).
 ///
 /// By Novikoff's theorem `1/Γ²` updates suffice, where Γ is the largest normalized margin. Steps of `y_i / K_ii` may take as many
 /// times more as the longest feature vector is longer than the shortest.
-pub(super) fn point(
+pub fn perceptron_point(
     space: &VersionSpace<'_>,
     max_updates: usize,
     control: &Control,
-) -> Result<Option<Vec<f64>>> {
+) -> Result<Vec<f64>> {
     let gram = space.gram();
     let m = space.len();
     let lengths = lengths(space);
@@ -204,11 +199,13 @@ pub(super) fn point(
             let scale = dot::dot(gram.arch(), &learner.dual, &learner.f).sqrt().recip();
             learner.dual.iter_mut().for_each(|c| *c *= scale);
             // If coefficients are large and margins small, the rounding of the scaling may lead out of version space.
-            let is_inside = space.contains(&learner.dual)?;
-            return Ok(is_inside.then_some(learner.dual));
+            if space.contains(&learner.dual)? {
+                return Ok(learner.dual);
+            }
+            return max_margin::interior_point(space, control);
         }
         if updates == max_updates {
-            return Ok(None);
+            return max_margin::interior_point(space, control);
         }
         learner.correct(worst, lengths[worst].recip());
         updates += 1;

@@ -53,7 +53,7 @@ impl UnitDiagonal {
         let gram = Gram::new(&self.matrix, 0.0, vec![0.0; space.examples()])?;
         Ok(space.mapped(match space.planes() {
             None => gram,
-            Some(planes) => gram.with_planes(planes)?,
+            Some(planes) => Gram::of_classes(gram, planes.labels(), planes.n_classes())?,
         }))
     }
 

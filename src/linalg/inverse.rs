@@ -35,11 +35,8 @@ pub struct Inverse<'a> {
 }
 
 impl<'a> Inverse<'a> {
-    /// Borrows `Lᵀ`, row-major (m, m), and the diagonal of A⁻¹, shape (m,).
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] when the shapes do not match or a diagonal entry of either is not positive and finite.
+    /// Borrows `Lᵀ`, row-major (m, m), and the diagonal of A⁻¹, shape (m,). [`Error::Invalid`] when the shapes do not match or
+    /// a diagonal entry of either is not positive and finite.
     pub fn new(columns: &'a [f64], diagonal: &'a [f64]) -> Result<Self> {
         let m = diagonal.len();
         let got = format_args!("{} entries", columns.len());
@@ -56,12 +53,10 @@ impl<'a> Inverse<'a> {
         Self { planes: gram.planes().map(|planes| &**planes), ..self }
     }
 
-    /// Number of planes.
     pub(crate) fn len(&self) -> usize {
         self.examples() * self.planes.map_or(1, |planes| planes.n_classes() - 1)
     }
 
-    /// Number of examples m.
     fn examples(&self) -> usize {
         self.diagonal.len()
     }
@@ -75,7 +70,6 @@ impl<'a> Inverse<'a> {
         })
     }
 
-    /// The instruction set of this machine.
     pub(crate) fn arch(&self) -> Arch {
         self.arch
     }

@@ -1,9 +1,5 @@
 //! Pivoted Cholesky factorization, a batch of columns at a time. Only the rows of candidates for pivots are read, so the cost
 //! is O(m rank²).
-#![allow(
-    clippy::inline_always,
-    reason = "vector code must be inlined into the function compiled for the instruction set"
-)]
 
 use std::iter::zip;
 
@@ -255,8 +251,6 @@ impl Factor {
     ///
     /// Columns are added until each residual diagonal entry is at most `4 m ε` of its diagonal entry, so short feature
     /// vectors count as much as long ones.
-    ///
-    /// # Errors
     ///
     /// [`crate::Error::Invalid`] when the rows of K are computed from features, since the rank may be m;
     /// [`crate::Error::Breakdown`] when a residual diagonal entry is clearly negative (K is not positive semi-definite);

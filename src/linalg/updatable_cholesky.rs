@@ -40,7 +40,6 @@ impl Cholesky {
         self.backward(x);
     }
 
-    /// ln det Q.
     pub(crate) fn log_determinant(&self) -> f64 {
         2.0 * self.rows.iter().enumerate().map(|(i, row)| row[i].ln()).sum::<f64>()
     }

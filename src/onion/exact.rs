@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 
-use crate::base::{Control, Result, random};
+use crate::base::{Result, random};
 use crate::ensemble::WorkerPool;
 use crate::evidence::mbar::{self, Histogram, Rung, Shares, sum_by_key};
 use crate::evidence::walker::{self, LadderWalker, RungSamples};
@@ -52,7 +52,6 @@ struct LayerWalker<'s> {
     /// The samples on the ladder, and among the walls of each round, which count as further rungs.
     on_ladder: LadderWalker<'s, Histogram>,
     pieces: Pieces,
-    /// All path by layer.
     layers: Layers,
 }
 
@@ -66,7 +65,6 @@ struct LadderProblem {
     measured: usize,
     /// Path on each of them, radians.
     rung_path: f64,
-    /// The walls of each round.
     walls: Vec<Arc<LayerWalls>>,
 }
 
@@ -76,7 +74,6 @@ impl LadderProblem {
         self.range.index(layer).unwrap_or(self.range.len() + (layer[0] + layer[1]) as usize)
     }
 
-    /// Returns the number of violated planes in each state.
     fn violations(&self) -> Vec<f64> {
         let layers = self.range.iter().map(|layer| f64::from(layer[0] + layer[1]));
         layers.chain((0..=self.m).map(|v| v as f64)).collect()
@@ -164,21 +161,21 @@ impl LadderProblem {
 impl LayerWalker<'_> {
     /// Makes a trip down and up the measured rungs, with a stretch among the newest walls from the last of these and from the
     /// bottom.
-    fn round_trip(&mut self, problem: &LadderProblem, unit: f64, control: &Control) -> Result<()> {
+    fn round_trip(&mut self, problem: &LadderProblem, unit: f64) -> Result<()> {
         let measured = problem.measured;
         for k in 0..measured {
-            self.rung(problem, k, control)?;
+            self.rung(problem, k)?;
         }
-        self.stretch(problem, unit, control)?;
+        self.stretch(problem, unit)?;
         self.on_ladder.samples.trip += 1;
         for &s in &problem.ladder[measured..] {
-            self.on_ladder.enter(Mirror::alike(s), BURN_IN_PATH, control)?;
+            self.on_ladder.enter(Mirror::alike(s), BURN_IN_PATH)?;
         }
-        self.stretch(problem, unit, control)?;
+        self.stretch(problem, unit)?;
         let lowest = Mirror::alike(problem.ladder[measured - 1]);
-        self.on_ladder.enter(lowest, RETURN_PATH, control)?;
+        self.on_ladder.enter(lowest, RETURN_PATH)?;
         for k in (0..measured).rev() {
-            self.rung(problem, k, control)?;
+            self.rung(problem, k)?;
         }
         self.on_ladder.samples.trip += 1;
         Ok(())
@@ -191,9 +188,8 @@ impl LayerWalker<'_> {
         k: usize,
         path: f64,
         observer: &mut impl Observer,
-        control: &Control,
     ) -> Result<()> {
-        let layers = self.on_ladder.count_observed(path, observer, control)?;
+        let layers = self.on_ladder.count_observed(path, observer)?;
         let visits = layers.iter().map(|(&layer, &path)| (problem.state(layer), path));
         self.on_ladder.samples.push(k, sum_by_key(visits).into_iter().collect());
         for (layer, path) in layers {
@@ -202,19 +198,19 @@ impl LayerWalker<'_> {
         Ok(())
     }
 
-    fn rung(&mut self, problem: &LadderProblem, k: usize, control: &Control) -> Result<()> {
-        self.on_ladder.enter(Mirror::alike(problem.ladder[k]), BURN_IN_PATH, control)?;
-        self.count(problem, k, problem.rung_path, &mut (), control)
+    fn rung(&mut self, problem: &LadderProblem, k: usize) -> Result<()> {
+        self.on_ladder.enter(Mirror::alike(problem.ladder[k]), BURN_IN_PATH)?;
+        self.count(problem, k, problem.rung_path, &mut ())
     }
 
     /// Runs for a stretch of path among the newest walls.
-    fn stretch(&mut self, problem: &LadderProblem, unit: f64, control: &Control) -> Result<()> {
+    fn stretch(&mut self, problem: &LadderProblem, unit: f64) -> Result<()> {
         self.on_ladder.trajectory.set_walls(problem.walls.last().cloned());
-        self.on_ladder.burn_in(unit, control)?;
+        self.on_ladder.burn_in(unit)?;
         self.on_ladder.trajectory.keep_layers(Some(problem.range));
         for _ in 0..PIECES {
             let newest = problem.measured + problem.walls.len() - 1;
-            self.count(problem, newest, unit, &mut { problem.range }, control)?;
+            self.count(problem, newest, unit, &mut { problem.range })?;
             take(&mut self.pieces, &mut self.on_ladder.trajectory);
         }
         self.on_ladder.trajectory.keep_layers(None);
@@ -227,10 +223,9 @@ pub(super) fn onion(
     space: &VersionSpace<'_>,
     settings: &OnionSettings,
     range: LayerRange,
-    pool: &WorkerPool,
-    control: &Control,
+    pool: &WorkerPool<'_>,
 ) -> Result<OnionOutcome> {
-    let (n, m) = (range.len(), space.len());
+    let (n, m, control) = (range.len(), space.len(), pool.control);
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let pilot = random::stream(settings.seed, settings.n_trajectories);
     let descent = Descent::to(&[Mirror::HARD]).expect("a single target");
@@ -240,19 +235,17 @@ pub(super) fn onion(
     let mut walkers = pool.each(&mut vec![(); settings.n_trajectories], |i, ()| {
         let rng = random::stream(settings.seed, i);
         Ok(LayerWalker {
-            on_ladder: LadderWalker::new(isotropic(space, &factor, rng, control)?),
+            on_ladder: LadderWalker::new(isotropic(space, &factor, rng, control)?, control),
             pieces: vec![Default::default(); n],
             layers: Layers::new(),
         })
     })?;
     // The first trips only give a first estimate of the shares: their samples are not used again.
-    pool.each(&mut walkers, |_, walker| {
-        (0..measured).try_for_each(|k| walker.rung(&problem, k, control))
-    })?;
+    pool.each(&mut walkers, |_, walker| (0..measured).try_for_each(|k| walker.rung(&problem, k)))?;
     let mut shares = problem.combine(&walkers, None);
     problem.measured = problem.rungs_outside(&walkers);
     for walker in &mut walkers {
-        walker.on_ladder.samples = RungSamples::new();
+        walker.on_ladder.samples = RungSamples::default();
         walker.layers.clear();
     }
     let stretches = 2.0 * (1 + PIECES) as f64;
@@ -261,14 +254,13 @@ pub(super) fn onion(
     let mut is_over = watch(space, range, settings.tol);
     loop {
         problem.walls.push(Arc::new(problem.level(&shares, &walkers)));
-        pool.each(&mut walkers, |_, walker| walker.round_trip(&problem, unit, control))?;
+        pool.each(&mut walkers, |_, walker| walker.round_trip(&problem, unit))?;
         shares = problem.combine(&walkers, None);
         let volume = |layer: usize| {
             shares.log_z(|state| if state == layer { 0.0 } else { f64::NEG_INFINITY })
         };
         let volumes: Vec<(f64, f64)> = (0..n).map(volume).collect();
-        let centers =
-            estimate(space, range, pool, &mut walkers, |walker| &mut walker.pieces, control)?;
+        let centers = estimate(space, range, pool, &mut walkers, |walker| &mut walker.pieces)?;
         let length = walkers.iter().map(|walker| walker.on_ladder.length).sum::<f64>()
             / walkers.len() as f64;
         control.report(length, worst(&centers).0);

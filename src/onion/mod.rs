@@ -15,7 +15,7 @@ use crate::space::{LayerRange, VersionSpace, one_dimensional};
 pub use settings::{OnionMethod, OnionSettings};
 
 /// The outcome of an onion run. Tables of shape (A, B) have layer (a, b) of `range` in row a and column b.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct OnionOutcome {
     /// The layers: at most `max_errors`, and no more than there are examples of the label.
     pub range: LayerRange,
@@ -47,10 +47,8 @@ pub struct OnionOutcome {
 ///
 /// The same seed gives the same bits for every number of threads.
 ///
-/// # Errors
-///
-/// [`crate::Error::Invalid`] for settings out of range, [`crate::Error::Infeasible`] for the projected onion if no point of version
-/// space is found, [`crate::Error::Breakdown`] if the arithmetic fails, [`crate::Error::Interrupted`].
+/// [`crate::Error::Invalid`] for settings out of range, [`crate::Error::Infeasible`] for the projected onion if no point of
+/// version space is found, [`crate::Error::Breakdown`] if the arithmetic fails, [`crate::Error::Interrupted`].
 pub fn onion(
     space: &VersionSpace<'_>,
     settings: &OnionSettings,
@@ -68,7 +66,7 @@ pub fn onion(
     chain::check_memory(space, settings.n_trajectories, false, &pool)?;
     pool.check_memory(settings.n_trajectories, vectors, space.len())?;
     match settings.method {
-        OnionMethod::Exact => exact::onion(space, settings, range, &pool, control),
+        OnionMethod::Exact => exact::onion(space, settings, range, &pool),
         OnionMethod::Projected => projected::onion(space, settings, range, &pool, control),
     }
 }

@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, Array3};
 
-use crate::base::{Control, Result};
+use crate::base::Result;
 use crate::ensemble::{Batch, Center, SHORTEST_LENGTH, WorkerPool, center};
 use crate::gram::Gram;
 use crate::onion::OnionOutcome;
@@ -37,10 +37,9 @@ pub(super) fn take(pieces: &mut Pieces, trajectory: &mut Trajectory<'_, Geodesic
 pub(super) fn estimate<T: Send>(
     space: &VersionSpace<'_>,
     range: LayerRange,
-    pool: &WorkerPool,
+    pool: &WorkerPool<'_>,
     walkers: &mut [T],
     pieces: impl Fn(&mut T) -> &mut Pieces + Sync,
-    control: &Control,
 ) -> Result<Vec<Option<Center>>> {
     let gram = space.gram();
     pool.each(walkers, |_, walker| {
@@ -49,7 +48,7 @@ pub(super) fn estimate<T: Send>(
         long.for_each(|batches| center::join_pairs(batches));
         // One pass over the matrix for all layers.
         let mut batches: Vec<_> = layers.into_iter().flatten().collect();
-        center::fill_fields(gram, &mut batches, control)
+        center::fill_fields(gram, &mut batches, pool.control)
     })?;
     let pieces: Vec<&Pieces> = walkers.iter_mut().map(|walker| &*pieces(walker)).collect();
     let centers = range.iter().enumerate().map(|(layer, violated)| {
@@ -135,16 +134,12 @@ pub(super) fn outcome<'p>(
         norms,
         errors,
         paths: table(paths),
-        log_volumes: None,
-        log_volume_errors: None,
-        layers: Vec::new(),
-        log_shares: Array2::default((0, 0)),
         length,
         converged,
+        ..OnionOutcome::default()
     }
 }
 
-/// Returns a table with a value for each layer of a range.
 pub(super) fn table(range: LayerRange, values: Vec<f64>) -> Array2<f64> {
     Array2::from_shape_vec(range.shape(), values).expect("a value for each layer")
 }

@@ -10,7 +10,6 @@ use crate::space::{LayerRange, RaysBeyond, VersionSpace};
 use crate::trajectory::dynamics::Geodesic;
 use crate::trajectory::{Goal, Trajectory};
 
-/// Pieces of path of a round.
 const PIECES: usize = 3;
 /// Path of a piece in the first round: radians, or arrivals at walls if version space is small.
 const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
@@ -23,7 +22,7 @@ pub(super) fn onion(
     space: &VersionSpace<'_>,
     settings: &OnionSettings,
     range: LayerRange,
-    pool: &WorkerPool,
+    pool: &WorkerPool<'_>,
     control: &Control,
 ) -> Result<OnionOutcome> {
     let billiard = Settings {
@@ -32,7 +31,7 @@ pub(super) fn onion(
         seed: settings.seed,
         ..Settings::default()
     };
-    let mut probers: Vec<Prober<'_>> = burn_in::trajectories(space, &billiard, pool, control)?
+    let mut probers: Vec<Prober<'_>> = burn_in::trajectories(space, &billiard, pool)?
         .into_iter()
         .map(|trajectory| {
             (trajectory, RaysBeyond::new(range), vec![Default::default(); range.len()])
@@ -62,7 +61,7 @@ pub(super) fn onion(
             Ok(())
         })?;
         length += unit * PIECES as f64;
-        let centers = estimate(space, range, pool, &mut probers, |prober| &mut prober.2, control)?;
+        let centers = estimate(space, range, pool, &mut probers, |prober| &mut prober.2)?;
         control.report(length, worst(&centers).0);
         let converged = is_over(&centers);
         unit = (GROWTH * unit).min((settings.max_length - length) / PIECES as f64);

@@ -71,11 +71,7 @@ impl Default for OnionSettings {
 }
 
 impl OnionSettings {
-    /// Checks that all settings are in range.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] for the first that is out of range or conflicts with another.
+    /// Checks that all settings are in range. [`Error::Invalid`] for the first that is out of range or conflicts with another.
     pub fn check(&self) -> Result<()> {
         if let Some(most) = self.max_errors.iter().find(|most| **most > MOST_ERRORS) {
             return Err(Error::invalid("max_errors", most, ERRORS));

@@ -75,9 +75,6 @@ pub struct Approximation {
 }
 
 /// Returns the approximation of each problem, and the derivatives of the sum of their evidences by the features.
-///
-/// # Errors
-///
 /// [`Error::Breakdown`](crate::Error::Breakdown) if features are not finite.
 pub fn propagate(
     problems: &Problems<'_>,
@@ -127,9 +124,6 @@ pub fn propagate(
 }
 
 /// Returns the inverse of the upper triangle U for a matrix `Uᵀ U`, with zeros below its diagonal.
-///
-/// # Errors
-///
 /// [`Error::Breakdown`](crate::Error::Breakdown) if the matrix is not positive definite.
 pub fn inverse_of_factor(mut matrix: Array2<f64>) -> Result<Array2<f64>> {
     let (arch, mut inverse) = (Arch::new(), Array2::zeros(matrix.raw_dim()));

@@ -37,7 +37,6 @@ pub(super) fn one_plus_product(a: &Array2<f64>, b: &ArrayView2<'_, f64>, to: &mu
     to.diag_mut().map_inplace(|x| *x += 1.0);
 }
 
-/// Writes the product of rows and an upper triangle.
 pub(super) fn times_upper(rows: &ArrayView2<'_, f64>, upper: &Array2<f64>, to: &mut Array2<f64>) {
     for block in blocks(upper.nrows(), WIDE) {
         let (rows, upper) = (part(rows.view(), .., ..block.end), upper.view());
@@ -46,7 +45,6 @@ pub(super) fn times_upper(rows: &ArrayView2<'_, f64>, upper: &Array2<f64>, to: &
     }
 }
 
-/// Returns the product of an upper triangle and its transpose.
 pub(super) fn times_own_transpose(upper: &Array2<f64>) -> Array2<f64> {
     let mut product = Array2::zeros(upper.raw_dim());
     for block in blocks(upper.nrows(), WIDE) {

@@ -22,7 +22,7 @@ pub(super) fn matrix<'a, T: Element>(
     contiguous(name, array)
 }
 
-/// Borrows a C-contiguous matrix.
+/// Borrows a C-contiguous matrix or vector.
 pub(super) fn contiguous<'a, T: Element, D: Dimension>(
     name: &'static str,
     array: &'a PyReadonlyArray<'_, T, D>,
@@ -31,17 +31,9 @@ pub(super) fn contiguous<'a, T: Element, D: Dimension>(
     array.as_slice().map_err(|_| Error::invalid(name, "another memory layout", wanted).into())
 }
 
-/// Borrows a contiguous vector.
-pub(super) fn vector<'a, T: Element>(
-    name: &'static str,
-    array: &'a PyReadonlyArray1<'_, T>,
-) -> PyResult<&'a [T]> {
-    array.as_slice().map_err(|_| Error::invalid(name, "another memory layout", "contiguous").into())
-}
-
-/// The argument `gram` of every function.
+/// Rows of a matrix, such as the argument `gram` of every function.
 #[derive(FromPyObject)]
-pub(super) enum Rows<'py> {
+pub enum Rows<'py> {
     Doubles(PyReadonlyArray2<'py, f64>),
     Singles(PyReadonlyArray2<'py, f32>),
     /// `bayespoint.kernels.explicit.FeatureRows`.
@@ -75,7 +67,6 @@ impl Rows<'_> {
     }
 }
 
-/// Reads a state with all of its draws.
 pub(super) fn read_state(state: &Bound<'_, PyAny>) -> PyResult<Option<State>> {
     if state.is_none() {
         return Ok(None);
@@ -99,10 +90,10 @@ pub(super) fn state_dict(py: Python<'_>, state: State, m: usize) -> PyResult<Bou
     let State { bytes, draws, functionals, kept } = state;
     let rows = draws.len() / m;
     let q = functionals.len().checked_div(rows).unwrap_or(0);
-    let dict = PyDict::new(py);
-    dict.set_item("bytes", bytes.into_pyarray(py))?;
-    dict.set_item("draws", draws.into_pyarray(py).reshape([rows, m])?)?;
-    dict.set_item("functionals", functionals.into_pyarray(py).reshape([rows, q])?)?;
-    dict.set_item("kept", kept.into_pyarray(py))?;
-    Ok(dict)
+    dict!(py,
+        "bytes": bytes.into_pyarray(py),
+        "draws": draws.into_pyarray(py).reshape([rows, m])?,
+        "functionals": functionals.into_pyarray(py).reshape([rows, q])?,
+        "kept": kept.into_pyarray(py),
+    )
 }

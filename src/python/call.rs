@@ -126,16 +126,15 @@ fn concluded<R>(raised: Option<PyErr>, result: std::thread::Result<Result<R>>) -
     }
 }
 
-/// Returns the progress of the work.
 fn progress<'py>(py: Python<'py>, control: &Control) -> PyResult<Bound<'py, PyDict>> {
-    let progress = PyDict::new(py);
-    progress.set_item("length", control.length())?;
-    progress.set_item("bounces", control.bounces())?;
-    progress.set_item("center_error", control.center_error())?;
-    Ok(progress)
+    dict!(py,
+        "length": control.length(),
+        "bounces": control.bounces(),
+        "center_error": control.center_error(),
+    )
 }
 
-/// These need an embedded interpreter: `make test-door`.
+/// These need an embedded interpreter: `make ci-slow` runs them.
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -33,20 +33,19 @@ impl From<Error> for PyErr {
             Error::Infeasible { examples, violations, margin_bound, certificate } => {
                 Python::attach(|py| {
                     let error = InfeasibleError::new_err(text);
-                    let value = error.value(py);
-                    let filled = value
-                        .setattr("violations", violations)
-                        .and_then(|()| value.setattr("margin_bound", margin_bound))
-                        .and_then(|()| {
-                            let classes = certificate.len().checked_div(examples).unwrap_or(1);
-                            let weights = certificate.into_pyarray(py);
-                            if classes > 1 {
-                                value.setattr("certificate", weights.reshape([classes, examples])?)
-                            } else {
-                                value.setattr("certificate", weights)
-                            }
-                        });
-                    filled.err().unwrap_or(error)
+                    let fill = || -> PyResult<()> {
+                        let value = error.value(py);
+                        value.setattr("violations", violations)?;
+                        value.setattr("margin_bound", margin_bound)?;
+                        let classes = certificate.len().checked_div(examples).unwrap_or(1);
+                        let weights = certificate.into_pyarray(py);
+                        if classes > 1 {
+                            return value
+                                .setattr("certificate", weights.reshape([classes, examples])?);
+                        }
+                        value.setattr("certificate", weights)
+                    };
+                    fill().err().unwrap_or(error)
                 })
             }
         }

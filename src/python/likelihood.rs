@@ -6,7 +6,7 @@ use numpy::{
 };
 use pyo3::prelude::*;
 
-use super::arrays::{contiguous, vector};
+use super::arrays::{Rows, contiguous};
 use super::call;
 use crate::base::{Error, require};
 use crate::simd::likelihood::{ClassLabels, LabelLaw, Paths, Signs, Trial};
@@ -29,7 +29,7 @@ pub fn likelihood_of_signs<'py>(
     counts: PyReadonlyArray1<'py, f64>,
     by_value: bool,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let (floors, counts) = (vector("floors", &floors)?, vector("counts", &counts)?);
+    let (floors, counts) = (contiguous("floors", &floors)?, contiguous("counts", &counts)?);
     for (name, each) in [("floors", floors), ("counts", counts)] {
         check_shape(name, each.is_empty() || each.len() == values.len())?;
     }
@@ -50,11 +50,11 @@ pub fn likelihood_of_classes<'py>(
     counts: PyReadonlyArray1<'py, f64>,
     by_value: bool,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let labels = vector("labels", &labels)?;
+    let labels = contiguous("labels", &labels)?;
     let n_classes = values.len().checked_div(labels.len()).unwrap_or(2);
     let known = labels.iter().all(|&label| (label as usize) < n_classes);
     check_shape("labels", n_classes * labels.len() == values.len() && known)?;
-    let counts = vector("counts", &counts)?;
+    let counts = contiguous("counts", &counts)?;
     check_shape("counts", counts.is_empty() || counts.len() == labels.len())?;
     let mut classes = ClassLabels::new(labels, noise, counts, n_classes);
     values.found(py, &trials(&balls, &along)?, &mut classes, by_value)
@@ -64,8 +64,8 @@ pub fn likelihood_of_classes<'py>(
 #[pyfunction]
 #[pyo3(signature = (rows, given, *, sums))]
 pub fn tall_product<'py>(
-    rows: Matrix<'py>,
-    given: Matrix<'py>,
+    rows: Rows<'py>,
+    given: Rows<'py>,
     sums: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     fn found<'py, E: Entry + Element>(
@@ -84,17 +84,10 @@ pub fn tall_product<'py>(
         Ok(found.into_pyarray(py).reshape([k, if sums { width } else { n }])?.into_any())
     }
     match (&rows, &given) {
-        (Matrix::Doubles(rows), Matrix::Doubles(given)) => found(rows, given, sums),
-        (Matrix::Singles(rows), Matrix::Singles(given)) => found(rows, given, sums),
+        (Rows::Doubles(rows), Rows::Doubles(given)) => found(rows, given, sums),
+        (Rows::Singles(rows), Rows::Singles(given)) => found(rows, given, sums),
         _ => Err(Error::invalid("given", "another type", "the type of rows").into()),
     }
-}
-
-/// A matrix of doubles or of singles.
-#[derive(FromPyObject)]
-pub enum Matrix<'py> {
-    Doubles(PyReadonlyArray2<'py, f64>),
-    Singles(PyReadonlyArray2<'py, f32>),
 }
 
 /// Values of the mean, and of the place and the direction of each ball.
@@ -157,7 +150,7 @@ fn trials(
     balls: &PyReadonlyArray1<'_, i64>,
     along: &PyReadonlyArray2<'_, f64>,
 ) -> PyResult<Vec<Trial>> {
-    let (balls, along) = (vector("balls", balls)?, contiguous("along", along)?);
+    let (balls, along) = (contiguous("balls", balls)?, contiguous("along", along)?);
     check_shape("along", along.len() == 2 * balls.len())?;
     let pairs = balls.iter().zip(along.as_chunks::<2>().0);
     // A negative number is larger than that of any ball.

@@ -2,6 +2,15 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
 
+/// Makes a dict of names and values.
+macro_rules! dict {
+    ($py:expr, $($name:literal: $value:expr),* $(,)?) => {{
+        let dict = pyo3::types::PyDict::new($py);
+        $(dict.set_item($name, $value)?;)*
+        Ok(dict)
+    }};
+}
+
 mod arrays;
 mod call;
 mod distance;
@@ -19,14 +28,15 @@ use pyo3::types::PyDict;
 use pythonize::Depythonizer;
 use serde::de::DeserializeOwned;
 
-use crate::base::{Error, State};
-use crate::correlation::{self, CorrelationSettings};
+use crate::base::{Control, Error, State};
+use crate::correlation::CorrelationSettings;
 use crate::ensemble::{self, Settings};
 use crate::evidence::EvidenceSettings;
 use crate::interior::{MarginSettings, PerceptronSettings};
 use crate::onion::OnionSettings;
+use crate::space::VersionSpace;
 use crate::trajectory::dynamics::Motion;
-use arrays::vector;
+use arrays::contiguous;
 use space::Space;
 
 #[pymodule(gil_used = false)]
@@ -40,11 +50,11 @@ mod _core {
         largest_probabilities, likelihood_of_classes, likelihood_of_signs, tall_product,
     };
     #[pymodule_export]
-    use super::points::{feasible_point, light_trap_one_way, max_margin_point, perceptron_path};
+    use super::points::{feasible_point, light_trap_one_way, perceptron_path};
     #[pymodule_export]
     use super::propagation::{inverse_of_factor, propagation};
     #[pymodule_export]
-    use super::{check_settings, correlation_pairs, evidence, onion, run};
+    use super::{check_settings, correlation, evidence, max_margin, onion, run};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "a Python name")]
@@ -92,7 +102,7 @@ fn run<'py>(
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let start = match &start {
-        Some(start) => Some(vector("start", start)?.to_vec()),
+        Some(start) => Some(contiguous("start", start)?.to_vec()),
         None => None,
     };
     let settings = Settings { start, ..read(settings)? };
@@ -111,48 +121,42 @@ fn run<'py>(
     outcomes::run(py, call::interruptible(py, callback, keep, work)?)
 }
 
-/// Runs pairs of neighboring balls until they separate; see `bayespoint.papers.correlation`.
-#[pyfunction]
-#[pyo3(name = "correlation", signature = (problem, settings, *, callback))]
-fn correlation_pairs<'py>(
-    py: Python<'py>,
-    problem: Space<'py>,
-    settings: &Bound<'py, PyAny>,
-    callback: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let settings = read::<CorrelationSettings>(settings)?;
-    let found = problem
-        .call(py, callback, |space, control| correlation::correlation(space, &settings, control))?;
-    outcomes::correlation(py, found)
+/// Defines a function of a problem and settings: reads the settings, calls the engine, which may start threads, and converts what
+/// it found.
+macro_rules! measurement {
+    ($(#[$text:meta])* $name:ident: $has_threads:literal, $work:path, $outcome:path) => {
+        $(#[$text])*
+        #[pyfunction]
+        #[pyo3(signature = (problem, settings, *, callback))]
+        fn $name<'py>(
+            py: Python<'py>,
+            problem: Space<'py>,
+            settings: &Bound<'py, PyAny>,
+            callback: Option<&Bound<'py, PyAny>>,
+        ) -> PyResult<Bound<'py, PyDict>> {
+            let settings = read(settings)?;
+            let work = |space: &VersionSpace<'_>, control: &Control| $work(space, &settings, control);
+            $outcome(py, problem.call(py, callback, $has_threads, work)?)
+        }
+    };
 }
 
-/// Computes ln Z by a bridge or a ladder; see `VersionSpace.evidence`.
-#[pyfunction]
-#[pyo3(signature = (problem, settings, *, callback))]
-fn evidence<'py>(
-    py: Python<'py>,
-    problem: Space<'py>,
-    settings: &Bound<'py, PyAny>,
-    callback: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let settings = read::<EvidenceSettings>(settings)?;
-    let found = problem.call(py, callback, |space, control| {
-        crate::evidence::evidence(space, &settings, control)
-    })?;
-    outcomes::evidence(py, found)
+measurement! {
+    /// Runs pairs of neighboring balls until they separate; see `bayespoint.papers.correlation`.
+    correlation: true, crate::correlation::correlation, outcomes::correlation
 }
 
-/// Computes the centers of the layers; see `bayespoint.papers.onion`.
-#[pyfunction]
-#[pyo3(signature = (problem, settings, *, callback))]
-fn onion<'py>(
-    py: Python<'py>,
-    problem: Space<'py>,
-    settings: &Bound<'py, PyAny>,
-    callback: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let settings = read::<OnionSettings>(settings)?;
-    let found = problem
-        .call(py, callback, |space, control| crate::onion::onion(space, &settings, control))?;
-    outcomes::onion(py, found)
+measurement! {
+    /// Computes ln Z by a bridge or a ladder; see `VersionSpace.evidence`.
+    evidence: true, crate::evidence::evidence, outcomes::evidence
+}
+
+measurement! {
+    /// Computes the maximal margin; see `VersionSpace.max_margin`.
+    max_margin: false, crate::interior::max_margin, outcomes::max_margin
+}
+
+measurement! {
+    /// Computes the centers of the layers; see `bayespoint.papers.onion`.
+    onion: true, crate::onion::onion, outcomes::onion
 }

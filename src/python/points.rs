@@ -1,16 +1,15 @@
-//! Single weight vectors: feasible points, light traps, maximal margins, perceptrons.
+//! Single weight vectors: feasible points, light traps, perceptrons.
 
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::arrays::vector;
+use super::arrays::contiguous;
 use super::read;
 use super::space::Space;
-use crate::base::Error;
-use crate::interior::{
-    self, MarginSettings, PerceptronSettings, light_trap, max_margin, perceptron,
-};
+use crate::base::{Control, Error};
+use crate::interior::{self, PerceptronSettings, Start, light_trap, max_margin, perceptron};
+use crate::space::VersionSpace;
 
 /// Updates of the kernel perceptron before the maximal-margin search takes over.
 const PERCEPTRON_UPDATES: usize = 100_000;
@@ -25,24 +24,23 @@ pub fn feasible_point<'py>(
     seed: u64,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (dual, used) = problem.call_single(py, callback, |space, control| match method {
-        "light_trap" => {
-            interior::feasible_point(space, seed, control).map(|(dual, start)| (dual, start.name()))
+    let (dual, has_found) = problem.call(py, callback, false, |space, control| match method {
+        "light_trap" => interior::feasible_point(space, seed, control)
+            .map(|(dual, start)| (dual, start == Start::LightTrap)),
+        "one_way" => light_trap::one_way(space, seed, control).map(|way| (way.dual, way.caught)),
+        "perceptron" => {
+            interior::perceptron_point(space, PERCEPTRON_UPDATES, control).map(|dual| (dual, true))
         }
-        "one_way" => light_trap::one_way(space, seed, control)
-            .map(|found| (found.dual, if found.caught { "one_way" } else { "max_margin" })),
-        "perceptron" => interior::perceptron_point(space, PERCEPTRON_UPDATES, control)
-            .map(|dual| (dual, "perceptron")),
-        "max_margin" => max_margin::interior_point(space, control).map(|dual| (dual, "max_margin")),
+        "max_margin" => max_margin::interior_point(space, control).map(|dual| (dual, true)),
         other => {
             let wanted = "'light_trap', 'one_way', 'perceptron' or 'max_margin'";
             Err(Error::invalid("method", other, wanted))
         }
     })?;
-    let dict = PyDict::new(py);
-    dict.set_item("dual_coef", dual.into_pyarray(py))?;
-    dict.set_item("method", used)?;
-    Ok(dict)
+    dict!(py,
+        "dual_coef": dual.into_pyarray(py),
+        "method": if has_found { method } else { "max_margin" },
+    )
 }
 
 /// Runs the light trap of the paper; see `VersionSpace.light_trap`.
@@ -54,42 +52,16 @@ pub fn light_trap_one_way<'py>(
     seed: u64,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let found = problem
-        .call_single(py, callback, |space, control| light_trap::one_way(space, seed, control))?;
-    let dict = PyDict::new(py);
-    dict.set_item("dual_coef", found.dual.into_pyarray(py))?;
+    let work =
+        |space: &VersionSpace<'_>, control: &Control| light_trap::one_way(space, seed, control);
+    let found = problem.call(py, callback, false, work)?;
     let errors: Vec<i64> = found.errors.into_iter().map(i64::from).collect();
-    dict.set_item("errors", errors.into_pyarray(py))?;
-    dict.set_item("bounces", found.bounces.into_pyarray(py))?;
-    dict.set_item("caught", found.caught)?;
-    Ok(dict)
-}
-
-/// Computes the maximal margin; see `VersionSpace.max_margin`.
-#[pyfunction]
-#[pyo3(name = "max_margin", signature = (problem, settings, *, callback))]
-pub fn max_margin_point<'py>(
-    py: Python<'py>,
-    problem: Space<'py>,
-    settings: &Bound<'py, PyAny>,
-    callback: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let settings = read::<MarginSettings>(settings)?;
-    let found = problem.call_single(py, callback, |space, control| {
-        max_margin::max_margin(space, &settings, control)
-    })?;
-    let dict = PyDict::new(py);
-    dict.set_item("dual_coef", found.dual.into_pyarray(py))?;
-    dict.set_item("multipliers", found.multipliers.into_pyarray(py))?;
-    dict.set_item("bias", found.bias)?;
-    dict.set_item("norm", found.norm)?;
-    dict.set_item("margin", found.margin)?;
-    dict.set_item("bound", found.bound)?;
-    dict.set_item("gap", found.gap)?;
-    dict.set_item("kkt", found.kkt)?;
-    dict.set_item("iterations", found.iterations)?;
-    dict.set_item("converged", found.converged)?;
-    Ok(dict)
+    dict!(py,
+        "dual_coef": found.dual.into_pyarray(py),
+        "errors": errors.into_pyarray(py),
+        "bounces": found.bounces.into_pyarray(py),
+        "caught": found.caught,
+    )
 }
 
 /// Runs the kernel perceptron in a given order; see `KernelPerceptron`.
@@ -103,17 +75,17 @@ pub fn perceptron_path<'py>(
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let settings = read::<PerceptronSettings>(settings)?;
-    let order: Vec<usize> = vector("order", &order)?
+    let order: Vec<usize> = contiguous("order", &order)?
         .iter()
         .map(|&i| usize::try_from(i))
         .collect::<std::result::Result<_, _>>()?;
-    let found = problem.call_single(py, callback, |space, control| {
+    let found = problem.call(py, callback, false, |space, control| {
         perceptron::perceptron(space, &order, &settings, control)
     })?;
-    let dict = PyDict::new(py);
-    dict.set_item("dual_coef", found.dual.into_pyarray(py))?;
-    dict.set_item("mistakes", found.mistakes)?;
-    dict.set_item("epochs", found.epochs)?;
-    dict.set_item("converged", found.converged)?;
-    Ok(dict)
+    dict!(py,
+        "dual_coef": found.dual.into_pyarray(py),
+        "mistakes": found.mistakes,
+        "epochs": found.epochs,
+        "converged": found.converged,
+    )
 }

@@ -60,16 +60,16 @@ pub fn propagation<'py>(
     let by_noise = [0, 1].map(|k| sum(&|one| one.by_noise[k]));
     let log_evidence: Vec<f64> = found.iter().map(|one| one.log_evidence).collect();
     let converged: Vec<bool> = found.iter().map(|one| one.converged).collect();
-    let dict = PyDict::new(py);
-    dict.set_item("log_evidence", log_evidence.into_pyarray(py))?;
-    dict.set_item("converged", converged.into_pyarray(py))?;
-    dict.set_item("precision", each(|one| &one.precision))?;
-    dict.set_item("shift", each(|one| &one.shift))?;
-    dict.set_item("left_out", each(|one| &one.left_out))?;
-    dict.set_item("by_noise", by_noise.to_vec().into_pyarray(py))?;
-    dict.set_item("by_features", by_features.into_pyarray(py))?;
-    dict.set_item("by_level", by_level.into_pyarray(py))?;
-    Ok(dict)
+    dict!(py,
+        "log_evidence": log_evidence.into_pyarray(py),
+        "converged": converged.into_pyarray(py),
+        "precision": each(|one| &one.precision),
+        "shift": each(|one| &one.shift),
+        "left_out": each(|one| &one.left_out),
+        "by_noise": by_noise.to_vec().into_pyarray(py),
+        "by_features": by_features.into_pyarray(py),
+        "by_level": by_level.into_pyarray(py),
+    )
 }
 
 /// Returns the inverse of the upper triangle U for a matrix `Uᵀ U`, with zeros below its diagonal.

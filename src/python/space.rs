@@ -3,7 +3,7 @@
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use super::arrays::{Rows, matrix, vector};
+use super::arrays::{Rows, contiguous, matrix};
 use super::call;
 use crate::base::{Control, Error, Result, memory, require};
 use crate::gram::{Gram, Planes};
@@ -65,7 +65,7 @@ impl Space<'_> {
     fn labeled<'a>(&self) -> PyResult<Make<'a>> {
         Ok(match &self.labels {
             Labels::Signs(labels) => {
-                let labels = vector("labels", labels)?.to_vec();
+                let labels = contiguous("labels", labels)?.to_vec();
                 Box::new(|gram| VersionSpace::new(gram, labels))
             }
             Labels::Classes(labels) => {
@@ -75,7 +75,7 @@ impl Space<'_> {
                     let wanted = "in 0, ..., n_classes - 1";
                     usize::try_from(label).map_err(|_| Error::invalid("labels", label, wanted))
                 };
-                let labels = vector("labels", labels)?.iter().map(index);
+                let labels = contiguous("labels", labels)?.iter().map(index);
                 let labels = labels.collect::<Result<Vec<_>>>()?;
                 Box::new(move |gram| VersionSpace::of_classes(gram, &labels, n_classes))
             }
@@ -96,31 +96,23 @@ impl Space<'_> {
     pub fn inverse(&self) -> PyResult<Option<Inverse<'_>>> {
         let Some((columns, diagonal)) = &self.inverse else { return Ok(None) };
         let columns = matrix("factor", columns)?;
-        Ok(Some(Inverse::new(columns, vector("inverse_diagonal", diagonal)?)?))
+        Ok(Some(Inverse::new(columns, contiguous("inverse_diagonal", diagonal)?)?))
     }
 
-    /// Runs `work` on the version space, detached from the interpreter and open to interrupts.
+    /// Runs `work` on the version space, detached from the interpreter and open to interrupts; on the calling thread, if the
+    /// work has but one and there is no callback.
     pub fn call<R: Send>(
         &self,
         py: Python<'_>,
         callback: Option<&Bound<'_, PyAny>>,
-        work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
-    ) -> PyResult<R> {
-        call::interruptible(py, callback, None, self.on_space(work)?)
-    }
-
-    /// As [`Space::call`], for work on one thread.
-    pub fn call_single<R: Send>(
-        &self,
-        py: Python<'_>,
-        callback: Option<&Bound<'_, PyAny>>,
+        has_threads: bool,
         work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
     ) -> PyResult<R> {
         let work = self.on_space(work)?;
-        match callback {
-            Some(_) => call::interruptible(py, callback, None, work),
-            None => call::here(py, work),
+        if has_threads || callback.is_some() {
+            return call::interruptible(py, callback, None, work);
         }
+        call::here(py, work)
     }
 
     pub fn on_space<R>(
@@ -129,7 +121,7 @@ impl Space<'_> {
     ) -> PyResult<impl FnOnce(&Control) -> Result<R> + Send> {
         let labeled = self.labeled()?;
         memory::check_vectors(VECTORS, self.planes())?;
-        let softness = vector("softness", &self.softness)?.to_vec();
+        let softness = contiguous("softness", &self.softness)?.to_vec();
         let offset = self.offset;
         let gram = self.gram.borrow()?;
         Ok(move |control: &Control| {

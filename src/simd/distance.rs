@@ -1,8 +1,4 @@
 //! Functions of the distances between two sets of points, and the derivatives of their sums by weights of the features.
-#![allow(
-    clippy::inline_always,
-    reason = "vector code must end up in the function compiled for its instruction set"
-)]
 
 use std::array;
 
@@ -38,11 +34,7 @@ pub struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     /// Takes n points of d features, one after another. Absolute differences of the last features count as their limits at
-    /// most.
-    ///
-    /// # Panics
-    ///
-    /// If the lengths do not fit.
+    /// most. Panics if the lengths do not fit.
     pub fn new(points: &[f64], n: usize, d: usize, limits: &'a [f64]) -> Self {
         assert!(points.len() == n * d && limits.len() <= d);
         let mut panels = vec![[0.0; WIDTH]; n.div_ceil(WIDTH) * d];
@@ -54,12 +46,8 @@ impl<'a> Columns<'a> {
         Self { arch: Arch::new(), panels, n, d, limits }
     }
 
-    /// Writes functions of the distances, city-block or Euclidean, of at most [`ROWS`] points from those of the columns
-    /// before `until`, and maybe of some more. The distances must be finite.
-    ///
-    /// # Panics
-    ///
-    /// If the lengths do not fit.
+    /// Writes functions of the distances, city-block or Euclidean, of at most [`ROWS`] points from those of the columns before
+    /// `until`, and maybe of some more. The distances must be finite. Panics if the lengths do not fit.
     pub fn values<const N: usize>(
         &self,
         points: &[f64],
@@ -77,10 +65,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Adds `Σ_ij a_ij b_ij |x_ik - y_jk|` to the slope of each feature k, or of the squares, for at most [`ROWS`] points x.
-    ///
-    /// # Panics
-    ///
-    /// If the lengths do not fit.
+    /// Panics if the lengths do not fit.
     pub fn add_slopes(
         &self,
         points: &[f64],
@@ -337,77 +322,5 @@ fn add_sums<S: Simd, const CITY_BLOCK: bool, const LIMITED: bool>(
             }
         }
         slopes[four..].iter_mut().zip(found).for_each(|(slope, sum)| *slope += sum);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use approx::assert_relative_eq;
-
-    /// Deterministic numbers between -1 and 1.
-    fn numbers(n: usize, seed: usize) -> Vec<f64> {
-        (0..n).map(|i| ((i * 7_919 + seed * 104_729) % 10_007) as f64 / 5_003.0 - 1.0).collect()
-    }
-
-    #[test]
-    fn values_and_slopes_agree_with_plain_sums() {
-        let of = Radial { rate: 1.5, terms: [[1.0, 0.5, 0.25], [0.5, 0.0, -2.0]] };
-        for (rows, n, d) in
-            [(1, 1, 1), (3, 7, 2), (4, 8, 5), (5, 9, 3), (64, 33, 11), (0, 5, 2), (2, 0, 2)]
-        {
-            let (x, y) = (numbers(rows * d, 1), numbers(n * d, 2));
-            let weights = [numbers(rows * n, 3), numbers(rows * n, 4)];
-            let limits = numbers(d, 5).iter().map(|x| x.abs()).collect::<Vec<_>>();
-            for (city_block, limited) in
-                [(true, 0), (false, 0), (true, 1), (false, 1), (true, d), (false, d)]
-            {
-                let numbers = d - limited;
-                let columns = Columns::new(&y, n, d, &limits[numbers..]);
-                let apart = |i: usize, j: usize, k: usize| {
-                    let apart = (x[i * d + k] - y[j * d + k]).abs();
-                    let apart = if k < numbers { apart } else { apart.min(limits[k]) };
-                    if city_block { apart } else { apart * apart }
-                };
-                let (mut found, mut others) = (vec![f64::NAN; rows * n], vec![f64::NAN; rows * n]);
-                let mut slopes = vec![1.0; d];
-                columns.values(&x, n, city_block, of, [&mut found, &mut others]);
-                let pair = weights.each_ref().map(Vec::as_slice);
-                columns.add_slopes(&x, city_block, pair, &mut slopes);
-                let mut plain_slopes = vec![1.0; d];
-                for (place, (found, other)) in found.iter().zip(&others).enumerate() {
-                    let (i, j) = (place / n, place % n);
-                    let sum: f64 = (0..d).map(|k| apart(i, j, k)).sum();
-                    let r = if city_block { sum } else { sum.sqrt() };
-                    let plain = (1.0 + 0.5 * r + 0.25 * r * r) * (-1.5 * r).exp();
-                    assert_relative_eq!(*found, plain, max_relative = 1e-14);
-                    let plain = (0.5 - 2.0 * r * r) * (-1.5 * r).exp();
-                    assert_relative_eq!(*other, plain, max_relative = 1e-13, epsilon = 1e-15);
-                    for k in 0..d {
-                        plain_slopes[k] += weights[0][place] * weights[1][place] * apart(i, j, k);
-                    }
-                }
-                for (found, plain) in slopes.iter().zip(&plain_slopes) {
-                    assert_relative_eq!(*found, *plain, max_relative = 1e-12, epsilon = 1e-12);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn exponentials_agree_with_the_library() {
-        let of = Radial { rate: 1.0, terms: [[1.0, 0.0, 0.0]] };
-        let value = |x: f64| {
-            let mut found = [f64::NAN];
-            Columns::new(&[0.0], 1, 1, &[]).values(&[x], 1, true, of, [&mut found]);
-            found[0].to_bits()
-        };
-        for i in 0..=200_000 {
-            let x = LEAST * (f64::from(i) / 2e5).powi(3);
-            let error = f64::from_bits(value(x)) / x.exp() - 1.0;
-            assert!(error.abs() <= 1e-15, "{x} {error:e}");
-        }
-        assert_eq!([0.0, -0.0, -1e-300].map(value), [1f64.to_bits(); 3]);
-        assert_eq!([-708.1, -750.0, -1e150].map(value), [0; 3]);
     }
 }

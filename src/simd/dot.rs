@@ -1,8 +1,4 @@
 //! Inner products and sums of multiples of vectors.
-#![allow(
-    clippy::inline_always,
-    reason = "vector code must end up in the function compiled for its instruction set"
-)]
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -117,14 +113,12 @@ fn total<S: Simd, const COMPENSATED: bool>(simd: S, sums: [LaneSum<S>; SUMS]) ->
 
 /// Returns the inner product of two vectors of the same length.
 pub(crate) fn dot<E: Entry>(arch: Arch, a: &[E], b: &[f64]) -> f64 {
-    assert_eq!(a.len(), b.len());
-    arch.dispatch(Call::<_, false>((a, [b])))[0]
+    dots(arch, a, [b], Precision::Plain)[0]
 }
 
 /// Returns the inner product as if summed in twice the working precision and then rounded (Ogita, Rump and Oishi, 2005).
-pub(crate) fn dot_compensated<E: Entry>(arch: Arch, a: &[E], b: &[f64]) -> f64 {
-    assert_eq!(a.len(), b.len());
-    arch.dispatch(Call::<_, true>((a, [b])))[0]
+pub(crate) fn dot_compensated(arch: Arch, a: &[f64], b: &[f64]) -> f64 {
+    dots(arch, a, [b], Precision::Compensated)[0]
 }
 
 /// Precision of the sum in an inner product.
@@ -135,18 +129,6 @@ pub enum Precision {
     /// As if in twice the working precision, at several times the cost: for the state of a ball. For ill-conditioned
     /// matrices c is large and `K c` small, so the rounding of a plain sum would be visible in `|w|² = cᵀ K c`.
     Compensated,
-}
-
-/// Function that returns the inner product of a row of entries and a vector.
-pub(crate) type Product<E> = fn(Arch, &[E], &[f64]) -> f64;
-
-impl Precision {
-    pub(crate) fn product<E: Entry>(self) -> Product<E> {
-        match self {
-            Self::Plain => dot,
-            Self::Compensated => dot_compensated,
-        }
-    }
 }
 
 /// Returns the inner products of one vector with V others, which it is read once for. Each has the bits of one alone.
@@ -223,12 +205,12 @@ mod tests {
             let a: Vec<f64> = singles.iter().map(|&x| f64::from(x)).collect();
             let plain: f64 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
             for precision in [Precision::Plain, Precision::Compensated] {
-                let product = precision.product()(Arch::new(), &a, &b);
+                let [product] = dots(Arch::new(), &a, [&b], precision);
                 prop_assert!((product - plain).abs() < 1e-12);
-                let of_singles = precision.product()(Arch::new(), &singles, &b);
+                let [of_singles] = dots(Arch::new(), &singles, [&b], precision);
                 prop_assert_eq!(product.to_bits(), of_singles.to_bits());
                 let [first, second] = dots(Arch::new(), &singles, [&a, &b], precision);
-                let square = precision.product()(Arch::new(), &a, &a);
+                let [square] = dots(Arch::new(), &a, [&a], precision);
                 prop_assert_eq!([first.to_bits(), second.to_bits()], [square.to_bits(), product.to_bits()]);
             }
         }

@@ -1,12 +1,10 @@
 //! Entries of the rows of a Gram matrix: double precision, or single precision, widened when loaded.
-#![allow(
-    clippy::inline_always,
-    reason = "vector code must end up in the function compiled for its instruction set"
-)]
 
 use std::borrow::Cow;
 
-use pulp::Simd;
+use pulp::{Arch, Simd};
+
+use super::dot::{Precision, dots};
 
 /// Largest number of lanes of a vector of doubles.
 pub(crate) const WIDEST: usize = 32;
@@ -24,16 +22,25 @@ pub enum Row<'a> {
 }
 
 impl Row<'_> {
-    /// Entry j.
-    ///
-    /// # Panics
-    ///
-    /// If j is out of bounds.
+    /// Entry j. Panics if j is out of bounds.
     #[inline]
     pub fn at(&self, j: usize) -> f64 {
         match self {
             Row::Doubles(row) => row[j],
             Row::Singles(row) => f64::from(row[j]),
+        }
+    }
+
+    /// Inner products with V vectors.
+    pub(crate) fn dots<const V: usize>(
+        &self,
+        arch: Arch,
+        b: [&[f64]; V],
+        precision: Precision,
+    ) -> [f64; V] {
+        match self {
+            Row::Doubles(row) => dots(arch, row, b, precision),
+            Row::Singles(row) => dots(arch, row, b, precision),
         }
     }
 
@@ -50,10 +57,9 @@ impl Row<'_> {
 ///
 /// All arithmetic is in `f64`. Widening is exact, so an `f32` matrix gives the same bits as an `f64` matrix with the same
 /// values.
-pub trait Entry: Copy + Default + Into<f64> + std::fmt::Debug + Send + Sync + 'static {
-    #[doc(hidden)]
-    const ONE: Self;
-
+pub trait Entry:
+    Copy + Default + From<f32> + Into<f64> + std::fmt::Debug + Send + Sync + 'static
+{
     /// A vector of entries, for arithmetic in their precision.
     #[doc(hidden)]
     type Lanes<S: Simd>: Copy;
@@ -93,7 +99,6 @@ pub trait Entry: Copy + Default + Into<f64> + std::fmt::Debug + Send + Sync + 's
 }
 
 impl Entry for f64 {
-    const ONE: Self = 1.0;
     type Lanes<S: Simd> = S::f64s;
 
     #[inline(always)]
@@ -133,7 +138,6 @@ impl Entry for f64 {
 }
 
 impl Entry for f32 {
-    const ONE: Self = 1.0;
     type Lanes<S: Simd> = S::f32s;
 
     #[inline(always)]

@@ -9,11 +9,6 @@
 //! The integrals of all values share the nodes of a trapezoidal rule. At these, Φ and its derivative φ follow from one series
 //! in b around an entry of a table, in vector instructions over the nodes.
 
-#![allow(
-    clippy::inline_always,
-    reason = "vector code must end up in the function compiled for its instruction set"
-)]
-
 use std::sync::LazyLock;
 
 use pulp::{Arch, Simd, WithSimd};

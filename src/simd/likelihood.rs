@@ -97,7 +97,7 @@ pub trait LabelLaw {
     }
 }
 
-/// LabelLaw of two classes: an example with the value t has the probability `floor + span Φ(t)`, or `Φ(t)` without floors.
+/// Two classes: an example with the value t has the probability `floor + span Φ(t)`, or `Φ(t)` without floors.
 #[derive(Clone, Copy, Debug)]
 pub struct Signs<'a> {
     /// A number for each example, or none.
@@ -130,7 +130,7 @@ impl LabelLaw for Signs<'_> {
     }
 }
 
-/// LabelLaw of several classes: that of the largest value, each with independent noise of variance 1, and then changed with the
+/// Several classes: the label is that of the largest value, each with independent noise of variance 1, and then changed with the
 /// probability `noise`.
 #[derive(Clone, Debug)]
 pub struct ClassLabels<'a> {
@@ -196,109 +196,4 @@ fn combine<E: Entry>(arch: Arch, rows: [&[E]; 3], along: [f64; 2], out: &mut [f6
             }
         },
     );
-}
-
-#[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "singles")]
-mod tests {
-    use super::*;
-    use crate::simd::log_normal::ln_normal_cdf_plain;
-    use approx::assert_relative_eq;
-
-    const TRIALS: [Trial; 3] = [
-        Trial { ball: 0, along: [0.5, -0.25] },
-        Trial { ball: 1, along: [0.0, 2.0] },
-        Trial { ball: 1, along: [0.7, 0.1] },
-    ];
-
-    /// Deterministic numbers between -3 and 3.
-    fn numbers(n: usize, seed: usize) -> Vec<f64> {
-        (0..n)
-            .map(|i| 6.0 * ((i * 7_919 + seed * 104_729) % 10_007) as f64 / 10_007.0 - 3.0)
-            .collect()
-    }
-
-    fn paths<E>(rows: &[Vec<E>]) -> Paths<'_, E> {
-        Paths { mean: &rows[0], balls: vec![[&rows[1], &rows[2]], [&rows[3], &rows[4]]] }
-    }
-
-    /// The log likelihoods are those of `plain` at the values of each trial, and the derivatives are differences of them.
-    fn assert_law(law: &mut impl LabelLaw, rows: &[Vec<f64>], plain: impl Fn(&[f64]) -> f64) {
-        let paths = paths(rows);
-        let found = law.sums(&paths, &TRIALS);
-        let slopes = law.slopes(&paths, &TRIALS);
-        for ((trial, found), slopes) in TRIALS.iter().zip(found).zip(slopes) {
-            let [place, direction] = paths.balls[trial.ball];
-            let value = |[a, b]: [f64; 2]| {
-                let sums = paths.mean.iter().zip(place).zip(direction);
-                plain(&sums.map(|((m, p), d)| m + a * p + b * d).collect::<Vec<_>>())
-            };
-            assert_relative_eq!(found[0], value(trial.along), max_relative = 1e-9);
-            for (k, row) in [place, direction].into_iter().enumerate() {
-                let beside = |by: f64| {
-                    let mut moved = trial.along;
-                    moved[k] += by;
-                    value(moved)
-                };
-                let difference = (beside(1e-5) - beside(-1e-5)) / 2e-5;
-                assert_relative_eq!(found[k + 1], difference, max_relative = 1e-6, epsilon = 1e-4);
-                let by_value: f64 = slopes.iter().zip(row).map(|(a, b)| a * b).sum();
-                assert_relative_eq!(found[k + 1], by_value, max_relative = 1e-10, epsilon = 1e-9);
-            }
-        }
-    }
-
-    #[test]
-    fn two_classes_agree_with_the_plain_sum() {
-        let n = 2 * BLOCK + 37;
-        let rows: Vec<Vec<f64>> = (0..5).map(|k| numbers(n, k)).collect();
-        let floors: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { 0.1 } else { 0.02 }).collect();
-        let counts: Vec<f64> = (0..n).map(|i| 0.5 + (i % 4) as f64).collect();
-        for floors in [&[][..], &floors] {
-            for counts in [&[][..], &counts] {
-                let mut signs = Signs { floors, span: 0.88, counts };
-                assert_law(&mut signs, &rows, |t| {
-                    let each = t.iter().enumerate().map(|(i, t)| {
-                        let log_p = ln_normal_cdf_plain(*t);
-                        counts.get(i).unwrap_or(&1.0)
-                            * floors.get(i).map_or(log_p, |floor| (floor + 0.88 * log_p.exp()).ln())
-                    });
-                    each.sum()
-                });
-            }
-        }
-        let singles: Vec<Vec<f32>> =
-            rows.iter().map(|row| row.iter().map(|&x| x as f32).collect()).collect();
-        let mut signs = Signs { floors: &[], span: 1.0, counts: &[] };
-        let exact = signs.sums(&paths(&rows), &TRIALS);
-        let found = signs.sums(&paths(&singles), &TRIALS);
-        for (found, exact) in found.iter().flatten().zip(exact.iter().flatten()) {
-            assert_relative_eq!(*found, exact, max_relative = 1e-5, epsilon = 1e-3);
-        }
-    }
-
-    #[test]
-    fn classes_of_two_functions_are_two_classes() {
-        let n = BLOCK + 11;
-        // Far values too: they are up to 8 apart.
-        let mut rows: Vec<Vec<f64>> = (0..5).map(|k| numbers(2 * n, k)).collect();
-        rows.iter_mut().flatten().for_each(|x| *x *= 0.45);
-        let labels: Vec<u32> = (0..n).map(|i| u32::from(i % 3 == 0)).collect();
-        let often: Vec<f64> = (0..n).map(|i| 0.5 + (i % 4) as f64).collect();
-        for (noise, counts) in [(0.0, &[][..]), (0.1, &[]), (0.1, &often)] {
-            assert_law(&mut ClassLabels::new(&labels, noise, counts, 2), &rows, |f| {
-                let each = labels.iter().enumerate().map(|(i, &own)| {
-                    let (own, other) = (own as usize * n + i, (1 - own as usize) * n + i);
-                    let log_p = ln_normal_cdf_plain((f[own] - f[other]) / 2f64.sqrt());
-                    counts.get(i).unwrap_or(&1.0)
-                        * if noise == 0.0 {
-                            log_p
-                        } else {
-                            (noise + (1.0 - 2.0 * noise) * log_p.exp()).ln()
-                        }
-                });
-                each.sum()
-            });
-        }
-    }
 }

@@ -1,18 +1,11 @@
 //! Logarithms of the normal distribution function and their derivatives, for many values in vector instructions.
 
-#![allow(
-    clippy::inline_always,
-    reason = "vector code must end up in the function compiled for its instruction set"
-)]
-
 use std::f64::consts::{LN_2, LOG2_E, PI};
 use std::sync::LazyLock;
 
 use pulp::Arch;
 
 use super::special::hazard_plain;
-#[cfg(test)]
-use super::special::normal;
 
 /// Coefficients of a polynomial, and the factor in its argument.
 const TERMS: usize = 17;
@@ -43,17 +36,6 @@ static MILLS: LazyLock<[f64; TERMS]> = LazyLock::new(|| {
     }
     found
 });
-
-/// Returns ln Φ(z) to full precision.
-#[cfg(test)]
-pub(crate) fn ln_normal_cdf_plain(z: f64) -> f64 {
-    // Φ = N / h, in logarithms or for the other tail without cancellation.
-    if z > 0.0 {
-        (-normal(z) / hazard_plain(-z)).ln_1p()
-    } else {
-        -0.5 * (z * z + std::f64::consts::TAU.ln()) - hazard_plain(z).ln()
-    }
-}
 
 /// Returns ln Φ(z) with an error below 1e-12, absolute or relative.
 pub(crate) fn ln_normal_cdf(z: f64) -> f64 {
@@ -178,7 +160,18 @@ fn ln(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::special::normal;
     use approx::assert_relative_eq;
+
+    /// Returns ln Φ(z) to full precision.
+    fn ln_normal_cdf_plain(z: f64) -> f64 {
+        // Φ = N / h, in logarithms or for the other tail without cancellation.
+        if z > 0.0 {
+            (-normal(z) / hazard_plain(-z)).ln_1p()
+        } else {
+            -0.5 * (z * z + std::f64::consts::TAU.ln()) - hazard_plain(z).ln()
+        }
+    }
 
     #[test]
     fn plain_logarithms_agree_with_known_values() {

@@ -3,7 +3,7 @@
 use crate::simd::NextWall;
 
 /// The layers up to given numbers of violated examples of labels -1 and +1, in row-major order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LayerRange {
     /// Largest numbers of violated examples of labels -1 and +1.
     pub most: [u32; 2],
@@ -19,11 +19,6 @@ impl LayerRange {
     pub fn len(&self) -> usize {
         let (rows, columns) = self.shape();
         rows * columns
-    }
-
-    /// Returns false: version space itself is always one of the layers.
-    pub fn is_empty(&self) -> bool {
-        false
     }
 
     /// Returns the index of a layer, or `None` outside the range.

@@ -25,7 +25,6 @@ pub(crate) fn is_one_dimensional(gram: &Gram<'_>) -> bool {
     })
 }
 
-/// Refuses a span of one dimension.
 pub(crate) fn refuse(gram: &Gram<'_>) -> Result<()> {
     let got = "feature vectors that are all parallel";
     let wanted = "of two dimensions or more (with an offset or softness it is)";

@@ -26,11 +26,8 @@ pub struct VersionSpace<'a> {
 }
 
 impl<'a> VersionSpace<'a> {
-    /// Joins a Gram matrix and its labels, each -1 or +1.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] if the number of labels is not m or a label is neither -1 nor +1.
+    /// Joins a Gram matrix and its labels, each -1 or +1. [`Error::Invalid`] if the number of labels is not m or a label is
+    /// neither -1 nor +1.
     pub fn new(gram: Gram<'a>, labels: Vec<i8>) -> Result<Self> {
         let got = format_args!("{} labels", labels.len());
         require(labels.len() == gram.len(), "labels", got, "one per row of gram")?;
@@ -44,8 +41,6 @@ impl<'a> VersionSpace<'a> {
     /// Returns the joint version space of several classes, for labels 0, ..., `n_classes` - 1 of the examples of `gram`: the
     /// set of weight vectors `(w_1, ..., w_C)` with `Σ w_c = 0` of which that of an example's own class has the largest product
     /// with its feature vector.
-    ///
-    /// # Errors
     ///
     /// [`Error::Invalid`] if the number of labels is not m, a label is out of range or there are fewer than two classes.
     pub fn of_classes(gram: Gram<'a>, labels: &[usize], n_classes: usize) -> Result<Self> {
@@ -62,7 +57,6 @@ impl<'a> VersionSpace<'a> {
         VersionSpace { gram, labels, roles, planes: self.planes.clone() }
     }
 
-    /// Returns the planes of several classes.
     pub(crate) fn planes(&self) -> Option<&Planes> {
         self.planes.as_deref()
     }
@@ -134,11 +128,6 @@ impl<'a> VersionSpace<'a> {
     /// Returns the number of examples m.
     pub fn len(&self) -> usize {
         self.labels.len()
-    }
-
-    /// Returns false: a version space has at least one example.
-    pub fn is_empty(&self) -> bool {
-        self.labels.is_empty()
     }
 
     /// Returns the label of example i as a floating-point number.
@@ -249,26 +238,18 @@ impl<'a> VersionSpace<'a> {
     }
 
     /// Returns the margins `y_i <w, φ_i>` of dual coefficients, shape (m,): all positive inside version space.
-    ///
-    /// # Errors
-    ///
     /// [`Error::Invalid`] if the number of coefficients is not m.
     pub fn margins(&self, dual: &[f64]) -> Result<Vec<f64>> {
         let got = format_args!("{} coefficients", dual.len());
         require(dual.len() == self.len(), "dual", got, "one per example")?;
-        let mut f = vec![0.0; self.len()];
-        self.gram.multiply(&[dual], &mut [&mut f], Precision::Compensated, &Control::new())?;
+        let mut f = self.gram.product(dual, Precision::Compensated, &Control::new())?;
         for (f, y) in f.iter_mut().zip(&self.labels) {
             *f *= f64::from(*y);
         }
         Ok(f)
     }
 
-    /// Returns whether every margin is positive.
-    ///
-    /// # Errors
-    ///
-    /// As [`VersionSpace::margins`].
+    /// Returns whether every margin is positive. Errors as [`VersionSpace::margins`].
     pub fn contains(&self, dual: &[f64]) -> Result<bool> {
         Ok(self.margins(dual)?.iter().all(|&margin| margin > 0.0))
     }

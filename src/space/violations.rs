@@ -2,7 +2,6 @@
 
 use crate::space::VersionSpace;
 
-/// Numbers of violated planes.
 #[derive(Clone, Debug)]
 pub(crate) struct Violations {
     /// Violated planes with label -1 and with label +1.
@@ -14,7 +13,6 @@ pub(crate) struct Violations {
 }
 
 impl Violations {
-    /// Returns those at plane coordinates `f`.
     pub fn at(space: &VersionSpace<'_>, f: &[f64]) -> Self {
         let (examples, layer) = (space.violations(f), space.layer(f));
         Self { examples, layer, walls: space.violated_walls(f) }

@@ -69,7 +69,6 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         }
     }
 
-    /// Returns the stored form.
     pub(crate) fn state(&self) -> TrajectoryState {
         (
             random::state(&self.rng),
@@ -83,7 +82,6 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         )
     }
 
-    /// Restores a trajectory.
     pub(crate) fn restored(
         space: &'s VersionSpace<'s>,
         mut dynamics: D,
@@ -95,12 +93,10 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         let mut trajectory = Self::new(space, dynamics, ball, random::restored(&rng)?);
         trajectory.set_mirror(mirror);
         let seen = trajectory.violated.examples;
-        ensure(seen == said && trajectory.caught(), || {
-            format!("one that violates {seen:?} examples of the classes instead of {said:?}")
-        })?;
-        ensure(clock >= 0.0, || "one with a refresh in the past")?;
+        ensure(seen == said && trajectory.caught(), "one that violates other examples")?;
+        ensure(clock >= 0.0, "one with a refresh in the past")?;
         let in_range = since <= usize::MAX >> 16 && (1..=LATEST).contains(&delay);
-        ensure(in_range, || "one with counts that are out of range")?;
+        ensure(in_range, "one with counts that are out of range")?;
         tally.check(space.len())?;
         (trajectory.refresh, trajectory.clock) = (refresh.clone(), clock);
         (trajectory.since_reprojection, trajectory.reprojection_delay) = (since, delay);
@@ -108,7 +104,6 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         Ok(trajectory)
     }
 
-    /// Returns the refresh.
     pub(crate) fn refresh(&self) -> &Refresh<'s> {
         &self.refresh
     }
@@ -124,11 +119,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         other
     }
 
-    /// Returns the ball, launched by another dynamics, with an empty tally.
-    ///
-    /// # Errors
-    ///
-    /// As [`Dynamics::launch`].
+    /// Returns the ball, launched by another dynamics, with an empty tally. Errors as [`Dynamics::launch`].
     pub fn launched_by<E: Dynamics>(
         self,
         dynamics: E,
@@ -225,21 +216,13 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         self.dynamics.reset();
     }
 
-    /// Runs events until a goal is reached, or until the time is over.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::Error::Interrupted`], [`crate::Error::Breakdown`] found at a re-projection, or what
-    /// [`Dynamics::launch`] returns.
+    /// Runs events until a goal is reached, or until the time is over. [`crate::Error::Interrupted`],
+    /// [`crate::Error::Breakdown`] found at a re-projection, or what [`Dynamics::launch`] returns.
     pub fn run(&mut self, goal: Goal, control: &Control) -> Result<()> {
         self.run_observed(goal, &mut (), control)
     }
 
-    /// As [`Trajectory::run`], with an observer of all flights.
-    ///
-    /// # Errors
-    ///
-    /// As [`Trajectory::run`].
+    /// As [`Trajectory::run`], with an observer of all flights. Errors as [`Trajectory::run`].
     pub fn run_observed(
         &mut self,
         goal: Goal,
@@ -281,11 +264,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         Ok(())
     }
 
-    /// Recomputes the ball from its dual coefficients and tallies the drift found.
-    ///
-    /// # Errors
-    ///
-    /// As [`Ball::reproject`].
+    /// Recomputes the ball from its dual coefficients and tallies the drift found. Errors as [`Ball::reproject`].
     pub fn reproject(&mut self, control: &Control) -> Result<()> {
         let drift = self.ball.reproject(self.space.gram(), control)?;
         self.tally.drift = self.tally.drift.max(drift);
@@ -299,7 +278,6 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         Ok(())
     }
 
-    /// Launches the ball again after an escape.
     #[cold]
     fn relaunch(&mut self, control: &Control) -> Result<()> {
         self.tally.escapes += 1;

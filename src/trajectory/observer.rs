@@ -21,10 +21,8 @@ pub trait Observer {
     fn enters(&mut self, _ball: &mut Ball, _layer: [u32; 2]) {}
 }
 
-/// Nothing.
 impl Observer for () {}
 
-/// Two observers.
 impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
     fn flies(&mut self, ball: &Ball, gram: &Gram<'_>, flight: (f64, f64), layer: [u32; 2]) {
         self.0.flies(ball, gram, flight, layer);

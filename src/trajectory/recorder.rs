@@ -6,7 +6,7 @@ use crate::gram::Gram;
 use crate::trajectory::observer::Observer;
 
 /// Keeps dual coefficients, and plane coordinates at a few watched planes, at equal spacing along the path.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Recorder {
     /// Number m of examples.
     examples: usize,
@@ -23,9 +23,6 @@ pub struct Recorder {
 
 impl Recorder {
     /// Starts a record with positions at `spacing`, 2 `spacing`, ... radians, with room for `expected` of them.
-    ///
-    /// # Errors
-    ///
     /// [`crate::Error::Memory`] if memory does not suffice.
     pub fn new(spacing: f64, watched: &[usize], expected: usize, gram: &Gram<'_>) -> Result<Self> {
         let watched: Vec<_> =
@@ -34,6 +31,11 @@ impl Recorder {
         let draws = memory::reserved_apart(expected.saturating_mul(gram.len()))?;
         let functionals = memory::reserved(expected.saturating_mul(watched.len()))?;
         Ok(Self { examples: gram.len(), spacing, next: 1, watched, draws, functionals })
+    }
+
+    /// Returns a record of nothing.
+    pub(crate) fn none() -> Self {
+        Self { spacing: f64::INFINITY, next: 1, ..Self::default() }
     }
 
     /// Returns the path between positions, in radians.
@@ -84,9 +86,7 @@ impl Recorder {
     ) -> Result<Self> {
         // The next position must lie ahead: the record would otherwise fill in all that were missed.
         let ahead = spacing > 0.0 && spacing.is_finite() && (next as f64 + 0.5) * spacing > path;
-        ensure(ahead, || {
-            format!("one with draws {spacing} radians apart, the next being number {next}")
-        })?;
+        ensure(ahead, "one with a draw in the past")?;
         ensure_finite(&[draws, functionals])?;
         let mut record = Self { next, ..Self::new(spacing, watched, 0, gram)? };
         memory::reserve(&mut record.draws, draws.len())?;
@@ -96,15 +96,11 @@ impl Recorder {
         Ok(record)
     }
 
-    /// # Errors
-    ///
     /// [`crate::Error::Invalid`] if a path as long as a `stage` has many more positions than a run that keeps `draws` records:
     /// they could take any amount of memory.
     pub(crate) fn check_spacing(&self, stage: f64, draws: usize) -> Result<()> {
         // A growing path records twice the requested draws, and twice that before thinning.
-        ensure(stage <= self.spacing * 8.0 * draws as f64, || {
-            format!("one with draws every {} radians of {stage}", self.spacing)
-        })
+        ensure(stage <= self.spacing * 8.0 * draws as f64, "one with too many draws")
     }
 
     /// Returns draws and functionals of the first `n` positions.

@@ -180,9 +180,7 @@ impl<'s> Refresh<'s> {
             _ => f64::NAN,
         };
         // With NaN or an infinite rate the ball would not move.
-        ensure((0.0..HIGHEST_OF_STATES).contains(&rate), || {
-            format!("one with {rate} refreshes per radian")
-        })?;
+        ensure((0.0..HIGHEST_OF_STATES).contains(&rate), "one with too many refreshes")?;
         Self::chosen(stored, gram, 0.0, inverse, control)
     }
 
@@ -232,7 +230,7 @@ fn directions(gram: &Gram<'_>, control: &Control) -> Result<Factor> {
         return Factor::truncated(gram, thin(gram), control);
     }
     let found = Factor::if_affordable(gram, thin(gram), control)?;
-    found.ok_or_else(|| incompatible("one with fresh directions of explicit features".to_string()))
+    found.ok_or_else(|| incompatible("one with fresh directions of explicit features"))
 }
 
 /// Few examples that nearly contradict one another leave a version space that is thin itself.

@@ -41,7 +41,7 @@ impl Goal {
 }
 
 /// Counters of a trajectory since the last reset.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
     /// Path, radians.
     pub path: f64,
@@ -68,31 +68,20 @@ pub struct Tally {
 
 impl Tally {
     pub(crate) fn new(m: usize) -> Self {
-        Self {
-            path: 0.0,
-            bounces: 0,
-            crossings: 0,
-            refreshes: 0,
-            escapes: 0,
-            scatterings: 0,
-            violations: 0.0,
-            hits: vec![0; m],
-            impulses: vec![0.0; m],
-            drift: 0.0,
-        }
+        Self { hits: vec![0; m], impulses: vec![0.0; m], ..Self::default() }
     }
 
     /// Checks a restored tally against the number m of examples.
     pub(crate) fn check(&self, m: usize) -> Result<()> {
         let sums = [self.path, self.violations, self.drift];
         ensure_finite(&[&sums])?;
-        ensure(sums.iter().all(|sum| *sum >= 0.0), || "one with a path below 0")?;
-        ensure(self.hits.len() == m, || "one with hits of other examples")?;
+        ensure(sums.iter().all(|sum| *sum >= 0.0), "one with a path below 0")?;
+        ensure(self.hits.len() == m, "one with hits of other examples")?;
         ensure_vectors(m, &[&self.impulses])?;
         // Sums of larger ones would overflow.
         let counts = [self.bounces, self.crossings, self.refreshes, self.escapes, self.scatterings];
         let small = counts.iter().chain(&self.hits).all(|count| *count >> 48 == 0);
-        ensure(small, || "one with counts that are out of range")
+        ensure(small, "one with counts that are out of range")
     }
 
     /// Returns the number of bounces and crossings.

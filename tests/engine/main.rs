@@ -14,6 +14,7 @@ mod conditional;
 mod evidence;
 mod fuzz;
 mod invariance;
+mod kernels;
 mod margin;
 mod onion;
 mod polygons;

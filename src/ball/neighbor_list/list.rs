@@ -21,7 +21,7 @@ pub(super) fn turn((cos, sin): (f64, f64)) -> Turn {
 }
 
 /// The spherical cap in which a list is valid, and the ball relative to its middle b₀.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Cap {
     /// `1 - cos ρ`, with the radius ρ; infinite if all planes are listed.
     pub depth: f64,
@@ -39,15 +39,13 @@ impl Cap {
         } else {
             f64::INFINITY
         };
-        Self { depth, below: 0.0, along: 0.0 }
+        Self { depth, ..Self::default() }
     }
 
-    /// Returns [`Self::below`] after a flight.
     pub fn below_after(&self, (cos, sin, versed): Turn) -> f64 {
         self.below * cos + versed - self.along * sin
     }
 
-    /// Moves the ball along a flight.
     pub fn turn(&mut self, turn: Turn) {
         let along = self.along * turn.0 - (1.0 - self.below) * turn.1;
         (self.below, self.along) = (self.below_after(turn), along);
@@ -61,7 +59,7 @@ impl Cap {
 }
 
 /// All planes within some distance of the place where the list was made.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct List {
     /// Indices in rising order.
     #[serde(skip)]
@@ -89,20 +87,14 @@ pub(super) struct List {
 }
 
 impl List {
+    /// Returns an empty list, of a cap without a ball.
     pub fn new(d: usize) -> Self {
         Self {
-            planes: Vec::new(),
-            above: Vec::new(),
             points: Panels::new(0, d, |_, _| {}),
-            inverse_lengths: Vec::new(),
-            cap: Cap { depth: -1.0, below: 0.0, along: 0.0 },
-            heights: Vec::new(),
+            cap: Cap { depth: -1.0, ..Cap::default() },
             middle: vec![0.0; d],
-            lift: 0.0,
             angle: (0.0, 1.0),
-            kicked: BTreeMap::new(),
-            sine: 0.0,
-            aim: 0,
+            ..Self::default()
         }
     }
 
@@ -115,26 +107,21 @@ impl List {
     ) -> Result<Self> {
         let (m, d) = (inverse_lengths.len(), points.dimension());
         let all = longer.map_or(m, |longer| longer.planes.len());
-        let rises = self.above.windows(2).all(|pair| pair[0] < pair[1]);
-        ensure(
-            rises && self.above.last().is_none_or(|&last| last < all),
-            || "one with a list out of order",
-        )?;
+        let rises = self.above.windows(2).all(|pair| pair[0] < pair[1])
+            && self.above.last().is_none_or(|&last| last < all);
+        ensure(rises, "one with a list out of order")?;
         ensure_vectors(self.above.len(), &[&self.heights])?;
         ensure_vectors(d, &[&self.middle])?;
         let Cap { depth, below, along } = self.cap;
-        ensure(!depth.is_nan(), || "one with a list that has no cap")?;
+        ensure(!depth.is_nan(), "one with a list that has no cap")?;
         ensure_finite(&[&[below, along, self.lift, self.angle.0, self.angle.1, self.sine]])?;
-        ensure(
-            self.kicked.iter().all(|(&plane, dual)| plane < m && dual.is_finite()),
-            || "one with a kick along no plane",
-        )?;
-        ensure(self.aim <= m.saturating_mul(16), || format!("one with lists of {}", self.aim))?;
+        let fit = self.kicked.iter().all(|(&plane, dual)| plane < m && dual.is_finite());
+        ensure(fit, "one with a kick along no plane")?;
+        ensure(self.aim <= m.saturating_mul(16), "one with a list that is too long")?;
         self.planes =
             self.above.iter().map(|&at| longer.map_or(at, |longer| longer.planes[at])).collect();
         self.inverse_lengths = self.planes.iter().map(|&plane| inverse_lengths[plane]).collect();
-        self.points = Panels::new(0, d, |_, _| {});
-        self.points.take(longer.map_or(points, |longer| &longer.points), &self.above);
+        self.points = longer.map_or(points, |longer| &longer.points).subset(&self.above);
         Ok(self)
     }
 

@@ -42,7 +42,7 @@ const SMALL: f64 = 1e-280;
 const SAMPLED: usize = 16;
 
 /// The lists of a ball, with the plane coordinates of the shortest one.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct NeighborList {
     /// From the shortest to the longest.
     lists: Vec<List>,
@@ -89,7 +89,6 @@ pub(super) struct NeighborList {
 impl NeighborList {
     const NOWHERE: u32 = u32::MAX;
 
-    /// Returns empty lists for a ball with these dual coefficients.
     pub fn new(gram: &Gram<'_>, frame: &Frame) -> Self {
         let points = features(gram);
         let (arch, d) = (gram.arch(), points.dimension());
@@ -113,21 +112,13 @@ impl NeighborList {
             places: vec![Self::NOWHERE; gram.len()],
             inverse_lengths: (0..gram.len()).map(|i| gram.diagonal(i).sqrt().recip()).collect(),
             soft: gram.softness().iter().any(|&softness| softness > 0.0),
-            f: Vec::new(),
-            g: Vec::new(),
-            rows: RowCache::default(),
             weights,
             lifts,
             vector: vec![[0.0]; d],
             point: vec![0.0; d],
-            centered: false,
             sum: vec![0.0; d],
-            sum_of_lifts: 0.0,
-            events: 0,
-            examined: 0,
             aim: FIRST,
-            products: Vec::new(),
-            sines: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -135,7 +126,7 @@ impl NeighborList {
     pub fn restored(self, gram: &Gram<'_>, frame: &Frame) -> Result<Self> {
         let new = Self::new(gram, frame);
         let (m, d) = (gram.len(), new.vector.len());
-        ensure(self.lists.len() == new.lists.len(), || "one with other neighbor lists")?;
+        ensure(self.lists.len() == new.lists.len(), "one with other neighbor lists")?;
         let points = features(gram);
         let mut lists: Vec<List> = Vec::with_capacity(self.lists.len());
         for list in self.lists.into_iter().rev() {
@@ -147,7 +138,7 @@ impl NeighborList {
         ensure_vectors(d, &[&self.weights[0], &self.weights[1], &self.sum])?;
         ensure_finite(&[&self.lifts, &[self.sum_of_lifts]])?;
         let counts = self.examined <= m && self.aim <= m && self.events <= usize::MAX >> 32;
-        ensure(counts, || "one with a neighbor list of more planes than there are")?;
+        ensure(counts, "one with a neighbor list of more planes than there are")?;
         let mut places = new.places;
         for (at, &plane) in (0..).zip(&lists[0].planes) {
             places[plane] = at;
@@ -197,7 +188,6 @@ impl NeighborList {
         self.lists.iter().rposition(|list| !list.cap.holds(flight))
     }
 
-    /// Returns the place of a plane in the shortest list, if listed.
     #[inline]
     fn place(&self, plane: usize) -> Option<usize> {
         let place = self.places[plane];
@@ -227,7 +217,6 @@ impl NeighborList {
         (on_side(side, f), g)
     }
 
-    /// Sets the coordinates of a plane if it is listed.
     #[inline]
     pub fn set(&mut self, plane: usize, f: f64, g: f64) {
         if let Some(at) = self.place(plane) {
@@ -397,7 +386,6 @@ impl NeighborList {
         list.kicked.clear();
     }
 
-    /// Rebuilds the shortest list and the coordinates of its planes.
     fn make_shortest(&mut self, gram: &Gram<'_>, frame: &Frame, sides: &[f64]) {
         for &plane in &self.lists[0].planes {
             self.places[plane] = Self::NOWHERE;

@@ -62,10 +62,9 @@ impl Law {
         factor: &Arc<Factor>,
         homes: &mut [Trajectory<'_, Geodesic>],
         spacing: f64,
-        pool: &WorkerPool,
-        control: &Control,
+        pool: &WorkerPool<'_>,
     ) -> Result<Self> {
-        let m = gram.len();
+        let (m, control) = (gram.len(), pool.control);
         let goal = Goal::path((CENTER_SAMPLES * spacing).min(CENTER_PATH));
         let integrals = pool.each(homes, |_, home| {
             home.reset();
@@ -76,8 +75,7 @@ impl Law {
         for integral in &integrals {
             center.iter_mut().zip(integral).for_each(|(c, x)| *c += x);
         }
-        let mut height = vec![0.0; m];
-        gram.multiply(&[&center], &mut [&mut height], Precision::Compensated, control)?;
+        let mut height = gram.product(&center, Precision::Compensated, control)?;
         let norm = dot::dot(gram.arch(), &center, &height).sqrt();
         for x in center.iter_mut().chain(&mut height) {
             *x /= norm;
@@ -117,25 +115,20 @@ impl Law {
             precision: vec![0.0; m],
             pull: 1.0 - 1.0 / along.max(1.0),
         };
-        law.fit_precisions(&variances, pool, control)?;
+        law.fit_precisions(&variances, pool)?;
         Ok(law)
     }
 
     /// Sets precisions for which e has nearly the given variances. The solution need not be unique.
-    fn fit_precisions(
-        &mut self,
-        variances: &[f64],
-        pool: &WorkerPool,
-        control: &Control,
-    ) -> Result<()> {
+    fn fit_precisions(&mut self, variances: &[f64], pool: &WorkerPool<'_>) -> Result<()> {
         let m = variances.len();
         for (i, &v) in variances.iter().enumerate() {
             let own = self.across[i * m + i];
             self.precision[i] = if v > 0.0 { (1.0 / v - 1.0 / own).max(0.0) } else { 0.0 };
         }
         for _ in 0..STEPS {
-            let inner = self.inner(1.0, control)?;
-            let columns = self.columns(&inner, pool, control)?;
+            let inner = self.inner(1.0, pool.control)?;
+            let columns = self.columns(&inner, pool)?;
             for (i, column) in columns.iter().enumerate() {
                 let left = self.across[i * m + i] - column.iter().map(|x| x * x).sum::<f64>();
                 if variances[i] > 0.0 {
@@ -177,16 +170,11 @@ impl Law {
     }
 
     /// `L⁻¹ D K' e_i` for every plane i, with L the inner factor.
-    fn columns(
-        &self,
-        inner: &Inner,
-        pool: &WorkerPool,
-        control: &Control,
-    ) -> Result<Vec<Vec<f64>>> {
+    fn columns(&self, inner: &Inner, pool: &WorkerPool<'_>) -> Result<Vec<Vec<f64>>> {
         let m = self.height.len();
         pool.check_memory(1, m, m)?;
         pool.each(&mut vec![(); m], |i, ()| {
-            control.check()?;
+            pool.control.check()?;
             let row = &self.across[i * m..(i + 1) * m];
             let mut column: Vec<f64> =
                 inner.active.iter().zip(&inner.root).map(|(&j, root)| root * row[j]).collect();
@@ -201,13 +189,13 @@ impl Law {
     }
 
     /// Returns the Gram matrix `Φ Σ_t Φᵀ`, row-major.
-    pub fn matrix(&self, inner: &Inner, pool: &WorkerPool, control: &Control) -> Result<Vec<f64>> {
+    pub fn matrix(&self, inner: &Inner, pool: &WorkerPool<'_>) -> Result<Vec<f64>> {
         let m = self.height.len();
-        let columns = self.columns(inner, pool, control)?;
+        let columns = self.columns(inner, pool)?;
         // The rows, and their concatenation.
         pool.check_memory(2, m, m)?;
         let mut rows: Vec<Vec<f64>> = pool.each(&mut vec![(); m], |i, ()| {
-            control.check()?;
+            pool.control.check()?;
             let along = self.height[i] / (1.0 - inner.t * self.pull);
             Ok((0..=i)
                 .map(|j| {
@@ -312,7 +300,6 @@ impl Isotropic for (Arc<Law>, Inner) {
 /// A draw and its opposite, which have the same density: their statistic, and the one in version space if any.
 pub(super) type Drawn = (f64, Option<Point>);
 
-/// Draws n pairs.
 pub(super) fn draw(
     n: usize,
     space: &VersionSpace<'_>,

@@ -51,7 +51,7 @@ const BURN_IN_SAMPLES: usize = 10;
 /// Pieces of path of a trip on a rung, and samples in a piece of the first round; they grow by half from round to round.
 const PIECES: usize = 4;
 const PIECE_SAMPLES: usize = 8;
-/// Drawn at t = 1 for every sample of a piece.
+/// Draws at t = 1 for every sample of a piece.
 const DRAWS: usize = 4;
 /// Numbers in memory for each sample.
 const COPIES: usize = 8;
@@ -71,9 +71,7 @@ struct BridgeWalker<'s> {
     samples: RungSamples<Vec<f64>>,
     /// Statistics of the draws at t = 1 that were in version space, piece by piece.
     draws: Vec<Vec<f64>>,
-    /// The number of all draws.
     drawn: usize,
-    /// The number of random streams used.
     streams: usize,
 }
 
@@ -96,6 +94,7 @@ struct Bridge<'a> {
     rungs: &'a [(Level, VersionSpace<'a>)],
     n_trajectories: usize,
     seed: u64,
+    control: &'a Control,
 }
 
 impl Bridge<'_> {
@@ -116,9 +115,8 @@ impl Bridge<'_> {
         k: usize,
         (dual, field): &Point,
         mut rng: ChaCha8Rng,
-        control: &Control,
     ) -> Result<Trajectory<'_, Geodesic>> {
-        let (level, space) = &self.rungs[k];
+        let ((level, space), control) = (&self.rungs[k], self.control);
         let mut dual = dual.clone();
         self.law.carry(&mut dual, field, 0.0, level.t);
         let direction = level.source.draw(&mut rng).dual;
@@ -144,9 +142,8 @@ impl Bridge<'_> {
         trajectory: &mut Trajectory<'_, Geodesic>,
         samples: &mut RungSamples<Vec<f64>>,
         piece_samples: usize,
-        control: &Control,
     ) -> Result<Point> {
-        let Level { t, path, .. } = self.rungs[k].0;
+        let (&Level { t, path, .. }, control) = (&self.rungs[k].0, self.control);
         trajectory.reset();
         trajectory.run(Goal::path(BURN_IN_SAMPLES as f64 * path), control)?;
         trajectory.reset();
@@ -164,18 +161,17 @@ impl Bridge<'_> {
         Ok((dual, field))
     }
 
-    /// Drawn at t = 1, then makes a trip down from one of the draws and a trip up from home.
+    /// Draws at t = 1, then makes a trip down from one of the draws and a trip up from home.
     fn round_trip(
         &self,
         index: usize,
         walker: &mut BridgeWalker<'_>,
-        piece_samples: usize,
-        control: &Control,
+        samples: usize,
     ) -> Result<()> {
         let mut rng = self.stream(index, walker);
         for _ in 0..PIECES {
-            control.check()?;
-            let n = piece_samples * DRAWS;
+            self.control.check()?;
+            let n = samples * DRAWS;
             let draws = law::draw(n, self.space, self.law, self.inner, &mut rng);
             if let Some(point) = law::choose(&draws, &mut rng) {
                 walker.start = point;
@@ -185,8 +181,8 @@ impl Bridge<'_> {
         }
         let visit = |walker: &mut BridgeWalker<'_>, k: usize, point: &Point| {
             let rng = self.stream(index, walker);
-            let mut trajectory = self.launch(k, point, rng, control)?;
-            self.sample(k, &mut trajectory, &mut walker.samples, piece_samples, control)
+            let mut trajectory = self.launch(k, point, rng)?;
+            self.sample(k, &mut trajectory, &mut walker.samples, samples)
         };
         let top = self.rungs.len();
         let mut point = walker.start.clone();
@@ -194,7 +190,7 @@ impl Bridge<'_> {
             point = visit(walker, k, &point)?;
         }
         walker.samples.trip += 1;
-        point = self.sample(0, &mut walker.home, &mut walker.samples, piece_samples, control)?;
+        point = self.sample(0, &mut walker.home, &mut walker.samples, samples)?;
         for k in 1..top {
             point = visit(walker, k, &point)?;
         }
@@ -258,7 +254,7 @@ fn too_narrow(error: Error) -> Error {
 pub(crate) fn evidence(
     space: &VersionSpace<'_>,
     settings: &EvidenceSettings,
-    pool: &WorkerPool,
+    pool: &WorkerPool<'_>,
     control: &Control,
 ) -> Result<EvidenceOutcome> {
     let n = settings.n_trajectories;
@@ -269,7 +265,7 @@ pub(crate) fn evidence(
         ..Settings::default()
     };
     chain::check_memory(space, n, false, pool)?;
-    let mut homes = burn_in::trajectories(space, &run, pool, control)?;
+    let mut homes = burn_in::trajectories(space, &run, pool)?;
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let isotropic: Arc<dyn Isotropic> = Arc::clone(&factor) as _;
     let spacings = pool.each(&mut homes, |_, home| measure(home, &isotropic, control))?;
@@ -283,15 +279,14 @@ pub(crate) fn evidence(
         home.set_refresh(prior.refresh());
     }
     let mut rungs = vec![(prior, space.clone())];
-    let mut law = Law::fit(space.gram(), &factor, &mut homes, path, pool, control)?;
+    let mut law = Law::fit(space.gram(), &factor, &mut homes, path, pool)?;
     let mut rng = random::stream(settings.seed, n);
     let (inner, draws) = narrow(space, &mut law, &mut rng, control)?;
     let law = Arc::new(law);
     let mut start = || law::choose(&draws, &mut rng).expect("their share is positive");
     let starts: Vec<Point> = (0..=n).map(|_| start()).collect();
     let first = starts[n].clone();
-    places =
-        placing::place(space, &law, &draws, first, &mut rng, pool, control).map_err(too_narrow)?;
+    places = placing::place(space, &law, &draws, first, &mut rng, pool).map_err(too_narrow)?;
     for (level, matrix) in places.iter().rev() {
         let gram = Gram::new(matrix, 0.0, vec![0.0; space.len()]).map_err(too_narrow)?;
         rungs.push((level.clone(), space.mapped(gram)));
@@ -304,6 +299,7 @@ pub(crate) fn evidence(
         rungs: &rungs,
         n_trajectories: n,
         seed: settings.seed,
+        control,
     };
     let mut walkers: Vec<BridgeWalker<'_>> = homes
         .into_iter()
@@ -311,7 +307,7 @@ pub(crate) fn evidence(
         .map(|(home, start)| BridgeWalker {
             home,
             start,
-            samples: RungSamples::new(),
+            samples: RungSamples::default(),
             draws: Vec::new(),
             drawn: 0,
             streams: 0,
@@ -328,7 +324,7 @@ pub(crate) fn evidence(
         let so_far: usize = pieces.map(Vec::len).sum();
         pool.check_memory(COPIES, n * more + so_far, 1)?;
         chain::check_memory(space, n, false, pool)?;
-        pool.each(&mut walkers, |index, walker| bridge.round_trip(index, walker, samples, control))
+        pool.each(&mut walkers, |index, walker| bridge.round_trip(index, walker, samples))
             .map_err(too_narrow)?;
         length += round(samples);
         let inside = walkers.iter().flat_map(|walker| &walker.draws).map(Vec::len).sum();

@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use super::law::{self, Drawn, Law, Point};
 use super::spacing::measure;
 use crate::ball::Ball;
-use crate::base::{Control, Result};
+use crate::base::Result;
 use crate::ensemble::WorkerPool;
 use crate::gram::Gram;
 use crate::linalg::Isotropic;
@@ -67,16 +67,15 @@ fn next(samples: &[f64], t: f64, dimension: f64) -> f64 {
 
 /// Places the rungs between t = 1, where `draws` are the samples, and t = 0: each `STEP` from the one before. A pilot run begins
 /// at a point and samples each rung. Also returns the Gram matrix at each t, row-major.
-#[allow(clippy::too_many_arguments, reason = "one step of one function, split for reading")]
 pub(super) fn place(
     space: &VersionSpace<'_>,
     law: &Arc<Law>,
     draws: &[Drawn],
     (mut dual, mut field): Point,
     rng: &mut ChaCha8Rng,
-    pool: &WorkerPool,
-    control: &Control,
+    pool: &WorkerPool<'_>,
 ) -> Result<Vec<(Level, Vec<f64>)>> {
+    let control = pool.control;
     let mut samples = law::inside(draws);
     let mut places = Vec::new();
     let mut t = 1.0;
@@ -86,7 +85,7 @@ pub(super) fn place(
             return Ok(places);
         }
         let inner = law.inner(t, control)?;
-        let matrix = law.matrix(&inner, pool, control)?;
+        let matrix = law.matrix(&inner, pool)?;
         let source: Arc<dyn Isotropic> = Arc::new((Arc::clone(law), inner));
         let mapped = space.mapped(Gram::new(&matrix, 0.0, vec![0.0; space.len()])?);
         law.carry(&mut dual, &field, 0.0, t);

@@ -59,11 +59,7 @@ impl Motion {
         }
     }
 
-    /// Checks the ranges of its settings.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] for a number out of its range.
+    /// Checks the ranges of its settings. [`Error::Invalid`] for a number out of its range.
     pub fn check(&self) -> Result<()> {
         match *self {
             Self::Scattered { scatterer: Some(Radius::Given(x)), .. } => {
@@ -133,11 +129,7 @@ pub trait Dynamics: Clone + Send + Sync {
     ) -> Arrival;
 
     /// Launches the ball at the start and after an escape. Returns the drift found in the position. By default does nothing,
-    /// for dynamics without escapes.
-    ///
-    /// # Errors
-    ///
-    /// As [`Ball::launch`].
+    /// for dynamics without escapes. Errors as [`Ball::launch`].
     fn launch(
         &mut self,
         _ball: &mut Ball,
@@ -164,13 +156,10 @@ pub trait Dynamics: Clone + Send + Sync {
         Vec::new()
     }
 
-    /// Restores the stored form, but keeps its own settings.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::Error::Invalid`] for a state of another motion or out of range.
+    /// Restores the stored form, but keeps its own settings. [`crate::Error::Invalid`] for a state of another motion or out of
+    /// range.
     fn restore(&mut self, stored: &[u8]) -> Result<()> {
-        ensure(stored.is_empty(), || "one of another motion")
+        ensure(stored.is_empty(), "one of another motion")
     }
 }
 

@@ -109,8 +109,7 @@ impl RunningCenter {
         if self.weight == 0.0 {
             self.dual.clone_from(&other.dual);
         } else {
-            let mut field = vec![0.0; self.dual.len()];
-            gram.multiply(&[&other.dual], &mut [&mut field], Precision::Compensated, control)?;
+            let field = gram.product(&other.dual, Precision::Compensated, control)?;
             let cosine = dot::dot(gram.arch(), &self.dual, &field);
             let (first, second) = self.addition.shares(cosine, self.weight, other.weight);
             for (c, new) in self.dual.iter_mut().zip(&other.dual) {

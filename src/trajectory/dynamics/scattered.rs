@@ -115,11 +115,8 @@ impl Scattered {
         Self { factor, cosine, cap: None }
     }
 
-    /// Adds a sphere around a point of version space, given by its dual coefficients.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::Error::Invalid`] for a sphere that is not inside version space; [`crate::Error::Interrupted`].
+    /// Adds a sphere around a point of version space, given by its dual coefficients. [`crate::Error::Invalid`] for a sphere
+    /// that is not inside version space; [`crate::Error::Interrupted`].
     pub fn with_sphere(
         mut self,
         space: &VersionSpace<'_>,
@@ -175,8 +172,7 @@ impl Scattered {
             return Ok(true);
         };
         let gram = space.gram();
-        let mut field = vec![0.0; gram.len()];
-        gram.multiply(&[dual], &mut [&mut field], Precision::Compensated, control)?;
+        let field = gram.product(dual, Precision::Compensated, control)?;
         let own = self.factor.coordinates(&field);
         let is_near = own.iter().zip(coordinates).all(|(a, b)| (a - b).abs() < CLOSE);
         let is_unit = (dot::dot(*arch, coordinates, coordinates) - 1.0).abs() < CLOSE;

@@ -76,7 +76,7 @@ impl Straight {
     /// converged once the share of the next flight cannot exceed `weight_tol`, the algorithm's TOL. A bounce costs O(m), a new
     /// direction O(m²).
     pub fn chord(m: usize, tau_max: f64, weight_tol: Option<f64>) -> Self {
-        Self::new(None, m, tau_max, Addition::Chord, weight_tol)
+        Self::new(None, m, tau_max, weight_tol)
     }
 
     /// Returns the flipper of Ruján and Marchand (Algorithm 18.1) for m examples.
@@ -85,18 +85,11 @@ impl Straight {
     /// running center, or where it is as long as there is none, in a random direction. The center adds arcs by Eq. 18.27. A
     /// bounce costs O(m), a restart O(m²).
     pub fn flipper(m: usize, tau_max: f64, points: Points) -> Self {
-        Self::new(Some(points), m, tau_max, Addition::Arc, None)
+        Self::new(Some(points), m, tau_max, None)
     }
 
-    fn new(
-        flips: Option<Points>,
-        m: usize,
-        tau_max: f64,
-        addition: Addition,
-        weight_tol: Option<f64>,
-    ) -> Self {
-        let center = RunningCenter::new(m, addition, weight_tol);
-        let factor = Arc::default();
+    fn new(flips: Option<Points>, m: usize, tau_max: f64, weight_tol: Option<f64>) -> Self {
+        let addition = if flips.is_some() { Addition::Arc } else { Addition::Chord };
         Self {
             flips,
             reach: 0.0,
@@ -105,8 +98,8 @@ impl Straight {
             tau_max,
             left: None,
             escapes_in_a_row: 0,
-            center,
-            factor,
+            center: RunningCenter::new(m, addition, weight_tol),
+            factor: Arc::default(),
         }
     }
 
@@ -244,9 +237,8 @@ impl Dynamics for Straight {
         let stored: Self = unpack(stored)?;
         let m = self.center.dual().len();
         ensure_finite(&[&[stored.reach, stored.length, stored.flown]])?;
-        ensure(stored.left.is_none_or(|plane| plane < m), || "one with a wall of no example")?;
-        let escapes = stored.escapes_in_a_row;
-        ensure(escapes <= MOST_ESCAPES, || format!("one after {escapes} escapes"))?;
+        ensure(stored.left.is_none_or(|plane| plane < m), "one with a wall of no example")?;
+        ensure(stored.escapes_in_a_row <= MOST_ESCAPES, "one after too many escapes")?;
         let center = self.center.restored(stored.center)?;
         let (flips, tau_max, factor) = (self.flips, self.tau_max, Arc::clone(&self.factor));
         *self = Self { flips, tau_max, center, factor, ..stored };

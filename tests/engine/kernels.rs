@@ -1,0 +1,337 @@
+//! Loops in vector instructions beside plain ones.
+
+mod pass {
+    use bayespoint::pass::{Kick, NextWall, advance, advance_plain};
+    use proptest::prelude::*;
+    use pulp::Arch;
+
+    /// Returns coordinates, with difficult values among them: zeros of either sign, ties, subnormal numbers.
+    fn coordinate() -> impl Strategy<Value = f64> {
+        prop_oneof![
+            8 => -1.0..1.0f64,
+            1 => Just(0.0),
+            1 => Just(-0.0),
+            1 => Just(0.5),
+            1 => Just(5e-310),
+            1 => -1e-200..1e-200f64,
+        ]
+    }
+
+    /// Returns the instruction sets of this machine.
+    fn archs() -> Vec<Arch> {
+        let mut archs = vec![Arch::Scalar, Arch::new()];
+        #[cfg(target_arch = "x86_64")]
+        archs.extend(pulp::x86::V3::try_new().map(Arch::V3));
+        archs
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+        /// Rows of singles must give the bits of rows of doubles with the same values.
+        #[test]
+        fn advance_agrees_with_the_plain_version(
+            planes in prop::collection::vec((coordinate(), coordinate(), coordinate(), coordinate()), 1..150),
+            angle in 0.0..3.0f64,
+            kicks in 0usize..3,
+            lift in -0.5..0.5f64,
+            left_out in prop::option::of(0usize..150),
+        ) {
+            let f: Vec<f64> = planes.iter().map(|p| p.0).collect();
+            let mut g: Vec<f64> = planes.iter().map(|p| p.1).collect();
+            if let Some(i) = left_out.filter(|&i| i < g.len()) {
+                g[i] = f64::NAN;
+            }
+            #[allow(clippy::cast_possible_truncation, reason = "rounds to singles")]
+            let singles: [Vec<f32>; 2] =
+                [planes.iter().map(|p| p.2 as f32).collect(), planes.iter().map(|p| p.3 as f32).collect()];
+            let doubles = singles.clone().map(|row| row.into_iter().map(f64::from).collect::<Vec<_>>());
+            let scales = [0.7, -1.3];
+            let narrow: Vec<Kick<'_, f32>> =
+                singles.iter().take(kicks).zip(scales).map(|(row, scale)| (scale, row.as_slice())).collect();
+            let wide: Vec<Kick<'_>> =
+                doubles.iter().take(kicks).zip(scales).map(|(row, scale)| (scale, row.as_slice())).collect();
+            let (mut f2, mut g2) = (f.clone(), g.clone());
+            let rotation = (angle.cos(), angle.sin());
+            let plain = advance_plain(&mut f2, &mut g2, rotation, &wide, lift);
+            for arch in archs() {
+                let (mut f3, mut g3) = (f.clone(), g.clone());
+                let of_singles = advance(arch, &mut f3, &mut g3, rotation, &narrow, lift);
+                let (mut f, mut g) = (f.clone(), g.clone());
+                let fast = advance(arch, &mut f, &mut g, rotation, &wide, lift);
+                prop_assert_eq!(fast, of_singles);
+                for i in 0..f.len() {
+                    if left_out == Some(i) { continue; }
+                    prop_assert_eq!([f[i], g[i]].map(f64::to_bits), [f3[i], g3[i]].map(f64::to_bits));
+                    prop_assert!((f[i] - f2[i]).abs() <= 1e-15 && f[i].is_sign_negative() == f2[i].is_sign_negative());
+                    prop_assert!((g[i] - g2[i]).abs() <= 1e-14);
+                }
+                prop_assert!(left_out.is_none() || Some(fast.plane) != left_out);
+                // Cotangents distinguish walls whose arctangents are equal.
+                prop_assert!((fast.angle() - plain.angle()).abs() <= 1e-7, "{fast:?} {plain:?}");
+                if fast.plane != usize::MAX {
+                    let own = NextWall::of(fast.plane, f[fast.plane], g[fast.plane]);
+                    prop_assert_eq!(own, fast);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rounding_does_not_change_sides() {
+        let (mut f, mut g) = (vec![1e-17, -1e-17, 0.3], vec![-1.0, 1.0, 0.1]);
+        let wall = advance::<f64>(Arch::new(), &mut f, &mut g, (1.0, 1e-16), &[], 0.0);
+        assert!(f[0] == 0.0 && f[0].is_sign_positive() && f[1] == 0.0 && f[1].is_sign_negative());
+        assert!(wall.plane < 2 && wall.angle() == 0.0);
+    }
+
+    #[test]
+    fn short_arctangent_agrees_with_the_library() {
+        for k in 0..10_000 {
+            let x = f64::from(k) / 10_000.0 / 16.0;
+            let (exact, wall) = (x.atan(), NextWall { plane: 0, n: 1.0, d: x });
+            assert!((wall.angle() - exact).abs() <= 4e-16 * exact, "{x}");
+        }
+        // Both sides of the threshold, and numbers whose squares underflow or overflow.
+        for (n, d) in [(16.1, 1.0), (15.9, 1.0), (-1.0, 1e-3), (3e-170, 4e-170), (3e170, 4e170)] {
+            let wall = NextWall { plane: 0, n, d };
+            let exact = f64::atan2(d, n);
+            assert!((wall.angle() - exact).abs() <= 4e-16 * exact);
+            let (cos, sin, speed) = wall.rotation();
+            assert!(
+                (sin.atan2(cos) - exact).abs() <= 1e-15
+                    && (speed / n.hypot(d) - 1.0).abs() <= 1e-15
+            );
+        }
+    }
+
+    #[test]
+    fn a_plane_just_left_is_not_the_next_wall() {
+        let (mut f, mut g) = (vec![0.0], vec![1.0]);
+        let wall = advance::<f64>(Arch::new(), &mut f, &mut g, (1.0, 0.0), &[], 0.0);
+        assert_eq!(wall, NextWall::NONE);
+    }
+
+    #[test]
+    fn planes_at_the_position_are_met_if_approached() {
+        for speed in [1.0, 1e-20, 1e-75, 1e-100] {
+            assert!(NextWall::of(0, 0.0, -speed).before(&NextWall::NONE), "{speed:e}");
+            assert!(!NextWall::of(0, 0.0, speed).before(&NextWall::NONE), "{speed:e}");
+            assert!(NextWall::of(0, -0.0, speed).before(&NextWall::NONE), "{speed:e}");
+        }
+    }
+}
+
+mod distance {
+    use approx::assert_relative_eq;
+    use bayespoint::distance::{Columns, Radial};
+
+    /// Deterministic numbers between -1 and 1.
+    fn numbers(n: usize, seed: usize) -> Vec<f64> {
+        (0..n).map(|i| ((i * 7_919 + seed * 104_729) % 10_007) as f64 / 5_003.0 - 1.0).collect()
+    }
+
+    #[test]
+    fn values_and_slopes_agree_with_plain_sums() {
+        let of = Radial { rate: 1.5, terms: [[1.0, 0.5, 0.25], [0.5, 0.0, -2.0]] };
+        for (rows, n, d) in
+            [(1, 1, 1), (3, 7, 2), (4, 8, 5), (5, 9, 3), (64, 33, 11), (0, 5, 2), (2, 0, 2)]
+        {
+            let (x, y) = (numbers(rows * d, 1), numbers(n * d, 2));
+            let weights = [numbers(rows * n, 3), numbers(rows * n, 4)];
+            let limits = numbers(d, 5).iter().map(|x| x.abs()).collect::<Vec<_>>();
+            for (city_block, limited) in
+                [(true, 0), (false, 0), (true, 1), (false, 1), (true, d), (false, d)]
+            {
+                let numbers = d - limited;
+                let columns = Columns::new(&y, n, d, &limits[numbers..]);
+                let apart = |i: usize, j: usize, k: usize| {
+                    let apart = (x[i * d + k] - y[j * d + k]).abs();
+                    let apart = if k < numbers { apart } else { apart.min(limits[k]) };
+                    if city_block { apart } else { apart * apart }
+                };
+                let (mut found, mut others) = (vec![f64::NAN; rows * n], vec![f64::NAN; rows * n]);
+                let mut slopes = vec![1.0; d];
+                columns.values(&x, n, city_block, of, [&mut found, &mut others]);
+                let pair = weights.each_ref().map(Vec::as_slice);
+                columns.add_slopes(&x, city_block, pair, &mut slopes);
+                let mut plain_slopes = vec![1.0; d];
+                for (place, (found, other)) in found.iter().zip(&others).enumerate() {
+                    let (i, j) = (place / n, place % n);
+                    let sum: f64 = (0..d).map(|k| apart(i, j, k)).sum();
+                    let r = if city_block { sum } else { sum.sqrt() };
+                    let plain = (1.0 + 0.5 * r + 0.25 * r * r) * (-1.5 * r).exp();
+                    assert_relative_eq!(*found, plain, max_relative = 1e-14);
+                    let plain = (0.5 - 2.0 * r * r) * (-1.5 * r).exp();
+                    assert_relative_eq!(*other, plain, max_relative = 1e-13, epsilon = 1e-15);
+                    for k in 0..d {
+                        plain_slopes[k] += weights[0][place] * weights[1][place] * apart(i, j, k);
+                    }
+                }
+                for (found, plain) in slopes.iter().zip(&plain_slopes) {
+                    assert_relative_eq!(*found, *plain, max_relative = 1e-12, epsilon = 1e-12);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn exponentials_agree_with_the_library() {
+        let of = Radial { rate: 1.0, terms: [[1.0, 0.0, 0.0]] };
+        let value = |x: f64| {
+            let mut found = [f64::NAN];
+            Columns::new(&[0.0], 1, 1, &[]).values(&[x], 1, true, of, [&mut found]);
+            found[0].to_bits()
+        };
+        for i in 0..=200_000 {
+            let x = -708.0 * (f64::from(i) / 2e5).powi(3);
+            let error = f64::from_bits(value(x)) / x.exp() - 1.0;
+            assert!(error.abs() <= 1e-15, "{x} {error:e}");
+        }
+        assert_eq!([0.0, -0.0, -1e-300].map(value), [1f64.to_bits(); 3]);
+        assert_eq!([-708.1, -750.0, -1e150].map(value), [0; 3]);
+    }
+}
+
+mod tall {
+    use approx::assert_relative_eq;
+    use bayespoint::tall::Tall;
+
+    #[test]
+    fn products_agree_with_plain_sums() {
+        for (n, r, k) in
+            [(1, 1, 1), (7, 5, 2), (8, 33, 16), (21, 40, 17), (50, 3, 33), (0, 4, 2), (4, 3, 0)]
+        {
+            let number = |i: usize| ((i * 7_919) % 1_009) as f64 / 1_009.0 - 0.5;
+            let entries: Vec<f64> = (0..n * r).map(number).collect();
+            let given: Vec<f64> = (0..k * n.max(r)).map(|i| number(i + 17)).collect();
+            let tall = Tall { entries: &entries, width: r };
+            let (vectors, factors) = (&given[..k * r], &given[..k * n]);
+            let (values, sums) = (tall.values(vectors, k), tall.sums(factors, k));
+            #[allow(clippy::cast_possible_truncation, reason = "singles")]
+            let [e, v] = [entries.as_slice(), vectors]
+                .map(|x| x.iter().map(|&x| x as f32).collect::<Vec<_>>());
+            let singles = Tall { entries: &e, width: r }.values(&v, k);
+            for v in 0..k {
+                for i in 0..n {
+                    let plain: f64 = (0..r).map(|p| entries[i * r + p] * vectors[v * r + p]).sum();
+                    assert_relative_eq!(values[v * n + i], plain, epsilon = 1e-13);
+                    assert_relative_eq!(f64::from(singles[v * n + i]), plain, epsilon = 1e-5);
+                }
+                for p in (0..r).filter(|_| n > 0) {
+                    let plain: f64 = (0..n).map(|i| entries[i * r + p] * factors[v * n + i]).sum();
+                    assert_relative_eq!(sums[v * r + p], plain, epsilon = 1e-13);
+                }
+            }
+        }
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "singles")]
+mod likelihood {
+    use approx::assert_relative_eq;
+    use bayespoint::likelihood::{ClassLabels, LabelLaw, Paths, Signs, Trial};
+
+    use crate::common::normal;
+
+    /// Examples whose values are computed together.
+    const BLOCK: usize = 512;
+
+    fn ln_normal(z: f64) -> f64 {
+        if z > 0.0 { (-normal(-z)).ln_1p() } else { normal(z).ln() }
+    }
+
+    const TRIALS: [Trial; 3] = [
+        Trial { ball: 0, along: [0.5, -0.25] },
+        Trial { ball: 1, along: [0.0, 2.0] },
+        Trial { ball: 1, along: [0.7, 0.1] },
+    ];
+
+    /// Deterministic numbers between -3 and 3.
+    fn numbers(n: usize, seed: usize) -> Vec<f64> {
+        (0..n)
+            .map(|i| 6.0 * ((i * 7_919 + seed * 104_729) % 10_007) as f64 / 10_007.0 - 3.0)
+            .collect()
+    }
+
+    fn paths<E>(rows: &[Vec<E>]) -> Paths<'_, E> {
+        Paths { mean: &rows[0], balls: vec![[&rows[1], &rows[2]], [&rows[3], &rows[4]]] }
+    }
+
+    /// The log likelihoods are those of `plain` at the values of each trial, and the derivatives are differences of them.
+    fn assert_law(law: &mut impl LabelLaw, rows: &[Vec<f64>], plain: impl Fn(&[f64]) -> f64) {
+        let paths = paths(rows);
+        let found = law.sums(&paths, &TRIALS);
+        let slopes = law.slopes(&paths, &TRIALS);
+        for ((trial, found), slopes) in TRIALS.iter().zip(found).zip(slopes) {
+            let [place, direction] = paths.balls[trial.ball];
+            let value = |[a, b]: [f64; 2]| {
+                let sums = paths.mean.iter().zip(place).zip(direction);
+                plain(&sums.map(|((m, p), d)| m + a * p + b * d).collect::<Vec<_>>())
+            };
+            assert_relative_eq!(found[0], value(trial.along), max_relative = 1e-9);
+            for (k, row) in [place, direction].into_iter().enumerate() {
+                let beside = |by: f64| {
+                    let mut moved = trial.along;
+                    moved[k] += by;
+                    value(moved)
+                };
+                let difference = (beside(1e-5) - beside(-1e-5)) / 2e-5;
+                assert_relative_eq!(found[k + 1], difference, max_relative = 1e-6, epsilon = 1e-4);
+                let by_value: f64 = slopes.iter().zip(row).map(|(a, b)| a * b).sum();
+                assert_relative_eq!(found[k + 1], by_value, max_relative = 1e-10, epsilon = 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn two_classes_agree_with_the_plain_sum() {
+        let n = 2 * BLOCK + 37;
+        let rows: Vec<Vec<f64>> = (0..5).map(|k| numbers(n, k)).collect();
+        let floors: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { 0.1 } else { 0.02 }).collect();
+        let counts: Vec<f64> = (0..n).map(|i| 0.5 + (i % 4) as f64).collect();
+        for (floors, counts) in [(&[][..], &[][..]), (&floors, &[]), (&floors, &counts)] {
+            let mut signs = Signs { floors, span: 0.88, counts };
+            assert_law(&mut signs, &rows, |t| {
+                let each = t.iter().enumerate().map(|(i, t)| {
+                    let log_p = ln_normal(*t);
+                    let noisy = |floor: &f64| (floor + 0.88 * log_p.exp()).ln();
+                    counts.get(i).unwrap_or(&1.0) * floors.get(i).map_or(log_p, noisy)
+                });
+                each.sum()
+            });
+        }
+        let singles: Vec<Vec<f32>> =
+            rows.iter().map(|row| row.iter().map(|&x| x as f32).collect()).collect();
+        let mut signs = Signs { floors: &[], span: 1.0, counts: &[] };
+        let exact = signs.sums(&paths(&rows), &TRIALS);
+        let found = signs.sums(&paths(&singles), &TRIALS);
+        for (found, exact) in found.iter().flatten().zip(exact.iter().flatten()) {
+            assert_relative_eq!(*found, exact, max_relative = 1e-5, epsilon = 1e-3);
+        }
+    }
+
+    #[test]
+    fn classes_of_two_functions_are_two_classes() {
+        let n = BLOCK + 11;
+        // Far values too: they are up to 8 apart.
+        let mut rows: Vec<Vec<f64>> = (0..5).map(|k| numbers(2 * n, k)).collect();
+        rows.iter_mut().flatten().for_each(|x| *x *= 0.45);
+        let labels: Vec<u32> = (0..n).map(|i| u32::from(i % 3 == 0)).collect();
+        let often: Vec<f64> = (0..n).map(|i| 0.5 + (i % 4) as f64).collect();
+        for (noise, counts) in [(0.0, &[][..]), (0.1, &[]), (0.1, &often)] {
+            assert_law(&mut ClassLabels::new(&labels, noise, counts, 2), &rows, |f| {
+                let each = labels.iter().enumerate().map(|(i, &own)| {
+                    let (own, other) = (own as usize * n + i, (1 - own as usize) * n + i);
+                    let log_p = ln_normal((f[own] - f[other]) / 2f64.sqrt());
+                    let noisy = if noise == 0.0 {
+                        log_p
+                    } else {
+                        (noise + (1.0 - 2.0 * noise) * log_p.exp()).ln()
+                    };
+                    counts.get(i).unwrap_or(&1.0) * noisy
+                });
+                each.sum()
+            });
+        }
+    }
+}
