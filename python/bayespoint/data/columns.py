@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
 from bayespoint.kernels import Kernel, Weighted, accepts_limits
 
@@ -147,7 +148,7 @@ def as_kind(values: Values, kind: Kind) -> Values:
 
 
 @dataclass(frozen=True)
-class Column:
+class Column(Stored):
     """What became of a column."""
 
     name: str
@@ -256,7 +257,7 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class Columns(Stored):
     """The columns of a table, and the features that they became.
 
     First come the features that are numbers, then the codes, in the order of the columns.

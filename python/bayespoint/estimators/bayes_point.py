@@ -196,6 +196,11 @@ class BayesPointClassifier(
     posterior_: Mixture
     columns_: Columns
     n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+    sample_indices_: NDArray[np.intp]
+    prior_from_examples_: str
+    class_weight_: Floats
+    seed_: int
 
     def __init__(
         self,

@@ -34,6 +34,8 @@ class Mixture(Savable):
     classes, otherwise the number of classes.
     """
 
+    _shapes = "n: models weights; c: class_weight"
+
     models: tuple[Model, ...]
     """The models, those of large weights first."""
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayespoint.base.io import deep_copy
 from bayespoint.base.overflow import product
+from bayespoint.base.stored import Stored, deep_copy
 from bayespoint.base.validation import Floats
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.landmarks import LandmarkResult
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Draws:
+class Draws(Stored):
     """Functions in a basis of m points: directions with the law of their lengths, or functions.
 
     Of several classes each draw has a function for each class, and coefficients have the shape

@@ -22,6 +22,8 @@ class Search(Savable):
     from the posterior of the hyperparameters.
     """
 
+    _shapes = "nc: tried; c: names; p: r_hat"
+
     kernel: Callable[..., Any] | str
     """The kernel with the parameters found."""
     softness: float

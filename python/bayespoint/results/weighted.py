@@ -21,6 +21,7 @@ class WeightedResult(Result):
     """
 
     _title = "Weighted draws"
+    _shapes = "*m: center; tn: weights"
 
     center: Floats
     """(m,) Dual coefficients of the center of mass, scaled to a unit vector; with more than two
