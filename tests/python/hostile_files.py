@@ -266,7 +266,8 @@ def change_archive(b, members, comment):
 def forged(b, data):
     """Return a file with some changes and the digest of the changed one."""
     members, comment = unpacked(data)
-    whole = {hashlib.blake2b(content).digest() for content in members.values()}
+    arrays = [content for name, content in members.items() if name.endswith(".npy")]
+    whole = {hashlib.blake2b(content).digest() for content in arrays}
     for _ in range(1 + b.below(2)):
         kind = b.below(8)
         if kind == 0:

@@ -245,6 +245,13 @@ class BayesPointClassifier(
         self.random_state = random_state
         self.verbose = verbose
 
+    def check_parts(self) -> None:
+        """Raise ValueError if the indices of the examples are not those of a given matrix."""
+        if "posterior_" in vars(self) and isinstance(self.kernel_, str):
+            rows = self.sample_indices_
+            if rows.min() < 0 or rows.max() >= self.n_features_in_:
+                raise ValueError(f"it is of {self.n_features_in_} examples, without {rows.max()}")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         estimators_inputs.mark(tags.input_tags, self.kernel)
