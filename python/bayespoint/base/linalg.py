@@ -17,6 +17,7 @@ from scipy import linalg
 from threadpoolctl import ThreadpoolController
 
 from bayespoint.base import memory, validation
+from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
 
 Report: TypeAlias = "Callable[[float], object] | None"
@@ -35,8 +36,10 @@ _BLOCK = 256  # rows and columns of a block of the inverse of a larger one
 
 
 @dataclass(frozen=True, eq=False)
-class Factor:
+class Factor(Stored):
     """A Cholesky factor of the training Gram matrix, pivoted where that is singular."""
+
+    _shapes = "rr: lower; r: pivots"
 
     lower: Floats
     """(rank, rank) lower triangle L in Fortran order: L L^T is the Gram matrix of `pivots`."""

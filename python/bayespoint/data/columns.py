@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
 from bayespoint.kernels import Kernel, Weighted, accepts_limits
 
@@ -139,7 +140,7 @@ def as_kind(values: Values, kind: Kind) -> Values:
 
 
 @dataclass(frozen=True)
-class Column:
+class Column(Stored):
     """What became of a column."""
 
     name: str
@@ -247,7 +248,7 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class Columns(Stored):
     """The columns of a table; their features are first all numbers, then all codes."""
 
     columns: tuple[Column, ...]

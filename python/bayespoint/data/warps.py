@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _MOST_KNOTS = 1000  # of a rank-normal scale
 
 
 @dataclass(frozen=True, eq=False)
-class RankNormal:
+class RankNormal(Stored):
     """The normal quantiles of the ranks, between which values are interpolated."""
 
     values: tuple[Floats, ...]
@@ -53,7 +54,7 @@ class RankNormal:
 
 
 @dataclass(frozen=True, eq=False)
-class OneUnit:
+class OneUnit(Stored):
     """All features in one unit, their standard deviation on average."""
 
     factors: Floats
@@ -71,11 +72,11 @@ class OneUnit:
 
 
 @dataclass(frozen=True, eq=False)
-class Warped:
+class Warped(Stored):
     """Standardized inputs, some features of which are on another scale."""
 
-    scaler: StandardScaler
-    warp: RankNormal | PowerTransformer | OneUnit
+    scaler: Any  # a StandardScaler
+    warp: Any  # RankNormal, PowerTransformer or OneUnit
     places: NDArray[np.intp]
     """The features that are warped."""
     ends: Floats

@@ -28,7 +28,7 @@ from bayespoint.results.billiard import BilliardResult
 State = Mapping[str, Any]
 
 FORMAT = "bayespoint checkpoint"
-VERSION = 4
+VERSION = 5
 _ARRAYS = {
     "bytes": (np.uint8, 1),
     "draws": (np.float64, 2),
@@ -207,7 +207,6 @@ def _from_file(origin: Origin, path: io.StrPath, meta: dict[str, Any]) -> Origin
             state = _checked(arrays)
         except ValueError as error:
             raise ValueError(f"checkpoint {os.fspath(path)!r}: {error}") from None
-    io.remove_leftovers(path)
     write = partial(write_checkpoint, path, meta=meta | {"seed": seed})
     return dataclasses.replace(origin, seed=seed, state=state, write=write)
 

@@ -180,6 +180,11 @@ class BayesPointClassifier(
     posterior_: Mixture
     columns_: Columns
     n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+    sample_indices_: NDArray[np.intp]
+    prior_from_examples_: str
+    class_weight_: Floats
+    seed_: int
 
     def __init__(
         self,
@@ -223,6 +228,13 @@ class BayesPointClassifier(
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def check_parts(self) -> None:
+        """Raise ValueError if the indices of the examples are not those of a given matrix."""
+        if "posterior_" in vars(self) and isinstance(self.kernel_, str):
+            rows = self.sample_indices_
+            if rows.min() < 0 or rows.max() >= self.n_features_in_:
+                raise ValueError(f"it is of {self.n_features_in_} examples, without {rows.max()}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

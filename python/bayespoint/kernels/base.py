@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from bayespoint.base import validation
+from bayespoint.base.stored import Stored
 from bayespoint.kernels import gaussian_process
 from bayespoint.kernels.parameters import (
     check_optional,
@@ -50,7 +51,7 @@ _DIAGONAL = 100
 """Examples in a square block of the kernel matrix, of which only the diagonal counts."""
 
 
-class Kernel:
+class Kernel(Stored):
     """A kernel that can be added to and multiplied with others, tuned, and read and set by name.
 
     Kernels are frozen dataclasses, equal and with the same hash if their fields are equal. Only

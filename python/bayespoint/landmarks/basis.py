@@ -23,8 +23,8 @@ from scipy import sparse
 
 from bayespoint import kernels
 from bayespoint.base import memory, validation
-from bayespoint.base.io import deep_copy
 from bayespoint.base.linalg import Factor, factorize, threads_for
+from bayespoint.base.stored import Stored, deep_copy
 from bayespoint.base.validation import Floats
 from bayespoint.kernels.products import count
 
@@ -59,8 +59,11 @@ def jitter_of(gram: Floats, offset: float) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Basis:
+class Basis(Stored):
     """Points with a kernel, and the factor of their kernel matrix."""
+
+    _shapes = "m: softness"
+    _left_out = frozenset({"factor"})
 
     kernel: Any
     """The kernel, or "precomputed"."""

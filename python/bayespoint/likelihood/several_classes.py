@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayespoint.base.overflow import require_square
+from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
 from bayespoint.engine import likelihood as engine_likelihood
 from bayespoint.engine.largest import NODES, largest_probabilities
@@ -51,7 +52,7 @@ _FAR = 11.0
 
 
 @dataclass(frozen=True)
-class SeveralClasses:
+class SeveralClasses(Stored):
     """More than two classes, with a function each; the functions sum to zero."""
 
     n_classes: int

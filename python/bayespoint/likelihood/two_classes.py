@@ -29,6 +29,7 @@ from scipy import special
 
 from bayespoint.base import validation
 from bayespoint.base.overflow import require_square
+from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats, Labels
 from bayespoint.engine import likelihood as engine_likelihood
 from bayespoint.engine.likelihood import Trials
@@ -43,7 +44,7 @@ _BLOCK = 2**17
 
 
 @dataclass(frozen=True)
-class TwoClasses:
+class TwoClasses(Stored):
     """Two classes, of which the second is positive."""
 
     label_noise: tuple[float, float] = (0.0, 0.0)

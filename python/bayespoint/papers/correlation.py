@@ -56,6 +56,8 @@ class CorrelationLength(Result):
     scatterer: float | None
     """Radius of the reflecting sphere around the center, in radians; None without one."""
 
+    _shapes = "tp: pair_bounces pair_lengths parted"
+
     pair_bounces: NDArray[np.uint64]
     """(n_trajectories, n_pairs) Bounces of each pair."""
 

@@ -23,6 +23,8 @@ class LightTrap(Result):
 
     _title = "Light trap"
 
+    _shapes = "m: dual_coef; k: errors bounces"
+
     dual_coef: NDArray[np.float64]
     """(m,) Dual coefficients of a unit vector in version space."""
 

@@ -40,13 +40,22 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
     kernel: Any
     norm_: Floats
     kernel_: Any
-    X_fit_: NDArray[Any] | None
+    X_fit_: Any
+    _offset: float
+    _softness: Floats
+    _labels: Labels
 
     by_distance = False
     """Whether decision values are divided by the length of the weight vector."""
 
     rule = "max_margin"
     """How the weight vector was found, as for :func:`bayespoint.bounds.table`."""
+
+    def check_parts(self) -> None:
+        """Raise an error if a fitted classifier cannot predict."""
+        if hasattr(self, "classes_"):
+            row = np.zeros((1, len(self._softness))) if self.X_fit_ is None else self.X_fit_[:1]
+            self.predict(row)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -33,6 +33,8 @@ class Mixture(Savable):
     before the label noise of each model. `n_rows` is 1 for two classes, otherwise their number.
     """
 
+    _shapes = "n: models weights; c: class_weight"
+
     models: tuple[Model, ...]
     """The models, those of large weights first."""
     weights: Floats

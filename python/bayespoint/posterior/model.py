@@ -15,6 +15,7 @@ from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.base.linalg import cholesky, clear_above, interruptible_step
 from bayespoint.base.overflow import product, require_square
+from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
 from bayespoint.data.examples import Examples
 from bayespoint.data.inputs import scaled
@@ -34,7 +35,7 @@ _RIDGE = 1e-8  # ridge in `Model.closest_to_vote`, relative to the mean eigenval
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Model:
+class Model(Stored):
     """A model, one of the `models_` of a :class:`BayesPointClassifier`, without class weights."""
 
     classes: NDArray[Any]
@@ -49,6 +50,19 @@ class Model:
     """The functions drawn from the posterior."""
     calibration: float = 1.0
     """Factor on the decision values."""
+
+    def check_parts(self) -> None:
+        """Raise an error if the parts cannot predict, or are of other classes or points."""
+        m, points = len(self.basis), self.basis.points
+        row = np.zeros((1, m)) if points is None else points[:1]  # of the shape of inputs
+        k_star = self.basis.kernel_values(self._points(row))
+        center, votes = self.draws.center_values(k_star), self.votes(row)
+        self.draws.lengths.points()
+        if "factor" in vars(self.basis):
+            self.basis.factor.whitened(k_star)
+        found = k_star.shape[1], votes.shape[1], center.size, *self.classes.shape
+        if found != (m, self._width, self._width, self.likelihood.n_classes):
+            raise ValueError(f"a model of {m} points and {self._width} functions has {found}")
 
     def __repr__(self) -> str:
         weighted = "weighted " if self.draws.weighted else ""

@@ -46,6 +46,10 @@ class BilliardResult(Run):
     """
 
     _title = "Billiard in version space"
+    _shapes = (
+        "*m: center arc_center impulse_center hits; tn*m: draws; tnk: functionals; k: watched; "
+        "t: bounces crossings refreshes cycles missed escapes scatterings start; m: y softness"
+    )
 
     center: NDArray[np.float64]
     """(m,) Dual coefficients of the center of mass, scaled to a unit vector. By the setting

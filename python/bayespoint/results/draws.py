@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bayespoint.base.io import deep_copy
 from bayespoint.base.overflow import product
+from bayespoint.base.stored import Stored, deep_copy
 from bayespoint.base.validation import Floats
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.landmarks import LandmarkResult
@@ -17,7 +17,7 @@ from bayespoint.results.weighted import WeightedResult
 
 
 @dataclass(frozen=True, eq=False)
-class Draws:
+class Draws(Stored):
     """Functions in a basis of m points: directions with the law of their lengths, or functions."""
 
     run: BilliardResult | LandmarkResult

@@ -35,6 +35,7 @@ class Evidence(Result):
     """
 
     _title = "Evidence"
+    _shapes = "k: log_transparency mean_violations; s: log_share; l2: layers; l: layer_shares"
 
     value: Any
     """The value in nats, at most 0: a float, or an (n,) array for n rates of label noise."""
@@ -65,6 +66,10 @@ class Evidence(Result):
     """``"bridge"`` or ``"integration"``."""
     converged: bool
     """Whether every error reached the tolerance."""
+
+    def check_parts(self) -> None:
+        """Raise an error if values and errors are no numbers, or not as many."""
+        self.summary()
 
     @classmethod
     def from_run(cls, run: Mapping[str, Any], method: str) -> Evidence:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
 from bayespoint.results.search import Search
 
-if TYPE_CHECKING:
-    from sklearn.preprocessing import StandardScaler
-
 
 @dataclass(frozen=True, eq=False)
-class Hyperparameters:
+class Hyperparameters(Stored):
     """What a model takes as given: how inputs are transformed, kernel, softness, label noise."""
 
-    transform: StandardScaler | None
-    """What inputs go through before the kernel; None if they are used as they are."""
+    _shapes = "sf: relevance"
+
+    transform: Any
+    """What inputs go through before the kernel, a scaler or None."""
     kernel: Callable[..., Any] | str
     """The kernel, or "precomputed"."""
     softness: float

@@ -28,6 +28,7 @@ class LandmarkResult(Run):
     """
 
     _title = "Billiard with landmarks"
+    _shapes = "tn*r: draws; *r: center; tnk: functionals; tn: residuals; i: reference"
 
     draws: NDArray[np.floating]
     """(n_chains, n_draws, r) Functions drawn from the posterior."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
 
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
@@ -32,7 +33,7 @@ def chi_mean(n: int) -> float:
 
 
 @dataclass(frozen=True)
-class Lengths:
+class Lengths(Stored):
     """The law of the lengths of draws: of directions a chi distribution, of functions length 1."""
 
     freedom: int | None

@@ -18,6 +18,7 @@ class MaxMargin(Result):
     """
 
     _title = "Maximal margin"
+    _shapes = "*m: dual_coef multipliers"
 
     dual_coef: NDArray[np.float64]
     """(m,) Dual coefficients of the unit vector, labels included; with more than two classes

@@ -26,6 +26,8 @@ class FeatureRelevance(Savable):
     multiplied by the feature's standard deviation.
     """
 
+    _shapes = "f: mean low high names"
+
     mean: Floats
     """(n_features,) posterior means."""
     low: Floats

@@ -18,6 +18,8 @@ from bayespoint.base.report import as_columns, as_grid, as_html
 class Search(Savable):
     """A search for hyperparameters: a setting, most probable or drawn, and all settings tried."""
 
+    _shapes = "nc: tried; c: names; p: r_hat"
+
     kernel: Callable[..., Any] | str
     """The kernel with the parameters found."""
     softness: float

@@ -18,6 +18,7 @@ class WeightedResult(Result):
     """The center of mass of a density on the version space of m examples, from weighted draws."""
 
     _title = "Weighted draws"
+    _shapes = "*m: center; tn: weights"
 
     center: Floats
     """(m,) Dual coefficients of the center of mass, of unit length, or (n_classes, m)."""

@@ -38,6 +38,10 @@ class OnionTable(Result):
     """
 
     _title = "Onion"
+    _shapes = (
+        "abm: centers plane_coordinates; l2: layers; rl: layer_log_shares; m: y; 2: classes; "
+        "ab: center_norm center_error path_length log_volume log_volume_error"
+    )
 
     centers: NDArray[np.float64]
     """(n_neg + 1, n_pos + 1, m) Dual coefficients of each layer's center of mass, scaled to a

@@ -1,0 +1,111 @@
+"""What files hold, and the checks of what was read from them."""
+
+from __future__ import annotations
+
+import copy
+import types
+import typing
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Union
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+
+class Stored:
+    """Base class of what files hold: dataclasses with types, and estimators."""
+
+    _shapes: ClassVar[str] = ""
+    """Axes of attributes as in "*m: center; tn*m: draws": a letter is the same size in all, a digit
+    itself, and ``*`` in all either an axis of classes or none."""
+    _left_out: ClassVar[frozenset[str]] = frozenset()
+    """Fields that a file may lack."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled and saved: all but defaults, which the class has."""
+        default = vars(type(self)).get
+        return {name: own for name, own in vars(self).items() if own is not default(name, self)}
+
+    def check_parts(self) -> None:
+        """Raise an error if parts of the right types and shapes do not fit each other."""
+
+
+def deep_copy(original: Any, memo: dict[int, Any]) -> Any:
+    """Return a deep copy of a dataclass that leaves some of its fields out of its files."""
+    own = {field.name: getattr(original, field.name) for field in fields(original)}
+    return type(original)(**copy.deepcopy(own, memo))
+
+
+def check(value: Any) -> None:
+    """Raise an error if an object lacks parts, or has others than those of its annotations."""
+    if isinstance(value, Stored):
+        _check_types(value)
+        check(vars(value))
+        getattr(value, "__post_init__", lambda: None)()
+        _check_shapes(value)
+        value.check_parts()
+    elif hasattr(value, "get_params"):  # of scikit-learn, whose text needs all parameters
+        check(vars(value))
+        repr(value)
+    elif sparse.issparse(value):
+        value.check_format(full_check=True)  # on which SciPy's C++ relies
+    elif isinstance(value, (tuple, list, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            check(part)
+    elif isinstance(value, np.ndarray) and value.dtype == object:
+        check(value.tolist())
+
+
+def _check_types(value: Stored) -> None:
+    cls, needed, free = type(value), set[str](), False
+    hints = typing.get_type_hints(cls)
+    hints |= {k: float for k in dir(cls) if isinstance(getattr(cls, k, None), cached_property)}
+    if is_dataclass(cls):
+        needed = {one.name for one in fields(cls) if one.default is one.default_factory is MISSING}
+    elif isinstance(value, BaseEstimator):
+        needed, free = set(value._get_param_names()), True
+        hints |= dict.fromkeys(needed, Any)
+    if lacking := needed - vars(value).keys() - cls._left_out:
+        raise ValueError(f"{cls.__name__} lacks {', '.join(sorted(lacking))}")
+    for name, part in vars(value).items():
+        other = Any if free and name.endswith("_") else Literal[()]
+        if not _fits(part, hints.get(name, other)):
+            raise TypeError(f"{name} of {cls.__name__} is a {type(part).__name__}")
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Return whether a value is of an annotated type."""
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (Union, types.UnionType):
+        return any(_fits(value, one) for one in args)
+    if origin is Literal:
+        return isinstance(value, str) and value in args
+    if origin is tuple and isinstance(value, tuple):
+        each = args[:1] * len(value) if ... in args else args
+        return len(each) == len(value) and all(map(_fits, value, each))
+    if origin is np.ndarray and type(value) is origin:
+        [kind] = typing.get_args(args[1])
+        return kind is Any or np.issubdtype(value.dtype, kind)
+    if hint in (float, int) and isinstance(value, Real if hint is float else Integral):
+        float(value)  # or OverflowError
+        return not isinstance(value, bool)
+    return hint is Any or isinstance(value, origin or hint)
+
+
+def _check_shapes(value: Stored) -> None:
+    sizes: dict[str, int] = {str(size): size for size in range(10)}
+    for part in filter(None, value._shapes.split("; ")):
+        axes, names = part.split(": ")
+        for name in names.split():
+            if (array := getattr(value, name)) is None:
+                continue
+            shape = np.shape(array) if isinstance(array, np.ndarray) else (len(array),)
+            extra = len(shape) - len(axes) + 1 if "*" in axes else 0
+            own = axes.replace("*", "C" * extra)
+            found = [("*", extra), *zip(own, shape, strict=False)]
+            same = all(sizes.setdefault(*each) == each[1] for each in found["*" not in axes :])
+            if extra not in (0, 1) or len(own) != len(shape) or not same:
+                raise ValueError(f"{name} of {type(value).__name__} has the shape {shape}")
