@@ -27,7 +27,7 @@ from bayespoint.data.columns import Columns, Records, Values
 from bayespoint.data.examples import Examples, Table
 from bayespoint.data.executors import Dask, Executor, Threads
 from bayespoint.data.inputs import scaled, standardizer
-from bayespoint.data.weights import Repetition
+from bayespoint.data.weights import not_whole
 
 SAMPLE = 20_000
 _OF_A_CLASS = 500
@@ -59,7 +59,11 @@ class _Summary:
     n_examples: int
     classes: NDArray[Any]
     weights: Floats
-    """(n_classes,) sums of the observations' weights."""
+    """(n_classes,) sums of the weights."""
+    relative: bool
+    """Whether weights are not all whole numbers."""
+    repeated: bool
+    """Whether a weight is larger than 1."""
     mean: Floats
     """(n_features,) Of a table of numbers, or of sparse rows."""
     square: Floats
@@ -104,6 +108,8 @@ class _Summary:
             is_sparse=self.is_sparse or other.is_sparse,
             classes=classes,
             weights=weights,
+            relative=self.relative or other.relative,
+            repeated=self.repeated or other.repeated,
             mean=self.mean + apart * (others / total),
             square=self.square + other.square + apart**2 * (own * others / total),
             seen=seen,
@@ -183,11 +189,17 @@ def read_blocks(
         scaler = _scaler(summary)
     elif standardize:
         scaler = standardizer(inputs[uniform], found.weight[uniform], known)
-    common = (known, scaler, summary.classes, *form)
+    totals, factor = summary.weights, None
+    if summary.relative:
+        factor = summary.n_examples / float(totals.sum())
+        totals = factor * totals
+    kind = factor, summary.repeated
+    label = np.searchsorted(summary.classes, found.labels)
+    common = (known, scaler, summary.classes, kind, *form)
     examples = Examples(
         scaled(scaler, inputs),
-        np.searchsorted(summary.classes, found.labels),
-        found.weight,
+        label,
+        *_weights(found.weight, *kind),
         parts=executor.defer(_examples, *blocks, numbers, common=common),
         executor=executor,
         total=summary.n_examples,
@@ -195,7 +207,7 @@ def read_blocks(
     )
     names = None if summary.names is None else np.array(summary.names, dtype=object)
     seen = {"n_features_in_": len(summary.mean), "feature_names_in_": names}
-    return Table(summary.classes, examples, scaler, summary.weights, columns=known, seen=seen)
+    return Table(summary.classes, examples, scaler, totals, columns=known, seen=seen)
 
 
 def _scaler(summary: _Summary) -> Any:
@@ -273,7 +285,7 @@ def _read(block: Any) -> Any:
 def _checked(
     X: Any, y: Any, weight: Any, number: int, takes_sparse: bool, categories: Any
 ) -> tuple[Any, NDArray[Any], Floats, tuple[str, ...] | None]:
-    """Return inputs, labels, weights of the observations, and names of the features of a block."""
+    """Return inputs, labels, weights and names of the features of a block."""
     try:
         X, y = _read(X), _read(y)
         if frames.has_types(X):
@@ -292,12 +304,15 @@ def _checked(
             frames.require_none(categories)
         frames.require_labels(y)
         labels = _labels(y, len(inputs) if isinstance(inputs, Records) else inputs.shape[0])
-        repetition = Repetition.of(_read(weight), len(labels))
+        weight = _read(weight)
+        part = np.ones(len(labels))
+        if weight is not None:
+            part = validation.sample_weight(weight, len(labels))
     except (TypeError, ValueError) as error:
         raise named(error, f"block {number}") from error
-    rows, part = repetition.examples()
-    if not repetition.trivial:
-        inputs, labels = inputs[rows], labels[rows]
+    if not part.all():
+        rows = np.flatnonzero(part)
+        inputs, labels, part = inputs[rows], labels[rows], part[rows]
     return inputs, labels, part, None if names is None else tuple(names)
 
 
@@ -344,6 +359,8 @@ def _summary(
         n_examples=len(labels),
         classes=classes,
         weights=weights,
+        relative=not_whole(part),
+        repeated=bool((part > 1).any()),
         mean=mean,
         square=np.maximum(square, 0.0),
         seen=tuple(columns.seen([one]) for one in seen),
@@ -359,6 +376,7 @@ def _examples(
     known: Columns | None,
     scaler: Any,
     classes: NDArray[Any],
+    kind: tuple[float | None, bool],
     takes_sparse: bool,
     categories: Any,
 ) -> Examples:
@@ -368,7 +386,14 @@ def _examples(
         inputs = known.features(inputs)
     if inputs.shape[0]:  # the scaler refuses empty blocks
         inputs = scaled(scaler, inputs)
-    return Examples(inputs, np.searchsorted(classes, labels), part)
+    return Examples(inputs, np.searchsorted(classes, labels), *_weights(part, *kind))
+
+
+def _weights(weight: Floats, factor: float | None, repeated: bool) -> tuple[Floats, Floats | None]:
+    """Return relative weights, made so by a factor, and counts."""
+    if factor is not None:
+        return factor * weight, None
+    return np.ones(len(weight)), weight if repeated else None
 
 
 def _predicted(predict: Callable[[Any], Any], width: int, dtype: Any, block: Any) -> Any:

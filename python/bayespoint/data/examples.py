@@ -37,8 +37,11 @@ class Examples:
     """(n, d) array, CSR array or (n,) array of objects; None if only kernel values are known."""
     label: NDArray[np.intp]
     """(n,) indices of the classes."""
-    weight: Floats
-    """(n,) In (0, 1]: a part of an observation has a noise of variance softness / weight."""
+    precision: Floats
+    """(n,) relative weights of mean 1: the noise has the variance softness / precision."""
+    counts: Floats | None = None
+    """(n,) observations for which each stands, the power of its likelihood; None: 1. Only fits with
+    landmarks have others."""
     gram: Floats | None = None
     """(n, n) kernel values, if they are known already."""
     parts: Sequence[Any] | None = field(default=None, repr=False)
@@ -59,9 +62,15 @@ class Examples:
         return Examples(
             None if self.inputs is None else in_rows(self.inputs)[rows],
             self.label[rows],
-            self.weight[rows],
+            self.precision[rows],
+            None if self.counts is None else self.counts[rows],
             None if self.gram is None else self.gram[rows][:, rows],
         )
+
+    @property
+    def weight(self) -> Floats:
+        """(n,) Weight of each."""
+        return self.precision if self.counts is None else self.precision * self.counts
 
     def warped(self, transform: Any) -> Examples:
         """Return the examples with standardized inputs on another scale, if there is one."""
@@ -75,12 +84,11 @@ class Examples:
     def sample(self, n: int, seed: int) -> Examples:
         """Return n of the examples in memory, stratified by labels; all if there are no more.
 
-        Of a rare class it holds as many as there are, up to a fourth of an equal share. Examples of
-        weights above 1 are repeated, in a sample of the observations for which they count.
+        Those that stand for several observations may occur several times.
         """
-        if (self.weight > 1).any():
-            rows = _observations(self.label, self.weight, n, seed)
-            return replace(self.part(rows), weight=np.ones(len(rows)))
+        if self.counts is not None:
+            rows = _observations(self.label, self.counts, n, seed)
+            return replace(self.part(rows), counts=None)
         rows = subset(self.label, n, seed)
         return self if len(rows) == len(self.label) else self.part(rows)
 
@@ -137,13 +145,13 @@ def subset(label: NDArray[np.intp], size: int, seed: int) -> NDArray[np.intp]:
 
 
 def _observations(
-    label: NDArray[np.intp], weight: Floats, size: int, seed: int
+    label: NDArray[np.intp], counts: Floats, size: int, seed: int
 ) -> NDArray[np.intp]:
     """Return the examples of at most `size` observations, stratified by labels."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(label))
     order = order[np.argsort(label[order], kind="stable")]
-    ends = np.cumsum(weight[order])
+    ends = np.cumsum(counts[order])
     size = min(size, max(len(np.unique(label)), round(ends[-1])))
     places = (np.arange(size) + rng.random()) * (ends[-1] / size)
     rows = order[np.searchsorted(ends, places, side="right").clip(max=len(order) - 1)]

@@ -1,9 +1,12 @@
-r"""Sample weights: an example of weight w counts as w observations.
+r"""Sample weights: numbers of observations, or relative precisions.
 
-With all kernel values each observation is a row. With landmarks an example has one row, whose
-likelihood is raised to the power w. A fraction r of an observation is one whose noise has the variance softness / r. At f = 0 its
-likelihood :math:`\Phi(y f \sqrt{r / \lambda})` has r times the Fisher information on f of a whole
-observation.
+Whole numbers are counts: an example of weight w stands for w observations of its label, each with
+its own noise. With all kernel values each is a row. With landmarks an example has one row, whose
+likelihood has the power w.
+
+Other weights are relative. Their mean is made 1, and the noise of an example has the variance
+softness / w. At f = 0 its likelihood :math:`\Phi(y f \sqrt{w / \lambda})` has w times the Fisher
+information on f of an example of weight 1.
 """
 
 from __future__ import annotations
@@ -17,50 +20,45 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 
 _ROUNDING = 1e-9
-"""Distance of a weight from a whole number, relative to a weight above 1, that is rounding."""
+"""Distance of a weight from a whole number, relative to the larger of 1 and the weight, that is
+attributed to rounding; also a relative weight, of mean 1, that counts for nothing."""
 
 
 @dataclass(frozen=True, eq=False)
-class Repetition:
-    """The numbers of observations for which the examples of a fit count."""
+class SampleWeight:
+    """The sample weights of a fit."""
 
-    whole: Floats
-    """(n,) numbers of whole observations."""
-    fraction: Floats
-    """(n,) fractions of a further observation, in [0, 1)."""
+    counts: Floats
+    """(n,) whole numbers of observations; of relative weights 0 or 1."""
+    precision: Floats
+    """(n,) relative weights of mean 1; 1 for counts."""
 
     @classmethod
-    def of(cls, sample_weight: ArrayLike | None, n: int) -> Repetition:
-        """Return that of the parameter `sample_weight` for n examples."""
+    def of(cls, sample_weight: ArrayLike | None, n: int) -> SampleWeight:
+        """Return those of the parameter `sample_weight` for n examples."""
         if sample_weight is None:
-            return cls(np.ones(n), np.zeros(n))
+            return cls(np.ones(n), np.ones(n))
         weight = validation.sample_weight(sample_weight, n)
-        nearest = np.rint(weight)
-        exact = np.abs(weight - nearest) <= _ROUNDING * np.maximum(weight, 1.0)
-        whole = np.where(exact, nearest, np.floor(weight))
-        return cls(whole, np.where(exact, 0.0, weight - whole))
+        return cls.relative(weight) if not_whole(weight) else cls(np.rint(weight), np.ones(n))
+
+    @classmethod
+    def relative(cls, weight: Floats) -> SampleWeight:
+        """Return relative weights."""
+        precision = weight / weight[weight > 0].mean()
+        return cls((precision > _ROUNDING).astype(np.float64), precision)
 
     @property
     def trivial(self) -> bool:
         """Whether every example counts once."""
-        return bool((self.whole == 1).all() and not self.fraction.any())
+        return bool((self.counts == 1).all() and (self.precision == 1).all())
 
-    @property
-    def counts(self) -> Floats:
-        """(n,) numbers of observations, whole or not."""
-        return self.whole + (self.fraction > 0)
+    def rows(self, *, repeated: bool) -> NDArray[np.intp]:
+        """Return the examples that count, in order, `repeated` once for each observation."""
+        if repeated:
+            return np.repeat(np.arange(len(self.counts)), self.counts.astype(np.intp))
+        return np.flatnonzero(self.counts)
 
-    def examples(self) -> tuple[NDArray[np.intp], Floats]:
-        """Return the examples that count at all, and their weights."""
-        weight = self.whole + self.fraction
-        indices = np.flatnonzero(weight)
-        return indices, weight[indices]
 
-    def observations(self) -> tuple[NDArray[np.intp], Floats]:
-        """Return the example of each observation, in order, and its weight, 1 or below."""
-        counts = self.counts.astype(np.intp)
-        indices = np.repeat(np.arange(len(counts)), counts)
-        weight = np.ones(len(indices))
-        parts = self.fraction > 0
-        weight[np.cumsum(counts)[parts] - 1] = self.fraction[parts]
-        return indices, weight
+def not_whole(weight: Floats) -> bool:
+    """Return whether weights are relative, since they are not all whole numbers."""
+    return bool((np.abs(weight - np.rint(weight)) > _ROUNDING * np.maximum(weight, 1.0)).any())

@@ -267,10 +267,10 @@ class BayesPointClassifier(
         y : array-like of shape (n_samples,)
             Class labels of any type; for collections of Dask another one.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples, at least 0. None: all are 1. An example of weight w counts as w
-            observations of its label, each with its own noise: for whole w as if it were repeated,
-            in time and memory as well (:doc:`/guide/models`). A fraction r beyond the last whole
-            number is one more, whose noise has the variance ``softness / r``; 1e-9 is rounding.
+            Weights of the examples, at least 0. None: all are 1. Whole numbers are counts: an
+            example of weight w stands for w observations of its label, each with its own noise.
+            Other weights are relative: their mean is made 1, and the noise has the variance
+            ``softness / w`` (:doc:`/guide/models`). 1e-9 is rounding.
 
         Returns
         -------
@@ -290,8 +290,8 @@ class BayesPointClassifier(
             If a setting is out of range, `X` or `y` is not valid data for classification, or the
             kernel does not take `X` (sparse, or not numbers); if a column of `X` holds text,
             infinity or values of several kinds; if `sample_weight` has another shape, entries that
-            are negative or not finite, fractions with softness=0, or leaves a class without
-            examples.
+            are negative or not finite, other than whole numbers with softness=0, or leaves a class
+            without examples.
         """
         began, params = time.monotonic(), self.get_params(deep=False)
         plan, budget = settings.check(params, self.random_state, began)

@@ -14,15 +14,18 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from bayespoint import kernels
 from bayespoint.base import memory, validation
+from bayespoint.base.warnings import warn
 from bayespoint.data import blocks, frames
 from bayespoint.data.columns import Columns
 from bayespoint.data.examples import Examples, Table
 from bayespoint.data.inputs import encode, scaled, standardizer
 from bayespoint.data.plan import Budget, Plan
-from bayespoint.data.weights import Repetition
+from bayespoint.data.weights import SampleWeight
 from bayespoint.estimators import advice, inputs, settings
 from bayespoint.estimators.settings import Params
 from bayespoint.tuning import defaults
+
+_MANY = 3.0  # mean number of observations of an example beyond which none with another label is odd
 
 
 def read(
@@ -67,20 +70,22 @@ def _read_arrays(
         given, labels, seen = inputs.training(estimator, read_for, X, y)
         width = 1 if sparse.issparse(given) else math.prod(given.shape[1:])
     classes, index = encode(labels)
-    repetition = Repetition.of(sample_weight, len(index))
-    n = float(repetition.counts.sum())
+    weights = SampleWeight.of(sample_weight, len(index))
+    n = float(weights.counts.sum())
     plan = replace(plan, landmarks=settings.uses_landmarks(params, len(index), n, plan))
     if plan.landmarks:
         what = f"fitting {len(index)} examples (their inputs, classes and weights)"
         memory.require(8.0 * len(index) * (width + 4), what)
     else:
         require_memory(n, len(classes), plan)
-    rows, weight = repetition.examples() if plan.landmarks else repetition.observations()
+    rows = weights.rows(repeated=not plan.landmarks)
     precomputed = inputs.is_precomputed(kernel)
-    if not repetition.trivial:
+    if not weights.trivial:
         index = index[rows]
-        _require_weights(repetition, index, classes, plan)
+        _require_weights(weights, index, classes, plan)
         given = given[np.ix_(rows, rows)] if precomputed else given[rows]
+    precision, counts = weights.precision[rows], weights.counts[rows]
+    weight = precision * counts if plan.landmarks else precision
     scales = validation.boolean("standardize", params["standardize"])
     columns = None
     if is_table:
@@ -88,8 +93,10 @@ def _read_arrays(
         given = columns.features(given)
     scales &= given.ndim == 2 and not precomputed and not (kernel is None and columns is None)
     transform = standardizer(given, weight, columns) if scales else None
-    rest = index, weight, given if precomputed else None
+    stands_for = counts if plan.landmarks and (counts > 1).any() else None
+    rest = index, precision, stands_for, given if precomputed else None
     examples = Examples(None if precomputed else scaled(transform, given), *rest)
+    _warn_of_counts(examples)
     totals = np.asarray(np.bincount(index, weights=weight), dtype=np.float64)
     return Table(classes, examples, transform, totals, rows, columns, seen), plan
 
@@ -118,13 +125,13 @@ def _read_blocks(
 
 
 def _require_weights(
-    repetition: Repetition, index: NDArray[np.intp], classes: NDArray[Any], plan: Plan
+    weights: SampleWeight, index: NDArray[np.intp], classes: NDArray[Any], plan: Plan
 ) -> None:
     """Raise ValueError for weights that leave a class empty, or that need a softness."""
-    if plan.softness == 0 and repetition.fraction.any():
+    if plan.softness == 0 and (weights.precision != 1).any():
         raise ValueError(
-            "sample_weight must hold whole numbers with softness=0: a fraction divides the "
-            f"softness; got {repetition.fraction.max():.4g} beyond a whole number"
+            "sample_weight must hold whole numbers with softness=0: others divide the softness; "
+            f"got a weight {weights.precision.max():.4g} times the mean"
         )
     left = np.bincount(index, minlength=len(classes))
     if not left.all():
@@ -132,6 +139,23 @@ def _require_weights(
             "sample_weight must not be zero for all examples of a class; got zeros, or values "
             f"below 1e-9, for class {classes[left == 0][0]}"
         )
+
+
+def _warn_of_counts(examples: Examples) -> None:
+    """Warn if examples stand for many observations, of which none has another label."""
+    n, inputs = len(examples), examples.inputs
+    if examples.counts is None or examples.counts.mean() <= _MANY:
+        return
+    if inputs.ndim == 2 and not sparse.issparse(inputs):
+        with_labels = np.column_stack([inputs, examples.label])
+        if len(np.unique(with_labels, axis=0)) > len(np.unique(inputs, axis=0)):
+            return
+    warn(
+        f"sample_weight makes {n} examples count as {examples.counts.sum():.4g} observations, all "
+        "of an example with the same label, which leaves little doubt about labels. Relative "
+        "weights should be divided by their mean",
+        UserWarning,
+    )
 
 
 def require_memory(m: float, n_classes: int, plan: Plan) -> None:

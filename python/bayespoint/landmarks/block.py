@@ -227,11 +227,10 @@ def make_block(
     for part in validation.blocks(n, ROWS):
         some = examples.part(part)
         psi = basis.features(some.inputs)
-        variance = softness / np.minimum(some.weight, 1.0) + basis.missed(some.inputs, psi)
+        variance = softness / some.precision + basis.missed(some.inputs, psi)
         scale = signs[part] / np.sqrt(variance)
         np.multiply(psi, scale[:, None], out=rows[part], casting="same_kind")
-    counts = np.maximum(examples.weight, 1.0)
-    given = seed, None if (counts == 1.0).all() else counts
+    given = seed, examples.counts
     if isinstance(likelihood, TwoClasses):
         return BinaryBlock(rows, likelihood, likelihood.floors(examples.label == 1), *given)
     return JointBlock(rows, likelihood, examples.label.astype(np.uint32), *given)

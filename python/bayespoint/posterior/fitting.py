@@ -112,7 +112,7 @@ def _billiard(task: _Fit) -> Model:
     plan, budget, report = task.plan, task.budget, task.report
     m, n_classes = len(examples), likelihood.n_classes
     with linalg.threads_for(m):
-        softness = validation.softness(hyper.softness / examples.weight, m)
+        softness = validation.softness(hyper.softness / examples.precision, m)
         with report.part("kernel matrix"):
             gram = examples.gram
             if gram is None or isinstance(hyper.kernel, str):

@@ -60,9 +60,10 @@ class Model(Stored):
         self.draws.lengths.points()
         if "factor" in vars(self.basis):
             self.basis.factor.whitened(k_star)
+        width, n_classes = self.likelihood.n_functions, self.likelihood.n_classes
         found = k_star.shape[1], votes.shape[1], center.size, *self.classes.shape
-        if found != (m, self._width, self._width, self.likelihood.n_classes):
-            raise ValueError(f"a model of {m} points and {self._width} functions has {found}")
+        if found != (m, width, width, n_classes):
+            raise ValueError(f"a model of {m} points and {width} functions has {found}")
 
     def __repr__(self) -> str:
         weighted = "weighted " if self.draws.weighted else ""

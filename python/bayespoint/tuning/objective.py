@@ -261,7 +261,7 @@ class Objective:
     def _evidence(self, setting: Setting, *, slopes: bool) -> Evaluation:
         """Return the approximate evidence, with `slopes` by the kernel or without."""
         _, features, softness, noise = setting
-        levels = softness / self.examples.weight
+        levels = softness / self.examples.precision
         psi, level = features.psi, levels + features.missed
         share, n_classes, several = 1.0, self.n_classes, self.n_classes > 2
         if several:  # of all wrong labels, those of a class

@@ -105,7 +105,7 @@ def _found(task: Task) -> tuple[list[Hyperparameters], str]:
 def _require_possible(task: Task, *, hard: bool) -> None:
     """Raise the errors for an invalid kernel matrix and for conflicting examples, if there are."""
     kernel, plan, examples = task.kernel, task.plan, task.examples
-    softness = (_TINY if plan.softness is None else plan.softness) / examples.weight
+    softness = (_TINY if plan.softness is None else plan.softness) / examples.precision
     gram = _gram(kernel, plan, examples, softness)
     if not hard:
         return

@@ -1,7 +1,7 @@
 """Sample weights: an example of weight w counts as w observations."""
 
-import itertools
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier, kernels
+from bayespoint.data.examples import Examples
 from helpers import seed
 
 GIVEN = {"kernel": kernels.RBF(1.5), "softness": 0.3}
@@ -162,15 +163,15 @@ def test_the_order_of_examples_does_not_change_the_law():
     assert abs(found[0].value - found[1].value) < 4 * np.hypot(found[0].error, found[1].error)
 
 
-# --- fractions ---
+# --- relative weights ---
 
 
-def exact(weight, softness, *, label_noise=0.0):
-    """Return the probability of a further label 1 at a point with one label 1 of this weight.
+def exact(shares, softness):
+    """Return the probability of a further label 1 at a point with labels 1 of these precisions.
 
     The function has the variance 1, and the other examples are independent.
     """
-    shares = [1.0] * int(weight) + [weight % 1] * (weight % 1 > 0) + [1.0]
+    shares = [*shares, 1.0]
     covariance = np.ones((len(shares), len(shares))) + np.diag(softness / np.array(shares))
     normal = stats.multivariate_normal(np.zeros(len(shares)), covariance, maxpts=2_000_000)
     before = stats.multivariate_normal(np.zeros(len(shares) - 1), covariance[:-1, :-1])
@@ -187,52 +188,86 @@ def found(weight, softness, **settings):
     return p, 0.5 / np.sqrt(model.billiard_.ess)
 
 
-@pytest.mark.parametrize("weight", [0.05, 0.4, 0.9, 1.0, 1.5, 2.25])
-def test_a_fraction_is_an_observation_of_more_noise(weight):
+@pytest.mark.parametrize("weight", [0.05, 0.4, 0.9, 1.5, 2.25, 50.5])
+def test_relative_weights_divide_the_noise(weight):
     p, error = found(weight, 0.5)
-    assert abs(p - exact(weight, 0.5)) < 4 * error
+    assert abs(p - exact([4 * weight / (weight + 3)], 0.5)) < 4 * error
     assert error < 0.01
 
 
-def test_limits_and_order_of_fractions():
+@pytest.mark.parametrize("weight", [1, 2, 4])
+def test_whole_weights_are_counts(weight):
+    p, error = found(weight, 0.5)
+    assert abs(p - exact([1.0] * weight, 0.5)) < 4 * error
+
+
+def test_the_scale_of_relative_weights_does_not_matter():
     X, y, _ = data()
     given = GIVEN | {"random_state": seed(0)}
-    weights = np.ones(len(X))
+    weights = np.random.default_rng(seed(3)).gamma(2.0, size=len(X))
+    one = BayesPointClassifier(**given).fit(X, y, weights)
+    np.testing.assert_allclose(one.models_[0].basis.softness, 0.3 * weights.mean() / weights)
+    for factor in (2.0**-10, 2.0**10):
+        same(BayesPointClassifier(**given).fit(X, y, factor * weights), one, X)
+    # Examples of weight 0 do not count in the mean, as if they were not there.
+    weights[3] = 0.0
+    kept = np.flatnonzero(weights)
+    without = BayesPointClassifier(**given).fit(X[kept], y[kept], weights[kept])
+    same(BayesPointClassifier(**given).fit(X, y, weights), without, X)
 
-    def softness(weight):
-        weights[7] = weight
-        model = BayesPointClassifier(**given).fit(X, y, weights)
-        return model, model.models_[0].basis.softness[model.sample_indices_ == 7]
 
-    levels = [softness(w)[1] for w in (0, 0.25, 1 - 1e-6, 1, 1.5, 2)]
-    s = 0.3
-    for level, expected in zip(
-        levels, [[], [s / 0.25], [s / (1 - 1e-6)], [s], [s, s / 0.5], [s, s]], strict=True
-    ):
-        np.testing.assert_allclose(level, expected)
-    # The example is the only one that changes.
-    model = softness(0.25)[0]
-    others = model.models_[0].basis.softness[model.sample_indices_ != 7]
-    assert (others == s).all()
-    # Near the limits the probabilities are those of the limits.
-    for close, limit in ((1e-8, 0.0), (1 - 1e-8, 1.0), (1 + 1e-8, 1.0), (2 - 1e-8, 2.0)):
-        assert (
-            abs(exact(close, 0.5) - exact(limit, 0.5) if limit else exact(close, 0.5) - 0.5) < 1e-3
+# --- many observations ---
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_counts_over_landmarks_are_powers_of_likelihoods(k):
+    """Landmarks at all examples lose nothing: the draws are those of repeated rows."""
+    X, y, weights = data(k=k)
+    given = GIVEN | {"n_draws": 2000, "tol": 0.02, "n_components": len(X)}
+    over = BayesPointClassifier(random_state=seed(1), approximation="landmarks", **given)
+    rows = np.repeat(np.arange(len(X)), weights.astype(int))
+    over.fit(X, y, weights)
+    assert len(over.sample_indices_) == np.count_nonzero(weights)
+    repeated = BayesPointClassifier(random_state=seed(2), **given).fit(X[rows], y[rows])
+    points = np.random.default_rng(seed(2)).uniform(-2, 2, (20, 2))
+    ours, theirs = (np.log(m.predict_proba(points, method="mixture")) for m in (over, repeated))
+    np.testing.assert_allclose(ours, theirs, atol=0.1)
+    unweighted = BayesPointClassifier(random_state=seed(2), **given).fit(X, y)
+    other = np.log(unweighted.predict_proba(points, method="mixture"))
+    assert np.abs(ours - other).max() > 0.2
+
+
+def test_many_observations_of_few_examples():
+    rng = np.random.default_rng(seed(4))
+    X = np.repeat(rng.standard_normal((15, 2)), 2, axis=0)
+    y = np.tile([0, 1], 15)
+    p = np.repeat(stats.norm.cdf(X[::2, 0]), 2)
+    counts = np.rint(1e6 * np.where(y == 1, p, 1 - p))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        model = BayesPointClassifier(kernels.RBF(1.5), random_state=seed(0)).fit(X, y, counts)
+    assert len(model.sample_indices_) == 30
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], p, atol=0.02)
+    with pytest.warns(UserWarning, match=r"20 examples count as 2e\+07 observations"):
+        BayesPointClassifier(**GIVEN).fit(
+            X[::2].repeat(2, axis=0)[:20] + np.arange(20)[:, None], y[:20], np.full(20, 1e6)
         )
-        p, error = found(close, 0.5)
-        q, other = found(limit, 0.5) if limit else (0.5, 0.0)
-        assert abs(p - q) < 4 * np.hypot(error, other) + 1e-3
-    # More weight on a label makes it more probable.
-    rising = [found(w, 0.5) for w in (0.01, 0.2, 0.9, 1.6, 3.0)]
-    for (p, error), (q, other) in itertools.pairwise(rising):
-        assert q > p + 2 * np.hypot(error, other)
 
 
-def test_the_pull_of_a_fraction_is_its_root():
-    """With much noise it shifts the probability from 1/2 in proportion to the root of its share."""
-    shifts = [found(r, 3.0, n_draws=10_000)[0] - 0.5 for r in (1.0, 0.25)]
-    assert shifts[0] == pytest.approx(exact(1.0, 3.0) - 0.5, rel=0.1)
-    assert 0.4 < shifts[1] / shifts[0] < 0.7
+@pytest.mark.parametrize("n", [30, 100, 1000])
+def test_samples_of_observations(n):
+    rng = np.random.default_rng(seed(0))
+    label, counts = rng.integers(0, 2, 50), rng.integers(1, 40, 50).astype(float)
+    label[0], label[1:] = 2, np.minimum(label[1:], 1)
+    counts[0] = 1
+    examples = Examples(np.arange(50.0)[:, None], label, np.ones(50), counts)
+    some = examples.sample(n, seed(1))
+    assert some.counts is None
+    assert len(some) == min(n, counts.sum())
+    assert set(some.label) == {0, 1, 2}
+    times = np.bincount(some.inputs[:, 0].astype(int), minlength=50)
+    expected = counts * min(1.0, n / counts.sum())
+    assert np.abs(times - expected)[1:].max() <= 2
 
 
 def test_the_search_has_the_weights():
@@ -247,7 +282,7 @@ def test_the_search_has_the_weights():
     assert weighted.softness_ < all_alike.softness_
 
 
-def test_fractions_with_label_noise():
+def test_faint_labels_with_label_noise():
     """A faint label is a coin toss, with label noise as without."""
     p, error = found(1e-8, 0.5, label_noise=0.1)
     assert abs(p - 0.5) < 4 * error + 1e-3
@@ -281,17 +316,17 @@ def test_other_weights_that_are_refused():
         model.fit(X, y, 1.0 - y)
     with pytest.raises(TypeError, match="sample_weight must hold real numbers"):
         model.fit(X, y, ["one"] * 40)
-    with pytest.raises(ValueError, match=r"whole numbers with softness=0.* got 0.5"):
+    with pytest.raises(ValueError, match=r"whole numbers with softness=0.* got .* times the mean"):
         model.set_params(softness=0.0).fit(X, y, np.r_[1.5, np.ones(39)])
     assert not hasattr(model, "classes_")
     with pytest.raises(MemoryError, match="fitting 1000000000039 examples"):
-        BayesPointClassifier(**GIVEN).fit(X, y, np.r_[1e12, np.ones(39)])
+        BayesPointClassifier(**GIVEN, approximation=None).fit(X, y, np.r_[1e12, np.ones(39)])
 
 
 def test_bounds_need_independent_examples():
     X, y, weights = data()
     given = GIVEN | {"random_state": seed(0), "tol": 0.2}
-    for w in (weights + 1, np.full(40, 0.5)):
+    for w in (weights + 1, weights + 0.5):
         for row in (
             BayesPointClassifier(**given, standardize=False).fit(X, y, w).risk_bounds(tol=2.0)
         ):
@@ -330,7 +365,7 @@ def test_boosting():
     assert len(boosted.estimators_) > 1
     assert boosted.score(X, y) > 0.6
     first, second = (m.models_[0].basis.softness for m in boosted.estimators_[:2])
-    np.testing.assert_allclose(first, 0.3 * 120)
+    np.testing.assert_allclose(first, 0.3)
     assert len(np.unique(second)) > 1
 
 
