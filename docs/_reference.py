@@ -16,6 +16,7 @@ LEFT_OUT = ("experiments", "guide_pictures", "likelihood")
 """Commands of `bayespoint.papers`, and likelihoods, which users do not make."""
 
 PASSED_ON = (
+    "check_parts",
     "center_values",
     "closest_to_vote",
     "convergence_messages",
