@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayespoint.base import validation
+from bayespoint.base import memory, validation
 from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.engine import InfeasibleError, interior, sampling
@@ -109,6 +109,7 @@ class VersionSpace:
         self, gram: explicit.Gram, y: ArrayLike, softness: ArrayLike, offset: float, name: str
     ) -> None:
         """Check all but the kernel values, of the matrix `name` in error messages."""
+        memory.require_blas()
         labels, self.classes = validation.class_labels(y, len(gram), rows=name)
         soft = validation.softness(softness, len(gram))
         constant = validation.real("offset", offset, low=0.0)

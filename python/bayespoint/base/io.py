@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from bayespoint.base.memory import require_blas
 from bayespoint.base.stored import Stored, check
 
 try:
@@ -122,6 +123,7 @@ def load(path: StrPath) -> Any:
     True
     """
     check_path("path", path)
+    require_blas()
     with _reading(path, _FORMAT, _VERSION) as found:
         if not isinstance(found, Savable):
             raise TypeError(f"it holds a {type(found).__name__}")

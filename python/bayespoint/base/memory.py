@@ -2,13 +2,49 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+import numpy as np
 import psutil
+from scipy import linalg
+
+try:
+    import resource
+except ImportError:  # Windows, which has no such limits
+    resource = None  # type: ignore[assignment]
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _OWN_CGROUP = Path("/proc/self/cgroup")
 _MIN_CHECKED_BYTES = 2 * 2**20  # less is not checked: the check takes as long as a small problem
+
+
+_FIRST_USE = 120 * 2**20
+"""Address space that NumPy's and SciPy's copies of BLAS take at their first use: a buffer each, and
+one for each thread."""
+
+_used_in = 0  # the process in which they have been used
+
+
+def require_blas() -> None:
+    """Raise MemoryError if BLAS, unused so far in this process, has no address space.
+
+    It would hang, or end the process.
+    """
+    global _used_in
+    if resource is None or _used_in == os.getpid():
+        return
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY:
+        free = limit - psutil.Process().memory_info().vms
+        if free < _FIRST_USE:
+            raise MemoryError(
+                f"linear algebra needs {readable(_FIRST_USE)} of address space at its first use, "
+                f"but the limit of this process (ulimit -v) leaves {readable(max(free, 0))}"
+            )
+    matrix = np.eye(100) + np.ones((100, 100)) / 100
+    linalg.cholesky(matrix @ matrix)
+    _used_in = os.getpid()
 
 
 def require(n_bytes: float, what: str, advice: str = "") -> None:

@@ -7,7 +7,6 @@ or workers. Functions are pure: Dask repeats them if a worker is lost.
 
 from __future__ import annotations
 
-import pickle
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +17,7 @@ from typing import Any, TypeAlias
 from uuid import uuid4
 
 from bayespoint.base.linalg import one_thread
+from bayespoint.base.parcels import pack, unpack
 
 Work: TypeAlias = Callable[..., Any]
 Column: TypeAlias = Sequence[Any]
@@ -100,8 +100,7 @@ class Dask:
     def defer(self, work: Work, *columns: Column, common: Any = ()) -> list[Any]:
         """Return delayed objects of results that are computed at every use."""
         delayed = dask().delayed
-        # Sent once, not with each task, and as bytes: arrays from a network may be unaligned.
-        shared = delayed(pickle.dumps((work, common), protocol=5), pure=False)
+        shared = delayed(pack((work, common)), pure=False)  # sent once, not with each task
         task = delayed(_in_one_thread, pure=False)
         # Dask plans with the mean time of tasks of one name.
         name = f"{getattr(work, '__name__', 'work').strip('_')}-{uuid4().hex}"
@@ -130,6 +129,6 @@ def dask() -> Any:
 
 def _in_one_thread(shared: bytes, *arguments: Any) -> Any:
     """Call a function with one thread of BLAS, since Dask runs as many tasks as there are cores."""
-    work, common = pickle.loads(shared)
+    work, common = unpack(shared)
     with one_thread():
         return work(*arguments, *common)

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from bayespoint.base import validation
+from bayespoint.base import memory, validation
 from bayespoint.base.io import Savable
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.bounds.result import RiskBounds
@@ -294,6 +294,7 @@ class BayesPointClassifier(
             without examples.
         """
         began, params = time.monotonic(), self.get_params(deep=False)
+        memory.require_blas()
         plan, budget = settings.check(params, self.random_state, began)
         verbose = settings.verbosity(params)
         table, plan = reading.read(self, X, y, sample_weight, plan, budget)

@@ -47,16 +47,18 @@ after a turn, and what a turn adds."""
 QUARTER = 0.5 * math.pi
 """Radians of a step."""
 
-_APART = QUARTER / 2
-"""Radians from one trial angle to the next, at first."""
+_APART = QUARTER / 4
+"""Radians from one trial angle to the next, at most. All are tried at once: where blocks lie on
+other machines, a round takes longer than a few more trials."""
 
 _STEEP = 3.0
 _CLOSEST = QUARTER / 8
 """Change of U between two trial angles, by its slopes there, above which there is one between them
 if they are not as close as this: U is smooth, since it is a sum over the examples."""
 
-_NEAR = 0.01
-"""Radians from a trial angle at which cubic interpolation is as good as another trial."""
+_NEAR = 0.008
+"""Product of the distances to the trial angles on both sides, square radians, at which cubic
+interpolation is as good as another trial: its error is proportional to the square."""
 
 _TRIALS = 40
 """Most trial angles of a flight."""
@@ -250,7 +252,8 @@ class _Flight:
     def __init__(self, energy: float, left: float, start: _Node | None) -> None:
         self.energy, self.left = energy, left
         self.nodes: dict[float, _Node] = {} if start is None else {0.0: start}
-        self._last = 0.0
+        n = math.ceil(left / _APART)
+        self._ahead = [*(left * k / n for k in range(len(self.nodes), n)), left]
         self.end: tuple[float, float, bool] | None = None
         """The angle, U there, and whether the ball bounces."""
 
@@ -258,22 +261,20 @@ class _Flight:
         """Return the angles that are to be tried; none if the end is known."""
         if self.end is not None:
             return []
-        if not self.nodes:
-            self._last = _APART
-            return [0.0, _APART]
+        if self._ahead:
+            wanted, self._ahead = self._ahead, []
+            return wanted
         event, near = _first_event(self.nodes, self.energy)
-        wanted = [x for x in near if min(abs(x - node) for node in self.nodes) > _NEAR]
+        wanted = [x for x in near if not self._is_near(x)]
         if wanted and len(self.nodes) <= _TRIALS:
             return wanted
-        if event is not None:
-            self.end = *event, True
-        elif self._last == self.left:
-            self.end = self.left, self.nodes[self.left][0], False
-        else:
-            ahead = self._last + _APART
-            self._last = self.left if self.left - ahead < 0.5 * _APART else ahead
-            return [self._last]
+        self.end = (self.left, self.nodes[self.left][0], False) if event is None else (*event, True)
         return []
+
+    def _is_near(self, angle: float) -> bool:
+        before = max(x for x in self.nodes if x <= angle)
+        after = min(x for x in self.nodes if x >= angle)
+        return (angle - before) * (after - angle) <= _NEAR
 
 
 def _first_event(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import pickle
 import sys
 import threading
 import time
@@ -19,6 +18,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from bayespoint.base import memory
 from bayespoint.base.linalg import ONE_THREAD_ROWS
+from bayespoint.base.parcels import pack, unpack
 from bayespoint.base.progress import Advance, Report
 from bayespoint.base.warnings import Messages, kept_warnings, warn
 from bayespoint.data.examples import Examples
@@ -158,9 +158,8 @@ def _fit_elsewhere(
     hypers: Sequence[Hyperparameters], examples: Examples, given: _Given, budget: Budget
 ) -> list[Model]:
     """Return the models that joblib's workers fit, with one thread each."""
-    # As bytes: arrays received over a network may be unaligned, and those that joblib's Dask
-    # backend scatters are lost with the worker that holds them.
-    packed = pickle.dumps(examples, protocol=5)
+    # As bytes: arrays that joblib's Dask backend scatters are lost with the worker that holds them.
+    packed = pack(examples)
     seconds = None if budget.deadline is None else budget.left  # clocks differ between machines
     tasks = [
         delayed(_fit_packed)(packed, hyper, given, budget.of_model(k, 1, 1), seconds)
@@ -180,5 +179,5 @@ def _fit_packed(
     if seconds is not None:
         budget = replace(budget, deadline=time.monotonic() + seconds)
     with kept_warnings() as messages:
-        found = fit_model(hyper, pickle.loads(packed), *given, budget, Report())
+        found = fit_model(hyper, unpack(packed), *given, budget, Report())
     return found, messages

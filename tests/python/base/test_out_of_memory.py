@@ -134,6 +134,41 @@ def test_no_limit_ends_the_process(name, enough):
         assert ending(name, 2 * enough) == "done \n"
 
 
+COLD = """
+    import resource, sys
+    import numpy as np, psutil
+    from bayespoint import BayesPointClassifier, VersionSpace
+
+    X = np.random.default_rng(0).standard_normal((200, 3))
+    y = (X[:, 0] > 0).astype(int)
+    used = psutil.Process().memory_info().vms
+    resource.setrlimit(resource.RLIMIT_AS, (used + (int(sys.argv[1]) << 20), -1))
+    calls = (
+        lambda: BayesPointClassifier(random_state=0, max_time=3.0, n_models=1).fit(X, y),
+        lambda: VersionSpace(np.eye(2), [0, 1]),
+    )
+    for call in calls:
+        try:
+            call()
+        except MemoryError as error:
+            assert "needs" in str(error), error
+            print("refused")
+        else:
+            print("done")
+"""
+
+
+@pytest.mark.parametrize("room", [5, 20, 60, 100, 1000])
+def test_a_process_that_has_not_used_blas(room):
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(COLD), str(room)]
+    run = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, env=environment
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split() == ["refused" if room < 1000 else "done"] * 2
+
+
 @pytest.mark.parametrize(
     ("method", "settings"),
     [
