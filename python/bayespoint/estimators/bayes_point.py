@@ -441,8 +441,8 @@ class BayesPointClassifier(
         X : array-like of shape (n_samples, n_features)
             As for `predict`.
         diag : array-like of shape (n_samples,), default=None
-            With kernel="precomputed": the values ``k(x, x)``. None takes them from a constant
-            diagonal of the training matrix.
+            With kernel="precomputed": the values ``k(x, x)``. None takes the mean of the diagonal
+            of the training matrix, with a UserWarning if that is not constant.
 
         Returns
         -------
@@ -456,8 +456,8 @@ class BayesPointClassifier(
         Raises
         ------
         ValueError
-            If `diag` is needed and missing, or if values of the latent function are above 1e140 or
-            below 1e-140, so that their squares overflow or underflow.
+            If values of the latent function are above 1e140 or below 1e-140, so that their squares
+            overflow or underflow.
         """
         width = 0 if len(self.classes_) == 2 else len(self.classes_)
         return self._answer("decision_function", X, diag, width)  # type: ignore[no-any-return]

@@ -26,6 +26,7 @@ from bayespoint.base import memory, validation
 from bayespoint.base.linalg import Factor, factorize, threads_for
 from bayespoint.base.stored import Stored, deep_copy
 from bayespoint.base.validation import Floats
+from bayespoint.base.warnings import warn
 from bayespoint.kernels.products import count
 
 JITTER = 1e-6
@@ -78,8 +79,10 @@ class Basis(Stored):
     factor: Factor
     """Factor of the kernel matrix with offset and `softness`. Files and pickles leave it out: it is
     computed again at its first use, unless the kernel is "precomputed" or a callable."""
-    constant_diagonal: float | None = None
-    """k(x, x) if it is the same for all points, otherwise None; for "precomputed"."""
+    mean_diagonal: float | None = None
+    """Mean of k(x, x) over the points; None for landmarks."""
+    varies: bool = False
+    """Whether k(x, x) is not the same for all points."""
 
     @classmethod
     def of_examples(
@@ -88,8 +91,8 @@ class Basis(Stored):
         """Return the basis of all examples, given their kernel matrix and its factor."""
         points = None if isinstance(kernel, str) else inputs.copy()
         diagonal, mean = gram.diagonal(), float(gram.diagonal().mean())
-        same = np.abs(diagonal - mean).max() <= 1e-8 * abs(mean)
-        return cls(kernel, points, offset, softness, True, factor, mean if same else None)
+        varies = bool(np.abs(diagonal - mean).max() > 1e-8 * abs(mean))
+        return cls(kernel, points, offset, softness, True, factor, mean, varies)
 
     @classmethod
     def of_landmarks(cls, kernel: Any, landmarks: Any, offset: float) -> Basis:
@@ -172,7 +175,7 @@ class Basis(Stored):
     def prior_variance(
         self, X: Any, diag: ArrayLike | None, extra: float, *, strict: bool
     ) -> Floats | None:
-        """Return k(x, x) + extra at each input; if it is unknown None, or `strict` an error.
+        """Return k(x, x) + extra at each input; if it is unknown None, or `strict` a likely value.
 
         `diag` has the values k(x, x) for "precomputed".
         """
@@ -182,14 +185,17 @@ class Basis(Stored):
             return validation.dual_coef("diag", diag, count(X)) + extra
         if not isinstance(self.kernel, str):
             return kernels.diagonal(self.kernel, X) + extra
-        if self.constant_diagonal is not None:
-            return np.full(count(X), self.constant_diagonal + extra)
-        if strict:
-            raise ValueError(
-                "with kernel='precomputed' and a training matrix whose diagonal is not constant, "
-                "diag must hold the (n_samples,) values k(x, x); got None"
+        assert self.mean_diagonal is not None
+        if self.varies:
+            if not strict:
+                return None
+            warn(
+                "k(x, x) of the points is not known with kernel='precomputed': its mean over the "
+                f"training matrix, {self.mean_diagonal:.4g}, is assumed, though it varies there. "
+                "Give diag, the (n_samples,) values",
+                UserWarning,
             )
-        return None
+        return np.full(count(X), self.mean_diagonal + extra)
 
     def between(self, X: Any, gram: ArrayLike | None) -> Floats:
         """Return the kernel values between inputs; for "precomputed" they are `gram`, checked."""

@@ -220,9 +220,10 @@ def test_precomputed_needs_the_values_on_the_diagonal(classes):
         other.decision_function(k_star, diag=diag), model.decision_function(points), rtol=1e-6
     )
     np.testing.assert_array_equal(other.predict(k_star, diag=diag), model.predict(points))
+    mean = np.full(50, (x**2).sum(axis=1).mean())
     for method in (other.decision_function, other.predict_proba, other.predict_log_proba):
-        with pytest.raises(ValueError, match=r"diag must hold the \(n_samples,\) values"):
-            method(k_star)
+        with pytest.warns(UserWarning, match=r"its mean over the training matrix, .* is assumed"):
+            np.testing.assert_allclose(method(k_star), method(k_star, diag=mean), rtol=1e-12)
         with pytest.raises(ValueError, match=r"diag must have shape \(50,\); got shape \(49,\)"):
             method(k_star, diag=diag[1:])
     with pytest.raises(ValueError, match="diag must be finite"):
@@ -233,6 +234,16 @@ def test_precomputed_needs_the_values_on_the_diagonal(classes):
     assert np.mean(other.predict(k_star) == model.predict(points)) > 0.9
     if classes == 2:
         np.testing.assert_array_equal(other.predict(k_star), model.predict(points))
+
+
+@pytest.mark.filterwarnings("ignore:k.x, x. of the points is not known")
+def test_precomputed_is_scored_by_log_loss():
+    gram = kernels.Polynomial(2, 1.0)(IRIS[0])
+    settings = {"cv": 3, "scoring": "neg_log_loss", "error_score": "raise"}
+    scores = cross_val_score(
+        BayesPointClassifier("precomputed", random_state=seed(0)), gram, IRIS[1], **settings
+    )
+    assert scores.mean() > -0.7
 
 
 def test_precomputed_is_checked():
