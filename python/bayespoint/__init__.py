@@ -1,4 +1,4 @@
-"""Gaussian process classification with calibrated probabilities, sampled and not approximated.
+"""Gaussian process classification with calibrated probabilities, sampled by a billiard.
 
 `BayesPointClassifier` follows the scikit-learn API and tunes itself. The weight vectors that
 classify all training examples correctly form a polytope on a sphere. A billiard in this version

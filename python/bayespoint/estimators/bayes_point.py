@@ -56,9 +56,10 @@ class BayesPointClassifier(
 ):
     """Gaussian process classification with calibrated probabilities, sampled by a billiard.
 
-    The posterior of the latent function is sampled, not approximated, and by default predictions
-    are averaged over several settings of the hyperparameters. More than two classes have one latent
-    function each, and one joint posterior.
+    Given the hyperparameters the posterior of the latent function is sampled, beyond 6000 examples
+    of functions spanned by landmarks. The hyperparameters come from an approximate evidence; up to
+    1000 examples predictions are averaged over several settings. More than two classes have one
+    latent function each, and one joint posterior.
 
     Parameters
     ----------
@@ -473,9 +474,11 @@ class BayesPointClassifier(
             As for `decision_function`, with its errors.
         method : {"moments", "mixture"}, default="moments"
             "moments": :math:`\Phi(z)` with z the decision function, which ranks points in the same
-            order. "mixture": the mean over draws of the exact probability given each draw. For
-            several classes the first is this mean too, with draws shifted so that their mean is the
-            center, which has less error.
+            order: exact for a normal posterior. "mixture": the mean over draws of the exact
+            probability given each draw, the posterior's own; it takes about ten times as long. On
+            five tables they differed by .002 on average and at most .015; where few noisy examples
+            decide by up to .17 (:doc:`/theory`). For several classes the first is this mean too,
+            with draws shifted so that their mean is the center, which has less error.
 
         Returns
         -------
