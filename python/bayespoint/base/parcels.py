@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.metadata
-import importlib.util
 import pickle
+import sys
 from pathlib import Path
 from typing import Any
 
 
 @functools.cache
 def build() -> str:
-    """Return the version of this package and a digest of its compiled module."""
-    spec = importlib.util.find_spec("bayespoint._core")
-    assert spec is not None
-    assert spec.origin is not None
-    digest = hashlib.blake2b(Path(spec.origin).read_bytes(), digest_size=6).hexdigest()
-    return f"{importlib.metadata.version('bayespoint')} ({digest})"
+    """Return the version of this package and a digest of its modules, also the compiled one."""
+    package = sys.modules["bayespoint"]
+    digest, folder = hashlib.blake2b(digest_size=6), Path(str(package.__file__)).parent
+    for file in sorted([*folder.rglob("*.py"), *folder.glob("_core.*[dos]")]):
+        digest.update(file.read_bytes())
+    return f"{package.__version__} ({digest.hexdigest()})"
 
 
 def pack(content: Any) -> bytes:
