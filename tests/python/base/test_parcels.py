@@ -30,4 +30,4 @@ def test_a_worker_of_another_build_ends_the_fit(monkeypatch):
         patch.setattr(parcels, "build", lambda: "0.0.1 (abc)")
         [deferred] = executor.defer(float, [1])
     with pytest.raises(RuntimeError, match=r"begun by 0.0.1 \(abc\)"):
-        deferred.compute()
+        deferred.compute(scheduler="synchronous")  # without threads that stay
