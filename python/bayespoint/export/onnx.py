@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from functools import reduce
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +78,8 @@ def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
     compute in single precision. Probabilities, and decision values of several classes jointly, are
     therefore accurate to 1e-6; labels and other decision values agree with NumPy up to rounding.
     Distances of `Matern` kernels are accurate to 1e-7 of the distance from the mean of the data,
-    values of `RationalQuadratic` kernels to 1e-16 times their alpha.
+    values of `RationalQuadratic` kernels to 1e-16 times their alpha. Where ``predict`` would raise,
+    as for NaN, the decision is NaN, and the label NaN, the smallest integer, "" or False.
     """
     try:
         import onnx
@@ -460,25 +461,29 @@ class _Graph:
 
     def decide(self, values: _Value, sign: _Value, classes: NDArray[Any]) -> None:
         """Add the outputs "label" and "decision"; `sign` (n, 1) decides between two classes."""
-        if len(classes) == 2:
+        two, unknown = len(classes) == 2, cast(Any, False)
+        if two:
             index = sign.op("Greater", 0.0).op("Cast", to=self.onnx.TensorProto.INT64)
             index = index.op("Squeeze", np.array([1]))
         else:
             index = values.op("ArgMax", axis=1, keepdims=0)
         if classes.dtype.kind in "iu" and (classes <= np.iinfo(np.int64).max).all():
-            classes = classes.astype(np.int64)
+            classes, unknown = classes.astype(np.int64), np.iinfo(np.int64).min
         elif classes.dtype.kind == "f":
-            classes = classes.astype(np.float64)
+            classes, unknown = classes.astype(np.float64), math.nan
         elif classes.dtype.kind != "b":
             if not all(isinstance(label, str) for label in classes.tolist()):
                 raise TypeError(
                     f"classes_ must be numbers or strings to be exported; got {classes.tolist()!r}"
                 )
-            classes = classes.astype(object)
+            classes, unknown = classes.astype(object), ""
+        is_nan = values.op("ReduceMean", axes=[1], keepdims=0).op("IsNaN")
+        index = is_nan.op("Where", np.array(len(classes)), index)
+        classes = np.append(classes, np.array([unknown], dtype=classes.dtype))
         self.constants.append(self.onnx.numpy_helper.from_array(classes, "classes"))
         self.label_type = self.constants[-1].data_type
         self.op("Gather", _Value(self, "classes"), index, axis=0, output="label")
-        if len(classes) == 2:
+        if two:
             values.op("Squeeze", np.array([1]), output="decision")
         else:
             values.op("Identity", output="decision")

@@ -137,6 +137,28 @@ def test_classifiers(estimator, y, run):
     compare(clone(estimator).fit(X, y), run)
 
 
+@pytest.mark.parametrize("run", runtimes())
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+@pytest.mark.parametrize(
+    ("kind", "unknown"), [(int, np.iinfo(np.int64).min), (float, np.nan), (str, ""), (bool, False)]
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of the reference
+def test_inputs_without_a_prediction_have_no_label(kind, unknown, y, run):
+    labels = np.unique(y, return_inverse=True)[1].ravel()
+    labels = (labels > 0 if kind is bool else labels + 1).astype(kind)
+    model = BayesPointClassifier("linear", **GIVEN).fit(X, labels)
+    inputs = X[:3].copy()
+    inputs[1, 0] = np.nan
+    inputs[2, 1] = np.inf
+    graph = to_onnx(model)
+    names = [output.name for output in graph.graph.output]
+    found = dict(zip(names, run(graph, inputs), strict=True))
+    assert found["label"][0] == model.predict(inputs[:1])[0]
+    for label in found["label"][1:]:
+        assert label == unknown or (kind is float and np.isnan(label))
+    assert np.isnan(found["decision"][1:]).any(axis=-1).all()
+
+
 def power(lambdas=None):
     """Return a function that makes a warp of Yeo and Johnson, also of given exponents."""
 
