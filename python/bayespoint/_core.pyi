@@ -106,8 +106,7 @@ def feasible_point(
 def largest_probabilities(behind: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def likelihood_of_signs(
     values: list[NDArray[Any]],
-    balls: NDArray[np.int64],
-    along: NDArray[np.float64],
+    trials: tuple[NDArray[np.int64], NDArray[np.float64]],
     floors: NDArray[np.float64],
     span: float,
     counts: NDArray[np.float64],
@@ -116,8 +115,7 @@ def likelihood_of_signs(
 ) -> NDArray[np.float64]: ...
 def likelihood_of_classes(
     values: list[NDArray[Any]],
-    balls: NDArray[np.int64],
-    along: NDArray[np.float64],
+    trials: tuple[NDArray[np.int64], NDArray[np.float64]],
     labels: NDArray[np.uint32],
     noise: float,
     counts: NDArray[np.float64],

@@ -18,12 +18,11 @@ const COLUMNS: usize = 4096;
 
 /// Returns log likelihoods of two classes with derivatives; see `bayespoint.engine.likelihood`.
 #[pyfunction]
-#[pyo3(signature = (values, balls, along, floors, span, counts, *, by_value))]
+#[pyo3(signature = (values, trials, floors, span, counts, *, by_value))]
 pub fn likelihood_of_signs<'py>(
     py: Python<'py>,
     values: Values<'py>,
-    balls: PyReadonlyArray1<'py, i64>,
-    along: PyReadonlyArray2<'py, f64>,
+    trials: Trials<'py>,
     floors: PyReadonlyArray1<'py, f64>,
     span: f64,
     counts: PyReadonlyArray1<'py, f64>,
@@ -34,17 +33,16 @@ pub fn likelihood_of_signs<'py>(
         check_shape(name, each.is_empty() || each.len() == values.len())?;
     }
     let mut signs = Signs { floors, span, counts };
-    values.found(py, &trials(&balls, &along)?, &mut signs, by_value)
+    values.found(py, &made(&trials)?, &mut signs, by_value)
 }
 
 /// Returns the same of several classes; the derivatives by the values are those of a class one after the other.
 #[pyfunction]
-#[pyo3(signature = (values, balls, along, labels, noise, counts, *, by_value))]
+#[pyo3(signature = (values, trials, labels, noise, counts, *, by_value))]
 pub fn likelihood_of_classes<'py>(
     py: Python<'py>,
     values: Values<'py>,
-    balls: PyReadonlyArray1<'py, i64>,
-    along: PyReadonlyArray2<'py, f64>,
+    trials: Trials<'py>,
     labels: PyReadonlyArray1<'py, u32>,
     noise: f64,
     counts: PyReadonlyArray1<'py, f64>,
@@ -57,7 +55,7 @@ pub fn likelihood_of_classes<'py>(
     let counts = contiguous("counts", &counts)?;
     check_shape("counts", counts.is_empty() || counts.len() == labels.len())?;
     let mut classes = ClassLabels::new(labels, noise, counts, n_classes);
-    values.found(py, &trials(&balls, &along)?, &mut classes, by_value)
+    values.found(py, &made(&trials)?, &mut classes, by_value)
 }
 
 /// Returns products of the rows of a matrix with vectors, or sums of multiples of them; see `bayespoint.engine.likelihood`.
@@ -89,6 +87,9 @@ pub fn tall_product<'py>(
         _ => Err(Error::invalid("given", "another type", "the type of rows").into()),
     }
 }
+
+/// The numbers of the balls, and the factors of their places and directions.
+type Trials<'py> = (PyReadonlyArray1<'py, i64>, PyReadonlyArray2<'py, f64>);
 
 /// Values of the mean, and of the place and the direction of each ball.
 #[derive(FromPyObject)]
@@ -146,10 +147,7 @@ fn found<'py, E: Entry + Element>(
     Ok(PyArray2::from_vec2(py, &found)?)
 }
 
-fn trials(
-    balls: &PyReadonlyArray1<'_, i64>,
-    along: &PyReadonlyArray2<'_, f64>,
-) -> PyResult<Vec<Trial>> {
+fn made((balls, along): &Trials<'_>) -> PyResult<Vec<Trial>> {
     let (balls, along) = (contiguous("balls", balls)?, contiguous("along", along)?);
     check_shape("along", along.len() == 2 * balls.len())?;
     let pairs = balls.iter().zip(along.as_chunks::<2>().0);

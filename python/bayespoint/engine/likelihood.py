@@ -34,7 +34,7 @@ def two_classes(
     """
     rows, (balls, along) = [_plain(each) for each in values], map(_plain, trials)
     given = _plain_or_empty(floors), span, _plain_or_empty(counts)
-    return _core.likelihood_of_signs(rows, balls, along, *given, by_value=by_value)
+    return _core.likelihood_of_signs(rows, (balls, along), *given, by_value=by_value)
 
 
 def several_classes(
@@ -54,7 +54,7 @@ def several_classes(
     """
     rows, (balls, along) = [_plain(each) for each in values], map(_plain, trials)
     given = _plain(labels), noise, _plain_or_empty(counts)
-    found = _core.likelihood_of_classes(rows, balls, along, *given, by_value=by_value)
+    found = _core.likelihood_of_classes(rows, (balls, along), *given, by_value=by_value)
     return found.reshape(len(found), *values[0].shape) if by_value else found
 
 
