@@ -50,6 +50,7 @@ OF_THE_PACKAGE = {
 """What other parts of the package call with what they have checked."""
 
 OF_RESULTS = (
+    "check_parts",
     "convergence_messages",
     "count",
     "find",
