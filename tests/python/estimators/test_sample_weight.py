@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier, kernels
+from bayespoint.blocks import Blocks
 from bayespoint.data.examples import Examples
 from helpers import seed
 
@@ -235,6 +236,19 @@ def test_counts_over_landmarks_are_powers_of_likelihoods(k):
     unweighted = BayesPointClassifier(random_state=seed(2), **given).fit(X, y)
     other = np.log(unweighted.predict_proba(points, method="mixture"))
     assert np.abs(ours - other).max() > 0.2
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_weights_of_blocks_are_those_of_arrays(relative):
+    X, y, weights = data(200)
+    weights = (1 + y) * (weights > 1) + 0.5 * relative  # one class counts twice, some not at all
+    given = GIVEN | {"n_components": 100, "random_state": seed(0), "approximation": "landmarks"}
+    one = BayesPointClassifier(**given).fit(X, y, weights)
+    blocks = [Blocks([each[:90], each[90:]]) for each in (X, y, weights)]
+    two = BayesPointClassifier(**given).fit(*blocks)
+    unweighted = BayesPointClassifier(**given).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=0.1)
+    assert np.abs(one.predict_proba(X) - unweighted).max() > 0.1
 
 
 def test_many_observations_of_few_examples():
