@@ -32,6 +32,7 @@ mod base;
 mod simd;
 
 mod gram;
+mod soft;
 
 mod linalg;
 mod space;
@@ -67,6 +68,7 @@ pub use linalg::{Draw, Factor, Inverse, Isotropic};
 pub use onion::{OnionMethod, OnionOutcome, OnionSettings, onion};
 pub use simd::{Entry, Largest, Precision, Row, pass};
 pub use simd::{distance, likelihood, tall};
+pub use soft::{NormalLaw, SoftBalls, SoftDraws, SoftWalls, Turns};
 pub use space::{LayerRange, Mirror, VersionSpace};
 pub use trajectory::dynamics::{Addition, RunningCenter};
 pub use trajectory::{

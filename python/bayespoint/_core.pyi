@@ -5,16 +5,18 @@ settings are checked here alone, all else is checked a second time.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, Self, TypeAlias, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayespoint.engine.problem import Problem as _Problem
+from bayespoint.landmarks.block import BlockSums as _BlockSums
 from bayespoint.landmarks.propagation import Propagation as _Propagation
 
 __all__ = [
     "InfeasibleError",
+    "SoftBalls",
     "__version__",
     "check_settings",
     "correlation",
@@ -83,6 +85,17 @@ class _Perceptron(TypedDict):
     mistakes: int
     epochs: int
     converged: bool
+
+@final
+class SoftBalls:
+    def __new__(cls, dimension: int, n_balls: int, freedom: float, seed: int) -> Self: ...
+    def steps(
+        self,
+        n_steps: int,
+        mean: NDArray[np.float64],
+        root: NDArray[np.float64],
+        walls: _BlockSums,
+    ) -> _Found: ...
 
 class InfeasibleError(ValueError):
     violations: int

@@ -19,6 +19,7 @@ mod likelihood;
 mod outcomes;
 mod points;
 mod propagation;
+mod soft;
 mod space;
 
 use numpy::PyReadonlyArray1;
@@ -53,6 +54,8 @@ mod _core {
     use super::points::{feasible_point, light_trap_one_way, perceptron_path};
     #[pymodule_export]
     use super::propagation::{inverse_of_factor, propagation};
+    #[pymodule_export]
+    use super::soft::SoftSampler;
     #[pymodule_export]
     use super::{check_settings, correlation, evidence, max_margin, onion, run};
 

@@ -23,5 +23,6 @@ mod refresh;
 mod resume;
 mod runs;
 mod scattered;
+mod soft;
 mod sources;
 mod straight;

@@ -34,7 +34,7 @@ PYTHON = [
 ]
 RUST = [
     ["base", "simd"],
-    ["gram"],
+    ["gram", "soft"],
     ["space", "linalg"],
     ["ball"],
     ["trajectory"],

@@ -272,8 +272,11 @@ class BlockSums:
         self._values = []  # the memory of the last ones first
         self._values = self.executor.keep(_values, self.blocks, common=(vectors,))
 
-    def turn(self, turns: Turns) -> None:
-        """Turn balls."""
+    def turn(
+        self, balls: NDArray[np.int64], places: Floats, directions: Floats, added: Floats
+    ) -> None:
+        """Turn balls: see `Turns`."""
+        turns = Turns(balls, places, directions, added)
         self._values = self.executor.keep(_turned, self.blocks, self._values, common=(turns,))
 
     def log_likelihoods(self, trials: Trials) -> Floats:

@@ -65,11 +65,11 @@ def sample(
     # Each ball begins at a draw of the normal distribution, from which the residual rises.
     least, burn_in, rises = _BURN_IN * n_draws / per_chain, 0, False
     while (burn_in < least or rises) and not over(burn_in * per_chain):
-        residuals = balls.steps()[1]
+        residuals = balls.steps().residuals
         rise = residuals[:, BATCH // 2 :].mean(axis=1) - residuals[:, : BATCH // 2].mean(axis=1)
         rises = rise.mean() > _RISE * rise.std(ddof=1) / math.sqrt(len(rise))
         burn_in += BATCH
-    record = _Record(balls, basis, plan.n_chains)
+    record = _Record(balls, (per_chain * plan.n_chains, len(normal.mean)), basis, plan.n_chains)
     spacing = math.ceil(BATCH / math.ceil(n_draws / per_chain))
     while True:
         reason = ""
@@ -94,22 +94,22 @@ class _Record:
     A chain has several balls: its draws are those of one ball, then those of the next.
     """
 
-    def __init__(self, balls: Balls, basis: Basis, n_chains: int) -> None:
+    def __init__(self, balls: Balls, shape: tuple[int, int], basis: Basis, n_chains: int) -> None:
         self.balls, self.basis, self.normal, self.n_chains = balls, basis, balls.normal, n_chains
-        balls.trials = balls.bounces = 0
+        self.trials = self.bounces = 0
         self.taken = 0
         """Steps of each ball."""
         self.z: list[Floats] = []
         self.residuals: list[Floats] = []
         self.reference: list[Floats] = []
-        self.sums = np.empty((0, *balls.z.shape))
+        self.sums = np.empty((0, *shape))
         self._per_sum = 1
         self._open: list[Floats] = []
 
     @property
     def per_chain(self) -> int:
         """Number of balls of a chain."""
-        return len(self.balls.z) // self.n_chains
+        return self.sums.shape[1] // self.n_chains
 
     @property
     def n_steps(self) -> int:
@@ -123,14 +123,16 @@ class _Record:
 
     def steps(self, spacing: int) -> None:
         """Take a batch of steps, of which every `spacing`-th is kept."""
-        z, residuals, reference = self.balls.steps()
+        found = self.balls.steps()
+        self.trials += found.trials
+        self.bounces += found.bounces
         ends = np.arange(self.taken + 1, self.taken + 1 + BATCH)
         kept = np.flatnonzero(ends % spacing == 0)
-        self.z.append(z[:, kept])
-        self.residuals.append(residuals[:, kept])
-        self.reference.append(reference.ravel())
+        self.z.append(found.z[:, kept])
+        self.residuals.append(found.residuals[:, kept])
+        self.reference.append(found.reference.ravel())
         self.taken += BATCH
-        self._open.append(z.sum(axis=1))
+        self._open.append(found.z.sum(axis=1))
         if len(self._open) == self._per_sum:
             self.sums = np.concatenate([self.sums, np.sum(self._open, axis=0)[None]])
             self._open = []
@@ -167,8 +169,8 @@ class _Record:
             reference=np.concatenate(self.reference),
             log_scale=normal.log_det_root,
             n_steps=self.n_steps,
-            angles=self.balls.trials / (n_chains * self.n_steps),
-            bounces=self.balls.bounces / (n_chains * self.n_steps),
+            angles=self.trials / (n_chains * self.n_steps),
+            bounces=self.bounces / (n_chains * self.n_steps),
             center_error=math.inf,
             **known,
         )

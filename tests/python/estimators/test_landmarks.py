@@ -97,10 +97,10 @@ def test_no_draw_counts_while_the_residual_rises(monkeypatch):
     whole, batches = Balls.steps, []
 
     def steps(balls):
-        z, residuals, reference = whole(balls)
+        found = whole(balls)
         batches.append(len(batches))
-        rise = 100.0 * np.arange(residuals.shape[1]) if len(batches) <= 3 else 0.0
-        return z, residuals + rise, reference
+        rise = 100.0 * np.arange(found.residuals.shape[1]) if len(batches) <= 3 else 0.0
+        return replace(found, residuals=found.residuals + rise)
 
     X, y = examples(300)
     model = classifier(n_components=30)

@@ -10,17 +10,18 @@ from scipy import special, stats
 from bayespoint import SampleOptions, VersionSpace
 from bayespoint.data.executors import Dask, Threads
 from bayespoint.engine.problem import Problem
-from bayespoint.landmarks import ball
 from bayespoint.landmarks.ball import BATCH, Balls
 from bayespoint.landmarks.block import BinaryBlock, BlockSums, JointBlock, contrasts
 from bayespoint.landmarks.normal import Normal, approximate
 from bayespoint.likelihood import SeveralClasses, TwoClasses
 from bayespoint.results import diagnostics
 from helpers import seed
+from landmarks import plain_ball
+from landmarks.plain_ball import PlainBalls
 
 PROBLEMS = 1000 if os.environ.get("BAYESPOINT_SLOW") == "1" else 150
 LEAST_P = 1e-4
-DRAW, REFLECT, FIRST_EVENT = Balls._directions, Balls._reflections, ball._first_event
+DRAW, REFLECT = PlainBalls._directions, PlainBalls._reflections
 
 
 def problem(rng, n, r, *, noise=0.0, n_classes=2):
@@ -39,13 +40,13 @@ def problem(rng, n, r, *, noise=0.0, n_classes=2):
     return BinaryBlock(rows * signs[:, None], TwoClasses((noise, noise)), floors), w
 
 
-def draws(block, dimension, n_batches, index=0, n_chains=4, normal=None):
+def draws(block, dimension, n_batches, index=0, n_chains=4, normal=None, kind=Balls):
     """Return draws of w, shape (n_chains, n_draws, D), and the normal approximation."""
     blocks = BlockSums(Threads(1), [block])
     if normal is None:
         normal = approximate(blocks.moments, dimension)
-    balls = Balls(blocks, normal, n_chains, seed(index))
-    z = np.concatenate([balls.steps()[0] for _ in range(n_batches)], axis=1)[:, 2 * BATCH :]
+    balls = kind(blocks, normal, n_chains, seed(index))
+    z = np.concatenate([balls.steps().z for _ in range(n_batches)], axis=1)[:, 2 * BATCH :]
     return normal.mean + z @ normal.root.T, normal
 
 
@@ -105,15 +106,16 @@ def assert_same_moments(ours, theirs):
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.1])
-def test_five_dimensions_agree_with_a_random_walk(noise):
-    block, _ = problem(np.random.default_rng(seed(2)), 20, 5, noise=noise)
-    w, normal = draws(block, 5, 300)
+@pytest.mark.parametrize("r", [3, 4, 5])
+def test_a_few_dimensions_agree_with_a_random_walk(r, noise):
+    block, _ = problem(np.random.default_rng(seed(2)), 20, r, noise=noise)
+    w, normal = draws(block, r, 300)
     rng = np.random.default_rng(seed(3))
     n_chains = 64
-    state = normal.mean + rng.standard_normal((n_chains, 5)) @ normal.root.T
+    state = normal.mean + rng.standard_normal((n_chains, r)) @ normal.root.T
     logs, kept = log_posterior(block, state), []
     for step in range(6000):
-        tried = state + 0.8 * rng.standard_normal((n_chains, 5)) @ normal.root.T
+        tried = state + 0.8 * rng.standard_normal((n_chains, r)) @ normal.root.T
         ahead = log_posterior(block, tried)
         moved = np.log(rng.random(n_chains)) < ahead - logs
         state = np.where(moved[:, None], tried, state)
@@ -231,10 +233,10 @@ def without_scale(self, balls):
 
 
 WRONG = {
-    "descents": (1.0, ball, "_first_event", with_descents),
-    "no factor": (1.0, Balls, "_reflections", without_factor),
-    "too fast": (1.0, Balls, "_directions", too_fast),
-    "no scale": (0.5, Balls, "_directions", without_scale),
+    "descents": (1.0, plain_ball, "_first_event", with_descents),
+    "no factor": (1.0, PlainBalls, "_reflections", without_factor),
+    "too fast": (1.0, PlainBalls, "_directions", too_fast),
+    "no scale": (0.5, PlainBalls, "_directions", without_scale),
 }
 
 
@@ -244,22 +246,32 @@ def test_a_wrong_ball_fails(width, place, name, wrong, monkeypatch):
     mean, variance, _ = grid_moments(block)
     # About the prior, where the ball bounces most, and about one with lighter tails.
     normal = Normal(np.zeros(2), width * np.eye(2), 0.0, True)
-    assert_moments(draws(block, 2, 300, normal=normal)[0], mean, variance)
+    for kind in (Balls, PlainBalls):
+        assert_moments(draws(block, 2, 300, normal=normal, kind=kind)[0], mean, variance)
     monkeypatch.setattr(place, name, wrong)
     with pytest.raises(AssertionError):
-        assert_moments(draws(block, 2, 300, normal=normal)[0], mean, variance)
+        assert_moments(draws(block, 2, 300, normal=normal, kind=PlainBalls)[0], mean, variance)
 
 
-def test_the_clock_counts_ascents():
-    # U = 1 - cos(4 t): it ascends by 2 up to pi / 4, descends, and ascends again.
-    angles = np.linspace(0, np.pi, 101)
-    values = zip(1 - np.cos(4 * angles), 4 * np.sin(4 * angles), strict=True)
-    nodes = dict(zip(angles.tolist(), values, strict=True))
-    for energy, exact in [(0.5, np.pi / 12), (1.0, np.pi / 8), (2.5, np.pi / 2 + np.pi / 12)]:
-        (angle, u), _ = FIRST_EVENT(nodes, energy)
-        assert angle == pytest.approx(exact, abs=1e-6)
-        assert u == pytest.approx(energy % 2, abs=1e-6)
-    assert FIRST_EVENT(nodes, 4.5)[0] is None
+def test_flights_bounce_as_often_as_those_of_the_plain_twin():
+    block, _ = problem(np.random.default_rng(seed(15)), 60, 6, n_classes=3)
+    normal = approximate(BlockSums(Threads(1), [block]).moments, 12)
+    found = []
+    for kind in (Balls, PlainBalls):
+        balls = kind(BlockSums(Threads(1), [block]), normal, 16, seed(16))
+        found.append(counted([balls.steps() for _ in range(40)], kind))
+    (ours, trials), (theirs, others) = found
+    error = np.sqrt(ours.var() / len(ours) + theirs.var() / len(theirs))
+    assert abs(ours.mean() - theirs.mean()) < 5 * error
+    assert abs(trials - others) < 0.02 * others
+
+
+def counted(batches, kind):
+    """Return the bounces of each batch, and all trials; the twin counts from the start."""
+    bounces = np.array([batch.bounces for batch in batches], dtype=float)
+    if kind is PlainBalls:
+        return np.diff(bounces, prepend=0), batches[-1].trials
+    return bounces, sum(batch.trials for batch in batches)
 
 
 @pytest.mark.parametrize("settings", [{"noise": 0.1}, {"n_classes": 3}], ids=str)
@@ -273,7 +285,7 @@ def test_blocks_and_threads_change_nothing(settings):
         executor = Threads(n_threads)
         with executor.running():
             found.append(Balls(BlockSums(executor, blocks), normal, 3, seed(9)).steps())
-    for whole, in_parts, in_threads in zip(*found, strict=True):
+    for whole, in_parts, in_threads in zip(*map(arrays, found), strict=True):
         np.testing.assert_allclose(in_parts, whole, rtol=1e-9, atol=1e-9)
         np.testing.assert_array_equal(in_threads, in_parts)
 
@@ -288,8 +300,12 @@ def test_dask_gives_the_same_bits():
     with executor.running():
         delayed = [dask.delayed(part) for part in parts]
         found = Balls(BlockSums(executor, delayed), normal, 3, seed(11)).steps()
-    for ours, theirs in zip(found, expected, strict=True):
+    for ours, theirs in zip(arrays(found), arrays(expected), strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def arrays(found):
+    return found.z, found.residuals, found.reference
 
 
 @pytest.mark.parametrize("n", [3, 40])
@@ -300,7 +316,7 @@ def test_evidence_agrees_with_quadrature(n):
     exact = grid_moments(block)[2]
     assert normal.bound < exact
     balls = Balls(blocks, normal, 4, seed(6))
-    reference = np.concatenate([balls.steps()[2].ravel() for _ in range(100)])
+    reference = np.concatenate([balls.steps().reference.ravel() for _ in range(100)])
     found = normal.log_det_root + special.logsumexp(reference) - np.log(len(reference))
     spread = np.exp(reference - reference.max())
     error = spread.std() / spread.mean() / np.sqrt(len(reference))

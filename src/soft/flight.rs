@@ -1,0 +1,251 @@
+//! A flight on a circle: where the ascents of a potential sum up to an energy.
+
+use std::f64::consts::FRAC_PI_2;
+
+/// Radians of a step.
+pub(super) const QUARTER: f64 = FRAC_PI_2;
+
+/// Radians from one trial angle to the next, at most. All are tried at once: where blocks lie on other machines, a round takes
+/// longer than a few more trials.
+const APART: f64 = QUARTER / INTERVALS as f64;
+const INTERVALS: usize = 4;
+
+/// Change of the potential between two trial angles, by its slopes there, above which there is one between them if they are not
+/// as close as [`CLOSEST`]: the potential is smooth, since it is a sum over the examples.
+const STEEP: f64 = 3.0;
+const CLOSEST: f64 = QUARTER / 8.0;
+
+/// Product of the distances to the trial angles on both sides, square radians, at which cubic interpolation is as good as another
+/// trial: its error is proportional to the square.
+const NEAR: f64 = 0.008;
+
+/// Most trial angles of a flight.
+const TRIALS: usize = 40;
+
+/// Halvings of an interval that find an angle to rounding.
+const HALVINGS: usize = 52;
+
+/// The potential at an angle, and its derivative.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node {
+    pub(super) angle: f64,
+    pub(super) potential: f64,
+    pub(super) slope: f64,
+}
+
+/// The end of a flight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End {
+    pub(super) angle: f64,
+    pub(super) potential: f64,
+    /// Whether the ball bounces, rather than has flown all radians.
+    pub(super) bounces: bool,
+}
+
+/// A flight of a ball from a turn on.
+#[derive(Clone, Debug)]
+pub(super) struct Flight {
+    energy: f64,
+    left: f64,
+    /// In the order of the angles.
+    nodes: Vec<Node>,
+    ahead: Vec<f64>,
+    pub(super) end: Option<End>,
+}
+
+impl Flight {
+    /// Starts a flight of at most `left` radians, with the first node if it is known.
+    pub(super) fn new(energy: f64, left: f64, start: Option<Node>) -> Self {
+        let nodes: Vec<Node> = start.into_iter().collect();
+        let n = (1..INTERVALS).find(|&n| left <= n as f64 * APART).unwrap_or(INTERVALS);
+        let between = (nodes.len()..n).map(|k| left * k as f64 / n as f64);
+        let ahead = between.chain([left]).collect();
+        Self { energy, left, nodes, ahead, end: None }
+    }
+
+    /// Returns the flight after a bounce at an angle, where the potential and its new slope are known.
+    pub(super) fn rest(&self, energy: f64, angle: f64, start: Node) -> Self {
+        Self::new(energy, self.left - angle, Some(start))
+    }
+
+    /// Whether no angle has been tried, not even the first.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Returns the angles that are to be tried; none if the end is known.
+    pub(super) fn wanted(&mut self) -> Vec<f64> {
+        if self.end.is_some() {
+            return Vec::new();
+        }
+        if !self.ahead.is_empty() {
+            return std::mem::take(&mut self.ahead);
+        }
+        let (event, mut near) = first_event(&self.nodes, self.energy);
+        near.retain(|&x| !self.is_near(x));
+        if !near.is_empty() && self.nodes.len() <= TRIALS {
+            return near;
+        }
+        let last = self.nodes.last().map_or(f64::NAN, |node| node.potential);
+        self.end = event.or(Some(End { angle: self.left, potential: last, bounces: false }));
+        Vec::new()
+    }
+
+    /// Takes the potential at an angle that was wanted.
+    pub(super) fn take(&mut self, node: Node) {
+        let place = self.nodes.partition_point(|other| other.angle < node.angle);
+        self.nodes.insert(place, node);
+    }
+
+    fn is_near(&self, angle: f64) -> bool {
+        let after = self.nodes.partition_point(|node| node.angle < angle);
+        let [before, after] = [after.saturating_sub(1), after].map(|k| self.nodes[k].angle);
+        (angle - before) * (after - angle) <= NEAR
+    }
+}
+
+/// Returns the bounce, where the ascents of the potential sum up to the energy, if they do.
+///
+/// Between nodes the potential is interpolated by cubic polynomials. The second value are the angles that should be near nodes:
+/// this one, and before it the turning points and the middle of steep parts.
+fn first_event(nodes: &[Node], mut energy: f64) -> (Option<End>, Vec<f64>) {
+    let mut near = Vec::new();
+    for (first, second) in nodes.iter().zip(&nodes[1..]) {
+        let width = second.angle - first.angle;
+        let cubic = Cubic::between(first, second, width);
+        if (first.slope.abs() + second.slope.abs()) * width > STEEP && width > CLOSEST {
+            near.push(first.angle + 0.5 * width);
+        }
+        let mut low = 0.0;
+        for high in cubic.turns().into_iter().filter(|x| 0.0 < *x && *x < 1.0).chain([1.0]) {
+            let ascent = cubic.at(high) - cubic.at(low);
+            if ascent > energy {
+                let potential = cubic.at(low) + energy;
+                let angle = first.angle + width * cubic.ascent_to(potential, low, high);
+                near.push(angle);
+                return (Some(End { angle, potential, bounces: true }), near);
+            }
+            energy -= ascent.max(0.0);
+            if high < 1.0 {
+                near.push(first.angle + width * high);
+            }
+            low = high;
+        }
+    }
+    (None, near)
+}
+
+/// A cubic polynomial on the unit interval, by powers.
+struct Cubic([f64; 4]);
+
+impl Cubic {
+    fn between(first: &Node, second: &Node, width: f64) -> Self {
+        let (a, b) = (first.potential, first.slope * width);
+        let (c, d) = (second.potential, second.slope * width);
+        Self([a, b, 3.0 * (c - a) - 2.0 * b - d, 2.0 * (a - c) + b + d])
+    }
+
+    fn at(&self, x: f64) -> f64 {
+        let [a, b, c, d] = self.0;
+        a + x * (b + x * (c + x * d))
+    }
+
+    /// Returns where the derivative is 0, in order.
+    fn turns(&self) -> Vec<f64> {
+        let [_, b, c, d] = self.0;
+        let (c, d) = (2.0 * c, 3.0 * d);
+        let inner = c * c - 4.0 * d * b;
+        if inner < 0.0 {
+            return Vec::new();
+        }
+        let q = -0.5 * (c + inner.sqrt().copysign(c));
+        let mut found: Vec<f64> = [(q, d), (b, q)]
+            .iter()
+            .filter(|pair| pair.1 != 0.0)
+            .map(|pair| pair.0 / pair.1)
+            .collect();
+        found.sort_by(f64::total_cmp);
+        found
+    }
+
+    /// Returns where the polynomial, which ascends from `low` to `high`, has a value.
+    fn ascent_to(&self, value: f64, mut low: f64, mut high: f64) -> f64 {
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (low + high);
+            if self.at(middle) < value {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        0.5 * (low + high)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::f64::consts::PI;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Flies in a potential with its derivative, and returns the end.
+    fn fly(energy: f64, left: f64, law: impl Fn(f64) -> [f64; 2]) -> End {
+        let mut flight = Flight::new(energy, left, None);
+        loop {
+            let wanted = flight.wanted();
+            if let Some(end) = flight.end {
+                return end;
+            }
+            for angle in wanted {
+                let [potential, slope] = law(angle);
+                flight.take(Node { angle, potential, slope });
+            }
+        }
+    }
+
+    #[test]
+    fn the_clock_counts_ascents() {
+        // 1 - cos(4 t) ascends by 2 up to π/4, descends, and ascends again.
+        let law = |t: f64| [1.0 - (4.0 * t).cos(), 4.0 * (4.0 * t).sin()];
+        for (energy, exact) in [(0.5, PI / 12.0), (1.0, PI / 8.0), (2.5, PI / 2.0 + PI / 12.0)] {
+            let end = fly(energy, PI, law);
+            assert!(end.bounces);
+            approx::assert_abs_diff_eq!(end.angle, exact, epsilon = 1e-3);
+            approx::assert_abs_diff_eq!(end.potential, energy % 2.0, epsilon = 1e-3);
+        }
+        let end = fly(4.5, PI, law);
+        assert!(!end.bounces);
+        approx::assert_abs_diff_eq!(end.angle, PI);
+    }
+
+    proptest! {
+        #[test]
+        fn bounces_are_where_the_ascents_of_a_smooth_potential_sum_up(
+            waves in proptest::collection::vec((-4.0..4.0, 0.0..6.0), 4),
+            energy in 0.01..8.0,
+        ) {
+            let law = |t: f64| {
+                waves.iter().enumerate().fold([0.0; 2], |[u, slope], (k, &(size, phase))| {
+                    let (k, x): (f64, f64) = (k as f64, k as f64 * t + phase);
+                    [u + size * x.sin(), slope + size * k * x.cos()]
+                })
+            };
+            let end = fly(energy, QUARTER, law);
+            const STEPS: usize = 20_000;
+            let (mut ascents, mut before) = (0.0, law(0.0)[0]);
+            for k in 1..=STEPS {
+                let ahead = law(end.angle * k as f64 / STEPS as f64)[0];
+                ascents += (ahead - before).max(0.0);
+                before = ahead;
+            }
+            if end.bounces {
+                prop_assert!((ascents - energy).abs() < 0.02, "{ascents} instead of {energy}");
+                prop_assert!((before - end.potential).abs() < 0.02);
+            } else {
+                prop_assert!(ascents < energy + 0.02);
+            }
+        }
+    }
+}

@@ -1,0 +1,411 @@
+//! Balls with soft walls, on great circles about a normal distribution.
+//!
+//! With `w = μ + R z` a posterior is a t density of z times a residual that becomes flat as examples are added. Given a scale s,
+//! drawn afresh with each direction, the t distribution is normal, and flight on the circle `z cos θ + v sin θ` for a normal v of
+//! variance s² leaves it invariant.
+//!
+//! The residual is a soft wall: a ball bounces off its gradient, as on a mirror, when the sum of all ascents of the potential U,
+//! minus the logarithm of the residual, passes an exponential variate (the Boomerang sampler; Bierkens, Grazzi, Kamatani and
+//! Roberts, 2020). A step is a quarter of a circle, bounces included; then there is a new direction. Where the residual is flat, a
+//! quarter ends at an independent draw.
+//!
+//! The tails of the t density are heavier than the prior's, so that the residual is bounded. About a normal density it is not
+//! where few examples with label noise decide.
+//!
+//! The values of all examples on the circle are combinations of those for μ, z and v: an angle needs no product with the
+//! features, a new direction one, a bounce two. Those of all balls are computed together.
+
+mod flight;
+
+use pulp::Arch;
+use rand::RngExt;
+use rand::rngs::ChaCha8Rng;
+use rand_distr::{ChiSquared, Distribution, Exp1, StandardNormal};
+
+use crate::base::random::stream;
+use crate::simd::dot::dot;
+use crate::simd::likelihood::Trial;
+use crate::simd::tall::Tall;
+use flight::{End, Flight, Node, QUARTER};
+
+/// The examples, as balls meet them: their log likelihood for functions on circles.
+pub trait SoftWalls {
+    /// Why a call failed.
+    type Error;
+
+    /// Computes the values of all examples for vectors: the mean, then place and direction of each ball.
+    fn start(&mut self, vectors: Vec<f64>) -> Result<(), Self::Error>;
+
+    /// Gives balls new places and directions.
+    fn turn(&mut self, turns: Turns) -> Result<(), Self::Error>;
+
+    /// Returns for each trial the log likelihood, and its derivatives by the two factors.
+    fn log_likelihoods(&mut self, trials: &[Trial]) -> Result<Vec<[f64; 3]>, Self::Error>;
+
+    /// Returns for each trial the derivatives of the log likelihood by the weight vector, one after the other.
+    fn slopes(&mut self, trials: &[Trial]) -> Result<Vec<f64>, Self::Error>;
+}
+
+/// Turns of balls on their circles: places and directions become combinations of both.
+#[derive(Clone, Debug, Default)]
+pub struct Turns {
+    /// Numbers of the balls.
+    pub balls: Vec<usize>,
+    /// Factors of place and direction in the new places.
+    pub places: Vec<[f64; 2]>,
+    /// The same in the new directions, to which is added:
+    pub directions: Vec<[f64; 2]>,
+    /// A vector for each ball, one after the other.
+    pub added: Vec<f64>,
+}
+
+/// A normal distribution of `μ + R z`, for standard normal z.
+#[derive(Clone, Copy, Debug)]
+pub struct NormalLaw<'a> {
+    /// The mean μ.
+    pub mean: &'a [f64],
+    /// The matrix R, in row-major order.
+    pub root: &'a [f64],
+}
+
+impl NormalLaw<'_> {
+    /// Returns R times each of k vectors.
+    fn times(&self, vectors: &[f64]) -> Vec<f64> {
+        let (entries, width) = (self.root, self.mean.len());
+        Tall { entries, width }.values(vectors, vectors.len() / width)
+    }
+
+    /// Returns the transpose of R times each of k vectors.
+    fn transposed(&self, vectors: &[f64]) -> Vec<f64> {
+        let (entries, width) = (self.root, self.mean.len());
+        Tall { entries, width }.sums(vectors, vectors.len() / width)
+    }
+}
+
+/// What some steps of n balls found, of a ball one after the other.
+#[derive(Clone, Debug)]
+pub struct SoftDraws {
+    /// The places z after each step.
+    pub places: Vec<f64>,
+    /// Their log residuals, up to a constant.
+    pub residuals: Vec<f64>,
+    /// Those of independent draws of the t distribution.
+    pub reference: Vec<f64>,
+    /// Number of angles tried.
+    pub trials: usize,
+    /// Number of bounces.
+    pub bounces: usize,
+}
+
+/// Balls that sample a posterior on circles, each from a draw of a normal distribution.
+#[derive(Debug)]
+pub struct SoftBalls {
+    balls: Vec<SoftBall>,
+    freedom: f64,
+}
+
+/// A point on a circle.
+#[derive(Debug)]
+struct SoftBall {
+    rng: ChaCha8Rng,
+    /// Place and direction.
+    at: [Vec<f64>; 2],
+    /// R times these.
+    of: [Vec<f64>; 2],
+    /// The scale of the direction.
+    scale: f64,
+    products: Products,
+    flight: Flight,
+}
+
+/// The number of a ball, and the potential at an independent draw of the t distribution.
+type Reference = (usize, f64);
+
+/// Inner products of the place z and the direction v.
+#[derive(Clone, Copy, Debug, Default)]
+struct Products {
+    /// `z·z`, `z·v` and `v·v`.
+    own: [f64; 3],
+    /// The same of R z and R v.
+    of: [f64; 3],
+    /// Of the mean with R z and R v.
+    mean: [f64; 2],
+}
+
+impl SoftBalls {
+    /// Puts balls at draws of the normal distribution of a dimension. `freedom` are the degrees of the t distribution.
+    pub fn new(dimension: usize, n_balls: usize, freedom: f64, seed: u64) -> Self {
+        let ball = |index| {
+            let mut rng = stream(seed, index);
+            let place = (0..dimension).map(|_| rng.sample(StandardNormal)).collect();
+            SoftBall {
+                rng,
+                at: [place, vec![0.0; dimension]],
+                of: [vec![0.0; dimension], vec![0.0; dimension]],
+                scale: 1.0,
+                products: Products::default(),
+                flight: Flight::new(0.0, 0.0, None),
+            }
+        };
+        Self { balls: (0..n_balls).map(ball).collect(), freedom }
+    }
+
+    /// Number of balls.
+    pub fn len(&self) -> usize {
+        self.balls.len()
+    }
+
+    /// Number of dimensions, 0 without a ball.
+    pub fn dimension(&self) -> usize {
+        self.balls.first().map_or(0, |ball| ball.at[0].len())
+    }
+
+    /// Takes a number of steps of each ball.
+    ///
+    /// The normal distribution and the walls are the same in all calls.
+    pub fn steps<W: SoftWalls>(
+        &mut self,
+        n_steps: usize,
+        normal: &NormalLaw<'_>,
+        walls: &mut W,
+    ) -> Result<SoftDraws, W::Error> {
+        let (n, d) = (self.balls.len(), normal.mean.len());
+        let mut draws = SoftDraws {
+            places: vec![0.0; n * n_steps * d],
+            residuals: vec![0.0; n * n_steps],
+            reference: vec![0.0; n * n_steps],
+            trials: 0,
+            bounces: 0,
+        };
+        // Products with R are computed anew: errors of rounding do not add up.
+        let places: Vec<f64> = self.balls.iter().flat_map(|ball| &ball.at[0]).copied().collect();
+        for (ball, of) in self.balls.iter_mut().zip(normal.times(&places).chunks_exact(d)) {
+            ball.of[0].copy_from_slice(of);
+        }
+        let mut flying: Vec<usize> = (0..n).collect();
+        let mut first = Turns::default();
+        for ball in 0..n {
+            self.next_step(ball, &mut first);
+        }
+        self.turn(first, normal);
+        let pairs = self.balls.iter().flat_map(|ball| ball.of.iter().flatten());
+        walls.start(normal.mean.iter().chain(pairs).copied().collect())?;
+        let mut taken = vec![0; n];
+        while !flying.is_empty() {
+            let (references, trials) = self.find_ends(&flying, normal, walls)?;
+            draws.trials += trials;
+            for (ball, potential) in references {
+                draws.reference[ball * n_steps + taken[ball]] = -potential;
+            }
+            let mut turns = Turns::default();
+            let (bounced, done): (Vec<_>, Vec<_>) =
+                self.fly(&flying).into_iter().partition(|(_, end)| end.bounces);
+            if !bounced.is_empty() {
+                draws.bounces += bounced.len();
+                self.reflect(&bounced, normal, walls, &mut turns)?;
+            }
+            for (ball, end) in done {
+                let row = ball * n_steps + taken[ball];
+                draws.places[row * d..][..d].copy_from_slice(&self.balls[ball].at[0]);
+                draws.residuals[row] = -end.potential;
+                taken[ball] += 1;
+                if taken[ball] < n_steps {
+                    turns.places.push(rotation(end.angle)[0]);
+                    self.next_step(ball, &mut turns);
+                }
+            }
+            flying.retain(|&ball| taken[ball] < n_steps);
+            if !flying.is_empty() {
+                walls.turn(self.turn(turns, normal))?;
+            }
+        }
+        Ok(draws)
+    }
+
+    /// Tries angles until the ends of all flights are known.
+    ///
+    /// Returns references for balls that begin a step, and the number of trials.
+    fn find_ends<W: SoftWalls>(
+        &mut self,
+        flying: &[usize],
+        normal: &NormalLaw<'_>,
+        walls: &mut W,
+    ) -> Result<(Vec<Reference>, usize), W::Error> {
+        let freedom = self.freedom;
+        let tail = ChiSquared::new(freedom).expect("a positive number of degrees of freedom");
+        let mut elsewhere: Vec<(usize, [f64; 2])> = Vec::new();
+        for &index in flying {
+            let ball = &mut self.balls[index];
+            if ball.flight.is_fresh() {
+                let along = (freedom / tail.sample(&mut ball.rng)).sqrt() / ball.scale;
+                elsewhere.push((index, [0.0, along]));
+            }
+        }
+        let (mut references, mut n_trials) = (Vec::new(), 0);
+        let mean_square = dot(Arch::new(), normal.mean, normal.mean);
+        loop {
+            let mut angles = Vec::new();
+            for &ball in flying {
+                let wanted = self.balls[ball].flight.wanted();
+                angles.extend(wanted.into_iter().map(|angle| (ball, angle)));
+            }
+            if angles.is_empty() {
+                return Ok((references, n_trials));
+            }
+            let on_circles = angles.iter().map(|&(ball, angle)| (ball, rotation(angle)[0]));
+            let trials: Vec<Trial> = on_circles
+                .chain(elsewhere.iter().copied())
+                .map(|(ball, along)| Trial { ball, along })
+                .collect();
+            n_trials += trials.len();
+            let found = walls.log_likelihoods(&trials)?;
+            let node = |ball: &SoftBall, factors, log_p| {
+                ball.products.node(factors, log_p, mean_square, freedom, normal.mean.len())
+            };
+            for (&(index, angle), &log_p) in angles.iter().zip(&found) {
+                let ball = &mut self.balls[index];
+                let [potential, slope] = node(ball, rotation(angle), log_p);
+                ball.flight.take(Node { angle, potential, slope });
+            }
+            for ((index, along), &log_p) in elsewhere.drain(..).zip(&found[angles.len()..]) {
+                let [potential, _] = node(&self.balls[index], [along, [0.0; 2]], log_p);
+                references.push((index, potential));
+            }
+        }
+    }
+
+    /// Moves balls to the ends of their flights, which are returned; directions turn with the circle.
+    fn fly(&mut self, flying: &[usize]) -> Vec<(usize, End)> {
+        let mut ends = Vec::with_capacity(flying.len());
+        for &index in flying {
+            let ball = &mut self.balls[index];
+            let end = ball.flight.end.expect("a flight whose end is known");
+            for pair in [&mut ball.at, &mut ball.of] {
+                combine(pair, rotation(end.angle));
+            }
+            ends.push((index, end));
+        }
+        ends
+    }
+
+    /// Reflects directions off gradients of the potential, at the ends of flights, and starts the next flights.
+    fn reflect<W: SoftWalls>(
+        &mut self,
+        bounced: &[(usize, End)],
+        normal: &NormalLaw<'_>,
+        walls: &mut W,
+        turns: &mut Turns,
+    ) -> Result<(), W::Error> {
+        let arch = Arch::new();
+        let trials: Vec<Trial> = bounced
+            .iter()
+            .map(|&(ball, end)| Trial { ball, along: rotation(end.angle)[0] })
+            .collect();
+        let mut by_w = walls.slopes(&trials)?;
+        let d = normal.mean.len();
+        for (&(ball, _), slopes) in bounced.iter().zip(by_w.chunks_exact_mut(d)) {
+            for ((slope, mean), of) in
+                slopes.iter_mut().zip(normal.mean).zip(&self.balls[ball].of[0])
+            {
+                *slope = mean + of - *slope;
+            }
+        }
+        let mut gradients = normal.transposed(&by_w);
+        for (&(index, end), gradient) in bounced.iter().zip(gradients.chunks_exact_mut(d)) {
+            let ball = &mut self.balls[index];
+            let [place, direction] = &ball.at;
+            let square = dot(arch, place, place);
+            let tail = (self.freedom + d as f64) / (self.freedom + square);
+            gradient.iter_mut().zip(place).for_each(|(g, z)| *g -= tail * z);
+            let ascent = dot(arch, gradient, direction);
+            let factor = -2.0 * ascent / dot(arch, gradient, gradient);
+            gradient.iter_mut().for_each(|g| *g *= factor);
+            let start = Node { angle: 0.0, potential: end.potential, slope: -ascent };
+            ball.flight = ball.flight.rest(ball.rng.sample(Exp1), end.angle, start);
+            let [place, direction] = rotation(end.angle);
+            turns.balls.push(index);
+            turns.places.push(place);
+            turns.directions.push(direction);
+        }
+        turns.added.append(&mut gradients);
+        Ok(())
+    }
+
+    /// Draws a new direction, of the law given the place and a scale drawn afresh, and starts a flight.
+    fn next_step(&mut self, index: usize, turns: &mut Turns) {
+        let ball = &mut self.balls[index];
+        let [place, direction] = &mut ball.at;
+        let degrees = self.freedom + place.len() as f64;
+        let tail = ChiSquared::new(degrees).expect("a positive number of degrees of freedom");
+        let square = dot(Arch::new(), place, place);
+        ball.scale = ((self.freedom + square) / tail.sample(&mut ball.rng)).sqrt();
+        let draw = || ball.scale * ball.rng.sample::<f64, _>(StandardNormal);
+        turns.added.extend(std::iter::repeat_with(draw).take(place.len()));
+        direction.fill(0.0);
+        ball.of[1].fill(0.0);
+        ball.flight = Flight::new(ball.rng.sample(Exp1), QUARTER, None);
+        turns.balls.push(index);
+        turns.directions.push([0.0; 2]);
+    }
+
+    /// Adds to the directions of balls that have flown, and computes the products that potentials need.
+    ///
+    /// Returns the turns of weight vectors for those of z.
+    fn turn(&mut self, turns: Turns, normal: &NormalLaw<'_>) -> Turns {
+        let (arch, d) = (Arch::new(), normal.mean.len());
+        let of_added = normal.times(&turns.added);
+        let added = turns.added.chunks_exact(d).zip(of_added.chunks_exact(d));
+        for (&ball, (added, of_added)) in turns.balls.iter().zip(added) {
+            let SoftBall { at, of, products, .. } = &mut self.balls[ball];
+            for (direction, added) in [(&mut at[1], added), (&mut of[1], of_added)] {
+                direction.iter_mut().zip(added).for_each(|(v, x)| *v += x);
+            }
+            let squares =
+                |[z, v]: &[Vec<f64>; 2]| [(z, z), (z, v), (v, v)].map(|(a, b)| dot(arch, a, b));
+            let mean = [0, 1].map(|k| dot(arch, normal.mean, &of[k]));
+            *products = Products { own: squares(at), of: squares(of), mean };
+        }
+        Turns { added: of_added, ..turns }
+    }
+}
+
+impl Products {
+    /// Returns the potential and its derivative on a circle, given the log likelihood with its derivatives by the factors.
+    ///
+    /// `factors` are those of place and direction, and their derivatives. The potential is minus the log density of w, relative
+    /// to the t density of z.
+    fn node(
+        &self,
+        [[a, b], [da, db]]: [[f64; 2]; 2],
+        [log_p, by_a, by_b]: [f64; 3],
+        mean_square: f64,
+        freedom: f64,
+        dimension: usize,
+    ) -> [f64; 2] {
+        let square = |[zz, zv, vv]: [f64; 3]| {
+            let half = a * da * zz + (a * db + b * da) * zv + b * db * vv;
+            [a * a * zz + 2.0 * a * b * zv + b * b * vv, half]
+        };
+        let ([own, half_own], [of, half_of]) = (square(self.own), square(self.of));
+        let [by_z, by_v] = self.mean;
+        let of_w = of + mean_square + 2.0 * (a * by_z + b * by_v);
+        let half_w = half_of + da * by_z + db * by_v;
+        let (degrees, scaled) = (freedom + dimension as f64, freedom + own);
+        let tail = 0.5 * degrees * (scaled / freedom).ln();
+        let slope = half_w - da * by_a - db * by_b - degrees / scaled * half_own;
+        [0.5 * of_w - tail - log_p, slope]
+    }
+}
+
+/// Returns the factors of place and direction at an angle of a circle, and their derivatives.
+fn rotation(angle: f64) -> [[f64; 2]; 2] {
+    let (sin, cos) = angle.sin_cos();
+    [[cos, sin], [-sin, cos]]
+}
+
+/// Replaces two vectors by combinations of both.
+fn combine([one, other]: &mut [Vec<f64>; 2], [[a, b], [c, d]]: [[f64; 2]; 2]) {
+    for (x, y) in one.iter_mut().zip(other) {
+        (*x, *y) = (a * *x + b * *y, c * *x + d * *y);
+    }
+}
