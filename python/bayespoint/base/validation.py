@@ -24,6 +24,7 @@ Numbers: TypeAlias = Any
 
 _T = TypeVar("_T")
 
+_OTHER = (bool, np.bool_, np.timedelta64)  # which Python or NumPy call integers
 MANY = 10**8  # largest size of an array that an argument can ask for
 _SYMMETRY = 1e-8  # |K_ij - K_ji| <= this times sqrt(K_ii K_jj)
 _SYMMETRY_LOW = 1e-5  # the same for matrices of less than double precision
@@ -55,7 +56,7 @@ def positive(name: str, value: object) -> float:
 
 def number(name: str, value: object, *, wanted: str = "a number") -> float:
     """Return a real `value` of any size as a float, NaN if it is too large for one."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+    if isinstance(value, _OTHER) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be {wanted}; got {value!r}")
     try:
         return float(value)
@@ -76,7 +77,7 @@ def _interval(
 
 def integer(name: str, value: object, *, low: int = -(2**62), high: int = 2**62) -> int:
     """Return `value` as an int from `low` to `high`; the defaults are the engine's limits."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+    if isinstance(value, _OTHER) or not isinstance(value, numbers.Integral):
         least = f" of at least {low}" if low > -(2**62) else ""
         raise TypeError(f"{name} must be an integer{least}; got {value!r}")
     if not low <= (number := int(value)) <= high:
@@ -385,7 +386,7 @@ def positive_diagonal(gram: Any, offset: float, softness: Floats, *, name: str =
         i = int(np.argmin(diagonal))
         raise ValueError(
             f"every diagonal entry of {name} plus offset and softness must be positive; "
-            f"got {float(diagonal[i])!r} at example {i}, whose plane has no direction"
+            f"got {float(diagonal[i])!r} at example {i}"
         )
     if not ((diagonal >= low) & (diagonal <= high)).all():
         i = int(np.argmax(np.abs(np.log10(diagonal))))

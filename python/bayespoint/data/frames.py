@@ -20,6 +20,9 @@ _TEXT = (50, 0.5, 40)
 
 _SECONDS = 86_400.0  # of a day
 
+_DATES = (datetime.date, np.datetime64)
+_DURATIONS = (datetime.timedelta, np.timedelta64)
+
 _EXACT = 2.0**53
 """From here on doubles are not all whole numbers."""
 
@@ -121,7 +124,7 @@ def require_names(X: Any) -> None:
 def has_types(X: Any) -> bool:
     """Return whether the columns of a table have types: a frame, an array of strings or dates."""
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OMm":
-        typed = (str, datetime.date, datetime.timedelta)
+        typed = (str, *_DATES, *_DURATIONS)
         return X.dtype.kind != "O" or any(isinstance(entry, typed) for entry in X.flat)
     return is_frame(X)
 
@@ -228,13 +231,13 @@ def _of_objects(name: str, column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, 
     present = [entry for entry in entries if entry is not None]
     if all(isinstance(entry, (str, bool, np.bool_)) for entry in present):
         return "category", entries, ()
+    if all(isinstance(entry, _DURATIONS) for entry in present):  # those of NumPy are Real, too
+        return "number", _days(np.array(entries, dtype="m8[us]")), ()
     if all(isinstance(entry, (numbers.Real, decimal.Decimal)) for entry in present):
         return "number", _reals(name, entries), ()
-    if all(isinstance(entry, (datetime.date, np.datetime64)) for entry in present):
+    if all(isinstance(entry, _DATES) for entry in present):
         local = [e.replace(tzinfo=None) if getattr(e, "tzinfo", None) else e for e in entries]
         return "date", _days(np.array(local, dtype="M8[us]")), ()
-    if all(isinstance(entry, (datetime.timedelta, np.timedelta64)) for entry in present):
-        return "number", _days(np.array(entries, dtype="m8[us]")), ()
     types = sorted({type(entry).__name__ for entry in present})
     raise TypeError(
         f"column {name!r} of X must hold numbers, strings, booleans or dates, all of one kind; got "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from copy import copy
 from typing import Any
 
@@ -33,6 +34,8 @@ def validate_data(estimator: BaseEstimator, *arrays: Any, **options: Any) -> Any
                 f"{name} must be an array here; got Blocks, which `fit` (X and y) and the "
                 "predictions of BayesPointClassifier take"
             )
+    if options.get("dtype") is not None:
+        _require_real(arrays[0])
     try:
         # scikit-learn sums all numbers to find NaN, and the sum may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -166,6 +169,18 @@ def _are_vectors(kernel: object, X: Any) -> bool:
     except (TypeError, ValueError):  # of several lengths
         return False
     return rows.ndim == 2 and rows.dtype.kind in "biuf"
+
+
+def _require_real(X: Any) -> None:
+    """Raise an error for complex numbers, dates and durations, which NumPy would make real."""
+    with suppress(ValueError):  # of rows in a row
+        X = np.asarray(X[:1]) if isinstance(X, (list, tuple)) else X
+    for dtype in np.ravel(getattr(X, "dtypes", getattr(X, "dtype", None))):
+        text = f"X must hold real numbers; got {dtype}"
+        if getattr(dtype, "kind", "") == "c":  # scikit-learn's words, which its checks want
+            raise ValueError(f"Complex data not supported: {text}")
+        if getattr(dtype, "kind", "") in ("m", "M"):
+            raise TypeError(text)
 
 
 def _canonical(X: Any) -> NDArray[Any]:

@@ -2,10 +2,11 @@
 
 from bayespoint.base.io import trusted_types
 from bayespoint.export.onnx import to_onnx
+from bayespoint.export.registration import register_with_skl2onnx
 
 TRUSTED_TYPES = trusted_types()
 """Names of this package's classes in fitted estimators, for the argument ``trusted`` of
 ``skops.io.load``. Add the names of kernels of other packages, those of scikit-learn's Gaussian
 processes too."""
 
-__all__ = ["TRUSTED_TYPES", "to_onnx"]
+__all__ = ["TRUSTED_TYPES", "register_with_skl2onnx", "to_onnx"]

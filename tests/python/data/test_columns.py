@@ -69,6 +69,7 @@ NUMBERS = {
     "decimal objects": objects(Decimal(1), Decimal(3), None),
     "timedelta": pd.Series(pd.to_timedelta([1, 3, None], unit="D")),
     "timedelta objects": objects(datetime.timedelta(1), datetime.timedelta(3), None),
+    "NumPy durations": objects(np.timedelta64(24, "h"), np.timedelta64(3, "D"), None),
     "sparse": pd.Series(pd.arrays.SparseArray([1.0, 3.0, 2.0])),
     "polars int": polars.Series([1, 3, None]),
     "polars float": polars.Series([1.0, 3.0, float("nan")]),

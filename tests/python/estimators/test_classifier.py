@@ -611,7 +611,13 @@ def test_max_iter_limits_search_and_bounces():
 
 @pytest.mark.parametrize(
     ("setting", "error"),
-    [({"max_iter": 0}, ValueError), ({"max_iter": 1.5}, TypeError), ({"max_time": 0}, ValueError)],
+    [
+        ({"max_iter": 0}, ValueError),
+        ({"max_iter": 1.5}, TypeError),
+        ({"max_iter": np.timedelta64(9)}, TypeError),  # a number to Python
+        ({"max_time": 0}, ValueError),
+        ({"max_time": np.timedelta64(9)}, TypeError),
+    ],
 )
 def test_budgets_out_of_range(setting, error):
     with pytest.raises(error, match=f"{next(iter(setting))} must be"):

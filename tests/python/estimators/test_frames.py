@@ -14,7 +14,9 @@ from sklearn.pipeline import make_pipeline
 from bayespoint import BayesPointClassifier, kernels, load
 from bayespoint.blocks import Blocks
 from bayespoint.data.columns import Columns
+from bayespoint.data.frames import read_as
 from bayespoint.export import to_onnx
+from bayespoint.papers.max_margin import MaxMarginClassifier
 from helpers import seed
 
 pandas = pytest.importorskip("pandas")
@@ -320,6 +322,30 @@ def test_dates_of_python():
     frame = pandas.DataFrame({"day": days, "x": np.linspace(-1, 1, 60)})
     model = BayesPointClassifier(**QUICK).fit(frame, np.arange(60) > 30)
     assert model.columns_.columns[0].kind == "date"
+
+
+@pytest.mark.parametrize("unit", ["m8[h]", "M8[h]"])
+def test_times_are_not_taken_for_numbers(unit):
+    hours = (24 * np.arange(60) + np.zeros((3, 1), dtype=int)).T.astype(unit)
+    y, objects = np.arange(60) > 30, np.array([list(row) for row in hours], dtype=object)
+    for X in (hours, objects, pandas.DataFrame(hours)):
+        model = BayesPointClassifier(kernels.RBF(2.0), softness=0.1, random_state=0).fit(X, y)
+        kinds = {column.kind for column in model.columns_.columns}
+        assert kinds == {"date" if unit == "M8[h]" else "number"}
+        days = model.columns_.features(read_as(model.columns_, X))[:, 0]
+        assert np.ptp(days) == pytest.approx(59 / (365.2425 if unit == "M8[h]" else 1))
+    gram = np.eye(60)
+    precomputed = BayesPointClassifier("precomputed", softness=0.1, random_state=0).fit(gram, y)
+    margin = MaxMarginClassifier().fit(np.stack([y, y, ~y], axis=1), y)
+    for predict, X in (
+        (precomputed.predict, gram.astype("i8").astype(unit)),
+        (margin.predict, hours),
+        (margin.predict, pandas.DataFrame(hours)),
+        (lambda X: MaxMarginClassifier().fit(X, y), hours),
+        (lambda X: BayesPointClassifier(**QUICK).fit(X, y), objects.tolist()),
+    ):
+        with pytest.raises(TypeError, match=r"X must hold real numbers; got .*64"):
+            predict(X)
 
 
 def test_a_row_does_not_depend_on_the_rows_beside_it():

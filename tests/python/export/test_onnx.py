@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from scipy import special
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process import kernels as gp
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PowerTransformer, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, PowerTransformer, StandardScaler
 
 from bayespoint import BayesPointClassifier, kernels
 from bayespoint.data.warps import RankNormal, Warped
+from bayespoint.export import register_with_skl2onnx
 from bayespoint.export.onnx import to_onnx
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
@@ -286,3 +288,62 @@ def test_without_onnx_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"`pip install onnx`"):
         to_onnx(BayesPointClassifier())
+
+
+@pytest.fixture
+def skl2onnx():
+    found = pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
+    register_with_skl2onnx()
+    register_with_skl2onnx()  # a second time changes nothing
+    return found
+
+
+@pytest.mark.parametrize("target", [17, None])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "y", [TWO, np.where(TWO, "a", "b"), THREE], ids=["booleans", "strings", "three"]
+)
+def test_skl2onnx_converts_a_pipeline(skl2onnx, y, dtype, target):
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    pipeline = make_pipeline(StandardScaler(), BayesPointClassifier(kernels.RBF(2.0), **GIVEN))
+    pipeline.fit(X, y)
+    graph = skl2onnx.to_onnx(
+        pipeline, X[:1].astype(dtype), target_opset=target, options={"zipmap": False}
+    )
+    session = runtime.InferenceSession(
+        graph.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    near = NEW[:-1].astype(dtype)
+    label, probabilities = session.run(None, {"X": near})
+    expected = pipeline.predict_proba(near.astype(np.float64))
+    assert probabilities.dtype == dtype
+    tol = 2e-6 if dtype == np.float64 else 1e-4
+    np.testing.assert_allclose(probabilities, expected, atol=tol)
+    clear = np.sort(expected)[:, -2:] @ [-1, 1] > tol
+    assert (label == pipeline.predict(near))[clear].all()
+
+
+def test_skl2onnx_converts_a_frame(skl2onnx):
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": np.where(X[:, 2] > 3, "u", "v")})
+    parts = (StandardScaler(), ["a", "b"]), (OneHotEncoder(), ["c"])
+    classifier = BayesPointClassifier("linear", **GIVEN)
+    pipeline = make_pipeline(make_column_transformer(*parts), classifier).fit(frame, TWO)
+    graph = skl2onnx.to_onnx(pipeline, frame[:1], options={"zipmap": False})
+    session = runtime.InferenceSession(
+        graph.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    _, found = session.run(None, {name: frame[[name]].to_numpy() for name in frame})
+    np.testing.assert_allclose(found, pipeline.predict_proba(frame), atol=2e-6)
+
+
+def test_skl2onnx_is_told_what_cannot_be_exported(skl2onnx, monkeypatch):
+    model = BayesPointClassifier("linear", class_weight="balanced", **GIVEN).fit(X, TWO)
+    with pytest.raises(ValueError, match="class_weight must be None for the export"):
+        skl2onnx.to_onnx(model, X[:1])
+    with pytest.raises(ValueError, match="target_opset must be at least 17; got 16"):
+        skl2onnx.to_onnx(model, X[:1], target_opset=16)
+    monkeypatch.setitem(sys.modules, "skl2onnx", None)
+    with pytest.raises(ImportError, match="`pip install skl2onnx`"):
+        register_with_skl2onnx()
