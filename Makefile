@@ -38,7 +38,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: help venv build install demo test test-all test-slow test-rust test-rust-all test-python test-python-all \
-        test-oldest test-newest ci-slow lint lint-rust lint-python format docs docs-check bench bench-fit bench-peers clean \
+        test-oldest test-newest ci-slow lint lint-rust lint-python format docs docs-check bench bench-fit bench-deployment bench-peers clean \
         check-cargo check-python
 
 help: ## list the targets
@@ -201,6 +201,9 @@ bench: | check-cargo check-python ## criterion benches of the engine, and a tabl
 
 bench-fit: install ## fits with a given kernel beside LAPACK's floor, SVC and Gaussian processes (FIT_ARGS="--sizes 400")
 	@$(VENV_PYTHON) benches/peers/fit.py --given $(FIT_ARGS)
+
+bench-deployment: install ## latency, files, memory and threads of fitted models, and as ONNX (DEPLOYMENT_ARGS="0 3": models 0 and 3)
+	@$(VENV_PYTHON) benches/deployment.py $(DEPLOYMENT_ARGS)
 
 bench-peers: install ## the classifier on public tables beside other packages', which it installs (PEERS_ARGS="--suite classes")
 	@$(VENV_PYTHON) -m pip install --quiet catboost lightgbm pandas

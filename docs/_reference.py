@@ -78,6 +78,42 @@ GUIDE = {
 """Pages of the guide for a public name, or for all names of a module."""
 
 
+SECTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "Fit and predict": (("BayesPointClassifier", "InfeasibleError"), ("blocks", "datasets")),
+    "Probabilities and decisions": ((), ("posterior",)),
+    "Hyperparameters and kernels": ((), ("kernels", "tuning")),
+    "Sampling of polytopes": (("VersionSpace", "SampleOptions"), ("dynamics",)),
+    "Results": (("BilliardResult", "WeightedResult", "Evidence", "MaxMargin"), ("results",)),
+    "Risk bounds": ((), ("bounds",)),
+    "Files and ONNX": (("load",), ("export",)),
+    "Plots": ((), ("plotting",)),
+}
+"""The parts of the reference: names of the package itself, and its modules."""
+
+METHODS = {
+    "bayespoint.BayesPointClassifier": {
+        "Fit": ("fit", "refine", "save"),
+        "Probabilities and decisions": (
+            "predict",
+            "predict_proba",
+            "predict_log_proba",
+            "decision_function",
+            "reject",
+            "suggest_query",
+        ),
+        "Posterior and evidence": (
+            "sample_functions",
+            "evidence",
+            "log_labeling_probability",
+            "reweight",
+            "bayes_point",
+            "risk_bounds",
+        ),
+    }
+}
+"""Methods of a class by their use."""
+
+
 def guide(name: str) -> tuple[str, ...]:
     """Return the pages of the guide that explain a public name."""
     while name not in GUIDE:
@@ -131,7 +167,8 @@ def overview(name: str, value: object) -> list[str]:
         lines += [f"User guide: {links}.", ""]
     if inspect.isclass(value):
         shown = members(value)
-        for title, names in shown.items():
+        groups = METHODS.get(name, {"Methods": shown["Methods"]})
+        for title, names in {**groups, "Attributes": shown["Attributes"]}.items():
             if names and not (title == "Attributes" and hasattr(value, "fit")):
                 lines += [f".. rubric:: {title}", "", ".. autosummary::", "   :nosignatures:", ""]
                 lines += [f"   ~{value.__name__}.{member}" for member in names] + [""]
@@ -205,13 +242,13 @@ def kinds(module: str, names: list[str]) -> dict[str, list[str]]:
     return found
 
 
-def _names(module: str, names: list[str]) -> str:
+def _names(module: str, names: list[str], *, titled: bool = True) -> str:
     """Return the tables of a module's classes and functions, and its data with their texts."""
     lines = ["```{eval-rst}", f".. currentmodule:: {module}", ""]
     for title, members in kinds(module, names).items():
         if not members:
             continue
-        lines += [f".. rubric:: {title}", ""]
+        lines += [f".. rubric:: {title}", ""] if titled else []
         if title == "Data":
             for name in members:
                 lines += [f".. autodata:: {name}", "   :no-value:", ""]
@@ -254,7 +291,8 @@ def write(folder: Path) -> None:
     """Write the pages into a folder; those of names that are gone are taken away."""
     folder.mkdir(exist_ok=True)
     modules = public_modules()
-    pages = {"index.md": _index(modules)}
+    papers = [module for module in modules if module.startswith("bayespoint.papers.")]
+    pages = {"index.md": _index(), "papers.md": _papers(papers)}
     for module, names in modules.items():
         pages[f"{module}.md"] = _module(module, names)
     for old in folder.glob("*.md"):
@@ -272,27 +310,42 @@ def write(folder: Path) -> None:
             path.write_text(text, encoding="utf-8")
 
 
-def _index(modules: dict[str, list[str]]) -> str:
+def _index() -> str:
+    """Return the page of the package: its names and modules by what they are for."""
+    lines = [
+        "# Reference",
+        "",
+        "Every public name with all its parameters. What is not listed here may change without",
+        "notice. From version 1.0 on a listed name is deprecated for two minor versions before it",
+        "goes; until then a minor version may change names, and `CHANGELOG.md` says so.",
+        "",
+    ]
+    for title, (names, parts) in SECTIONS.items():
+        lines += [f"## {title}", ""]
+        if methods := METHODS["bayespoint.BayesPointClassifier"].get(title):
+            lines += ["```{eval-rst}", ".. currentmodule:: bayespoint", "", ".. autosummary::", ""]
+            lines += [*(f"   BayesPointClassifier.{method}" for method in methods), "```", ""]
+        lines += [_names("bayespoint", list(names), titled=False)] if names else []
+        lines += _toctree([f"bayespoint.{part}" for part in parts])
+    return "\n".join([*lines, "## The papers", "", *_toctree(["papers"])])
+
+
+def _papers(modules: list[str]) -> str:
+    """Return the page of the modules that reproduce the papers."""
     return "\n".join(
         [
-            "# Reference",
+            "# bayespoint.papers",
             "",
-            "Every public name with all its parameters. What is not listed here may change without",
-            "notice.",
+            "Methods, figures and data of [the papers behind the package](../papers.md), some of",
+            "them older than its own. `python -m bayespoint.papers` lists all tables and figures.",
             "",
-            "## bayespoint",
-            "",
-            _names("bayespoint", [name for name in bayespoint.__all__ if name != "__version__"]),
-            "## Modules",
-            "",
-            "```{toctree}",
-            ":maxdepth: 1",
-            "",
-            *modules,
-            "```",
-            "",
+            *_toctree(modules),
         ]
     )
+
+
+def _toctree(pages: list[str]) -> list[str]:
+    return ["```{toctree}", ":maxdepth: 1", "", *pages, "```", ""]
 
 
 def _module(module: str, names: list[str]) -> str:

@@ -95,6 +95,24 @@ def test_every_public_name_is_on_a_page(tmp_path: Path) -> None:
     assert data == {"bayespoint.export.TRUSTED_TYPES", "bayespoint.papers.elongated.PAPER"}
 
 
+def test_the_parts_of_the_reference_hold_all_names() -> None:
+    pages = reference()
+    names = [name for own, _ in pages.SECTIONS.values() for name in own]
+    parts = [f"bayespoint.{part}" for _, modules in pages.SECTIONS.values() for part in modules]
+    own = {
+        name
+        for name in bayespoint.__all__
+        if not inspect.ismodule(getattr(bayespoint, name)) and name != "__version__"
+    }
+    assert (len(names), set(names)) == (len(own), own)
+    found = [name for name in pages.public_modules() if ".papers." not in name]
+    assert sorted(parts) == sorted(found)
+    for name, groups in pages.METHODS.items():
+        cls = getattr(bayespoint, name.rpartition(".")[2])
+        methods = [method for group in groups.values() for method in group]
+        assert sorted(methods) == sorted(pages.members(cls)["Methods"])
+
+
 def test_methods_of_kernels_have_the_sections_of_base() -> None:
     completed = reference().completed
     for name, sections in {
