@@ -362,7 +362,7 @@ def _check_origin(archive: zipfile.ZipFile, format_name: str, version: int) -> N
     if known is None:
         if "header.npy" in archive.namelist():
             raise ValueError(f"it was written in version 2 of the format, or before; {reads}")
-        raise ValueError("it was written by another program")
+        raise ValueError("it was written by another program (pipelines: skops.io.load)")
     name, number, release, _ = known.groups()
     if not format_name.startswith(name):  # version 2 wrote "bayespoint model"
         raise ValueError(f"it is a {name}")

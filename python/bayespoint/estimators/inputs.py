@@ -42,7 +42,8 @@ def validate_data(estimator: BaseEstimator, *arrays: Any, **options: Any) -> Any
             return _validate_data(estimator, *arrays, **options)
     except (TypeError, ValueError) as error:
         if isinstance(error, ValueError) and "could not convert string" in str(error):
-            wanted = "X must hold numbers, or be a frame or an array of objects"
+            wanted = "X must hold numbers, be a frame or an array of objects, or be text that a "
+            wanted += "vectorizer has made numbers of"
             raise named(error, wanted) from error
         if isinstance(error, ValueError) and "array element" not in str(error):
             raise

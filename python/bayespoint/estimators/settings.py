@@ -114,6 +114,8 @@ def class_weight(params: Params, classes: NDArray[Any], totals: Floats) -> Float
             'class_weight must be None, "balanced" or a dictionary of weights by class; got '
             f"{given!r}"
         )
+    for weight in given.values() if isinstance(given, Mapping) else ():
+        validation.number("class_weight", weight, wanted="made of numbers")
     weights: Floats = compute_class_weight(given, classes=classes, y=classes)
     positive = np.isfinite(weights).all() and (weights > 0).all()
     if not positive or weights.min() < 1e-300 * weights.max():

@@ -49,8 +49,8 @@ def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
     ----------
     classifier : BayesPointClassifier, MaxMarginClassifier or KernelPerceptron
         Fitted, with a kernel of vectors from :mod:`bayespoint.kernels`. The last two are in
-        ``bayespoint.papers``. ``to_onnx(pipeline[-1])`` exports the last step of a pipeline, for
-        the inputs ``pipeline[:-1].transform(X)``.
+        ``bayespoint.papers``. Of a pipeline ``to_onnx(pipeline[-1])`` exports the last step, and
+        skl2onnx all steps: :func:`register_with_skl2onnx`.
     probabilities : bool, default=True
         For a `BayesPointClassifier`, add ``probabilities``, as from ``predict_proba`` by default.
 
@@ -92,7 +92,7 @@ def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
     if not (linear or isinstance(classifier, BayesPointClassifier)):
         hint = " (export its best_estimator_)" if hasattr(classifier, "best_estimator_") else ""
         if hasattr(classifier, "named_steps"):
-            hint = " (to_onnx(pipeline[-1]) exports the last step, for the inputs that it gets)"
+            hint = " (to_onnx(pipeline[-1]) exports the last step, skl2onnx all)"
         raise TypeError(
             "classifier must be a BayesPointClassifier, MaxMarginClassifier or KernelPerceptron; "
             f"got {classifier!r}{hint}"

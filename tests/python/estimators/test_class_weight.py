@@ -190,6 +190,12 @@ def test_unknown_words():
         BayesPointClassifier(class_weight="balance", **GIVEN).fit(*overlapping())
 
 
+@pytest.mark.parametrize("weight", ["2", np.timedelta64(2, "D"), None])
+def test_weights_that_are_no_numbers(weight):
+    with pytest.raises(TypeError, match="class_weight must be made of numbers; got"):
+        BayesPointClassifier(class_weight={0: 1.0, 1: weight}, **GIVEN).fit(*overlapping())
+
+
 @pytest.mark.parametrize(
     "weights", [{0: 1.0, 1: 0.0}, {0: 1.0, 1: np.nan}, {0: 1e-200, 1: 1e200}, {0: 1.0, 1: -1.0}]
 )
