@@ -176,7 +176,8 @@ def _require_real(X: Any) -> None:
     """Raise an error for complex numbers, dates and durations, which NumPy would make real."""
     with suppress(ValueError):  # of rows in a row
         X = np.asarray(X[:1]) if isinstance(X, (list, tuple)) else X
-    for dtype in np.ravel(getattr(X, "dtypes", getattr(X, "dtype", None))):
+    dtypes: Any = getattr(X, "dtypes", getattr(X, "dtype", None))
+    for dtype in np.ravel(dtypes):
         text = f"X must hold real numbers; got {dtype}"
         if getattr(dtype, "kind", "") == "c":  # scikit-learn's words, which its checks want
             raise ValueError(f"Complex data not supported: {text}")

@@ -358,7 +358,7 @@ def test_without_softness_a_plane_needs_a_direction():
     model = BayesPointClassifier(
         "linear", softness=0.0, label_noise=None, random_state=0, standardize=False
     )
-    with pytest.raises(ValueError, match="at example 3$"):
+    with pytest.raises(ValueError, match=r"at example 3$"):
         model.set_params(fit_intercept=False).fit(X, y)
 
 
