@@ -103,7 +103,7 @@ def choice(name: str, value: object, options: Sequence[str | None]) -> str:
 
 def threads(n_jobs: object) -> int:
     """Return the number of threads for `n_jobs`: None is 1, -1 every processor, -2 all but one."""
-    jobs = 1 if n_jobs is None else integer("n_jobs", n_jobs, low=-(2**31))
+    jobs = 1 if n_jobs is None else integer("n_jobs", n_jobs)
     if jobs == 0:
         raise ValueError("n_jobs must be None or an integer other than 0; got 0")
     return jobs if jobs > 0 else max(1, joblib.cpu_count() + 1 + jobs)

@@ -92,8 +92,9 @@ class BayesPointClassifier(
         and the softness is positive, without landmarks.
     n_models : int or "auto", default="auto"
         Most settings of the hyperparameters to average; 1: the most probable one. "auto": up to 8
-        (6 for more than two classes), and 1 for more than 1000 examples, with softness=0 or a
-        kernel of up to four parameters (:doc:`/guide/models`).
+        (6 for more than two classes), 3 kernels beyond 100 features, and 1 for more than 1000
+        examples of fewer, with softness=0, landmarks or a kernel of up to four parameters
+        (:doc:`/guide/models`).
     approximation : {"auto", "landmarks"} or None, default="auto"
         None: all kernel values, O(m^3) time and O(m^2) memory for m examples. "landmarks":
         functions in the span of some kernel functions, O(m). "auto": landmarks beyond 6000
