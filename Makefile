@@ -202,7 +202,7 @@ bench: | check-cargo check-python ## criterion benches of the engine, and a tabl
 bench-fit: install ## fits with a given kernel beside LAPACK's floor, SVC and Gaussian processes (FIT_ARGS="--sizes 400")
 	@$(VENV_PYTHON) benches/peers/fit.py --given $(FIT_ARGS)
 
-bench-deployment: install ## latency, files, memory and threads of fitted models, and as ONNX (DEPLOYMENT_ARGS="0 3": models 0 and 3)
+bench-deployment: install ## latency, files and memory of fitted models, and as ONNX (DEPLOYMENT_ARGS="0 3": models 0 and 3)
 	@$(VENV_PYTHON) benches/deployment.py $(DEPLOYMENT_ARGS)
 
 bench-peers: install ## the classifier on public tables beside other packages', which it installs (PEERS_ARGS="--suite classes")
