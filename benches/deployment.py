@@ -58,7 +58,7 @@ def data(n: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     return X, np.digitize(score, np.linspace(-0.5, 0.5, n_classes + 1)[1:-1])
 
 
-def best(call, seconds: float = 2.0) -> float:
+def best(call, seconds: float = 0.7) -> float:
     """Return the least time of a call in milliseconds."""
     end, least = time.process_time() + seconds, np.inf
     while time.process_time() < end:
