@@ -287,6 +287,7 @@ def _pack(data: bytes, file: IO[bytes], format_name: str, version: int) -> None:
         archive.comment = f"{format_name} {version} {_release()} {'0' * _DIGEST}".encode()
     file.seek(-_DIGEST, os.SEEK_END)
     file.write(_digest(file))
+    file.flush()  # an error of the disk must not reach zipfile, for which it is one of the archive
     with zipfile.ZipFile(file) as archive:
         _check_content(archive)
 
@@ -349,6 +350,10 @@ def _reading(path: StrPath, format_name: str, version: int) -> Iterator[Any]:
         except MemoryError:
             raise
         except Exception as error:
+            cause = error.__context__ if isinstance(error, zipfile.BadZipFile) else error
+            if isinstance(cause, OSError) and cause.errno != errno.EINVAL:  # that is a wrong offset
+                text = f"could not read the file: {cause.strerror}"
+                raise OSError(cause.errno, text, os.fspath(path)) from error
             raise ValueError(
                 f"{os.fspath(path)!r} is not a {format_name} that bayespoint {_release()} can "
                 f"read: {str(error) or type(error).__name__}"

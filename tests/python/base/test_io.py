@@ -1,5 +1,6 @@
 """Models and results in files: `save` and `load`, skops, joblib, pickle."""
 
+import errno
 import os
 import pickle
 import subprocess
@@ -9,7 +10,7 @@ import warnings
 import zipfile
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
-from io import BytesIO
+from io import BufferedReader, BytesIO, FileIO
 
 import joblib
 import numpy as np
@@ -31,6 +32,7 @@ from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.onion import onion
 from bayespoint.papers.perceptron import KernelPerceptron
+from failing_disk import STEPS, failing_disk
 from helpers import seed
 from hostile_files import packed, sealed, unpacked
 
@@ -483,24 +485,69 @@ def test_files_are_no_larger_than_pickles(path):
 
 
 @both
-def test_a_write_that_fails_leaves_the_old_file(saved, path, monkeypatch):
-    path.write_bytes(b"old")
+@pytest.mark.parametrize("old", [b"old", None], ids=["replaced", "new"])
+@pytest.mark.parametrize("lasting", [False, True])
+def test_whichever_write_fails_the_old_file_stays(saved, path, old, lasting):
+    """Each operation of a whole `save` fails in turn."""
 
-    def fails(*_):
-        raise OSError(28, "No space left on device")
+    def prepare():
+        path.unlink(missing_ok=True)
+        if old is not None:
+            path.write_bytes(old)
 
-    for name in ("fsync", "replace"):
-        with monkeypatch.context() as patch:
-            patch.setattr(os, name, fails)
+    prepare()
+    with failing_disk(0) as steps:
+        saved.save(path)
+    assert set(steps) == STEPS - ({"chmod"} if old is None else set())
+    assert same(bayespoint.load(path), saved)
+    for n in range(1, len(steps) + 1):
+        prepare()
+        with failing_disk(n, lasting=lasting) as done:
             with pytest.raises(OSError, match="could not write the file: No space left") as caught:
                 saved.save(path)
+        assert done[:n] == steps[:n]
         assert caught.value.filename == str(path)
-        assert path.read_bytes() == b"old"
-        assert os.listdir(path.parent) == [path.name]
+        assert os.listdir(path.parent) == ([] if old is None else [path.name])
+        assert old is None or path.read_bytes() == old
+
+
+def test_a_file_that_cannot_be_made(path):
     with pytest.raises(FileNotFoundError):
-        saved.save(path.parent / "nowhere" / "x")
+        SAVED["a result"].save(path.parent / "nowhere" / "x")
     with pytest.raises(IsADirectoryError):
-        saved.save(path.parent)
+        SAVED["a result"].save(path.parent)
+
+
+@both
+def test_whichever_read_fails_it_is_an_os_error(saved, path, monkeypatch):
+    """A disk that fails is told from a file that is damaged."""
+    saved.save(path)
+
+    def load(n):
+        """Load while the n-th read fails; return how many there were."""
+        count = 0
+
+        class Counted(FileIO):
+            def readinto(self, buffer):
+                nonlocal count
+                count += 1
+                if count == n:
+                    raise OSError(errno.EIO, os.strerror(errno.EIO))
+                return super().readinto(buffer)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                io, "open", lambda p, mode: BufferedReader(Counted(p, mode), 512), raising=False
+            )
+            assert same(bayespoint.load(path), saved)
+        return count
+
+    total = load(0)
+    assert total > 10
+    for n in range(1, total + 1):
+        with pytest.raises(OSError, match=os.strerror(errno.EIO)) as caught:
+            load(n)
+        assert caught.value.filename == str(path)
 
 
 def test_only_leftovers_of_killed_writers_are_removed(path):
