@@ -12,6 +12,7 @@ from bayespoint import SampleOptions, VersionSpace
 from bayespoint.base import io
 from bayespoint.engine import continuation
 from continuation_helpers import SEED, every_kind, same, space
+from failing_disk import STEPS, failing_disk
 from helpers import sample
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -291,6 +292,28 @@ def test_a_disk_that_fills_up_leaves_the_old_file(tmp_path):
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["run.npz"]
     same(whole, sample(one, checkpoint=path, n_jobs=2, **settings))
+
+
+def test_whichever_write_fails_the_run_and_the_older_file_are_whole(tmp_path):
+    """Each operation of the first states that a run writes fails in turn."""
+    one, path = space(20), tmp_path / "run.npz"
+    settings = {"max_bounces": 6000, "random_state": SEED}
+    whole = sample(one, **settings)
+    broken_off(one, path, after=1, **settings)
+    before = path.read_bytes()
+    with failing_disk(0) as steps:
+        same(whole, sample(one, checkpoint=path, **settings))
+    assert set(steps) == STEPS
+    for n in range(1, steps.index("replace") + 2):
+        path.write_bytes(before)
+        with failing_disk(n) as done:
+            with pytest.warns(RuntimeWarning, match="not up to date.*No space left") as caught:
+                same(whole, sample(one, checkpoint=path, **settings))
+        assert done[:n] == steps[:n]
+        assert str(path) in str(caught[0].message)
+        assert os.listdir(tmp_path) == ["run.npz"]
+        assert (path.read_bytes() == before) == ("replace" not in done[n:])
+        same(whole, sample(one, checkpoint=path, n_jobs=2, **settings))
 
 
 def mounted(tmp_path, options):
