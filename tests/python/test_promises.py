@@ -14,10 +14,10 @@ ROWS = [
 ]
 
 # Between `#[test]` and its function there may be other attributes, but none that keeps it from
-# running, except that of the long tests, which `make test-all` runs.
+# running, except under Miri and that of the long tests, which `make test-all` runs.
 RUST = re.compile(
     r"^[ \t]*#\[test\]\s*\n"
-    r"(?:[ \t]*(?:#\[(?!ignore(?! = .long: make test-all)|cfg_attr)[^\n]*|//[^\n]*)\n)*"
+    r"(?:[ \t]*(?:#\[(?!ignore(?! = .long: make test-all)|cfg_attr(?!\(miri))[^\n]*|//[^\n]*)\n)*"
     r"[ \t]*fn (\w+)\(",
     re.MULTILINE,
 )
@@ -55,6 +55,8 @@ def test_every_promise_names_its_tests(held_by):
         ("tests/a.rs", "fn helper() {\n", set()),
         ("tests/a.rs", "#[test]\nfn holds() {}\n\nfn helper() {\n", {"holds"}),
         ("tests/a.rs", '#[test]\n#[ignore = "long: make test-all"]\nfn holds() {\n', {"holds"}),
+        ("tests/a.rs", '#[test]\n#[cfg_attr(miri, ignore = "x")]\nfn holds() {\n', {"holds"}),
+        ("tests/a.rs", "#[test]\n#[cfg_attr(unix, ignore)]\nfn left_out() {\n", set()),
         ("tests/a.rs", '#[test]\n#[ignore = "slow"]\nfn left_out() {\n', set()),
         ("tests/a.rs", "// #[test]\nfn left_out() {\n", set()),
         ("tests/test_a.py", "@seed(1)\ndef test_holds(x):\n", {"test_holds"}),

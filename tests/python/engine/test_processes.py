@@ -92,19 +92,6 @@ def test_a_fork_in_the_middle_of_a_run():
     assert states == [0]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_threads_fit_at_once(n_jobs):
-    """Each has the same bits as alone."""
-    alone = [fitted(seed, n_jobs) for seed in range(4)]
-    centers = [sampled(seed, n_jobs) for seed in range(4)]
-    with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda seed: fitted(seed, n_jobs), range(4)))
-        found = list(pool.map(lambda seed: sampled(seed, n_jobs), range(4)))
-    np.testing.assert_array_equal(together, alone)
-    np.testing.assert_array_equal(found, centers)
-
-
 def test_two_runs_on_one_version_space_at_once():
     """Both borrow one matrix, or features."""
     for space in (
