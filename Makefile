@@ -32,13 +32,21 @@ SOURCES := $(wildcard Cargo.toml Cargo.lock pyproject.toml README.md LICENSE-MIT
 # The interpreter that pyo3's build script asks when the Python feature is compiled outside maturin.
 PYO3 := PYO3_PYTHON="$(CURDIR)/$(VENV_PYTHON)"
 
+# The folders of this machine, which stand in the texts of panics, by names that are the same on all: a wheel that is built
+# twice has the same bytes (`make reproducible`).
+CARGO_HOME ?= $(HOME)/.cargo
+REMAPPED   := $${RUSTFLAGS:+$$(printf '%s\037' $$RUSTFLAGS)}--remap-path-prefix=$(CURDIR)=/bayespoint$$(printf '\037')--remap-path-prefix=$(CARGO_HOME)=/cargo
+MATURIN_BUILD = CARGO_ENCODED_RUSTFLAGS="$(REMAPPED)" $(VENV_PYTHON) -m maturin build --release --locked
+TOOLS      := --constraint .ci/tools.txt
+
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: help venv build install demo test test-all test-slow test-rust test-rust-all test-python test-python-all \
-        test-oldest test-newest ci-slow lint lint-rust lint-python format docs docs-check bench bench-fit bench-deployment bench-peers clean \
+        test-oldest test-newest test-free-threaded ci-slow coverage coverage-rust mutants sanitize miri reproducible lint lint-rust lint-python format docs docs-check bench bench-fit bench-deployment \
+        bench-peers clean \
         check-cargo check-python
 
 help: ## list the targets
@@ -80,17 +88,17 @@ $(VENV_STAMP): | check-python
 venv: $(VENV_STAMP)
 
 $(WHEEL_STAMP): $(SOURCES) $(VENV_STAMP) | check-cargo
-	@$(VENV_PYTHON) -m pip install --quiet "$(MATURIN)"
+	@$(VENV_PYTHON) -m pip install --quiet $(TOOLS) "$(MATURIN)"
 	@rm -f dist/bayespoint-*.whl
-	$(VENV_PYTHON) -m maturin build --release --interpreter "$(VENV_PYTHON)" --out dist
+	$(MATURIN_BUILD) --interpreter "$(VENV_PYTHON)" --out dist
 	@touch $@
 
 build: $(WHEEL_STAMP)
 
 # First our wheel alone, replaced whatever version is there, then what it and its extras need.
-$(INSTALL_STAMP): $(WHEEL_STAMP)
+$(INSTALL_STAMP): $(WHEEL_STAMP) .ci/tools.txt
 	@$(VENV_PYTHON) -m pip install --quiet --force-reinstall --no-deps dist/bayespoint-*.whl
-	@$(VENV_PYTHON) -m pip install --quiet "$$(echo dist/bayespoint-*.whl)[plot,dev]"
+	@$(VENV_PYTHON) -m pip install --quiet $(TOOLS) "$$(echo dist/bayespoint-*.whl)[plot,dev]"
 	@touch $@
 
 install: $(INSTALL_STAMP) ## install the wheel with extras plot and dev into the environment
@@ -128,13 +136,13 @@ OLDEST         := .venv-oldest
 OLDEST_PYTHON  ?= $(if $(filter file,$(origin PYTHON)),$(shell python3.10 -c 'print("python3.10")' 2>/dev/null || echo $(PYTHON)),$(PYTHON))
 OLDEST_STAMP   := $(OLDEST)/.stamp-oldest
 
-$(OLDEST_STAMP): $(WHEEL_STAMP) .ci/oldest.txt
+$(OLDEST_STAMP): $(WHEEL_STAMP) .ci/oldest.txt .ci/tools.txt
 	@$(OLDEST_PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 13))' || { \
 	  echo "error: '$(OLDEST_PYTHON)' must be Python 3.10 to 3.12, for which the oldest NumPy is made." \
 	       "Name one: make $(MAKECMDGOALS) OLDEST_PYTHON=python3.10" >&2; exit 1; }
 	@rm -rf "$(OLDEST)"
 	@$(MAKE) --no-print-directory VENV="$(OLDEST)" PYTHON="$(OLDEST_PYTHON)" venv
-	@$(OLDEST)/bin/python -m pip install --quiet --constraint .ci/oldest.txt "$$(echo dist/bayespoint-*.whl)[plot,dev]"
+	@$(OLDEST)/bin/python -m pip install --quiet $(TOOLS) --constraint .ci/oldest.txt "$$(echo dist/bayespoint-*.whl)[plot,dev]"
 	@touch $@
 
 test-oldest: $(OLDEST_STAMP)
@@ -153,6 +161,46 @@ $(NEWEST_STAMP): $(WHEEL_STAMP)
 
 test-newest: $(NEWEST_STAMP)
 	$(NEWEST)/bin/python -m pytest tests/python $(PARALLEL) $(PYTEST_ARGS)
+
+# Without the global lock: the stable ABI is none there, so the wheel is one of its own. Optional packages may not be had for
+# it, and their tests are skipped.
+FREE         := .venv-free-threaded
+FREE_PYTHON  ?= python3.14t
+
+test-free-threaded: VENV_PYTHON = $(FREE)/bin/python
+test-free-threaded: | check-cargo
+	@$(FREE_PYTHON) -c 'import sysconfig; assert sysconfig.get_config_var("Py_GIL_DISABLED")' || { \
+	  echo "error: '$(FREE_PYTHON)' must be a Python without the global lock. Name one: make $@ FREE_PYTHON=python3.14t" >&2; exit 1; }
+	@$(MAKE) --no-print-directory VENV="$(FREE)" PYTHON="$(FREE_PYTHON)" venv
+	@$(FREE)/bin/python -m pip install --quiet $(TOOLS) "$(MATURIN)" pytest pytest-xdist hypothesis
+	@rm -rf $(FREE)/dist
+	$(MATURIN_BUILD) --interpreter $(FREE)/bin/python --out $(FREE)/dist
+	@$(FREE)/bin/python -m pip install --quiet --force-reinstall $(FREE)/dist/*.whl
+	$(FREE)/bin/python -m pytest tests/python/test_threads.py tests/python/engine tests/python/estimators $(PARALLEL) -m "not long" $(PYTEST_ARGS)
+
+coverage: install ## lines and branches of the package that the tests run, papers apart; pyproject.toml has the floor
+	$(VENV_PYTHON) -m pytest tests/python $(PARALLEL) -m "not long" --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
+
+# Tools of cargo that these need: cargo install --locked cargo-llvm-cov cargo-mutants; rustup toolchain install nightly
+# --component miri,rust-src. The names of tests that Miri runs are those of small ones, on vectors, factors and pools.
+TARGET := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+SHARD  ?= 0/1
+
+coverage-rust: | check-cargo
+	$(CARGO) llvm-cov --lib --test engine --fail-under-regions 90 $(CARGO_ARGS)
+
+mutants: | check-cargo ## changes of the engine, one by one, that no test notices (SHARD=3/50, MUTANTS_ARGS="--in-diff FILE")
+	$(CARGO) mutants --shard $(SHARD) $(MUTANTS_ARGS)
+
+sanitize: | check-cargo
+	RUSTFLAGS=-Zsanitizer=address $(CARGO) +nightly test --target $(TARGET) --lib --test engine $(CARGO_ARGS)
+
+miri: | check-cargo
+	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-ignore-leaks" PROPTEST_CASES=4 \
+	$(CARGO) +nightly miri test --lib -- dot:: updatable_cholesky:: pool:: pivoted_cholesky::tests::copies
+
+reproducible: $(VENV_STAMP) | check-cargo ## the wheel, built in two folders: the same bytes, and no folder of this machine
+	.ci/reproducible "$(VENV_PYTHON)"
 
 # CONTRIBUTING.md explains each part. The interpreter's library is where the linker finds it, the program not always.
 # Units of work that are in experiments_output are not done again: an interrupted run goes on.
