@@ -200,7 +200,7 @@ miri: | check-cargo
 	$(CARGO) +nightly miri test --lib -- dot:: updatable_cholesky:: pool:: pivoted_cholesky::tests::copies
 
 reproducible: $(VENV_STAMP) | check-cargo ## the wheel, built in two folders: the same bytes, and no folder of this machine
-	.ci/reproducible "$(VENV_PYTHON)"
+	$(VENV_PYTHON) .ci/reproducible.py
 
 # CONTRIBUTING.md explains each part. The interpreter's library is where the linker finds it, the program not always.
 # Units of work that are in experiments_output are not done again: an interrupted run goes on.

@@ -26,6 +26,24 @@ fn matrix(gram: &Gram<'_>) -> Vec<f64> {
     (0..gram.len()).flat_map(|i| gram.row(i).to_vec()).collect()
 }
 
+/// A factor may be made of a matrix, and not of features, which are there to do without its memory.
+#[test]
+fn features_are_no_matrix_in_memory() {
+    let x = [1.0, 2.0, 3.0, 5.0];
+    let features = of_features(&x, 2, 0.0);
+    assert!(features.check_in_memory().is_err());
+    let matrix = matrix(&features);
+    assert!(Gram::new(&matrix, 0.0, vec![0.5; 2]).expect("a matrix").check_in_memory().is_ok());
+}
+
+/// They are cosines of the angles with one direction.
+#[test]
+fn keys_are_at_most_one() {
+    let x: Vec<f64> = (0..60).map(|k| f64::from(k * k % 17) - 8.0).collect();
+    let keys = of_features(&x, 6, 1.0).keys().expect("those of features");
+    assert!(keys.iter().all(|key| (0.0..=1.0 + 1e-12).contains(key)), "{keys:?}");
+}
+
 proptest! {
     /// Equal to the definition up to rounding; symmetric, and with the same bits as single entry and in a row.
     #[test]

@@ -364,7 +364,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
-    use super::Trajectory;
+    use super::{LATEST, Trajectory};
     use crate::ball::Ball;
     use crate::base::{Control, random};
     use crate::gram::Gram;
@@ -373,6 +373,40 @@ mod tests {
     use crate::trajectory::dynamics::Geodesic;
     use crate::trajectory::refresh::Refresh;
     use crate::trajectory::tally::Goal;
+
+    /// A forged state may have counts that no run has.
+    #[test]
+    fn counts_of_states_are_in_range() {
+        let control = Control::new();
+        let gram = Gram::new(&[1.0, 0.0, 0.0, 1.0], 0.0, vec![0.0; 2]).expect("a matrix");
+        let space = VersionSpace::new(gram, vec![1, 1]).expect("a space");
+        let ball = Ball::new(space.gram(), &[0.6, 0.8], &[0.8, -0.6], &control).expect("a ball");
+        let restored = |since, delay| {
+            let trajectory = Trajectory::new(&space, Geodesic, ball.clone(), random::stream(7, 0));
+            let mut state = trajectory.state();
+            (state.5, state.6) = (since, delay);
+            Trajectory::restored(&space, Geodesic, (Mirror::HARD, &Refresh::None), state).is_ok()
+        };
+        assert!(restored(0, 1) && restored(10, LATEST));
+        for (since, delay) in [(usize::MAX, 1), (0, 0), (0, LATEST + 1), (usize::MAX, 0)] {
+            assert!(!restored(since, delay), "{since} {delay}");
+        }
+    }
+
+    /// Without drift re-projections become rarer.
+    #[test]
+    fn the_delay_doubles_while_there_is_no_drift() {
+        let control = Control::new();
+        let gram = Gram::new(&[1.0, 0.0, 0.0, 1.0], 0.0, vec![0.0; 2]).expect("a matrix");
+        let space = VersionSpace::new(gram, vec![1, 1]).expect("a space");
+        let ball = Ball::new(space.gram(), &[0.6, 0.8], &[0.8, -0.6], &control).expect("a ball");
+        let mut trajectory = Trajectory::new(&space, Geodesic, ball, random::stream(7, 0));
+        let mut delay = || {
+            trajectory.reproject(&control).expect("no drift");
+            trajectory.state().6
+        };
+        assert_eq!([delay(), delay(), delay(), delay()], [2, 4, 8, LATEST]);
+    }
 
     /// Integrates the same path twice: by layer, and with the arc integral from arrival to arrival.
     #[test]

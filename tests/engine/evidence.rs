@@ -219,6 +219,10 @@ fn integration_and_brute_force_agree() {
     };
     let found = evidence(&problem.space(), &settings);
     check("all targets", &found, &targets);
+    // Without walls half of the twelve examples are violated, and ever fewer from rung to rung.
+    let means = &found.mean_violations;
+    assert!((means[0] - 6.0).abs() < 0.5, "{means:?}");
+    assert!(means.is_sorted_by(|one, next| *next < one + 0.3), "{means:?}");
     brute.check_shares(&found, 0.01, 0.2);
 }
 
@@ -311,4 +315,19 @@ fn gaps_of_little_softness() {
 #[ignore = "long: make test-all"]
 fn gaps_of_less_softness() {
     [1e-8, 1e-10].into_iter().for_each(check_gap);
+}
+
+/// A run that does not reach its tolerance ends with the path that it was given.
+#[test]
+fn the_largest_path_is_kept() {
+    let mut rng = rng(31);
+    let problem = Problem::taught(12, &normals(3, &mut rng), 0.0, &mut rng);
+    for method in [Method::Bridge, Method::Integration] {
+        let settings =
+            EvidenceSettings { tol: 1e-9, max_length: 1e4, method, ..EvidenceSettings::default() };
+        let found = evidence(&problem.space(), &settings);
+        assert!(!found.converged);
+        let share = found.length / settings.max_length;
+        assert!((0.3..=1.0 + 1e-9).contains(&share), "{method:?}: {share} of the path");
+    }
 }

@@ -1,6 +1,6 @@
 //! Random bytes and modified inputs of a corpus: the engine must soon return a typed error or a right answer.
 //!
-//! `BAYESPOINT_FUZZ=1000000` sets the number of executions of each target; `make fuzz` runs them, and `fuzz/` has the same
+//! `BAYESPOINT_FUZZ=1000000` sets the number of executions of each target, as `make ci-slow` does, and `fuzz/` has the same
 //! targets for the coverage-guided fuzzer. Inputs that either finds go into `tests/hostile/corpus`, which runs here first.
 //! `BAYESPOINT_FUZZ_HEX=engine:03a1...` runs one input alone, and with `BAYESPOINT_FUZZ_TRACE=1` it is printed as it is read.
 

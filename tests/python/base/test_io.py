@@ -502,9 +502,9 @@ def test_whichever_write_fails_the_old_file_stays(saved, path, old, lasting):
     assert same(bayespoint.load(path), saved)
     for n in range(1, len(steps) + 1):
         prepare()
-        with failing_disk(n, lasting=lasting) as done:
-            with pytest.raises(OSError, match="could not write the file: No space left") as caught:
-                saved.save(path)
+        refused = pytest.raises(OSError, match="could not write the file: No space left")
+        with failing_disk(n, lasting=lasting) as done, refused as caught:
+            saved.save(path)
         assert done[:n] == steps[:n]
         assert caught.value.filename == str(path)
         assert os.listdir(path.parent) == ([] if old is None else [path.name])

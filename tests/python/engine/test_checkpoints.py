@@ -306,9 +306,9 @@ def test_whichever_write_fails_the_run_and_the_older_file_are_whole(tmp_path):
     assert set(steps) == STEPS
     for n in range(1, steps.index("replace") + 2):
         path.write_bytes(before)
-        with failing_disk(n) as done:
-            with pytest.warns(RuntimeWarning, match="not up to date.*No space left") as caught:
-                same(whole, sample(one, checkpoint=path, **settings))
+        warned = pytest.warns(RuntimeWarning, match="not up to date.*No space left")
+        with failing_disk(n) as done, warned as caught:
+            same(whole, sample(one, checkpoint=path, **settings))
         assert done[:n] == steps[:n]
         assert str(path) in str(caught[0].message)
         assert os.listdir(tmp_path) == ["run.npz"]
