@@ -24,6 +24,7 @@ PASSED_ON = (
     "from_run",
     "functions",
     "gibbs",
+    "log_draws",
     "log_labels",
     "log_proba",
     "of",
@@ -37,6 +38,7 @@ PASSED_ON = (
     "set_params",
     "values",
     "votes",
+    "without_each",
 )
 """Methods that the package calls, but not its users, and one that is scikit-learn's."""
 
@@ -49,6 +51,7 @@ GUIDE = {
     "bayespoint.BayesPointClassifier": (
         "guide/start",
         "guide/models",
+        "guide/sets",
         "guide/scikit-learn",
         "guide/migration",
     ),
@@ -71,7 +74,7 @@ GUIDE = {
     "bayespoint.papers.max_margin": ("guide/migration",),
     "bayespoint.papers.onion": ("guide/version-space",),
     "bayespoint.plotting": ("guide/plots",),
-    "bayespoint.posterior": ("guide/abstaining", "theory"),
+    "bayespoint.posterior": ("guide/abstaining", "guide/sets", "theory"),
     "bayespoint.results": ("guide/diagnostics",),
     "bayespoint.tuning": ("guide/models", "guide/kernels"),
 }

@@ -156,6 +156,19 @@ def _calls():
     yield of_model("predict", None, X=NEW, method="vote")
     yield of_model("sample_functions", finite, X=NEW, random_state=0)
     yield of_model("reject", None, X=NEW, cost=0.2)
+    yield of_model("predict_set", None, X=NEW, alpha=0.2)
+    yield of_model("predict_proba_interval", shares, X=NEW, level=0.8)
+    yield one(
+        "BayesPointClassifier.leave_one_out",
+        lambda **more: (
+            BayesPointClassifier(RBF, approximation="landmarks", n_components=5, **QUICK)
+            .fit(X, Y)
+            .leave_one_out(**more)
+        ),
+        chances,
+        X=X,
+        y=Y,
+    )
     yield of_model("bayes_point", None, X_unlabelled=NEW)
     yield of_model("evidence", None, tol=0.5, max_length=4.0, random_state=0)
     yield of_model(
@@ -189,6 +202,8 @@ def _calls():
     for name, check, arguments in (
         ("bayes_point", None, {"X_unlabelled": NEW}),
         ("gibbs", None, {"X": NEW, "random_state": 0}),
+        ("predict_proba_interval", shares, {"X": NEW, "level": 0.8}),
+        ("predict_set", None, {"X": NEW, "alpha": 0.2}),
         ("reject", None, {"X": NEW, "cost": 0.2}),
         ("reweight", None, {"weight": flat, "log": False}),
         ("sample_functions", finite, {"X": NEW, "random_state": 0}),
@@ -207,6 +222,8 @@ def _calls():
         yield of_growing("predict", None, X=NEW, method="vote")
         yield of_growing("sample_functions", finite, X=NEW, random_state=0)
         yield of_growing("reject", None, X=NEW, cost=0.2)
+        yield of_growing("predict_set", None, X=NEW, alpha=0.2)
+        yield of_growing("predict_proba_interval", shares, X=NEW, level=0.8)
         yield of_growing("bayes_point", finite, X_unlabelled=NEW)
         yield of_growing("suggest_query", None, X=NEW, n=2)
         by_weights = functools.partial(weighted, kernel)

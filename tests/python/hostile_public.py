@@ -28,6 +28,7 @@ OF_THE_PACKAGE = {
     "VersionSpace.over",
     "kernels.Parameter",
     "posterior.Mixture.feature_relevance",
+    "posterior.Mixture.leave_one_out",
     "posterior.Mixture.of",
     "posterior.Mixture.prior_from_examples",
     *(
@@ -36,6 +37,7 @@ OF_THE_PACKAGE = {
             "center_values",
             "closest_to_vote",
             "functions",
+            "log_draws",
             "log_labels",
             "log_proba",
             "one_draw",
@@ -44,6 +46,7 @@ OF_THE_PACKAGE = {
             "reweighted",
             "values",
             "votes",
+            "without_each",
         )
     ),
 }

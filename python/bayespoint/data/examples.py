@@ -92,6 +92,13 @@ class Examples:
         rows = subset(self.label, n, seed)
         return self if len(rows) == len(self.label) else self.part(rows)
 
+    def at_random(self, n: int, seed: int) -> Examples:
+        """Return n of the examples in memory, or all; of a sample of blocks the first, so drawn."""
+        m = len(self.label)
+        if self.parts is not None or m <= n:
+            return self.part(slice(n))
+        return self.part(np.sort(np.random.default_rng(seed).permutation(m)[:n]))
+
     def in_blocks(self, n_threads: int) -> Examples:
         """Return the examples in blocks for threads, if they are not in blocks yet."""
         if self.parts is not None:

@@ -402,7 +402,7 @@ class BayesPointClassifier(
         check_is_fitted(self)
         if diag is not None:
             raise ValueError("diag must be None unless kernel='precomputed'")
-        dtype = self.classes_.dtype if name == "predict" else np.float64
+        dtype = {"predict": self.classes_.dtype, "predict_set": bool}.get(name, np.float64)
         names = getattr(self, "feature_names_in_", None)
         return map_blocks(partial(_answer, self, name, width, options), X, names, width, dtype)
 
@@ -533,6 +533,113 @@ class BayesPointClassifier(
             True where to abstain.
         """
         return self._mixture.reject(self._checked(X), cost, method=method, diag=diag)
+
+    def predict_set(
+        self, X: ArrayLike, alpha: float, *, diag: ArrayLike | None = None
+    ) -> NDArray[np.bool_]:
+        r"""Return a set of labels for each point, which holds the true one with a given frequency.
+
+        A label is in the set unless it is less probable than are the labels of the training
+        examples, each given all others, but for a share `alpha` of them. No examples are held out.
+        Sets are empty where no label is probable enough.
+
+        Parameters
+        ----------
+        X, diag
+            As for `decision_function`, with its errors.
+        alpha : float
+            Frequency of sets without the true label, in [0, 1]. Smaller ones give larger sets.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), bool
+            Whether each class, in the order of `classes_`, is in the set; so do MAPIE and crepes.
+
+        Raises
+        ------
+        ValueError
+            As `leave_one_out`, which does not concern `X`, and if `alpha` is out of range.
+
+        Notes
+        -----
+        In full conformal prediction (V. Vovk, A. Gammerman and G. Shafer, *Algorithmic Learning in
+        a Random World*, 2005) the point is added with the label c, and each of the then m + 1
+        examples has a score; c is in the set if more than `alpha` (m + 1) scores are at most that
+        of the point. Let the score be the probability of a label given all others. By the product
+        rule the example i counts if :math:`P(y_i | y_{-i}) \le P(c | x, y_{-i})`. These sets miss
+        the label of a new point with a frequency of at most `alpha`, whatever the data, if new
+        points come from the same source and the hyperparameters from another one.
+
+        Here the right side is the prediction from all m examples, as in the jackknife (R. F. Barber
+        et al., Annals of Statistics 49, 2021): the influence of one example is neglected. What this
+        and hyperparameters found on the examples change was measured: :doc:`/guide/sets`.
+
+        With landmarks up to 2000 random examples are compared. Whole sample weights count as
+        observations; others, and the calibration, only change the probabilities. With class weights
+        each example counts as much as its class, for a population with those weights.
+        """
+        width = len(self.classes_)
+        return self._answer("predict_set", X, diag, width, alpha=alpha)  # type: ignore[no-any-return]
+
+    def predict_proba_interval(
+        self, X: ArrayLike, level: float = 0.9, *, diag: ArrayLike | None = None
+    ) -> Floats:
+        """Return intervals of the probabilities, over the functions drawn from the posterior.
+
+        Given a function, the probability of a label follows from the noise alone. The interval is
+        narrow where functions agree, though classes may overlap, and wide where examples are
+        missing. `predict_proba` is about its mean, which may lie outside of skew ones.
+
+        Parameters
+        ----------
+        X, diag
+            As for `decision_function`, with its errors.
+        level : float, default=0.9
+            Posterior probability of the interval, in [0, 1], with equal tails.
+
+        Returns
+        -------
+        ndarray of shape (2, n_samples, n_classes)
+            Lower and upper ends. Averages over models, calibration, class weights and label noise
+            are included. With softness=0 the ends are 0 or 1, but for label noise.
+        """
+        return self._mixture.predict_proba_interval(self._checked(X), level, diag=diag)
+
+    def leave_one_out(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> Floats:
+        """Return the probabilities of the label of each training example, given all others.
+
+        Nothing is fitted again: draws are weighted by the inverse probability of the label
+        (A. E. Gelfand, D. K. Dey and H. Chang, *Bayesian Statistics* 4, 1992), without landmarks
+        of that given their values at all other examples. The hyperparameters stay those of the fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            With landmarks, and only then, training examples, all or some; they are not kept.
+        y : array-like of shape (n_samples,), default=None
+            Their labels.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            As of `predict_proba`, for the observations in `sample_indices_` or the rows of `X`.
+
+        Raises
+        ------
+        ValueError
+            If examples may be determined by others: with softness=0 or a singular matrix. If `X` or
+            `y` is missing with landmarks, or given without, or labels are unknown.
+        """
+        posterior = self._mixture
+        if posterior.first.basis.is_all:
+            if X is not None or y is not None:
+                raise ValueError("X and y must be None without landmarks, which keep all examples")
+            return posterior.leave_one_out()
+        if X is None or y is None:
+            raise ValueError("X and y must be training examples with landmarks; got None")
+        points = self._checked(X)
+        index = evidence.known_labels(self.classes_, y, len(points))
+        return posterior.leave_one_out(points, index)
 
     def suggest_query(self, X: ArrayLike, n: int = 1) -> NDArray[np.intp]:
         """Return the points about which the draws disagree most, to be labeled next.

@@ -7,7 +7,7 @@ engine's sums have formulas of their own.
 Shapes: n points, T draws, C classes, F functions (1 of two classes, otherwise C). Values of draws
 have the shape (n, T) or (C, n, T), and `weights` are the (T,) weights of the draws. `variance` is
 the (n,) variance of the noise on a value. *Codes* are labels as the engine takes them: -1 and +1,
-or indices of classes. The methods down to `log_label` are the same in both, with more text in
+or indices of classes. The methods down to `log_given` are the same in both, with more text in
 `TwoClasses`. What follows, for blocks of landmarks, takes floors or labels.
 """
 

@@ -167,13 +167,11 @@ class SeveralClasses(Stored):
             z = quantiles(np.log(p.sum(axis=1)))
         return np.clip(z, -LARGEST_Z, LARGEST_Z)
 
-    def log_label(self, values: NDArray[Any], variance: Floats, index: NDArray[Any]) -> Floats:
-        """Return the (n, n_draws) log probabilities of labels given the functions of a draw."""
+    def log_given(self, values: NDArray[Any], variance: Floats) -> Floats:
+        """Return the (n, n_draws, C) log probabilities of true classes given each draw."""
         f = values / np.sqrt(variance)[:, None]
         with np.errstate(divide="ignore"):
-            log_p = np.log(largest_probabilities(f.max(axis=0) - f))
-        own = np.take_along_axis(self.observed(log_p), index[None, :, None], axis=0)
-        return np.asarray(own[0])
+            return np.moveaxis(np.log(largest_probabilities(f.max(axis=0) - f)), 0, -1)
 
     # --- functions divided by the deviation of the noise ------------------------------------------
 

@@ -180,12 +180,10 @@ class TwoClasses(Stored):
         tail = special.ndtr(-LARGEST_Z)
         return np.asarray(special.ndtri(np.clip(right, tail, 1.0 - 1e-15)))
 
-    def log_label(self, values: NDArray[Any], variance: Floats, index: NDArray[Any]) -> Floats:
-        """Return the (n, n_draws) log probabilities of observed labels given each function."""
+    def log_given(self, values: NDArray[Any], variance: Floats) -> Floats:
+        """Return the (n, n_draws, C) log probabilities of true classes given each function."""
         f = values / np.sqrt(variance)[:, None]
-        pair = np.stack([special.log_ndtr(-f), special.log_ndtr(f)], axis=-1)
-        first, second = np.moveaxis(self.observed(pair), -1, 0)
-        return np.asarray(np.where(index[:, None] == 1, second, first))
+        return np.stack([special.log_ndtr(-f), special.log_ndtr(f)], axis=-1)
 
     # --- functions divided by the deviation of the noise, times the label -------------------------
 

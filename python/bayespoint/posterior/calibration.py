@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,16 +26,14 @@ from scipy import optimize
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base import validation
+from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
-from bayespoint.data.plan import Budget
 from bayespoint.engine.problem import Problem
+from bayespoint.landmarks.basis import Basis
 from bayespoint.likelihood import Likelihood
 from bayespoint.likelihood.several_classes import MOST_LEFT_OUT
-from bayespoint.posterior.model import Model
-
-MAX_EXAMPLES = 1000
-"""Largest number of examples used."""
+from bayespoint.results.draws import Draws
 
 _COLUMNS = 128  # number of columns of the kernel matrix in one product
 
@@ -49,44 +46,65 @@ _AT_BOUND = 0.999  # share of its logarithm from which a factor is at a bound
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
-    """Leave-one-out predictions of some training examples."""
+class LeftOut(Stored):
+    """Leave-one-out predictions of training examples."""
+
+    _shapes = "*n: z; n: codes counts"
 
     likelihood: Likelihood
 
     z: Floats
-    """Decision values as the likelihood's `left_out` returns them."""
-    codes: NDArray[Any]
+    """Decision values as the likelihood's `left_out` returns them, without calibration."""
+    codes: NDArray[np.integer]
     """(n,) labels."""
+    counts: Floats | None = None
+    """(n,) observations for which each example stands; None: 1."""
 
     @classmethod
-    def of_matrix(cls, model: Model, problem: Problem, budget: Budget) -> LeftOut | None:
-        """Return those of up to a thousand examples; None if some are determined by the others."""
-        basis, draws, likelihood = model.basis, model.draws, model.likelihood
+    def of_matrix(
+        cls, basis: Basis, draws: Draws, likelihood: Likelihood, problem: Problem
+    ) -> LeftOut | None:
+        """Return those of all examples; None if some may be determined by the others."""
         if basis.softness.min() == 0 or basis.factor.pivots is not None:
             return None
         inverse, gram, m = problem.inverse, np.asarray(problem.gram), len(problem.y)
         diagonal = basis.factor.inverse_diagonal() if inverse is None else inverse[1]
-        chosen = np.arange(m)
-        if m > MAX_EXAMPLES:
-            rng = np.random.default_rng(budget.choice_seed)
-            chosen = np.sort(rng.permutation(m)[:MAX_EXAMPLES])
         dual = draws.coefficients
         if dual.ndim > 2:  # fewer of several classes, whose probabilities are integrals
             dual = dual[:: -(-len(dual) // MOST_LEFT_OUT)]
-        heights = np.empty((*dual.shape[:-1], len(chosen)))
-        for part in validation.blocks(len(chosen), _COLUMNS):
-            heights[..., part] = dual @ gram[:, chosen[part]]
-        heights += basis.offset * dual.sum(axis=-1, keepdims=True)
-        heights += basis.softness[chosen] * dual[..., chosen]
-        args = heights, dual[..., chosen], diagonal[chosen], problem.y[chosen]
-        return cls(likelihood, likelihood.left_out(*args, draws.lengths), problem.y[chosen])
+        rows, heights = dual.reshape(-1, m), np.empty((dual.size // m, m))
+        for part in validation.blocks(m, _COLUMNS):
+            heights[:, part] = rows @ gram[:, part]
+        heights += basis.offset * rows.sum(axis=1, keepdims=True)
+        heights += basis.softness * rows
+        args = heights.reshape(dual.shape), dual, diagonal, problem.y
+        return cls(likelihood, likelihood.left_out(*args, draws.lengths), problem.y)
+
+    def check_parts(self) -> None:
+        """Raise an error if labels are unknown, or values are not those of the classes."""
+        if self.log_classes(1.0).shape[1] != self.likelihood.n_classes or self.label.min() < 0:
+            raise ValueError("leave-one-out predictions are of other classes")
+        self.log_labels(1.0)
+
+    @property
+    def label(self) -> NDArray[np.integer]:
+        """(n,) indices of the classes."""
+        return (self.codes > 0).astype(np.intp) if self.z.ndim == 1 else self.codes
+
+    def log_classes(self, calibration: float) -> Floats:
+        """Return the (n, n_classes) log probabilities of true classes."""
+        z = (self.codes * self.z)[None] if self.z.ndim == 1 else self.z
+        return self.likelihood.log_classes(calibration * z.T)
+
+    def log_labels(self, calibration: float) -> Floats:
+        """Return the (n,) log probabilities of the examples' observed labels."""
+        return self.likelihood.log_code(calibration * self.z, self.codes)
 
     def factor(self) -> float:
         """Return the most probable factor on decision values; warns if it is at a bound."""
 
         def loss(log_factor: float) -> float:
-            fit = self.likelihood.log_code(math.exp(log_factor) * self.z, self.codes).sum()
+            fit = self.log_labels(math.exp(log_factor)).sum()
             prior = 0.5 * (_FREEDOM + 1) * math.log1p((log_factor / _SPREAD) ** 2 / _FREEDOM)
             return prior - float(fit)
 

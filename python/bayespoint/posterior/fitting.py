@@ -39,6 +39,7 @@ _SINGLE_SOFTNESS = 5e-5
 
 _NORMAL_TOL = 0.5  # change of the bound in a pass, nats, at which an approximation is near enough
 _DOUBLES = 10_000  # most examples whose features are kept in doubles
+_LEFT_OUT = 2000  # most examples over landmarks whose leave-one-out predictions are kept
 _SHARE_OF_MEMORY = 0.6  # part of the available memory that features may take
 
 
@@ -85,7 +86,7 @@ def refined(model: Model, budget: Budget, report: Report, *, inputs: Any, plan: 
         settings = SampleSettings(tol=plan.tolerance(len(basis), len(model.classes)))
         result = _run(problem, settings, budget, report, continue_from=run)
         model = replace(model, draws=replace(model.draws, run=result, weighted=None))
-        return _calibrated(model, plan, problem, budget)
+        return _calibrated(model, plan, problem)
 
 
 def _inverse(factor: Factor, report: Report) -> tuple[Factor, Floats] | None:
@@ -96,11 +97,12 @@ def _inverse(factor: Factor, report: Report) -> tuple[Factor, Floats] | None:
         return factor, factor.inverse_diagonal(share_done)
 
 
-def _calibrated(model: Model, plan: Plan, problem: Problem, budget: Budget) -> Model:
-    """Return the model with its calibration."""
-    calibrates = plan.calibrates_with(model.hyper.search is not None)
-    found = LeftOut.of_matrix(model, problem, budget) if calibrates else None
-    return replace(model, calibration=1.0 if found is None else found.factor())
+def _calibrated(model: Model, plan: Plan, problem: Problem) -> Model:
+    """Return the model with its leave-one-out predictions and its calibration."""
+    found = LeftOut.of_matrix(model.basis, model.draws, model.likelihood, problem)
+    if found is None or not plan.calibrates_with(model.hyper.search is not None):
+        return replace(model, left_out=found, calibration=1.0)
+    return replace(model, left_out=found, calibration=found.factor())
 
 
 # --- a billiard over all examples ----------------------------------------------------------------
@@ -136,7 +138,7 @@ def _billiard(task: _Fit) -> Model:
         result = _run(problem, settings, budget, report)
         draws = Draws(result, Lengths(factor.rank * max(1, likelihood.n_functions - 1)))
         model = Model(task.classes, hyper, likelihood, basis, draws)
-        return _calibrated(model, plan, problem, budget)
+        return _calibrated(model, plan, problem)
 
 
 def _run(
@@ -212,11 +214,13 @@ def _landmarks(task: _Fit) -> Model:
         )
     if report.verbose:
         report.tell(f"{len(basis)} landmarks: {report.seconds()}")
+    some = examples.at_random(_LEFT_OUT, budget.choice_seed)
     examples = examples.in_blocks(budget.n_threads)
     with examples.executor.running():
         blocks = _blocks(task, examples, basis)
         result = _soft_billiard(task, blocks, basis, start)
-    return Model(task.classes, hyper, likelihood, basis, Draws(result, Lengths(None)))
+    model = Model(task.classes, hyper, likelihood, basis, Draws(result, Lengths(None)))
+    return replace(model, left_out=model.without_each(some))
 
 
 def _soft_billiard(

@@ -17,11 +17,16 @@ from bayespoint.base.io import Savable
 from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.data.columns import Columns
+from bayespoint.data.examples import Examples
+from bayespoint.data.inputs import scaled
 from bayespoint.kernels.products import count, in_rows
+from bayespoint.posterior.calibration import LeftOut
 from bayespoint.posterior.class_weight import weighted_values
 from bayespoint.posterior.model import Model, chosen_class
 from bayespoint.results.relevance import FeatureRelevance
 from bayespoint.results.weighted import WeightedResult
+
+_VALUES = 2**21  # number of probabilities, given each draw, that are sorted at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,15 +155,65 @@ class Mixture(Savable):
             return self.first.log_proba(X, diag, mixture=mixture, class_weight=self.class_weight)
         with np.errstate(divide="ignore"):
             mass = self._log_shares(X, diag, strict=True, mixture=mixture)
-        if self.class_weight is not None:
-            mass = mass + np.log(self.class_weight)
-        mass -= special.logsumexp(mass, axis=(0, 2), keepdims=True)
-        seen = []  # after the label noise of each model
-        for model, logs in zip(self.models, mass, strict=True):
-            of_model = special.logsumexp(logs, axis=1, keepdims=True)
-            given = np.where(np.isfinite(of_model), logs - of_model, -math.log(logs.shape[1]))
-            seen.append(model.likelihood.observed(given) + of_model)
-        return np.asarray(np.minimum(special.logsumexp(seen, axis=0), 0.0))
+        return self._observed(mass)
+
+    def leave_one_out(self, X: Any = None, index: NDArray[np.intp] | None = None) -> Floats:
+        """Return the probabilities of the label of each training example, given all others.
+
+        With landmarks those of the examples `X` with labels of these indices; without `X` those of
+        the examples whose predictions the models keep.
+        """
+        mass = []  # a model weighs as much as it does without the label
+        for model, weight in zip(self.models, self.weights, strict=True):
+            if index is None:
+                left = self._kept(model)
+            else:
+                inputs = scaled(model.hyper.transform, model.basis.inputs(X))
+                left = model.without_each(Examples(inputs, index, np.ones(len(index))))
+            own = left.log_labels(model.calibration)[:, None]
+            mass.append(left.log_classes(model.calibration) - own + math.log(weight))
+        return np.exp(self._observed(np.stack(mass)))
+
+    def predict_set(
+        self, X: ArrayLike, alpha: float, *, diag: ArrayLike | None = None
+    ) -> NDArray[np.bool_]:
+        """Return which labels are in the set of each point."""
+        alpha = validation.real("alpha", alpha, low=0.0, high=1.0)
+        left, proba = self._kept(self.first), self.leave_one_out()
+        new = np.ones(len(self.classes)) if self.class_weight is None else self.class_weight
+        own = np.take_along_axis(proba, left.label[:, None], axis=1)[:, 0]
+        weight = new[left.label] * (1.0 if left.counts is None else left.counts)
+        order = np.argsort(own)
+        below = np.cumsum(np.append(0.0, weight[order]))
+        p = self.predict_proba(X, diag=diag)
+        rank = below[np.searchsorted(own[order], p, side="right")] + new
+        return np.asarray(rank > alpha * (below[-1] + new))
+
+    def predict_proba_interval(
+        self, X: ArrayLike, level: float = 0.9, *, diag: ArrayLike | None = None
+    ) -> Floats:
+        """Return quantiles of the probabilities given each draw of each model."""
+        level = validation.real("level", level, low=0.0, high=1.0)
+        points = in_rows(self.first.basis.inputs(X))
+        n, shares = count(points), []
+        for model, weight in zip(self.models, self.weights, strict=True):
+            of_draws, total = model.draws.weights, len(model.draws)
+            shares.append(weight * (np.full(total, 1 / total) if of_draws is None else of_draws))
+        share = np.concatenate(shares)
+        if diag is not None:
+            diag = validation.dual_coef("diag", diag, n)
+        found = np.empty((2, n, len(self.classes)))
+        for rows in validation.blocks(n, max(1, _VALUES // (len(share) * len(self.classes)))):
+            own = None if diag is None else diag[rows]
+            args = points[rows], own, self.class_weight
+            logs = np.concatenate([model.log_draws(*args) for model in self.models], axis=1)
+            order = logs.argsort(axis=1)
+            below = np.cumsum(share[order], axis=1)
+            for end, part in zip(found, ((1 - level) / 2, (1 + level) / 2), strict=True):
+                place = np.minimum((below < part).sum(axis=1, keepdims=True), len(share) - 1)
+                chosen = np.take_along_axis(order, place, axis=1)
+                end[rows] = np.exp(np.take_along_axis(logs, chosen, axis=1)[:, 0])
+        return found
 
     def predict(
         self,
@@ -270,6 +325,26 @@ class Mixture(Savable):
     @property
     def _is_binary(self) -> bool:
         return len(self.classes) == 2
+
+    def _kept(self, model: Model) -> LeftOut:
+        if model.left_out is None:
+            raise ValueError(
+                "leave-one-out predictions need softness > 0, a kernel matrix that is not singular "
+                "and draws without weights"
+            )
+        return model.left_out
+
+    def _observed(self, mass: Floats) -> Floats:
+        """Return the (n, C) log probabilities of observed labels, given as `_log_shares`."""
+        if self.class_weight is not None:
+            mass = mass + np.log(self.class_weight)
+        mass -= special.logsumexp(mass, axis=(0, 2), keepdims=True)
+        seen = []  # after the label noise of each model
+        for model, logs in zip(self.models, mass, strict=True):
+            of_model = special.logsumexp(logs, axis=1, keepdims=True)
+            given = np.where(np.isfinite(of_model), logs - of_model, -math.log(logs.shape[1]))
+            seen.append(model.likelihood.observed(given) + of_model)
+        return np.asarray(np.minimum(special.logsumexp(seen, axis=0), 0.0))
 
     def _signs(self, X: Any) -> Floats:
         """Return (n, 1) signs of decision values, without variances where centers agree."""

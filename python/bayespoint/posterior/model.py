@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from bayespoint.kernels.products import count
 from bayespoint.landmarks.basis import Basis
 from bayespoint.likelihood import Likelihood
 from bayespoint.likelihood.two_classes import of_variance
+from bayespoint.posterior.calibration import LeftOut
 from bayespoint.posterior.class_weight import weighted_probabilities, weighted_values
 from bayespoint.posterior.quadratic import Quadratic
 from bayespoint.posterior.reweight import reweight
@@ -31,6 +32,7 @@ from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.draws import Draws
 from bayespoint.results.hyperparameters import Hyperparameters
 
+_HARD = 1e-300  # variance in place of a softness of zero
 _RIDGE = 1e-8  # ridge in `Model.closest_to_vote`, relative to the mean eigenvalue
 
 
@@ -50,6 +52,9 @@ class Model(Stored):
     """The functions drawn from the posterior."""
     calibration: float = 1.0
     """Factor on the decision values."""
+    left_out: LeftOut | None = None
+    """Leave-one-out predictions of the training examples, with landmarks of some of them; None for
+    weighted draws, and where examples may be determined by others."""
 
     def check_parts(self) -> None:
         """Raise an error if the parts cannot predict, or are of other classes or points."""
@@ -222,16 +227,49 @@ class Model(Stored):
 
     def log_labels(self, X: Any, index: NDArray[np.intp]) -> Floats:
         """Return the (n_draws,) log probabilities of all labels given each one over landmarks."""
-        points = self._points(X)
-        own = self._prior_variance(points, None, strict=True)
-        total = np.zeros(len(self.draws))
-        for rows, k_star in self._blocks(points):
-            variance = self._variance(own, rows, k_star)
-            values = self.draws.values(k_star)
-            total += self.likelihood.log_label(values, variance, index[rows]).sum(axis=0)
+        law, total = self.likelihood, np.zeros(len(self.draws))
+        for rows, values, variance in self._given(self._points(X)):
+            logs = law.observed(law.log_given(values, variance))
+            own = np.take_along_axis(logs, index[rows, None, None], axis=2)
+            total += own[..., 0].sum(axis=0)
         return total
 
+    def log_draws(self, X: Any, diag: ArrayLike | None, class_weight: Floats | None) -> Floats:
+        """Return the (n, n_draws, n_classes) log probabilities of observed labels given functions.
+
+        A function is a draw with a length, and at each point an error from what is left of its
+        variance, the same number of standard deviations at all points.
+        """
+        law, total, softness = self.likelihood, len(self.draws), self.hyper.softness
+        points, lengths = self._points(X), self.draws.lengths.quantiles(total)
+        error = np.random.default_rng(0).standard_normal((law.n_functions, 1, total))
+        if self._is_binary:
+            error = error[0]
+        found = np.empty((count(points), total, law.n_classes))
+        for rows, values, variance in self._given(points, diag):
+            largest = np.atleast_2d(np.abs(values).max(axis=-1)).max(axis=0)
+            require_square(np.maximum(largest, np.sqrt(variance)))
+            rest = np.sqrt(np.maximum(variance - softness, 0.0))
+            f = self.calibration * (values * lengths + rest[:, None] * error)
+            logs = law.log_given(f, np.full(len(rest), max(softness, _HARD)))
+            if class_weight is not None:
+                logs += np.log(class_weight)
+                logs -= special.logsumexp(logs, axis=2, keepdims=True)
+            found[rows] = law.observed(logs)
+        return found
+
     # --- the training examples -------------------------------------------------------------------
+
+    def without_each(self, examples: Examples) -> LeftOut:
+        """Return leave-one-out predictions of training examples of a model with landmarks."""
+        law, softness = self.likelihood, self.hyper.softness
+        codes, z = law.codes(examples.label), []
+        for rows, values, variance in self._given(examples.inputs):
+            precision = 1 / (variance + softness * (1 / examples.precision[rows] - 1))
+            heights = np.moveaxis(values, -1, 0)
+            args = heights, np.zeros(1), precision, codes[rows]  # the noise is all of the variance
+            z.append(law.left_out(*args, self.draws.lengths))
+        return LeftOut(law, np.concatenate(z, axis=-1), codes, examples.counts)
 
     @property
     def billiard(self) -> BilliardResult:
@@ -281,7 +319,7 @@ class Model(Stored):
                 return values + np.log(before) if log else values * before
 
         found = reweight(self.billiard, relative, problem, log=log)
-        return replace(self, draws=self.draws.reweighted(found), calibration=1.0)
+        return replace(self, draws=self.draws.reweighted(found), calibration=1.0, left_out=None)
 
     # --- points ----------------------------------------------------------------------------------
 
@@ -294,6 +332,14 @@ class Model(Stored):
 
     def _blocks(self, points: Any) -> Any:
         return self.basis.blocks(points, math.prod(self.draws.run.draws.shape[:-1]))
+
+    def _given(
+        self, points: Any, diag: ArrayLike | None = None
+    ) -> Iterator[tuple[slice, Floats, Floats]]:
+        """Yield blocks of points, with the values of the draws and the variance given these."""
+        own = self._prior_variance(points, diag, strict=True)
+        for rows, k_star in self._blocks(points):
+            yield rows, self.draws.values(k_star), self._variance(own, rows, k_star)
 
     def _by_blocks(self, X: Any, of: Callable[[Floats], Floats]) -> Floats:
         """Return the (n, n_functions) values of a function of the kernel values."""

@@ -383,7 +383,17 @@ def test_classes_of_files():
     own = {name for name in known if not hasattr(kernels, name)}
     assert own == {
         *("BayesPointClassifier", "LinearClassifier", "MaxMarginClassifier", "KernelPerceptron"),
-        *("Mixture", "Model", "Hyperparameters", "Basis", "Factor", "Draws", "Lengths", "Savable"),
+        *(
+            "Mixture",
+            "Model",
+            "Hyperparameters",
+            "Basis",
+            "Factor",
+            "Draws",
+            "Lengths",
+            "LeftOut",
+            "Savable",
+        ),
         *("TwoClasses", "SeveralClasses", "Columns", "Column", "Warped", "RankNormal", "OneUnit"),
         *("Result", "Run", "BilliardResult", "LandmarkResult", "WeightedResult", "Evidence"),
         *("MaxMargin", "Search", "FeatureRelevance", "OnionTable", "LightTrap", "Stored"),

@@ -6,7 +6,6 @@ from scipy import special
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import BayesPointClassifier
-from bayespoint.data.plan import Budget
 from bayespoint.kernels import RBF
 from bayespoint.likelihood import SeveralClasses, TwoClasses, several_classes
 from bayespoint.likelihood.two_classes import quantiles
@@ -25,7 +24,7 @@ def problem(m=60, index=0, noise=0.5):
 def left_out(model):
     """Return the leave-one-out predictions of a fitted classifier."""
     [one] = model.models_
-    return LeftOut.of_matrix(one, one.problem("a test"), Budget(0))
+    return one.left_out
 
 
 @pytest.mark.long
@@ -129,16 +128,6 @@ def test_the_factor_stretches_every_decision_value():
     found = model.predict_proba(X, method="mixture")[:, 1]
     np.testing.assert_allclose(found, expected, rtol=1e-8)
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
-
-
-def test_some_of_many_examples_calibrate_like_all(monkeypatch):
-    X, y = problem(120)
-    settings = {"softness": 0.3, "calibration": "leave-one-out"}
-    whole = BayesPointClassifier(RBF(1.0), random_state=seed(0), **settings).fit(X, y)
-    monkeypatch.setattr(calibration, "MAX_EXAMPLES", 80)
-    part = BayesPointClassifier(RBF(1.0), random_state=seed(0), **settings).fit(X, y)
-    assert part.calibration_ != whole.calibration_
-    assert part.calibration_ == pytest.approx(whole.calibration_, abs=0.2)
 
 
 def test_calibration_needs_softness():
