@@ -267,7 +267,8 @@ COMPLETED = {
     ),
     r"bayespoint\.posterior\.(?:Mixture|Model)\."
     r"(predict|predict_proba|predict_log_proba|decision_function|reject|suggest_query"
-    r"|sample_functions|bayes_point|reweight)": bayespoint.BayesPointClassifier,
+    r"|sample_functions|bayes_point|reweight|leave_one_out|predict_set"
+    r"|predict_proba_interval)": bayespoint.BayesPointClassifier,
 }
 """Methods, and the class whose methods of the same names say what they take and return."""
 

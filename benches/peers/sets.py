@@ -156,7 +156,7 @@ def measure(options: argparse.Namespace) -> None:
         set() if old is None else set(zip(old["table"], old["split"], old["method"], strict=True))
     )
     for name, seed, own, others in examples(options):
-        for method in METHODS:
+        for method in options.methods:
             if (name, seed, method) in done:
                 continue
             found = measured(method, own if method == "bayespoint" else others, seed)
@@ -239,6 +239,7 @@ def main() -> None:
     """Measure, or print the report of what was measured."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--only", nargs="+", help="names of tables")
     parser.add_argument("--out", type=Path, default=Path("sets.csv"))
     parser.add_argument("--report", action="store_true", help="measure nothing")

@@ -159,7 +159,7 @@ def _calls():
     yield of_model("predict_set", None, X=NEW, alpha=0.2)
     yield of_model("predict_proba_interval", shares, X=NEW, level=0.8)
     yield one(
-        "BayesPointClassifier.leave_one_out",
+        ("BayesPointClassifier.leave_one_out", "posterior.Mixture.leave_one_out"),
         lambda **more: (
             BayesPointClassifier(RBF, approximation="landmarks", n_components=5, **QUICK)
             .fit(X, Y)

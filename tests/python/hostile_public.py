@@ -28,7 +28,6 @@ OF_THE_PACKAGE = {
     "VersionSpace.over",
     "kernels.Parameter",
     "posterior.Mixture.feature_relevance",
-    "posterior.Mixture.leave_one_out",
     "posterior.Mixture.of",
     "posterior.Mixture.prior_from_examples",
     *(

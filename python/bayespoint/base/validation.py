@@ -199,6 +199,21 @@ def labels(name: str, value: ArrayLike) -> NDArray[Any]:
         raise ValueError(f"{name} must be an array of labels: {error}") from error
 
 
+def known_labels(classes: NDArray[Any], y: ArrayLike, n: int) -> NDArray[np.intp]:
+    """Return the indices among the classes of n labels, at least one."""
+    values = labels("y", y)
+    if values.shape != (n,) or n == 0:
+        raise ValueError(
+            f"y must have shape ({n},), a label for each row of X, and X at least one row; got "
+            f"shape {values.shape}"
+        )
+    known = values[:, None] == classes
+    if not known.any(axis=1).all():
+        unknown = values[~known.any(axis=1)].tolist()[0]
+        raise ValueError(f"y must hold labels among {classes.tolist()}; got {unknown!r}")
+    return np.asarray(known.argmax(axis=1))
+
+
 def dual_coef(
     name: str, value: ArrayLike, m: int | tuple[int, ...], *, many: bool = False
 ) -> Floats:

@@ -541,7 +541,7 @@ class BayesPointClassifier(
 
         A label is in the set unless it is less probable than are the labels of the training
         examples, each given all others, but for a share `alpha` of them. No examples are held out.
-        Sets are empty where no label is probable enough.
+        Sets are empty where no label is probable enough. Probabilities are those of "mixture".
 
         Parameters
         ----------
@@ -565,14 +565,14 @@ class BayesPointClassifier(
         In full conformal prediction (V. Vovk, A. Gammerman and G. Shafer, *Algorithmic Learning in
         a Random World*, 2005) the point is added with the label c, and each of the then m + 1
         examples has a score; c is in the set if more than `alpha` (m + 1) scores are at most that
-        of the point. Let the score be the probability of a label given all others. By the product
-        rule the example i counts if :math:`P(y_i | y_{-i}) \le P(c | x, y_{-i})`. These sets miss
-        the label of a new point with a frequency of at most `alpha`, whatever the data, if new
-        points come from the same source and the hyperparameters from another one.
+        of the point. These sets miss the label with a frequency of at most `alpha`, whatever the
+        data, if new points come from the same source and the hyperparameters from another one.
 
-        Here the right side is the prediction from all m examples, as in the jackknife (R. F. Barber
-        et al., Annals of Statistics 49, 2021): the influence of one example is neglected. What this
-        and hyperparameters found on the examples change was measured: :doc:`/guide/sets`.
+        Let the score be the probability of a label given all others. By the product rule the
+        example i counts if :math:`P(y_i | y_{-i}) \le P(c | x, y_{-i})`. Here the right side is the
+        prediction from all m examples, as in the jackknife (R. F. Barber et al., Annals of
+        Statistics 49, 2021): the influence of one example is neglected. What this and
+        hyperparameters found on the examples change was measured: :doc:`/guide/sets`.
 
         With landmarks up to 2000 random examples are compared. Whole sample weights count as
         observations; others, and the calibration, only change the probabilities. With class weights
@@ -630,16 +630,8 @@ class BayesPointClassifier(
             If examples may be determined by others: with softness=0 or a singular matrix. If `X` or
             `y` is missing with landmarks, or given without, or labels are unknown.
         """
-        posterior = self._mixture
-        if posterior.first.basis.is_all:
-            if X is not None or y is not None:
-                raise ValueError("X and y must be None without landmarks, which keep all examples")
-            return posterior.leave_one_out()
-        if X is None or y is None:
-            raise ValueError("X and y must be training examples with landmarks; got None")
-        points = self._checked(X)
-        index = evidence.known_labels(self.classes_, y, len(points))
-        return posterior.leave_one_out(points, index)
+        points = None if X is None else self._checked(X)
+        return self._mixture.leave_one_out(points, y)
 
     def suggest_query(self, X: ArrayLike, n: int = 1) -> NDArray[np.intp]:
         """Return the points about which the draws disagree most, to be labeled next.

@@ -23,7 +23,6 @@ from bayespoint.engine.problem import Problem
 from bayespoint.estimators import advice
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators.settings import require_kernel_object
-from bayespoint.posterior.evidence import known_labels
 from bayespoint.results.hyperplanes import Hyperplanes
 from bayespoint.version_space import VersionSpace
 
@@ -331,7 +330,7 @@ def one_vs_rest(index: NDArray[np.intp], n_classes: int) -> Labels:
 
 def own_values(values: Floats, classes: NDArray[Any], y: ArrayLike) -> Floats:
     """Return the values of each example's own class from (n, n_problems) values."""
-    index = known_labels(classes, y, len(values))
+    index = validation.known_labels(classes, y, len(values))
     if values.shape[1] == 1:
         return np.where(index == 1, values[:, 0], -values[:, 0])
     own: Floats = values[np.arange(len(values)), index]

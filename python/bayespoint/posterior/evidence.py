@@ -76,7 +76,7 @@ def log_labeling_probability(
             f"{posterior.class_weight.tolist()}: fit with class_weight=None"
         )
     n = count(X)
-    index = known_labels(posterior.classes, y, n)
+    index = validation.known_labels(posterior.classes, y, n)
     tol = validation.positive("tol", tol)
     rng = np.random.default_rng(validation.seed(random_state))
     settings, found = EvidenceSettings("auto", tol / math.sqrt(2), max_length), []
@@ -88,21 +88,6 @@ def log_labeling_probability(
         evidence_of = partial(billiard_evidence, settings=settings, n_jobs=n_jobs, seed=own)
         found.append(_by_evidence(model, X, index, evidence_of))
     return found[0] if len(found) == 1 else _mean(found, posterior.weights)
-
-
-def known_labels(classes: NDArray[Any], y: ArrayLike, n: int) -> NDArray[np.intp]:
-    """Return the indices among the classes of n labels, at least one."""
-    values = validation.labels("y", y)
-    if values.shape != (n,) or n == 0:
-        raise ValueError(
-            f"y must have shape ({n},), a label for each row of X, and X at least one row; got "
-            f"shape {values.shape}"
-        )
-    known = values[:, None] == classes
-    if not known.any(axis=1).all():
-        unknown = values[~known.any(axis=1)].tolist()[0]
-        raise ValueError(f"y must hold labels among {classes.tolist()}; got {unknown!r}")
-    return np.asarray(known.argmax(axis=1))
 
 
 def _over_draws(model: Model, X: Any, index: NDArray[np.intp], tol: float) -> Estimate:

@@ -26,6 +26,7 @@ from bayespoint.posterior.model import Model, chosen_class
 from bayespoint.results.relevance import FeatureRelevance
 from bayespoint.results.weighted import WeightedResult
 
+_ROUNDING = 1e-12  # difference up to which probabilities count as equal
 _VALUES = 2**21  # number of probabilities, given each draw, that are sorted at a time
 
 
@@ -157,36 +158,37 @@ class Mixture(Savable):
             mass = self._log_shares(X, diag, strict=True, mixture=mixture)
         return self._observed(mass)
 
-    def leave_one_out(self, X: Any = None, index: NDArray[np.intp] | None = None) -> Floats:
-        """Return the probabilities of the label of each training example, given all others.
-
-        With landmarks those of the examples `X` with labels of these indices; without `X` those of
-        the examples whose predictions the models keep.
-        """
-        mass = []  # a model weighs as much as it does without the label
-        for model, weight in zip(self.models, self.weights, strict=True):
-            if index is None:
-                left = self._kept(model)
-            else:
-                inputs = scaled(model.hyper.transform, model.basis.inputs(X))
-                left = model.without_each(Examples(inputs, index, np.ones(len(index))))
-            own = left.log_labels(model.calibration)[:, None]
-            mass.append(left.log_classes(model.calibration) - own + math.log(weight))
-        return np.exp(self._observed(np.stack(mass)))
+    def leave_one_out(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> Floats:
+        """Return the probabilities of the label of each training example, given all others."""
+        if self.first.basis.is_all:
+            if X is not None or y is not None:
+                raise ValueError("X and y must be None without landmarks, which keep all examples")
+            return self._alone(self._kept())
+        if X is None or y is None:
+            raise ValueError("X and y must be training examples with landmarks; got None")
+        points = self.first.basis.inputs(X)
+        index = validation.known_labels(self.classes, y, count(points))
+        left = []
+        for model in self.models:
+            inputs = scaled(model.hyper.transform, points)
+            left.append(model.without_each(Examples(inputs, index, np.ones(len(index)))))
+        return self._alone(left)
 
     def predict_set(
         self, X: ArrayLike, alpha: float, *, diag: ArrayLike | None = None
     ) -> NDArray[np.bool_]:
         """Return which labels are in the set of each point."""
         alpha = validation.real("alpha", alpha, low=0.0, high=1.0)
-        left, proba = self._kept(self.first), self.leave_one_out()
+        kept = self._kept()
+        left, proba = kept[0], self._alone(kept)
         new = np.ones(len(self.classes)) if self.class_weight is None else self.class_weight
         own = np.take_along_axis(proba, left.label[:, None], axis=1)[:, 0]
         weight = new[left.label] * (1.0 if left.counts is None else left.counts)
         order = np.argsort(own)
         below = np.cumsum(np.append(0.0, weight[order]))
-        p = self.predict_proba(X, diag=diag)
-        rank = below[np.searchsorted(own[order], p, side="right")] + new
+        # By the same means over draws: from two moments, p of certain labels may be far smaller.
+        p = self.predict_proba(X, method="mixture", diag=diag)
+        rank = below[np.searchsorted(own[order], p + _ROUNDING, side="right")] + new
         return np.asarray(rank > alpha * (below[-1] + new))
 
     def predict_proba_interval(
@@ -267,7 +269,7 @@ class Mixture(Savable):
         probability = self.predict_proba(X, method=method, diag=diag)
         labels: NDArray[Any] = self.classes[probability.argmax(axis=1)]
         # Equal probabilities have an expected loss of 1 - 1 / n_classes up to rounding.
-        rejected = 1 - probability.max(axis=1) > cost + 1e-12
+        rejected = 1 - probability.max(axis=1) > cost + _ROUNDING
         return labels, rejected
 
     def suggest_query(self, X: ArrayLike, n: int = 1) -> NDArray[np.intp]:
@@ -326,13 +328,23 @@ class Mixture(Savable):
     def _is_binary(self) -> bool:
         return len(self.classes) == 2
 
-    def _kept(self, model: Model) -> LeftOut:
-        if model.left_out is None:
+    def _kept(self) -> list[LeftOut]:
+        """Return the leave-one-out predictions that the models keep."""
+        found = [model.left_out for model in self.models if model.left_out is not None]
+        if len(found) < len(self.models):
             raise ValueError(
                 "leave-one-out predictions need softness > 0, a kernel matrix that is not singular "
                 "and draws without weights"
             )
-        return model.left_out
+        return found
+
+    def _alone(self, left: Sequence[LeftOut]) -> Floats:
+        """Return the (n, C) probabilities of labels from the predictions of each model."""
+        mass = []  # a model weighs as much as it does without the label
+        for model, weight, one in zip(self.models, self.weights, left, strict=True):
+            own = one.log_labels(model.calibration)[:, None]
+            mass.append(one.log_classes(model.calibration) - own + math.log(weight))
+        return np.exp(self._observed(np.stack(mass)))
 
     def _observed(self, mass: Floats) -> Floats:
         """Return the (n, C) log probabilities of observed labels, given as `_log_shares`."""

@@ -38,7 +38,7 @@ NEW = np.random.default_rng(3).normal(size=(30, 2))
 
 def by_hand(proba, own, weight, new, alpha):
     """Return the sets that these leave-one-out probabilities of labels make."""
-    rank = (weight[:, None, None] * (own[:, None, None] <= proba)).sum(axis=0) + new
+    rank = (weight[:, None, None] * (own[:, None, None] <= proba + 1e-12)).sum(axis=0) + new
     return rank > alpha * (weight.sum() + new)
 
 
@@ -58,7 +58,8 @@ def test_sets_hold_the_label_as_often_as_they_should(n_classes):
         found = [model.predict_set(new, alpha)[rows, truth].mean() for alpha in (0.1, 0.2)]
         coverage.append(found)
         # Probabilities of the training labels that the labels themselves have changed.
-        own, proba = model.predict_proba(X[:m])[np.arange(m), y[:m]], model.predict_proba(new)
+        own, proba = (model.predict_proba(one, method="mixture") for one in (X[:m], new))
+        own = own[np.arange(m), y[:m]]
         seen = [by_hand(proba, own, np.ones(m), 1.0, alpha) for alpha in (0.1, 0.2)]
         wrong.append([sets[rows, truth].mean() for sets in seen])
     error = np.std(coverage, axis=0) / np.sqrt(len(coverage))
@@ -71,7 +72,10 @@ def test_sets_hold_the_label_as_often_as_they_should(n_classes):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_sets_by_their_definition(n_classes):
     model, _, y = fitted(n_classes=n_classes, label_noise=0.05)
-    own, proba = model.leave_one_out()[np.arange(len(y)), y], model.predict_proba(NEW)
+    own, proba = (
+        model.leave_one_out()[np.arange(len(y)), y],
+        model.predict_proba(NEW, method="mixture"),
+    )
     before = np.ones((len(NEW), n_classes), dtype=bool)
     for alpha in (0.0, 0.01, 0.1, 0.5, 0.9, 1.0):
         sets = model.predict_set(NEW, alpha)
@@ -83,9 +87,27 @@ def test_sets_by_their_definition(n_classes):
     assert not model.predict_set(NEW, 1.0).any()
 
 
+def test_certain_labels_are_in_their_sets():
+    # Probabilities are so near to 1 that two moments and the draws differ by orders of magnitude.
+    rng = np.random.default_rng(seed(4))
+    X, new = rng.integers(0, 4, size=(2, 200, 3)).astype(float)
+    y, truth = X[:, 0] > 1, (new[:, 0] > 1).astype(int)
+    model = BayesPointClassifier(random_state=0, n_models=2).fit(X, y)
+    proba = model.predict_proba(new)
+    np.testing.assert_array_equal(proba.argmax(axis=1), truth)
+    found = model.predict_set(new, 0.1)[np.arange(200), truth]
+    assert 0.8 < found.mean() < 1.0
+    own = model.leave_one_out()[np.arange(200), y.astype(int)]
+    by_moments = by_hand(proba, own, np.ones(200), 1.0, 0.1)[np.arange(200), truth]
+    assert by_moments.mean() < 0.7
+
+
 def test_examples_count_as_their_classes_do():
     model, X, y = fitted(class_weight={0: 1.0, 1: 4.0})
-    own, proba = model.leave_one_out()[np.arange(len(y)), y], model.predict_proba(NEW)
+    own, proba = (
+        model.leave_one_out()[np.arange(len(y)), y],
+        model.predict_proba(NEW, method="mixture"),
+    )
     weights = np.array([0.25, 1.0])
     expected = by_hand(proba, own, weights[y], weights, 0.2)
     np.testing.assert_array_equal(model.predict_set(NEW, 0.2), expected)
@@ -103,7 +125,10 @@ def test_whole_weights_count_with_landmarks():
     counts = np.arange(60) % 3 + 1
     settings = GIVEN | {"approximation": "landmarks", "n_components": 20, "random_state": 0}
     model = BayesPointClassifier(RBF(0.7), **settings).fit(X, y, sample_weight=counts)
-    own, proba = model.leave_one_out(X, y)[np.arange(60), y], model.predict_proba(NEW)
+    own, proba = (
+        model.leave_one_out(X, y)[np.arange(60), y],
+        model.predict_proba(NEW, method="mixture"),
+    )
     expected = by_hand(proba, own, counts, 1.0, 0.1)
     np.testing.assert_array_equal(model.predict_set(NEW, 0.1), expected)
 
@@ -199,7 +224,7 @@ def test_intervals_include_models_weights_and_calibration():
     settings = {"random_state": 0, "n_models": 3}
     model = BayesPointClassifier(**settings).fit(X, y)
     low, high = model.predict_proba_interval(NEW)
-    middle = model.predict_proba(NEW)
+    middle = model.predict_proba(NEW, method="mixture")
     assert ((low < middle) & (middle < high)).mean() > 0.9
     weighted = BayesPointClassifier(class_weight={0: 1, 1: 3}, **settings).fit(X, y)
     expected = 3 * high[:, 1] / (1 + 2 * high[:, 1])  # three times the odds
