@@ -67,7 +67,7 @@ pub struct Ball {
     /// Whether to use a neighbor list, if the Gram matrix has features.
     neighbors_enabled: bool,
     neighbors: Option<Box<NeighborList>>,
-    /// Rows of the walls between several classes.
+    /// Rows of planes that are not those of single examples.
     #[serde(skip)]
     scratch: Vec<f64>,
 }
@@ -253,8 +253,8 @@ impl Ball {
             return list.pass(gram, &self.frame, rotation, kicks);
         }
         let (arch, f, g) = (gram.arch(), &mut self.f, &mut self.g);
-        if let Some(classes) = gram.classes() {
-            return classes.advance(arch, (f, g), rotation, kicks, &mut self.scratch);
+        if let Some(joint) = gram.joint() {
+            return joint.advance(arch, (f, g), rotation, kicks, &mut self.scratch);
         }
         let lift = gram.offset() * kicks.iter().map(|kick| kick.1).sum::<f64>();
         match *kicks {

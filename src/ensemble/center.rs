@@ -14,18 +14,19 @@ pub(crate) struct Batch {
     pub integral: Vec<f64>,
     /// Radians.
     pub length: f64,
-    /// Integral of the densities at the walls, shape (m,), until the integral is one of conditional means.
+    /// Integral of the densities at the walls, shape (m,) or of the coordinates of walls, until the integral is one of conditional means.
     pub densities: Option<Vec<f64>>,
     /// Plane coordinates of the integral, shape (m,), once they have been computed.
     pub field: Option<Vec<f64>>,
 }
 
 impl Batch {
-    pub(crate) fn check(&self, m: usize) -> Result<()> {
+    /// Checks a stored piece, for m planes and a number of densities.
+    pub(crate) fn check(&self, m: usize, densities: usize) -> Result<()> {
         ensure(self.length > 0.0 && self.length.is_finite(), "one with a piece without length")?;
         ensure_vectors(m, &[&self.integral])?;
-        let parts = self.densities.iter().chain(&self.field);
-        parts.into_iter().try_for_each(|part| ensure_vectors(m, &[part]))
+        self.densities.iter().try_for_each(|part| ensure_vectors(densities, &[part]))?;
+        self.field.iter().try_for_each(|part| ensure_vectors(m, &[part]))
     }
 
     fn field(&self) -> &[f64] {
@@ -69,11 +70,11 @@ pub(crate) fn smooth(
     control: &Control,
 ) -> Result<()> {
     let rough: Vec<_> = batches.iter_mut().filter(|b| b.densities.is_some()).collect();
-    let mut moves: Vec<Vec<f64>> = rough
+    let integrals: Vec<(&[f64], &[f64])> = rough
         .iter()
-        .map(|batch| smoother.step(&batch.integral, batch.densities.as_deref().unwrap_or_default()))
+        .map(|batch| (&*batch.integral, batch.densities.as_deref().unwrap_or_default()))
         .collect();
-    smoother.inverse.solve(&mut moves, control)?;
+    let moves = smoother.moves(&integrals, control)?;
     for (batch, change) in rough.into_iter().zip(&moves) {
         batch.densities = None;
         batch.integral.iter_mut().zip(change).for_each(|(c, x)| *c += x);

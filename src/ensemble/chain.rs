@@ -41,8 +41,12 @@ impl<'s, 'c> Context<'s, 'c> {
         pool: &'c WorkerPool<'c>,
     ) -> Result<Self> {
         let control = pool.control;
-        let smoother =
-            inverse.map(|inverse| Smoother::new(inverse, control)).transpose()?.map(Arc::new);
+        let smooths = space.walls().is_none() || settings.mirror.is_hard();
+        let smoother = inverse
+            .filter(|_| smooths)
+            .map(|inverse| Smoother::new(inverse, space, control))
+            .transpose()?
+            .map(Arc::new);
         let (m, q) = (space.len(), WATCHED.min(space.len()));
         let watched = (0..q).map(|k| k * m / q).collect();
         Ok(Self { space, settings, inverse, smoother, watched, pool, control })
@@ -196,7 +200,8 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         let Context { space, settings, .. } = *run;
         let n = path.pieces.len();
         ensure(path.first <= n && n <= MOST_PIECES, "one with too many pieces of path")?;
-        path.pieces.iter().try_for_each(|piece| piece.check(space.len()))?;
+        let densities = run.smoother.as_ref().map_or(0, |smoother| smoother.inverse.len());
+        path.pieces.iter().try_for_each(|piece| piece.check(space.len(), densities))?;
         let densities = match (sums, &run.smoother) {
             (None, None) => None,
             (Some(sums), Some(smoother)) => {

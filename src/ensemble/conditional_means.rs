@@ -15,6 +15,9 @@
 //!
 //! With several classes h_i is the coordinate of a wall. Given all others, it is truncated or scaled down there only if all other
 //! walls of its example are satisfied: elsewhere κ_i = 1.
+//!
+//! Of walls in general h are the coordinates. Given all others, a coordinate is truncated on both sides, by the nearest of its
+//! walls, and r_i is the difference of the densities there. This is for hard walls alone.
 
 use std::sync::Arc;
 
@@ -24,9 +27,10 @@ use rand_distr::{ChiSquared, Distribution, Exp1, StandardNormal};
 
 use crate::ball::Ball;
 use crate::base::{Control, Error, Result, ensure, ensure_finite, ensure_vectors, random};
+use crate::gram::Walls;
 use crate::linalg::Inverse;
 use crate::simd::dot;
-use crate::simd::special::{chi_mean, hazard, normal};
+use crate::simd::special::{chi_mean, hazard, hazard_plain, normal};
 use crate::space::{Mirror, VersionSpace};
 
 /// Least path between two evaluations of the densities: less than half of the shortest piece of path.
@@ -41,24 +45,49 @@ const NEAR: f64 = 0.05;
 pub(crate) struct Smoother<'a> {
     pub inverse: Inverse<'a>,
     pub share: f64,
-    /// √Q_ii and its reciprocal, for each plane.
+    /// √Q_ii and its reciprocal, for each plane, or coordinate of walls.
     roots: Vec<[f64; 2]>,
+    walls: Option<&'a Walls>,
     /// Distribution of the squared length of a Gaussian vector.
     square: ChiSquared<f64>,
 }
 
 impl<'a> Smoother<'a> {
-    pub(crate) fn new(inverse: Inverse<'a>, control: &Control) -> Result<Self> {
+    pub(crate) fn new(
+        inverse: Inverse<'a>,
+        space: &'a VersionSpace<'_>,
+        control: &Control,
+    ) -> Result<Self> {
+        let (inverse, walls) = (inverse.of_coordinates(), space.walls());
         let share = inverse.share(control)?;
         let square = ChiSquared::new(inverse.len() as f64)
             .map_err(|_| Error::invalid("factor", "no rows", "one row or more"))?;
         let roots = inverse.diagonal().map(|q| [q.sqrt(), q.sqrt().recip()]).collect();
-        Ok(Self { inverse, share, roots, square })
+        Ok(Self { inverse, share, roots, walls, square })
     }
 
-    /// Returns the change `s D⁻¹ (r - c)` of the plane coordinates of an integral of positions, with dual coefficients c, when it
-    /// is replaced by that of their conditional means, given the integral of r.
-    pub(crate) fn step(&self, dual: &[f64], densities: &[f64]) -> Vec<f64> {
+    /// Returns the changes of the dual coefficients of integrals of positions when they are replaced by those of their conditional
+    /// means: those of the changes `s D⁻¹ (r - c)` of the plane coordinates, given dual coefficients c and integrals of r.
+    pub(crate) fn moves(
+        &self,
+        integrals: &[(&[f64], &[f64])],
+        control: &Control,
+    ) -> Result<Vec<Vec<f64>>> {
+        let mut moves: Vec<Vec<f64>> = integrals
+            .iter()
+            .map(|(dual, densities)| match self.walls {
+                None => self.step(dual, densities),
+                Some(walls) => self.step(&walls.duals(dual), densities),
+            })
+            .collect();
+        self.inverse.solve(&mut moves, control)?;
+        if let Some(walls) = self.walls {
+            moves.iter_mut().for_each(|one| *one = walls.plane_duals(one));
+        }
+        Ok(moves)
+    }
+
+    fn step(&self, dual: &[f64], densities: &[f64]) -> Vec<f64> {
         let walls = densities.iter().zip(dual).zip(self.inverse.diagonal());
         walls.map(|((r, c), q)| self.share * (r - c) / q).collect()
     }
@@ -140,6 +169,17 @@ impl<'a> Densities<'a> {
     pub(crate) fn add(&mut self, ball: &Ball, space: &VersionSpace<'_>) {
         let length = self.smoother.square.sample(&mut self.rng).sqrt();
         let dual = ball.position(0.0);
+        self.count += 1.0;
+        if let Some(walls) = self.smoother.walls {
+            let (duals, room) = (walls.duals(&dual), walls.room(ball.f(), space.labels()));
+            let each = duals.iter().zip(room).zip(&self.smoother.roots).zip(&mut self.sum);
+            for (((c, [below, above]), [root, reciprocal]), sum) in each {
+                let (ahead, scale) = (length * c * reciprocal, length * root);
+                let ends = [below * scale - ahead, above * scale + ahead];
+                *sum += root * between(ends, (below + above) * scale);
+            }
+            return;
+        }
         let violated = space.violated_walls(ball.f());
         let walls = space.labels().iter().zip(ball.f()).zip(&dual);
         let walls = walls.zip(&self.smoother.roots).zip(&mut self.sum);
@@ -147,7 +187,6 @@ impl<'a> Densities<'a> {
             let transparency = space.own_transparency(i, *f, &violated, self.mirror);
             *sum += wall_density(label, [*f, *c], *root, length, transparency);
         }
-        self.count += 1.0;
     }
 
     pub(crate) fn state(&self) -> Sums {
@@ -189,6 +228,24 @@ fn wall_density(
     let y = f64::from(label);
     let z = y * length * (f * root - c * reciprocal);
     y * root * density(z, transparency)
+}
+
+/// Returns the mean of a standard normal variate between -a and b, an interval of the given width.
+fn between([a, b]: [f64; 2], width: f64) -> f64 {
+    /// Product of width and distance up to which the density is nearly linear.
+    const NARROW: f64 = 1e-2;
+    let (near, far, sign) = if a <= b { (a, b, 1.0) } else { (b, a, -1.0) };
+    if near == f64::INFINITY {
+        return 0.0;
+    }
+    let middle = 0.5 * (far - near);
+    if width * (1.0 + middle.abs()) < NARROW {
+        return sign * middle * (1.0 - width * width / 12.0);
+    }
+    // The density at the far end, and the probability beyond it, relative to those at the near end.
+    let fall = -middle * width;
+    let (height, tail) = (hazard_plain(near), fall.exp() / hazard_plain(-far));
+    sign * height * -fall.exp_m1() / (1.0 - tail * height)
 }
 
 /// Draws from the normal distribution of mean z and unit variance, truncated to positive numbers.
@@ -243,7 +300,6 @@ fn density(z: f64, transparency: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::special::hazard_plain;
     use approx::assert_relative_eq;
 
     #[test]
@@ -267,6 +323,40 @@ mod tests {
                 assert!((0.0..=-z + 1.0).contains(&density(z, k)), "{z} {k}");
             }
         }
+    }
+
+    #[test]
+    fn means_between_two_walls() {
+        // By Simpson's rule about the end of larger density.
+        let exact = |low: f64, high: f64| {
+            let top = if low > 0.0 {
+                low
+            } else if high < 0.0 {
+                high
+            } else {
+                0.0
+            };
+            let (low, high) = (low.max(top - 40.0), high.min(top + 40.0));
+            let (n, mut sums) = (40_000, [0.0; 2]);
+            for k in 0..=n {
+                let x = low + (high - low) * f64::from(k) / f64::from(n);
+                let weight = if k == 0 || k == n { 1.0 } else { f64::from(2 + 2 * (k % 2)) };
+                let p = weight * (0.5 * (top * top - x * x)).exp();
+                sums[0] += p;
+                sums[1] += p * x;
+            }
+            sums[1] / sums[0]
+        };
+        for low in [-30.0, -6.0, -1.0, -0.1, 0.0, 0.4, 3.0, 9.0, 20.0] {
+            for width in [1e-4, 1e-3, 9e-3, 0.02, 0.3, 1.0, 4.0, 50.0, f64::INFINITY] {
+                let high = low + width;
+                let found = between([-low, high], width);
+                let close = 1e-7 * width.min(1.0) + 1e-11;
+                assert!((found - exact(low, high)).abs() < close, "{low} {width} {found}");
+                assert!((between([high, -low], width) + found).abs() < close);
+            }
+        }
+        assert!(between([f64::INFINITY; 2], f64::INFINITY) == 0.0);
     }
 
     #[test]

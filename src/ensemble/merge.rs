@@ -29,7 +29,7 @@ impl<D: Dynamics> Measurement<'_, '_, D> {
     pub fn outcome(&mut self) -> Result<Outcome> {
         let (stop_reason, mut state) = self.run()?;
         let Context { space, settings, pool, control, .. } = *self.run;
-        let m = space.len();
+        let m = space.gram().outer_len();
         // Measures the drift at the end, also of runs too short for a re-projection on the way.
         pool.each(&mut self.chains, |_, chain| chain.trajectory.reproject(control))?;
         let center = self.center()?;
@@ -37,13 +37,11 @@ impl<D: Dynamics> Measurement<'_, '_, D> {
             let what = "length of the mean of the positions";
             return Err(Error::Breakdown { what, value: center.norm });
         }
-        let mut hits = vec![0; m];
+        let mut hits = vec![0; space.len()];
         let (mut violations, mut drift) = (0.0, 0f64);
         for chain in &self.chains {
             let tally = chain.trajectory.tally();
-            for i in 0..m {
-                hits[i] += tally.hits[i];
-            }
+            hits.iter_mut().zip(&tally.hits).for_each(|(sum, own)| *sum += own);
             violations += tally.violations;
             drift = drift.max(tally.drift);
         }
@@ -87,11 +85,11 @@ impl<D: Dynamics> Measurement<'_, '_, D> {
         let shape = |width| (chains.len(), n_draws, width);
         Ok(Outcome {
             center: CenterOfMass {
-                dual: center.dual,
+                dual: space.gram().outer_duals(center.dual),
                 norm: center.norm,
                 error: center.error,
                 running,
-                impulse,
+                impulse: space.gram().outer_duals(impulse),
             },
             draws: Array3::from_shape_vec(shape(m), draws).expect("m coefficients of each draw"),
             watched: run.watched.clone(),
@@ -102,7 +100,7 @@ impl<D: Dynamics> Measurement<'_, '_, D> {
             tallies: chains.iter().map(|chain| chain.trajectory.tally().clone()).collect(),
             missed: missed(chains, &hits),
             cycles: vec![0; chains.len()],
-            hits,
+            hits: space.walls().map_or_else(|| hits.clone(), |walls| walls.hits(&hits)),
             mean_violations: violations / totals(chains).0,
             drift,
             refresh: refresh.name(),

@@ -23,7 +23,7 @@ pub enum StopReason {
     MaxTime,
 }
 
-/// The outcome of a run. Shapes: m examples, T trajectories.
+/// The outcome of a run. Shapes: m examples, T trajectories. With walls m stands for their coordinates.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The center of mass.
@@ -46,7 +46,7 @@ pub struct Outcome {
     /// Periods in bounces of short cycles of trajectories without refresh, shape (T,); 0 without a cycle, and in two dimensions,
     /// where a cycle fills version space.
     pub cycles: Vec<u64>,
-    /// Bounces per plane, shape (m,).
+    /// Bounces per plane, or at all walls of a coordinate, shape (m,).
     pub hits: Vec<u64>,
     /// Time average of the number of violated planes.
     pub mean_violations: f64,

@@ -68,6 +68,16 @@ fn sample(
     control: &Control,
 ) -> Result<Outcome> {
     settings.check()?;
+    let of_planes;
+    let settings = match (space.walls(), &settings.start) {
+        (Some(walls), Some(start)) => {
+            let got = format_args!("{} coefficients", start.len());
+            require(start.len() == walls.coordinates(), "start", got, "one per coordinate")?;
+            of_planes = Settings { start: Some(walls.plane_duals(start)), ..settings.clone() };
+            &of_planes
+        }
+        _ => settings,
+    };
     control.limit_time(settings.max_time);
     one_dimensional::refuse(space.gram())?;
     space.check_coinciding(settings.mirror)?;
@@ -82,6 +92,9 @@ fn sample(
         let fits = matches!(settings.motion, Motion::Geodesic);
         require(fits, "factor", "one", "none but for the geodesic motion")?;
     }
+    let is_known = space.walls().is_none() || settings.mirror.is_hard();
+    let fits = settings.average != Average::Conditional || is_known;
+    require(fits, "average", "'conditional'", "another for transparent walls in general")?;
     let fits = settings.average != Average::Conditional || inverse.is_some();
     require(fits, "average", "'conditional'", "another without an inverse")?;
     if matches!(settings.refresh, RefreshChoice::Full(_))

@@ -239,7 +239,7 @@ impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
         let (n, most) = (settings.n_trajectories, pieces(settings.n_trajectories));
         ensure(stored.len() == n && stage <= most, "one with more pieces than fit")?;
         let refresh = Refresh::restored(refresh, space.gram(), inverse, control)?;
-        let draws = draws(state, (space.len(), run.watched.len(), n))?;
+        let draws = draws(state, (space.gram().outer_len(), run.watched.len(), n))?;
         let restored = stored.into_iter().zip(draws).map(|(stored, draws)| {
             let chain = Chain::restored(run, dynamics.clone(), &refresh, draws, stored)?;
             chain.recorder.check_spacing(unit * most as f64, settings.n_draws)?;
@@ -265,7 +265,7 @@ fn sizes(run: &Context<'_, '_>) -> [(&'static str, usize); 3] {
     ]
 }
 
-/// Returns the draws and functionals of each of t trajectories, on m examples with q watched planes.
+/// Returns the draws and functionals of each of t trajectories, of m dual coefficients with q watched planes.
 fn draws(state: &State, (m, q, t): (usize, usize, usize)) -> Result<Vec<(&[f64], &[f64])>> {
     let missing = || incompatible("one without all of its draws");
     ensure(state.kept.len() == t, "one without all of its draws")?;

@@ -17,7 +17,7 @@ pub(super) fn start<'s>(run: &Context<'s, '_>) -> Result<Vec<Chain<'s>>> {
     let mirror = settings.mirror;
     conflicts::check(space, mirror, control)?;
     let middle = match &run.smoother {
-        Some(smoother) if settings.start.is_none() => {
+        Some(smoother) if settings.start.is_none() && space.walls().is_none() => {
             Some((smoother, smoother.middle(space, mirror, control)?))
         }
         _ => None,

@@ -10,7 +10,7 @@ pub(crate) mod mbar;
 mod settings;
 pub(crate) mod walker;
 
-use crate::base::{Control, Result};
+use crate::base::{Control, Result, require};
 use crate::ensemble::WorkerPool;
 use crate::space::{Mirror, VersionSpace, one_dimensional};
 
@@ -58,11 +58,13 @@ pub fn evidence(
     let descent = settings.descent()?;
     space.gram().check_in_memory()?;
     one_dimensional::refuse(space.gram())?;
-    // The walls are transparent on the ladder, whatever the target.
-    space.check_coinciding(Mirror::alike(1.0))?;
     if settings.method == Method::Bridge {
         // It would need the matrix of all walls.
-        space.check_two_classes("method", "'bridge'")?;
+        let fits = space.planes().is_none_or(|planes| planes.classes().is_none());
+        require(fits, "method", "'bridge'", "another for several classes")?;
+    } else {
+        // The walls are transparent on the ladder, whatever the target.
+        space.check_coinciding(Mirror::alike(1.0))?;
     }
     let pool = WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?;
     match settings.method {

@@ -12,14 +12,13 @@
 //! so the walls of several classes are those of a matrix of m (C - 1) planes, all with label +1, whose rows are multiples of
 //! rows of K. Offset and softness of K are inside.
 
-use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use pulp::Arch;
 
 use super::Gram;
-use crate::base::{Control, Error, Result, memory, require};
-use crate::simd::{Entry, NextWall, Precision, Row, pass};
+use crate::base::{Error, Result, memory, require};
+use crate::simd::{Entry, NextWall, Row, pass};
 
 /// The planes of m examples of C classes, and the vectors that belong to them: one number for each plane, or one for each
 /// class and example.
@@ -28,7 +27,7 @@ use crate::simd::{Entry, NextWall, Precision, Row, pass};
 /// is the plane between their class y and class s, or s + 1 from s = y on. A row of the matrix is then a row of K times
 /// constants that change only from class to class. Python's `Problem` has the same order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Planes {
+pub(crate) struct ClassPlanes {
     n_classes: usize,
     /// The class of each example, shape (m,).
     labels: Vec<usize>,
@@ -42,16 +41,21 @@ pub(crate) struct Planes {
     is_sorted: bool,
 }
 
-impl Planes {
-    /// Labels must be below `n_classes`, which is at least 2.
-    pub fn new(labels: &[usize], n_classes: usize) -> Self {
+impl ClassPlanes {
+    /// Takes a label for each example. [`Error::Invalid`] for labels out of range or fewer than two classes; [`Error::Memory`].
+    pub fn new(labels: &[usize], n_classes: usize) -> Result<Self> {
+        require(n_classes >= 2, "n_classes", n_classes, "at least 2")?;
+        if let Some(bad) = labels.iter().find(|y| **y >= n_classes) {
+            return Err(Error::invalid("labels", bad, "in 0, ..., n_classes - 1"));
+        }
+        memory::check_vectors(n_classes, labels.len())?;
         let mut order: Vec<usize> = (0..labels.len()).collect();
         order.sort_by_key(|&i| labels[i]);
         let mut places = vec![0; labels.len()];
         order.iter().enumerate().for_each(|(place, &i)| places[i] = place);
         let begins = (0..=n_classes).map(|c| order.partition_point(|&i| labels[i] < c)).collect();
         let is_sorted = order.is_sorted();
-        Self { n_classes, labels: labels.to_vec(), order, places, begins, is_sorted }
+        Ok(Self { n_classes, labels: labels.to_vec(), order, places, begins, is_sorted })
     }
 
     /// Number of planes, m (C - 1).
@@ -65,11 +69,6 @@ impl Planes {
 
     pub fn n_classes(&self) -> usize {
         self.n_classes
-    }
-
-    /// The class of each example, shape (m,).
-    pub fn labels(&self) -> &[usize] {
-        &self.labels
     }
 
     /// A number below m for the example of a plane, the same for all of its planes: its place in the order of classes.
@@ -148,33 +147,20 @@ impl Planes {
 const COPIED: usize = 4_096;
 
 /// The rows of the planes, made of those of the examples.
-#[derive(Debug)]
-pub(crate) struct Classes<'a> {
-    pub(super) gram: Gram<'a>,
-    pub(super) planes: Arc<Planes>,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClassRows<'a> {
+    pub gram: &'a Gram<'a>,
+    pub planes: &'a ClassPlanes,
     /// The copy, where one is kept: made when the first row is needed.
-    sorted: OnceLock<Option<Gram<'static>>>,
+    pub sorted: &'a OnceLock<Option<Gram<'static>>>,
 }
 
-impl<'a> Classes<'a> {
-    /// Takes as many labels as rows, each of one of at least two classes.
-    pub fn new(gram: Gram<'a>, labels: &[usize], n_classes: usize) -> Result<Self> {
-        let got = format_args!("{} labels", labels.len());
-        require(labels.len() == gram.len(), "labels", got, "one per row of gram")?;
-        require(n_classes >= 2, "n_classes", n_classes, "at least 2")?;
-        if let Some(bad) = labels.iter().find(|y| **y >= n_classes) {
-            return Err(Error::invalid("labels", bad, "in 0, ..., n_classes - 1"));
-        }
-        memory::check_vectors(n_classes, labels.len())?;
-        let planes = Arc::new(Planes::new(labels, n_classes));
-        Ok(Self { gram, planes, sorted: OnceLock::new() })
-    }
-
+impl<'a> ClassRows<'a> {
     /// The matrix of the examples, if it is in the order of the classes, or its copy.
-    fn sorted(&self) -> Option<&Gram<'_>> {
+    fn sorted(self) -> Option<&'a Gram<'a>> {
         let m = self.planes.examples();
         if self.planes.is_sorted {
-            return Some(&self.gram);
+            return Some(self.gram);
         }
         let copy = || {
             let is_kept =
@@ -185,8 +171,8 @@ impl<'a> Classes<'a> {
     }
 
     /// Writes the row of a plane's example in the order of the classes, with offset and softness.
-    fn sort(&self, arch: Arch, plane: usize, sorted: &mut [f64]) {
-        let planes = &*self.planes;
+    fn sort(self, arch: Arch, plane: usize, sorted: &mut [f64]) {
+        let planes = self.planes;
         let (example, ..) = planes.of(plane);
         let (place, offset) = (planes.places[example], self.gram.offset());
         let (row, order) = match self.sorted() {
@@ -202,14 +188,14 @@ impl<'a> Classes<'a> {
 
     /// As [`pass::advance`] for all planes, one column of the rows at a time. `kicks` are planes and multiples of their rows.
     pub fn advance(
-        &self,
+        self,
         arch: Arch,
         (f, g): (&mut [f64], &mut [f64]),
         rotation: (f64, f64),
         kicks: &[(usize, f64)],
         scratch: &mut Vec<f64>,
     ) -> NextWall {
-        let planes = &*self.planes;
+        let planes = self.planes;
         let (m, n) = (planes.examples(), planes.n_classes);
         scratch.resize((kicks.len() + 1) * m + n * kicks.len(), 0.0);
         let (row, rest) = scratch.split_at_mut(m);
@@ -237,7 +223,7 @@ impl<'a> Classes<'a> {
 
 /// One column after the other of a sum of multiples of rows of planes.
 struct ColumnRow<'a> {
-    planes: &'a Planes,
+    planes: &'a ClassPlanes,
     /// The classes of the planes, own and other, and the multiples of their rows.
     kicks: [(usize, usize, f64); 2],
     /// The sorted rows of their examples, one after the other.
@@ -250,7 +236,7 @@ struct ColumnRow<'a> {
 impl<'a> ColumnRow<'a> {
     /// Takes planes and multiples of their rows, and arrays as above.
     fn new(
-        planes: &'a Planes,
+        planes: &'a ClassPlanes,
         given: &[(usize, f64)],
         (sorted, row, factors): (&'a [f64], &'a mut [f64], &'a mut [f64]),
     ) -> Self {
@@ -273,7 +259,7 @@ impl<'a> ColumnRow<'a> {
             let behind = column + usize::from(column >= y);
             let mut is_new = false;
             for ((own, other, scale), old) in kicks.into_iter().zip(&mut *factors) {
-                let factor = scale * Planes::factor((own, other), (y, behind));
+                let factor = scale * ClassPlanes::factor((own, other), (y, behind));
                 is_new |= factor.to_bits() != old.to_bits();
                 *old = factor;
             }
@@ -329,54 +315,24 @@ fn sort<E: Entry>(
     );
 }
 
-impl Classes<'_> {
-    pub fn row(&self, plane: usize) -> Row<'_> {
-        let (planes, arch) = (&*self.planes, self.gram.arch());
+impl ClassRows<'_> {
+    /// Appends the row of a plane.
+    pub fn write_row(self, plane: usize, row: &mut Vec<f64>) {
+        let (planes, arch) = (self.planes, self.gram.arch());
         let mut sorted = vec![0.0; planes.examples()];
         self.sort(arch, plane, &mut sorted);
         let (mut column, mut factors) = (sorted.clone(), vec![0.0; planes.n_classes]);
         let arrays = (&*sorted, &mut *column, &mut *factors);
         let mut columns = ColumnRow::new(planes, &[(plane, 1.0)], arrays);
-        let mut row = Vec::with_capacity(planes.len());
         for column in 0..planes.n_classes - 1 {
             row.extend_from_slice(columns.at(arch, column));
         }
-        Row::Doubles(Cow::Owned(row))
     }
 
-    pub fn entry(&self, i: usize, j: usize) -> f64 {
+    pub fn entry(self, i: usize, j: usize) -> f64 {
         let (one, own, other) = self.planes.of(i);
         let (two, y, d) = self.planes.of(j);
-        Planes::factor((own, other), (y, d)) * self.gram.entry(one, two)
-    }
-
-    pub fn multiply(
-        &self,
-        duals: &[&[f64]],
-        out: &mut [&mut [f64]],
-        precision: Precision,
-        control: &Control,
-    ) -> Result<()> {
-        let classes: Vec<Vec<Vec<f64>>> =
-            duals.iter().map(|duals| self.planes.class_duals(duals)).collect();
-        let mut fields = classes.clone();
-        {
-            let duals: Vec<&[f64]> = classes.iter().flatten().map(Vec::as_slice).collect();
-            let mut out: Vec<&mut [f64]> =
-                fields.iter_mut().flatten().map(Vec::as_mut_slice).collect();
-            self.gram.multiply(&duals, &mut out, precision, control)?;
-        }
-        for (classes, out) in fields.iter().zip(out) {
-            out.copy_from_slice(&self.planes.plane_field(classes));
-        }
-        Ok(())
-    }
-
-    pub fn combination(&self, dual: &[f64], control: &Control) -> Result<Vec<f64>> {
-        let classes = self.planes.class_duals(dual);
-        let fields: Result<Vec<_>> =
-            classes.iter().map(|dual| self.gram.combination(dual, control)).collect();
-        fields.map(|fields| self.planes.plane_field(&fields))
+        ClassPlanes::factor((own, other), (y, d)) * self.gram.entry(one, two)
     }
 }
 
@@ -385,6 +341,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::base::Control;
+    use crate::gram::Joint;
+    use crate::simd::Precision;
     use crate::simd::pass::Kick;
 
     fn labels() -> impl Strategy<Value = (Vec<usize>, usize)> {
@@ -424,7 +383,8 @@ mod tests {
                 Gram::new(&matrix, offset, softness.clone())
             };
             let gram = Gram::of_classes(inner.expect("a matrix"), &labels, n).expect("planes");
-            let planes = gram.planes().expect("classes");
+            let joint = gram.joint().expect("classes");
+            let planes = joint.planes.classes().expect("classes");
             let size = m * (n - 1);
             prop_assert_eq!((gram.len(), planes.examples(), planes.n_classes()), (size, m, n));
             prop_assert!(gram.offset() == 0.0 && gram.softness().iter().all(|x| *x == 0.0));
@@ -449,7 +409,6 @@ mod tests {
                 }
             }
             // The pass by columns is the one over whole rows.
-            let classes = gram.classes().expect("classes");
             let mut scratch = Vec::new();
             let rotation = (0.9f64.cos(), 0.9f64.sin());
             let whole_rows: Vec<Vec<f64>> = (0..size).map(|p| gram.row(p).to_vec()).collect();
@@ -457,7 +416,7 @@ mod tests {
                 let mut own = (duals[..size].to_vec(), duals[14 * 5 - size..].to_vec());
                 let mut whole = own.clone();
                 let (f, g) = (&mut own.0, &mut own.1);
-                let wall = classes.advance(gram.arch(), (f, g), rotation, kicks, &mut scratch);
+                let wall = joint.advance(gram.arch(), (f, g), rotation, kicks, &mut scratch);
                 let rows: Vec<Kick<'_>> =
                     kicks.iter().map(|&(p, scale)| (scale, &*whole_rows[p])).collect();
                 let other =
@@ -469,7 +428,7 @@ mod tests {
                 }
             }
             // The same rows from a matrix in memory that is not copied.
-            let apart = Classes::new(classes.gram.clone(), &labels, n).expect("planes");
+            let apart = Joint::new(joint.gram.clone(), joint.planes.clone());
             apart.sorted.set(None).expect("no row so far");
             for (p, row) in whole_rows.iter().enumerate() {
                 prop_assert_eq!(&apart.row(p).to_vec(), row);

@@ -3,8 +3,10 @@
 mod classes;
 mod dense;
 mod panels;
+mod planes;
 #[cfg(test)]
 mod tests;
+mod walls;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,10 +15,13 @@ use pulp::Arch;
 
 use crate::base::{Control, Error, Result, require};
 use crate::simd::{Entry, Precision, Row, dot};
+use classes::ClassPlanes;
 use dense::Dense;
 
-pub(crate) use classes::{Classes, Planes};
 pub(crate) use panels::{KEY_WINDOW, Panels};
+pub(crate) use planes::{Joint, Planes};
+pub use walls::Wall;
+pub(crate) use walls::Walls;
 
 /// Squared lengths of feature vectors. Roots of products of up to four of them neither overflow nor underflow.
 const SQUARED_LENGTHS: std::ops::RangeInclusive<f64> = 1e-150..=1e150;
@@ -28,8 +33,8 @@ enum Source<'a> {
     Dense(Dense<'a>),
     /// Inner products of explicit features.
     Features(Panels),
-    /// Those of the walls between several classes.
-    Classes(Classes<'a>),
+    /// Those of the walls between several classes, or of walls in general.
+    Joint(Joint<'a>),
 }
 
 impl Source<'_> {
@@ -39,7 +44,7 @@ impl Source<'_> {
         match self {
             Self::Dense(dense) => dense.entry(i, j),
             Self::Features(features) => features.entry(i, j),
-            Self::Classes(classes) => classes.entry(i, j),
+            Self::Joint(joint) => joint.entry(i, j),
         }
     }
 }
@@ -93,9 +98,16 @@ impl<'a> Gram<'a> {
     ///
     /// [`Error::Invalid`] for labels of another number or out of range, or for fewer than two classes.
     pub fn of_classes(gram: Gram<'a>, labels: &[usize], n_classes: usize) -> Result<Self> {
-        let classes = Classes::new(gram, labels, n_classes)?;
-        let softness = vec![0.0; classes.planes.len()];
-        Self::from_source(Source::Classes(classes), 0.0, softness)
+        let got = format_args!("{} labels", labels.len());
+        require(labels.len() == gram.len(), "labels", got, "one per row of gram")?;
+        let planes = ClassPlanes::new(labels, n_classes)?;
+        Self::of_planes(gram, Planes::Classes(Arc::new(planes)))
+    }
+
+    /// Returns the Gram matrix of planes, given that of the examples or coordinates.
+    pub(crate) fn of_planes(gram: Gram<'a>, planes: Planes) -> Result<Self> {
+        let softness = vec![0.0; planes.len()];
+        Self::from_source(Source::Joint(Joint::new(gram, planes)), 0.0, softness)
     }
 
     fn from_source(source: Source<'a>, offset: f64, softness: Vec<f64>) -> Result<Self> {
@@ -122,8 +134,8 @@ impl<'a> Gram<'a> {
         let source = match &*self.source {
             Source::Dense(dense) => Source::Dense(dense.submatrix(chosen)),
             Source::Features(features) => Source::Features(features.subset(chosen)),
-            Source::Classes(classes) => {
-                let entry = |i: usize, j: usize| classes.entry(chosen[i], chosen[j]);
+            Source::Joint(joint) => {
+                let entry = |i: usize, j: usize| joint.entry(chosen[i], chosen[j]);
                 Source::Dense(Dense::of(chosen.len(), entry))
             }
         };
@@ -141,28 +153,41 @@ impl<'a> Gram<'a> {
         self.softness.len()
     }
 
+    /// Returns the dual coefficients that are recorded and returned: with walls those of the coordinates, otherwise of the planes.
+    pub(crate) fn outer_duals(&self, dual: Vec<f64>) -> Vec<f64> {
+        match self.planes().and_then(Planes::walls) {
+            None => dual,
+            Some(walls) => walls.duals(&dual),
+        }
+    }
+
+    /// The number of these.
+    pub(crate) fn outer_len(&self) -> usize {
+        self.planes().and_then(Planes::walls).map_or(self.len(), Walls::coordinates)
+    }
+
     /// True if all rows are in memory. Only then may a factor take as much memory as the matrix.
     pub(crate) fn is_in_memory(&self) -> bool {
         self.of_examples().features().is_none()
     }
 
-    /// The walls between several classes, if these are the planes.
+    /// The planes of several classes or of walls, if these are the planes.
     #[inline]
-    pub(crate) fn classes(&self) -> Option<&Classes<'_>> {
+    pub(crate) fn joint(&self) -> Option<&Joint<'_>> {
         match &*self.source {
-            Source::Classes(classes) => Some(classes),
+            Source::Joint(joint) => Some(joint),
             _ => None,
         }
     }
 
-    /// The classes of the examples, where the planes are the walls between several.
-    pub(crate) fn planes(&self) -> Option<&Arc<Planes>> {
-        self.classes().map(|classes| &classes.planes)
+    /// Which planes, where they are not those of single examples.
+    pub(crate) fn planes(&self) -> Option<&Planes> {
+        self.joint().map(|joint| &joint.planes)
     }
 
-    /// The Gram matrix of the examples, where there are several planes for each; otherwise this one.
+    /// The Gram matrix of the examples or coordinates, where the planes are others; otherwise this one.
     pub(crate) fn of_examples(&self) -> &Gram<'_> {
-        self.classes().map_or(self, |classes| &classes.gram)
+        self.joint().map_or(self, |joint| &joint.gram)
     }
 
     /// True for a matrix of singles in memory.
@@ -193,7 +218,7 @@ impl<'a> Gram<'a> {
         match &*self.source {
             Source::Dense(dense) => dense.row(i),
             Source::Features(features) => Row::Doubles(Cow::Owned(features.row(i))),
-            Source::Classes(classes) => classes.row(i),
+            Source::Joint(joint) => joint.row(i),
         }
     }
 
@@ -249,8 +274,8 @@ impl<'a> Gram<'a> {
     /// Plane coordinates `K c` of a vector with few nonzero dual coefficients. Reads only the rows of these, or the features.
     pub(crate) fn combination(&self, dual: &[f64], control: &Control) -> Result<Vec<f64>> {
         const ROWS_AT_A_TIME: usize = 32;
-        if let Some(classes) = self.classes() {
-            return classes.combination(dual, control);
+        if let Some(joint) = self.joint() {
+            return joint.combination(dual, control);
         }
         if self.features().is_some() {
             return self.product(dual, Precision::Plain, control);
@@ -293,7 +318,7 @@ impl<'a> Gram<'a> {
         match &*self.source {
             Source::Dense(dense) => dense.multiply(duals, out, precision, control),
             Source::Features(features) => features.multiply(duals, out, precision, control),
-            Source::Classes(classes) => classes.multiply(duals, out, precision, control),
+            Source::Joint(joint) => joint.multiply(duals, out, precision, control),
         }?;
         for (c, f) in duals.iter().zip(out) {
             self.add_shifts(c, f);

@@ -196,6 +196,7 @@ pub fn max_margin(
     control: &Control,
 ) -> Result<MaxMargin> {
     settings.check()?;
+    space.check_no_walls("method", "a maximal margin")?;
     let MarginSettings { cost, free_bias, tol, .. } = *settings;
     if free_bias {
         space.check_two_classes("free_bias", "true")?;

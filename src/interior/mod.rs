@@ -41,23 +41,23 @@ pub fn feasible_point(
 ) -> Result<(Vec<f64>, Start)> {
     conflicts::check(space, Mirror::HARD, control)?;
     if one_dimensional::is_one_dimensional(space.gram()) {
-        return Ok((max_margin::interior_point(space, control)?, Start::MaxMargin));
+        return Ok((hard_point(space, Mirror::HARD, control)?, Start::MaxMargin));
     }
     match light_trap::trap(space, Mirror::HARD, random::stream(seed, 0), control)? {
         Ok(trajectory) => Ok((trajectory.ball().position(0.0), Start::LightTrap)),
-        Err(_) => Ok((max_margin::interior_point(space, control)?, Start::MaxMargin)),
+        Err(_) => Ok((hard_point(space, Mirror::HARD, control)?, Start::MaxMargin)),
     }
 }
 
 /// Returns a point that satisfies every example whose wall is hard.
 pub fn hard_point(space: &VersionSpace<'_>, mirror: Mirror, control: &Control) -> Result<Vec<f64>> {
-    if mirror.is_hard() {
+    let is_hard = |i: usize| !space.is_free(i) && mirror.of(space.labels()[i]) == 0.0;
+    let hard: Vec<usize> = (0..space.len()).filter(|&i| is_hard(i)).collect();
+    if hard.len() == space.len() {
         return max_margin::interior_point(space, control);
     }
-    // Walls of one class are hard: take the version space of that class alone.
+    // Take the version space of these walls alone.
     let gram = space.gram();
-    let hard: Vec<usize> =
-        (0..space.len()).filter(|&i| mirror.of(space.labels()[i]) == 0.0).collect();
     let labels = hard.iter().map(|&i| space.labels()[i]).collect();
     memory::check_vectors(hard.len(), hard.len())?;
     let part = VersionSpace::new(gram.submatrix(&hard), labels)?;

@@ -96,6 +96,7 @@ pub fn perceptron(
     settings: &PerceptronSettings,
     control: &Control,
 ) -> Result<Perceptron> {
+    space.check_no_walls("method", "a perceptron")?;
     settings.check()?;
     let PerceptronSettings { learning_rate: rate, max_epochs } = *settings;
     if let Some(bad) = order.iter().find(|i| **i >= space.len()) {
@@ -178,6 +179,7 @@ pub fn perceptron_point(
     max_updates: usize,
     control: &Control,
 ) -> Result<Vec<f64>> {
+    space.check_no_walls("method", "a perceptron")?;
     let gram = space.gram();
     let m = space.len();
     let lengths = lengths(space);

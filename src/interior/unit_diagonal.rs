@@ -3,7 +3,7 @@
 //! The scaling does not change version space. Without it, margins of short vectors are lost in the rounding of long ones.
 
 use crate::base::{Control, Error, Result, memory};
-use crate::gram::Gram;
+use crate::gram::{Gram, Planes};
 use crate::space::VersionSpace;
 
 /// Ratio of the longest to the shortest feature vector above which they are scaled. Unscaled vectors do no harm up to 1e6.
@@ -23,6 +23,12 @@ impl UnitDiagonal {
     /// Scales the feature vectors. None if their lengths do not differ much or there is no memory for the matrix.
     pub fn new(space: &VersionSpace<'_>, control: &Control) -> Result<Option<Self>> {
         let gram = space.gram().of_examples();
+        let classes = match space.planes() {
+            // The lengths of the normals of walls are not those of the coordinates.
+            Some(Planes::Walls(_)) => return Ok(None),
+            Some(Planes::Classes(classes)) => Some(classes),
+            None => None,
+        };
         let m = gram.len();
         let lengths: Vec<f64> = (0..m).map(|i| gram.diagonal(i).sqrt()).collect();
         let longest = lengths.iter().copied().fold(0.0, f64::max);
@@ -41,7 +47,7 @@ impl UnitDiagonal {
                 .extend(row.iter().zip(&inverse_lengths).map(|(x, s)| x * inverse_lengths[i] * s));
             matrix[i * m + i] = 1.0;
         }
-        let inverse_lengths = match space.planes() {
+        let inverse_lengths = match classes {
             None => inverse_lengths,
             Some(planes) => (0..planes.len()).map(|p| inverse_lengths[planes.of(p).0]).collect(),
         };
@@ -53,7 +59,7 @@ impl UnitDiagonal {
         let gram = Gram::new(&self.matrix, 0.0, vec![0.0; space.examples()])?;
         Ok(space.mapped(match space.planes() {
             None => gram,
-            Some(planes) => Gram::of_classes(gram, planes.labels(), planes.n_classes())?,
+            Some(planes) => Gram::of_planes(gram, planes.clone())?,
         }))
     }
 

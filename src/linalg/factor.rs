@@ -1,7 +1,5 @@
 //! The pivoted Cholesky factor of the Gram matrix, and isotropic Gaussian vectors drawn with it.
 
-use std::sync::Arc;
-
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -12,8 +10,8 @@ use crate::simd::dot;
 ///
 /// L has as many columns as the numerical rank of K, so K may be singular.
 ///
-/// Where the planes are the walls between several classes, K is the matrix of the examples. A vector then has one coordinate for
-/// each class and column, and the sum of these over the classes is zero.
+/// Where the planes are those of several classes or of walls, K is the matrix of the examples or coordinates. With classes a
+/// vector has one coordinate for each class and column, and the sum of these over the classes is zero.
 #[derive(Clone, Debug)]
 pub struct Factor {
     /// Row-major (m, rank).
@@ -26,8 +24,8 @@ pub struct Factor {
     pub(super) loses_softness: bool,
     /// Number of entries of each row up to the last nonzero one, length m: 1 + its column for a pivot, the rank for others.
     pub(super) lengths: Vec<usize>,
-    /// The planes of several classes.
-    pub(super) planes: Option<Arc<Planes>>,
+    /// The planes, where they are not those of single examples.
+    pub(super) planes: Option<Planes>,
     pub(super) arch: pulp::Arch,
 }
 
@@ -75,12 +73,12 @@ pub struct Draw {
 impl Factor {
     /// Number of planes: the length of dual coefficients.
     pub(crate) fn len(&self) -> usize {
-        self.planes.as_ref().map_or(self.lengths.len(), |planes| planes.len())
+        self.planes.as_ref().map_or(self.lengths.len(), Planes::len)
     }
 
-    /// Number of classes with coordinates of their own.
-    fn classes(&self) -> usize {
-        self.planes.as_ref().map_or(1, |planes| planes.n_classes())
+    /// Number of functions with coordinates of their own.
+    fn functions(&self) -> usize {
+        self.planes.as_ref().map_or(1, Planes::functions)
     }
 
     /// Numerical rank of K.
@@ -90,12 +88,12 @@ impl Factor {
 
     /// Numerical rank: the dimension of the span.
     pub fn rank(&self) -> usize {
-        self.columns() * self.planes.as_ref().map_or(1, |planes| planes.n_classes() - 1)
+        self.columns() * self.planes.as_ref().map_or(1, Planes::dimensions)
     }
 
     /// Number of orthonormal coordinates of a vector.
     pub(crate) fn width(&self) -> usize {
-        self.columns() * self.classes()
+        self.columns() * self.functions()
     }
 
     /// Draws an isotropic Gaussian vector of the span.
@@ -160,8 +158,8 @@ impl Factor {
     fn normal(&self, rng: &mut (impl Rng + ?Sized)) -> Vec<f64> {
         let mut xi: Vec<f64> =
             std::iter::repeat_with(|| StandardNormal.sample(rng)).take(self.width()).collect();
-        if self.planes.is_some() {
-            take_off_mean(&mut xi, self.columns());
+        if let Some(planes) = &self.planes {
+            planes.take_off_common(&mut xi, self.columns());
         }
         xi
     }
@@ -171,7 +169,7 @@ impl Factor {
         match &self.planes {
             None => self.coordinates_of_one(field),
             Some(planes) => {
-                let fields = planes.class_fields(field);
+                let fields = planes.function_fields(field);
                 fields.iter().flat_map(|field| self.coordinates_of_one(field)).collect()
             }
         }
@@ -225,14 +223,5 @@ impl Factor {
             dot::axpy(self.arch, -c, &row[..column], &mut xi[..column]);
         }
         dual
-    }
-}
-
-/// Takes the mean of the classes off vectors of a given length, one for each class.
-pub(super) fn take_off_mean(vectors: &mut [f64], length: usize) {
-    let share = length as f64 / vectors.len() as f64;
-    for k in 0..length {
-        let mean = vectors.iter().skip(k).step_by(length).sum::<f64>() * share;
-        vectors.iter_mut().skip(k).step_by(length).for_each(|x| *x -= mean);
     }
 }

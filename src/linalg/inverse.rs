@@ -8,7 +8,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use crate::base::{Control, Error, Result, require};
 use crate::gram::{Gram, Planes};
-use crate::linalg::factor::{Draw, Isotropic, take_off_mean};
+use crate::linalg::factor::{Draw, Isotropic};
 use crate::simd::dot;
 use crate::simd::tile::{self, SHARING};
 
@@ -29,7 +29,7 @@ pub struct Inverse<'a> {
     columns: &'a [f64],
     /// Q_ii, shape (m,).
     diagonal: &'a [f64],
-    /// The planes of several classes.
+    /// The planes, where they are not those of single examples.
     planes: Option<&'a Planes>,
     arch: Arch,
 }
@@ -50,23 +50,29 @@ impl<'a> Inverse<'a> {
 
     /// Returns the inverse of the matrix of all planes, given that of the examples.
     pub(crate) fn of_planes(self, gram: &'a Gram<'_>) -> Self {
-        Self { planes: gram.planes().map(|planes| &**planes), ..self }
+        Self { planes: gram.planes(), ..self }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.examples() * self.planes.map_or(1, |planes| planes.n_classes() - 1)
+        self.planes.map_or(self.examples(), Planes::len)
     }
 
     fn examples(&self) -> usize {
         self.diagonal.len()
     }
 
-    /// The diagonal of Q, one number for each plane.
+    /// The inverse of the matrix of the coordinates of walls; that of the planes, if there are no walls.
+    pub(crate) fn of_coordinates(self) -> Self {
+        Self { planes: self.planes.filter(|planes| planes.walls().is_none()), ..self }
+    }
+
+    /// The diagonal of Q, one number for each plane; not for walls, whose matrix has no inverse.
     pub(crate) fn diagonal(&self) -> impl Iterator<Item = f64> + Clone {
-        let share = self.planes.map_or(1.0, |planes| 1.0 - (planes.n_classes() as f64).recip());
-        (0..self.len()).map(move |plane| match self.planes {
+        let classes = self.planes.and_then(Planes::classes);
+        let share = classes.map_or(1.0, |classes| 1.0 - (classes.n_classes() as f64).recip());
+        (0..self.len()).map(move |plane| match classes {
             None => self.diagonal[plane],
-            Some(planes) => share * self.diagonal[planes.of(plane).0],
+            Some(classes) => share * self.diagonal[classes.of(plane).0],
         })
     }
 
@@ -77,12 +83,12 @@ impl<'a> Inverse<'a> {
     /// `x ← A⁻¹ x` for several vectors, in two passes over the factor.
     pub(crate) fn solve(&self, vectors: &mut [Vec<f64>], control: &Control) -> Result<()> {
         let Some(planes) = self.planes else { return self.solve_of_examples(vectors, control) };
-        let n = planes.n_classes();
-        let mut classes: Vec<Vec<f64>> =
-            vectors.iter().flat_map(|field| planes.class_fields(field)).collect();
-        self.solve_of_examples(&mut classes, control)?;
-        for (x, classes) in vectors.iter_mut().zip(classes.chunks_exact(n)) {
-            *x = planes.plane_duals(classes);
+        let n = planes.functions();
+        let mut functions: Vec<Vec<f64>> =
+            vectors.iter().flat_map(|field| planes.function_fields(field)).collect();
+        self.solve_of_examples(&mut functions, control)?;
+        for (x, functions) in vectors.iter_mut().zip(functions.chunks_exact(n)) {
+            *x = planes.plane_duals(functions);
         }
         Ok(())
     }
@@ -210,14 +216,14 @@ impl<'a> Inverse<'a> {
 impl Isotropic for Inverse<'_> {
     fn draw(&self, mut rng: &mut dyn Rng) -> Draw {
         let m = self.examples();
-        let n = self.planes.map_or(1, Planes::n_classes);
+        let n = self.planes.map_or(1, Planes::functions);
         let mut xi: Vec<f64> = StandardNormal.sample_iter(&mut rng).take(n * m).collect();
         let Some(planes) = self.planes else { return self.vector(xi) };
-        take_off_mean(&mut xi, m);
-        let classes: Vec<Draw> = xi.chunks_exact(m).map(|xi| self.vector(xi.to_vec())).collect();
-        let square = classes.iter().map(|class| class.square).sum();
+        planes.take_off_common(&mut xi, m);
+        let each: Vec<Draw> = xi.chunks_exact(m).map(|xi| self.vector(xi.to_vec())).collect();
+        let square = each.iter().map(|one| one.square).sum();
         let (duals, fields): (Vec<_>, Vec<_>) =
-            classes.into_iter().map(|class| (class.dual, class.field)).unzip();
+            each.into_iter().map(|one| (one.dual, one.field)).unzip();
         Draw { dual: planes.plane_duals(&duals), field: planes.plane_field(&fields), square }
     }
 }

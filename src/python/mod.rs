@@ -109,7 +109,7 @@ fn run<'py>(
         None => None,
     };
     let settings = Settings { start, ..read(settings)? };
-    let m = problem.planes();
+    let m = problem.width();
     let inverse = problem.inverse()?;
     let keep = checkpoint.map(|checkpoint| {
         move |py: Python<'_>, state: State| -> PyResult<()> {

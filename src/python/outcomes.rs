@@ -21,7 +21,7 @@ fn layers(layers: Vec<[u32; 2]>) -> Array2<i64> {
 }
 
 pub(super) fn run(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
-    let (m, length) = (outcome.hits.len(), outcome.length());
+    let (m, length) = (outcome.draws.dim().2, outcome.length());
     let CenterOfMass { dual, norm, error, running, impulse } = outcome.center;
     let watched = outcome.watched.into_iter().map(i64::try_from).collect::<Result<Vec<_>, _>>()?;
     let starts = outcome.starts.iter().map(|start| pythonize(py, start));

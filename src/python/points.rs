@@ -8,8 +8,8 @@ use super::arrays::contiguous;
 use super::read;
 use super::space::Space;
 use crate::base::{Control, Error};
-use crate::interior::{self, PerceptronSettings, Start, light_trap, max_margin, perceptron};
-use crate::space::VersionSpace;
+use crate::interior::{self, PerceptronSettings, Start, light_trap, perceptron};
+use crate::space::{Mirror, VersionSpace};
 
 /// Updates of the kernel perceptron before the maximal-margin search takes over.
 const PERCEPTRON_UPDATES: usize = 100_000;
@@ -24,18 +24,24 @@ pub fn feasible_point<'py>(
     seed: u64,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (dual, has_found) = problem.call(py, callback, false, |space, control| match method {
-        "light_trap" => interior::feasible_point(space, seed, control)
-            .map(|(dual, start)| (dual, start == Start::LightTrap)),
-        "one_way" => light_trap::one_way(space, seed, control).map(|way| (way.dual, way.caught)),
-        "perceptron" => {
-            interior::perceptron_point(space, PERCEPTRON_UPDATES, control).map(|dual| (dual, true))
-        }
-        "max_margin" => max_margin::interior_point(space, control).map(|dual| (dual, true)),
-        other => {
-            let wanted = "'light_trap', 'one_way', 'perceptron' or 'max_margin'";
-            Err(Error::invalid("method", other, wanted))
-        }
+    let (dual, has_found) = problem.call(py, callback, false, |space, control| {
+        let found = match method {
+            "light_trap" => interior::feasible_point(space, seed, control)
+                .map(|(dual, start)| (dual, start == Start::LightTrap)),
+            "one_way" => {
+                light_trap::one_way(space, seed, control).map(|way| (way.dual, way.caught))
+            }
+            "perceptron" => interior::perceptron_point(space, PERCEPTRON_UPDATES, control)
+                .map(|dual| (dual, true)),
+            "max_margin" => {
+                interior::hard_point(space, Mirror::HARD, control).map(|dual| (dual, true))
+            }
+            other => {
+                let wanted = "'light_trap', 'one_way', 'perceptron' or 'max_margin'";
+                Err(Error::invalid("method", other, wanted))
+            }
+        };
+        found.map(|(dual, has_found)| (space.gram().outer_duals(dual), has_found))
     })?;
     dict!(py,
         "dual_coef": dual.into_pyarray(py),

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use super::arrays::{Rows, contiguous, matrix};
 use super::call;
 use crate::base::{Control, Error, Result, memory, require};
-use crate::gram::{Gram, Planes};
+use crate::gram::{Gram, Planes, Wall};
 use crate::linalg::Inverse;
 use crate::space::VersionSpace;
 
@@ -15,6 +15,10 @@ const VECTORS: usize = 64;
 
 type Factored<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>);
 
+/// Coordinates and coefficients of walls, shape (W, 3) with coefficients 0 of missing ones, and observations, -1 for none.
+type Given<'py> =
+    (PyReadonlyArray2<'py, i64>, PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, i64>);
+
 /// The first argument of every function: the attributes of `bayespoint.engine.problem.Problem`.
 #[derive(FromPyObject)]
 pub struct Space<'py> {
@@ -22,6 +26,8 @@ pub struct Space<'py> {
     #[pyo3(attribute("y"))]
     labels: Labels<'py>,
     n_classes: usize,
+    #[pyo3(from_py_with = arrays_of_walls)]
+    walls: Option<Given<'py>>,
     offset: f64,
     softness: PyReadonlyArray1<'py, f64>,
     #[pyo3(from_py_with = factored)]
@@ -41,7 +47,17 @@ type Make<'a> = Box<dyn FnOnce(Gram<'a>) -> Result<VersionSpace<'a>> + Send>;
 /// Converts the certificate of an error about planes to one about classes and examples, row-major (C, m).
 fn by_class(error: Error, planes: Option<&Planes>) -> Error {
     match (error, planes) {
-        (Error::Infeasible { examples, violations, margin_bound, certificate }, Some(planes)) => {
+        (
+            Error::Infeasible { examples, violations, margin_bound, mut certificate },
+            Some(Planes::Walls(walls)),
+        ) => {
+            certificate.truncate(walls.walls());
+            Error::Infeasible { examples, violations, margin_bound, certificate }
+        }
+        (
+            Error::Infeasible { examples, violations, margin_bound, certificate },
+            Some(Planes::Classes(planes)),
+        ) => {
             let mut weights = vec![0.0; examples * planes.n_classes()];
             for (plane, weight) in certificate.into_iter().enumerate() {
                 let (example, _, other) = planes.of(plane);
@@ -61,8 +77,37 @@ fn factored<'py>(inverse: &Bound<'py, PyAny>) -> PyResult<Option<Factored<'py>>>
     Ok(Some((factor.getattr("lower")?.getattr("T")?.extract()?, diagonal)))
 }
 
+fn arrays_of_walls<'py>(walls: &Bound<'py, PyAny>) -> PyResult<Option<Given<'py>>> {
+    if walls.is_none() {
+        return Ok(None);
+    }
+    let array = |name| walls.getattr(name);
+    let coordinates = array("coordinates")?.extract()?;
+    Ok(Some((coordinates, array("coefficients")?.extract()?, array("observations")?.extract()?)))
+}
+
+/// Converts the arrays of walls.
+fn walls((coordinates, coefficients, observations): &Given<'_>) -> Result<Vec<Wall>> {
+    let (j, b) = (coordinates.as_array(), coefficients.as_array());
+    let observations = observations.as_array();
+    let fits = j.dim() == b.dim() && j.nrows() == observations.len();
+    require(fits, "walls", format_args!("shape {:?}", b.dim()), "arrays that belong together")?;
+    let index = |x: &i64| usize::try_from(*x).map_err(|_| Error::invalid("walls", x, "indices"));
+    let rows = j.rows().into_iter().zip(b.rows()).zip(observations);
+    rows.map(|((j, b), observation)| {
+        let terms = j.iter().zip(b).filter(|(_, b)| **b != 0.0).map(|(j, b)| Ok((index(j)?, *b)));
+        let observation = if *observation < 0 { None } else { Some(index(observation)?) };
+        Ok((terms.collect::<Result<_>>()?, observation))
+    })
+    .collect()
+}
+
 impl Space<'_> {
     fn labeled<'a>(&self) -> PyResult<Make<'a>> {
+        if let Some(given) = &self.walls {
+            let walls = walls(given)?;
+            return Ok(Box::new(move |gram| VersionSpace::of_walls(gram, &walls)));
+        }
         Ok(match &self.labels {
             Labels::Signs(labels) => {
                 let labels = contiguous("labels", labels)?.to_vec();
@@ -82,9 +127,10 @@ impl Space<'_> {
         })
     }
 
-    /// Returns the number of planes: the length of the engine's dual coefficients.
-    pub fn planes(&self) -> usize {
+    /// Returns the number of dual coefficients: that of coordinates of walls, or of planes.
+    pub fn width(&self) -> usize {
         match &self.labels {
+            Labels::Classes(labels) if self.walls.is_some() => labels.len().unwrap_or(0),
             Labels::Signs(labels) => labels.len().unwrap_or(0),
             Labels::Classes(labels) => {
                 labels.len().unwrap_or(0).saturating_mul(self.n_classes.saturating_sub(1))
@@ -120,7 +166,8 @@ impl Space<'_> {
         work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
     ) -> PyResult<impl FnOnce(&Control) -> Result<R> + Send> {
         let labeled = self.labeled()?;
-        memory::check_vectors(VECTORS, self.planes())?;
+        let walls = self.walls.as_ref().map_or(0, |(_, _, each)| each.len().unwrap_or(0));
+        memory::check_vectors(VECTORS, self.width() + walls)?;
         let softness = contiguous("softness", &self.softness)?.to_vec();
         let offset = self.offset;
         let gram = self.gram.borrow()?;

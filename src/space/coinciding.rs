@@ -1,6 +1,6 @@
 //! Coinciding planes: examples with parallel feature vectors, which share one wall.
 
-use crate::gram::{Gram, KEY_WINDOW};
+use crate::gram::{Gram, KEY_WINDOW, Planes};
 use crate::simd::{Entry, Row};
 
 /// Role of a plane in its group of coinciding planes.
@@ -32,7 +32,12 @@ pub(super) fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
     let hard: Vec<usize> = match gram.planes() {
         // Softness gives a feature vector a coordinate of its own, so that it is parallel to no other.
         None => (0..m).filter(|&i| gram.softness()[i] == 0.0).collect(),
-        Some(planes) => {
+        Some(Planes::Walls(walls)) => {
+            let examples = gram.of_examples();
+            let is_soft = examples.softness().iter().all(|softness| *softness > 0.0);
+            if is_soft { walls.of_same_coordinates() } else { (0..walls.walls()).collect() }
+        }
+        Some(Planes::Classes(planes)) => {
             // Planes of several classes coincide only if the feature vectors of their examples are parallel.
             let examples = gram.of_examples();
             let of_examples = roles(examples, &vec![1; examples.len()]);

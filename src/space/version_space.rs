@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::{Control, Error, Result, require};
-use crate::gram::{Gram, Planes};
+use crate::gram::{Gram, Planes, Wall, Walls};
 use crate::simd::Precision;
 use crate::space::coinciding::{Role, roles};
 use crate::space::mirror::Mirror;
@@ -15,14 +15,17 @@ use crate::space::mirror::Mirror;
 /// With several classes ([`VersionSpace::of_classes`]) w has a part for each class, and an example has a wall between its class
 /// and every other. These m (C - 1) planes all have label +1. Everywhere vectors then have one number for each plane; only the
 /// examples that are violated, by one wall or more, are counted, not their walls.
+///
+/// Walls in general ([`VersionSpace::of_walls`]) are half-spaces of a Gaussian vector; several may be one observation. Ordered
+/// classes, preferences and choices are such walls.
 #[derive(Clone, Debug)]
 pub struct VersionSpace<'a> {
     gram: Gram<'a>,
     labels: Vec<i8>,
     /// Shape (m,), or empty if no planes coincide.
     roles: Vec<Role>,
-    /// The planes of several classes.
-    planes: Option<Arc<Planes>>,
+    /// The planes, where they are not those of single examples.
+    planes: Option<Planes>,
 }
 
 impl<'a> VersionSpace<'a> {
@@ -50,6 +53,20 @@ impl<'a> VersionSpace<'a> {
         Ok(Self { roles: roles(&gram, &labels), gram, labels, planes })
     }
 
+    /// Returns the version space of walls `Σ_j b_j z_j ≥ 0` of the Gaussian vector z whose covariance is the Gram matrix, with offset
+    /// and softness. Walls of one observation are violated or not as a whole; those of none always hold: they have label -1,
+    /// whose transparency should be 0, and all others +1.
+    ///
+    /// [`Error::Invalid`] without walls; for a wall of no coordinates, more than three, repeated ones or others than those of the
+    /// matrix, or with coefficients that are 0 or not finite; if the observations are not 0, 1, ...; and for walls whose
+    /// normals have no length.
+    pub fn of_walls(gram: Gram<'a>, walls: &[Wall]) -> Result<Self> {
+        let (walls, labels) = Walls::new(gram.len(), walls)?;
+        let gram = Gram::of_planes(gram, Planes::Walls(Arc::new(walls)))?;
+        let planes = gram.planes().cloned();
+        Ok(Self { roles: roles(&gram, &labels), gram, labels, planes })
+    }
+
     /// Returns the image under a linear map, given its Gram matrix. Coinciding planes still coincide, however they are rounded.
     pub(crate) fn mapped<'b>(&self, gram: Gram<'b>) -> VersionSpace<'b> {
         debug_assert_eq!(gram.len(), self.len());
@@ -58,7 +75,17 @@ impl<'a> VersionSpace<'a> {
     }
 
     pub(crate) fn planes(&self) -> Option<&Planes> {
-        self.planes.as_deref()
+        self.planes.as_ref()
+    }
+
+    pub(crate) fn walls(&self) -> Option<&Walls> {
+        self.planes.as_ref().and_then(Planes::walls)
+    }
+
+    /// Returns whether plane i is no wall, but lets every ball pass.
+    #[inline]
+    pub(crate) fn is_free(&self, i: usize) -> bool {
+        self.walls().is_some_and(|walls| i >= walls.walls())
     }
 
     /// Returns the number of examples, of which each has several planes if there are several classes.
@@ -67,39 +94,63 @@ impl<'a> VersionSpace<'a> {
     }
 
     /// Returns the dual coefficients of each class, shape (C, m), whose sum over the classes is zero, from those of the planes.
-    /// None without [`VersionSpace::of_classes`].
+    /// With walls there is one row, of the coordinates. None for two classes.
     pub fn class_duals(&self, dual: &[f64]) -> Option<Vec<Vec<f64>>> {
-        self.planes().map(|planes| planes.class_duals(dual))
+        self.planes().map(|planes| planes.function_duals(dual))
     }
 
     /// Returns the dual coefficients of the planes from those of the classes, shape (C, m), of which it takes the mean of all
-    /// classes off. None without [`VersionSpace::of_classes`].
+    /// classes off; with walls from those of the coordinates. None for two classes.
     pub fn plane_duals(&self, classes: &[Vec<f64>]) -> Option<Vec<f64>> {
         self.planes().map(|planes| planes.plane_duals(classes))
     }
 
     pub(crate) fn check_two_classes(&self, name: &'static str, what: &str) -> Result<()> {
-        let wanted = "another for several classes, where it is not defined";
+        let wanted = "another for several classes or walls, where it is not defined";
         require(self.planes.is_none(), name, what, wanted)
     }
 
-    /// Checks that walls of this transparency, of several classes, do not coincide: the weight of an example is then not a
-    /// product over walls, and no single one can decide for a group.
+    pub(crate) fn check_no_walls(&self, name: &'static str, what: &str) -> Result<()> {
+        require(self.walls().is_none(), name, what, "another for walls, where it is not defined")
+    }
+
+    /// Checks that transparent walls of examples or observations of several do not coincide if they ask for different sides: the
+    /// weight of an example is then not a product over walls, and no single one can decide for a group.
     pub(crate) fn check_coinciding(&self, mirror: Mirror) -> Result<()> {
-        let fits = self.planes.is_none() || self.roles.is_empty() || mirror.is_hard();
+        let is_in_doubt = |(i, role): (usize, &Role)| {
+            let disagrees = match role {
+                Role::Alone => false,
+                Role::Follows { agrees } => !agrees,
+                Role::Decides { above, below } => *above != [0; 2] && *below != [0; 2],
+            };
+            match &self.planes {
+                None => false,
+                Some(Planes::Classes(_)) => *role != Role::Alone,
+                Some(Planes::Walls(walls)) => disagrees && !walls.is_alone(i),
+            }
+        };
+        let fits = mirror.is_hard() || !self.roles.iter().enumerate().any(is_in_doubt);
         let got = "0 for examples with parallel feature vectors";
-        let wanted = "positive for them, where the walls of several classes are transparent";
+        let wanted =
+            "positive for them, where the walls of several classes or observations are transparent";
         require(fits, "softness", got, wanted)
     }
 
-    /// Returns the violated walls of each example, shape (m,) in the order of classes, at plane coordinates `f`; none for two
-    /// classes.
+    /// Returns the violated walls of each example at plane coordinates `f`, by [`Planes::place`]; none for two classes.
     pub(crate) fn violated_walls(&self, f: &[f64]) -> Vec<u32> {
         let Some(planes) = &self.planes else { return Vec::new() };
         let mut walls = vec![0; planes.examples()];
-        for column in f.chunks_exact(planes.examples()) {
-            for (count, f) in walls.iter_mut().zip(column) {
-                *count += u32::from(f.is_sign_negative());
+        if let Planes::Classes(_) = planes {
+            for column in f.chunks_exact(planes.examples()) {
+                for (count, f) in walls.iter_mut().zip(column) {
+                    *count += u32::from(f.is_sign_negative());
+                }
+            }
+            return walls;
+        }
+        for (i, &f) in f.iter().enumerate() {
+            if let Some(place) = planes.place(i) {
+                walls[place] += u32::from(!self.satisfied(i, f));
             }
         }
         walls
@@ -107,12 +158,14 @@ impl<'a> VersionSpace<'a> {
 
     /// Returns the number of examples with a plane for which the condition holds.
     pub(crate) fn count_examples(&self, is_violated: impl Fn(usize) -> bool) -> usize {
-        if self.planes.is_none() {
+        let Some(planes) = &self.planes else {
             return (0..self.len()).filter(|&plane| is_violated(plane)).count();
+        };
+        let mut violated = vec![false; planes.examples()];
+        for (plane, place) in (0..self.len()).filter_map(|i| Some((i, planes.place(i)?))) {
+            violated[place] = violated[place] || is_violated(plane);
         }
-        let m = self.examples();
-        let planes = |place: usize| (place..self.len()).step_by(m);
-        (0..m).filter(|&place| planes(place).any(&is_violated)).count()
+        violated.into_iter().filter(|is| *is).count()
     }
 
     /// Returns the Gram matrix.
@@ -164,7 +217,11 @@ impl<'a> VersionSpace<'a> {
     #[inline]
     pub(crate) fn own_transparency(&self, i: usize, f: f64, walls: &[u32], mirror: Mirror) -> f64 {
         match &self.planes {
-            Some(planes) if walls[planes.place(i)] > u32::from(f.is_sign_negative()) => 1.0,
+            Some(planes)
+                if planes.place(i).is_none_or(|k| walls[k] > u32::from(!self.satisfied(i, f))) =>
+            {
+                1.0
+            }
             _ => mirror.of(self.labels[i]),
         }
     }
@@ -227,8 +284,12 @@ impl<'a> VersionSpace<'a> {
     /// Returns the numbers of examples of labels -1 and +1 violated at plane coordinates `f`.
     pub(crate) fn violations(&self, f: &[f64]) -> [u32; 2] {
         let mut violated = [0; 2];
-        if self.planes.is_some() {
-            violated[1] = self.violated_walls(f).iter().map(|&walls| u32::from(walls > 0)).sum();
+        if let Some(planes) = &self.planes {
+            // Walls that always hold come after the observations, and each is the only one of its own.
+            let observed = self.walls().map_or(planes.examples(), Walls::observed);
+            for (place, walls) in self.violated_walls(f).into_iter().enumerate() {
+                violated[usize::from(place < observed)] += u32::from(walls > 0);
+            }
             return violated;
         }
         for (i, &f) in f.iter().enumerate() {
@@ -249,8 +310,9 @@ impl<'a> VersionSpace<'a> {
         Ok(f)
     }
 
-    /// Returns whether every margin is positive. Errors as [`VersionSpace::margins`].
+    /// Returns whether every margin is positive, but for planes that are no walls. Errors as [`VersionSpace::margins`].
     pub fn contains(&self, dual: &[f64]) -> Result<bool> {
-        Ok(self.margins(dual)?.iter().all(|&margin| margin > 0.0))
+        let margins = self.margins(dual)?;
+        Ok(margins.iter().enumerate().all(|(i, &margin)| margin > 0.0 || self.is_free(i)))
     }
 }

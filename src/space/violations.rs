@@ -8,7 +8,7 @@ pub(crate) struct Violations {
     pub examples: [u32; 2],
     /// The same, counting planes that coincide as on the same side.
     pub layer: [u32; 2],
-    /// Violated walls of each example, if there are several classes.
+    /// Violated walls of each example, if it may have several.
     walls: Vec<u32>,
 }
 
@@ -23,17 +23,21 @@ impl Violations {
         self.examples == space.violations(f) && self.layer == space.layer(f)
     }
 
-    /// Returns whether the example of a plane, one of several classes, is violated.
+    /// Returns whether a plane is free, or belongs to an example of several walls that is violated.
     #[inline]
-    pub fn violates_example_of(&self, space: &VersionSpace<'_>, plane: usize) -> bool {
-        space.planes().is_some_and(|planes| self.walls[planes.place(plane)] > 0)
+    pub fn makes_no_difference(&self, space: &VersionSpace<'_>, plane: usize) -> bool {
+        let Some(planes) = space.planes() else { return false };
+        let is_alone =
+            planes.walls().is_some_and(|walls| plane < walls.walls() && walls.is_alone(plane));
+        !is_alone && planes.place(plane).is_none_or(|place| self.walls[place] > 0)
     }
 
     /// Counts a crossing of a plane to the side of its coordinate `f`.
     pub fn cross(&mut self, space: &VersionSpace<'_>, plane: usize, f: f64) {
         let is_satisfied = space.satisfied(plane, f);
         if let Some(planes) = space.planes() {
-            let walls = &mut self.walls[planes.place(plane)];
+            let Some(place) = planes.place(plane) else { return };
+            let walls = &mut self.walls[place];
             let before = *walls;
             *walls = if is_satisfied { before.saturating_sub(1) } else { before + 1 };
             // Another wall decides whether the example is violated.

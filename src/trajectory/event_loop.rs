@@ -323,8 +323,8 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     fn transparency(&self) -> f64 {
         let plane = self.ball.next_wall().plane;
         let f = self.ball.f()[plane];
-        if self.violated.violates_example_of(self.space, plane) {
-            // The example is violated on both sides, or the ball comes from there.
+        if self.violated.makes_no_difference(self.space, plane) {
+            // No wall, or one of an example that is violated on both sides or where the ball comes from.
             return 1.0;
         }
         match &self.walls {

@@ -8,8 +8,8 @@ use crate::trajectory::observer::Observer;
 /// Keeps dual coefficients, and plane coordinates at a few watched planes, at equal spacing along the path.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
-    /// Number m of examples.
-    examples: usize,
+    /// Number of dual coefficients of a position: m, or that of the coordinates of walls.
+    width: usize,
     spacing: f64,
     /// Number of the next position: it is due at this many spacings.
     next: u64,
@@ -28,9 +28,9 @@ impl Recorder {
         let watched: Vec<_> =
             watched.iter().map(|&i| (i, gram.diagonal(i).sqrt().recip())).collect();
         // Reserved memory that is never written takes no pages; a vector that grows is copied.
-        let draws = memory::reserved_apart(expected.saturating_mul(gram.len()))?;
+        let draws = memory::reserved_apart(expected.saturating_mul(gram.outer_len()))?;
         let functionals = memory::reserved(expected.saturating_mul(watched.len()))?;
-        Ok(Self { examples: gram.len(), spacing, next: 1, watched, draws, functionals })
+        Ok(Self { width: gram.outer_len(), spacing, next: 1, watched, draws, functionals })
     }
 
     /// Returns a record of nothing.
@@ -45,12 +45,12 @@ impl Recorder {
 
     /// Returns the number of positions kept.
     pub fn kept(&self) -> usize {
-        self.draws.len() / self.examples
+        self.draws.len() / self.width
     }
 
     /// Returns the lengths of the draws and functionals of `n` positions.
     fn lengths(&self, n: usize) -> (usize, usize) {
-        (n * self.examples, n * self.watched.len())
+        (n * self.width, n * self.watched.len())
     }
 
     /// Returns the last `n` positions, row-major (n, m), and their watched plane coordinates, row-major (n, watched).
@@ -112,7 +112,11 @@ impl Recorder {
     /// Records the position `ahead` radians from the ball.
     pub(crate) fn record(&mut self, ball: &Ball, gram: &Gram<'_>, ahead: f64) {
         let (sin, cos) = ahead.sin_cos();
-        self.draws.extend(ball.positions(ahead));
+        if gram.outer_len() == gram.len() {
+            self.draws.extend(ball.positions(ahead));
+        } else {
+            self.draws.extend(gram.outer_duals(ball.position(ahead)));
+        }
         self.functionals.extend(self.watched.iter().map(|&(i, inverse_length)| {
             let (f, g) = ball.coordinates(gram, i);
             (f * cos + g * sin) * inverse_length
@@ -121,7 +125,7 @@ impl Recorder {
 
     /// Keeps every second position and doubles the spacing.
     pub(crate) fn coarsen(&mut self) {
-        let (m, q, kept) = (self.examples, self.watched.len(), self.kept() / 2);
+        let (m, q, kept) = (self.width, self.watched.len(), self.kept() / 2);
         for k in 0..kept {
             self.draws.copy_within((2 * k + 1) * m..(2 * k + 2) * m, k * m);
             self.functionals.copy_within((2 * k + 1) * q..(2 * k + 2) * q, k * q);

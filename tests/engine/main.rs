@@ -26,3 +26,4 @@ mod scattered;
 mod soft;
 mod sources;
 mod straight;
+mod walls;
