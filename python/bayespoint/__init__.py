@@ -15,19 +15,23 @@ from bayespoint import bounds, kernels
 from bayespoint.base.io import load
 from bayespoint.engine import InfeasibleError, __version__
 from bayespoint.engine.settings import SampleOptions
+from bayespoint.engine.walls import Walls
 from bayespoint.estimators.bayes_point import BayesPointClassifier
+from bayespoint.estimators.ordinal import BayesPointOrdinalClassifier
 from bayespoint.results import BilliardResult, Evidence, MaxMargin
 from bayespoint.results.weighted import WeightedResult
 from bayespoint.version_space import VersionSpace
 
 __all__ = [
     "BayesPointClassifier",
+    "BayesPointOrdinalClassifier",
     "BilliardResult",
     "Evidence",
     "InfeasibleError",
     "MaxMargin",
     "SampleOptions",
     "VersionSpace",
+    "Walls",
     "WeightedResult",
     "__version__",
     "bounds",

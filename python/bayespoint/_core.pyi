@@ -168,6 +168,7 @@ def propagation(
     positive: NDArray[np.bool_],
     noise: tuple[float, float],
     *,
+    intervals: NDArray[np.float64] | None,
     start: _Propagation | None,
     change: float,
     n_threads: int,

@@ -15,6 +15,7 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.engine import InfeasibleError, interior, sampling
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import EvidenceSettings, SampleOptions, sample_settings
+from bayespoint.engine.walls import Walls
 from bayespoint.kernels import explicit
 from bayespoint.likelihood import evidence
 from bayespoint.posterior.reweight import reweight
@@ -37,25 +38,31 @@ class VersionSpace:
     coefficients of shape (n_classes, m), and an example is satisfied if its own class has the
     largest ``<w_c, phi_i>``: a wall stands between it and every other class.
 
+    With `walls` in place of labels it is the set of vectors with ``sum_j(b_j f_j) >= 0`` for every
+    wall: ordered classes, preferences, choices, or functions that rise (:doc:`/guide/ordered`).
+
     Parameters
     ----------
     gram : array-like of shape (m, m)
         Kernel values between the examples: finite, symmetric, positive semidefinite with `offset`
         and `softness` added. Contiguous arrays of float64, and of float32 if exactly symmetric, are
         not copied: do not change them while a method runs. All arithmetic is in doubles.
-    y : array-like of shape (m,)
+    y : array-like of shape (m,), default=None
         Labels: -1 and +1, or two classes of any sortable type, of which the second is positive, or
-        more than two classes.
+        more than two classes. None with `walls`.
     softness : float or array-like of shape (m,), default=0.0
         Added to the diagonal, at least 0: the variance of a Gaussian noise on the latent function.
         With positive values any labels are feasible.
     offset : float, default=0.0
         Added to every kernel value, at least 0: 1 for an intercept, ``sum(c_i)``.
+    walls : Walls, default=None
+        Walls of the plane coordinates, whose covariance is the matrix with offset and softness. A
+        row of zeros with a softness is an independent coordinate, such as a threshold.
 
     Attributes
     ----------
     classes : ndarray of shape (n_classes,)
-        The classes that -1 and +1 stand for, or 0, 1, ... of more than two.
+        The classes that -1 and +1 stand for, or 0, 1, ... of more than two; empty with walls.
     problem : Problem
         The checked arrays.
 
@@ -76,6 +83,12 @@ class VersionSpace:
     For more than two classes ValueError is raised for what two define: a finite C or free bias of
     `max_margin`, label noise by class, and the dynamics `Chord` and `Flipper`. Transparent walls
     then need a softness where feature vectors are parallel.
+
+    With walls dual coefficients are those of the coordinates, margins have a number for each wall,
+    and ``hits`` counts the bounces at all walls of a coordinate. What is counted as violated, and
+    transparent, are observations. ValueError is raised for `max_margin`, the kernel perceptron,
+    conditional means behind transparent walls, and what is for two classes only. The evidence is
+    the probability of all walls, those that always hold included.
 
     References
     ----------
@@ -99,22 +112,43 @@ class VersionSpace:
     classes: NDArray[Any]
 
     def __init__(
-        self, gram: ArrayLike, y: ArrayLike, *, softness: ArrayLike = 0.0, offset: float = 0.0
+        self,
+        gram: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        softness: ArrayLike = 0.0,
+        offset: float = 0.0,
+        walls: Walls | None = None,
     ) -> None:
         matrix, exact = validation.gram_matrix(gram, keep_singles=True)
-        self._set(matrix, y, softness, offset, "gram")
+        self._set(matrix, y, softness, offset, "gram", walls)
         validation.positive_semidefinite(matrix, self.offset, self.softness, exact=exact)
 
     def _set(
-        self, gram: explicit.Gram, y: ArrayLike, softness: ArrayLike, offset: float, name: str
+        self,
+        gram: explicit.Gram,
+        y: ArrayLike | None,
+        softness: ArrayLike,
+        offset: float,
+        name: str,
+        walls: Walls | None = None,
     ) -> None:
         """Check all but the kernel values, of the matrix `name` in error messages."""
         memory.require_blas()
-        labels, self.classes = validation.class_labels(y, len(gram), rows=name)
+        labels, self.classes = np.zeros(len(gram), dtype=np.int64), np.empty(0)
+        if walls is None:
+            if y is None:
+                raise TypeError("y must be labels, unless there are walls; got None")
+            labels, self.classes = validation.class_labels(y, len(gram), rows=name)
+        elif not isinstance(walls, Walls) or y is not None:
+            raise TypeError(f"walls must be Walls without y; got {walls!r} and y={y!r}")
+        else:
+            walls.require(len(gram))
         soft = validation.softness(softness, len(gram))
         constant = validation.real("offset", offset, low=0.0)
         validation.positive_diagonal(gram, constant, soft, name=name)
-        self.problem = Problem(gram, labels, soft, constant, n_classes=len(self.classes))
+        n_classes = max(2, len(self.classes))
+        self.problem = Problem(gram, labels, soft, constant, n_classes=n_classes, walls=walls)
 
     @classmethod
     def over(cls, problem: Problem) -> VersionSpace:
@@ -177,13 +211,17 @@ class VersionSpace:
         return self.problem.offset
 
     def __repr__(self) -> str:
+        if self.problem.walls is not None:
+            return f"<VersionSpace: {len(self.problem.walls)} walls of {len(self.y)} coordinates>"
         if self.problem.is_joint:
             return f"<VersionSpace: {len(self.y)} examples of {len(self.classes)} classes>"
         negative = int((self.y < 0).sum())
         return f"<VersionSpace: {negative} negative and {len(self.y) - negative} positive examples>"
 
     def _repr_html_(self) -> str:
-        if self.problem.is_joint:
+        if self.problem.walls is not None:
+            rows = [("walls", str(len(self.problem.walls))), ("coordinates", str(len(self.y)))]
+        elif self.problem.is_joint:
             counts = np.bincount(self.y, minlength=len(self.classes))
             pairs = zip(self.classes, counts, strict=True)
             rows = [(f"examples of {name}", str(count)) for name, count in pairs]
@@ -210,7 +248,8 @@ class VersionSpace:
             Positive if the vector satisfies the label; divided by the norm of w and the root of
             ``gram[i, i] + offset + softness[i]``, the distance to the plane. With more than two
             classes the lead over the next, ``<w_y, phi_i> - max(<w_c, phi_i>)``; divide by the root
-            of twice the diagonal. Coefficients that are not finite, or too large, raise ValueError.
+            of twice the diagonal. With walls their values, (..., n_walls). Coefficients that are
+            not finite, or too large, raise ValueError.
         """
         c = validation.dual_coef("dual_coef", dual_coef, self.problem.shape, many=True)
         return self.problem.margins(c)
@@ -456,14 +495,16 @@ class VersionSpace:
         Parameters
         ----------
         label_noise : float, tuple of two floats, or array-like of shape (n,), default=0.0
-            Probability in [0, 0.5) that a label was flipped, of several classes to any other alike.
+            Probability in [0, 0.5) that a label was flipped, of several classes to any other alike;
+            with walls that an observation is wrong, one rate if some walls always hold.
             A tuple of two holds the rates of truly negative and of truly positive examples, a list
             or array several rates, each for both classes, on one ladder.
         method : {"auto", "bridge", "integration"}, default="auto"
             "bridge": billiards inside version space on a ladder of Gaussian distributions. Only for
-            two classes, and rate 0: it may miss modes of other posteriors. "integration": billiards
-            on a ladder of transparencies from 1 to 0. It often needs a much longer path, but also
-            estimates the mean violations on each rung. "auto": "bridge" where it is possible.
+            two classes or walls, and rate 0: it may miss modes of other posteriors. "integration":
+            billiards on a ladder of transparencies from 1 to 0. It often needs a much longer path,
+            but also estimates the mean violations on each rung. "auto": "bridge" where it is
+            possible.
         tol : float, default=0.1
             Standard error at which to stop, in nats, positive, for each of the rates.
             ConvergenceWarning is issued if the run ended with a larger one.

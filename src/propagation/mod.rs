@@ -1,8 +1,11 @@
-//! Expectation propagation for functions of few dimensions: the evidence of two classes, for several problems at once.
+//! Expectation propagation for functions of few dimensions: the evidence of two classes, for several problems at once, or of
+//! ordered classes.
 //!
 //! A weight vector `w ~ N(0, I)` gives example i the value `t_i = y_i ψ_i · w / √λ_i`, for its features ψ_i and level λ_i, and
 //! its label has the probability `ε_i + s Φ(t_i)`. Each of these factors is approximated by a normal one, a site, so that the
 //! posterior is normal (Minka, 2001). A sweep updates all sites at once and takes O(m r²) for m examples and r dimensions.
+//!
+//! The label of ordered classes tells that `ψ_i · w` with noise is between two thresholds, which are given.
 //!
 //! With label noise the likelihood is not log-concave: sites of labels that seem wrong have negative precisions.
 
@@ -36,6 +39,9 @@ pub struct Problems<'a> {
     pub level: ArrayView1<'a, f64>,
     /// Which labels are positive, shape (C, m).
     pub positive: ArrayView2<'a, bool>,
+    /// The interval of each example's value of the only problem, whose labels are all positive, shape (m, 2); two classes have
+    /// none: 0 and infinity.
+    pub intervals: Option<ArrayView2<'a, f64>>,
     /// Probability of a wrong label for truly negative and truly positive examples.
     pub noise: [f64; 2],
     /// The sweeps of a problem end when its evidence changes by less, nats.
@@ -68,6 +74,8 @@ pub struct Approximation {
     pub by_noise: [f64; 2],
     /// Derivatives by the levels, shape (m,).
     pub by_level: Vec<f64>,
+    /// Derivative by the logarithm of a factor of all thresholds.
+    pub by_thresholds: f64,
     /// Derivatives by `y_i t_i` at the mean, shape (m,).
     slope: Vec<f64>,
     mean: Array1<f64>,
@@ -94,10 +102,10 @@ pub fn propagate(
     let found = pool.each(&mut vec![(); n], |k, ()| {
         let start = start.filter(|start| start.converged[k]);
         let sites = (0..m).map(|i| {
-            start.map_or(Site::FIRST, |start| Site {
-                precision: start.precision[[k, i]],
-                shift: start.shift[[k, i]],
-            })
+            start.map_or_else(
+                || Site::first(problems.interval(i)),
+                |start| Site { precision: start.precision[[k, i]], shift: start.shift[[k, i]] },
+            )
         });
         problems.approximation(k, &rows.view(), sites.collect(), control)
     })?;
@@ -182,6 +190,13 @@ impl Posterior {
 }
 
 impl Problems<'_> {
+    /// The interval of an example's value, in units of the noise.
+    fn interval(&self, i: usize) -> [f64; 2] {
+        self.intervals.map_or([0.0, f64::INFINITY], |intervals| {
+            [0, 1].map(|end| intervals[[i, end]] / self.level[i].sqrt())
+        })
+    }
+
     /// Returns the approximation of problem k from the sites to start with.
     fn approximation(
         &self,
@@ -194,7 +209,10 @@ impl Problems<'_> {
         let signs: Vec<f64> = positive.iter().map(|&is| if is { 1.0 } else { -1.0 }).collect();
         let is_noisy = self.noise.iter().any(|&rate| rate != 0.0);
         let log_span = (-self.noise[0] - self.noise[1]).ln_1p();
-        let likelihoods = self.noise.map(|rate| Likelihood { log_floor: rate.ln(), log_span });
+        let likelihood = |i: usize| {
+            let log_floor = self.noise[usize::from(!positive[i])].ln();
+            Likelihood { log_floor, log_span, interval: self.interval(i) }
+        };
         let mut posterior = Posterior::new(rows.dim());
         let mut tilted = Vec::<Tilted>::with_capacity(sites.len());
         let (mut size, mut moved) = (if is_noisy { NOISY_STEP } else { 1.0 }, 0.0);
@@ -212,7 +230,7 @@ impl Problems<'_> {
             }
             tilted.clear();
             tilted.extend(posterior.moments().enumerate().map(|(i, [mean, variance])| {
-                likelihoods[usize::from(!positive[i])].tilted(sites[i], signs[i] * mean, variance)
+                likelihood(i).tilted(sites[i], signs[i] * mean, variance)
             }));
             let before = value;
             value = posterior.log_integral() + tilted.iter().map(|one| one.value).sum::<f64>();
@@ -240,7 +258,7 @@ impl Problems<'_> {
         let slope = |i: usize| sites[i].shift - sites[i].precision * tilted[i].mean;
         let by_level = |i: usize| {
             let of_row = slope(i) * tilted[i].mean - sites[i].precision * tilted[i].variance;
-            -0.5 * of_row / self.level[i]
+            -0.5 * (of_row + tilted[i].by_ends) / self.level[i]
         };
         Ok(Approximation {
             log_evidence: value,
@@ -250,6 +268,7 @@ impl Problems<'_> {
             left_out: tilted.iter().map(|one| one.left_out()).collect(),
             by_noise,
             by_level: (0..sites.len()).map(by_level).collect(),
+            by_thresholds: tilted.iter().map(|one| one.by_ends).sum(),
             slope: (0..sites.len()).map(|i| signs[i] * slope(i)).collect(),
             mean: posterior.root.dot(&ArrayView1::from(&posterior.solved)),
             covariance: triangle::times_own_transpose(&posterior.root),

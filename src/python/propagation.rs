@@ -19,7 +19,7 @@ pub struct Sites<'py> {
 
 /// Returns the approximation of each problem, and the derivatives of the sum of the evidences.
 #[pyfunction]
-#[pyo3(signature = (features, level, positive, noise, *, start, change, n_threads))]
+#[pyo3(signature = (features, level, positive, noise, *, intervals, start, change, n_threads))]
 #[allow(clippy::too_many_arguments, reason = "names in Python")]
 pub fn propagation<'py>(
     py: Python<'py>,
@@ -27,6 +27,7 @@ pub fn propagation<'py>(
     level: PyReadonlyArray1<'py, f64>,
     positive: PyReadonlyArray2<'py, bool>,
     noise: [f64; 2],
+    intervals: Option<PyReadonlyArray2<'py, f64>>,
     start: Option<Sites<'py>>,
     change: f64,
     n_threads: usize,
@@ -37,9 +38,11 @@ pub fn propagation<'py>(
         converged: sites.converged.as_array(),
     });
     let (features, level, positive) = (features.as_array(), level.as_array(), positive.as_array());
-    let problems = Problems { features, level, positive, noise, change };
+    let intervals = intervals.as_ref().map(PyReadonlyArray2::as_array);
+    let problems = Problems { features, level, positive, intervals, noise, change };
     let ((n, m), of_start) = (positive.dim(), start.as_ref());
     let fits = [features.nrows(), level.len()] == [m; 2]
+        && intervals.is_none_or(|intervals| n == 1 && intervals.dim() == (m, 2))
         && of_start.is_none_or(|start| {
             [start.precision.dim(), start.shift.dim()] == [(n, m); 2] && start.converged.len() == n
         });
@@ -69,6 +72,7 @@ pub fn propagation<'py>(
         "by_noise": by_noise.to_vec().into_pyarray(py),
         "by_features": by_features.into_pyarray(py),
         "by_level": by_level.into_pyarray(py),
+        "by_thresholds": sum(&|one| one.by_thresholds),
     )
 }
 

@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -64,6 +64,14 @@ class Factor(Stored):
         # BLAS overwrites the transpose of a C-ordered copy without another copy.
         copied = np.array(right, order="C").T
         return np.asarray(linalg.blas.dtrsm(1.0, self.lower, copied, lower=1, overwrite_b=1))
+
+    def beside(self, variance: float, n: int) -> Factor:
+        """Return the factor with n more, independent vectors of a squared length."""
+        r = self.rank
+        lower = np.zeros((r + n, r + n), order="F")
+        lower[:r, :r] = self.lower
+        lower[range(r, r + n), range(r, r + n)] = math.sqrt(variance)
+        return replace(self, lower=lower)
 
     def inverse_diagonal(self, report: Report = None) -> Floats:
         """Return the (m,) diagonal of ``A^-1``, in m^3 / 3 operations and memory for 256 m."""

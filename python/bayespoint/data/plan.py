@@ -38,6 +38,8 @@ class Plan:
     n_draws: int
     tol: float | None
     """Angular error of the center at which to stop, radians; None for the default."""
+    rule: str | None = None
+    """How a class is predicted, of ordered classes; None for classes in no order."""
 
     def tolerance(self, m: int, n_classes: int) -> float:
         """Return the angular error at which a run on m examples stops, in radians.

@@ -30,6 +30,8 @@ def feasible_point(
     """Return a unit vector; `VersionSpace.feasible_point` has the parameters."""
     methods = ("light_trap", "one_way", "perceptron", "max_margin")
     method, number = validation.choice("method", method, methods), validation.seed(seed)
+    if method == "perceptron":
+        problem.require_labels("method='perceptron'")
     found = _core.feasible_point(problem, method=method, seed=number, callback=callback)
     if found["method"] != method:
         warn(
@@ -59,6 +61,7 @@ def max_margin(
 ) -> MaxMargin:
     """Return the largest margin; `VersionSpace.max_margin` has the parameters."""
     settings, y = MarginSettings(C, free_bias, tol, max_iter), problem.y
+    problem.require_labels("a maximal margin")
     if settings.free_bias:
         problem.require_binary("a free bias")
     if math.isfinite(settings.C):

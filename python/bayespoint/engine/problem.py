@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from bayespoint.base.linalg import Factor
 from bayespoint.base.validation import Floats
+from bayespoint.engine.settings import SampleSettings
+from bayespoint.engine.walls import Walls
 from bayespoint.kernels import explicit
 from bayespoint.kernels.explicit import Gram
 
@@ -41,6 +43,9 @@ class Problem:
     n_classes: int = 2
     """Number of classes. The engine plays two classes with one weight vector, several with one for
     each. (For tests two classes with int64 labels are played like several.)"""
+    walls: Walls | None = None
+    """Walls of the vector whose covariance is the matrix, in place of labels. The engine then takes
+    and returns dual coefficients of the m coordinates; `y` is kept with the results."""
 
     def __len__(self) -> int:
         return len(self.y)
@@ -48,7 +53,7 @@ class Problem:
     @property
     def is_joint(self) -> bool:
         """Whether a weight vector has a part for each class."""
-        return self.y.dtype != np.int8
+        return self.walls is None and self.y.dtype != np.int8
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -59,9 +64,20 @@ class Problem:
         """Raise ValueError for several classes: `what` is defined for two only."""
         if self.is_joint:
             raise ValueError(f"y must be of two classes for {what}; got {self.n_classes} classes")
+        self.require_labels(what)
+
+    def require_labels(self, what: str) -> None:
+        """Raise ValueError for walls: `what` is defined for classes only."""
+        if self.walls is not None:
+            raise ValueError(f"walls must be None for {what}; got {len(self.walls)} walls")
+
+    def smooths(self, settings: SampleSettings) -> bool:
+        """Return whether the engine knows conditional means: not behind transparent walls."""
+        return self.walls is None or settings.transparency == (0.0, 0.0)
 
     def part(self, index: NDArray[np.intp]) -> Problem:
         """Return the problem of the examples with the given indices."""
+        self.require_labels("a part of the examples")
         gram, softness = explicit.part(self.gram, index), self.softness[index]
         return replace(self, gram=gram, y=self.y[index], softness=softness, inverse=None)
 
@@ -115,10 +131,12 @@ class Problem:
         return f
 
     def margins(self, dual_coef: Floats) -> Floats:
-        """Return the (..., m) margins ``y_i <w, phi_i>``, or the leads of own classes."""
+        """Return the (..., m) margins ``y_i <w, phi_i>``, leads of classes, or values of walls."""
         with np.errstate(over="ignore", invalid="ignore"):
             f = self.coordinates(dual_coef)
-            if self.is_joint:
+            if self.walls is not None:
+                f = self.walls.values(f)
+            elif self.is_joint:
                 own = np.arange(len(self))
                 leading = f[..., self.y, own]
                 f[..., self.y, own] = -np.inf

@@ -50,7 +50,7 @@ def sample(
         settings = continuation.resumed_settings(continue_from, settings)
     inverse = _inverse(problem, settings)
     problem = replace(problem, inverse=inverse)
-    settings = settings.resolved(conditional=inverse is not None)
+    settings = settings.resolved(conditional=inverse is not None and problem.smooths(settings))
     first = None if start is None else _checked_start(problem, start, settings)
     origin = continuation.begin(
         problem, settings, seed, first, continue_from=continue_from, checkpoint=checkpoint
@@ -90,10 +90,13 @@ def _run(
     if settings.refresh == "full" or isinstance(settings.motion, Scattered):
         what = "refresh='full'" if settings.refresh == "full" else "to scatter a ball"
         explicit.require_matrix(problem.gram, what)
+    values = settings.engine_values()
+    if problem.walls is not None and problem.walls.constrained:
+        values["transparency"] = (0.0, settings.transparency[1])  # type: ignore[index]
     given = {"n_threads": min(n_threads, settings.n_trajectories), "seed": origin.seed}
     return _core.run(
         problem,
-        settings.engine_values() | given,
+        values | given,
         start=None if start is None else problem.to_planes(start),
         state=origin.state,
         checkpoint=origin.write,

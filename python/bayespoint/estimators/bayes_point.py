@@ -305,7 +305,7 @@ class BayesPointClassifier(
         if not plan.landmarks:
             reading.require_memory(len(examples), len(classes), plan)
         report = Progress(self, verbose, 1 + plan.n_models, X=X, y=y)
-        likelihood = of_classes(len(classes), plan.label_noise)
+        likelihood = of_classes(len(classes), plan.label_noise, plan.rule)
         begun, transform, columns = budget.part(0.5), table.transform, table.columns
         chooses = self.kernel is None and transform is not None and begun.max_iter is None
         if chooses and columns is not None:
@@ -364,7 +364,8 @@ class BayesPointClassifier(
         """Indices of the examples of which the first model's billiard hit a wall."""
         if not self._first.basis.is_all:
             raise AttributeError("support_ is of a billiard over all examples, without landmarks")
-        return np.asarray(self.billiard_.support)
+        support = self.billiard_.support
+        return np.asarray(support[support < len(self._first.basis)])  # not of thresholds
 
     @property
     def n_iter_(self) -> int:
@@ -461,7 +462,8 @@ class BayesPointClassifier(
             If values of the latent function are above 1e140 or below 1e-140, so that their squares
             overflow or underflow.
         """
-        width = 0 if len(self.classes_) == 2 else len(self.classes_)
+        n = self._first.likelihood.n_functions
+        width = 0 if n == 1 else n
         return self._answer("decision_function", X, diag, width)  # type: ignore[no-any-return]
 
     def predict_proba(

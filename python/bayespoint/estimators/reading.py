@@ -23,6 +23,7 @@ from bayespoint.data.plan import Budget, Plan
 from bayespoint.data.weights import SampleWeight
 from bayespoint.estimators import advice, inputs, settings
 from bayespoint.estimators.settings import Params
+from bayespoint.likelihood import of_classes
 from bayespoint.tuning import defaults
 
 _MANY = 3.0  # mean number of observations of an example beyond which none with another label is odd
@@ -42,15 +43,41 @@ def read(
         table, plan = _read_blocks(params, X, y, sample_weight, plan, budget)
     else:
         table, plan = _read_arrays(estimator, X, y, sample_weight, plan)
+    if plan.rule is not None:
+        table = _ordered(table, params["classes"], y)
     n_classes, noise = len(table.classes), params["label_noise"]
     if n_classes > 2 and np.ndim(noise):
         raise ValueError(
             "label_noise must be one rate for more than two classes; got "
             f"{noise!r} for {n_classes} classes"
         )
-    given = params["kernel"], params["n_models"], table.examples, n_classes, plan, table.columns
+    n_problems = of_classes(n_classes, rule=plan.rule).n_problems
+    given = params["kernel"], params["n_models"], table.examples, n_problems, plan, table.columns
     kernel, n_models = defaults.choice(*given)
     return table, replace(plan, kernel=kernel, n_models=n_models)
+
+
+def _ordered(table: Table, wanted: ArrayLike | None, y: Any) -> Table:
+    """Return the table with its classes in order: as wanted, of an ordered category, or numbers."""
+    found, order = table.classes.tolist(), table.classes
+    kind = getattr(y, "dtype", None)
+    if wanted is not None:
+        order = validation.labels("classes", wanted)
+    elif getattr(kind, "ordered", False):  # of pandas
+        order = np.asarray(kind.categories)  # type: ignore[union-attr]
+    elif order.dtype.kind not in "biuf":
+        raise ValueError(
+            "classes must list the labels from the lowest to the highest, unless y holds numbers "
+            f"or an ordered category; got None for labels {found}"
+        )
+    places = {label: k for k, label in enumerate(order.tolist())}
+    if order.ndim != 1 or len(places) < len(order) or not places.keys() >= set(found):
+        raise ValueError(
+            f"classes must list each label of y once, {found} in their order; got {order.tolist()}"
+        )
+    turn = np.argsort([places[label] for label in found])  # labels that do not occur are left out
+    examples = replace(table.examples, label=np.argsort(turn)[table.examples.label])
+    return replace(table, classes=table.classes[turn], examples=examples, totals=table.totals[turn])
 
 
 def _read_arrays(

@@ -17,6 +17,7 @@ from bayespoint.estimators.inputs import is_precomputed
 Params: TypeAlias = Mapping[str, Any]  # what ``get_params(deep=False)`` returns
 
 MAX_EXAMPLES = 6000  # of a fit without landmarks by default: time grows as their third power
+RULES = ("probability", "median", "mean")
 _REPEATED = 1000  # observations that may be more than twice as many as the examples
 
 
@@ -52,6 +53,7 @@ def check(params: Params, random_state: RandomState, began: float) -> tuple[Plan
         n_chains=integer("n_trajectories", params["n_trajectories"], low=1),
         n_draws=integer("n_draws", params["n_draws"], low=1),
         tol=_unless_auto("tol", params["tol"], validation.positive),
+        rule=choice("decision", params["decision"], RULES) if "decision" in params else None,
     )
     budget = Budget(
         validation.seed(random_state),
@@ -87,12 +89,18 @@ def uses_landmarks(params: Params, n_examples: int, n_observations: float, plan:
         require_landmarks(params, plan, "approximation='landmarks'")
         return True
     refused = is_precomputed(params["kernel"]) or plan.softness == 0 or plan.calibrates
+    refused = refused or plan.rule is not None
     most = min(MAX_EXAMPLES, max(_REPEATED, 2 * n_examples))
     return wanted == "auto" and not refused and n_observations > most
 
 
 def require_landmarks(params: Params, plan: Plan, what: str) -> None:
     """Raise ValueError for parameters with which there can be no landmarks."""
+    if plan.rule is not None:
+        raise ValueError(
+            "approximation must be None or 'auto' for ordered classes, whose posterior over "
+            f"landmarks is not available; got {what}"
+        )
     if is_precomputed(params["kernel"]):
         raise ValueError(
             f"kernel must not be 'precomputed' with {what}: landmarks need kernel values of other "

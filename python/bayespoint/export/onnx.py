@@ -27,7 +27,7 @@ from bayespoint.estimators.bayes_point import BayesPointClassifier
 from bayespoint.kernels.parameters import given
 from bayespoint.kernels.stationary import units_of
 from bayespoint.kernels.weighted import factors_of
-from bayespoint.likelihood import Likelihood, SeveralClasses
+from bayespoint.likelihood import Likelihood, OrderedClasses, SeveralClasses
 from bayespoint.likelihood.several_classes import RARE
 from bayespoint.posterior import Mixture, Model
 from bayespoint.results.draws import Draws
@@ -70,7 +70,7 @@ def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
         sets or strings, a function, of another package, or "precomputed".
     ValueError
         If the classifier has class weights: fit with ``class_weight=None``, and multiply the
-        probabilities by the weights.
+        probabilities by the weights. Also for ordered classes.
 
     Notes
     -----
@@ -122,6 +122,11 @@ def _mixture(graph: _Graph, posterior: Mixture, probabilities: bool) -> None:
             "class_weight must be None for the export; got "
             f"{posterior.class_weight.tolist()}, relative to the largest: fit with "
             "class_weight=None, and multiply the probabilities by the weights"
+        )
+    if isinstance(posterior.first.likelihood, OrderedClasses):
+        raise ValueError(  # noqa: TRY004
+            "classifier must be of classes in no order for the export; got one of ordered classes: "
+            f"{classes.tolist()}"
         )
     values = [_decision_values(graph.input, model) for model in models]
     z, sign = values[0]

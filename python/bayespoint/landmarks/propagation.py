@@ -1,15 +1,20 @@
-r"""Expectation propagation for functions of few dimensions: the evidence of two classes.
+r"""Expectation propagation for functions of few dimensions: the evidence of classes.
 
 A weight vector :math:`w \sim N(0, I)` gives example i the value :math:`t_i = a_i \cdot w`, for the
 row :math:`a_i = y_i \psi_i / \sqrt{\lambda_i}` of its features and its level, and its label has the
 probability :math:`\epsilon_i + s\,\Phi(t_i)` (:mod:`bayespoint.landmarks.block`). Each of these
 factors is approximated by a normal one, a site, so that the posterior is normal (Minka, 2001). A
 sweep updates all sites at once and takes O(m r^2) for m examples and r dimensions.
+
+The label of ordered classes has the probability :math:`\epsilon_i + s\,(\Phi(b_i - t_i) - \Phi(a_i -
+t_i))` at :math:`t_i = \psi_i \cdot w / \sqrt{\lambda_i}`, with given thresholds a and b, divided by
+:math:`\sqrt{\lambda_i}` too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +47,8 @@ class Propagation:
     """
     by_level: Floats
     """(m,) derivatives of the sum by the levels."""
+    by_thresholds: float = 0.0
+    """Derivative by the logarithm of a factor of all thresholds; 0 without any."""
 
 
 def propagate(
@@ -51,19 +58,22 @@ def propagate(
     noise: tuple[float, float] = (0.0, 0.0),
     start: Propagation | None = None,
     *,
+    intervals: Floats | None = None,
     change: float,
     n_threads: int = 1,
 ) -> Propagation:
     """Return the approximations for (m, r) features and (m,) levels, the variances of the noise.
 
-    `positive` tells the (C, m) labels, and `noise` the probability of a wrong label for truly
-    negative and truly positive examples. `start` is the approximation of a similar setting, which
-    counts for the problems where it converged. The sweeps end when the evidence changes by less
-    than `change` nats. Raises LinAlgError if features are not finite.
+    `positive` tells the (C, m) labels; of ordered classes they are all positive, C is 1, and
+    `intervals` has the (m, 2) thresholds below and above each example's value. `noise` is the
+    probability of a wrong label for truly negative and truly positive examples. `start` is the
+    approximation of a similar setting, which counts for the problems where it converged. The sweeps
+    end when the evidence changes by less than `change` nats. Raises LinAlgError if features are not finite.
     """
     given = features, level, positive, noise
+    options: Any = {"start": start, "change": change, "n_threads": n_threads}
     try:
-        found = _core.propagation(*given, start=start, change=change, n_threads=n_threads)
+        found = _core.propagation(*given, intervals=intervals, **options)
     except FloatingPointError as error:
         raise linalg.LinAlgError(str(error)) from None
     return Propagation(**found)

@@ -99,7 +99,7 @@ def _log_evidence(
     problem: Problem, settings: EvidenceSettings, rates: Rates, engine: Mapping[str, Any]
 ) -> Evidence:
     """Return ln p(y | label noise) for one rate, a pair of rates or an array of rates."""
-    y, joint, method = problem.y, problem.is_joint, settings.method
+    y, joint, method, walls = problem.y, problem.is_joint, settings.method, problem.walls
     several, noisy = isinstance(rates, np.ndarray), bool(np.any(rates))
     if method == "auto":
         method = "integration" if several or noisy or joint else "bridge"
@@ -108,9 +108,9 @@ def _log_evidence(
             "method must be 'integration' for more than two classes: a bridge would need the Gram "
             "matrix of all walls; got 'bridge'"
         )
-    if joint and isinstance(rates, tuple):
+    if (joint or walls is not None) and isinstance(rates, tuple):
         raise ValueError(
-            "label_noise must be one rate or an array of rates for more than two classes; got "
+            "label_noise must be one rate or an array of rates for more than two classes, or walls; got "
             f"the pair {rates}"
         )
     if method == "bridge" and (several or noisy):
@@ -125,6 +125,13 @@ def _log_evidence(
     # all others are equally probable.
     others = problem.n_classes - 1
     negative, positive = second / others / (1 - first), first / others / (1 - second)
+    if walls is not None and walls.constrained:
+        if several:
+            raise ValueError(
+                "label_noise must be one rate with walls that always hold; got an array of "
+                f"{len(first)} rates"
+            )
+        negative = np.zeros_like(negative)
     transparencies = list(zip(negative.tolist(), positive.tolist(), strict=True))
     found = log_z(problem, replace(settings, method=method), transparencies, **engine)
     if not (found.value > -math.inf).any():
@@ -133,8 +140,9 @@ def _log_evidence(
         else:  # one of the rates is 0: only the examples of one label have hard walls
             hard = y > 0 if first[0] == 0 else y < 0
         raise _infeasible(problem, found, hard)
-    n_positive = int((y > 0).sum())
-    certain = n_positive * np.log1p(-second) + (len(y) - n_positive) * np.log1p(-first)
+    n_labels = len(y) if walls is None else int(walls.observations.max()) + 1
+    n_positive = int((y > 0).sum()) if walls is None else 0
+    certain = n_positive * np.log1p(-second) + (n_labels - n_positive) * np.log1p(-first)
     found = replace(found, value=found.value + certain)
     if several:
         return found
@@ -164,6 +172,9 @@ def _infeasible(problem: Problem, found: Evidence, hard: NDArray[np.bool_]) -> I
     error.violations = fewest
     # Any convex combination of the examples bounds the margin. This is their mean.
     diagonal = problem.gram.diagonal() + problem.offset + problem.softness
+    if problem.walls is not None:
+        error.certificate, error.margin_bound = np.full(len(problem.walls), np.nan), 1.0
+        return error
     if problem.is_joint:
         others = problem.n_classes - 1
         weights = np.full(others * len(problem), 1 / (others * len(problem)))

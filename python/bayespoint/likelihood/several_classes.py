@@ -28,12 +28,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from bayespoint.base.linalg import Factor
 from bayespoint.base.overflow import require_square
 from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
 from bayespoint.engine import likelihood as engine_likelihood
 from bayespoint.engine.largest import NODES, largest_probabilities
 from bayespoint.engine.likelihood import Trials
+from bayespoint.engine.problem import Problem
+from bayespoint.kernels.explicit import Gram
 from bayespoint.likelihood.two_classes import LARGEST_Z, quantiles
 from bayespoint.results.draws import mean_of_draws
 from bayespoint.results.lengths import Lengths
@@ -44,7 +47,7 @@ RARE = 1e-3
 MOST_LEFT_OUT = 100
 """Largest number of draws of a leave-one-out prediction, whose probabilities are integrals."""
 
-_TINY = 1e-300
+TINY = 1e-300
 """Standard deviation in place of zero."""
 
 _FAR = 11.0
@@ -61,9 +64,16 @@ class SeveralClasses(Stored):
     noise: float = 0.0
     """Probability that a label is wrong, and then any other with equal probability."""
 
+    log_orders = 0.0
+
     @property
     def n_functions(self) -> int:
         """Number of functions, one for each class."""
+        return self.n_classes
+
+    @property
+    def n_problems(self) -> int:
+        """Number of problems of two classes whose evidence approximates that of all."""
         return self.n_classes
 
     @property
@@ -83,6 +93,23 @@ class SeveralClasses(Stored):
     def codes(self, index: NDArray[Any]) -> NDArray[Any]:
         """Return the indices."""
         return index
+
+    def problem(
+        self,
+        gram: Gram,
+        codes: NDArray[Any],
+        softness: Floats,
+        offset: float,
+        inverse: tuple[Factor, Floats] | None = None,
+        *,
+        variance: float | None = None,
+    ) -> Problem:
+        """Return the engine's problem; there are no thresholds that could have a variance."""
+        return Problem(gram, codes, softness, offset, inverse, self.n_classes)
+
+    def winner(self, values: Floats) -> NDArray[np.intp]:
+        """Return the (n,) indices of the classes of the largest values; a tie goes to the first."""
+        return np.asarray(values.argmax(axis=1))
 
     def observed(self, log_p: Floats) -> Floats:
         """Return the log probabilities of observing each class, from those of the true ones.
@@ -241,7 +268,7 @@ def _probabilities(values: Floats, variance: Floats, weights: Floats | None) -> 
     """
     behind = values.max(axis=0) - values
     # Without variance all but the first are very far behind.
-    scale = np.maximum(np.sqrt(variance), _TINY)
+    scale = np.maximum(np.sqrt(variance), TINY)
     with np.errstate(over="ignore"):
         behind /= scale[:, None]
     return mean_of_draws(largest_probabilities(behind), weights)

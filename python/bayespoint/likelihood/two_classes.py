@@ -28,11 +28,14 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayespoint.base import validation
+from bayespoint.base.linalg import Factor
 from bayespoint.base.overflow import require_square
 from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats, Labels
 from bayespoint.engine import likelihood as engine_likelihood
 from bayespoint.engine.likelihood import Trials
+from bayespoint.engine.problem import Problem
+from bayespoint.kernels.explicit import Gram
 from bayespoint.results.draws import mean_of_draws
 from bayespoint.results.lengths import Lengths
 
@@ -53,6 +56,10 @@ class TwoClasses(Stored):
     """Number of classes."""
     n_functions: ClassVar[int] = 1
     """Number of functions."""
+    n_problems: ClassVar[int] = 1
+    """Number of problems of two classes whose evidence approximates that of all."""
+    log_orders: ClassVar[float] = 0.0
+    """Logarithm of what the engine's evidence is to be multiplied by: of orders of thresholds."""
 
     def with_noise(self, noise: tuple[float, float]) -> TwoClasses:
         """Return the same with another label noise."""
@@ -77,6 +84,23 @@ class TwoClasses(Stored):
     def codes(self, index: NDArray[Any]) -> Labels:
         """Return the codes, -1 and +1, of (m,) indices of classes."""
         return np.where(index == 1, 1, -1).astype(np.int8)
+
+    def problem(
+        self,
+        gram: Gram,
+        codes: NDArray[Any],
+        softness: Floats,
+        offset: float,
+        inverse: tuple[Factor, Floats] | None = None,
+        *,
+        variance: float | None = None,
+    ) -> Problem:
+        """Return the engine's problem; there are no thresholds that could have a variance."""
+        return Problem(gram, codes, softness, offset, inverse)
+
+    def winner(self, values: Floats) -> NDArray[np.intp]:
+        """Return the (n,) indices of the predicted classes; a tie goes to the first."""
+        return np.asarray((values[:, 0] > 0).astype(np.intp))
 
     def floors(self, positive: NDArray[Any]) -> Floats | None:
         """Return P(label | other class) for each label, whether positive; None if all are 0."""

@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator
 from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
-from bayespoint.likelihood import of_classes
 from bayespoint.plotting.runs import check_type, posterior_of
 from bayespoint.plotting.style import (
     COLORS,
@@ -235,7 +234,6 @@ def _tied(search: Search) -> bool:
 def _evidence(model: Model, search: Search, params: tuple[str, ...]) -> Callable[[Floats], float]:
     """Return the approximate evidence of a model's examples, as a function of some settings."""
     examples, tied = model.examples.sample(search.n_examples, search.seed), _tied(search)
-    n_classes = len(model.classes)
 
     def evidence(point: Floats) -> float:
         values = dict(zip(params, point.tolist(), strict=True))
@@ -245,7 +243,8 @@ def _evidence(model: Model, search: Search, params: tuple[str, ...]) -> Callable
             first, second = first or second, second or first
         old = search.label_noise
         noise = (old[0] if first is None else first, old[1] if second is None else second)
-        kernel, likelihood = kernels.replace(search.kernel, values), of_classes(n_classes, noise)
+        kernel = kernels.replace(search.kernel, values)
+        likelihood = model.likelihood.with_noise(noise)
         return approximate_log_evidence(
             kernel, examples, likelihood, offset=model.basis.offset, softness=softness
         )

@@ -67,18 +67,23 @@ class LeftOut(Stored):
         """Return those of all examples; None if some may be determined by the others."""
         if basis.softness.min() == 0 or basis.factor.pivots is not None:
             return None
-        inverse, gram, m = problem.inverse, np.asarray(problem.gram), len(problem.y)
+        inverse, gram, m = problem.inverse, np.asarray(problem.gram), len(basis)
         diagonal = basis.factor.inverse_diagonal() if inverse is None else inverse[1]
         dual = draws.coefficients
         if dual.ndim > 2:  # fewer of several classes, whose probabilities are integrals
             dual = dual[:: -(-len(dual) // MOST_LEFT_OUT)]
         rows, heights = dual.reshape(-1, m), np.empty((dual.size // m, m))
         for part in validation.blocks(m, _COLUMNS):
-            heights[:, part] = rows @ gram[:, part]
-        heights += basis.offset * rows.sum(axis=1, keepdims=True)
+            heights[:, part] = rows @ gram[:m, part]
+        if problem.walls is None:  # whose matrix has it already
+            heights += basis.offset * rows.sum(axis=1, keepdims=True)
         heights += basis.softness * rows
-        args = heights.reshape(dual.shape), dual, diagonal, problem.y
-        return cls(likelihood, likelihood.left_out(*args, draws.lengths), problem.y)
+        heights = heights.reshape(dual.shape)
+        if draws.n_thresholds:
+            heights = heights[:, None] - draws.thresholds()[..., None]
+        codes = problem.y[:m]
+        args = heights, dual, diagonal[:m], codes
+        return cls(likelihood, likelihood.left_out(*args, draws.lengths), codes)
 
     def check_parts(self) -> None:
         """Raise an error if labels are unknown, or values are not those of the classes."""

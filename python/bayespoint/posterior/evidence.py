@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +19,6 @@ from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
 from bayespoint.data.inputs import scaled
 from bayespoint.engine import InfeasibleError
-from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import EvidenceSettings
 from bayespoint.kernels.products import count
 from bayespoint.likelihood.evidence import evidence as billiard_evidence
@@ -42,7 +42,8 @@ def evidence(
     if not isinstance(model.draws.run, LandmarkResult):
         given = model.problem("evidence"), model.likelihood.noise
         settings = EvidenceSettings(method, tol, max_length)
-        return billiard_evidence(*given, settings, n_jobs=n_jobs, seed=rng)
+        found = billiard_evidence(*given, settings, n_jobs=n_jobs, seed=rng)
+        return replace(found, value=found.value + model.likelihood.log_orders)
     validation.positive("max_length", max_length)  # of a billiard
     if validation.choice("method", method, ("auto", "bridge", "integration")) == "integration":
         raise ValueError("method must be 'auto' or 'bridge' with landmarks; got 'integration'")
@@ -122,12 +123,13 @@ def _by_evidence(
     else:
         everything = np.concatenate([basis.points, points])
     softness = np.concatenate([basis.softness, np.full(len(index), hyper.softness)])
-    codes = np.concatenate([model.billiard.y, model.likelihood.codes(index)])
+    codes = np.concatenate([model.codes, model.likelihood.codes(index)])
     gram = kernels.evaluate(hyper.kernel, everything)
 
     def log_p(size: int) -> Evidence:
         part = np.ascontiguousarray(gram[:size, :size]), codes[:size], softness[:size]
-        problem = Problem(*part, basis.offset, n_classes=len(model.classes))
+        given = *part, basis.offset
+        problem = model.likelihood.problem(*given, variance=model.draws.variance)
         return evidence_of(problem, model.likelihood.noise)
 
     examples = log_p(len(codes) - len(index))

@@ -82,11 +82,15 @@ def refined(model: Model, budget: Budget, report: Report, *, inputs: Any, plan: 
     """
     run, basis = model.billiard, model.basis
     with linalg.threads_for(len(basis)):
-        problem = replace(model.problem_again(inputs), inverse=_inverse(basis.factor, report))
-        settings = SampleSettings(tol=plan.tolerance(len(basis), len(model.classes)))
+        problem = model.problem_again(inputs, _inverse(basis.factor, report))
+        settings = SampleSettings(tol=_tolerance(plan, model.likelihood, len(basis)))
         result = _run(problem, settings, budget, report, continue_from=run)
         model = replace(model, draws=replace(model.draws, run=result, weighted=None))
         return _calibrated(model, plan, problem)
+
+
+def _tolerance(plan: Plan, likelihood: Likelihood, m: int) -> float:
+    return plan.tolerance(m, max(2, likelihood.n_problems))
 
 
 def _inverse(factor: Factor, report: Report) -> tuple[Factor, Floats] | None:
@@ -112,7 +116,7 @@ def _billiard(task: _Fit) -> Model:
     """Return the model of a billiard over all examples."""
     hyper, examples, likelihood = task.hyper, task.examples, task.likelihood
     plan, budget, report = task.plan, task.budget, task.report
-    m, n_classes = len(examples), likelihood.n_classes
+    m = len(examples)
     with linalg.threads_for(m):
         softness = validation.softness(hyper.softness / examples.precision, m)
         with report.part("kernel matrix"):
@@ -127,16 +131,19 @@ def _billiard(task: _Fit) -> Model:
             report.tell(f"kernel matrix and factor of {m} examples: {report.seconds()}")
         given = hyper.kernel, examples.inputs, plan.offset, softness, gram, factor
         basis, codes = Basis.of_examples(*given), likelihood.codes(examples.label)
-        problem = Problem(gram, codes, softness, plan.offset, inverse, n_classes=n_classes)
+        problem = likelihood.problem(gram, codes, softness, plan.offset, inverse)
         settings = SampleSettings(
             n_trajectories=plan.n_chains,
             n_draws=plan.n_draws,
-            tol=plan.tolerance(m, n_classes),
+            tol=_tolerance(plan, likelihood, m),
             max_bounces=budget.max_iter,
             transparency=likelihood.transparency,
-        ).resolved(conditional=inverse is not None)
+        )
+        settings = settings.resolved(conditional=inverse is not None and problem.smooths(settings))
         result = _run(problem, settings, budget, report)
-        draws = Draws(result, Lengths(factor.rank * max(1, likelihood.n_functions - 1)))
+        n_thresholds = likelihood.n_functions if problem.walls is not None else 0
+        freedom = factor.rank * max(1, likelihood.n_problems - 1) + n_thresholds
+        draws = Draws(result, Lengths(freedom), n_thresholds=n_thresholds)
         model = Model(task.classes, hyper, likelihood, basis, draws)
         return _calibrated(model, plan, problem)
 

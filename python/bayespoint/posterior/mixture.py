@@ -20,9 +20,10 @@ from bayespoint.data.columns import Columns
 from bayespoint.data.examples import Examples
 from bayespoint.data.inputs import scaled
 from bayespoint.kernels.products import count, in_rows
+from bayespoint.likelihood import OrderedClasses
 from bayespoint.posterior.calibration import LeftOut
 from bayespoint.posterior.class_weight import weighted_values
-from bayespoint.posterior.model import Model, chosen_class
+from bayespoint.posterior.model import Model
 from bayespoint.results.relevance import FeatureRelevance
 from bayespoint.results.weighted import WeightedResult
 
@@ -233,7 +234,11 @@ class Mixture(Savable):
                 shares = (1 + values) / 2 if self._is_binary else values
                 if self._is_binary:
                     shares = np.concatenate([1 - shares, shares], axis=1)
+                elif self._is_ordered:
+                    shares = np.exp(self.first.likelihood.log_shares((1 + values) / 2))
                 return np.asarray(self.classes[(shares * self.class_weight).argmax(axis=1)])
+            if self._is_ordered:
+                values = special.ndtri((1 + values) / 2)
         elif method == "gibbs":
             values = self.gibbs(X, diag=diag, random_state=random_state)
         elif len(self.models) == 1 and self._is_binary and self.class_weight is None:
@@ -242,7 +247,7 @@ class Mixture(Savable):
             values = self._signs(X)
         else:
             values = self._weighted_values(X, diag, strict=False)
-        return np.asarray(self.classes[chosen_class(values)])
+        return np.asarray(self.classes[self.first.likelihood.winner(values)])
 
     def votes(self, X: ArrayLike) -> Floats:
         """Return the (n, n_rows) votes, mean signs or shares, without class weights."""
@@ -277,8 +282,12 @@ class Mixture(Savable):
         n = validation.integer("n", n, low=1)
         if n > (most := count(X)):
             raise ValueError(f"n must be at most the number of points in X, {most}; got {n}")
-        ordered = np.sort(self.votes(X), axis=1)
-        lead = np.abs(ordered[:, 0]) if self._is_binary else ordered[:, -1] - ordered[:, -2]
+        votes = self.votes(X)
+        if self._is_binary or self._is_ordered:
+            lead = np.abs(votes).min(axis=1)
+        else:
+            ordered = np.sort(votes, axis=1)
+            lead = ordered[:, -1] - ordered[:, -2]
         return np.argsort(lead, kind="stable")[:n]
 
     # --- functions -------------------------------------------------------------------------------
@@ -328,6 +337,10 @@ class Mixture(Savable):
     def _is_binary(self) -> bool:
         return len(self.classes) == 2
 
+    @property
+    def _is_ordered(self) -> bool:
+        return isinstance(self.first.likelihood, OrderedClasses)
+
     def _kept(self) -> list[LeftOut]:
         """Return the leave-one-out predictions that the models keep."""
         found = [model.left_out for model in self.models if model.left_out is not None]
@@ -374,7 +387,11 @@ class Mixture(Savable):
         else:  # those that give the averages before label noise
             shares = special.logsumexp(self._log_shares(X, diag, strict=strict), axis=0)
             values = self.first.likelihood.decision(shares)
-        return values if self.class_weight is None else weighted_values(values, self.class_weight)
+        return (
+            values
+            if self.class_weight is None
+            else weighted_values(values, self.class_weight, self.first.likelihood)
+        )
 
     def _log_shares(
         self, X: Any, diag: ArrayLike | None, *, strict: bool, mixture: bool = False

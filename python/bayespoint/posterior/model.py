@@ -13,7 +13,7 @@ from scipy import linalg, special
 
 from bayespoint import kernels
 from bayespoint.base import validation
-from bayespoint.base.linalg import cholesky, clear_above, interruptible_step
+from bayespoint.base.linalg import Factor, cholesky, clear_above, interruptible_step
 from bayespoint.base.overflow import product, require_square
 from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
@@ -22,7 +22,7 @@ from bayespoint.data.inputs import scaled
 from bayespoint.engine.problem import Problem
 from bayespoint.kernels.products import count
 from bayespoint.landmarks.basis import Basis
-from bayespoint.likelihood import Likelihood
+from bayespoint.likelihood import Likelihood, OrderedClasses
 from bayespoint.likelihood.two_classes import of_variance
 from bayespoint.posterior.calibration import LeftOut
 from bayespoint.posterior.class_weight import weighted_probabilities, weighted_values
@@ -33,6 +33,7 @@ from bayespoint.results.draws import Draws
 from bayespoint.results.hyperparameters import Hyperparameters
 
 _HARD = 1e-300  # variance in place of a softness of zero
+_CERTAIN = 40.0  # decision value of what is certain
 _RIDGE = 1e-8  # ridge in `Model.closest_to_vote`, relative to the mean eigenvalue
 
 
@@ -82,7 +83,7 @@ class Model(Stored):
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class that the center predicts."""
         values = self.center_values(X) if self._is_binary else self.values(X, strict=False)
-        return self.classes[chosen_class(values)]
+        return self.classes[self.likelihood.winner(values)]
 
     def predict_proba(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
         """Return the probability of observing each class label."""
@@ -105,10 +106,10 @@ class Model(Stored):
         values = self.values(X, diag, mixture=mixture)
         if mixture:
             if class_weight is not None:
-                values = weighted_probabilities(values, class_weight)
+                values = weighted_probabilities(values, class_weight, self.likelihood)
             return self.likelihood.observed(self.likelihood.log_shares(values))
         if class_weight is not None:
-            values = weighted_values(values, class_weight)
+            values = weighted_values(values, class_weight, self.likelihood)
         return self.likelihood.observed(self.likelihood.log_classes(values))
 
     def values(
@@ -160,15 +161,19 @@ class Model(Stored):
         """Return the values of a draw chosen at random, as `Mixture.gibbs` says."""
         draw, lengths, width = self.draws.one(rng), self.draws.lengths, self.likelihood.n_functions
         if class_weight is None:  # the function decides by itself, without its variance
-            return self._by_blocks(X, lambda k_star: product(k_star, draw.T).reshape(-1, width))
+            values_of = self.draws.values
+            found = self._by_blocks(
+                X, lambda k: values_of(k, draw[None])[..., 0].T.reshape(-1, width)
+            )
+            return np.copysign(_CERTAIN, found) if self.draws.n_thresholds else found
         points = self._points(X)
         own = self._prior_variance(points, diag, strict=False)
         values = np.empty((count(points), width))
         for rows, k_star in self._blocks(points):
-            f, variance = product(k_star, draw.T).T, self._variance(own, rows, k_star)
-            args = f[..., None], lengths.mean * f, variance, lengths, None
+            f, variance = self.draws.values(k_star, draw[None]), self._variance(own, rows, k_star)
+            args = f, lengths.mean * f[..., 0], variance, lengths, None
             values[rows] = self.likelihood.decision_values(*args)
-        return weighted_values(values, class_weight)
+        return weighted_values(values, class_weight, self.likelihood)
 
     # --- functions -------------------------------------------------------------------------------
 
@@ -180,7 +185,9 @@ class Model(Stored):
         covariance = basis.between(points, gram) + basis.offset
         total, rank, n = len(self.draws), basis.factor.rank, count(points)
         covariance.flat[:: n + 1] += self.hyper.softness if noise else 0.0
-        draws = self.draws.alike(rng)
+        draws, n_thresholds = self.draws.alike(rng), self.draws.n_thresholds
+        thresholds = self.draws.thresholds(draws) if n_thresholds else None
+        draws = draws[..., : draws.shape[-1] - n_thresholds]
         each = np.moveaxis(draws, 1, 0) if draws.ndim == 3 else draws[None]  # a row for each class
         means = np.empty((len(each), total, n))
         solved = np.empty((rank, n))
@@ -192,10 +199,13 @@ class Model(Stored):
         require_square(np.maximum(spread, np.abs(means).max(axis=(0, 1))))
         for rows in validation.blocks(n, interruptible_step(n * rank)):
             covariance[rows] -= product(solved[:, rows].T, solved)
-        means *= self.draws.lengths.draw(rng, (1, total, 1))  # one length for all classes
+        lengths = self.draws.lengths.draw(rng, (1, total, 1))  # one for all classes
+        means *= lengths
         root, normal = _root(covariance), rng.standard_normal(means.shape)
         for rows in validation.blocks(n, interruptible_step(means.size)):
             means[..., rows] += normal @ root[rows].T
+        if thresholds is not None:
+            return np.asarray(means - lengths * thresholds.T[:, :, None])
         if self._is_binary:
             return np.asarray(means[0])
         means -= means.mean(axis=0)
@@ -203,6 +213,10 @@ class Model(Stored):
 
     def closest_to_vote(self, X: Any) -> Floats:
         """Return the (n_functions, m) dual coefficients of the function closest to the vote."""
+        if self.draws.n_thresholds:
+            raise ValueError(
+                "bayes_point is not defined for ordered classes, whose thresholds are no functions"
+            )
         factor, inputs = self.basis.factor, self._points(X)
         rank, n, m = factor.rank, count(inputs), len(self.basis)
         small = min(rank, n)
@@ -242,7 +256,7 @@ class Model(Stored):
         """
         law, total, softness = self.likelihood, len(self.draws), self.hyper.softness
         points, lengths = self._points(X), self.draws.lengths.quantiles(total)
-        error = np.random.default_rng(0).standard_normal((law.n_functions, 1, total))
+        error = np.random.default_rng(0).standard_normal((law.n_problems, 1, total))
         if self._is_binary:
             error = error[0]
         found = np.empty((count(points), total, law.n_classes))
@@ -281,7 +295,7 @@ class Model(Stored):
     @property
     def examples(self) -> Examples:
         """The training examples, of a basis of all examples."""
-        y, weight = self.billiard.y, np.ones(len(self.basis))
+        y, weight = self.codes, np.ones(len(self.basis))
         if self.hyper.softness > 0:
             weight = self.hyper.softness / self.basis.softness
         label = (y > 0).astype(np.intp) if self._is_binary else y
@@ -296,13 +310,28 @@ class Model(Stored):
     def problem(self, question: str) -> Problem:
         """Return the labeled kernel matrix that `question` needs, or raise ValueError without."""
         gram, offset, softness = self.basis.matrix(question)
-        return Problem(gram, self.billiard.y, softness, offset, n_classes=len(self.classes))
+        return self._problem(gram, softness, offset)
 
-    def problem_again(self, inputs: Any) -> Problem:
+    def problem_again(self, inputs: Any, inverse: tuple[Factor, Floats] | None = None) -> Problem:
         """Return the labeled kernel matrix, from the inputs of the fit or the given matrix."""
         added = self.basis.offset, self.basis.softness
         gram, _ = kernels.training_gram(self.basis.kernel, inputs, *added)
-        return Problem(gram, self.billiard.y, *added[::-1], n_classes=len(self.classes))
+        return self._problem(gram, *added[::-1], inverse)
+
+    def _problem(
+        self,
+        gram: Any,
+        softness: Floats,
+        offset: float,
+        inverse: tuple[Factor, Floats] | None = None,
+    ) -> Problem:
+        given = gram, self.codes, softness, offset, inverse
+        return self.likelihood.problem(*given, variance=self.draws.variance)
+
+    @property
+    def codes(self) -> NDArray[Any]:
+        """(m,) Labels of the examples as the engine takes them."""
+        return self.billiard.y[: len(self.basis)]
 
     def reweighted(self, weight: Callable[[Floats], ArrayLike], *, log: bool) -> Model:
         """Return the model for another density, without calibration."""
@@ -359,13 +388,6 @@ class Model(Stored):
             return np.full(len(k_star), self.hyper.softness)
         # Overflow gives NaN, which fmax replaces by 0.
         return np.asarray(np.fmax(own[rows] - self.basis.factor.explained(k_star), 0.0))
-
-
-def chosen_class(values: Floats) -> NDArray[np.intp]:
-    """Return the (n,) indices of the predicted classes; a tie goes to the first."""
-    if values.shape[1] == 1:
-        return (values[:, 0] > 0).astype(np.intp)
-    return np.asarray(values.argmax(axis=1))
 
 
 def _root(covariance: Floats) -> Floats:

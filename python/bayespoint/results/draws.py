@@ -26,6 +26,8 @@ class Draws(Stored):
     """The law of the length of each draw."""
     weighted: WeightedResult | None = None
     """The weights of the draws and their center, for a density other than the one sampled."""
+    n_thresholds: int = 0
+    """Number of thresholds of ordered classes, the last coordinates of the run."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled and saved: all but the state that continues the run."""
@@ -43,8 +45,29 @@ class Draws(Stored):
     @property
     def coefficients(self) -> Floats:
         """Dual coefficients of all draws, (n_draws, [n_classes,] m)."""
+        return self._of_points(self._all)
+
+    @property
+    def _all(self) -> Floats:
+        """The same with those of the thresholds."""
         draws = self.run.draws.astype(np.float64, copy=False)
         return draws.reshape(-1, *draws.shape[2:])
+
+    def _of_points(self, dual_coef: Floats) -> Floats:
+        return dual_coef[..., : -self.n_thresholds] if self.n_thresholds else dual_coef
+
+    @property
+    def variance(self) -> float | None:
+        """Variance of the thresholds a priori; None if there are none."""
+        if not self.n_thresholds:
+            return None
+        assert isinstance(self.run, BilliardResult)
+        return float(self.run.softness[-1])
+
+    def thresholds(self, dual_coef: Floats | None = None) -> Floats:
+        """Return the (..., n_thresholds) thresholds of all draws or those given."""
+        dual_coef = self._all if dual_coef is None else dual_coef
+        return np.asarray((self.variance or 0.0) * dual_coef[..., -self.n_thresholds :])
 
     @property
     def weights(self) -> Floats | None:
@@ -54,38 +77,46 @@ class Draws(Stored):
     @property
     def center(self) -> Floats:
         """Dual coefficients of the center of mass, ([n_classes,] m)."""
-        return (self.weighted or self.run).center
+        return self._of_points((self.weighted or self.run).center)
 
     @property
     def center_norm(self) -> float:
         """Length of the mean of the draws, in units of the center's."""
         return (self.weighted or self.run).center_norm
 
-    def values(self, k_star: Floats) -> Floats:
-        """Return the (n, n_draws) or (n_classes, n, n_draws) values, from (n, m) kernel values."""
-        draws = self.coefficients
+    def values(self, k_star: Floats, dual_coef: Floats | None = None) -> Floats:
+        """Return the (n, n_draws) or (n_functions, n, n_draws) values, from (n, m) kernel values.
+
+        They are those of all draws, or of coefficients as of `one`.
+        """
+        whole = self._all if dual_coef is None else dual_coef
+        draws = self._of_points(whole)
         if draws.ndim == 2:
-            return product(k_star, draws.T)
+            f = product(k_star, draws.T)
+            return f - self.thresholds(whole).T[:, None] if self.n_thresholds else f
         values = np.empty((draws.shape[1], len(k_star), len(draws)))
         for one, dual_coef in zip(values, np.moveaxis(draws, 1, 0), strict=True):
             one[:] = product(k_star, dual_coef.T)
         return values
 
     def center_values(self, k_star: Floats) -> Floats:
-        """Return the values of the mean function, (n,) or (n_classes, n)."""
+        """Return the values of the mean function, (n,) or (n_functions, n)."""
         scale = self.lengths.mean * self.center_norm
-        return scale * product(k_star, self.center.T).T
+        f = product(k_star, self.center.T).T
+        if self.n_thresholds:
+            f = f - self.thresholds((self.weighted or self.run).center)[:, None]
+        return scale * f
 
     def one(self, rng: np.random.Generator) -> Floats:
-        """Return the dual coefficients of a draw chosen at random."""
-        draws, weights = self.coefficients, self.weights
+        """Return the dual coefficients of a draw chosen at random, with those of thresholds."""
+        draws, weights = self._all, self.weights
         n = len(draws)
         k = rng.integers(n) if weights is None else rng.choice(n, p=weights)
         return np.asarray(draws[int(k)])
 
     def alike(self, rng: np.random.Generator) -> Floats:
-        """Return the draws; if they are weighted, a random sample of the same size."""
-        draws, weights = self.coefficients, self.weights
+        """Return the draws as `one`; if they are weighted, a random sample of the same size."""
+        draws, weights = self._all, self.weights
         if weights is None:
             return draws
         return draws[rng.choice(len(draws), size=len(draws), p=weights)]

@@ -16,8 +16,8 @@ from bayespoint.data.plan import Plan
 from bayespoint.tuning import density
 
 N_MODELS, N_MODELS_OF_SEVERAL = 8, 6
-"""Number of settings by default, for two classes and for more: more of them, or several found on
-more examples than are used for draws, gain little (docs/benchmarks.md)."""
+"""Number of settings by default, for two or ordered classes and for more: more of them, or several
+found on more examples than are used for draws, gain little (docs/benchmarks.md)."""
 
 MOST_FEATURES = 100
 """Most features for which settings are drawn. With more, as in images, the evidence of a sum goes
@@ -36,7 +36,7 @@ def choice(
     kernel: Any,
     n_models: object,
     examples: Examples,
-    n_classes: int,
+    n_problems: int,
     plan: Plan,
     columns: Columns | None = None,
 ) -> tuple[Any, int]:
@@ -60,7 +60,7 @@ def choice(
     named = isinstance(resolved, str)
     found = 0 if named else len(kernels.parameters(resolved, inputs))
     if n is None:
-        many = N_MODELS if n_classes == 2 else N_MODELS_OF_SEVERAL
+        many = N_MODELS if n_problems == 1 else N_MODELS_OF_SEVERAL
         one = one or len(examples) > density.MAX_EXAMPLES
         n = many if found > FEW and not one else 1
     elif n > 1 and (named or not (found or searches)):

@@ -297,7 +297,7 @@ def most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
 
 def _climbed(task: Task) -> tuple[Density, Point, Rows, str]:
     """Return the density with its largest state, the settings tried, and the limit reached."""
-    most = max(LEVELS[0][0], _LARGEST_SUM // task.likelihood.n_functions)
+    most = max(LEVELS[0][0], _LARGEST_SUM // task.likelihood.n_problems)
     rated = (False, True) if task.plan.rates else (False,)
     best, tried, limit = dict[bool, tuple[Density, Point]](), Rows(), ""
     with one_thread():
@@ -348,7 +348,7 @@ def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
         budget = task.budget.rest(len(first.objective.tried), _CHAINS)
         each = [_density(replace(task, budget=budget), seed) for seed in seeds]
         given = zip(each, map(np.random.default_rng, seeds), strict=True)
-        several = task.likelihood.n_functions > 1
+        several = task.likelihood.n_problems > 1
         n_adapt, length = _ADAPTED[several], max(_STATES[several], _FEWEST_STATES * n)
         begun = [one.chain(start.theta, units, rng, n_adapt) for one, rng in given]
         chains, limit = _states(each, begun, n_adapt + length, threads)

@@ -5,6 +5,9 @@ the span of some landmarks by expectation propagation, in a time proportional to
 examples (:mod:`bayespoint.landmarks.propagation`). For more than two classes it is that of each
 class against the rest, summed and divided by how much more all these labels tell than the classes
 do: for C classes of equal size each of the C problems has the entropy H(1/C), and a class ln C.
+
+Ordered classes have one problem, with thresholds at the quantiles of a normal distribution by which
+the labels have their frequencies; its variance is that of f over the examples and the softness.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ from bayespoint.landmarks import selection
 from bayespoint.landmarks.basis import JITTER
 from bayespoint.landmarks.features import Features
 from bayespoint.landmarks.propagation import Propagation, propagate
-from bayespoint.likelihood import Likelihood
+from bayespoint.likelihood import Likelihood, OrderedClasses
 from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.results.search import Search
 from bayespoint.tuning.task import Task
@@ -119,15 +122,20 @@ class Objective:
         self.relative = self.plan.softness is None or self.plan.softness == 0
         """Whether the softness is relative to the variance of f."""
         self.tried: Rows = []
-        self.n_classes = task.likelihood.n_classes
-        positive = np.arange(self.n_classes)[1 if self.n_classes == 2 else 0 :]
-        self._positive = self.examples.label == positive[:, None]
+        self.n_classes, n = task.likelihood.n_classes, task.likelihood.n_problems
+        label = self.examples.label
+        self._positive = label == np.arange(self.n_classes)[1 if n == 1 else 0 :, None]
+        self._ends: Floats | None = None  # of the interval of each label, in deviations of f
+        if isinstance(task.likelihood, OrderedClasses):
+            ends = np.concatenate([[-np.inf], task.likelihood.thresholds(label), [np.inf]])
+            self._ends = np.stack([ends[label], ends[label + 1]], axis=1)
+            self._positive = np.ones((1, len(label)), dtype=np.bool_)
         self._inputs = self.examples.inputs
         if self.examples.gram is None:  # checked once, for all evaluations
             given = self.kernel, self._inputs, landmarks
             self._inputs, self.landmarks = kernels.checked_inputs(*given)
         self._known: Features | None = None
-        self._change = _CHANGE if self.n_classes == 2 else _CHANGE_OF_SEVERAL
+        self._change = _CHANGE if n == 1 else _CHANGE_OF_SEVERAL
         if self.own and not set(self.own) <= self._start_slopes().keys():
             self._change = _FINE_CHANGE
         self._nearest: Propagation | None = None
@@ -263,30 +271,39 @@ class Objective:
         _, features, softness, noise = setting
         levels = softness / self.examples.precision
         psi, level = features.psi, levels + features.missed
-        share, n_classes, several = 1.0, self.n_classes, self.n_classes > 2
-        if several:  # of all wrong labels, those of a class
+        share, n_classes, several = 1.0, self.n_classes, len(self._positive) > 1
+        total = variance(features) + float(levels.mean())
+        ends = None if self._ends is None else math.sqrt(total) * self._ends
+        if several:
             p = 1 / n_classes
             entropy = -p * math.log(p) - (1 - p) * math.log(1 - p)
             share = math.log(n_classes) / (n_classes * entropy)
+        if n_classes > 2:  # of all wrong labels, those of a class
             noise = noise[0] / (n_classes - 1), noise[0]
         given = psi, level, self._positive, noise, self._nearest
-        found = propagate(*given, change=self._change, n_threads=self.task.budget.n_threads)
+        options: Any = {"change": self._change, "n_threads": self.task.budget.n_threads}
+        found = propagate(*given, intervals=ends, **options)
         self._nearest = found
         value = share * float(found.log_evidence.sum())
         if any(noise) and not found.converged.all():
             value = -math.inf  # the value of oscillating sweeps is arbitrary
         by_own = share * found.by_level
         by_psi = share * found.by_features - (2 * by_own)[:, None] * psi
-        by_softness, by_noise = float(by_own @ levels), share * found.by_noise
-        left_out = found.left_out[0]
-        if several:
+        by_total = 0.5 * found.by_thresholds / total
+        by_softness = float(by_own @ levels) + by_total * float(levels.mean())
+        by_noise, left_out = share * found.by_noise, found.left_out[0]
+        if n_classes > 2:
             by_noise = np.array([by_noise[0] / (n_classes - 1), by_noise[1]])
+        if several:
             left_out = np.where(self._positive, found.left_out, 1 - found.left_out)
             left_out = left_out / left_out.sum(axis=0)
         known: ByName = {}
         if slopes:
+            by_variance = by_total
             if self.relative:  # its ratio to the variance is what stays
-                part = by_softness / variance(features) / len(psi)
+                by_variance += by_softness / variance(features)
+            if by_variance:
+                part = by_variance / len(psi)
                 by_own, by_psi = by_own + part, by_psi - 2 * part * features.mean
             known = features.slopes(by_psi, by_own)
         return Evaluation(value, known, by_softness, by_noise, left_out)

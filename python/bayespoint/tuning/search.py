@@ -18,7 +18,6 @@ from bayespoint.base.warnings import warn
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.engine import interior
-from bayespoint.engine.problem import Problem
 from bayespoint.likelihood import Likelihood
 from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.results.search import rates
@@ -109,8 +108,8 @@ def _require_possible(task: Task, *, hard: bool) -> None:
     gram = _gram(kernel, plan, examples, softness)
     if not hard:
         return
-    codes, n_classes = task.likelihood.codes(examples.label), task.likelihood.n_classes
-    impossible = interior.conflict(Problem(gram, codes, softness, plan.offset, n_classes=n_classes))
+    codes = task.likelihood.codes(examples.label)
+    impossible = interior.conflict(task.likelihood.problem(gram, codes, softness, plan.offset))
     if impossible is not None:
         raise impossible from None
 

@@ -1,0 +1,127 @@
+"""The Bayes point classifier of ordered classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from bayespoint.base.validation import RandomState
+from bayespoint.estimators.bayes_point import BayesPointClassifier
+
+
+class BayesPointOrdinalClassifier(BayesPointClassifier):
+    r"""Gaussian process classification of ordered classes, such as grades, stages or ratings.
+
+    One latent function with noise lies between thresholds, which are sampled with it: a label is
+    the place of the value among them. Everything else is as in :class:`BayesPointClassifier`
+    (:doc:`/guide/ordered`); two classes are its two classes.
+
+    Parameters
+    ----------
+    kernel : None, str, kernel object or callable, default=None
+        As for :class:`BayesPointClassifier`, and so are all others without a text here.
+    classes : array-like of shape (n_classes,), default=None
+        The labels from the lowest to the highest. Those that do not occur in `y` are left out.
+        None: the order of an ordered category of pandas, or of numbers.
+    decision : {"probability", "median", "mean"}, default="probability"
+        The class that is predicted. "probability": the most probable one. "median": the one with
+        the least expected distance, counted in classes. "mean": the one nearest to the mean, with
+        the least expected squared distance.
+    categorical_features, standardize, softness
+        As there.
+    label_noise : float or None, default=0.0
+        Probability in [0, 0.5) that a label was replaced by any other alike. None: found.
+    class_weight, calibration, n_models
+        As there; with as many models as for two classes.
+    approximation : "auto" or None, default="auto"
+        Landmarks are not available: a fit takes O(m^3) time and O(m^2) memory for m examples.
+    n_components, fit_intercept, n_trajectories, n_draws, tol
+        As there; without effect: `n_components`, which is for landmarks.
+    max_iter, max_time, n_jobs, random_state, verbose
+        As there.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels from the lowest to the highest.
+    posterior_ : Mixture
+        The models, which compute the predictions. All other attributes are those of
+        :class:`BayesPointClassifier`.
+
+    See Also
+    --------
+    BayesPointClassifier : Classes in no order.
+
+    Notes
+    -----
+    `decision_function` has a column for each class but the first: :math:`\Phi(z)` is the
+    probability of this class or a higher one, before label noise, and falls from column to column. The draws of
+    `sample_functions` are values of the function minus each threshold, shape (n_classes - 1,
+    n_draws_total, n_samples). `suggest_query` returns points about which the draws disagree most on
+    which side of a threshold they are. `bayes_point` and `risk_bounds` raise ValueError.
+
+    References
+    ----------
+    W. Chu and Z. Ghahramani, "Gaussian Processes for Ordinal Regression", Journal of Machine
+    Learning Research 6, 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.linspace(0, 1, 60)[:, None]
+    >>> y = np.repeat(["low", "medium", "high"], 20)
+    >>> model = BayesPointOrdinalClassifier(classes=["low", "medium", "high"], random_state=0)
+    >>> model.fit(X, y).predict([[0.1], [0.5], [0.9]])
+    array(['low', 'medium', 'high'], dtype='<U6')
+    """
+
+    def __init__(
+        self,
+        kernel: str | Callable[..., Any] | None = None,
+        *,
+        classes: ArrayLike | None = None,
+        decision: str = "probability",
+        categorical_features: ArrayLike | str | None = "from_dtype",
+        standardize: bool = True,
+        softness: float | None = None,
+        label_noise: float | None = 0.0,
+        class_weight: Mapping[Any, float] | str | None = None,
+        calibration: str | None = "auto",
+        n_models: int | str = "auto",
+        approximation: str | None = "auto",
+        n_components: int | str = "auto",
+        fit_intercept: bool = True,
+        n_trajectories: int = 4,
+        n_draws: int = 100,
+        tol: float | str = "auto",
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            kernel,
+            categorical_features=categorical_features,
+            standardize=standardize,
+            softness=softness,
+            label_noise=label_noise,
+            class_weight=class_weight,
+            calibration=calibration,
+            n_models=n_models,
+            approximation=approximation,
+            n_components=n_components,
+            fit_intercept=fit_intercept,
+            n_trajectories=n_trajectories,
+            n_draws=n_draws,
+            tol=tol,
+            max_iter=max_iter,
+            max_time=max_time,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.classes = classes
+        self.decision = decision

@@ -1,0 +1,260 @@
+r"""The likelihood of ordered classes: the place of one function with noise among thresholds.
+
+Classes 0, ..., K - 1 are the intervals between thresholds :math:`t_1 < ... < t_{K-1}`, and the
+label is that of the interval in which the latent value lies (Chu and Ghahramani, "Gaussian
+processes for ordinal regression", Journal of Machine Learning Research 6, 2005, with noise of
+variance :math:`\lambda`). A priori the thresholds are independent and normal, but for their order,
+with the mean variance of a latent value at the examples: then all classes are equally probable.
+
+A draw has both, the function and the thresholds: the engine samples them jointly, as a vector of
+coordinates with walls between them. Functions of a likelihood are here the differences :math:`g_k =
+f - t_k`, which fall with k. In the notation of :mod:`bayespoint.likelihood.two_classes`,
+
+.. math:: P(y \ge k) = \Phi(\rho\,(h - \tau_k) / s_*)
+
+for a draw with the thresholds :math:`\rho\,\tau_k`. Probabilities are means over the draws.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from bayespoint.base.linalg import Factor
+from bayespoint.base.overflow import require_square
+from bayespoint.base.stored import Stored
+from bayespoint.base.validation import Floats
+from bayespoint.engine.problem import Problem
+from bayespoint.engine.walls import joined
+from bayespoint.kernels.explicit import Gram
+from bayespoint.likelihood.several_classes import RARE, TINY, SeveralClasses
+from bayespoint.likelihood.two_classes import LARGEST_Z, of_variance, spread
+from bayespoint.results.draws import mean_of_draws
+from bayespoint.results.lengths import Lengths
+
+
+@dataclass(frozen=True)
+class OrderedClasses(Stored):
+    """More than two classes in an order, with one function and thresholds."""
+
+    n_classes: int
+    """Number of classes, at least 3."""
+    noise: float = 0.0
+    """Probability that a label is wrong, and then any other with equal probability."""
+    rule: str = "probability"
+    """The class that is predicted: "probability", "median" or "mean"."""
+
+    n_problems = 1
+
+    @property
+    def n_functions(self) -> int:
+        """Number of differences between the function and a threshold."""
+        return self.n_classes - 1
+
+    @property
+    def label_noise(self) -> tuple[float, float]:
+        """The rate, twice."""
+        return self.noise, self.noise
+
+    @property
+    def log_orders(self) -> float:
+        """Logarithm of the number of orders of the thresholds, of which one is possible."""
+        return math.lgamma(self.n_classes)
+
+    @property
+    def transparency(self) -> float:
+        """P(label | another class) / P(label | own class)."""
+        return self._unordered.transparency
+
+    @property
+    def _unordered(self) -> SeveralClasses:
+        return SeveralClasses(self.n_classes, self.noise)
+
+    def with_noise(self, noise: tuple[float, float]) -> OrderedClasses:
+        """Return the same with another label noise."""
+        return replace(self, noise=noise[0])
+
+    def codes(self, index: NDArray[Any]) -> NDArray[Any]:
+        """Return the indices."""
+        return index
+
+    def problem(
+        self,
+        gram: Gram,
+        codes: NDArray[Any],
+        softness: Floats,
+        offset: float,
+        inverse: tuple[Factor, Floats] | None = None,
+        *,
+        variance: float | None = None,
+    ) -> Problem:
+        """Return the engine's problem: the thresholds are coordinates after those of the examples.
+
+        `variance` is that of the thresholds. None: the mean of the latent values at the examples.
+        """
+        m, n = len(codes), self.n_functions
+        if variance is None:
+            variance = float((gram.diagonal() + softness).mean()) + offset
+        larger = np.zeros((m + n, m + n))
+        larger[:m, :m] = gram
+        larger[:m, :m] += offset
+        index, thresholds = np.arange(m), m + np.arange(n)
+        above, below = codes > 0, codes < n
+        walls = joined(
+            [
+                (index[above], m + codes[above] - 1, index[above]),
+                (m + codes[below], index[below], index[below]),
+                (thresholds[1:], thresholds[:-1], np.full(n - 1, -1)),
+            ]
+        )
+        if inverse is not None:
+            factor, diagonal = inverse
+            inverse = factor.beside(variance, n), np.append(diagonal, np.full(n, 1 / variance))
+        labels = np.append(codes, np.full(n, -1)).astype(np.int64)
+        given = np.append(softness, np.full(n, variance)), 0.0, inverse, self.n_classes, walls
+        return Problem(larger, labels, *given)
+
+    def observed(self, log_p: Floats) -> Floats:
+        """Return the log probabilities of observing each class, from those of the true ones."""
+        return self._unordered.observed(log_p)
+
+    def log_classes(self, z: Floats) -> Floats:
+        """Return the (n, n_classes) log probabilities from (n, n_functions) decision values."""
+        ends = np.full((len(z), 1), np.inf)
+        high, low = np.concatenate([ends, z], axis=1), np.concatenate([z, -ends], axis=1)
+        turned = low > 0  # where the smaller tails are
+        high, low = np.where(turned, -low, high), np.where(turned, -high, low)
+        log_high, log_low = special.log_ndtr(high), special.log_ndtr(low)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = log_high + np.log1p(-np.exp(np.minimum(log_low - log_high, 0.0)))
+        return np.asarray(np.where(np.isnan(found), -np.inf, found))
+
+    def log_shares(self, p: Floats) -> Floats:
+        """Return the logarithms of probabilities of classes, from the (n, n_functions) of above."""
+        ends = np.ones((len(p), 1))
+        each = -np.diff(np.concatenate([ends, p, 0 * ends], axis=1), axis=1)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(np.maximum(each, 0.0)))
+
+    def decision(self, log_p: Floats) -> Floats:
+        """Return the (n, n_functions) decision values of log probabilities of classes."""
+        log_p = log_p - special.logsumexp(log_p, axis=1, keepdims=True)
+        below = np.logaddexp.accumulate(log_p, axis=1)[:, :-1]
+        above = np.logaddexp.accumulate(log_p[:, ::-1], axis=1)[:, -2::-1]
+        near = above < math.log(0.5)
+        return np.asarray(np.where(near, special.ndtri_exp(above), -special.ndtri_exp(below)))
+
+    def weighted(self, z: Floats, class_weight: Floats) -> Floats:
+        """Return the decision values for weights that multiply the probabilities of the classes."""
+        return self.decision(self.log_classes(z) + np.log(class_weight))
+
+    def log_code(self, z: Floats, codes: NDArray[Any]) -> Floats:
+        """Return the log probabilities of labels from (n_functions, n) decision values."""
+        return np.asarray(self.observed(self.log_classes(z.T))[np.arange(len(codes)), codes])
+
+    def winner(self, z: Floats) -> NDArray[np.intp]:
+        """Return the (n,) indices of the classes predicted by decision values; ties go down."""
+        if self.rule == "median":
+            return np.asarray((z > 0).sum(axis=1))
+        if self.rule == "mean":
+            return np.asarray(np.ceil(special.ndtr(z).sum(axis=1) - 0.5).astype(np.intp))
+        return np.asarray(self.log_classes(z).argmax(axis=1))
+
+    def decision_values(
+        self,
+        values: Floats,
+        center: Floats,
+        variance: Floats,
+        lengths: Lengths,
+        weights: Floats | None,
+    ) -> Floats:
+        r"""Return the (n, n_functions) decision values :math:`z_k = \Phi^{-1}(P(y \ge k))`.
+
+        The draws are shifted so that their mean is the center, which is more accurate. Of
+        probabilities below 1e-3 the draws tell little: they are at least the smaller of this and
+        that of normal latent values.
+        """
+        f = self._with_lengths(values, variance, lengths)
+        f += (center - mean_of_draws(f, weights))[..., None]
+        z = _quantiles(f, variance, weights)
+        rare = special.ndtri(RARE)
+        for of_draws, g, h, shifted in zip(z, values, center, f, strict=True):
+            if (rows := np.flatnonzero(np.abs(of_draws) > -rare)).size:
+                total = spread(g[rows], lengths, weights) + variance[rows]
+                normal = np.abs(of_variance(h[rows], total)[:, 0])
+                most = np.maximum(np.minimum(np.abs(of_draws[rows]), normal), -rare)
+                of_draws[rows] = np.copysign(most, mean_of_draws(shifted[rows], weights))
+        return np.minimum.accumulate(z, axis=0).T
+
+    def mixture(
+        self, values: Floats, variance: Floats, lengths: Lengths, weights: Floats | None
+    ) -> Floats:
+        """Return the (n, n_functions) means over draws of the probabilities to be above."""
+        f = self._with_lengths(values, variance, lengths)
+        return np.minimum(_above(f, variance, weights), 1.0).T
+
+    def votes(self, values: Floats, weights: Floats | None) -> Floats:
+        """Return the (n, n_functions) mean signs of the draws' differences."""
+        return mean_of_draws(np.sign(values), weights).T
+
+    def left_out(
+        self,
+        heights: Floats,
+        dual_coef: Floats,
+        precision: Floats,
+        codes: NDArray[Any],
+        lengths: Lengths,
+    ) -> Floats:
+        """Return the (n_functions, n) leave-one-out decision values, at most 8 in size.
+
+        `heights` are the (T, n_functions, n) differences to the thresholds.
+        """
+        f = (heights - dual_coef[:, None] / precision) * np.sqrt(precision)
+        f *= lengths.quantiles(len(heights))[:, None, None]
+        above, below = special.ndtr(f), special.ndtr(-f)
+        ends = np.ones((len(f), 1, f.shape[2]))
+        each = -np.diff(np.concatenate([ends, above, 0 * ends], axis=1), axis=1)
+        own = np.take_along_axis(each, codes[None, None, :], axis=1)
+        with np.errstate(divide="ignore"):
+            own = np.exp(self.observed(np.log(np.maximum(own, 0.0))))
+        weight = 1 / np.maximum(own, special.ndtr(-LARGEST_Z))
+        weight /= weight.sum(axis=0)
+        above, below = ((each * weight).sum(axis=0) for each in (above, below))
+        z = np.where(above < 0.5, special.ndtri(above), -special.ndtri(below))
+        return np.asarray(np.clip(z, -LARGEST_Z, LARGEST_Z))
+
+    def log_given(self, values: NDArray[Any], variance: Floats) -> Floats:
+        """Return the (n, n_draws, C) log probabilities of true classes given each draw."""
+        z = np.moveaxis(values / np.sqrt(variance)[:, None], 0, -1)
+        return self.log_classes(z.reshape(-1, len(values))).reshape(*z.shape[:2], -1)
+
+    def thresholds(self, label: NDArray[Any]) -> Floats:
+        """Return the n_functions quantiles of a normal variate by the shares of the labels."""
+        shares = np.cumsum(np.bincount(label, minlength=self.n_classes))[:-1] / len(label)
+        least = 0.5 / len(label)
+        return np.asarray(special.ndtri(np.clip(shares, least, 1 - least)))
+
+    @staticmethod
+    def _with_lengths(values: Floats, variance: Floats, lengths: Lengths) -> Floats:
+        require_square(np.maximum(np.abs(values).max(axis=(0, 2)), np.sqrt(variance)))
+        return values * lengths.quantiles(values.shape[2])
+
+
+def _above(f: Floats, variance: Floats, weights: Floats | None) -> Floats:
+    """Return the (F, n) means over draws of P(f + noise > 0); without variance ties count half."""
+    with np.errstate(over="ignore"):
+        z = f / np.maximum(np.sqrt(variance), TINY)[:, None]
+    return mean_of_draws(special.ndtr(z), weights)
+
+
+def _quantiles(f: Floats, variance: Floats, weights: Floats | None) -> Floats:
+    """Return the normal quantiles of these means, accurate in both tails."""
+    above, below = _above(f, variance, weights), _above(-f, variance, weights)
+    near = above < below
+    z: Floats = np.where(near, special.ndtri(above), -special.ndtri(below))
+    return z
