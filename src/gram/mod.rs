@@ -153,9 +153,14 @@ impl<'a> Gram<'a> {
         self.softness.len()
     }
 
+    /// The walls, if these are the planes.
+    pub(crate) fn walls(&self) -> Option<&Walls> {
+        self.planes().and_then(Planes::walls)
+    }
+
     /// Returns the dual coefficients that are recorded and returned: with walls those of the coordinates, otherwise of the planes.
     pub(crate) fn outer_duals(&self, dual: Vec<f64>) -> Vec<f64> {
-        match self.planes().and_then(Planes::walls) {
+        match self.walls() {
             None => dual,
             Some(walls) => walls.duals(&dual),
         }
@@ -163,7 +168,7 @@ impl<'a> Gram<'a> {
 
     /// The number of these.
     pub(crate) fn outer_len(&self) -> usize {
-        self.planes().and_then(Planes::walls).map_or(self.len(), Walls::coordinates)
+        self.walls().map_or(self.len(), Walls::coordinates)
     }
 
     /// True if all rows are in memory. Only then may a factor take as much memory as the matrix.

@@ -112,7 +112,7 @@ impl Recorder {
     /// Records the position `ahead` radians from the ball.
     pub(crate) fn record(&mut self, ball: &Ball, gram: &Gram<'_>, ahead: f64) {
         let (sin, cos) = ahead.sin_cos();
-        if gram.outer_len() == gram.len() {
+        if gram.walls().is_none() {
             self.draws.extend(ball.positions(ahead));
         } else {
             self.draws.extend(gram.outer_duals(ball.position(ahead)));

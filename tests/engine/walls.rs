@@ -192,6 +192,8 @@ fn cases() -> Vec<(Case, f64)> {
         (Case::ordered(&[3, 1, 3, 0], 5, true, 55), 0.0),
         (Case::ordered(&[0, 2, 1, 1, 2, 0, 2], 3, true, 52), 0.1),
         (Case::preferences(6, &ring, 53), 0.0),
+        // A tree: as many planes as coordinates, of which one is free.
+        (Case::preferences(5, &[(0, 1), (1, 2), (0, 3), (4, 3)], 61), 0.0),
         (Case::preferences(6, &contradictory, 57), 0.2),
         (choices, 0.3),
     ]
@@ -270,7 +272,7 @@ fn mean_violations<D: Dynamics>(case: &Case, dynamics: &D, kappa: f64, index: u6
 fn transparency_is_that_of_observations_and_not_of_walls() {
     // Thresholds of either order.
     let ordered = Case { thresholds: 0, ..Case::ordered(&[1, 2, 1, 0, 1, 2, 1], 3, false, 52) };
-    let choices = cases().swap_remove(6).0;
+    let choices = cases().swap_remove(7).0;
     for (case, kappa) in [(ordered, 0.3), (choices, 0.3)] {
         let (value, error) = case.exact(kappa, 80).0[case.n()];
         let off = |(own, of_own): (f64, f64)| (own - value).abs() / error.hypot(of_own);
@@ -477,7 +479,7 @@ fn conditional_means_have_less_noise_and_runs_continue() {
 
 #[test]
 fn what_walls_cannot_do_is_an_error() {
-    let (case, control) = (cases().swap_remove(5).0, Control::new());
+    let (case, control) = (cases().swap_remove(6).0, Control::new());
     // Items 0 and 1 are preferred to one another, 0, 1, 2 in a circle.
     let hard = run_with(&case.space(), &settings(Mirror::HARD, 1), None, &control);
     let Err(Error::Infeasible { examples, violations, .. }) = hard else { panic!("{hard:?}") };

@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
+from bayespoint import (
+    BayesPointClassifier,
+    BayesPointOrdinalClassifier,
+    SampleOptions,
+    VersionSpace,
+    kernels,
+)
 from bayespoint.papers.onion import onion
 from bayespoint.posterior import Mixture
 
@@ -31,6 +37,7 @@ class Call:
 RNG = np.random.default_rng(12)
 X = RNG.standard_normal((12, 3))
 Y = np.where(X @ [1.0, 0.5, -0.2] > 0, 1, -1)
+LEVELS = np.digitize(X @ [1.0, 0.5, -0.2], [-0.4, 0.6])
 NEW = RNG.standard_normal((4, 3))
 GRAM = X @ X.T
 RBF = kernels.RBF(1.5)
@@ -54,8 +61,9 @@ def result():
 
 @functools.cache
 def fitted(kind=BayesPointClassifier, kernel=RBF):
-    model = BayesPointClassifier(kernel, **QUICK) if kind is BayesPointClassifier else kind()
-    return model.fit(X, Y)
+    of_points = issubclass(kind, BayesPointClassifier)
+    model = kind(kernel, **QUICK) if of_points else kind()
+    return model.fit(X, LEVELS if kind is BayesPointOrdinalClassifier else Y)
 
 
 @functools.cache

@@ -6,7 +6,9 @@ import numpy as np
 
 from bayespoint import (
     BayesPointClassifier,
+    BayesPointOrdinalClassifier,
     VersionSpace,
+    Walls,
     bounds,
     kernels,
 )
@@ -18,6 +20,7 @@ from bayespoint.posterior import rejection
 from fitted_models import (
     GRAM,
     GROWING,
+    LEVELS,
     NEW,
     QUICK,
     RBF,
@@ -50,6 +53,7 @@ from helpers import sample
 
 ESTIMATORS = {
     BayesPointClassifier: "BayesPointClassifier",
+    BayesPointOrdinalClassifier: "BayesPointOrdinalClassifier",
     MaxMarginClassifier: "papers.max_margin.MaxMarginClassifier",
     KernelPerceptron: "papers.perceptron.KernelPerceptron",
 }
@@ -59,8 +63,20 @@ ELSEWHERE = {
     "load",
     "papers.elongated.CenterErrors.closest",
     *(f"{name}.set_params" for name in ESTIMATORS.values()),
+    *(
+        f"BayesPointOrdinalClassifier.{name}"
+        for name in (
+            "bayes_point",
+            "evidence",
+            "log_labeling_probability",
+            "predict_log_proba",
+            "refine",
+            "reweight",
+            "risk_bounds",
+        )
+    ),
 }
-"""Tested with files (test_io.py), takes nothing, keeps any value."""
+"""Tested with files (test_io.py), takes nothing, keeps any value, inherited with its checks."""
 
 
 def calls():
@@ -92,6 +108,13 @@ def _calls():
         y=Y,
         softness=0.1,
         offset=1.0,
+    )
+    yield one(
+        "Walls",
+        Walls,
+        coordinates=np.array([[0, 1], [2, 1]]),
+        coefficients=np.array([[1.0, -1.0], [0.5, 2.0]]),
+        observations=np.array([0, -1]),
     )
     yield one(
         "VersionSpace.from_features",
@@ -132,16 +155,22 @@ def _calls():
     few = {**QUICK, "label_noise": 0.1, "n_trajectories": 2}
     for kind, extra in (
         (BayesPointClassifier, {**few, "sample_weight": np.arange(len(X)) % 3 + 0.5}),
+        (BayesPointOrdinalClassifier, {**few, "y": LEVELS, "decision": "median"}),
         (MaxMarginClassifier, {"C": 1.0, "softness": 0.1, "tol": 1e-6, "max_iter": 1000}),
         (KernelPerceptron, {"softness": 0.1, "learning_rate": 0.5, "max_epochs": 5}),
     ):
         own = ESTIMATORS[kind]
-        yield one((f"{own}.fit", own), fit_of(kind), classifies, X=X, y=Y, **extra)
+        yield one((f"{own}.fit", own), fit_of(kind), classifies, **{"X": X, "y": Y} | extra)
         yield of_model("decision_function", finite, kind, X=NEW)
         yield of_model("predict", None, kind, X=NEW)
-        if kind is not BayesPointClassifier:
+        if not issubclass(kind, BayesPointClassifier):
             yield of_model("margins", finite, kind, X=X, y=Y)
             yield of_model("margin_histogram", None, kind, X=X, y=Y, bins=4)
+    ordered = BayesPointOrdinalClassifier
+    yield of_model("predict_proba", chances, ordered, X=NEW, method="mixture")
+    yield of_model("sample_functions", finite, ordered, X=NEW, random_state=0)
+    yield of_model("reject", None, ordered, X=NEW, cost=0.2)
+    yield of_model("suggest_query", None, ordered, X=NEW, n=2)
     yield of_model("risk_bounds", None, MaxMarginClassifier, delta=0.1)
     yield one(
         "bounds.risk_bounds",

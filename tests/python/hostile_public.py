@@ -26,6 +26,8 @@ or take what has been checked before."""
 OF_THE_PACKAGE = {
     "InfeasibleError",
     "VersionSpace.over",
+    "Walls.require",
+    "Walls.values",
     "kernels.Parameter",
     "posterior.Mixture.feature_relevance",
     "posterior.Mixture.of",
@@ -93,7 +95,7 @@ def _objects():
             is_result = is_dataclass(value) or (
                 isinstance(value, type) and issubclass(value, tuple)
             )
-            if path == "kernels" or not is_result:
+            if path == "kernels" or not is_result or name == "Walls":
                 found[own] = value
             if isinstance(value, type) and not issubclass(value, Exception):
                 for method in dir(value):

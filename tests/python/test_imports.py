@@ -42,12 +42,14 @@ def test_the_public_names():
     names = {name for name in dir(bayespoint) if not name.startswith("__")}
     assert names == {
         "BayesPointClassifier",
+        "BayesPointOrdinalClassifier",
         "BilliardResult",
         "Evidence",
         "InfeasibleError",
         "MaxMargin",
         "SampleOptions",
         "VersionSpace",
+        "Walls",
         "WeightedResult",
         "bounds",
         "datasets",

@@ -43,7 +43,7 @@ class Walls:
     --------
     Item 0 is preferred to items 1 and 2:
 
-    >>> from bayespoint import VersionSpace
+    >>> from bayespoint import VersionSpace, Walls
     >>> walls = Walls([[0, 1], [0, 2]], [[1.0, -1.0], [1.0, -1.0]])
     >>> space = VersionSpace(np.eye(3), walls=walls)
     >>> bool(abs(space.evidence(random_state=0).value - np.log(1 / 3)) < 0.5)

@@ -57,10 +57,10 @@ class BayesPointOrdinalClassifier(BayesPointClassifier):
     Notes
     -----
     `decision_function` has a column for each class but the first: :math:`\Phi(z)` is the
-    probability of this class or a higher one, before label noise, and falls from column to column. The draws of
-    `sample_functions` are values of the function minus each threshold, shape (n_classes - 1,
-    n_draws_total, n_samples). `suggest_query` returns points about which the draws disagree most on
-    which side of a threshold they are. `bayes_point` and `risk_bounds` raise ValueError.
+    probability of this class or a higher one, before label noise. The draws of `sample_functions`
+    are values of the function minus each threshold, shape (n_classes - 1, n_draws_total,
+    n_samples), and `suggest_query` returns points about which the draws disagree most on which side
+    of a threshold they are. `bayes_point`, `risk_bounds` and the export to ONNX raise ValueError.
 
     References
     ----------

@@ -6,9 +6,9 @@ probability :math:`\epsilon_i + s\,\Phi(t_i)` (:mod:`bayespoint.landmarks.block`
 factors is approximated by a normal one, a site, so that the posterior is normal (Minka, 2001). A
 sweep updates all sites at once and takes O(m r^2) for m examples and r dimensions.
 
-The label of ordered classes has the probability :math:`\epsilon_i + s\,(\Phi(b_i - t_i) - \Phi(a_i -
-t_i))` at :math:`t_i = \psi_i \cdot w / \sqrt{\lambda_i}`, with given thresholds a and b, divided by
-:math:`\sqrt{\lambda_i}` too.
+The label of ordered classes has the probability :math:`\epsilon_i + s\,(\Phi(b_i - t_i) -
+\Phi(a_i - t_i))` at :math:`t_i = \psi_i \cdot w / \sqrt{\lambda_i}`, with given thresholds a and b,
+which are divided by :math:`\sqrt{\lambda_i}`, too.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def propagate(
     `intervals` has the (m, 2) thresholds below and above each example's value. `noise` is the
     probability of a wrong label for truly negative and truly positive examples. `start` is the
     approximation of a similar setting, which counts for the problems where it converged. The sweeps
-    end when the evidence changes by less than `change` nats. Raises LinAlgError if features are not finite.
+    end when the evidence changes by less than `change` nats. Raises LinAlgError if features are not
+    finite.
     """
     given = features, level, positive, noise
     options: Any = {"start": start, "change": change, "n_threads": n_threads}

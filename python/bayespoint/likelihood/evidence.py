@@ -110,8 +110,8 @@ def _log_evidence(
         )
     if (joint or walls is not None) and isinstance(rates, tuple):
         raise ValueError(
-            "label_noise must be one rate or an array of rates for more than two classes, or walls; got "
-            f"the pair {rates}"
+            "label_noise must be one rate or an array of rates for more than two classes, or "
+            f"walls; got the pair {rates}"
         )
     if method == "bridge" and (several or noisy):
         wanted = "label_noise" if noisy else "an array of rates"

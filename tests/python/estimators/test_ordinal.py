@@ -56,7 +56,8 @@ def test_an_ordered_category_has_its_order(model):
 
 def test_decisions_fall_and_give_the_probabilities(model):
     z, p = model.decision_function(POINTS), model.predict_proba(POINTS)
-    assert z.shape == (40, 3) and (np.diff(z, axis=1) <= 0).all()
+    assert z.shape == (40, 3)
+    assert (np.diff(z, axis=1) <= 0).all()
     from scipy.special import ndtr
 
     np.testing.assert_allclose(np.cumsum(p[:, ::-1], axis=1)[:, 2::-1], ndtr(z), atol=1e-12)
@@ -71,7 +72,8 @@ def test_decisions_fall_and_give_the_probabilities(model):
     labels, rejected = model.reject(POINTS, 0.3)
     np.testing.assert_array_equal(rejected, p.max(axis=1) < 0.7)
     nearest = np.abs(model.posterior_.votes(POINTS)).min(axis=1).argmin()
-    assert model.suggest_query(POINTS)[0] == nearest and set(labels) <= set(NAMES)
+    assert model.suggest_query(POINTS)[0] == nearest
+    assert set(labels) <= set(NAMES)
 
 
 def test_class_weights_multiply_the_probabilities(model):
@@ -97,7 +99,8 @@ def test_files_and_refinements_keep_the_model(model, tmp_path):
     assert finer.billiard_.center_error <= 0.01
     whole = BayesPointOrdinalClassifier(classes=NAMES, tol=0.01, **GIVEN).fit(X, NAMES[Y])
     np.testing.assert_allclose(finer.predict_proba(POINTS), whole.predict_proba(POINTS), atol=1e-12)
-    assert len(finer.support_) <= len(X) and finer.dual_coef_.shape == (1, len(X))
+    assert len(finer.support_) <= len(X)
+    assert finer.dual_coef_.shape == (1, len(X))
 
 
 def test_the_probability_of_labels_is_a_ratio_of_evidences(model):
@@ -116,7 +119,8 @@ def test_hyperparameters_label_noise_and_weights_are_found():
         kernels.RBF(), label_noise=None, random_state=seed(0), n_models=1
     ).fit(X, y)
     assert 0.01 < found.label_noise_[0] == found.label_noise_[1] < 0.45
-    assert found.score(X, Y) > 0.6 and found.calibration_ != 1
+    assert found.score(X, Y) > 0.6
+    assert found.calibration_ != 1
     averaged = BayesPointOrdinalClassifier(random_state=seed(0), n_models=3).fit(X[:50], Y[:50])
     assert 1 < len(averaged.models_) <= 3
     p = averaged.predict_proba(POINTS)
