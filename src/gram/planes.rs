@@ -169,10 +169,10 @@ impl<'a> Joint<'a> {
             for (j, b) in walls.of(plane) {
                 match self.gram.row(j) {
                     Row::Doubles(row) => {
-                        dot::axpy_all(self.gram.arch(), &[(scale * b, &*row)], sum)
+                        dot::axpy_all(self.gram.arch(), &[(scale * b, &*row)], sum);
                     }
                     Row::Singles(row) => {
-                        dot::axpy_all(self.gram.arch(), &[(scale * b, &*row)], sum)
+                        dot::axpy_all(self.gram.arch(), &[(scale * b, &*row)], sum);
                     }
                 }
                 lift += scale * b;

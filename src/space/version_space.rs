@@ -90,7 +90,7 @@ impl<'a> VersionSpace<'a> {
 
     /// Returns the number of examples, of which each has several planes if there are several classes.
     pub fn examples(&self) -> usize {
-        self.planes.as_ref().map_or(self.len(), |planes| planes.examples())
+        self.planes.as_ref().map_or(self.len(), Planes::examples)
     }
 
     /// Returns the dual coefficients of each class, shape (C, m), whose sum over the classes is zero, from those of the planes.
