@@ -127,11 +127,11 @@ impl Case {
                 block[..n].iter_mut().zip(&z).for_each(|(sum, z)| *sum += weight * z);
             }
         }
-        let shares: Vec<f64> = sums.iter().map(|block| block[n + 1] / inner as f64).collect();
+        let shares: Vec<f64> = sums.iter().map(|block| block[n + 1] / f64::from(inner)).collect();
         let share = mean(&shares);
         let each = (0..=n).map(|k| {
             let values: Vec<f64> =
-                sums.iter().map(|block| block[k] / inner as f64 / share).collect();
+                sums.iter().map(|block| block[k] / f64::from(inner) / share).collect();
             let center = mean(&values);
             let off: Vec<f64> =
                 values.iter().zip(&shares).map(|(v, own)| v - center * own / share).collect();
@@ -335,13 +335,12 @@ fn path(
     space: &VersionSpace<'_>,
     [position, direction]: [&[f64]; 2],
     kappa: f64,
-    refresh: Refresh<'_>,
+    rate: f64,
 ) -> (Tally, Vec<f64>) {
     let control = Control::new();
     let ball = Ball::new(space.gram(), position, direction, &control).expect("a ball");
     let mut trajectory = Trajectory::new(space, Geodesic, ball, rng(121));
     trajectory.set_mirror(Mirror::new(kappa, kappa).expect("a transparency"));
-    let Refresh::Pair { rate } = refresh else { panic!("pairs") };
     trajectory.set_refresh(if rate > 0.0 { Refresh::Pair { rate } } else { Refresh::None });
     trajectory.reset();
     trajectory.run(Goal::path(20.0), &control).expect("a run");
@@ -372,8 +371,7 @@ fn two_ordered_classes_are_the_binary_machine() {
     // Pairs of planes would include the plane that is no wall.
     for (case, rate) in [(&single, 2.0), (&ordered, 0.0)] {
         for kappa in [0.0, 0.3] {
-            let refresh = || Refresh::Pair { rate };
-            let (one, integral) = path(&binary, [&start, &direction], kappa, refresh());
+            let (one, integral) = path(&binary, [&start, &direction], kappa, rate);
             let space = case.space();
             // Signs are in the normals of walls.
             let padded = |dual: &[f64]| {
@@ -381,8 +379,7 @@ fn two_ordered_classes_are_the_binary_machine() {
                 dual.resize(space.gram().len(), 0.0);
                 dual
             };
-            let (two, of_walls) =
-                path(&space, [&padded(&start), &padded(&direction)], kappa, refresh());
+            let (two, of_walls) = path(&space, [&padded(&start), &padded(&direction)], kappa, rate);
             assert!(one.bounces > 50 && one.bounces == two.bounces, "{one:?} {two:?}");
             assert_eq!(one.hits, two.hits[..m]);
             assert!((one.violations - two.violations).abs() < 1e-9);
