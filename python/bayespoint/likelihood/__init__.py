@@ -8,8 +8,8 @@ Shapes: n points, T draws, C classes, F functions (1 of two classes, C of severa
 ones, which are differences to thresholds). Values of draws have the shape (n, T) or (F, n, T), and
 `weights` are the (T,) weights of the draws. `variance` is the (n,) variance of the noise on a
 value. *Codes* are labels as the engine takes them: -1 and +1, or indices of classes. The methods
-down to `log_given` are the same in all, with more text in `TwoClasses`. What follows, for landmarks,
-takes floors or labels; ordered classes do not have it.
+down to `log_given` are the same in all, with more text in `TwoClasses`. What follows, for
+landmarks, takes floors or labels; ordered classes do not have it.
 """
 
 from __future__ import annotations

@@ -78,11 +78,11 @@ class LeftOut(Stored):
         if problem.walls is None:  # whose matrix has it already
             heights += basis.offset * rows.sum(axis=1, keepdims=True)
         heights += basis.softness * rows
-        heights = heights.reshape(dual.shape)
+        values = heights.reshape(dual.shape)
         if draws.n_thresholds:
-            heights = heights[:, None] - draws.thresholds()[..., None]
+            values = values[:, None] - draws.thresholds()[..., None]
         codes = problem.y[:m]
-        args = heights, dual, diagonal[:m], codes
+        args = values, dual, diagonal[:m], codes
         return cls(likelihood, likelihood.left_out(*args, draws.lengths), codes)
 
     def check_parts(self) -> None:

@@ -22,7 +22,7 @@ from bayespoint.data.inputs import scaled
 from bayespoint.engine.problem import Problem
 from bayespoint.kernels.products import count
 from bayespoint.landmarks.basis import Basis
-from bayespoint.likelihood import Likelihood, OrderedClasses
+from bayespoint.likelihood import Likelihood
 from bayespoint.likelihood.two_classes import of_variance
 from bayespoint.posterior.calibration import LeftOut
 from bayespoint.posterior.class_weight import weighted_probabilities, weighted_values

@@ -5,7 +5,7 @@ import pytest
 from scipy import special
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import BayesPointClassifier
+from bayespoint import BayesPointClassifier, BayesPointOrdinalClassifier
 from bayespoint.kernels import RBF
 from bayespoint.likelihood import SeveralClasses, TwoClasses, several_classes
 from bayespoint.likelihood.two_classes import quantiles
@@ -29,9 +29,18 @@ def left_out(model):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("n_classes", "noise"), [(2, 0.0), (2, 0.1), (2, (0.05, 0.2)), (3, 0.0), (3, 0.1)]
+    ("kind", "n_classes", "noise"),
+    [
+        (BayesPointClassifier, 2, 0.0),
+        (BayesPointClassifier, 2, 0.1),
+        (BayesPointClassifier, 2, (0.05, 0.2)),
+        (BayesPointClassifier, 3, 0.0),
+        (BayesPointClassifier, 3, 0.1),
+        (BayesPointOrdinalClassifier, 3, 0.0),
+        (BayesPointOrdinalClassifier, 3, 0.1),
+    ],
 )
-def test_leave_one_out_is_what_a_fit_without_the_example_says(n_classes, noise, monkeypatch):
+def test_leave_one_out_is_what_a_fit_without_the_example_says(kind, n_classes, noise, monkeypatch):
     X, y = problem(15, index=2)
     if n_classes == 3:
         y = np.digitize(X[:, 0] + 0.5 * np.random.default_rng(seed(2)).normal(size=15), [-0.5, 0.5])
@@ -45,11 +54,11 @@ def test_leave_one_out_is_what_a_fit_without_the_example_says(n_classes, noise, 
     }
     for module in (calibration, several_classes):
         monkeypatch.setattr(module, "MOST_LEFT_OUT", 20_000)
-    model = BayesPointClassifier(RBF(1.0), **settings).fit(X, y)
+    model = kind(RBF(1.0), **settings).fit(X, y)
     found, alone = left_out(model), np.empty((15, n_classes))
     for i in range(15):
         others = np.arange(15) != i
-        one = BayesPointClassifier(RBF(1.0), **settings).fit(X[others], y[others])
+        one = kind(RBF(1.0), **settings).fit(X[others], y[others])
         alone[i] = one.predict_proba(X[[i]], method="mixture")[0]
     law, z = found.likelihood, found.z.T if n_classes == 3 else (found.codes * found.z)[:, None]
     p = np.exp(law.observed(law.log_classes(z)))
