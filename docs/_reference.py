@@ -85,10 +85,13 @@ GUIDE = {
 
 
 SECTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "Fit and predict": (("BayesPointClassifier", "InfeasibleError"), ("blocks", "datasets")),
+    "Fit and predict": (
+        ("BayesPointClassifier", "BayesPointOrdinalClassifier", "InfeasibleError"),
+        ("blocks", "datasets"),
+    ),
     "Probabilities and decisions": ((), ("posterior",)),
     "Hyperparameters and kernels": ((), ("kernels", "tuning")),
-    "Sampling of polytopes": (("VersionSpace", "SampleOptions"), ("dynamics",)),
+    "Sampling of polytopes": (("VersionSpace", "Walls", "SampleOptions"), ("dynamics",)),
     "Results": (("BilliardResult", "WeightedResult", "Evidence", "MaxMargin"), ("results",)),
     "Risk bounds": ((), ("bounds",)),
     "Files and ONNX": (("load",), ("export",)),
@@ -103,6 +106,9 @@ METHODS = {
             "predict",
             "predict_proba",
             "predict_log_proba",
+            "predict_proba_interval",
+            "predict_set",
+            "leave_one_out",
             "decision_function",
             "reject",
             "suggest_query",

@@ -144,6 +144,7 @@ def _called(name, call):
         offset=call.pop("offset"),
         softness=call.pop("softness"),
         n_classes=call.pop("n_classes"),
+        walls=call.pop("walls", None),
         inverse=None if lower is None and diagonal is None else (factor, diagonal),
     )
     if name in ("correlation", "max_margin", "perceptron"):
@@ -311,9 +312,27 @@ def door(data):
     if b.rarely(4):
         call["labels"] = np.array([b.below(4) for _ in labels], dtype="i8")
         call["n_classes"] = b.pick([3, 4, 5, 3, 4, 2, 1, 0, -1, "x"])
+    elif b.rarely(4):
+        call["labels"] = np.zeros(len(labels), dtype="i8")
+        call["walls"] = _walls(b, len(labels))
     with contextlib.suppress(*REFUSALS):
         found = _called(name, call)
         _check(name, found)
+
+
+def _walls(b, m):
+    """Return walls of m coordinates, not all of them good."""
+    n, width = 1 + b.below(6), 1 + b.below(4)
+    shape = n, width
+    coordinates = np.array([[b.below(m + b.rarely(9)) for _ in range(width)] for _ in range(n)])
+    sign = [[1.0 if b.rarely(2) else -1.0 for _ in range(width)] for _ in range(n)]
+    coefficients = np.array(sign) if not b.rarely(4) else _array(b, shape, "f8", tame=False)
+    observations = np.array([b.below(n) - b.rarely(4) for _ in range(n)])
+    if b.rarely(2):
+        observations = np.arange(n)
+    return SimpleNamespace(
+        coordinates=coordinates, coefficients=coefficients, observations=observations
+    )
 
 
 def _forged(b, state):
