@@ -171,6 +171,7 @@ mod tests {
                 features: features.view(),
                 level: level.view(),
                 positive: positive.view(),
+                intervals: None,
                 noise: [0.01, 0.02],
                 change: 1e-6,
             };
