@@ -68,6 +68,7 @@ ELSEWHERE = {
         for name in (
             "bayes_point",
             "evidence",
+            "leave_one_out",
             "log_labeling_probability",
             "predict_log_proba",
             "refine",
@@ -171,6 +172,8 @@ def _calls():
     yield of_model("sample_functions", finite, ordered, X=NEW, random_state=0)
     yield of_model("reject", None, ordered, X=NEW, cost=0.2)
     yield of_model("suggest_query", None, ordered, X=NEW, n=2)
+    yield of_model("predict_set", None, ordered, X=NEW, alpha=0.2)
+    yield of_model("predict_proba_interval", shares, ordered, X=NEW, level=0.8)
     yield of_model("risk_bounds", None, MaxMarginClassifier, delta=0.1)
     yield one(
         "bounds.risk_bounds",

@@ -1,5 +1,6 @@
-"""Threads that fit and predict at once have the bits of one after the other.
+"""Threads that fit and predict at once have the bits of one after the other, on one BLAS thread.
 
+A fit limits the threads of BLAS meanwhile, and their number changes the rounding of predictions.
 Also on Python without the global lock, where `make test-free-threaded` runs it.
 """
 
@@ -10,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 import bayespoint
 from bayespoint import BayesPointClassifier, VersionSpace, kernels
@@ -55,6 +57,11 @@ def works(tmp_path_factory):
 
 
 def test_fits_and_predictions_at_once(works):
+    with threadpool_limits(1, "blas"):
+        check_at_once(works)
+
+
+def check_at_once(works):
     shared, calls = works
     alone = {name: call(shared()) for name, call in calls.items()}
     names = [*calls] * 2 + ["predictions"] * 4
