@@ -444,6 +444,7 @@ mod tests {
                 prop_assert!(field.iter().zip(&exact).all(|(a, b)| (a - b).abs() < 1e-12));
             }
             let sum = gram.combination(dual, &control).expect("a product");
+            prop_assert_eq!(sum.len(), size);
             prop_assert!(sum.iter().zip(&exact).all(|(a, b)| (a - b).abs() < 1e-12));
             // There and back; what all classes share is taken off.
             let mut classes = planes.class_duals(dual);
