@@ -178,7 +178,7 @@ test-free-threaded: | check-cargo
 	@$(FREE)/bin/python -m pip install --quiet --force-reinstall $(FREE)/dist/*.whl
 	$(FREE)/bin/python -m pytest tests/python/test_threads.py tests/python/engine tests/python/estimators $(PARALLEL) -m "not long" $(PYTEST_ARGS)
 
-coverage: install ## lines and branches of the package that the tests run, papers apart; pyproject.toml has the floor
+coverage: install ## lines and branches of the package that the tests run, papers apart
 	$(VENV_PYTHON) -m pytest tests/python $(PARALLEL) -m "not long" --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
 
 # Tools of cargo that these need: cargo install --locked cargo-llvm-cov cargo-mutants; rustup toolchain install nightly
@@ -187,7 +187,7 @@ TARGET := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 SHARD  ?= 0/1
 
 coverage-rust: | check-cargo
-	$(CARGO) llvm-cov --lib --test engine --fail-under-regions 90 $(CARGO_ARGS)
+	$(CARGO) llvm-cov --lib --test engine $(CARGO_ARGS)
 
 mutants: | check-cargo ## changes of the engine, one by one, that no test notices (SHARD=3/50, MUTANTS_ARGS="--in-diff FILE")
 	$(CARGO) mutants --shard $(SHARD) $(MUTANTS_ARGS)
