@@ -59,7 +59,7 @@ pub(super) fn evidence(
     let ladder = descent.place_rungs(space, factor, random::stream(seed, n), control)?;
     chain::check_memory(space, n, false, pool)?;
     let home = |point: &Vec<f64>, i: usize| {
-        let mut rng = random::stream(seed, n + 1 + i);
+        let mut rng = random::stream(seed, stream_of_turn(n, 1, i));
         let ball = laying::ball_at(space.gram(), point, &mut rng, control)?;
         let mut home = refreshed(space, ball, rng, factor);
         home.set_mirror(descent.mirror(descent.end()));
@@ -142,9 +142,8 @@ impl Integration<'_> {
             self.trip(walker, false, unit)?;
             return self.trip(walker, true, unit);
         };
-        // The random stream of the next trip. The first streams belong to the walkers and the pilot.
         let n = self.n_trajectories;
-        let stream = |trip: usize| random::stream(self.seed, n * (2 + trip) + 1 + index);
+        let stream = |trip: usize| random::stream(self.seed, stream_of_turn(n, 2 + trip, index));
         // Each trip begins in equilibrium at its own end. A trip up from where the trip down ended would miss the same parts of
         // version space.
         home.reset();
@@ -288,4 +287,24 @@ fn point_inside(
         return interior::hard_point(space, target, control).map(Some);
     }
     optional(max_margin::interior_point(space, control), targets)
+}
+
+/// Returns the number of the random stream of a walker's turn, from 1 on. Those up to n belong to first trips and to the pilot.
+fn stream_of_turn(n: usize, turn: usize, index: usize) -> usize {
+    n * turn + 1 + index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_turns_have_the_same_random_stream() {
+        let n = 4;
+        let turns = (1..5).flat_map(|turn| (0..n).map(move |i| stream_of_turn(n, turn, i)));
+        let mut numbers: Vec<usize> = (0..=n).chain(turns).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), n + 1 + 4 * n);
+    }
 }
