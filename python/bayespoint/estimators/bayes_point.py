@@ -539,7 +539,7 @@ class BayesPointClassifier(
     def predict_set(
         self, X: ArrayLike, alpha: float, *, diag: ArrayLike | None = None
     ) -> NDArray[np.bool_]:
-        r"""Return a set of labels for each point, which holds the true one with a given frequency.
+        r"""Return a set of labels for each point, which holds the true one about as often as asked.
 
         A label is in the set unless it is less probable than are the labels of the training
         examples, each given all others, but for a share `alpha` of them. No examples are held out.
@@ -550,7 +550,7 @@ class BayesPointClassifier(
         X, diag
             As for `decision_function`, with its errors.
         alpha : float
-            Frequency of sets without the true label, in [0, 1]. Smaller ones give larger sets.
+            Wanted share of sets without the true label, in [0, 1]; smaller ones give larger sets.
 
         Returns
         -------
