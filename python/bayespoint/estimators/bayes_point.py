@@ -65,7 +65,7 @@ class BayesPointClassifier(
     ----------
     kernel : None, str, kernel object or callable, default=None
         - None: the default (:doc:`/guide/models`), a sum of three kernels with weights of the
-          features, beyond 100 features each alone; for sparse `X` ``Scaled(Linear())``, and its
+          features, beyond 100 features two of them, averaged; for sparse `X` ``Scaled(Linear())``, and its
           features are not scaled.
         - an object of :mod:`bayespoint.kernels` or :mod:`sklearn.gaussian_process.kernels`:
           parameters that are given are kept, those left out, as in ``RBF()``, are found.
@@ -92,7 +92,7 @@ class BayesPointClassifier(
         and the softness is positive, without landmarks.
     n_models : int or "auto", default="auto"
         Most settings of the hyperparameters to average; 1: the most probable one. "auto": up to 8
-        (6 for more than two classes), 3 kernels beyond 100 features, and 1 for more than 1000
+        (6 for more than two classes), 2 kernels beyond 100 features, and 1 for more than 1000
         examples of fewer, with softness=0, landmarks or a kernel of up to four parameters
         (:doc:`/guide/models`).
     approximation : {"auto", "landmarks"} or None, default="auto"

@@ -106,7 +106,7 @@ class LeftOut(Stored):
         return self.likelihood.log_code(calibration * self.z, self.codes)
 
     def factor(self) -> float:
-        """Return the most probable factor on decision values; warns if it is at a bound."""
+        """Return the most probable factor on decision values."""
 
         def loss(log_factor: float) -> float:
             fit = self.log_labels(math.exp(log_factor)).sum()
@@ -114,11 +114,15 @@ class LeftOut(Stored):
             return prior - float(fit)
 
         limit = math.log(_RANGE)
-        found = optimize.minimize_scalar(loss, bounds=(-limit, limit), method="bounded")
-        if abs(found.x) > _AT_BOUND * limit:
+        return math.exp(optimize.minimize_scalar(loss, bounds=(-limit, limit), method="bounded").x)
+
+    def checked_factor(self) -> float:
+        """Return this factor; warns if it is at a bound."""
+        found = self.factor()
+        if abs(math.log(found)) > _AT_BOUND * math.log(_RANGE):
             warn(
                 f"the factor of the calibration ended at its bound, {_RANGE:g} or its inverse: the "
                 "probabilities are not to be trusted; another kernel or more examples help",
                 ConvergenceWarning,
             )
-        return math.exp(found.x)
+        return found

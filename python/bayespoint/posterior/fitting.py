@@ -106,7 +106,7 @@ def _calibrated(model: Model, plan: Plan, problem: Problem) -> Model:
     found = LeftOut.of_matrix(model.basis, model.draws, model.likelihood, problem)
     if found is None or not plan.calibrates_with(model.hyper.search is not None):
         return replace(model, left_out=found, calibration=1.0)
-    return replace(model, left_out=found, calibration=found.factor())
+    return replace(model, left_out=found, calibration=found.checked_factor())
 
 
 # --- a billiard over all examples ----------------------------------------------------------------

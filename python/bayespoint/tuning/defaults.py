@@ -21,7 +21,7 @@ found on more examples than are used for draws, gain little (docs/benchmarks.md)
 
 MOST_FEATURES = 100
 """Most features for which settings are drawn. With more, as in images, the evidence of a sum goes
-to its linear part, and averages of kernels predict better (docs/benchmarks.md)."""
+to its linear part, and averages of the others predict better (docs/benchmarks.md)."""
 
 _MOST_WEIGHTS = 1000  # most features for which each has a weight
 
@@ -83,10 +83,11 @@ def default_kernel(X: Any, columns: Columns | None = None) -> Any:
 
 
 def default_kernels(X: Any, columns: Columns | None = None) -> tuple[Any, ...]:
-    """Return the kernels that are averaged by default, beyond 100 columns the parts of one."""
+    """Return the kernels that are averaged by default, beyond 100 columns two of its parts."""
     if sparse.issparse(X) or _width(X, columns) <= MOST_FEATURES:
         return (default_kernel(X, columns),)
-    return tuple(_with_weights(part, X, columns) for part in _parts(X, columns))
+    matern, laplacian, _ = _parts(X, columns)
+    return tuple(_with_weights(part, X, columns) for part in (matern, laplacian))
 
 
 def isotropic_kernel(X: Any, columns: Columns) -> Any:

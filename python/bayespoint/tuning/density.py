@@ -14,6 +14,10 @@ feature has the median 1 and for draws a spread that is itself drawn, otherwise 
   contradict it, and spread 2: from almost none to almost only noise.
 - Rate of label noise: median 0.05, spread 1: from 2 % to 14 %. It counts only if the evidence gains
   by it.
+
+Of several kernels that are averaged, those of many features, the most probable length scales are
+too long for images, whose functions are no draws of such a process: they are divided by 1.5 while
+this makes the calibrated leave-one-out predictions better, beyond chance.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, sparse
+from scipy import optimize, sparse, special
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base.linalg import one_thread
@@ -36,6 +40,9 @@ from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
 from bayespoint.data.executors import Threads
 from bayespoint.kernels import Parameter
+from bayespoint.likelihood import OrderedClasses
+from bayespoint.likelihood.two_classes import LARGEST_Z, quantiles
+from bayespoint.posterior.calibration import LeftOut
 from bayespoint.results.diagnostics import r_hat
 from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.tuning import hamiltonian
@@ -78,6 +85,11 @@ are nearly alike, those with features of no influence want weights that differ b
 
 _DISTANCE = 0.1  # distance over which the second derivatives are differences
 _FAR = 9.0  # coordinate beyond which a spread stays the same
+
+_SHARPER = 1.5  # what length scales are divided by
+_SURE = 1.5  # standard errors of the gain of the leave-one-out log loss for which this is done
+
+_LENGTH_SCALE = re.compile(r"(?:.*\.)?(?:sigma|length_scale)(?:\[\d+\])?")
 
 _OF_A_FEATURE = re.compile(r"(.*?(?:weights|sigma|length_scale))\[\d+\]")
 """Names of parameters that scale a feature."""
@@ -275,23 +287,25 @@ def _slice(log_density: Callable[[float], float], x: float, rng: np.random.Gener
 
 def most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
     """Return the most probable setting of each kernel, with weights, and the limit reached."""
-    found, probabilities, limit, used = list[Hyperparameters](), list[Floats](), "", 0
+    found, losses, limit, used = list[Hyperparameters](), list[Floats](), "", 0
     several = task.kernel if isinstance(task.kernel, tuple) else (task.kernel,)
     for k, kernel in enumerate(several):
         left = len(several) - k
         budget = task.budget.part(1 / left).rest(used, left)
         one = replace(task, kernel=kernel, budget=replace(budget, n_jobs=task.budget.n_jobs))
         density, state, tried, reached = _climbed(one)
+        if len(several) > 1 and not reached:
+            before = len(density.objective.tried)
+            state, reached = _sharpened(density, state)
+            tried = tried + density.objective.tried[before:]
         found.append(density.setting(state, tried))
         used += len(tried)
-        label, left_out = density.objective.examples.label, state.left_out
-        own = left_out if left_out.ndim == 1 else left_out[label, np.arange(len(label))]
-        probabilities.append(own)
+        losses.append(_log_left_out(density, state))
         limit = limit or reached
     weights = [1.0 / len(found)] * len(found)
     # After a limit the probabilities may be of different examples.
-    if len(found) > 1 and not limit and all(map(len, probabilities)):
-        weights = stacked(np.stack(probabilities)).tolist()
+    if len(found) > 1 and not limit and all(map(len, losses)):
+        weights = stacked(np.exp(losses)).tolist()
     return [replace(one, weight=w) for one, w in zip(found, weights, strict=True)], limit
 
 
@@ -324,6 +338,45 @@ def _climbed(task: Task) -> tuple[Density, Point, Rows, str]:
     )
     density.objective.require(state)
     return density, state, tried, limit
+
+
+def _sharpened(density: Density, state: Point) -> tuple[Point, str]:
+    """Return the state with length scales that predict better, and the limit reached.
+
+    They are divided by 1.5 while the calibrated leave-one-out log loss gains beyond chance.
+    """
+    names = density.objective.own
+    scales = [k for k, name in enumerate(names) if _LENGTH_SCALE.fullmatch(name)]
+    log_p = _log_left_out(density, state)
+    with one_thread():
+        while scales:
+            u = state.theta.copy()
+            u[scales] -= math.log(_SHARPER) / density.spread[scales]
+            try:
+                ahead = density(u)
+            except LimitError:
+                return state, density.limit
+            finally:
+                density.objective.tell()
+            gain = _log_left_out(density, ahead) - log_p if ahead.evidence else np.zeros(1)
+            if not gain.sum() > _SURE * gain.std() * math.sqrt(len(gain)):
+                break
+            state, log_p = ahead, log_p + gain
+    return state, ""
+
+
+def _log_left_out(density: Density, state: Point) -> Floats:
+    """Return the log probabilities of the labels given all others, calibrated if the fit is."""
+    examples, task = density.objective.examples, density.objective.task
+    p, likelihood = state.left_out, task.likelihood.with_noise((0.0, 0.0))
+    if p.ndim == 1 and (isinstance(likelihood, OrderedClasses) or not len(p)):
+        return np.log(p)
+    codes = likelihood.codes(examples.label)
+    with np.errstate(divide="ignore"):
+        z = special.ndtri(p) if p.ndim == 1 else quantiles(np.log(p))
+    left_out = LeftOut(likelihood, np.clip(z, -LARGEST_Z, LARGEST_Z), codes)
+    calibrates = task.plan.calibrates_with(searched=True)
+    return left_out.log_labels(left_out.factor() if calibrates else 1.0)
 
 
 def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:

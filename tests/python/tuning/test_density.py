@@ -11,9 +11,11 @@ from scipy import stats
 from sklearn.gaussian_process import kernels as gp
 
 from bayespoint.base.linalg import one_thread
+from bayespoint.kernels import RBF, Matern
 from bayespoint.tuning import defaults, hamiltonian
 from bayespoint.tuning import density as densities
 from bayespoint.tuning.density import Density
+from bayespoint.tuning.objective import Objective
 from bayespoint.tuning.representation import represent
 from helpers import seed
 from objects import objective, task
@@ -179,3 +181,51 @@ def test_draws_do_not_depend_on_the_number_of_threads():
     for a, b in zip(one, two, strict=True):
         assert (a.kernel, a.softness, a.weight) == (b.kernel, b.softness, b.weight)
         np.testing.assert_array_equal(a.search.tried, b.search.tried)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_length_scales_become_shorter_where_that_predicts_better(n_classes):
+    rng = np.random.default_rng(seed(6))
+    X = rng.uniform(-1, 1, size=(300, 2))
+    label = ((4 * X[:, 0]) // 1 % n_classes).astype(int)  # stripes
+    y = np.where(label == 1, 1.0, -1.0) if n_classes == 2 else label
+    target = Density(objective(Matern(nu=2.5), X, y), spreads=False, noisy=False)
+    best = target.climb(20)
+    away = best.theta.copy()
+    away[0] += np.log(4.0) / target.spread[0]
+    found, limit = densities._sharpened(target, target(away))
+    steps = (away - found.theta)[0] * target.spread[0] / np.log(1.5)
+    assert limit == ""
+    assert steps == pytest.approx(round(steps))
+    assert steps >= 1
+    np.testing.assert_array_equal(found.theta[1:], away[1:])
+    losses = [-densities._log_left_out(target, one).mean() for one in (target(away), found)]
+    assert losses[1] < 0.95 * losses[0]
+    # Where another step gains nothing the state stays.
+    again, _ = densities._sharpened(target, found)
+    np.testing.assert_array_equal(again.theta, found.theta)
+
+
+def test_length_scales_that_made_the_labels_become_little_shorter():
+    scales = []
+    for k in range(10):
+        rng = np.random.default_rng([seed(7), k])
+        X = rng.uniform(-1, 1, size=(200, 2))
+        covariance = RBF(0.5)(X) + 0.1 * np.eye(200)
+        y = np.sign(np.linalg.cholesky(covariance) @ rng.standard_normal(200))
+        target = Density(objective(RBF(), X, y), spreads=False, noisy=False)
+        found, _ = densities._sharpened(target, target.climb(20))
+        scales.append(np.exp(target.logarithms(found.theta)[0]))
+    assert 0.3 < np.median(scales) < 0.8
+
+
+def test_a_limit_keeps_the_length_scales():
+    rng = np.random.default_rng(seed(8))
+    X = rng.uniform(-1, 1, size=(60, 2))
+    given = objective(RBF(), X, np.sign(np.sin(6 * X[:, 0])))
+    best = Density(given, spreads=False, noisy=False).climb(20)
+    limited = replace(given.task, budget=replace(given.task.budget, max_iter=1))
+    target = Density(Objective(limited, given.landmarks), spreads=False, noisy=False)
+    found, limit = densities._sharpened(target, best)
+    assert found is best
+    assert limit == "max_iter"
