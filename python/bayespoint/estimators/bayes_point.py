@@ -65,8 +65,8 @@ class BayesPointClassifier(
     ----------
     kernel : None, str, kernel object or callable, default=None
         - None: the default (:doc:`/guide/models`), a sum of three kernels with weights of the
-          features, beyond 100 features two of them, averaged; for sparse `X` ``Scaled(Linear())``, and its
-          features are not scaled.
+          features, beyond 100 features two of them, averaged; for sparse `X`
+          ``Scaled(Linear())``, and its features are not scaled.
         - an object of :mod:`bayespoint.kernels` or :mod:`sklearn.gaussian_process.kernels`:
           parameters that are given are kept, those left out, as in ``RBF()``, are found.
         - "linear", "rbf", "poly": ``Linear()``, ``RBF()``, ``Polynomial()``.
