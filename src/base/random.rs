@@ -23,25 +23,5 @@ pub(crate) fn restored(state: &[u8]) -> Result<ChaCha8Rng> {
 }
 
 #[cfg(test)]
-mod tests {
-    use rand::{Rng, RngExt};
-
-    use super::*;
-
-    #[test]
-    fn generators_go_on_from_every_position() {
-        for position in 0..200 {
-            let mut rng = stream(3, 4);
-            for _ in 0..position {
-                rng.next_u32();
-            }
-            let mut other = restored(&state(&rng)).expect("a generator");
-            let draw = |rng: &mut ChaCha8Rng| -> Vec<u64> {
-                (0..100)
-                    .map(|k| if k % 3 == 0 { rng.next_u32().into() } else { rng.random() })
-                    .collect()
-            };
-            assert_eq!(draw(&mut rng), draw(&mut other), "after {position} words");
-        }
-    }
-}
+#[path = "../../tests/unit/base/random.rs"]
+mod tests;

@@ -5,6 +5,7 @@ mod dense;
 mod panels;
 mod planes;
 #[cfg(test)]
+#[path = "../../tests/unit/gram/mod.rs"]
 mod tests;
 mod walls;
 
