@@ -21,6 +21,8 @@ const CENTER_SAMPLES: f64 = 80.0;
 const CENTER_PATH: f64 = 20.0;
 /// Samples of the variances on each trajectory.
 const SAMPLES: usize = 60;
+/// Standard errors, of at most a nat each, by which ln of a share may exceed 0.
+const ABOVE: f64 = 5.0;
 /// Steps of the iteration for the precisions τ.
 const STEPS: usize = 4;
 
@@ -342,3 +344,12 @@ pub(super) fn log_share(inside: usize, n: usize) -> (f64, f64) {
     let error = ((1.0 - share) / share / (n - 1.0)).sqrt();
     ((0.5 * share).ln(), error.hypot(1.0 / n))
 }
+
+/// Returns whether a value with its error may be ln of a share: none exceeds 1, and a large error does not excuse one that does.
+pub(super) fn may_be_log_share(value: f64, error: f64) -> bool {
+    value <= ABOVE * error.min(1.0)
+}
+
+#[cfg(test)]
+#[path = "../../../tests/unit/evidence/bridge/law.rs"]
+mod tests;

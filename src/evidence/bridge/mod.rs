@@ -59,8 +59,6 @@ const COPIES: usize = 8;
 /// Relative distance of a ball from its start: beyond `NEAR` dual coefficients are recomputed, beyond `OFF` it is an error.
 const NEAR: f64 = 1e-8;
 const OFF: f64 = 1e-3;
-/// Standard errors, of at most a nat each, by which ln of a share may exceed 0.
-const ABOVE: f64 = 5.0;
 
 struct BridgeWalker<'s> {
     /// The billiard of the prior, where the trips up begin.
@@ -345,8 +343,7 @@ pub(crate) fn evidence(
         let next = (samples.div_ceil(2)..=samples * 3 / 2).rev().find(|&next| round(next) <= rest);
         let Some(next) = next.filter(|_| !converged) else {
             let value = inside + scale - ratio;
-            // No share exceeds 1. A large error must not excuse one that does.
-            if value.is_nan() || value > ABOVE * error.min(1.0) {
+            if !law::may_be_log_share(value, error) {
                 return Err(too_narrow(Error::Breakdown { what: "ln of a share", value }));
             }
             return Ok(EvidenceOutcome {
