@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ pytest.importorskip("matplotlib")
 
 from bayespoint.papers.experiments import Claim, Experiment, Report, Settings, Table, Text, run
 from bayespoint.papers.experiments.command import main
+from bayespoint.papers.experiments.framework import no_units
 from bayespoint.papers.experiments.registry import EXPERIMENTS
 from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus
 from bayespoint.papers.experiments.store import Store
@@ -70,6 +72,19 @@ def test_interrupted_run_continues_from_disk(tmp_path):
     record = json.loads((tmp_path / "cut" / "toy.json").read_text(encoding="utf-8"))
     assert (record["units"], record["measured"]) == (6, 4)
     assert [one["holds"] for one in record["claims"]] == [True, False]
+
+
+def test_claims_that_few_units_do_not_show_are_undecided(tmp_path):
+    report = run(TOY, TOY.settings(quick=True), tmp_path, progress=False)
+    assert [claim.holds for claim in report.claims] == [True, None]
+    record = json.loads((tmp_path / "toy-quick.json").read_text(encoding="utf-8"))
+    assert [one["holds"] for one in record["claims"]] == [True, None]
+    assert "- undecided: it is 2" in report.markdown()
+    certain = replace(
+        TOY, units=no_units, report=lambda rows, settings: Report([], [Claim("no", False)])
+    )
+    found = run(certain, certain.settings(quick=True), tmp_path / "certain", progress=False)
+    assert "- does not hold: no" in found.markdown()
 
 
 def test_row_that_was_cut_off_is_measured_again(tmp_path):

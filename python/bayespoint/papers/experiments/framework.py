@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any, TypeAlias
 
@@ -60,12 +60,17 @@ class Table:
         return "\n".join([f"**{self.title}**", "", head, f"|{rule}|", *rest])
 
 
+VERDICTS = {True: "holds", False: "does not hold", None: "undecided"}
+"""Words for what became of a claim."""
+
+
 @dataclass(frozen=True)
 class Claim:
     """A statement of the paper or of the theory, and whether it holds here."""
 
     text: str
-    holds: bool
+    holds: bool | None
+    """None: undecided, since the units are too few for it."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ class Report:
         """Return the report in Markdown."""
         parts = [table.markdown() for table in self.tables]
         if self.claims:
-            lines = [f"- {'holds' if c.holds else 'DOES NOT HOLD'}: {c.text}" for c in self.claims]
+            lines = [f"- {VERDICTS[claim.holds]}: {claim.text}" for claim in self.claims]
             parts.append("\n".join(lines))
         return "\n\n".join([*parts, *self.remarks])
 
@@ -133,7 +138,7 @@ class Text:
 
     def claim(self, key: str, holds: bool, **values: Any) -> Claim:
         """Return a claim with its places filled."""
-        return Claim(self.fill(key, **values), holds)
+        return Claim(self.fill(key, **values), bool(holds))
 
 
 def no_units(settings: Settings) -> list[Row]:
@@ -177,6 +182,14 @@ class Experiment:
 
     size: tuple[float, float] = (9.6, 4.8)
     """Size of the picture, in inches."""
+
+    def judged(self, rows: list[Row], settings: Settings) -> Report:
+        """Return the report; claims that the units of a reduced form do not show are undecided."""
+        report = self.report(rows, settings)
+        if not settings.quick or self.units is no_units:
+            return report
+        claims = [replace(claim, holds=claim.holds or None) for claim in report.claims]
+        return replace(report, claims=claims)
 
     @property
     def name(self) -> str:

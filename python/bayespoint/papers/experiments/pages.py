@@ -23,6 +23,7 @@ PAPERS = {
 }
 """The title of each paper, and where it appeared."""
 
+_WORDS = {True: "Holds", False: "**Does not hold**", None: "Undecided"}
 _TERMS = "The [glossary](glossary.md) explains the terms, [errata](errata.md) lists misprints."
 
 
@@ -69,7 +70,7 @@ def _section(record: dict[str, Any], picture: Path) -> list[str]:
     parts += [Table(**table).markdown() for table in record["tables"]]
     claims = record["claims"]
     if claims:
-        lines = [f"- {'Holds' if c['holds'] else '**Does not hold**'}: {c['text']}" for c in claims]
+        lines = [f"- {_WORDS[claim['holds']]}: {claim['text']}" for claim in claims]
         parts.append("\n".join(lines))
     parts += record["remarks"]
     parts.append(f"![{record['title']}]({picture.as_posix()})")

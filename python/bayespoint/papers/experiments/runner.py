@@ -68,7 +68,7 @@ def run(
             store.add(row)
             bar.update()
     rows: list[Row] = [row for unit in units if (row := store.find(unit)) is not None]
-    report = experiment.report(rows, settings)
+    report = experiment.judged(rows, settings)
 
     stem = folder / f"{experiment.name}{ending}"
     record = {
@@ -89,7 +89,7 @@ def run(
             {"title": one.title, "columns": list(one.columns), "rows": [list(r) for r in one.rows]}
             for one in report.tables
         ],
-        "claims": [{"text": one.text, "holds": bool(one.holds)} for one in report.claims],
+        "claims": [{"text": one.text, "holds": one.holds} for one in report.claims],
         "remarks": list(report.remarks),
     }
     text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
