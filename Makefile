@@ -193,7 +193,8 @@ mutants: | check-cargo ## changes of the engine, one by one, that no test notice
 	$(CARGO) mutants --shard $(SHARD) $(MUTANTS_ARGS)
 
 sanitize: | check-cargo
-	RUSTFLAGS=-Zsanitizer=address $(CARGO) +nightly test --target $(TARGET) --lib --test engine $(CARGO_ARGS)
+	ASAN_OPTIONS=allocator_may_return_null=1 RUSTFLAGS=-Zsanitizer=address \
+	$(CARGO) +nightly test --target $(TARGET) --lib --test engine $(CARGO_ARGS)
 
 miri: | check-cargo
 	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-ignore-leaks" PROPTEST_CASES=4 \
