@@ -18,6 +18,7 @@ from bayespoint.engine.settings import SampleOptions
 from bayespoint.engine.walls import Walls
 from bayespoint.estimators.bayes_point import BayesPointClassifier
 from bayespoint.estimators.ordinal import BayesPointOrdinalClassifier
+from bayespoint.estimators.ranker import BayesPointRanker
 from bayespoint.results import BilliardResult, Evidence, MaxMargin
 from bayespoint.results.weighted import WeightedResult
 from bayespoint.version_space import VersionSpace
@@ -25,6 +26,7 @@ from bayespoint.version_space import VersionSpace
 __all__ = [
     "BayesPointClassifier",
     "BayesPointOrdinalClassifier",
+    "BayesPointRanker",
     "BilliardResult",
     "Evidence",
     "InfeasibleError",

@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _num_samples
 
 from bayespoint import kernels
 from bayespoint.base import memory, validation
 from bayespoint.base.warnings import warn
-from bayespoint.data import blocks, frames
+from bayespoint.data import blocks, choices, frames
 from bayespoint.data.columns import Columns
 from bayespoint.data.examples import Examples, Table
 from bayespoint.data.inputs import encode, scaled, standardizer
@@ -23,7 +24,8 @@ from bayespoint.data.plan import Budget, Plan
 from bayespoint.data.weights import SampleWeight
 from bayespoint.estimators import advice, inputs, settings
 from bayespoint.estimators.settings import Params
-from bayespoint.likelihood import of_classes
+from bayespoint.kernels import Differences
+from bayespoint.likelihood import Choices, Likelihood, TwoClasses, of_classes
 from bayespoint.tuning import defaults
 
 _MANY = 3.0  # mean number of observations of an example beyond which none with another label is odd
@@ -55,6 +57,55 @@ def read(
     given = params["kernel"], params["n_models"], table.examples, n_problems, plan, table.columns
     kernel, n_models = defaults.choice(*given)
     return table, replace(plan, kernel=kernel, n_models=n_models)
+
+
+def read_choices(
+    estimator: BaseEstimator, params: Params, X: Any, y: Any, groups: Any, plan: Plan
+) -> tuple[Table, Plan, Likelihood]:
+    """Return comparisons of items as examples, all of the second class, and their likelihood."""
+    kernel, noise = params["kernel"], params["label_noise"]
+    if np.ndim(noise):
+        raise ValueError(f"label_noise must be one rate for preferences; got {noise!r}")
+    if blocks.in_blocks(X) or not inputs.is_table(kernel, X):
+        raise TypeError(
+            "X must be a dense array or a frame with a row for each item, for a kernel of vectors; "
+            f"got a {type(X).__name__} with kernel={kernel!r}"
+        )
+    n = _num_samples(X)
+    given, _, seen = inputs.table(estimator, X, np.zeros(n), params["categorical_features"])
+    rows = choices.read(y, n, groups)
+    first, second, choice = choices.walls(rows)
+    m, sets = len(choice), rows.shape[1] > 2 and (rows[:, 2] >= 0).any()
+    wanted = params | {"approximation": None} if sets else params
+    landmarks = settings.uses_landmarks(wanted, m, m, plan)
+    # One wall leaves no dimension to play in; over both of its items there are two.
+    landmarks |= m == 1 and wanted["approximation"] == "auto" and plan.softness != 0
+    plan = replace(plan, landmarks=landmarks)
+    if sets and params["approximation"] == "landmarks":
+        raise ValueError(
+            "approximation must be None or 'auto' for choices out of more than two items, whose "
+            "posterior over landmarks is not available; got 'landmarks'"
+        )
+    ones, scales = np.ones(n), validation.boolean("standardize", params["standardize"])
+    columns = Columns.of(given, ones, scaled=scales)
+    items = columns.features(given)
+    transform = standardizer(items, ones, columns) if scales else None
+    items = scaled(transform, items)
+    label, classes = np.ones(m, dtype=np.intp), np.array([False, True])
+    # The kernel is one of items; how many settings are averaged depends on the comparisons.
+    chooses = params["n_models"], Examples(items, label, np.ones(m)), 1, plan, columns
+    kernel, n_models = defaults.choice(kernel, *chooses)
+    several = isinstance(kernel, tuple)
+    kernel = tuple(map(Differences, kernel)) if several else Differences(kernel)
+    plan = replace(plan, kernel=kernel, n_models=n_models)
+    if not plan.landmarks:
+        require_memory(m, 2, plan)
+    pairs = Differences.rows(items[first], items[second], choice if sets else None)
+    likelihood: Likelihood = TwoClasses(plan.label_noise)
+    if sets:
+        likelihood = Choices(plan.label_noise, choice)
+    examples = Examples(pairs, label, np.ones(m))
+    return Table(classes, examples, transform, np.ones(2), None, columns, seen), plan, likelihood
 
 
 def _ordered(table: Table, wanted: ArrayLike | None, y: Any) -> Table:

@@ -33,6 +33,7 @@ from bayespoint.kernels.base import (
     requires_vectors as requires_vectors,
     with_pullback as with_pullback,
 )
+from bayespoint.kernels.differences import Differences as Differences
 from bayespoint.kernels.dot_product import Linear, Polynomial
 from bayespoint.kernels.gram import (
     at_start,

@@ -16,6 +16,7 @@ from bayespoint.data.examples import Examples
 from bayespoint.data.executors import Threads
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.kernels.base import Kernel
+from bayespoint.kernels.differences import Differences
 from bayespoint.kernels.products import count, in_rows
 from bayespoint.kernels.weighted import Weighted, factors_of
 from bayespoint.landmarks.basis import Basis
@@ -65,8 +66,10 @@ def choose(kernel: Any, X: Any, n: int, seed: int) -> Any:
 
     For vectors they are the centers of k-means clusters of some examples, in the metric of the
     kernel, or with categories the examples nearest to these; for other inputs random examples
-    without repetition.
+    without repetition. For differences they are inputs, chosen among all in the pairs.
     """
+    if isinstance(kernel, Differences):
+        return kernel.rows(choose(kernel.kernel, kernel.items(X), n, seed))
     m = count(X)
     rng = np.random.default_rng(seed)
     some = np.sort(rng.permutation(m)[: max(n, min(m, CANDIDATES * n))])
@@ -152,7 +155,7 @@ def choose_basis(
     allowed = [n for n in N_COMPONENTS if n <= most]
     fewest = max(n for n in allowed if n == allowed[0] or m * n**2 <= _LITTLE_WORK)
     if fewest == allowed[-1]:
-        return basis_of(min(fewest, m)), None
+        return basis_of(fewest), None
     rows = np.random.default_rng(seed).permutation(len(examples.label))[:_TRIED]
     some, tried = examples.part(rows), len(rows)
     values = list[float]()

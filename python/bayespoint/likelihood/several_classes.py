@@ -65,11 +65,19 @@ class SeveralClasses(Stored):
     """Probability that a label is wrong, and then any other with equal probability."""
 
     log_orders = 0.0
+    shared = 0.0
 
     @property
     def n_functions(self) -> int:
         """Number of functions, one for each class."""
         return self.n_classes
+
+    @property
+    def share(self) -> float:
+        """What the labels tell, relative to each class against the rest, for equal sizes."""
+        p = 1 / self.n_classes
+        entropy = -p * math.log(p) - (1 - p) * math.log(1 - p)
+        return math.log(self.n_classes) / (self.n_classes * entropy)
 
     @property
     def n_problems(self) -> int:

@@ -118,18 +118,20 @@ def _billiard(task: _Fit) -> Model:
     plan, budget, report = task.plan, task.budget, task.report
     m = len(examples)
     with linalg.threads_for(m):
-        softness = validation.softness(hyper.softness / examples.precision, m)
+        shared, kernel, gram = likelihood.shared * hyper.softness, hyper.kernel, examples.gram
+        softness = validation.softness((hyper.softness - shared) / examples.precision, m)
+        if shared:  # noise of differences, in their kernel
+            kernel, gram = replace(kernel, shared=shared), None  # type: ignore[type-var]
         with report.part("kernel matrix"):
-            gram = examples.gram
-            if gram is None or isinstance(hyper.kernel, str):
+            if gram is None or isinstance(kernel, str):
                 inputs = examples.inputs if gram is None else gram
-                gram, _ = kernels.training_gram(hyper.kernel, inputs, plan.offset, softness)
+                gram, _ = kernels.training_gram(kernel, inputs, plan.offset, softness)
         with report.part("factor of the matrix") as share_done:
             factor = factorize(gram, plan.offset, softness, report=share_done)
         inverse = _inverse(factor, report)
         if report.verbose:
             report.tell(f"kernel matrix and factor of {m} examples: {report.seconds()}")
-        given = hyper.kernel, examples.inputs, plan.offset, softness, gram, factor
+        given = kernel, examples.inputs, plan.offset, softness, gram, factor
         basis, codes = Basis.of_examples(*given), likelihood.codes(examples.label)
         problem = likelihood.problem(gram, codes, softness, plan.offset, inverse)
         settings = SampleSettings(
@@ -141,7 +143,7 @@ def _billiard(task: _Fit) -> Model:
         )
         settings = settings.resolved(conditional=inverse is not None and problem.smooths(settings))
         result = _run(problem, settings, budget, report)
-        n_thresholds = likelihood.n_functions if problem.walls is not None else 0
+        n_thresholds = len(problem) - m
         freedom = factor.rank * max(1, likelihood.n_problems - 1) + n_thresholds
         draws = Draws(result, Lengths(freedom), n_thresholds=n_thresholds)
         model = Model(task.classes, hyper, likelihood, basis, draws)

@@ -23,7 +23,7 @@ from bayespoint.engine.problem import Problem
 from bayespoint.kernels.products import count
 from bayespoint.landmarks.basis import Basis
 from bayespoint.likelihood import Likelihood
-from bayespoint.likelihood.two_classes import of_variance
+from bayespoint.likelihood.two_classes import of_variance, spread
 from bayespoint.posterior.calibration import LeftOut
 from bayespoint.posterior.class_weight import weighted_probabilities, weighted_values
 from bayespoint.posterior.quadratic import Quadratic
@@ -149,6 +149,16 @@ class Model(Stored):
         """Return the (n, 1) values of the center of two classes, whose signs are predictions."""
         center = self.draws.center_norm * self.draws.center
         return self._by_blocks(X, lambda k_star: product(k_star, center)[:, None])
+
+    def moments(self, X: Any) -> Floats:
+        """Return the (2, n) means and variances of the only function, without noise."""
+        points, draws = self._points(X), self.draws
+        own, found = self._prior_variance(points, None, strict=True), np.empty((2, count(points)))
+        for rows, k_star in self._blocks(points):
+            found[0, rows] = draws.center_values(k_star)
+            rest = np.maximum(self._variance(own, rows, k_star) - self.hyper.softness, 0.0)
+            found[1, rows] = spread(draws.values(k_star), draws.lengths, draws.weights) + rest
+        return found
 
     def votes(self, X: Any) -> Floats:
         """Return the votes of the draws: their mean sign, or the share for each class."""

@@ -1,0 +1,410 @@
+"""The estimator of utilities from preferences and choices."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from bayespoint import kernels
+from bayespoint.base import memory, validation
+from bayespoint.base.io import Savable
+from bayespoint.base.validation import Floats, RandomState
+from bayespoint.data import choices
+from bayespoint.data.columns import Columns
+from bayespoint.data.inputs import scaled
+from bayespoint.estimators import inputs, reading, settings
+from bayespoint.estimators.advice import infeasible_advice
+from bayespoint.estimators.progress import Progress
+from bayespoint.kernels import Differences
+from bayespoint.posterior import Mixture, evidence, several
+from bayespoint.results import Evidence
+from bayespoint.tuning.search import search, with_matrix
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
+    r"""Utilities of items from preferences and choices: Gaussian process preference learning.
+
+    A latent function, the utility, was observed with noise when items were compared: the preferred
+    item, or that chosen out of a set, had the largest value. Its exact posterior is sampled as in
+    :class:`BayesPointClassifier` (:ref:`preferences`).
+
+    Parameters
+    ----------
+    kernel : None, str, kernel object or callable, default=None
+        Kernel of the utility, as for :class:`BayesPointClassifier`; not "precomputed".
+    categorical_features, standardize
+        As there; standardized are the rows of `X` in `fit`.
+    softness : float or None, default=None
+        Variance, at least 0, of Gaussian noise on a difference of two utilities, that of one being
+        half of it. None: found. 0: preferences must not contradict each other.
+    label_noise : float or None, default=0.0
+        Probability in [0, 0.5) that a preference was turned round. Out of k items, the best is
+        chosen with probability 1 / (1 + (k - 1) r), r = label_noise / (1 - label_noise), any other
+        with r times that. None: found.
+    n_models, n_trajectories, n_draws, tol
+        As there.
+    approximation : {"auto", "landmarks"} or None, default="auto"
+        As there, with comparisons for examples; landmarks are for pairs only.
+    n_components, max_iter, max_time, n_jobs, random_state, verbose
+        As there.
+
+    Attributes
+    ----------
+    posterior_ : Mixture
+        The models of differences of utilities.
+    kernel_, softness_, label_noise_
+        Hyperparameters of the first model, the one of the largest weight.
+    columns_, scaler_, seed_, n_features_in_, feature_names_in_
+        As there.
+
+    See Also
+    --------
+    BayesPointOrdinalClassifier : Ratings in few ordered classes.
+
+    References
+    ----------
+    W. Chu and Z. Ghahramani, "Preference Learning with Gaussian Processes", ICML 2005.
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 1, 5)[:, None]
+    >>> model = BayesPointRanker(random_state=0)  # row 2 is preferred to 0, 1 and 4, ...
+    >>> model.fit(X, [[2, 0], [2, 1], [2, 4], [3, 4], [1, 0]]).predict(X).argmax()
+    np.int64(2)
+    """
+
+    posterior_: Mixture
+    columns_: Columns
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+    seed_: int
+
+    def __init__(
+        self,
+        kernel: str | Callable[..., Any] | None = None,
+        *,
+        categorical_features: ArrayLike | str | None = "from_dtype",
+        standardize: bool = True,
+        softness: float | None = None,
+        label_noise: float | None = 0.0,
+        n_models: int | str = "auto",
+        approximation: str | None = "auto",
+        n_components: int | str = "auto",
+        n_trajectories: int = 4,
+        n_draws: int = 100,
+        tol: float | str = "auto",
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.categorical_features = categorical_features
+        self.standardize = standardize
+        self.softness = softness
+        self.label_noise = label_noise
+        self.n_models = n_models
+        self.approximation = approximation
+        self.n_components = n_components
+        self.n_trajectories = n_trajectories
+        self.n_draws = n_draws
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = tags.input_tags.categorical = inputs.has_columns(self.kernel)
+        return tags
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters as in scikit-learn, also ``kernel__<name>`` of a kernel object."""
+        settings.require_kernel_object(params.get("kernel", self.kernel), params)
+        return super().set_params(**params)  # type: ignore[no-any-return]
+
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Draw from the posterior of the utility.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_items, n_features)
+            Items; columns as for :class:`BayesPointClassifier`. Rows need not be compared: those of
+            candidates help to scale the features.
+        y : array-like of shape (n_choices, k), k >= 2, or of shape (n_items,)
+            Choices: rows of `X` by their index, the preferred one first, before all others in its
+            set. Smaller sets are filled up with -1, masked, or shorter lists. Or the relevance of
+            each item: of any two in a group that differ, the more relevant one is preferred.
+        groups : array-like of shape (n_items,), default=None
+            With relevance, the group of each item, such as its query. None: all are of one.
+
+        Returns
+        -------
+        BayesPointRanker
+            The estimator itself.
+
+        Raises
+        ------
+        InfeasibleError
+            If `softness` and `label_noise` are 0 and preferences contradict each other.
+        TypeError, ValueError
+            If a setting is out of range, `X` is no table of items, or `y` has no choices, indices
+            that are no whole numbers, out of range or twice in a row, or no relevance that differs.
+        FloatingPointError, MemoryError, TimeoutError
+            As in :class:`BayesPointClassifier`.
+        """
+        began, params = time.monotonic(), self.get_params(deep=False)
+        memory.require_blas()
+        params |= {"fit_intercept": False, "calibration": None}
+        plan, budget = settings.check(params, self.random_state, began)
+        report = Progress(self, settings.verbosity(params), 0)
+        table, plan, likelihood = reading.read_choices(self, params, X, y, groups, plan)
+        examples, begun = with_matrix(plan, table.examples), budget.part(0.5)
+        found = search(plan, examples, likelihood, None, begun, report)
+        sizes = [float(kernels.diagonal(one.kernel, examples.inputs).mean()) for one in found]
+        for k, one in enumerate(found[1:], 1):  # which are not determined: those of the first
+            factor, kernel = sizes[0] / sizes[k], Differences(sizes[0] / sizes[k] * one.kernel.kernel)
+            found[k] = replace(one, kernel=kernel, softness=factor * one.softness)
+        plan = replace(plan, n_models=len(found))
+        with infeasible_advice("Use softness > 0, or label_noise > 0"):
+            given = examples, likelihood, table.classes, plan, budget, report
+            models = several.fit_models(found, *given)
+        fitted = {
+            **table.seen,
+            "columns_": table.columns,
+            "scaler_": table.transform,
+            "posterior_": Mixture.of(models, np.ones(2)),
+            "seed_": budget.choice_seed,
+        }
+        state = vars(self) | fitted
+        self.__dict__ = {name: state[name] for name in state if fitted.get(name, 0) is not None}
+        return self
+
+    # --- what was fitted -------------------------------------------------------------------------
+
+    @property
+    def _mixture(self) -> Mixture:
+        check_is_fitted(self)
+        return self.posterior_
+
+    @property
+    def kernel_(self) -> Any:
+        """Kernel of the utility, of the first model."""
+        return self._mixture.first.hyper.kernel.kernel  # type: ignore[union-attr]
+
+    @property
+    def softness_(self) -> float:
+        """Softness of the first model."""
+        return self._mixture.first.hyper.softness
+
+    @property
+    def label_noise_(self) -> float:
+        """Label noise of the first model."""
+        return self._mixture.first.hyper.label_noise[0]
+
+    def _items(self, X: ArrayLike) -> Floats:
+        check_is_fitted(self)
+        features = inputs.features(self, self.kernel_, self.columns_, X)
+        return np.asarray(scaled(getattr(self, "scaler_", None), features))
+
+    # --- predictions -----------------------------------------------------------------------------
+
+    def predict(
+        self, X: ArrayLike, return_std: bool = False
+    ) -> Floats | tuple[Floats, Floats]:
+        """Return the posterior mean of the utility.
+
+        Only differences are observed: the mean of utilities under the prior is 0. Where several
+        models are averaged, their compared pairs have the same variance under the prior.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_features)
+            Items.
+        return_std : bool, default=False
+            Return the standard deviation, too.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_items,)
+            Mean utilities.
+        std : ndarray of shape (n_items,)
+            Standard deviations of the utilities, without noise, with `return_std`.
+        """
+        return_std = validation.boolean("return_std", return_std)
+        points = Differences.rows(self._items(X))
+        each = np.stack([model.moments(points) for model in self.posterior_.models])
+        mean = self.posterior_.weights @ each[:, 0]
+        if not return_std:
+            return np.asarray(mean)
+        variance = self.posterior_.weights @ (each[:, 1] + (each[:, 0] - mean) ** 2)
+        return mean, np.sqrt(variance)
+
+    def predict_proba(self, X: ArrayLike, pairs: ArrayLike) -> Floats:
+        """Return the probability that the first item of each pair would be preferred.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_features)
+            Items.
+        pairs : array-like of int of shape (n_pairs, 2)
+            Rows of `X`, different ones in each pair.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,)
+            Probabilities of observing this: softness and label noise are included. They are means
+            over the draws of the exact probability given each; `probability_best` is without noise.
+        """
+        items = self._items(X)
+        chosen = choices.read(pairs, len(items))
+        if np.ndim(pairs) != 2 or chosen.shape[1] != 2:
+            raise ValueError(f"pairs must have shape (n_pairs, 2); got shape {np.shape(pairs)}")
+        rows = Differences.rows(items[chosen[:, 0]], items[chosen[:, 1]])
+        return self.posterior_.predict_proba(rows, method="mixture")[:, 1]
+
+    def probability_best(self, X: ArrayLike, *, random_state: RandomState = None) -> Floats:
+        """Return the probability of each item to have the largest utility of all rows of `X`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_features)
+            Items.
+        random_state : None, int, Generator or RandomState, default=None
+            Seed of the functions drawn.
+
+        Returns
+        -------
+        ndarray of shape (n_items,)
+            Shares of the functions of `sample_functions`, of sum 1: of utilities without noise.
+        """
+        functions = self.sample_functions(X, random_state=random_state)
+        return np.bincount(functions.argmax(axis=1), minlength=functions.shape[1]) / len(functions)
+
+    def sample_functions(self, X: ArrayLike, *, random_state: RandomState = None) -> Floats:
+        """Draw utilities from the posterior and evaluate them at items.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_features)
+            Items.
+        random_state : None, int, Generator or RandomState, default=None
+            Seed.
+
+        Returns
+        -------
+        ndarray of shape (n_draws_total, n_items)
+            A function for each draw, without noise, as
+            :meth:`BayesPointClassifier.sample_functions`.
+        """
+        points, options = Differences.rows(self._items(X)), {"random_state": random_state}
+        return self.posterior_.sample_functions(points, noise=False, **options)
+
+    def suggest_query(
+        self, X: ArrayLike, *, criterion: str = "utility", random_state: RandomState = None
+    ) -> NDArray[np.intp]:
+        r"""Return the pair of items to be compared next.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_features)
+            Candidates, at least two. Time is proportional to their third power.
+        criterion : {"utility", "information"}, default="utility"
+            "utility": to find the best item, the pair with the largest expected utility of the
+            better one (qEUBO: R. Astudillo et al., AISTATS 2023). "information": to learn all
+            utilities, the pair whose answer tells most about them (BALD: N. Houlsby et al., 2011).
+        random_state : None, int, Generator or RandomState, default=None
+            Seed of the functions drawn.
+
+        Returns
+        -------
+        ndarray of shape (2,)
+            Different rows of `X`.
+
+        Notes
+        -----
+        From the item of the largest mean, each item of the pair is replaced by the best partner of
+        the other until none is better.
+        """
+        criterion = validation.choice("criterion", criterion, ("utility", "information"))
+        f = self.sample_functions(X, random_state=random_state).T
+        if len(f) < 2:
+            raise ValueError(f"X must hold two items or more to compare; got {len(f)}")
+        pair, best = [int(f.mean(axis=1).argmax())] * 2, -np.inf
+        while True:
+            other = f[pair[1]]
+            if criterion == "utility":
+                values = np.maximum(f, other).mean(axis=1)
+            else:
+                values = _information(f - other, self.softness_, self.label_noise_)
+            values[pair[1]] = -np.inf
+            first = int(values.argmax())
+            if not values[first] > best:
+                return np.array(pair)
+            pair, best = [pair[1], first], float(values[first])
+
+    def score(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> float:
+        """Return the share of preferences that the mean utility has in order, ties counted half.
+
+        Parameters
+        ----------
+        X, y, groups
+            As for `fit`; of a choice out of a set each other item counts.
+
+        Returns
+        -------
+        float
+            Between 0 and 1; for relevance the concordance within groups.
+        """
+        mean = self.predict(X)
+        first, second, _ = choices.walls(choices.read(y, len(mean), groups))
+        return float((1 + np.sign(mean[first] - mean[second])).mean() / 2)
+
+    def evidence(
+        self,
+        *,
+        method: str = "auto",
+        tol: float = 0.3,
+        max_length: float = 1e5,
+        random_state: RandomState = None,
+    ) -> Evidence:
+        """Return the log probability of all choices under the first model.
+
+        Parameters
+        ----------
+        method, tol, max_length, random_state
+            As for :meth:`BayesPointClassifier.evidence`, with its warning and errors.
+
+        Returns
+        -------
+        Evidence
+            In nats, with its standard error.
+        """
+        model, rng = self._mixture.first, np.random.default_rng(validation.seed(random_state))
+        options: Any = {"tol": tol, "max_length": max_length, "n_jobs": self.n_jobs}
+        return evidence.evidence(model, method=method, rng=rng, **options)
+
+
+def _information(differences: Floats, softness: float, label_noise: float) -> Floats:
+    """Return what answers tell of the functions, in nats, from (n, n_draws) differences."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = special.ndtr(np.where(differences == 0, 0.0, differences / np.sqrt(softness)))
+    p = label_noise + (1 - 2 * label_noise) * p
+    each = special.entr(p) + special.entr(1 - p)
+    mean = p.mean(axis=1)
+    return np.asarray(special.entr(mean) + special.entr(1 - mean) - each.mean(axis=1))

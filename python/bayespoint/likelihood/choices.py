@@ -1,0 +1,79 @@
+r"""The likelihood of choices: the item of the largest utility, with noise, out of a set.
+
+One function f with independent noise of variance :math:`\lambda / 2` for each item of each choice
+is compared (L. L. Thurstone, "A Law of Comparative Judgment", Psychological Review 34, 1927; Chu
+and Ghahramani, "Preference learning with Gaussian processes", ICML 2005, for pairs). A choice out
+of k items is k - 1 walls :math:`g = f(a) - f(b) + e \ge 0`, examples of the positive class: the
+noise of a difference has the variance :math:`\lambda`, the softness, and that of two differences of
+one choice the covariance :math:`\lambda / 2`. For pairs alone these are `TwoClasses`.
+
+With label noise :math:`\epsilon` any other item is chosen with :math:`\kappa = \epsilon / (1 -
+\epsilon)` times the probability of the best: a pair is turned round with probability
+:math:`\epsilon`, and out of k items the best is chosen with probability :math:`1 / (1 + (k - 1)
+\kappa)`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayespoint.base.linalg import Factor
+from bayespoint.base.validation import Floats
+from bayespoint.engine.problem import Problem
+from bayespoint.engine.walls import Walls
+from bayespoint.kernels.explicit import Gram
+from bayespoint.likelihood.two_classes import TwoClasses
+
+
+@dataclass(frozen=True, eq=False)
+class Choices(TwoClasses):
+    """Choices out of sets of which some have more than two items."""
+
+    _shapes = "m: choices"
+
+    choices: NDArray[np.integer] = None  # type: ignore[assignment]
+    """(m,) The choice, 0, 1, ..., that each comparison is part of."""
+    shared: ClassVar[float] = 0.5
+
+    @property
+    def noise(self) -> float:  # type: ignore[override]
+        """The rate, one for all."""
+        return self.label_noise[0]
+
+    @property
+    def _sizes(self) -> NDArray[np.intp]:
+        """(n_choices,) Numbers of items that were not chosen."""
+        return np.bincount(self.choices)
+
+    @property
+    def share(self) -> float:
+        """What choices out of their sets tell, relative to as many independent pairs."""
+        return float(np.log1p(self._sizes).sum()) / (len(self.choices) * math.log(2))
+
+    @property
+    def log_orders(self) -> float:  # type: ignore[override]
+        """Logarithm of the probabilities of the best items relative to those of pairs."""
+        rate, sizes = self.noise, self._sizes
+        return -float(np.log((1 - rate) + sizes * rate).sum())
+
+    def problem(
+        self,
+        gram: Gram,
+        codes: NDArray[Any],
+        softness: Floats,
+        offset: float,
+        inverse: tuple[Factor, Floats] | None = None,
+        *,
+        variance: float | None = None,
+    ) -> Problem:
+        """Return the engine's problem; with label noise walls of a choice are passed together."""
+        walls = None
+        if self.noise:
+            index = np.arange(len(codes))[:, None]
+            walls = Walls(index, np.ones(index.shape), self.choices)
+        return Problem(gram, codes, softness, offset, inverse, walls=walls)
