@@ -26,6 +26,7 @@ from bayespoint.estimators.progress import Progress
 from bayespoint.kernels import Differences
 from bayespoint.posterior import Mixture, evidence, several
 from bayespoint.results import Evidence
+from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.tuning.search import search, with_matrix
 
 if TYPE_CHECKING:
@@ -176,10 +177,7 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
         table, plan, likelihood = reading.read_choices(self, params, X, y, groups, plan)
         examples, begun = with_matrix(plan, table.examples), budget.part(0.5)
         found = search(plan, examples, likelihood, None, begun, report)
-        sizes = [float(kernels.diagonal(one.kernel, examples.inputs).mean()) for one in found]
-        for k, one in enumerate(found[1:], 1):  # which are not determined: those of the first
-            factor, kernel = sizes[0] / sizes[k], Differences(sizes[0] / sizes[k] * one.kernel.kernel)
-            found[k] = replace(one, kernel=kernel, softness=factor * one.softness)
+        found = [_scaled(one, found[0], examples.inputs) for one in found]
         plan = replace(plan, n_models=len(found))
         with infeasible_advice("Use softness > 0, or label_noise > 0"):
             given = examples, likelihood, table.classes, plan, budget, report
@@ -224,9 +222,7 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
 
     # --- predictions -----------------------------------------------------------------------------
 
-    def predict(
-        self, X: ArrayLike, return_std: bool = False
-    ) -> Floats | tuple[Floats, Floats]:
+    def predict(self, X: ArrayLike, return_std: bool = False) -> Floats | tuple[Floats, Floats]:
         """Return the posterior mean of the utility.
 
         Only differences are observed: the mean of utilities under the prior is 0. Where several
@@ -272,28 +268,27 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
             over the draws of the exact probability given each; `probability_best` is without noise.
         """
         items = self._items(X)
-        chosen = choices.read(pairs, len(items))
-        if np.ndim(pairs) != 2 or chosen.shape[1] != 2:
+        if np.ndim(pairs) != 2 or np.shape(pairs)[1] != 2:
             raise ValueError(f"pairs must have shape (n_pairs, 2); got shape {np.shape(pairs)}")
+        chosen = choices.read(pairs, len(items), name="pairs")
         rows = Differences.rows(items[chosen[:, 0]], items[chosen[:, 1]])
         return self.posterior_.predict_proba(rows, method="mixture")[:, 1]
 
-    def probability_best(self, X: ArrayLike, *, random_state: RandomState = None) -> Floats:
+    def probability_best(self, X: ArrayLike) -> Floats:
         """Return the probability of each item to have the largest utility of all rows of `X`.
 
         Parameters
         ----------
         X : array-like of shape (n_items, n_features)
             Items.
-        random_state : None, int, Generator or RandomState, default=None
-            Seed of the functions drawn.
 
         Returns
         -------
         ndarray of shape (n_items,)
-            Shares of the functions of `sample_functions`, of sum 1: of utilities without noise.
+            Shares of the functions of `sample_functions` with the estimator's `random_state`, of
+            sum 1: of utilities without noise.
         """
-        functions = self.sample_functions(X, random_state=random_state)
+        functions = self.sample_functions(X, random_state=self.random_state)
         return np.bincount(functions.argmax(axis=1), minlength=functions.shape[1]) / len(functions)
 
     def sample_functions(self, X: ArrayLike, *, random_state: RandomState = None) -> Floats:
@@ -312,12 +307,10 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
             A function for each draw, without noise, as
             :meth:`BayesPointClassifier.sample_functions`.
         """
-        points, options = Differences.rows(self._items(X)), {"random_state": random_state}
-        return self.posterior_.sample_functions(points, noise=False, **options)
+        points = Differences.rows(self._items(X))
+        return self.posterior_.sample_functions(points, noise=False, random_state=random_state)
 
-    def suggest_query(
-        self, X: ArrayLike, *, criterion: str = "utility", random_state: RandomState = None
-    ) -> NDArray[np.intp]:
+    def suggest_query(self, X: ArrayLike, *, criterion: str = "utility") -> NDArray[np.intp]:
         r"""Return the pair of items to be compared next.
 
         Parameters
@@ -328,8 +321,6 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
             "utility": to find the best item, the pair with the largest expected utility of the
             better one (qEUBO: R. Astudillo et al., AISTATS 2023). "information": to learn all
             utilities, the pair whose answer tells most about them (BALD: N. Houlsby et al., 2011).
-        random_state : None, int, Generator or RandomState, default=None
-            Seed of the functions drawn.
 
         Returns
         -------
@@ -338,11 +329,12 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
 
         Notes
         -----
-        From the item of the largest mean, each item of the pair is replaced by the best partner of
-        the other until none is better.
+        Expectations are means over functions drawn with the estimator's `random_state`. From the
+        item of the largest mean, each item of the pair is replaced by the best partner of the other
+        until none is better.
         """
         criterion = validation.choice("criterion", criterion, ("utility", "information"))
-        f = self.sample_functions(X, random_state=random_state).T
+        f = self.sample_functions(X, random_state=self.random_state).T
         if len(f) < 2:
             raise ValueError(f"X must hold two items or more to compare; got {len(f)}")
         pair, best = [int(f.mean(axis=1).argmax())] * 2, -np.inf
@@ -398,6 +390,16 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
         model, rng = self._mixture.first, np.random.default_rng(validation.seed(random_state))
         options: Any = {"tol": tol, "max_length": max_length, "n_jobs": self.n_jobs}
         return evidence.evidence(model, method=method, rng=rng, **options)
+
+
+def _scaled(one: Hyperparameters, first: Hyperparameters, inputs: Any) -> Hyperparameters:
+    """Return a setting with the variance of the first one: preferences tell ratios only."""
+    if one is first:
+        return one
+    kernel: Any = one.kernel
+    factor = np.divide(*(kernels.diagonal(each, inputs).mean() for each in (first.kernel, kernel)))  # type: ignore[arg-type]
+    scaled = Differences(float(factor) * kernel.kernel)
+    return replace(one, kernel=scaled, softness=float(factor) * one.softness)
 
 
 def _information(differences: Floats, softness: float, label_noise: float) -> Floats:

@@ -76,7 +76,7 @@ def read_choices(
     rows = choices.read(y, n, groups)
     first, second, choice = choices.walls(rows)
     m, sets = len(choice), rows.shape[1] > 2 and (rows[:, 2] >= 0).any()
-    wanted = params | {"approximation": None} if sets else params
+    wanted = {**params, "approximation": None} if sets else params
     landmarks = settings.uses_landmarks(wanted, m, m, plan)
     # One wall leaves no dimension to play in; over both of its items there are two.
     landmarks |= m == 1 and wanted["approximation"] == "auto" and plan.softness != 0
@@ -103,7 +103,7 @@ def read_choices(
     pairs = Differences.rows(items[first], items[second], choice if sets else None)
     likelihood: Likelihood = TwoClasses(plan.label_noise)
     if sets:
-        likelihood = Choices(plan.label_noise, choice)
+        likelihood = Choices(plan.label_noise, choices=choice)
     examples = Examples(pairs, label, np.ones(m))
     return Table(classes, examples, transform, np.ones(2), None, columns, seen), plan, likelihood
 

@@ -16,7 +16,7 @@ With label noise :math:`\epsilon` any other item is chosen with :math:`\kappa = 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,9 +36,15 @@ class Choices(TwoClasses):
 
     _shapes = "m: choices"
 
-    choices: NDArray[np.integer] = None  # type: ignore[assignment]
+    choices: NDArray[np.integer] = field(kw_only=True)
     """(m,) The choice, 0, 1, ..., that each comparison is part of."""
     shared: ClassVar[float] = 0.5
+
+    def check_parts(self) -> None:
+        """Raise ValueError unless choices have the numbers 0, 1, ..."""
+        known = np.unique(self.choices)
+        if not np.array_equal(known, np.arange(len(known))):
+            raise ValueError("choices must have the numbers 0, 1, ...")
 
     @property
     def noise(self) -> float:  # type: ignore[override]
@@ -51,7 +57,7 @@ class Choices(TwoClasses):
         return np.bincount(self.choices)
 
     @property
-    def share(self) -> float:
+    def share(self) -> float:  # type: ignore[override]
         """What choices out of their sets tell, relative to as many independent pairs."""
         return float(np.log1p(self._sizes).sum()) / (len(self.choices) * math.log(2))
 
