@@ -57,6 +57,7 @@ GUIDE = {
         "guide/migration",
     ),
     "bayespoint.BayesPointOrdinalClassifier": ("guide/ordered",),
+    "bayespoint.BayesPointRanker": ("guide/ordered",),
     "bayespoint.BilliardResult": ("guide/diagnostics", "guide/version-space"),
     "bayespoint.ConvergenceWarning": ("guide/diagnostics",),
     "bayespoint.Evidence": ("guide/version-space", "guide/models"),
@@ -86,7 +87,12 @@ GUIDE = {
 
 SECTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "Fit and predict": (
-        ("BayesPointClassifier", "BayesPointOrdinalClassifier", "InfeasibleError"),
+        (
+            "BayesPointClassifier",
+            "BayesPointOrdinalClassifier",
+            "BayesPointRanker",
+            "InfeasibleError",
+        ),
         ("blocks", "datasets"),
     ),
     "Probabilities and decisions": ((), ("posterior",)),

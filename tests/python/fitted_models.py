@@ -9,6 +9,7 @@ import numpy as np
 from bayespoint import (
     BayesPointClassifier,
     BayesPointOrdinalClassifier,
+    BayesPointRanker,
     SampleOptions,
     VersionSpace,
     kernels,
@@ -38,6 +39,7 @@ RNG = np.random.default_rng(12)
 X = RNG.standard_normal((12, 3))
 Y = np.where(X @ [1.0, 0.5, -0.2] > 0, 1, -1)
 LEVELS = np.digitize(X @ [1.0, 0.5, -0.2], [-0.4, 0.6])
+CHOICES = np.array([[0, 1, 2], [3, 4, -1], [5, 1, 0], [7, 9, 11]])
 NEW = RNG.standard_normal((4, 3))
 GRAM = X @ X.T
 RBF = kernels.RBF(1.5)
@@ -61,9 +63,10 @@ def result():
 
 @functools.cache
 def fitted(kind=BayesPointClassifier, kernel=RBF):
-    of_points = issubclass(kind, BayesPointClassifier)
+    of_points = issubclass(kind, (BayesPointClassifier, BayesPointRanker))
     model = kind(kernel, **QUICK) if of_points else kind()
-    return model.fit(X, LEVELS if kind is BayesPointOrdinalClassifier else Y)
+    labels = {BayesPointOrdinalClassifier: LEVELS, BayesPointRanker: CHOICES}
+    return model.fit(X, labels.get(kind, Y))
 
 
 @functools.cache
@@ -97,9 +100,10 @@ def method(owner, name):
 
 
 def fit_of(kind):
-    def fit(X, y, sample_weight=None, **parameters):
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return kind(**parameters).fit(X, y, **weights)
+    def fit(X, y, sample_weight=None, groups=None, **parameters):
+        more = {"sample_weight": sample_weight, "groups": groups}
+        more = {name: value for name, value in more.items() if value is not None}
+        return kind(**parameters).fit(X, y, **more)
 
     return fit
 

@@ -7,6 +7,7 @@ import numpy as np
 from bayespoint import (
     BayesPointClassifier,
     BayesPointOrdinalClassifier,
+    BayesPointRanker,
     VersionSpace,
     Walls,
     bounds,
@@ -18,6 +19,7 @@ from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.posterior import rejection
 from fitted_models import (
+    CHOICES,
     GRAM,
     GROWING,
     LEVELS,
@@ -54,6 +56,7 @@ from helpers import sample
 ESTIMATORS = {
     BayesPointClassifier: "BayesPointClassifier",
     BayesPointOrdinalClassifier: "BayesPointOrdinalClassifier",
+    BayesPointRanker: "BayesPointRanker",
     MaxMarginClassifier: "papers.max_margin.MaxMarginClassifier",
     KernelPerceptron: "papers.perceptron.KernelPerceptron",
 }
@@ -174,6 +177,18 @@ def _calls():
     yield of_model("suggest_query", None, ordered, X=NEW, n=2)
     yield of_model("predict_set", None, ordered, X=NEW, alpha=0.2)
     yield of_model("predict_proba_interval", shares, ordered, X=NEW, level=0.8)
+    ranks = BayesPointRanker
+    choosing = {"X": X, "y": CHOICES, **QUICK, "label_noise": 0.1, "n_trajectories": 2}
+    yield one(("BayesPointRanker.fit", "BayesPointRanker"), fit_of(ranks), **choosing)
+    relevance = {"X": X, "y": np.arange(12) % 4, "groups": np.arange(12) % 2, **QUICK}
+    yield one("BayesPointRanker.fit", fit_of(ranks), **relevance)
+    yield of_model("predict", None, ranks, X=NEW, return_std=True)
+    yield of_model("predict_proba", shares, ranks, X=NEW, pairs=np.array([[0, 1], [3, 1]]))
+    yield of_model("probability_best", shares, ranks, X=NEW)
+    yield of_model("sample_functions", finite, ranks, X=NEW, random_state=0)
+    yield of_model("suggest_query", None, ranks, X=NEW, criterion="information")
+    yield of_model("score", shares, ranks, X=X, y=CHOICES)
+    yield of_model("evidence", None, ranks, tol=0.5, max_length=4.0, random_state=0)
     yield of_model("risk_bounds", None, MaxMarginClassifier, delta=0.1)
     yield one(
         "bounds.risk_bounds",
@@ -230,6 +245,7 @@ def _calls():
     ):
         of_one = method(lambda: fitted().models_[0], name)
         yield one(f"posterior.Model.{name}", of_one, check, X=NEW)
+    yield one("posterior.Model.moments", method(lambda: fitted().models_[0], "moments"), X=NEW)
 
     for name, check, arguments in (
         ("bayes_point", None, {"X_unlabelled": NEW}),

@@ -43,6 +43,7 @@ def test_the_public_names():
     assert names == {
         "BayesPointClassifier",
         "BayesPointOrdinalClassifier",
+        "BayesPointRanker",
         "BilliardResult",
         "Evidence",
         "InfeasibleError",

@@ -14,12 +14,10 @@ from bayespoint.base import validation
 def read(y: Any, n_items: int, groups: Any = None, name: str = "y") -> NDArray[np.intp]:
     """Return (n_choices, k) rows of the items' indices, the chosen one first, filled up with -1.
 
-    `y` are such rows, lists of several lengths or masked; or the (n_items,) relevance of the items,
+    `y` are such rows, or lists of several lengths; or the (n_items,) relevance of the items,
     which makes a pair of any two of one group, by the (n_items,) `groups`, that differ in it.
     """
-    if isinstance(y, np.ma.MaskedArray):
-        y = y.filled(-1)
-    elif isinstance(y, Sequence) and all(isinstance(row, Sequence) for row in y):
+    if isinstance(y, Sequence) and all(isinstance(row, Sequence) for row in y):
         width = max(map(len, y), default=0)
         y = [[*row, *[-1] * (width - len(row))] for row in y]
     rows = validation.dense(name, y)

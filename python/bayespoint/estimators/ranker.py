@@ -148,9 +148,9 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
             Items; columns as for :class:`BayesPointClassifier`. Rows need not be compared: those of
             candidates help to scale the features.
         y : array-like of shape (n_choices, k), k >= 2, or of shape (n_items,)
-            Choices: rows of `X` by their index, the preferred one first, before all others in its
-            set. Smaller sets are filled up with -1, masked, or shorter lists. Or the relevance of
-            each item: of any two in a group that differ, the more relevant one is preferred.
+            Choices: rows of `X` by their index, the preferred one before all others of its set;
+            smaller sets are filled up with -1, or shorter lists. Or the relevance of each item: of
+            any two in a group that differ, the more relevant one is preferred.
         groups : array-like of shape (n_items,), default=None
             With relevance, the group of each item, such as its query. None: all are of one.
 

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples
 
 from bayespoint import kernels
 from bayespoint.base import memory, validation
@@ -25,6 +24,7 @@ from bayespoint.data.weights import SampleWeight
 from bayespoint.estimators import advice, inputs, settings
 from bayespoint.estimators.settings import Params
 from bayespoint.kernels import Differences
+from bayespoint.kernels.products import count
 from bayespoint.likelihood import Choices, Likelihood, TwoClasses, of_classes
 from bayespoint.tuning import defaults
 
@@ -71,7 +71,7 @@ def read_choices(
             "X must be a dense array or a frame with a row for each item, for a kernel of vectors; "
             f"got a {type(X).__name__} with kernel={kernel!r}"
         )
-    n = _num_samples(X)
+    n = count(X)
     given, _, seen = inputs.table(estimator, X, np.zeros(n), params["categorical_features"])
     rows = choices.read(y, n, groups)
     first, second, choice = choices.walls(rows)

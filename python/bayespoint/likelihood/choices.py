@@ -39,6 +39,7 @@ class Choices(TwoClasses):
     choices: NDArray[np.integer] = field(kw_only=True)
     """(m,) The choice, 0, 1, ..., that each comparison is part of."""
     shared: ClassVar[float] = 0.5
+    """Part of the softness that examples of one observation have in common."""
 
     def check_parts(self) -> None:
         """Raise ValueError unless choices have the numbers 0, 1, ..."""

@@ -151,7 +151,13 @@ class Model(Stored):
         return self._by_blocks(X, lambda k_star: product(k_star, center)[:, None])
 
     def moments(self, X: Any) -> Floats:
-        """Return the (2, n) means and variances of the only function, without noise."""
+        """Return the mean and variance of the function of two classes, without noise.
+
+        Returns
+        -------
+        ndarray of shape (2, n_samples)
+            Means and variances.
+        """
         points, draws = self._points(X), self.draws
         own, found = self._prior_variance(points, None, strict=True), np.empty((2, count(points)))
         for rows, k_star in self._blocks(points):

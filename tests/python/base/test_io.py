@@ -395,6 +395,7 @@ def test_classes_of_files():
             "Savable",
         ),
         *("TwoClasses", "SeveralClasses", "OrderedClasses", "BayesPointOrdinalClassifier"),
+        *("BayesPointRanker", "Choices"),
         *("Columns", "Column", "Warped", "RankNormal", "OneUnit"),
         *("Result", "Run", "BilliardResult", "LandmarkResult", "WeightedResult", "Evidence"),
         *("MaxMargin", "Search", "FeatureRelevance", "OnionTable", "LightTrap", "Stored"),
