@@ -78,8 +78,12 @@ def read_choices(
     m, sets = len(choice), rows.shape[1] > 2 and (rows[:, 2] >= 0).any()
     wanted = {**params, "approximation": None} if sets else params
     landmarks = settings.uses_landmarks(wanted, m, m, plan)
-    # One wall leaves no dimension to play in; over both of its items there are two.
-    landmarks |= m == 1 and wanted["approximation"] == "auto" and plan.softness != 0
+    if m == 1 and not landmarks:  # one wall leaves no dimension to play in; its items have two
+        landmarks = params["approximation"] == "auto" and plan.softness != 0
+        if not landmarks:
+            raise ValueError(
+                "y must hold two comparisons or more with softness=0 or approximation=None; got one"
+            )
     plan = replace(plan, landmarks=landmarks)
     if sets and params["approximation"] == "landmarks":
         raise ValueError(

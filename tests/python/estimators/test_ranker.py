@@ -256,6 +256,9 @@ def test_error_names_the_argument(model):
             BayesPointRanker(**GIVEN | more).fit(X, PAIRS)
     with pytest.raises(ValueError, match="approximation must be None or 'auto' for choices"):
         BayesPointRanker(**GIVEN, approximation="landmarks").fit(X, [[1, 2, 3]])
+    for more in ({"softness": 0.0}, {"approximation": None}):
+        with pytest.raises(ValueError, match="y must hold two comparisons or more"):
+            BayesPointRanker(**GIVEN | more).fit(X, [[1, 2]])
     with pytest.raises(ValueError, match="groups must be None for y of choices"):
         BayesPointRanker(**GIVEN).fit(X, PAIRS, np.zeros(30))
     with pytest.raises(ValueError, match="groups must have"):
