@@ -44,8 +44,6 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
     ----------
     kernel : None, str, kernel object or callable, default=None
         Kernel of the utility, as for :class:`BayesPointClassifier`; not "precomputed".
-    categorical_features, standardize
-        As there; standardized are the rows of `X` in `fit`.
     softness : float or None, default=None
         Variance, at least 0, of Gaussian noise on a difference of two utilities, that of one being
         half of it. None: found. 0: preferences must not contradict each other.
@@ -53,11 +51,11 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
         Probability in [0, 0.5) that a preference was turned round. Out of k items, the best is
         chosen with probability 1 / (1 + (k - 1) r), r = label_noise / (1 - label_noise), any other
         with r times that. None: found.
-    n_models, n_trajectories, n_draws, tol
-        As there.
+    categorical_features, standardize, n_models, n_components, n_trajectories, n_draws
+        As there, with comparisons for examples.
     approximation : {"auto", "landmarks"} or None, default="auto"
-        As there, with comparisons for examples; landmarks are for pairs only.
-    n_components, max_iter, max_time, n_jobs, random_state, verbose
+        As there; landmarks are for pairs only.
+    tol, max_iter, max_time, n_jobs, random_state, verbose
         As there.
 
     Attributes
@@ -68,10 +66,6 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
         Hyperparameters of the first model, the one of the largest weight.
     columns_, scaler_, seed_, n_features_in_, feature_names_in_
         As there.
-
-    See Also
-    --------
-    BayesPointOrdinalClassifier : Ratings in few ordered classes.
 
     References
     ----------
@@ -196,24 +190,19 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
     # --- what was fitted -------------------------------------------------------------------------
 
     @property
-    def _mixture(self) -> Mixture:
-        check_is_fitted(self)
-        return self.posterior_
-
-    @property
     def kernel_(self) -> Any:
         """Kernel of the utility, of the first model."""
-        return self._mixture.first.hyper.kernel.kernel  # type: ignore[union-attr]
+        return self.posterior_.first.hyper.kernel.kernel  # type: ignore[union-attr]
 
     @property
     def softness_(self) -> float:
         """Softness of the first model."""
-        return self._mixture.first.hyper.softness
+        return self.posterior_.first.hyper.softness
 
     @property
     def label_noise_(self) -> float:
         """Label noise of the first model."""
-        return self._mixture.first.hyper.label_noise[0]
+        return self.posterior_.first.hyper.label_noise[0]
 
     def _items(self, X: ArrayLike) -> Floats:
         check_is_fitted(self)
@@ -237,10 +226,8 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        mean : ndarray of shape (n_items,)
-            Mean utilities.
-        std : ndarray of shape (n_items,)
-            Standard deviations of the utilities, without noise, with `return_std`.
+        ndarray of shape (n_items,), or two of them
+            Means, and standard deviations, without noise.
         """
         return_std = validation.boolean("return_std", return_std)
         points = Differences.rows(self._items(X))
@@ -368,18 +355,13 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
         return float((1 + np.sign(mean[first] - mean[second])).mean() / 2)
 
     def evidence(
-        self,
-        *,
-        method: str = "auto",
-        tol: float = 0.3,
-        max_length: float = 1e5,
-        random_state: RandomState = None,
+        self, *, tol: float = 0.3, max_length: float = 1e5, random_state: RandomState = None
     ) -> Evidence:
         """Return the log probability of all choices under the first model.
 
         Parameters
         ----------
-        method, tol, max_length, random_state
+        tol, max_length, random_state
             As for :meth:`BayesPointClassifier.evidence`, with its warning and errors.
 
         Returns
@@ -387,26 +369,24 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
         Evidence
             In nats, with its standard error.
         """
-        model, rng = self._mixture.first, np.random.default_rng(validation.seed(random_state))
-        options: Any = {"tol": tol, "max_length": max_length, "n_jobs": self.n_jobs}
-        return evidence.evidence(model, method=method, rng=rng, **options)
+        check_is_fitted(self)
+        rng = np.random.default_rng(validation.seed(random_state))
+        options: Any = {"tol": tol, "max_length": max_length, "n_jobs": self.n_jobs, "rng": rng}
+        return evidence.evidence(self.posterior_.first, method="auto", **options)
 
 
 def _scaled(one: Hyperparameters, first: Hyperparameters, inputs: Any) -> Hyperparameters:
     """Return a setting with the variance of the first one: preferences tell ratios only."""
-    if one is first:
-        return one
     kernel: Any = one.kernel
-    factor = np.divide(*(kernels.diagonal(each, inputs).mean() for each in (first.kernel, kernel)))  # type: ignore[arg-type]
-    scaled = Differences(float(factor) * kernel.kernel)
-    return replace(one, kernel=scaled, softness=float(factor) * one.softness)
+    mine, other = (kernels.diagonal(each.kernel, inputs).mean() for each in (one, first))  # type: ignore[arg-type]
+    factor = float(other / mine)
+    scaled = kernel if one is first else Differences(factor * kernel.kernel)
+    return replace(one, kernel=scaled, softness=factor * one.softness)
 
 
 def _information(differences: Floats, softness: float, label_noise: float) -> Floats:
     """Return what answers tell of the functions, in nats, from (n, n_draws) differences."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = special.ndtr(np.where(differences == 0, 0.0, differences / np.sqrt(softness)))
+    p = special.ndtr(differences / np.sqrt(max(softness, 1e-300)))
     p = label_noise + (1 - 2 * label_noise) * p
-    each = special.entr(p) + special.entr(1 - p)
-    mean = p.mean(axis=1)
+    each, mean = special.entr(p) + special.entr(1 - p), p.mean(axis=1)
     return np.asarray(special.entr(mean) + special.entr(1 - mean) - each.mean(axis=1))

@@ -15,15 +15,12 @@ With label noise :math:`\epsilon` any other item is chosen with :math:`\kappa = 
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayespoint.base.linalg import Factor
-from bayespoint.base.validation import Floats
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.walls import Walls
 from bayespoint.kernels.explicit import Gram
@@ -53,34 +50,12 @@ class Choices(TwoClasses):
         return self.label_noise[0]
 
     @property
-    def _sizes(self) -> NDArray[np.intp]:
-        """(n_choices,) Numbers of items that were not chosen."""
-        return np.bincount(self.choices)
-
-    @property
-    def share(self) -> float:  # type: ignore[override]
-        """What choices out of their sets tell, relative to as many independent pairs."""
-        return float(np.log1p(self._sizes).sum()) / (len(self.choices) * math.log(2))
-
-    @property
     def log_orders(self) -> float:  # type: ignore[override]
         """Logarithm of the probabilities of the best items relative to those of pairs."""
-        rate, sizes = self.noise, self._sizes
-        return -float(np.log((1 - rate) + sizes * rate).sum())
+        return -float(np.log1p((np.bincount(self.choices) - 1) * self.noise).sum())
 
-    def problem(
-        self,
-        gram: Gram,
-        codes: NDArray[Any],
-        softness: Floats,
-        offset: float,
-        inverse: tuple[Factor, Floats] | None = None,
-        *,
-        variance: float | None = None,
-    ) -> Problem:
+    def problem(self, gram: Gram, codes: NDArray[Any], *given: Any, **more: Any) -> Problem:
         """Return the engine's problem; with label noise walls of a choice are passed together."""
-        walls = None
-        if self.noise:
-            index = np.arange(len(codes))[:, None]
-            walls = Walls(index, np.ones(index.shape), self.choices)
-        return Problem(gram, codes, softness, offset, inverse, walls=walls)
+        alone, index = super().problem(gram, codes, *given, **more), np.arange(len(codes))[:, None]
+        walls = Walls(index, np.ones(index.shape), self.choices) if self.noise else None
+        return replace(alone, walls=walls)

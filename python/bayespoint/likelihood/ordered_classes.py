@@ -50,7 +50,7 @@ class OrderedClasses(Stored):
     """The class that is predicted: "probability", "median" or "mean"."""
 
     n_problems = 1
-    share, shared = 1.0, 0.0
+    shared = 0.0
 
     @property
     def n_functions(self) -> int:

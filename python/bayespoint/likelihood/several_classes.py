@@ -73,13 +73,6 @@ class SeveralClasses(Stored):
         return self.n_classes
 
     @property
-    def share(self) -> float:
-        """What the labels tell, relative to each class against the rest, for equal sizes."""
-        p = 1 / self.n_classes
-        entropy = -p * math.log(p) - (1 - p) * math.log(1 - p)
-        return math.log(self.n_classes) / (self.n_classes * entropy)
-
-    @property
     def n_problems(self) -> int:
         """Number of problems of two classes whose evidence approximates that of all."""
         return self.n_classes

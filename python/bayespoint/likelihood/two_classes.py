@@ -60,8 +60,6 @@ class TwoClasses(Stored):
     """Number of problems of two classes whose evidence approximates that of all."""
     log_orders: ClassVar[float] = 0.0
     """Logarithm of what the engine's evidence is to be multiplied by: of orders of thresholds."""
-    share: ClassVar[float] = 1.0
-    """What the labels tell, relative to the sum over the problems."""
     shared: ClassVar[float] = 0.0
     """Part of the softness that examples of one observation have in common."""
 

@@ -252,8 +252,7 @@ class Objective:
         """Return the derivatives of 0 that the kernel knows."""
         inputs = self.examples.inputs
         few, start = in_rows(inputs)[:2], kernels.at_start(self.kernel, inputs)
-        values, pullback = kernels.with_pullback(start, few, few)
-        return pullback(np.zeros_like(values))[0]
+        return kernels.with_pullback(start, few, few)[1](np.zeros(2 * few.shape[:1]))[0]
 
     def _unpack(self, theta: Floats, noisy: bool) -> Setting:
         values, n = np.exp(theta).tolist(), len(self.own)
@@ -272,10 +271,13 @@ class Objective:
         _, features, softness, noise = setting
         levels = softness / self.examples.precision
         psi, level = features.psi, levels + features.missed
-        share, n_classes = self.task.likelihood.share, self.n_classes
-        several = len(self._positive) > 1
+        share, n_classes, several = 1.0, self.n_classes, len(self._positive) > 1
         total = variance(features) + float(levels.mean())
         ends = None if self._ends is None else math.sqrt(total) * self._ends
+        if several:
+            p = 1 / n_classes
+            entropy = -p * math.log(p) - (1 - p) * math.log(1 - p)
+            share = math.log(n_classes) / (n_classes * entropy)
         if n_classes > 2:  # of all wrong labels, those of a class
             noise = noise[0] / (n_classes - 1), noise[0]
         given = psi, level, self._positive, noise, self._nearest

@@ -9,12 +9,17 @@ from scipy import stats
 
 from bayespoint import BayesPointClassifier, BayesPointRanker, kernels
 from bayespoint.data import choices
+from bayespoint.data.examples import Examples
+from bayespoint.data.plan import Budget
 from bayespoint.engine import sampling
 from bayespoint.engine.settings import SampleSettings
 from bayespoint.engine.walls import Walls
 from bayespoint.kernels import Differences
 from bayespoint.likelihood import Choices, TwoClasses
+from bayespoint.tuning.objective import Objective, choose_landmarks
+from bayespoint.tuning.task import Task
 from helpers import seed
+from objects import plan
 
 KERNEL = 2.0 * kernels.RBF(0.8)
 SOFTNESS = 0.5
@@ -215,13 +220,25 @@ def test_pairs_over_landmarks_are_the_same_posterior():
     assert abs(one.predict_proba(X, [[0, 1]])[0] - exact) < 0.03
 
 
+@pytest.mark.parametrize(("rows", "near"), [(PAIRS, 0.1), (SETS, 0.6)], ids=["pairs", "sets"])
+def test_the_search_has_nearly_the_evidence(rows, near):
+    model = ranker(tol=0.5, n_draws=100).fit(X, rows)
+    found, first = model.evidence(tol=0.03, random_state=seed(12)), model.posterior_.first
+    examples = Examples(
+        first.basis.points, np.ones(len(first.basis), np.intp), np.ones(len(first.basis))
+    )
+    asked = plan(kernel=first.hyper.kernel, softness=SOFTNESS)
+    task = Task(asked.kernel, asked, examples, first.likelihood, Budget(0))
+    value = Objective(task, choose_landmarks(task, 100, 0)).log_evidence()
+    assert value == pytest.approx(found.value, abs=near + 3 * found.error)
+
+
 def test_walls_of_a_choice_are_one_observation():
     law = Choices((0.1, 0.1), choices=np.array([0, 0, 1]))
     walls = law.problem(np.eye(3), np.ones(3, np.int8), np.ones(3), 0.0).walls
     assert isinstance(walls, Walls)
     np.testing.assert_array_equal(walls.observations, [0, 0, 1])
     assert law.log_orders == pytest.approx(-math.log(0.9 + 0.2))
-    assert law.share == pytest.approx((math.log(3) + math.log(2)) / (3 * math.log(2)))
     assert (
         Choices(choices=law.choices).problem(np.eye(3), np.ones(3, np.int8), np.ones(3), 0.0).walls
         is None
