@@ -40,7 +40,7 @@ def ours(X: np.ndarray, y: list[list[int]], rng: np.random.Generator, method: st
     model = BayesPointRanker(random_state=int(rng.integers(2**31))).fit(X, y)
     if method == "random":
         return model.predict(X), rng.choice(len(X), 2, replace=False)
-    return model.predict(X), model.suggest_query(X, criterion=method)
+    return model.predict(X), model.suggest_query(X)
 
 
 def botorch(X: np.ndarray, y: list[list[int]], rng: np.random.Generator, method: str) -> Any:
@@ -97,7 +97,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--features", type=int, nargs="+", default=[2, 5])
-    parser.add_argument("--methods", nargs="+", default=["utility", "information", "random"])
+    parser.add_argument("--methods", nargs="+", default=["asked", "random"])
     args = parser.parse_args()
     for d in args.features:
         for method in args.methods:

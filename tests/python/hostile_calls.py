@@ -186,7 +186,7 @@ def _calls():
     yield of_model("predict_proba", shares, ranks, X=NEW, pairs=np.array([[0, 1], [3, 1]]))
     yield of_model("probability_best", shares, ranks, X=NEW)
     yield of_model("sample_functions", finite, ranks, X=NEW, random_state=0)
-    yield of_model("suggest_query", None, ranks, X=NEW, criterion="information")
+    yield of_model("suggest_query", None, ranks, X=NEW)
     yield of_model("score", shares, ranks, X=X, y=CHOICES)
     yield of_model("evidence", None, ranks, tol=0.5, max_length=4.0, random_state=0)
     yield of_model("risk_bounds", None, MaxMarginClassifier, delta=0.1)

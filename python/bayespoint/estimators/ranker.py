@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -297,40 +296,29 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
         points = Differences.rows(self._items(X))
         return self.posterior_.sample_functions(points, noise=False, random_state=random_state)
 
-    def suggest_query(self, X: ArrayLike, *, criterion: str = "utility") -> NDArray[np.intp]:
-        r"""Return the pair of items to be compared next.
+    def suggest_query(self, X: ArrayLike) -> NDArray[np.intp]:
+        """Return the pair to be compared next, to find the best item.
+
+        Its better item has the largest expected utility (qEUBO: R. Astudillo et al., "qEUBO: A
+        Decision-Theoretic Acquisition Function for Preferential Bayesian Optimization", AISTATS
+        2023), which is a mean over functions drawn with the estimator's `random_state`.
 
         Parameters
         ----------
         X : array-like of shape (n_items, n_features)
             Candidates, at least two. Time is proportional to their third power.
-        criterion : {"utility", "information"}, default="utility"
-            "utility": to find the best item, the pair with the largest expected utility of the
-            better one (qEUBO: R. Astudillo et al., AISTATS 2023). "information": to learn all
-            utilities, the pair whose answer tells most about them (BALD: N. Houlsby et al., 2011).
 
         Returns
         -------
         ndarray of shape (2,)
-            Different rows of `X`.
-
-        Notes
-        -----
-        Expectations are means over functions drawn with the estimator's `random_state`. From the
-        item of the largest mean, each item of the pair is replaced by the best partner of the other
-        until none is better.
+            Different rows of `X`: each is the best partner of the other.
         """
-        criterion = validation.choice("criterion", criterion, ("utility", "information"))
         f = self.sample_functions(X, random_state=self.random_state).T
         if len(f) < 2:
             raise ValueError(f"X must hold two items or more to compare; got {len(f)}")
         pair, best = [int(f.mean(axis=1).argmax())] * 2, -np.inf
         while True:
-            other = f[pair[1]]
-            if criterion == "utility":
-                values = np.maximum(f, other).mean(axis=1)
-            else:
-                values = _information(f - other, self.softness_, self.label_noise_)
+            values = np.maximum(f, f[pair[1]]).mean(axis=1)
             values[pair[1]] = -np.inf
             first = int(values.argmax())
             if not values[first] > best:
@@ -382,11 +370,3 @@ def _scaled(one: Hyperparameters, first: Hyperparameters, inputs: Any) -> Hyperp
     factor = float(other / mine)
     scaled = kernel if one is first else Differences(factor * kernel.kernel)
     return replace(one, kernel=scaled, softness=factor * one.softness)
-
-
-def _information(differences: Floats, softness: float, label_noise: float) -> Floats:
-    """Return what answers tell of the functions, in nats, from (n, n_draws) differences."""
-    p = special.ndtr(differences / np.sqrt(max(softness, 1e-300)))
-    p = label_noise + (1 - 2 * label_noise) * p
-    each, mean = special.entr(p) + special.entr(1 - p), p.mean(axis=1)
-    return np.asarray(special.entr(mean) + special.entr(1 - mean) - each.mean(axis=1))

@@ -21,14 +21,7 @@ from bayespoint.likelihood.ordered_classes import OrderedClasses
 from bayespoint.likelihood.several_classes import SeveralClasses
 from bayespoint.likelihood.two_classes import TwoClasses
 
-__all__ = [
-    "Choices",
-    "Likelihood",
-    "OrderedClasses",
-    "SeveralClasses",
-    "TwoClasses",
-    "of_classes",
-]
+__all__ = ["Choices", "Likelihood", "OrderedClasses", "SeveralClasses", "TwoClasses", "of_classes"]
 
 Likelihood: TypeAlias = TwoClasses | SeveralClasses | OrderedClasses
 
