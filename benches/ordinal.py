@@ -6,6 +6,11 @@ absolute error in classes and seconds, with mean ranks by the ranked probability
 probable class is predicted for the error, by regressors the nearest. Their probabilities are those
 of a normal distribution about the prediction with the spread of cross-validated residuals. It needs
 pandas, and compares with mord and statsmodels where these are installed.
+
+``python benches/ordinal.py --large 10000 100000`` compares the two classifiers of this package with
+landmarks, fitted to so many rows: of the table "magic", with the length of the shower in fifths,
+and of Friedman's first function with noise (scikit-learn's ``make_friedman1``) in fifths. Scores
+are those of 10 000 other rows, or as many as there are.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ import numpy as np
 import pandas as pd
 from scipy import special, stats
 from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.datasets import load_diabetes
+from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import RidgeCV
@@ -65,6 +70,36 @@ def tables() -> dict[str, tuple[pd.DataFrame, np.ndarray]]:
         places = np.unique(label[kept], return_inverse=True)[1]
         cleaned[name] = inputs[kept].reset_index(drop=True), places
     return cleaned
+
+
+def large(name: str, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return inputs, and a number in fifths, of n rows to fit and the others."""
+    if name == "magic":
+        table = pd.read_csv(DATA / "tabular/magic.csv").drop(columns="class").to_numpy()
+        table = np.random.default_rng(7).permutation(table)
+        X, level = table[:, 1:], table[:, 0]
+    else:
+        X, level = make_friedman1(n + 10_000, noise=2.0, random_state=7)
+    return X, pd.qcut(level, 5, labels=False)
+
+
+def compare_large(sizes: list[int]) -> None:
+    """Print a row for each table, size and classifier."""
+    print("table,rows,model,landmarks,log loss,RPS,MAE,seconds")
+    for n in sizes:
+        for table in ("magic", "friedman"):
+            X, y = large(table, n)
+            if len(X) < n + 1000:
+                continue
+            for kind in (BayesPointOrdinalClassifier, BayesPointClassifier):
+                began = time.perf_counter()
+                model = kind(approximation="landmarks", random_state=0).fit(X[:n], y[:n])
+                seconds = time.perf_counter() - began
+                p = model.predict_proba(X[n : n + 10_000])
+                found = scores(p, y[n : n + 10_000])
+                print(
+                    table, n, kind.__name__, len(model.X_fit_), *found, seconds, sep=",", flush=True
+                )
 
 
 def numbers() -> Any:
@@ -124,7 +159,11 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=2)
     parser.add_argument("--rows", type=int, default=200)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--large", type=int, nargs="+", metavar="ROWS")
     args = parser.parse_args()
+    if args.large:
+        compare_large(args.large)
+        return
     names = ["ordinal", "nominal", "ridge", "forest"]
     peers = {"mord": "mord", "statsmodels": "probit"}
     names += [peer for package, peer in peers.items() if importlib.util.find_spec(package)]

@@ -88,7 +88,9 @@ class _Perceptron(TypedDict):
 
 @final
 class SoftBalls:
-    def __new__(cls, dimension: int, n_balls: int, freedom: float, seed: int) -> Self: ...
+    def __new__(
+        cls, dimension: int, n_balls: int, freedom: float, seed: int, n_rising: int
+    ) -> Self: ...
     def steps(
         self,
         n_steps: int,
@@ -123,6 +125,7 @@ def likelihood_of_signs(
     floors: NDArray[np.float64],
     span: float,
     counts: NDArray[np.float64],
+    bounded: NDArray[np.bool_],
     *,
     by_value: bool,
 ) -> NDArray[np.float64]: ...

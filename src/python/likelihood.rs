@@ -18,7 +18,8 @@ const COLUMNS: usize = 4096;
 
 /// Returns log likelihoods of two classes with derivatives; see `bayespoint.engine.likelihood`.
 #[pyfunction]
-#[pyo3(signature = (values, trials, floors, span, counts, *, by_value))]
+#[pyo3(signature = (values, trials, floors, span, counts, bounded, *, by_value))]
+#[allow(clippy::too_many_arguments, reason = "names in Python")]
 pub fn likelihood_of_signs<'py>(
     py: Python<'py>,
     values: Values<'py>,
@@ -26,13 +27,17 @@ pub fn likelihood_of_signs<'py>(
     floors: PyReadonlyArray1<'py, f64>,
     span: f64,
     counts: PyReadonlyArray1<'py, f64>,
+    bounded: PyReadonlyArray1<'py, bool>,
     by_value: bool,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let (floors, counts) = (contiguous("floors", &floors)?, contiguous("counts", &counts)?);
+    let bounded = contiguous("bounded", &bounded)?;
+    let n = if bounded.is_empty() { values.len() } else { bounded.len() };
+    check_shape("bounded", bounded.is_empty() || values.len() == 2 * n)?;
     for (name, each) in [("floors", floors), ("counts", counts)] {
-        check_shape(name, each.is_empty() || each.len() == values.len())?;
+        check_shape(name, each.is_empty() || each.len() == n)?;
     }
-    let mut signs = Signs { floors, span, counts };
+    let mut signs = Signs { floors, span, counts, bounded };
     values.found(py, &made(&trials)?, &mut signs, by_value)
 }
 

@@ -18,8 +18,15 @@ pub struct SoftSampler(crate::soft::SoftBalls);
 #[pymethods]
 impl SoftSampler {
     #[new]
-    fn new(dimension: usize, n_balls: usize, freedom: f64, seed: u64) -> Self {
-        Self(crate::soft::SoftBalls::new(dimension, n_balls, freedom, seed))
+    fn new(
+        dimension: usize,
+        n_balls: usize,
+        freedom: f64,
+        seed: u64,
+        n_rising: usize,
+    ) -> PyResult<Self> {
+        require(n_rising <= dimension, "n_rising", n_rising, "at most the dimension")?;
+        Ok(Self(crate::soft::SoftBalls::new(dimension, n_balls, freedom, seed, n_rising)))
     }
 
     /// Takes steps, and returns what they found.

@@ -10,7 +10,7 @@ use pulp::Arch;
 use super::dot::dot;
 use super::entry::Entry;
 use super::largest::Largest;
-use super::log_normal::{ln_noisy_cdf_all, ln_normal_cdf_all};
+use super::log_normal::{ln_interval_all, ln_noisy_cdf_all, ln_normal_cdf_all};
 
 /// Examples in a block, whose values fit into the first cache.
 const BLOCK: usize = 512;
@@ -19,6 +19,7 @@ const BLOCK: usize = 512;
 type Lane = [f64; BLOCK];
 
 static ONES: Lane = [1.0; BLOCK];
+static ZEROS: Lane = [0.0; BLOCK];
 
 /// Values of the mean, and of the place and the direction of each ball: of each class, one after the other, at each example.
 #[derive(Clone, Debug)]
@@ -98,6 +99,9 @@ pub trait LabelLaw {
 }
 
 /// Two classes: an example with the value t has the probability `floor + span Φ(t)`, or `Φ(t)` without floors.
+///
+/// Ordered classes are `bounded` or not, and have a second value: half the width h of the bounded ones, of which t is the distance
+/// from the middle, with `Φ(t + h) - Φ(t - h)` in place of `Φ(t)`.
 #[derive(Clone, Copy, Debug)]
 pub struct Signs<'a> {
     /// A number for each example, or none.
@@ -106,26 +110,35 @@ pub struct Signs<'a> {
     pub span: f64,
     /// The number of times that each example counts, or none for once.
     pub counts: &'a [f64],
+    /// Whether each example of ordered classes is bounded; none for two classes.
+    pub bounded: &'a [bool],
 }
 
 impl LabelLaw for Signs<'_> {
     fn n_functions(&self) -> usize {
-        1
+        if self.bounded.is_empty() { 1 } else { 2 }
     }
 
     fn differentiate(&mut self, examples: Range<usize>, values: &mut [Lane]) -> f64 {
-        let (arch, mut log_p) = (Arch::new(), [0.0; BLOCK]);
-        let (values, log_p) = (&mut values[0][..examples.len()], &mut log_p[..examples.len()]);
-        if self.floors.is_empty() {
-            ln_normal_cdf_all(arch, values, log_p);
+        let (arch, mut log_p, n) = (Arch::new(), [0.0; BLOCK], examples.len());
+        let log_p = &mut log_p[..n];
+        let floors =
+            if self.floors.is_empty() { &ZEROS[..n] } else { &self.floors[examples.clone()] };
+        if let [c, h] = values {
+            let bounded = &self.bounded[examples.clone()];
+            ln_interval_all(arch, [&mut c[..n], &mut h[..n]], log_p, floors, self.span, bounded);
+        } else if self.floors.is_empty() {
+            ln_normal_cdf_all(arch, &mut values[0][..n], log_p);
         } else {
-            ln_noisy_cdf_all(arch, values, log_p, &self.floors[examples.clone()], self.span);
+            ln_noisy_cdf_all(arch, &mut values[0][..n], log_p, floors, self.span);
         }
         if self.counts.is_empty() {
-            return dot(arch, &ONES[..log_p.len()], log_p);
+            return dot(arch, &ONES[..n], log_p);
         }
         let counts = &self.counts[examples];
-        values.iter_mut().zip(counts).for_each(|(slope, count)| *slope *= count);
+        for slopes in values {
+            slopes.iter_mut().zip(counts).for_each(|(slope, count)| *slope *= count);
+        }
         dot(arch, counts, log_p)
     }
 }

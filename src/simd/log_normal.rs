@@ -90,6 +90,52 @@ pub(crate) fn ln_noisy_cdf_all(
     );
 }
 
+/// Half the width of an interval below which its probability is that times twice the density.
+const NARROW: f64 = 1e-6;
+
+/// Writes ln(floor + span p) of each pair of numbers and its derivatives, as [`ln_normal_cdf_all`].
+///
+/// If bounded, p is `Φ(c + h) - Φ(c - h)`, else `Φ(c)`. Without room, h ≤ 0, the logarithm is minus infinity.
+pub(crate) fn ln_interval_all(
+    arch: Arch,
+    [places, halves]: [&mut [f64]; 2],
+    values: &mut [f64],
+    floors: &[f64],
+    span: f64,
+    bounded: &[bool],
+) {
+    let mills = *MILLS;
+    arch.dispatch(
+        #[inline(always)]
+        || {
+            let pairs = places.iter_mut().zip(halves);
+            let given = floors.iter().zip(bounded);
+            for (((c, h), value), (floor, &bounded)) in pairs.zip(values).zip(given) {
+                // Φ(x) - Φ(y) with x = h - |c| and y = -h - |c|, where tails are small: N(y) = e N(x).
+                let size = c.abs();
+                let x = if bounded { *h - size } else { *c };
+                let empty = bounded && *h <= 0.0;
+                let e = if bounded && !empty { exp(-2.0 * *h * size) } else { 0.0 };
+                let (half, density, ratio) = parts(&mills, x);
+                let (_, _, other) = parts(&mills, *h + size);
+                let left = x < 0.0;
+                let p = if left { ratio - e * other } else { 1.0 - density * (ratio + e * other) };
+                let narrow = 2.0 * *h * if left { 1.0 } else { density };
+                let p = if bounded && *h < NARROW { narrow } else { p };
+                // Without a floor, N(x) is a factor on the left.
+                let relative = left && *floor == 0.0;
+                let p = floor + span * if left && !relative { density * p } else { p };
+                let density = if relative { 1.0 } else { density };
+                let by_x = if empty { 0.0 } else { span * density / p };
+                let log_p = ln(p) + if relative { half } else { 0.0 };
+                *value = if empty { f64::NEG_INFINITY } else { log_p };
+                *c = by_x * if bounded { (e - 1.0).copysign(-*c) } else { 1.0 };
+                *h = if bounded { by_x * (1.0 + e) } else { 0.0 };
+            }
+        },
+    );
+}
+
 /// Returns ln N(z), N(z) and M(|z|).
 #[inline(always)]
 fn parts(mills: &[f64; TERMS], z: f64) -> (f64, f64, f64) {

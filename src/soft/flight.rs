@@ -19,6 +19,13 @@ const CLOSEST: f64 = QUARTER / 8.0;
 /// trial: its error is proportional to the square.
 const NEAR: f64 = 0.008;
 
+/// Change of the slope between two trial angles, times their distance, above which there is one between them where walls make the
+/// potential steep: the error of cubic interpolation of a logarithm is then below 0.01.
+const CURVED: f64 = 1.0;
+
+/// Where a flight ends before a hard wall, relative to the angle there.
+const BEFORE: f64 = 1.0 - 1e-9;
+
 /// Most trial angles of a flight.
 const TRIALS: usize = 40;
 
@@ -40,6 +47,8 @@ pub(super) struct End {
     pub(super) potential: f64,
     /// Whether the ball bounces, rather than has flown all radians.
     pub(super) bounces: bool,
+    /// Whether it does so off a hard wall.
+    pub(super) hits: bool,
 }
 
 /// A flight of a ball from a turn on.
@@ -47,6 +56,8 @@ pub(super) struct End {
 pub(super) struct Flight {
     energy: f64,
     left: f64,
+    /// Whether there are hard walls, ahead or not.
+    walled: bool,
     /// In the order of the angles.
     nodes: Vec<Node>,
     ahead: Vec<f64>,
@@ -57,10 +68,14 @@ impl Flight {
     /// Starts a flight of at most `left` radians, with the first node if it is known.
     pub(super) fn new(energy: f64, left: f64, start: Option<Node>) -> Self {
         let nodes: Vec<Node> = start.into_iter().collect();
-        let n = (1..INTERVALS).find(|&n| left <= n as f64 * APART).unwrap_or(INTERVALS);
-        let between = (nodes.len()..n).map(|k| left * k as f64 / n as f64);
-        let ahead = between.chain([left]).collect();
-        Self { energy, left, nodes, ahead, end: None }
+        let ahead = first_angles(left, nodes.len());
+        Self { energy, left, walled: false, nodes, ahead, end: None }
+    }
+
+    /// Ends a flight that has not begun before a hard wall at an angle, infinite for none ahead.
+    pub(super) fn stop_before(&mut self, wall: f64) {
+        self.walled = true;
+        self.ahead = first_angles(self.left.min(BEFORE * wall), self.nodes.len());
     }
 
     /// Returns the flight after a bounce at an angle, where the potential and its new slope are known.
@@ -81,13 +96,20 @@ impl Flight {
         if !self.ahead.is_empty() {
             return std::mem::take(&mut self.ahead);
         }
-        let (event, mut near) = first_event(&self.nodes, self.energy);
+        let (event, mut near, curved) = first_event(&self.nodes, self.energy);
         near.retain(|&x| !self.is_near(x));
+        if self.walled {
+            near.extend(curved);
+        }
         if !near.is_empty() && self.nodes.len() <= TRIALS {
             return near;
         }
-        let last = self.nodes.last().map_or(f64::NAN, |node| node.potential);
-        self.end = event.or(Some(End { angle: self.left, potential: last, bounces: false }));
+        // Rounding may put the last angle beyond the wall.
+        let last = self.nodes.iter().rfind(|node| !self.walled || node.potential < f64::INFINITY);
+        let (angle, potential) =
+            last.map_or((self.left, f64::NAN), |node| (node.angle, node.potential));
+        let hits = angle < self.left;
+        self.end = event.or(Some(End { angle, potential, bounces: hits, hits }));
         Vec::new()
     }
 
@@ -107,11 +129,19 @@ impl Flight {
 /// Returns the bounce, where the ascents of the potential sum up to the energy, if they do.
 ///
 /// Between nodes the potential is interpolated by cubic polynomials. The second value are the angles that should be near nodes:
-/// this one, and before it the turning points and the middle of steep parts.
-fn first_event(nodes: &[Node], mut energy: f64) -> (Option<End>, Vec<f64>) {
-    let mut near = Vec::new();
+/// this one, and before it the turning points and the middle of steep parts. The third are the middles of parts where the slope
+/// changes.
+fn first_event(nodes: &[Node], mut energy: f64) -> (Option<End>, Vec<f64>, Vec<f64>) {
+    let (mut near, mut curved) = (Vec::new(), Vec::new());
     for (first, second) in nodes.iter().zip(&nodes[1..]) {
         let width = second.angle - first.angle;
+        if second.potential == f64::INFINITY || (second.slope - first.slope).abs() * width > CURVED
+        {
+            curved.push(first.angle + 0.5 * width);
+        }
+        if second.potential == f64::INFINITY {
+            break;
+        }
         let cubic = Cubic::between(first, second, width);
         if (first.slope.abs() + second.slope.abs()) * width > STEEP && width > CLOSEST {
             near.push(first.angle + 0.5 * width);
@@ -123,7 +153,7 @@ fn first_event(nodes: &[Node], mut energy: f64) -> (Option<End>, Vec<f64>) {
                 let potential = cubic.at(low) + energy;
                 let angle = first.angle + width * cubic.ascent_to(potential, low, high);
                 near.push(angle);
-                return (Some(End { angle, potential, bounces: true }), near);
+                return (Some(End { angle, potential, bounces: true, hits: false }), near, curved);
             }
             energy -= ascent.max(0.0);
             if high < 1.0 {
@@ -132,7 +162,14 @@ fn first_event(nodes: &[Node], mut energy: f64) -> (Option<End>, Vec<f64>) {
             low = high;
         }
     }
-    (None, near)
+    (None, near, curved)
+}
+
+/// Returns the angles at which a potential is tried first, on a path of some length that has a node at the start or not.
+fn first_angles(length: f64, n_known: usize) -> Vec<f64> {
+    let n = (1..INTERVALS).find(|&n| length <= n as f64 * APART).unwrap_or(INTERVALS);
+    let between = (n_known..n).map(|k| length * k as f64 / n as f64);
+    between.chain([length]).collect()
 }
 
 /// A cubic polynomial on the unit interval, by powers.

@@ -12,10 +12,14 @@
 //! The tails of the t density are heavier than the prior's, so that the residual is bounded. About a normal density it is not
 //! where few examples with label noise decide.
 //!
+//! The last weights may have to rise, as the thresholds of ordered classes: a ball bounces off hard walls between each two.
+//!
 //! The values of all examples on the circle are combinations of those for μ, z and v: an angle needs no product with the
 //! features, a new direction one, a bounce two. Those of all balls are computed together.
 
 mod flight;
+
+use std::f64::consts::TAU;
 
 use pulp::Arch;
 use rand::RngExt;
@@ -80,6 +84,23 @@ impl NormalLaw<'_> {
         let (entries, width) = (self.root, self.mean.len());
         Tall { entries, width }.sums(vectors, vectors.len() / width)
     }
+
+    /// Returns the differences between each two of the last weights, of the mean, and of R times place and direction.
+    fn gaps(&self, n_rising: usize, of: &[Vec<f64>; 2]) -> impl Iterator<Item = [f64; 3]> {
+        let d = self.mean.len();
+        (d - n_rising + 1..d)
+            .map(move |k| [self.mean, &of[0], &of[1]].map(|weights| weights[k] - weights[k - 1]))
+    }
+
+    /// Returns the derivatives by z of the smallest difference between two of the last weights.
+    fn nearest_wall(&self, n_rising: usize, of: &[Vec<f64>; 2]) -> Vec<f64> {
+        let (d, gaps) = (self.mean.len(), self.gaps(n_rising, of));
+        let gaps = gaps.map(|[mean, place, _]| mean + place).enumerate();
+        let nearest = gaps.min_by(|one, other| one.1.total_cmp(&other.1));
+        let k = d - n_rising + nearest.map_or(0, |(k, _)| k);
+        let [below, above] = [k, k + 1].map(|k| &self.root[k * d..][..d]);
+        below.iter().zip(above).map(|(below, above)| above - below).collect()
+    }
 }
 
 /// What some steps of n balls found, of a ball one after the other.
@@ -102,6 +123,7 @@ pub struct SoftDraws {
 pub struct SoftBalls {
     balls: Vec<SoftBall>,
     freedom: f64,
+    n_rising: usize,
 }
 
 /// A point on a circle.
@@ -133,8 +155,9 @@ struct Products {
 }
 
 impl SoftBalls {
-    /// Puts balls at draws of the normal distribution of a dimension. `freedom` are the degrees of the t distribution.
-    pub fn new(dimension: usize, n_balls: usize, freedom: f64, seed: u64) -> Self {
+    /// Puts balls at draws of the normal distribution of a dimension. `freedom` are the degrees of the t distribution, and the last
+    /// `n_rising` weights must rise.
+    pub fn new(dimension: usize, n_balls: usize, freedom: f64, seed: u64, n_rising: usize) -> Self {
         let ball = |index| {
             let mut rng = stream(seed, index);
             let place = (0..dimension).map(|_| rng.sample(StandardNormal)).collect();
@@ -147,7 +170,7 @@ impl SoftBalls {
                 flight: Flight::new(0.0, 0.0, None),
             }
         };
-        Self { balls: (0..n_balls).map(ball).collect(), freedom }
+        Self { balls: (0..n_balls).map(ball).collect(), freedom, n_rising }
     }
 
     /// Number of balls.
@@ -181,6 +204,10 @@ impl SoftBalls {
         let places: Vec<f64> = self.balls.iter().flat_map(|ball| &ball.at[0]).copied().collect();
         for (ball, of) in self.balls.iter_mut().zip(normal.times(&places).chunks_exact(d)) {
             ball.of[0].copy_from_slice(of);
+            // The first place may be behind a wall; the mean is not.
+            while normal.gaps(self.n_rising, &ball.of).any(|[gap, place, _]| gap + place <= 0.0) {
+                ball.at[0].iter_mut().chain(&mut ball.of[0]).for_each(|x| *x *= 0.5);
+            }
         }
         let mut flying: Vec<usize> = (0..n).collect();
         let mut first = Turns::default();
@@ -318,9 +345,17 @@ impl SoftBalls {
             let tail = (self.freedom + d as f64) / (self.freedom + square);
             gradient.iter_mut().zip(place).for_each(|(g, z)| *g -= tail * z);
             let ascent = dot(arch, gradient, direction);
-            let factor = -2.0 * ascent / dot(arch, gradient, gradient);
-            gradient.iter_mut().for_each(|g| *g *= factor);
-            let start = Node { angle: 0.0, potential: end.potential, slope: -ascent };
+            let mut slope = -ascent;
+            if end.hits {
+                let wall = normal.nearest_wall(self.n_rising, &ball.of);
+                let factor = -2.0 * dot(arch, &wall, direction) / dot(arch, &wall, &wall);
+                slope = ascent + factor * dot(arch, &wall, gradient);
+                gradient.iter_mut().zip(wall).for_each(|(g, wall)| *g = factor * wall);
+            } else {
+                let factor = -2.0 * ascent / dot(arch, gradient, gradient);
+                gradient.iter_mut().for_each(|g| *g *= factor);
+            }
+            let start = Node { angle: 0.0, potential: end.potential, slope };
             ball.flight = ball.flight.rest(ball.rng.sample(Exp1), end.angle, start);
             let [place, direction] = rotation(end.angle);
             turns.balls.push(index);
@@ -356,7 +391,7 @@ impl SoftBalls {
         let of_added = normal.times(&turns.added);
         let added = turns.added.chunks_exact(d).zip(of_added.chunks_exact(d));
         for (&ball, (added, of_added)) in turns.balls.iter().zip(added) {
-            let SoftBall { at, of, products, .. } = &mut self.balls[ball];
+            let SoftBall { at, of, products, flight, .. } = &mut self.balls[ball];
             for (direction, added) in [(&mut at[1], added), (&mut of[1], of_added)] {
                 direction.iter_mut().zip(added).for_each(|(v, x)| *v += x);
             }
@@ -364,6 +399,10 @@ impl SoftBalls {
                 |[z, v]: &[Vec<f64>; 2]| [(z, z), (z, v), (v, v)].map(|(a, b)| dot(arch, a, b));
             let mean = [0, 1].map(|k| dot(arch, normal.mean, &of[k]));
             *products = Products { own: squares(at), of: squares(of), mean };
+            if self.n_rising > 1 {
+                let walls = normal.gaps(self.n_rising, of).map(descent_to_zero);
+                flight.stop_before(walls.fold(f64::INFINITY, f64::min));
+            }
         }
         Turns { added: of_added, ..turns }
     }
@@ -401,6 +440,15 @@ impl Products {
 fn rotation(angle: f64) -> [[f64; 2]; 2] {
     let (sin, cos) = angle.sin_cos();
     [[cos, sin], [-sin, cos]]
+}
+
+/// Returns the first angle at which `mean + place cos θ + direction sin θ` falls to 0 from above; infinity if it does not.
+fn descent_to_zero([mean, place, direction]: [f64; 3]) -> f64 {
+    let size = place.hypot(direction);
+    if size <= mean.abs() {
+        return f64::INFINITY;
+    }
+    (direction.atan2(place) + (-mean / size).acos()).rem_euclid(TAU)
 }
 
 /// Replaces two vectors by combinations of both.

@@ -290,7 +290,7 @@ mod likelihood {
         let floors: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { 0.1 } else { 0.02 }).collect();
         let counts: Vec<f64> = (0..n).map(|i| 0.5 + (i % 4) as f64).collect();
         for (floors, counts) in [(&[][..], &[][..]), (&floors, &[]), (&floors, &counts)] {
-            let mut signs = Signs { floors, span: 0.88, counts };
+            let mut signs = Signs { floors, span: 0.88, counts, bounded: &[] };
             assert_law(&mut signs, &rows, |t| {
                 let each = t.iter().enumerate().map(|(i, t)| {
                     let log_p = ln_normal(*t);
@@ -302,7 +302,7 @@ mod likelihood {
         }
         let singles: Vec<Vec<f32>> =
             rows.iter().map(|row| row.iter().map(|&x| x as f32).collect()).collect();
-        let mut signs = Signs { floors: &[], span: 1.0, counts: &[] };
+        let mut signs = Signs { floors: &[], span: 1.0, counts: &[], bounded: &[] };
         let exact = signs.sums(&paths(&rows), &TRIALS);
         let found = signs.sums(&paths(&singles), &TRIALS);
         for (found, exact) in found.iter().flatten().zip(exact.iter().flatten()) {

@@ -81,6 +81,13 @@ class Examples:
             parts = self.executor.defer(Examples.warped, parts, common=(transform,))
         return replace(self, inputs=transform.again(self.inputs), parts=parts)
 
+    def relabeled(self, places: NDArray[np.intp]) -> Examples:
+        """Return the examples with other indices of the classes."""
+        parts = self.parts
+        if parts is not None:
+            parts = self.executor.defer(Examples.relabeled, parts, common=(places,))
+        return replace(self, label=places[self.label], parts=parts)
+
     def sample(self, n: int, seed: int) -> Examples:
         """Return n of the examples in memory, stratified by labels; all if there are no more.
 

@@ -21,6 +21,7 @@ def two_classes(
     floors: Floats | None = None,
     span: float = 1.0,
     counts: Floats | None = None,
+    bounded: NDArray[np.bool_] | None = None,
     *,
     by_value: bool = False,
 ) -> Floats:
@@ -31,10 +32,16 @@ def two_classes(
     default, are the probabilities of the labels on the other side. `counts` (n,), 1 by default, are
     multiples of each example's logarithm. Each row of the result is a sum and its derivatives by
     the two factors; `by_value`, only the n derivatives by t.
+
+    Ordered classes have (2, n) values each and, with `by_value`, derivatives: t and half the widths
+    h of intervals. Where these are `bounded` (n,), t is the distance from the middle, and the
+    probability Phi(t + h) - Phi(t - h); if h is not positive, the logarithm is minus infinity.
     """
     rows, (balls, along) = [_plain(each) for each in values], map(_plain, trials)
     given = _plain_or_empty(floors), span, _plain_or_empty(counts)
-    return _core.likelihood_of_signs(rows, (balls, along), *given, by_value=by_value)
+    bounded = _plain(np.empty(0, dtype=np.bool_) if bounded is None else bounded)
+    found = _core.likelihood_of_signs(rows, (balls, along), *given, bounded, by_value=by_value)
+    return found.reshape(len(found), *values[0].shape) if by_value else found
 
 
 def several_classes(

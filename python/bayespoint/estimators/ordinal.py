@@ -35,10 +35,8 @@ class BayesPointOrdinalClassifier(BayesPointClassifier):
         Probability in [0, 0.5) that a label was replaced by any other alike. None: found.
     class_weight, calibration, n_models
         As there; with as many models as for two classes.
-    approximation : "auto" or None, default="auto"
-        Landmarks are not available: a fit takes O(m^3) time and O(m^2) memory for m examples.
-    n_components, fit_intercept, n_trajectories, n_draws, tol
-        As there; without effect: `n_components`, which is for landmarks.
+    approximation, n_components, fit_intercept, n_trajectories, n_draws, tol
+        As there; over landmarks thresholds are sampled with the functions, too.
     max_iter, max_time, n_jobs, random_state, verbose
         As there.
 

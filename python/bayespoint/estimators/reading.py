@@ -131,7 +131,7 @@ def _ordered(table: Table, wanted: ArrayLike | None, y: Any) -> Table:
             f"classes must list each label of y once, {found} in their order; got {order.tolist()}"
         )
     turn = np.argsort([places[label] for label in found])  # labels that do not occur are left out
-    examples = replace(table.examples, label=np.argsort(turn)[table.examples.label])
+    examples = table.examples.relabeled(np.argsort(turn))
     return replace(table, classes=table.classes[turn], examples=examples, totals=table.totals[turn])
 
 

@@ -89,18 +89,12 @@ def uses_landmarks(params: Params, n_examples: int, n_observations: float, plan:
         require_landmarks(params, plan, "approximation='landmarks'")
         return True
     refused = is_precomputed(params["kernel"]) or plan.softness == 0 or plan.calibrates
-    refused = refused or plan.rule is not None
     most = min(MAX_EXAMPLES, max(_REPEATED, 2 * n_examples))
     return wanted == "auto" and not refused and n_observations > most
 
 
 def require_landmarks(params: Params, plan: Plan, what: str) -> None:
     """Raise ValueError for parameters with which there can be no landmarks."""
-    if plan.rule is not None:
-        raise ValueError(
-            "approximation must be None or 'auto' for ordered classes, whose posterior over "
-            f"landmarks is not available; got {what}"
-        )
     if is_precomputed(params["kernel"]):
         raise ValueError(
             f"kernel must not be 'precomputed' with {what}: landmarks need kernel values of other "

@@ -56,16 +56,19 @@ class SoftDraws:
 class Balls:
     """Balls that sample a posterior on circles, each from a draw of a normal distribution.
 
-    Their draws do not depend on the number of threads or processes.
+    Their draws do not depend on the number of threads or processes. The last `n_rising` weights
+    rise, as thresholds of ordered classes: hard walls keep them from meeting.
     """
 
-    def __init__(self, posterior: BlockSums, normal: Normal, n_balls: int, seed: int) -> None:
+    def __init__(
+        self, posterior: BlockSums, normal: Normal, n_balls: int, seed: int, n_rising: int = 0
+    ) -> None:
         self.posterior, self.normal = posterior, normal
         d = len(normal.mean)
         freedom = max(_LEAST_FREEDOM, d)
         half = 0.5 * freedom  # the constant of the t density, relative to the prior's
         self._constant = math.lgamma(half) + 0.5 * d * math.log(half) - math.lgamma(half + d / 2)
-        self._balls = _core.SoftBalls(d, n_balls, freedom, seed)
+        self._balls = _core.SoftBalls(d, n_balls, freedom, seed, n_rising)
 
     def steps(self) -> SoftDraws:
         """Take `BATCH` steps of each ball."""

@@ -8,6 +8,7 @@ standard normal density of w.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,7 +25,7 @@ from bayespoint.data.executors import Executor
 from bayespoint.engine.largest import NODES
 from bayespoint.engine.likelihood import Trials, sums_of_rows, values_of_rows
 from bayespoint.landmarks.basis import Basis
-from bayespoint.likelihood import Likelihood, SeveralClasses, TwoClasses
+from bayespoint.likelihood import Likelihood, OrderedClasses, SeveralClasses, TwoClasses
 
 _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
@@ -56,7 +57,7 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A block of examples; `BinaryBlock` and `JointBlock` have the formulas."""
+    """A block of examples; `BinaryBlock`, `OrderedBlock` and `JointBlock` have the formulas."""
 
     rows: NDArray[Any]
     """(n, r) features, divided by the standard deviation of the noise."""
@@ -96,20 +97,21 @@ class Block:
         Its covariance is ``root @ root.T``; None stands for 0.
         """
         rng = np.random.default_rng(self.seed)  # the same draws in every pass
-        size, n_classes = ROWS, self.likelihood.n_classes
-        if n_classes > 2:
-            size = max(1, min(ROWS, _ENTRIES // (len(NODES) * n_classes)) // _GROUP) * _GROUP
+        size = ROWS
+        if isinstance(self, JointBlock):
+            nodes = len(NODES) * self.likelihood.n_classes
+            size = max(1, min(ROWS, _ENTRIES // nodes) // _GROUP) * _GROUP
         parts = validation.blocks(len(self.rows), size)
         each = (self.part(part)._moments(mean, root, rng) for part in parts)
         nothing = Moments(0.0, np.zeros(len(mean)), np.zeros((len(mean), len(mean))))
         return sum(each, nothing)
 
     def values(self, directions: Floats) -> NDArray[Any]:
-        """Return the (k, [n_classes,] n) values of k weight vectors."""
+        """Return the (k, [n_values,] n) values of k weight vectors."""
         raise NotImplementedError
 
     def _by_weight(self, by_value: NDArray[Any]) -> NDArray[Any]:
-        """Return the (k, D) derivatives by weights from those by (k, [n_classes,] n) values."""
+        """Return the (k, D) derivatives by weights from those by (k, [n_values,] n) values."""
         raise NotImplementedError
 
     def _moments(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Moments:
@@ -139,22 +141,74 @@ class BinaryBlock(Block):
         gradient = (slope.astype(self.rows.dtype) @ self.rows).astype(np.float64)
         return Moments(float(value.sum()), gradient, weighted_outer(self.rows, curvature))
 
-    def expected(self, mean: Floats, root: Floats | None) -> tuple[Floats, Floats, Floats]:
+    def expected(self, mean: Floats, root: Floats | None) -> Any:
         """Return the expected log likelihood of each example, with derivatives by its value.
 
         They are the first and the negative second derivatives.
         """
-        t = (self.rows @ mean.astype(self.rows.dtype)).astype(np.float64)
+        t = self.values(mean[None])[0].astype(np.float64)
         if root is None:
             return self.likelihood.derivatives(t, self.given)
         half = times_upper(self.rows, root)
         spread = np.sqrt(np.einsum("ij,ij->i", half, half, dtype=np.float64))
-        found = np.zeros((3, len(t)))
+        if (
+            t.ndim == 2
+        ):  # widths of intervals, whose logarithms have no expectation, stay as they are
+            spread = np.stack([spread, np.zeros_like(spread)])
+        found: Any = 0.0
         for point, weight in zip(_POINTS, _WEIGHTS, strict=True):
-            each = self.likelihood.derivatives(t + spread * point, self.given)
-            for total, one in zip(found, each, strict=True):
-                total += weight * one
-        return found[0], found[1], found[2]
+            found += weight * np.stack(self.likelihood.derivatives(t + spread * point, self.given))
+        return found
+
+
+class OrderedBlock(BinaryBlock):
+    """A block of ordered classes, whose thresholds are the last weights.
+
+    The values of an example are the function minus the middle of the interval of its label, or the
+    distance inside from the only end, and half the interval's width, 0 with one end. The last
+    columns of `rows` are those of the middles. `given` are the classes, uint32.
+    """
+
+    likelihood: OrderedClasses  # type: ignore[assignment]
+    given: NDArray[np.uint32]
+
+    def values(self, directions: Floats) -> NDArray[Any]:
+        """Return the (k, 2, n) values of k weight vectors."""
+        widths = directions[:, -self.likelihood.n_thresholds :] @ self.likelihood.widths.T
+        halves = self._halves * widths.astype(self.rows.dtype)[:, self.given]
+        return np.stack([super().values(directions), halves], axis=1)
+
+    def _by_weight(self, by_value: NDArray[Any]) -> NDArray[Any]:
+        found = super()._by_weight(by_value[:, 0]).astype(np.float64)
+        by_width = self._by_class(by_value[:, 1] * self._halves)
+        found[:, -self.likelihood.n_thresholds :] += by_width @ self.likelihood.widths
+        return found
+
+    def _moments(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Moments:
+        found = self.expected(mean, root) * (1.0 if self.counts is None else self.counts)
+        value, slopes, (curvature, mixed, by_half) = found[0], found[1:3], found[3:]
+        law, halves = self.likelihood, self._halves
+        last = slice(len(mean) - law.n_thresholds, None)
+        precision = weighted_outer(self.rows, curvature)
+        of_class = np.where(np.arange(law.n_classes)[:, None] == self.given, halves * mixed, 0.0)
+        across = law.widths.T @ sums_of_rows(self.rows, of_class)
+        precision[last] += across
+        precision[:, last] += across.T
+        by_width = self._by_class((halves**2 * by_half)[None])[0]
+        precision[last, last] += (law.widths.T * by_width) @ law.widths
+        return Moments(float(value.sum()), self._by_weight(slopes[None])[0], precision)
+
+    @property
+    def _halves(self) -> NDArray[Any]:
+        """(n,) Half the width of a bounded interval whose thresholds' weights are 1 apart."""
+        columns = self.rows[:, -self.likelihood.n_thresholds :]
+        own = np.minimum(self.given, self.likelihood.n_thresholds - 1)
+        return -columns[np.arange(len(columns)), own]
+
+    def _by_class(self, values: NDArray[Any]) -> Floats:
+        """Return the (k, n_classes) sums of (k, n) values."""
+        n_classes = self.likelihood.n_classes
+        return np.stack([np.bincount(self.given, one, n_classes) for one in values])
 
 
 class JointBlock(Block):
@@ -220,20 +274,26 @@ def make_block(
 ) -> Block:
     """Return a block of examples with its features, of the type `dtype`."""
     n = len(examples.label)
-    signs = np.ones(n)
+    signs, thresholds = np.ones(n), None
     if isinstance(likelihood, TwoClasses):
         signs = likelihood.codes(examples.label).astype(np.float64)
-    rows = np.empty((n, len(basis)), dtype=dtype)
+    elif isinstance(likelihood, OrderedClasses):
+        signs[examples.label == 0] = -1.0
+        thresholds = -math.sqrt(likelihood.variance) * likelihood.middles[examples.label]
+    rows = np.empty((n, len(basis) + likelihood.n_thresholds), dtype=dtype)
     for part in validation.blocks(n, ROWS):
         some = examples.part(part)
         psi = basis.features(some.inputs)
         variance = softness / some.precision + basis.missed(some.inputs, psi)
         scale = signs[part] / np.sqrt(variance)
+        if thresholds is not None:
+            psi = np.concatenate([psi, thresholds[part]], axis=1)
         np.multiply(psi, scale[:, None], out=rows[part], casting="same_kind")
     given = seed, examples.counts
     if isinstance(likelihood, TwoClasses):
         return BinaryBlock(rows, likelihood, likelihood.floors(examples.label == 1), *given)
-    return JointBlock(rows, likelihood, examples.label.astype(np.uint32), *given)
+    kind = OrderedBlock if likelihood.n_thresholds else JointBlock
+    return kind(rows, likelihood, examples.label.astype(np.uint32), *given)
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,6 +36,9 @@ _NEAR = 0.5
 _SMALLEST_STEP = 1e-3
 """Share of a step towards the mode that is always taken."""
 
+_CLOSING = 0.5
+"""Largest part of a gap between weights that must rise by which a step closes it."""
+
 _SMALLEST_SHARE = 1 / 16
 _FIRST_SHARE = 0.5
 _LARGER = 2.0
@@ -79,6 +82,7 @@ def approximate(
     *,
     mean: Floats | None = None,
     root: Floats | None = None,
+    n_rising: int = 0,
     tol: float = 0.0,
     report: Callable[[int, float], object] | None = None,
 ) -> Normal:
@@ -86,8 +90,10 @@ def approximate(
 
     `moments` are those of the log likelihood, given the mean and the root of the covariance of w.
     `mean` and `root` are of a similar posterior; without a root the first passes go to the mode.
-    `tol` is the change of the bound in a pass, in nats, at which to stop earlier. `report` is
-    called after each pass with its number and the bound.
+    The last `n_rising` weights rise, and the logarithms of the gaps between those of the mean are
+    added to the bound. `tol` is the change of the bound
+    in a pass, in nats, at which to stop earlier. `report` is called after each pass with its number
+    and the bound.
     """
     mean = np.zeros(dimension) if mean is None else mean
     step, size = np.zeros(dimension), 1.0
@@ -98,6 +104,13 @@ def approximate(
         found = moments(mean, root)
         bound, precision = found.value - 0.5 * float(mean @ mean), found.precision
         precision.flat[:: dimension + 1] += 1.0
+        gradient, rising = found.slope - mean, slice(dimension - n_rising, None)
+        gaps = np.diff(mean[rising])
+        if len(gaps):  # their logarithms, as the law is exponential where the mode is a gap of 0
+            across = np.diff(np.eye(n_rising), axis=0).T / gaps
+            bound += float(np.log(gaps).sum())
+            gradient[rising] += across.sum(axis=1)
+            precision[rising, rising] += across @ across.T
         if root is None:
             if bound < before - 1e-9 * abs(before) and size > _SMALLEST_STEP:
                 size /= 2
@@ -108,7 +121,7 @@ def approximate(
             # Of an error e of the precision the whole way leaves (1 - c) e, which may be larger
             # and of the other sign. A part s leaves (1 - s c) e: s = 1 / c is best.
             # After a pass that lost, steps of the mean are shorter too.
-            if bound < before - _LOSS:
+            if bound < before - _LOSS and not n_rising:  # else a bound but for the gaps
                 share, size = share / 2, size / 2
             else:
                 share *= min(1 / (1 - ratio), _LARGER) if ratio < 1 else 1.0
@@ -122,9 +135,10 @@ def approximate(
         lower = _cholesky(precision)
         following = linalg.lapack.dtrtri(lower, lower=True)[0].T
         now = -_log_det(lower)
-        gradient = found.slope - mean
         step = following @ (following.T @ gradient)
         size = 1.0 if root is None else size
+        closing = size * float((-np.diff(step[rising]) / gaps).max(initial=0.0))
+        size /= max(1.0, closing / _CLOSING)
         mean = mean + size * step
         gain = 0.5 * float(gradient @ step)
         if report is not None:

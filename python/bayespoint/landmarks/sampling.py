@@ -15,6 +15,7 @@ from bayespoint.landmarks.ball import BATCH, Balls, together
 from bayespoint.landmarks.basis import Basis
 from bayespoint.landmarks.block import BlockSums, by_class
 from bayespoint.landmarks.normal import Normal
+from bayespoint.likelihood import Likelihood, OrderedClasses, SeveralClasses
 from bayespoint.results.landmarks import LandmarkResult
 
 _WATCHED = 16
@@ -43,7 +44,7 @@ def sample(
     plan: Plan,
     budget: Budget,
     *,
-    n_classes: int,
+    likelihood: Likelihood,
     n_examples: int,
     report: Callable[[LandmarkResult], object],
 ) -> LandmarkResult:
@@ -61,7 +62,8 @@ def sample(
         return "max_time" if budget.left <= 0 else ""
 
     per_chain = together(plan.n_chains) // plan.n_chains
-    balls = Balls(posterior, normal, per_chain * plan.n_chains, seed)
+    n_balls = per_chain * plan.n_chains
+    balls = Balls(posterior, normal, n_balls, seed, likelihood.n_thresholds)
     # Each ball begins at a draw of the normal distribution, from which the residual rises.
     least, burn_in, rises = _BURN_IN * n_draws / per_chain, 0, False
     while (burn_in < least or rises) and not over(burn_in * per_chain):
@@ -69,7 +71,7 @@ def sample(
         rise = residuals[:, BATCH // 2 :].mean(axis=1) - residuals[:, : BATCH // 2].mean(axis=1)
         rises = rise.mean() > _RISE * rise.std(ddof=1) / math.sqrt(len(rise))
         burn_in += BATCH
-    record = _Record(balls, (per_chain * plan.n_chains, len(normal.mean)), basis, plan.n_chains)
+    record = _Record(balls, (n_balls, len(normal.mean)), basis, plan.n_chains)
     spacing = math.ceil(BATCH / math.ceil(n_draws / per_chain))
     while True:
         reason = ""
@@ -78,7 +80,7 @@ def sample(
             reason = over(record.n_steps)
         known = {"burn_in": burn_in, "spacing": spacing, "stop_reason": reason or "tol"}
         known |= {"n_examples": n_examples, "seed": seed}
-        found = record.result(n_draws, n_classes, known)
+        found = record.result(n_draws, likelihood, known)
         report(found)
         if reason or (found.mixed and found.center_error <= tol):
             return found
@@ -145,7 +147,7 @@ class _Record:
         self.z = [np.concatenate(self.z, axis=1)[:, 1::2]]
         self.residuals = [np.concatenate(self.residuals, axis=1)[:, 1::2]]
 
-    def result(self, n_draws: int, n_classes: int, known: dict[str, Any]) -> LandmarkResult:
+    def result(self, n_draws: int, likelihood: Likelihood, known: dict[str, Any]) -> LandmarkResult:
         """Return the result so far, with the fields that are `known`."""
         normal, basis = self.normal, self.basis
         dimension = len(normal.mean)
@@ -156,15 +158,22 @@ class _Record:
         total = self.sums.sum(axis=0) + (np.sum(self._open, axis=0) if self._open else 0.0)
         mean = normal.mean + normal.root @ (total.mean(axis=0) / self.taken)
         length = max(float(np.linalg.norm(mean)), 1e-300)
-        if n_classes > 2:
-            w, mean = by_class(w, n_classes), by_class(mean, n_classes)
-        draws = basis.dual_coef(w).reshape(n_chains, n, *w.shape[1:])
-        watched = np.unique(np.linspace(0, w.shape[-1] - 1, _WATCHED).astype(int))
-        heights = (w @ basis.factor.lower[watched].T).reshape(n_chains, n, -1)
+        if isinstance(likelihood, SeveralClasses):
+            w, mean = (by_class(each, likelihood.n_classes) for each in (w, mean))
+        r = len(basis)
+        watched = np.unique(np.linspace(0, r - 1, _WATCHED).astype(int))
+        heights = w[..., :r] @ basis.factor.lower[watched].T
+        draws, center = (basis.dual_coef(each[..., :r]) for each in (w, mean))
+        if isinstance(likelihood, OrderedClasses):
+            scale = math.sqrt(likelihood.variance)
+            draws = np.append(draws, scale * w[:, r:], axis=1)
+            center = np.append(center, scale * mean[r:])
+            heights = np.append(heights, w[:, r:], axis=1)
+        draws = draws.reshape(n_chains, n, *draws.shape[1:])
         found = LandmarkResult(
             draws=draws.astype(np.float32) if draws.size > _SINGLES else draws,
-            center=basis.dual_coef(mean),
-            functionals=heights,
+            center=center,
+            functionals=heights.reshape(n_chains, n, -1),
             residuals=residuals,
             reference=np.concatenate(self.reference),
             log_scale=normal.log_det_root,
@@ -172,6 +181,7 @@ class _Record:
             angles=self.trials / (n_chains * self.n_steps),
             bounces=self.bounces / (n_chains * self.n_steps),
             center_error=math.inf,
+            n_thresholds=likelihood.n_thresholds,
             **known,
         )
         return replace(found, center_error=self._error(found.ess) / length)

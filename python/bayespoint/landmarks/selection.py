@@ -22,7 +22,7 @@ from bayespoint.kernels.weighted import Weighted, factors_of
 from bayespoint.landmarks.basis import Basis
 from bayespoint.landmarks.block import BlockSums, make_block
 from bayespoint.landmarks.normal import Normal, approximate
-from bayespoint.likelihood import Likelihood, TwoClasses
+from bayespoint.likelihood import Likelihood, OrderedClasses, SeveralClasses
 
 DIMENSIONS = 3000
 """Most dimensions of several classes by default, (n_classes - 1) times the landmarks."""
@@ -135,37 +135,43 @@ def choose_basis(
     plan: Plan,
     budget: Budget,
     softness: float,
-) -> tuple[Basis, Floats | None]:
-    """Return a basis, and after trials the (r,) mean of the normal approximation of some examples.
+) -> tuple[Basis, Floats]:
+    """Return a basis, and weights to start from, after trials those of some examples.
 
     By default there are as many landmarks as take little work, and twice as many for as long as the
     bound gains. The next gain is expected to be to the last one as that is to the one before.
     """
     m, seed = len(examples), budget.choice_seed
 
-    def basis_of(n: int) -> Basis:
-        return Basis.of_landmarks(kernel, choose(kernel, examples.inputs, n, seed), plan.offset)
+    def untried(n: int) -> tuple[Basis, Floats]:
+        points = choose(kernel, examples.inputs, n, seed)
+        basis = Basis.of_landmarks(kernel, points, plan.offset)
+        if isinstance(likelihood, OrderedClasses):
+            return basis, likelihood.first_weights(len(basis), examples.label)
+        return basis, np.zeros(likelihood.dimension(len(basis)))
 
     if plan.n_components is not None:
-        return basis_of(plan.n_components), None
-    if not isinstance(likelihood, TwoClasses):
+        return untried(plan.n_components)
+    if isinstance(likelihood, SeveralClasses):
         most = DIMENSIONS // (likelihood.n_classes - 1)
-        return basis_of(max(1, min(N_COMPONENTS[1], most, m))), None
+        return untried(max(1, min(N_COMPONENTS[1], most, m)))
     most = max(N_COMPONENTS[0], min(m // _FEWEST_EXAMPLES, int(math.sqrt(_WORK / m))))
     allowed = [n for n in N_COMPONENTS if n <= most]
     fewest = max(n for n in allowed if n == allowed[0] or m * n**2 <= _LITTLE_WORK)
     if fewest == allowed[-1]:
-        return basis_of(fewest), None
+        return untried(fewest)
     rows = np.random.default_rng(seed).permutation(len(examples.label))[:_TRIED]
     some, tried = examples.part(rows), len(rows)
     values = list[float]()
     best: tuple[Basis, Floats] | None = None
     with one_thread():
         for n in allowed[max(0, allowed.index(fewest) - 1) :]:
-            basis, start = basis_of(n), None
+            basis, start = untried(n)
             if best is not None:  # the function with the same values at the new landmarks
                 fewer, mean = best
-                start = basis.factor.whitened(fewer.features(basis.points) @ mean)
+                function, rest = np.split(mean, [len(fewer)])
+                heights = fewer.features(basis.points) @ function
+                start = np.append(basis.factor.whitened(heights), rest)
             found = _approximation(basis, some, likelihood, softness, start, budget.n_threads)
             regained = _REGAINED * (1 - tried / m) * found.prior_term
             values.append((found.bound - regained) / tried)
@@ -182,9 +188,9 @@ def choose_basis(
 def _approximation(
     basis: Basis,
     examples: Examples,
-    likelihood: TwoClasses,
+    likelihood: Likelihood,
     softness: float,
-    mean: Floats | None,
+    mean: Floats,
     n_threads: int,
 ) -> Normal:
     """Return the normal approximation with landmarks, from features in singles."""
@@ -194,4 +200,5 @@ def _approximation(
     executor = Threads(n_threads)
     with executor.running():
         moments = BlockSums(executor, blocks).moments
-        return approximate(moments, len(basis), mean=mean, tol=_ERROR * _GAIN * m)
+        options: Any = {"n_rising": likelihood.n_thresholds, "tol": _ERROR * _GAIN * m}
+        return approximate(moments, len(mean), mean=mean, **options)

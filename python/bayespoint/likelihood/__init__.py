@@ -9,7 +9,7 @@ ones, which are differences to thresholds). Values of draws have the shape (n, T
 `weights` are the (T,) weights of the draws. `variance` is the (n,) variance of the noise on a
 value. *Codes* are labels as the engine takes them: -1 and +1, or indices of classes. The methods
 down to `log_given` are the same in all, with more text in `TwoClasses`. What follows, for
-landmarks, takes floors or labels; ordered classes do not have it.
+landmarks, takes floors or labels.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ for a draw with the thresholds :math:`\rho\,\tau_k`. Probabilities are means ove
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,6 +30,8 @@ from bayespoint.base.linalg import Factor
 from bayespoint.base.overflow import require_square
 from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
+from bayespoint.engine import likelihood as engine_likelihood
+from bayespoint.engine.likelihood import Trials
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.walls import joined
 from bayespoint.kernels.explicit import Gram
@@ -48,9 +51,12 @@ class OrderedClasses(Stored):
     """Probability that a label is wrong, and then any other with equal probability."""
     rule: str = "probability"
     """The class that is predicted: "probability", "median" or "mean"."""
+    variance: float = 1.0
+    """Variance of the thresholds a priori, for landmarks. `problem` has its own."""
 
     n_problems = 1
     shared = 0.0
+    n_values = 2
 
     @property
     def n_functions(self) -> int:
@@ -66,6 +72,15 @@ class OrderedClasses(Stored):
     def log_orders(self) -> float:
         """Logarithm of the number of orders of the thresholds, of which one is possible."""
         return math.lgamma(self.n_classes)
+
+    @property
+    def n_thresholds(self) -> int:
+        """Number of thresholds."""
+        return self.n_classes - 1
+
+    def dimension(self, r: int) -> int:
+        """Return the number of weights: of r features, then the thresholds by their deviation."""
+        return r + self.n_functions
 
     @property
     def transparency(self) -> float:
@@ -239,6 +254,74 @@ class OrderedClasses(Stored):
         shares = np.cumsum(np.bincount(label, minlength=self.n_classes))[:-1] / len(label)
         least = 0.5 / len(label)
         return np.asarray(special.ndtri(np.clip(shares, least, 1 - least)))
+
+    # --- functions over landmarks: the place in the interval of the label, and half its width -----
+
+    def first_weights(self, r: int, label: NDArray[Any]) -> Floats:
+        """Return weights to start from: a function that is 0, and thresholds that rise."""
+        rising = self.thresholds(label) + 0.01 * np.arange(self.n_functions)
+        return np.concatenate([np.zeros(r), rising])
+
+    @property
+    def middles(self) -> Floats:
+        """(n_classes, n_functions) The middle of each interval, or its only end, by thresholds."""
+        ends = np.eye(self.n_classes, self.n_functions)
+        ends += np.eye(self.n_classes, self.n_functions, -1)
+        return np.asarray(ends / ends.sum(axis=1, keepdims=True))
+
+    @property
+    def widths(self) -> Floats:
+        """(n_classes, n_functions) The widths of the intervals by thresholds; 0 of the outer."""
+        widths = np.eye(self.n_classes, self.n_functions)
+        widths -= np.eye(self.n_classes, self.n_functions, -1)
+        widths[[0, -1]] = 0.0
+        return widths
+
+    def log_likelihoods(
+        self,
+        values: Sequence[NDArray[Any]],
+        trials: Trials,
+        labels: NDArray[np.uint32],
+        counts: Floats | None,
+        *,
+        by_value: bool = False,
+    ) -> Floats:
+        """Return those of `engine.likelihood.two_classes`, with bounded intervals."""
+        floor, span = self._floor_and_span
+        given = np.full(len(labels), floor) if floor else None, span, counts, self._bounded(labels)
+        return engine_likelihood.two_classes(values, trials, *given, by_value=by_value)
+
+    def derivatives(self, values: Floats, labels: NDArray[np.uint32]) -> Floats:
+        """Return (6, n) log likelihoods at (2, n) values c and h with their derivatives.
+
+        These are the first by c and h, then the negative second by c, by both, and by h.
+        """
+        (c, h), bounded, (floor, span) = values, self._bounded(labels), self._floor_and_span
+        # As in `log_classes`, from the smaller tails.
+        high, low = np.where(bounded, h - np.abs(c), c), np.where(bounded, -h - np.abs(c), -np.inf)
+        log_high = special.log_ndtr(high)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_p = log_high + np.log(-np.expm1(np.minimum(special.log_ndtr(low) - log_high, 0.0)))
+            log_p = np.log(floor + span * np.exp(log_p)) if floor else log_p
+            log_p[bounded & ~(h > 0)] = -np.inf
+        ends = np.stack([np.where(bounded, c + h, c), c - h])
+        log_density = -0.5 * (ends**2 + math.log(2 * math.pi)) + math.log(span)
+        possible = log_p > -np.inf
+        log_density -= np.where(possible, log_p, 0.0)
+        a, b = np.exp(log_density) * [possible, bounded & possible]
+        aa, bb, ab = a * (ends[0] + a), b * (b - ends[1]), -a * b
+        by_h = np.stack([a + b, aa - bb, aa + bb - 2 * ab]) * bounded
+        return np.stack([log_p, a - b, by_h[0], aa + bb + 2 * ab, by_h[1], by_h[2]])
+
+    def _bounded(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return whether the intervals of labels have two ends."""
+        return (labels > 0) & (labels < self.n_functions)
+
+    @property
+    def _floor_and_span(self) -> tuple[float, float]:
+        """Probability of a label outside its interval, and what is gained inside."""
+        floor = self.noise / self.n_functions
+        return floor, 1.0 - self.noise - floor
 
     @staticmethod
     def _with_lengths(values: Floats, variance: Floats, lengths: Lengths) -> Floats:

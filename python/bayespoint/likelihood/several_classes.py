@@ -66,11 +66,21 @@ class SeveralClasses(Stored):
 
     log_orders = 0.0
     shared = 0.0
+    n_thresholds = 0
 
     @property
     def n_functions(self) -> int:
         """Number of functions, one for each class."""
         return self.n_classes
+
+    @property
+    def n_values(self) -> int:
+        """Number of values of an example, those of all functions."""
+        return self.n_classes
+
+    def dimension(self, r: int) -> int:
+        """Return the number of weights of functions of r features."""
+        return r * (self.n_classes - 1)
 
     @property
     def n_problems(self) -> int:

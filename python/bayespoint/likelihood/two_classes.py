@@ -58,10 +58,18 @@ class TwoClasses(Stored):
     """Number of functions."""
     n_problems: ClassVar[int] = 1
     """Number of problems of two classes whose evidence approximates that of all."""
+    n_thresholds: ClassVar[int] = 0
+    """Number of thresholds between ordered classes."""
+    n_values: ClassVar[int] = 1
+    """Number of values of an example on which its likelihood over landmarks depends."""
     log_orders: ClassVar[float] = 0.0
     """Logarithm of what the engine's evidence is to be multiplied by: of orders of thresholds."""
     shared: ClassVar[float] = 0.0
     """Part of the softness that examples of one observation have in common."""
+
+    def dimension(self, r: int) -> int:
+        """Return the number of weights of functions of r features."""
+        return r
 
     def with_noise(self, noise: tuple[float, float]) -> TwoClasses:
         """Return the same with another label noise."""

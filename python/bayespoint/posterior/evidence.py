@@ -39,11 +39,12 @@ def evidence(
     rng: np.random.Generator,
 ) -> Evidence:
     """Return the log evidence as `BayesPointClassifier.evidence` says."""
+    log_orders = model.likelihood.log_orders  # thresholds are in order
     if not isinstance(model.draws.run, LandmarkResult):
         given = model.problem("evidence"), model.likelihood.noise
         settings = EvidenceSettings(method, tol, max_length)
         found = billiard_evidence(*given, settings, n_jobs=n_jobs, seed=rng)
-        return replace(found, value=found.value + model.likelihood.log_orders)
+        return replace(found, value=found.value + log_orders)
     validation.positive("max_length", max_length)  # of a billiard
     if validation.choice("method", method, ("auto", "bridge", "integration")) == "integration":
         raise ValueError("method must be 'auto' or 'bridge' with landmarks; got 'integration'")
@@ -56,7 +57,7 @@ def evidence(
             "the classifier",
             ConvergenceWarning,
         )
-    return found
+    return replace(found, value=found.value + log_orders)
 
 
 def log_labeling_probability(

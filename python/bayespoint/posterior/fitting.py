@@ -25,7 +25,7 @@ from bayespoint.landmarks import normal, sampling, selection
 from bayespoint.landmarks.ball import ROWS_OF_VALUES, together
 from bayespoint.landmarks.basis import Basis
 from bayespoint.landmarks.block import BlockSums, make_block
-from bayespoint.likelihood import Likelihood
+from bayespoint.likelihood import Likelihood, OrderedClasses
 from bayespoint.posterior.calibration import LeftOut
 from bayespoint.posterior.model import Model
 from bayespoint.results import BilliardResult
@@ -143,7 +143,7 @@ def _billiard(task: _Fit) -> Model:
         )
         settings = settings.resolved(conditional=inverse is not None and problem.smooths(settings))
         result = _run(problem, settings, budget, report)
-        n_thresholds = len(problem) - m
+        n_thresholds = likelihood.n_thresholds
         freedom = factor.rank * max(1, likelihood.n_problems - 1) + n_thresholds
         draws = Draws(result, Lengths(freedom), n_thresholds=n_thresholds)
         model = Model(task.classes, hyper, likelihood, basis, draws)
@@ -217,6 +217,12 @@ def _landmarks(task: _Fit) -> Model:
     """Return the model of a billiard with soft walls over landmarks."""
     hyper, examples, likelihood = task.hyper, task.examples, task.likelihood
     plan, budget, report = task.plan, task.budget, task.report
+    if isinstance(likelihood, OrderedClasses):  # with the variance of a latent value, as all have
+        kernel: Any = hyper.kernel
+        own = kernels.diagonal(kernel, examples.inputs) + hyper.softness / examples.precision
+        variance = float(np.average(own, weights=examples.counts)) + plan.offset
+        likelihood = replace(likelihood, variance=variance)
+        task = replace(task, likelihood=likelihood)
     with report.part("landmarks"):
         basis, start = selection.choose_basis(
             hyper.kernel, examples, likelihood, plan, budget, hyper.softness
@@ -228,23 +234,22 @@ def _landmarks(task: _Fit) -> Model:
     with examples.executor.running():
         blocks = _blocks(task, examples, basis)
         result = _soft_billiard(task, blocks, basis, start)
-    model = Model(task.classes, hyper, likelihood, basis, Draws(result, Lengths(None)))
+    draws = Draws(result, Lengths(None), n_thresholds=likelihood.n_thresholds)
+    model = Model(task.classes, hyper, likelihood, basis, draws)
     return replace(model, left_out=model.without_each(some))
 
 
-def _soft_billiard(
-    task: _Fit, blocks: BlockSums, basis: Basis, start: Floats | None
-) -> LandmarkResult:
+def _soft_billiard(task: _Fit, blocks: BlockSums, basis: Basis, start: Floats) -> LandmarkResult:
     """Return the draws over landmarks, with warnings."""
     likelihood, plan, budget, report = task.likelihood, task.plan, task.budget, task.report
     n_examples = len(task.examples)
-    dimension = len(basis) * max(1, likelihood.n_functions - 1)
     tol, passes = plan.tolerance(n_examples, 2), [0]
     with report.part("normal approximation"):
         found = normal.approximate(
             blocks.moments,
-            dimension,
+            len(start),
             mean=start,
+            n_rising=likelihood.n_thresholds,
             tol=_NORMAL_TOL,
             report=lambda done, bound: passes.append(done),
         )
@@ -265,7 +270,7 @@ def _soft_billiard(
             basis,
             plan,
             budget,
-            n_classes=likelihood.n_classes,
+            likelihood=likelihood,
             n_examples=n_examples,
             report=progress,
         )
@@ -288,11 +293,11 @@ def _soft_billiard(
 def _blocks(task: _Fit, examples: Examples, basis: Basis) -> BlockSums:
     """Return the likelihood of all blocks: their features are kept if they fit, or recomputed."""
     hyper, likelihood, plan, report = task.hyper, task.likelihood, task.plan, task.report
-    m, r, functions = len(examples), len(basis), likelihood.n_functions
+    m, r, functions = len(examples), len(basis), likelihood.n_values
     dtype, parts = np.dtype(np.float64 if m <= _DOUBLES else np.float32), examples.parts
     assert parts is not None
     directions = together(plan.n_chains) * ROWS_OF_VALUES * functions
-    dimension = r * max(1, functions - 1)
+    dimension = likelihood.dimension(r)
     needed = dtype.itemsize * float(m) * directions + 5 * 8.0 * dimension**2
     available = examples.memory / _SHARE_OF_MEMORY
     if needed > available:

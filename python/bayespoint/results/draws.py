@@ -58,14 +58,16 @@ class Draws(Stored):
 
     @property
     def variance(self) -> float | None:
-        """Variance of the thresholds a priori; None if there are none."""
+        """Variance of the thresholds a priori; 1 with landmarks, None if there are none."""
         if not self.n_thresholds:
             return None
-        assert isinstance(self.run, BilliardResult)
-        return float(self.run.softness[-1])
+        return 1.0 if isinstance(self.run, LandmarkResult) else float(self.run.softness[-1])
 
     def thresholds(self, dual_coef: Floats | None = None) -> Floats:
-        """Return the (..., n_thresholds) thresholds of all draws or those given."""
+        """Return the (..., n_thresholds) thresholds of all draws or those given.
+
+        A billiard has their dual coefficients, and draws over landmarks have them as they are.
+        """
         dual_coef = self._all if dual_coef is None else dual_coef
         return np.asarray((self.variance or 0.0) * dual_coef[..., -self.n_thresholds :])
 

@@ -24,7 +24,8 @@ class LandmarkResult(Run):
     """Draws of functions in the span of landmarks, and their diagnostics.
 
     A function is given by its r dual coefficients c at the landmarks: ``f(x) = sum(c_j (k(z_j, x) +
-    offset))``. Where a shape has ``r``, it is ``n_classes, r`` for more than two classes.
+    offset))``. Where a shape has ``r``, it is ``n_classes, r`` for more than two classes, and of
+    ordered ones r plus the thresholds, which follow.
     """
 
     _title = "Billiard with landmarks"
@@ -35,8 +36,8 @@ class LandmarkResult(Run):
     center: NDArray[np.float64]
     """(r,) The mean of the functions after every step."""
     functionals: NDArray[np.float64]
-    """(n_chains, n_draws, at most 16 for each class) Function values at landmarks, for `ess`, and
-    with `residuals` for `r_hat`."""
+    """(n_chains, n_draws, at most 16 for each class) Function values at landmarks, and thresholds,
+    for `ess`, and with `residuals` for `r_hat`."""
     residuals: NDArray[np.float64]
     """(n_chains, n_draws) Log likelihood and log prior density of each draw, minus its log density
     under a t distribution about the normal approximation of the posterior, up to a constant."""
@@ -62,6 +63,8 @@ class LandmarkResult(Run):
     """The limit that ended the run: ``"tol"``, ``"max_iter"`` or ``"max_time"``."""
     seed: int
     """Seed of the chains."""
+    n_thresholds: int = 0
+    """Number of thresholds of ordered classes."""
 
     @property
     def center_norm(self) -> float:
@@ -139,11 +142,15 @@ class LandmarkResult(Run):
             )
         return [f"{message} (see the guide on diagnostics)" for message in messages]
 
+    @property
+    def _n_landmarks(self) -> int:
+        return int(self.draws.shape[-1]) - self.n_thresholds
+
     def _rows(self) -> list[tuple[str, str]]:
         n_chains, n_draws = self.draws.shape[:2]
         return [
             ("examples", f"{self.n_examples}"),
-            ("landmarks", f"{self.draws.shape[-1]}"),
+            ("landmarks", f"{self._n_landmarks}"),
             ("chains", f"{n_chains}, {n_draws} draws each"),
             ("steps", f"{self.n_steps} of each chain, {self.burn_in} of burn-in"),
             ("bounces", f"{self.bounces:.2f} a step, and {self.angles:.2f} angles tried"),
@@ -157,7 +164,7 @@ class LandmarkResult(Run):
     def __repr__(self) -> str:
         n_chains, n_draws = self.draws.shape[:2]
         return (
-            f"<LandmarkResult: {n_chains} x {n_draws} draws, {self.draws.shape[-1]} landmarks, "
+            f"<LandmarkResult: {n_chains} x {n_draws} draws, {self._n_landmarks} landmarks, "
             f"{self.ess:.0f} effective, R-hat {self.r_hat:.3f}>"
         )
 

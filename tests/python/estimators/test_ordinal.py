@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from bayespoint import BayesPointClassifier, BayesPointOrdinalClassifier, kernels, load
+from bayespoint.blocks import Blocks
 from helpers import seed
 
 GIVEN = {
@@ -142,6 +143,106 @@ def test_a_matrix_of_kernel_values_does_as_well(model):
     )
 
 
+LANDMARKS = {"approximation": "landmarks", "n_components": len(X), "n_draws": 400, "tol": 0.02}
+
+
+@pytest.fixture(scope="module")
+def over_landmarks():
+    return BayesPointOrdinalClassifier(classes=NAMES, **GIVEN | LANDMARKS).fit(X, NAMES[Y])
+
+
+def test_landmarks_at_all_examples_give_the_posterior_without(over_landmarks):
+    settings = GIVEN | {"calibration": None, "tol": 0.01, "n_draws": 400}
+    without = BayesPointOrdinalClassifier(classes=NAMES, **settings).fit(X, NAMES[Y])
+    for method in ("moments", "mixture"):
+        both = over_landmarks, without
+        p, q = (model.predict_proba(POINTS, method=method) for model in both)
+        assert np.abs(p - q).max() < 0.05
+        assert np.abs(p - q).mean() < 0.008
+    functions = [m.sample_functions(POINTS, random_state=seed(6)) for m in both]
+    np.testing.assert_allclose(*(f.mean(axis=1) for f in functions), atol=0.25)
+    np.testing.assert_allclose(*(f.std(axis=1) for f in functions), atol=0.25)
+    draws = [m.models_[0].draws for m in both]
+    ours, theirs = (d.thresholds() * d.lengths.quantiles(len(d))[:, None] for d in draws)
+    error = np.sqrt(ours.var(axis=0) / over_landmarks.billiard_.ess + theirs.var(axis=0) / 200)
+    assert (np.abs(ours.mean(axis=0) - theirs.mean(axis=0)) < 5 * error).all()
+    np.testing.assert_allclose(ours.std(axis=0), theirs.std(axis=0), rtol=0.25)
+    assert (np.diff(ours, axis=1) > 0).all()
+    one, other = over_landmarks.evidence(), without.evidence(random_state=seed(7))
+    assert abs(one.value - other.value) < 5 * np.hypot(one.error, other.error)
+    left, out = over_landmarks.leave_one_out(X, NAMES[Y]), without.leave_one_out()
+    assert np.abs(left - out).mean() < 0.02
+
+
+def test_landmarks_have_all_that_the_other_classifier_has(over_landmarks, tmp_path):
+    model = over_landmarks
+    assert model.approximation_ == "landmarks"
+    assert "80 landmarks" in repr(model.billiard_)
+    assert "80" in model.billiard_.summary()
+    assert model.sample_functions(POINTS[:5]).shape == (3, 1600, 5)
+    assert model.dual_coef_.shape == (1, 80)
+    assert model.predict_set(POINTS, 0.1).shape == (40, 4)
+    lower, upper = model.predict_proba_interval(POINTS)
+    p = model.predict_proba(POINTS)
+    assert ((lower < p) & (p < upper)).mean() > 0.95
+    for method in ("vote", "gibbs"):
+        assert (model.predict(POINTS, method=method) == NAMES[p.argmax(axis=1)]).mean() > 0.6
+    assert model.suggest_query(POINTS)[0] in range(40)
+    own = np.log(model.predict_proba(POINTS[:1], method="mixture")[0])
+    found = model.log_labeling_probability(POINTS[:1], [NAMES[2]])
+    assert found.value == pytest.approx(own[2], abs=1e-6)
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(POINTS), p)
+    np.testing.assert_array_equal(
+        again.leave_one_out(X, NAMES[Y]), model.leave_one_out(X, NAMES[Y])
+    )
+    with pytest.raises(ValueError, match="landmarks"):
+        model.refine(0.01)
+
+
+def test_weights_and_averages_with_landmarks():
+    settings = GIVEN | LANDMARKS
+    # A point that counts for three is three points.
+    count = np.where(np.arange(len(X)) < 30, 3, 1)
+    one = BayesPointOrdinalClassifier(**settings).fit(X, Y, sample_weight=count)
+    two = BayesPointOrdinalClassifier(**settings).fit(np.repeat(X, count, 0), np.repeat(Y, count))
+    assert np.abs(one.predict_proba(POINTS) - two.predict_proba(POINTS)).max() < 0.06
+    plain = BayesPointOrdinalClassifier(**settings).fit(X, Y)
+    assert np.abs(one.predict_proba(POINTS) - plain.predict_proba(POINTS)).max() > 0.06
+    # Class weights multiply the probabilities, and averages are of several models.
+    settings |= {"class_weight": "balanced", "label_noise": None, "n_models": 3, "n_components": 30}
+    found = BayesPointOrdinalClassifier(**settings | {"kernel": kernels.RBF()}).fit(X, Y)
+    assert len(found.models_) > 1
+    assert found.approximation_ == "landmarks"
+    assert found.score(X, Y) > 0.6
+    np.testing.assert_allclose(found.predict_proba(POINTS).sum(axis=1), 1.0)
+
+
+def test_many_examples_have_landmarks():
+    X, Y = data(6500, index=4)
+    model = BayesPointOrdinalClassifier(classes=NAMES, n_components=30, **GIVEN)
+    model.fit(X, NAMES[Y])
+    assert model.approximation_ == "landmarks"
+    assert model.score(X, NAMES[Y]) > 0.7
+
+
+def test_blocks_and_collections_of_dask_have_the_order_of_the_classes():
+    da = pytest.importorskip("dask.array")
+    X, Y = data(1200, index=4)
+    settings = GIVEN | {"classes": NAMES, "approximation": "landmarks", "n_components": 30}
+    whole = BayesPointOrdinalClassifier(**settings).fit(X, NAMES[Y])
+    parts = Blocks(np.split(X, 3)), Blocks(np.split(NAMES[Y], 3))
+    blocks = BayesPointOrdinalClassifier(**settings).fit(*parts)
+    array, labels = da.from_array(X, chunks=(400, 2)), da.from_array(NAMES[Y], chunks=400)
+    found = BayesPointOrdinalClassifier(**settings).fit(array, labels)
+    np.testing.assert_array_equal(found.classes_, NAMES)  # not sorted
+    np.testing.assert_array_equal(found.billiard_.draws, blocks.billiard_.draws)
+    np.testing.assert_array_equal(found.predict(array).compute(), blocks.predict(X))
+    p, q = (model.predict_proba(X) for model in (found, whole))
+    assert np.abs(p - q).mean() < 0.01  # with other landmarks
+
+
 def test_two_classes_are_those_of_the_other_classifier():
     y = np.where(Y > 1, "yes", "no")
     one = BayesPointOrdinalClassifier(classes=["no", "yes"], **GIVEN).fit(X, y)
@@ -157,7 +258,8 @@ def test_two_classes_are_those_of_the_other_classifier():
         ({"classes": ["low", *NAMES]}, NAMES[Y], "classes must list each label of y once"),
         ({"decision": "mode"}, Y, "decision must be"),
         ({"label_noise": (0.1, 0.2)}, Y, "label_noise must be one rate"),
-        ({"approximation": "landmarks"}, Y, "approximation must be None or 'auto'"),
+        ({"approximation": "landmarks", "softness": 0.0}, Y, "softness must be positive or None"),
+        ({"approximation": "landmarks", "label_noise": (0.1, 0.1)}, Y, "label_noise must be one"),
     ],
 )
 def test_errors_name_the_argument(settings, y, match):

@@ -32,6 +32,13 @@ _NEAR = 0.008
 """Product of the distances to the trial angles on both sides, square radians, at which cubic
 interpolation is as good as another trial: its error is proportional to the square."""
 
+_CURVED = 1.0
+"""Change of the slope between two trial angles times their distance, above which there is one
+between them where walls make U steep."""
+
+_BEFORE = 1 - 1e-9
+"""Where a flight ends before a hard wall, relative to the angle there."""
+
 _TRIALS = 40
 """Most trial angles of a flight."""
 
@@ -44,11 +51,15 @@ _LEAST_FREEDOM = 3.0
 class PlainBalls:
     """Balls that sample a posterior on circles, each from a draw of a normal distribution.
 
-    Their draws do not depend on the number of threads or processes.
+    Their draws do not depend on the number of threads or processes. The last `n_rising` weights
+    rise: there are hard walls between each two.
     """
 
-    def __init__(self, posterior: BlockSums, normal: Normal, n_balls: int, seed: int) -> None:
+    def __init__(
+        self, posterior: BlockSums, normal: Normal, n_balls: int, seed: int, n_rising: int = 0
+    ) -> None:
         self.posterior, self.normal = posterior, normal
+        self._differences = np.diff(np.eye(len(normal.mean))[len(normal.mean) - n_rising :], axis=0)
         self._rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(n_balls)]
         d = len(normal.mean)
         self.z = np.stack([rng.standard_normal(d) for rng in self._rngs])
@@ -72,6 +83,10 @@ class PlainBalls:
         everyone, taken = np.arange(n), np.zeros(n, dtype=np.int64)
         self.v = self._directions(everyone)
         self._of_z, self._of_v = (each @ self.normal.root.T for each in (self.z, self.v))
+        for ball in everyone:  # the first place may be behind a wall
+            while (self._differences @ (self.normal.mean + self._of_z[ball]) <= 0).any():
+                self.z[ball] /= 2
+                self._of_z[ball] /= 2
         pairs = np.stack([self._of_z, self._of_v], axis=1).reshape(2 * n, d)
         self.posterior.start(np.concatenate([self.normal.mean[None], pairs]))
         self._set_squares(everyone)
@@ -81,20 +96,24 @@ class PlainBalls:
                 reference[ball, taken[ball]] = -value
             balls = np.array(list(flights))
             ends = np.array([flight.end for flight in flights.values()])
-            angles, values, bounced = ends[:, 0], ends[:, 1], ends[:, 2] == 1.0
+            angles, values, bounced = ends[:, 0], ends[:, 1], ends[:, 2] > 0
+            hits = ends[bounced, 2] == 2
             places = np.stack([np.cos(angles), np.sin(angles)], axis=1)
             directions = np.stack([-places[:, 1], places[:, 0]], axis=1)
             self._move(balls, places, directions)
             added, slopes = np.empty((len(balls), d)), np.zeros(len(balls))
             if bounced.any():
                 by_w = self.posterior.slopes((balls[bounced], places[bounced]))
-                added[bounced], slopes[bounced] = self._reflections(balls[bounced], by_w)
+                added[bounced], slopes[bounced] = self._reflections(balls[bounced], by_w, hits)
                 self.bounces += len(by_w)
             done = balls[~bounced]
             draws[done, taken[done]], residuals[done, taken[done]] = self.z[done], -values[~bounced]
             taken[done] += 1
             added[~bounced], directions[~bounced] = self._directions(done), 0.0
             left = np.array([flight.left for flight in flights.values()]) - angles
+            on = taken[balls] < BATCH
+            if on.any():
+                self._turn(balls[on], places[on], directions[on], added[on])
             flights = {
                 ball: self._flight(ball, left[k], (values[k], slopes[k]))
                 if bounced[k]
@@ -102,9 +121,6 @@ class PlainBalls:
                 for k, ball in enumerate(balls.tolist())
                 if taken[ball] < BATCH
             }
-            if flights:
-                on = taken[balls] < BATCH
-                self._turn(balls[on], places[on], directions[on], added[on])
         return SoftDraws(draws, residuals, reference, self.trials, self.bounces)
 
     def _directions(self, balls: NDArray[np.int64]) -> Floats:
@@ -119,7 +135,12 @@ class PlainBalls:
         return found
 
     def _flight(self, ball: int, left: float = QUARTER, start: _Node | None = None) -> _Flight:
-        return _Flight(self._rngs[ball].exponential(), left, start)
+        energy = self._rngs[ball].exponential()
+        if not len(self._differences):
+            return _Flight(energy, left, start)
+        weights = np.stack([self.normal.mean, self._of_z[ball], self._of_v[ball]], axis=1)
+        gaps = self._differences @ weights
+        return _Flight(energy, left, start, min(_descent_to_zero(*one) for one in gaps.tolist()))
 
     def _try(self, flights: Mapping[int, _Flight]) -> Iterator[tuple[int, float]]:
         """Try angles until all flights have ended; yield balls that begin a step and U elsewhere.
@@ -173,18 +194,26 @@ class PlainBalls:
             place[balls] = np.einsum("bk,bkd->bd", places, pair)
             direction[balls] = np.einsum("bk,bkd->bd", directions, pair)
 
-    def _reflections(self, balls: NDArray[np.int64], slopes: Floats) -> tuple[Floats, Floats]:
+    def _reflections(
+        self, balls: NDArray[np.int64], slopes: Floats, hits: NDArray[np.bool_]
+    ) -> tuple[Floats, Floats]:
         """Return the changes of directions that are reflected off gradients of U, and dU/dt then.
 
-        `slopes` are the derivatives of the log likelihood by w.
+        `slopes` are the derivatives of the log likelihood by w. Those that hit hard walls are
+        reflected off these.
         """
         z, v, root = self.z[balls], self.v[balls], self.normal.root
         freedom = self._freedom + z.shape[1]
         tail = freedom / (self._freedom + np.einsum("bd,bd->b", z, z))
         gradient = (self.normal.mean + self._of_z[balls] - slopes) @ root - tail[:, None] * z
         ascent = np.einsum("bd,bd->b", gradient, v)
-        factor = 2 * ascent / np.einsum("bd,bd->b", gradient, gradient)
-        return -factor[:, None] * gradient, -ascent
+        off = gradient.copy()
+        for k in np.flatnonzero(hits):
+            gaps = self._differences @ (self.normal.mean + self._of_z[balls[k]])
+            off[k] = self._differences[gaps.argmin()] @ root
+        along, square = np.einsum("bd,bd->b", off, v), np.einsum("bd,bd->b", off, off)
+        change = -(2 * along / square)[:, None] * off
+        return change, ascent + np.einsum("bd,bd->b", gradient, change)
 
     def _turn(
         self, balls: NDArray[np.int64], places: Floats, directions: Floats, added: Floats
@@ -210,13 +239,16 @@ class PlainBalls:
 class _Flight:
     """A flight of a ball from a turn on: where it ends, by a bounce or after all radians."""
 
-    def __init__(self, energy: float, left: float, start: _Node | None) -> None:
-        self.energy, self.left = energy, left
+    def __init__(
+        self, energy: float, left: float, start: _Node | None, wall: float | None = None
+    ) -> None:
+        self.energy, self.left, self.wall = energy, left, wall
         self.nodes: dict[float, _Node] = {} if start is None else {0.0: start}
-        n = math.ceil(left / _APART)
-        self._ahead = [*(left * k / n for k in range(len(self.nodes), n)), left]
-        self.end: tuple[float, float, bool] | None = None
-        """The angle, U there, and whether the ball bounces."""
+        length = left if wall is None else min(left, _BEFORE * wall)
+        n = max(1, math.ceil(length / _APART))
+        self._ahead = [*(length * k / n for k in range(len(self.nodes), n)), length]
+        self.end: tuple[float, float, int] | None = None
+        """The angle, U there, and whether the ball bounces off U, 1, or off a hard wall, 2."""
 
     def wanted(self) -> list[float]:
         """Return the angles that are to be tried; none if the end is known."""
@@ -225,11 +257,15 @@ class _Flight:
         if self._ahead:
             wanted, self._ahead = self._ahead, []
             return wanted
-        event, near = _first_event(self.nodes, self.energy)
+        event, near, curved = _first_event(self.nodes, self.energy)
         wanted = [x for x in near if not self._is_near(x)]
+        if self.wall is not None:
+            wanted += curved
         if wanted and len(self.nodes) <= _TRIALS:
             return wanted
-        self.end = (self.left, self.nodes[self.left][0], False) if event is None else (*event, True)
+        last = max(x for x, (u, _) in self.nodes.items() if u < math.inf)
+        ends = last, self.nodes[last][0], 2 if last < self.left else 0
+        self.end = ends if event is None else (*event, 1)
         return []
 
     def _is_near(self, angle: float) -> bool:
@@ -240,17 +276,21 @@ class _Flight:
 
 def _first_event(
     nodes: Mapping[float, _Node], energy: float
-) -> tuple[tuple[float, float] | None, list[float]]:
+) -> tuple[tuple[float, float] | None, list[float], list[float]]:
     """Return the angle at which the ascents of U sum up to the energy, and U there.
 
-        None: they do not. Between the angles in `nodes` U is interpolated by cubic polynomials. The
+    None: they do not. Between the angles in `nodes` U is interpolated by cubic polynomials. The
     second value are the angles that should be near nodes: this one, and before it the turning
-    points and the middle of steep parts.
+    points and the middle of steep parts. The third are the middles of parts whose slope changes.
     """
-    angles, turns = sorted(nodes), list[float]()
+    angles, turns, curved = sorted(nodes), list[float](), list[float]()
     for first, second in pairwise(angles):
         width = second - first
         (a, b), (c, d) = nodes[first], nodes[second]
+        if c == math.inf or abs(d - b) * width > _CURVED:
+            curved.append(first + 0.5 * width)
+        if c == math.inf:
+            break
         b, d = b * width, d * width
         if abs(b) + abs(d) > _STEEP and width > _CLOSEST:
             turns.append(first + 0.5 * width)
@@ -266,11 +306,19 @@ def _first_event(
                 u = height(low) + energy
                 x = optimize.brentq(lambda x, u=u: height(x) - u, low, high, xtol=1e-14)
                 angle = first + width * x
-                return (angle, u), [*turns, angle]
+                return (angle, u), [*turns, angle], curved
             energy -= max(ascent, 0.0)
             if high < 1.0:
                 turns.append(first + width * high)
-    return None, turns
+    return None, turns, curved
+
+
+def _descent_to_zero(mean: float, place: float, direction: float) -> float:
+    """Return the first angle at which mean + place cos + direction sin falls to 0, or infinity."""
+    size = math.hypot(place, direction)
+    if size <= abs(mean):
+        return math.inf
+    return (math.atan2(direction, place) + math.acos(-mean / size)) % (2 * math.pi)
 
 
 def _roots(a: float, b: float, c: float) -> list[float]:

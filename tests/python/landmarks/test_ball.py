@@ -11,9 +11,15 @@ from bayespoint import SampleOptions, VersionSpace
 from bayespoint.data.executors import Dask, Threads
 from bayespoint.engine.problem import Problem
 from bayespoint.landmarks.ball import BATCH, Balls
-from bayespoint.landmarks.block import BinaryBlock, BlockSums, JointBlock, contrasts
+from bayespoint.landmarks.block import (
+    BinaryBlock,
+    BlockSums,
+    JointBlock,
+    OrderedBlock,
+    contrasts,
+)
 from bayespoint.landmarks.normal import Normal, approximate
-from bayespoint.likelihood import SeveralClasses, TwoClasses
+from bayespoint.likelihood import OrderedClasses, SeveralClasses, TwoClasses
 from bayespoint.results import diagnostics
 from helpers import seed
 from landmarks import plain_ball
@@ -22,11 +28,29 @@ from landmarks.plain_ball import PlainBalls
 PROBLEMS = 1000 if os.environ.get("BAYESPOINT_SLOW") == "1" else 150
 LEAST_P = 1e-4
 DRAW, REFLECT = PlainBalls._directions, PlainBalls._reflections
+ORDERED = {"n_classes": 3, "ordered": True}
+BY_WEIGHT = OrderedBlock._by_weight
 
 
-def problem(rng, n, r, *, noise=0.0, n_classes=2):
+def ordered_block(psi, thresholds, labels, noise=0.0):
+    """Return a block of ordered classes for softness 1 and thresholds of variance 1."""
+    law = OrderedClasses(len(thresholds) + 1, noise)
+    rows = np.concatenate([psi, -law.middles[labels]], axis=1)
+    return OrderedBlock(rows * np.where(labels == 0, -1.0, 1.0)[:, None], law, labels)
+
+
+def problem(rng, n, r, *, noise=0.0, n_classes=2, ordered=False):
     """Labels of a function drawn from the prior, as a block; and the function."""
     rows = rng.standard_normal((n, r)) * 1.5
+    if ordered:
+        while True:  # until all classes occur
+            w, thresholds = rng.standard_normal(r), np.sort(rng.standard_normal(n_classes - 1))
+            labels = np.searchsorted(thresholds, rows @ w + rng.standard_normal(n))
+            others = (labels + rng.integers(1, n_classes, n)) % n_classes
+            labels = np.where(rng.random(n) < noise, others, labels).astype(np.uint32)
+            if len(np.unique(labels)) == n_classes:
+                block = ordered_block(rows, thresholds, labels, noise)
+                return block, np.append(w, thresholds)
     if n_classes > 2:
         w = rng.standard_normal((n_classes, r))
         labels = (rows @ w.T + rng.standard_normal((n, n_classes))).argmax(axis=1)
@@ -44,10 +68,27 @@ def draws(block, dimension, n_batches, index=0, n_chains=4, normal=None, kind=Ba
     """Return draws of w, shape (n_chains, n_draws, D), and the normal approximation."""
     blocks = BlockSums(Threads(1), [block])
     if normal is None:
-        normal = approximate(blocks.moments, dimension)
-    balls = kind(blocks, normal, n_chains, seed(index))
+        normal = approximation(blocks, block, dimension)
+    balls = kind(blocks, normal, n_chains, seed(index), n_rising(block))
     z = np.concatenate([balls.steps().z for _ in range(n_batches)], axis=1)[:, 2 * BATCH :]
     return normal.mean + z @ normal.root.T, normal
+
+
+def n_rising(block):
+    return block.likelihood.n_functions if isinstance(block, OrderedBlock) else 0
+
+
+def dimension_of(block):
+    if isinstance(block, OrderedBlock):
+        return block.rows.shape[1]
+    return block.likelihood.dimension(block.rows.shape[1])
+
+
+def approximation(blocks, block, dimension):
+    mean = None
+    if isinstance(block, OrderedBlock):
+        mean = block.likelihood.first_weights(dimension - n_rising(block), block.given)
+    return approximate(blocks.moments, dimension, mean=mean, n_rising=n_rising(block))
 
 
 def log_posterior(block, w):
@@ -96,6 +137,22 @@ def test_three_classes_agree_with_quadrature():
     assert_moments(w, mean, variance)
 
 
+@pytest.mark.parametrize(
+    "labels",
+    # Of the last, the noise explains the class between.
+    [[0, 1, 2], [0, 0, 1, 2, 2, 2, 2, 0], [0] * 9 + [1] * 2 + [2] * 30, [0] * 25 + [1] + [2] * 25],
+)
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+@pytest.mark.parametrize("kind", [Balls, PlainBalls])
+def test_thresholds_agree_with_quadrature(labels, noise, kind):
+    labels = np.array(labels, dtype=np.uint32)
+    block = ordered_block(np.zeros((len(labels), 0)), np.zeros(2), labels, noise)
+    w, _ = draws(block, 2, 300 if kind is Balls else 100, kind=kind)
+    mean, variance, _ = grid_moments(block, size=641)
+    assert_moments(w, mean, variance)
+    assert (w[..., 1] > w[..., 0]).all()
+
+
 def assert_same_moments(ours, theirs):
     """Assert that draws of two samplers have the same means and squares, within five errors."""
     for power in (1, 2):
@@ -131,8 +188,10 @@ def hard_draws(block, softness=1.0, length=1500.0):
     There the softness of each example is a dimension more; w given the draw of what the examples
     span is normal.
     """
-    several = isinstance(block, JointBlock)
-    rows, m = block.rows, len(block.rows)
+    several, m = isinstance(block, JointBlock), len(block.rows)
+    if isinstance(block, OrderedBlock):
+        return hard_ordered_draws(block, softness, length)
+    rows = block.rows
     y = block.given.astype(np.int64) if several else np.ones(m, dtype=np.int8)
     soft = np.full(m, softness)
     n_classes = block.likelihood.n_functions if several else 2
@@ -154,14 +213,35 @@ def hard_draws(block, softness=1.0, length=1500.0):
     return (length * coefficients @ rows + rest).reshape(n_chains, n, -1)
 
 
+def hard_ordered_draws(block, softness, length):
+    """Return the same of ordered classes, whose thresholds are coordinates."""
+    law, m, n = block.likelihood, len(block.rows), block.likelihood.n_functions
+    psi = block.rows[:, :-n] * np.where(block.given == 0, -1.0, 1.0)[:, None]
+    soft = np.full(m, softness)
+    given = law.problem(psi @ psi.T, block.given.astype(np.int64), soft, 0.0, variance=1.0)
+    run = VersionSpace.over(given).sample(
+        length=length,
+        n_draws=1000,
+        random_state=seed(12),
+        options=SampleOptions(transparency=law.transparency),
+    )
+    rng = np.random.default_rng(seed(13))
+    dual = run.draws * np.sqrt(rng.chisquare(m + n, size=(*run.draws.shape[:2], 1)))
+    known = np.linalg.solve(psi @ psi.T + np.diag(soft), psi)
+    root = np.linalg.cholesky(np.eye(psi.shape[1]) - psi.T @ known)
+    rest = rng.standard_normal((*dual.shape[:2], psi.shape[1])) @ root.T
+    return np.concatenate([dual[..., :m] @ psi + rest, dual[..., m:]], axis=2)
+
+
 HARD = [{}, {"noise": 0.1}, {"n_classes": 3}, {"n_classes": 3, "noise": 0.1}]
+HARD += [{"n_classes": 4, "ordered": True}, {"n_classes": 3, "ordered": True, "noise": 0.1}]
 
 
 @pytest.mark.filterwarnings("ignore:the trajectories disagree")  # the errors include it
 @pytest.mark.parametrize("settings", HARD, ids=str)
 def test_hard_walls_with_softness_as_dimensions_give_the_same_draws(settings):
     block, _ = problem(np.random.default_rng(seed(14)), 30, 4, **settings)
-    w, _ = draws(block, 4 * (settings.get("n_classes", 2) - 1), 300)
+    w, _ = draws(block, dimension_of(block), 300)
     assert_same_moments(w, hard_draws(block))
     with pytest.raises(AssertionError):
         assert_same_moments(w, hard_draws(block, softness=5.0))
@@ -176,10 +256,11 @@ def rank_p_value(n_problems, **settings):
     for k in range(n_problems):
         rng = np.random.default_rng([seed(4), k])
         block, truth = problem(rng, 12, 3, **settings)
-        dimension = 3 * (settings.get("n_classes", 2) - 1)
-        w, _ = draws(block, dimension, 22, index=100 + k, n_chains=1)
+        w, _ = draws(block, dimension_of(block), 22, index=100 + k, n_chains=1)
         w = w[0, ::8][:19]
-        if "n_classes" in settings:
+        if "ordered" in settings:  # a weight, and the width of an interval
+            pairs = [(w[:, 0], truth[0]), (w[:, -1] - w[:, -2], truth[-1] - truth[-2])]
+        elif "n_classes" in settings:
             # Values of functions of which a common one does not count.
             truth = truth - truth.mean(axis=0)
             values = [block.values(one[None])[0, :, 0] for one in w]
@@ -194,9 +275,10 @@ def rank_p_value(n_problems, **settings):
 
 
 NOISY_CLASSES = {"n_classes": 3, "noise": 0.1}
+LAWS = [{}, {"noise": 0.1}, {"n_classes": 3}, NOISY_CLASSES, ORDERED, ORDERED | {"noise": 0.1}]
 
 
-@pytest.mark.parametrize("settings", [{}, {"noise": 0.1}, {"n_classes": 3}, NOISY_CLASSES], ids=str)
+@pytest.mark.parametrize("settings", LAWS, ids=str)
 def test_ranks_of_true_functions_are_uniform(settings):
     assert rank_p_value(PROBLEMS, **settings) > LEAST_P
 
@@ -209,14 +291,14 @@ def with_descents(nodes, energy):
         if change > energy:
             share = energy / change
             u = (1 - share) * nodes[first][0] + share * nodes[second][0]
-            return (first + share * (second - first), u), []
+            return (first + share * (second - first), u), [], []
         energy -= change
-    return None, []
+    return None, [], []
 
 
-def without_factor(self, balls, slopes):
+def without_factor(self, balls, slopes, hits):
     """Reflect too little."""
-    change, slope = REFLECT(self, balls, slopes)
+    change, slope = REFLECT(self, balls, slopes, hits)
     return 0.85 * change, slope
 
 
@@ -253,12 +335,39 @@ def test_a_wrong_ball_fails(width, place, name, wrong, monkeypatch):
         assert_moments(draws(block, 2, 300, normal=normal, kind=PlainBalls)[0], mean, variance)
 
 
-def test_flights_bounce_as_often_as_those_of_the_plain_twin():
-    block, _ = problem(np.random.default_rng(seed(15)), 60, 6, n_classes=3)
-    normal = approximate(BlockSums(Threads(1), [block]).moments, 12)
+def other_sign(self, by_value):
+    """Differentiate by the last threshold with the other sign."""
+    return BY_WEIGHT(self, by_value) * [1.0, -1.0]
+
+
+WRONG_WALLS = {
+    "sign": (OrderedBlock, "_by_weight", other_sign),
+    "no factor": (PlainBalls, "_reflections", without_factor),
+}
+
+
+@pytest.mark.parametrize(("place", "name", "wrong"), WRONG_WALLS.values(), ids=WRONG_WALLS)
+def test_wrong_walls_between_thresholds_fail(place, name, wrong, monkeypatch):
+    labels = np.array([0, 1, 2, 2], dtype=np.uint32)
+    # With label noise, where the potential is finite.
+    block = ordered_block(np.zeros((4, 0)), np.zeros(2), labels, noise=0.1)
+    mean, variance, _ = grid_moments(block, size=641)
+    normal = Normal(np.array([-1.0, 1.0]), np.eye(2), 0.0, True)
+    options = {"normal": normal, "kind": PlainBalls}
+    assert_moments(draws(block, 2, 150, **options)[0], mean, variance)
+    monkeypatch.setattr(place, name, wrong)
+    with pytest.raises(AssertionError):
+        assert_moments(draws(block, 2, 150, **options)[0], mean, variance)
+
+
+@pytest.mark.parametrize("settings", [{"n_classes": 3}, ORDERED | {"noise": 0.1}], ids=str)
+def test_flights_bounce_as_often_as_those_of_the_plain_twin(settings):
+    block, _ = problem(np.random.default_rng(seed(15)), 60, 6, **settings)
+    blocks = BlockSums(Threads(1), [block])
+    normal = approximation(blocks, block, dimension_of(block))
     found = []
     for kind in (Balls, PlainBalls):
-        balls = kind(BlockSums(Threads(1), [block]), normal, 16, seed(16))
+        balls = kind(blocks, normal, 16, seed(16), n_rising(block))
         found.append(counted([balls.steps() for _ in range(40)], kind))
     (ours, trials), (theirs, others) = found
     error = np.sqrt(ours.var() / len(ours) + theirs.var() / len(theirs))
@@ -274,32 +383,35 @@ def counted(batches, kind):
     return bounces, sum(batch.trials for batch in batches)
 
 
-@pytest.mark.parametrize("settings", [{"noise": 0.1}, {"n_classes": 3}], ids=str)
+@pytest.mark.parametrize("settings", [{"noise": 0.1}, {"n_classes": 3}, ORDERED], ids=str)
 def test_blocks_and_threads_change_nothing(settings):
     block, _ = problem(np.random.default_rng(seed(8)), 40, 3, **settings)
-    dimension = 3 * (settings.get("n_classes", 2) - 1)
-    normal = approximate(BlockSums(Threads(1), [block]).moments, dimension)
+    blocks = BlockSums(Threads(1), [block])
+    normal = approximation(blocks, block, dimension_of(block))
     parts = [block.part(slice(0, 15)), block.part(slice(15, 40))]
     found = []
     for n_threads, blocks in [(1, [block]), (1, parts), (2, parts)]:
         executor = Threads(n_threads)
         with executor.running():
-            found.append(Balls(BlockSums(executor, blocks), normal, 3, seed(9)).steps())
+            balls = Balls(BlockSums(executor, blocks), normal, 3, seed(9), n_rising(block))
+            found.append(balls.steps())
     for whole, in_parts, in_threads in zip(*map(arrays, found), strict=True):
         np.testing.assert_allclose(in_parts, whole, rtol=1e-9, atol=1e-9)
         np.testing.assert_array_equal(in_threads, in_parts)
 
 
-def test_dask_gives_the_same_bits():
+@pytest.mark.parametrize("settings", [{"noise": 0.1}, ORDERED], ids=str)
+def test_dask_gives_the_same_bits(settings):
     dask = pytest.importorskip("dask")
-    block, _ = problem(np.random.default_rng(seed(10)), 40, 3, noise=0.1)
+    block, _ = problem(np.random.default_rng(seed(10)), 40, 3, **settings)
     parts = [block.part(slice(0, 15)), block.part(slice(15, 40))]
-    normal = approximate(BlockSums(Threads(1), parts).moments, 3)
-    expected = Balls(BlockSums(Threads(1), parts), normal, 3, seed(11)).steps()
+    blocks, n = BlockSums(Threads(1), parts), n_rising(block)
+    normal = approximation(blocks, block, dimension_of(block))
+    expected = Balls(blocks, normal, 3, seed(11), n).steps()
     executor = Dask()
     with executor.running():
         delayed = [dask.delayed(part) for part in parts]
-        found = Balls(BlockSums(executor, delayed), normal, 3, seed(11)).steps()
+        found = Balls(BlockSums(executor, delayed), normal, 3, seed(11), n).steps()
     for ours, theirs in zip(arrays(found), arrays(expected), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 

@@ -28,6 +28,39 @@ fn plain_logarithms_agree_with_known_values() {
 }
 
 #[test]
+fn intervals_are_differences_of_two_halves() {
+    let one = |c: f64, h: f64, bounded, [floor, span]: [f64; 2]| {
+        let (mut c, mut h, mut value) = ([c], [h], [0.0]);
+        let pair = [&mut c[..], &mut h[..]];
+        ln_interval_all(Arch::new(), pair, &mut value, &[floor], span, &[bounded]);
+        [value[0], c[0], h[0]]
+    };
+    let p = |z: f64| ln_normal_cdf_plain(z).exp();
+    for k in -40..=40 {
+        let c = 0.1 * f64::from(k);
+        for h in [0.02, 0.4, 2.5] {
+            for [floor, span] in [[0.0, 1.0], [0.1, 0.8]] {
+                let exact = |c: f64, h: f64| (floor + span * (p(c + h) - p(c - h))).ln();
+                let found = one(c, h, true, [floor, span]);
+                assert_relative_eq!(found[0], exact(c, h), max_relative = 1e-9);
+                let [by_c, by_h] = [[1e-5, 0.0], [0.0, 1e-5]]
+                    .map(|[a, b]| (exact(c + a, h + b) - exact(c - a, h - b)) / 2e-5);
+                assert_relative_eq!(found[1], by_c, max_relative = 1e-5, epsilon = 1e-6);
+                assert_relative_eq!(found[2], by_h, max_relative = 1e-5, epsilon = 1e-6);
+            }
+            let [value, slope] = ln_normal_cdf_and_slope(c);
+            let alone = one(c, 0.0, false, [0.0, 1.0]);
+            assert_relative_eq!(alone[0], value, max_relative = 1e-12, epsilon = 1e-14);
+            assert_relative_eq!(alone[1], slope, max_relative = 1e-12);
+            assert!(alone[2].abs() < f64::MIN_POSITIVE);
+        }
+    }
+    let without_room = one(0.3, -1e-9, true, [0.1, 0.8]);
+    assert!(without_room[0].is_infinite());
+    assert!(without_room[1..].iter().all(|slope| slope.abs() < f64::MIN_POSITIVE));
+}
+
+#[test]
 fn vectors_agree_with_plain_logarithms() {
     for k in -2_000..2_000 {
         let z = 0.005_13 * f64::from(k);

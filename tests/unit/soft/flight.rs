@@ -8,7 +8,10 @@ use super::*;
 
 /// Flies in a potential with its derivative, and returns the end.
 fn fly(energy: f64, left: f64, law: impl Fn(f64) -> [f64; 2]) -> End {
-    let mut flight = Flight::new(energy, left, None);
+    end_of(Flight::new(energy, left, None), law)
+}
+
+fn end_of(mut flight: Flight, law: impl Fn(f64) -> [f64; 2]) -> End {
     loop {
         let wanted = flight.wanted();
         if let Some(end) = flight.end {
@@ -34,6 +37,26 @@ fn the_clock_counts_ascents() {
     let end = fly(4.5, PI, law);
     assert!(!end.bounces);
     approx::assert_abs_diff_eq!(end.angle, PI);
+}
+
+#[test]
+fn logarithmic_walls_are_met_before_they_are_infinite() {
+    for (wall, n) in [(0.2, 1.0), (0.9, 3.0), (1.4, 50.0)] {
+        let law = |t: f64| [-n * (1.0 - t / wall).ln(), n / (wall - t)];
+        for energy in [0.01, 0.7, 6.0] {
+            let mut flight = Flight::new(energy, QUARTER, None);
+            flight.stop_before(wall);
+            let end = end_of(flight, law);
+            assert!(end.bounces && !end.hits);
+            approx::assert_abs_diff_eq!(law(end.angle)[0], energy, epsilon = 0.02);
+        }
+    }
+    // A flat potential before a wall: the ball hits it.
+    let mut flight = Flight::new(1.0, QUARTER, None);
+    flight.stop_before(0.3);
+    let end = end_of(flight, |t| [0.1 * t, 0.1]);
+    assert!(end.bounces && end.hits);
+    approx::assert_abs_diff_eq!(end.angle, 0.3, epsilon = 1e-8);
 }
 
 proptest! {
