@@ -50,6 +50,8 @@ CURVES = {
 BALLS, OUT = 4, 10
 NEAR = 3.0
 """Errors within which results are good: the standard deviation of a count of about 8."""
+FAST = 2.0
+"""Power of σ from which the growth of a path is called a divergence."""
 BOUNCES, QUICK_BOUNCES = 100_000, 2_000
 
 
@@ -370,7 +372,7 @@ def _listed(values: Any) -> str:
 
 def _sweep_report(rows: list[Row], settings: Settings) -> Report:
     sweeps = {features: Sweep.of(rows, features) for features in SIGMAS}
-    tables, closings = [], []
+    tables, closings = [], dict[str, float]()
     for features, sweep in sweeps.items():
         lines = []
         for k, sigma in enumerate(sweep.sigmas):
@@ -400,7 +402,7 @@ def _sweep_report(rows: list[Row], settings: Settings) -> Report:
         late = sweep.sigmas >= sweep.closing
         if late.sum() > 1:
             power = np.polyfit(np.log(sweep.sigmas[late]), np.log(sweep.means["bounces"][late]), 1)
-            closings.append(f"like σ to the power {power[0]:.1f} for {features} features")
+            closings[features] = float(power[0])
     claims = []
     never = [(row["features"], row["sigma"]) for row in rows if row["best_layer"] > row["svm"]]
     claims.append(
@@ -462,11 +464,14 @@ def _sweep_report(rows: list[Row], settings: Settings) -> Report:
             "closes", all(2 * last[0] <= first[0] for first, last in shares.values()), falls=falls
         )
     )
+    powers = " and ".join(f"{power:.1f} ({f} features)" for f, power in closings.items())
+    grows_fast = bool(closings) and min(closings.values()) >= FAST
+    claims.append(_FIGURE.claim("diverges", grows_fast, powers=powers or "?", fast=FAST))
     bare = "; ".join(f"{f}: {s.means['svm_bare'].min():.3g} at σ = {_listed(s.best('svm_bare'))}"
                      for f, s in sweeps.items())  # fmt: skip
     remarks = [
         _FIGURE.fill("numbers"),
-        _FIGURE.fill("gradual", closings=" and ".join(closings) or "(too few σ here)"),
+        _FIGURE.fill("gradual"),
         _FIGURE.fill("threshold", bare=bare),
     ]
     return Report(tables, claims, remarks)
