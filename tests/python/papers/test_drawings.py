@@ -276,9 +276,11 @@ def test_version_space(ax):
     x, y = problem(0)
     drawings.plot_version_space(x, y, n_balls=3, length=10.0, random_state=SEED, ax=ax)
     drawn = lines(ax)
-    np.testing.assert_allclose(drawn["maximal margin"], [[0.0, 0.0]], atol=1e-12)  # the chart's
+    [cross] = drawn["center of the largest ball"]
+    np.testing.assert_allclose(cross, 0.0, atol=1e-12)  # the chart's center
     space = VersionSpace(x @ x.T, y)
-    margin = space.max_margin().dual_coef @ x
+    normals = x / np.linalg.norm(x, axis=1, keepdims=True)
+    margin = VersionSpace(normals @ normals.T, y).max_margin().dual_coef @ normals
     frame = np.stack(sphere.chart(margin))
     signed = x * y[:, None]
     [label] = [name for name in drawn if name.endswith(" bounces")]

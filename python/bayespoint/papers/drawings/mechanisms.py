@@ -176,8 +176,8 @@ def plot_version_space(
     Returns
     -------
     matplotlib.axes.Axes
-        The axes drawn into, in a chart around the maximal margin where great circles are straight.
-        The Bayes point is from another run, with an error of 0.01 radians.
+        The axes drawn into, in a chart around the center of the largest ball, where great circles
+        are straight. The Bayes point is from another run, with an error of 0.01 radians.
 
     Raises
     ------
@@ -189,18 +189,20 @@ def plot_version_space(
     paths = [fly(X, y, length=length, random_state=rng) for _ in range(n_balls)]
     path = paths[0]
     signed = _in_space(path)
-    margin = path.space.max_margin().dual_coef @ path.X
+    # The largest ball is that of the maximal margin of examples of length 1.
+    X = path.X / np.linalg.norm(path.X, axis=1, keepdims=True)
+    ball = VersionSpace(X @ X.T, path.y).max_margin().dual_coef @ X
     center = path.space.sample(tol=0.01, random_state=rng).center @ path.X
-    polygon, frame = _flat_polygon(signed, margin)
+    polygon, frame = _flat_polygon(signed, ball)
     ax = begin(ax)
     ax.fill(*polygon.vertices.T, facecolor=SHADES[1], edgecolor="black", label="_outline")
     bounces = np.array([leg.end for each in paths for leg in each.legs])
     for points, how in (
         (bounces, {"marker": ".", "color": SHADES[0], "label": f"{len(bounces)} bounces"}),
         (center[None], {"marker": "D", "color": _BLUE, "label": "Bayes point"}),
-        (margin[None], {"marker": "x", "color": _VERMILION, "label": "maximal margin"}),
+        (ball[None], {"marker": "x", "color": _VERMILION, "label": "center of the largest ball"}),
     ):
-        flat = points @ frame.T / (points @ margin)[:, None]
+        flat = points @ frame.T / (points @ ball)[:, None]
         ax.plot(*flat.T, linestyle="none", **how)
     return finish(ax)
 

@@ -90,7 +90,7 @@ def parameter_space() -> Any:
 
 def regular_space() -> Any:
     """Draw Figure 4 of Herbrich, Graepel and Campbell, left."""
-    problem = make_elongated(random_state=12)
+    problem = make_elongated(random_state=13)
     return drawings.plot_version_space(problem.data, problem.target, random_state=0).figure
 
 
