@@ -243,8 +243,9 @@ def _warn_of_counts(examples: Examples) -> None:
 def require_memory(m: float, n_classes: int, plan: Plan) -> None:
     """Raise MemoryError if a kernel matrix and each model's factor and draws do not fit."""
     n_models, kept = max(1, plan.n_models), plan.n_chains * plan.n_draws
+    larger = plan.rule is not None and n_classes > 2  # a matrix with rows of thresholds
     memory.require(
-        8.0 * (1 + n_models) * m * m + 8.0 * m * (n_classes + 1) * kept * n_models,
+        8.0 * (1 + larger + n_models) * m * m + 8.0 * m * (n_classes + 1) * kept * n_models,
         f"fitting {m:.15g} examples (the {m:.15g} x {m:.15g} kernel matrix, its factor, and "
         f"{kept} draws{f' of each of {n_models} models' if n_models > 1 else ''})",
         advice.TOO_MANY,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayespoint import BayesPointClassifier, VersionSpace, kernels
+from bayespoint import BayesPointClassifier, BayesPointOrdinalClassifier, VersionSpace, kernels
 from bayespoint.base import memory
 
 
@@ -22,6 +22,14 @@ def test_a_matrix_of_60_000_examples_is_refused(monkeypatch):
     for text, call in calls.items():
         with pytest.raises(MemoryError, match=f"{text}.* needs .* GiB, but only 8.0 GiB"):
             call()
+
+
+def test_ordered_classes_have_another_matrix(monkeypatch):
+    X = np.arange(2000.0)[:, None]
+    given = {"kernel": kernels.RBF(1.0), "softness": 0.1, "approximation": None}
+    monkeypatch.setattr(memory, "available", lambda: int(2.9 * 8 * 2000**2))
+    with pytest.raises(MemoryError, match="fitting 2000 examples"):
+        BayesPointOrdinalClassifier(**given).fit(X, np.arange(2000) // 700)
 
 
 def test_control_groups_count(monkeypatch, tmp_path):
