@@ -190,8 +190,8 @@ def plot_version_space(
     path = paths[0]
     signed = _in_space(path)
     # The largest ball is that of the maximal margin of examples of length 1.
-    X = path.X / np.linalg.norm(path.X, axis=1, keepdims=True)
-    ball = VersionSpace(X @ X.T, path.y).max_margin().dual_coef @ X
+    normals = path.X / np.linalg.norm(path.X, axis=1, keepdims=True)
+    ball = VersionSpace(normals @ normals.T, path.y).max_margin().dual_coef @ normals
     center = path.space.sample(tol=0.01, random_state=rng).center @ path.X
     polygon, frame = _flat_polygon(signed, ball)
     ax = begin(ax)
