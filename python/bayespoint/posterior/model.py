@@ -151,13 +151,7 @@ class Model(Stored):
         return self._by_blocks(X, lambda k_star: product(k_star, center)[:, None])
 
     def moments(self, X: Any) -> Floats:
-        """Return the mean and variance of the function of two classes, without noise.
-
-        Returns
-        -------
-        ndarray of shape (2, n_samples)
-            Means and variances.
-        """
+        """Return the (2, n_samples) means and variances of one function, without noise."""
         points, draws = self._points(X), self.draws
         own, found = self._prior_variance(points, None, strict=True), np.empty((2, count(points)))
         for rows, k_star in self._blocks(points):
