@@ -151,7 +151,18 @@ class Model(Stored):
         return self._by_blocks(X, lambda k_star: product(k_star, center)[:, None])
 
     def moments(self, X: Any) -> Floats:
-        """Return the (2, n_samples) means and variances of one function, without noise."""
+        """Return the means and variances of the function of two classes, without noise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or other inputs of the kernel
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (2, n_samples)
+            Means and variances.
+        """
         points, draws = self._points(X), self.draws
         own, found = self._prior_variance(points, None, strict=True), np.empty((2, count(points)))
         for rows, k_star in self._blocks(points):
