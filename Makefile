@@ -193,7 +193,7 @@ mutants: | check-cargo ## changes of the engine, one by one, that no test notice
 	$(CARGO) mutants --shard $(SHARD) $(MUTANTS_ARGS)
 
 sanitize: | check-cargo
-	ASAN_OPTIONS=allocator_may_return_null=1 RUSTFLAGS=-Zsanitizer=address \
+	ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0 RUSTFLAGS=-Zsanitizer=address \
 	$(CARGO) +nightly test --target $(TARGET) --lib --test engine $(CARGO_ARGS) -- --skip time_ends_a_run
 
 miri: | check-cargo
