@@ -3,9 +3,9 @@
 ``python benches/preferences.py --seeds 20`` prints, for smooth random utilities of 2 and 5
 features, the mean regret of the item of the largest mean utility among 400, after 10 and 20
 answers, the share of all pairs that mean utilities then have in order, and the seconds of all fits
-and questions together. Utilities have variance 1 over the
-items; the difference that decides an answer has noise of standard deviation 0.2. The first four
-questions are random, the same ones for all. With ``--methods botorch botorch_random`` it asks as
+and questions together. Utilities have variance 1 over the items; the difference that decides an
+answer has noise of standard deviation 0.2. The first four questions are random, the same ones for
+all. With ``--methods botorch botorch_random`` it asks as
 BoTorch does, whose environment needs nothing of this package: the pair of largest expected utility
 of the best option under a `PairwiseGP`.
 """

@@ -58,10 +58,10 @@ class Draws(Stored):
 
     @property
     def variance(self) -> float | None:
-        """Variance of the thresholds a priori; 1 with landmarks, None if there are none."""
-        if not self.n_thresholds:
+        """Variance of a billiard's thresholds a priori; None if there are none."""
+        if not self.n_thresholds or isinstance(self.run, LandmarkResult):
             return None
-        return 1.0 if isinstance(self.run, LandmarkResult) else float(self.run.softness[-1])
+        return float(self.run.softness[-1])
 
     def thresholds(self, dual_coef: Floats | None = None) -> Floats:
         """Return the (..., n_thresholds) thresholds of all draws or those given.
@@ -69,7 +69,8 @@ class Draws(Stored):
         A billiard has their dual coefficients, and draws over landmarks have them as they are.
         """
         dual_coef = self._all if dual_coef is None else dual_coef
-        return np.asarray((self.variance or 0.0) * dual_coef[..., -self.n_thresholds :])
+        found = dual_coef[..., -self.n_thresholds :]
+        return np.asarray(found if self.variance is None else self.variance * found)
 
     @property
     def weights(self) -> Floats | None:

@@ -90,6 +90,7 @@ _SHARPER = 1.5  # what length scales are divided by
 _SURE = 1.5  # standard errors of the gain of the leave-one-out log loss for which this is done
 
 _LENGTH_SCALE = re.compile(r"(?:.*\.)?(?:sigma|length_scale)(?:\[\d+\])?")
+"""Names of length scales."""
 
 _OF_A_FEATURE = re.compile(r"(.*?(?:weights|sigma|length_scale))\[\d+\]")
 """Names of parameters that scale a feature."""
@@ -287,7 +288,7 @@ def _slice(log_density: Callable[[float], float], x: float, rng: np.random.Gener
 
 def most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
     """Return the most probable setting of each kernel, with weights, and the limit reached."""
-    found, losses, limit, used = list[Hyperparameters](), list[Floats](), "", 0
+    found, left_out, limit, used = list[Hyperparameters](), list[Floats](), "", 0
     several = task.kernel if isinstance(task.kernel, tuple) else (task.kernel,)
     for k, kernel in enumerate(several):
         left = len(several) - k
@@ -300,12 +301,12 @@ def most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
             tried = tried + density.objective.tried[before:]
         found.append(density.setting(state, tried))
         used += len(tried)
-        losses.append(_log_left_out(density, state))
+        left_out.append(_log_left_out(density, state))
         limit = limit or reached
     weights = [1.0 / len(found)] * len(found)
     # After a limit the probabilities may be of different examples.
-    if len(found) > 1 and not limit and all(map(len, losses)):
-        weights = stacked(np.exp(losses)).tolist()
+    if len(found) > 1 and not limit and all(map(len, left_out)):
+        weights = stacked(np.exp(left_out)).tolist()
     return [replace(one, weight=w) for one, w in zip(found, weights, strict=True)], limit
 
 
@@ -369,11 +370,13 @@ def _log_left_out(density: Density, state: Point) -> Floats:
     """Return the log probabilities of the labels given all others, calibrated if the fit is."""
     examples, task = density.objective.examples, density.objective.task
     p, likelihood = state.left_out, task.likelihood.with_noise((0.0, 0.0))
-    if p.ndim == 1 and (isinstance(likelihood, OrderedClasses) or not len(p)):
-        return np.log(p)
-    codes = likelihood.codes(examples.label)
     with np.errstate(divide="ignore"):
-        z = special.ndtri(p) if p.ndim == 1 else quantiles(np.log(p))
+        log_p = np.log(p)
+    # Ordered classes have the probabilities of the labels alone, which tell no decision values.
+    if isinstance(likelihood, OrderedClasses) or not p.size:
+        return log_p
+    codes = likelihood.codes(examples.label)
+    z = special.ndtri(p) if p.ndim == 1 else quantiles(log_p)
     left_out = LeftOut(likelihood, np.clip(z, -LARGEST_Z, LARGEST_Z), codes)
     calibrates = task.plan.calibrates_with(searched=True)
     return left_out.log_labels(left_out.factor() if calibrates else 1.0)

@@ -206,17 +206,17 @@ def test_length_scales_become_shorter_where_that_predicts_better(n_classes):
     np.testing.assert_array_equal(again.theta, found.theta)
 
 
-def test_length_scales_that_made_the_labels_become_little_shorter():
-    scales = []
+def test_length_scales_that_made_the_labels_stay():
+    moved = 0
     for k in range(10):
         rng = np.random.default_rng([seed(7), k])
         X = rng.uniform(-1, 1, size=(200, 2))
         covariance = RBF(0.5)(X) + 0.1 * np.eye(200)
         y = np.sign(np.linalg.cholesky(covariance) @ rng.standard_normal(200))
         target = Density(objective(RBF(), X, y), spreads=False, noisy=False)
-        found, _ = densities._sharpened(target, target.climb(20))
-        scales.append(np.exp(target.logarithms(found.theta)[0]))
-    assert 0.3 < np.median(scales) < 0.8
+        best = target.climb(20)
+        moved += densities._sharpened(target, best)[0] is not best
+    assert moved <= 2  # beyond chance: by 1.5 standard errors
 
 
 def test_a_limit_keeps_the_length_scales():
