@@ -151,9 +151,7 @@ class BinaryBlock(Block):
             return self.likelihood.derivatives(t, self.given)
         half = times_upper(self.rows, root)
         spread = np.sqrt(np.einsum("ij,ij->i", half, half, dtype=np.float64))
-        if (
-            t.ndim == 2
-        ):  # widths of intervals, whose logarithms have no expectation, stay as they are
+        if t.ndim == 2:  # widths of intervals stay: their logarithms have no expectation
             spread = np.stack([spread, np.zeros_like(spread)])
         found: Any = 0.0
         for point, weight in zip(_POINTS, _WEIGHTS, strict=True):

@@ -91,9 +91,8 @@ def approximate(
     `moments` are those of the log likelihood, given the mean and the root of the covariance of w.
     `mean` and `root` are of a similar posterior; without a root the first passes go to the mode.
     The last `n_rising` weights rise, and the logarithms of the gaps between those of the mean are
-    added to the bound. `tol` is the change of the bound
-    in a pass, in nats, at which to stop earlier. `report` is called after each pass with its number
-    and the bound.
+    added to the bound. `tol` is the change of the bound in a pass, in nats, at which to stop
+    earlier. `report` is called after each pass with its number and the bound.
     """
     mean = np.zeros(dimension) if mean is None else mean
     step, size = np.zeros(dimension), 1.0
