@@ -107,7 +107,7 @@ SECTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 METHODS = {
     "bayespoint.BayesPointClassifier": {
-        "Fit": ("fit", "refine", "save"),
+        "Fit": ("fit", "refine", "update", "save"),
         "Probabilities and decisions": (
             "predict",
             "predict_proba",

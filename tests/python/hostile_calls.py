@@ -77,6 +77,7 @@ ELSEWHERE = {
             "refine",
             "reweight",
             "risk_bounds",
+            "update",
         )
     ),
 }
@@ -228,6 +229,12 @@ def _calls():
         "BayesPointClassifier.refine",
         lambda **more: BayesPointClassifier(kernels.RBF(1.5), **QUICK).fit(X, Y).refine(**more),
         tol=0.3,
+    )
+    yield one(
+        "BayesPointClassifier.update",
+        lambda **more: BayesPointClassifier(kernels.RBF(1.5), **QUICK).fit(X, Y).update(**more),
+        X=NEW,
+        y=np.array([1, -1, 1, 1]),
     )
     own = "posterior.Mixture"
     for name, check in (

@@ -65,13 +65,21 @@ class Factor(Stored):
         copied = np.array(right, order="C").T
         return np.asarray(linalg.blas.dtrsm(1.0, self.lower, copied, lower=1, overwrite_b=1))
 
-    def beside(self, variance: float, n: int) -> Factor:
-        """Return the factor with n more, independent vectors of a squared length."""
-        r = self.rank
+    def bordered(self, border: Floats, corner: Floats) -> Factor:
+        """Return the factor with n more vectors: (n, m) and (n, n) are their inner products.
+
+        Raises numpy.linalg.LinAlgError if these are not positive definite.
+        """
+        r, n = self.rank, len(corner)
+        solved = self.whitened(border)
+        rest = np.asfortranarray(corner - solved.T @ solved)
+        if cholesky(rest):
+            raise np.linalg.LinAlgError("the matrix with more rows is singular")
+        clear_above(rest)
         lower = np.zeros((r + n, r + n), order="F")
-        lower[:r, :r] = self.lower
-        lower[range(r, r + n), range(r, r + n)] = math.sqrt(variance)
-        return replace(self, lower=lower)
+        lower[:r, :r], lower[r:, :r], lower[r:, r:] = self.lower, solved.T, rest
+        certain = _certain(rest.diagonal(), corner.diagonal(), r + n)
+        return replace(self, lower=lower, invertible=self.invertible and certain)
 
     def inverse_diagonal(self, report: Report = None) -> Floats:
         """Return the (m,) diagonal of ``A^-1``, in m^3 / 3 operations and memory for 256 m."""
@@ -150,8 +158,7 @@ def factorize(
     diagonal = gram.diagonal().copy()
     matrix = gram.T  # the same symmetric matrix, in Fortran order for LAPACK
     info = cholesky(matrix, report)
-    least = _CERTAIN_PIVOT * m * np.finfo(float).eps
-    certain = info == 0 and bool((matrix.diagonal() ** 2 > least * diagonal).all())
+    certain = info == 0 and _certain(matrix.diagonal(), diagonal, m)
     if certain or (info == 0 and softness.min() > 0):
         clear_above(matrix)
         return Factor(matrix, None, certain)
@@ -171,6 +178,11 @@ def factorize(
     pivots = order[:rank].astype(np.intp) - 1
     matrix *= length[pivots][:, None]
     return Factor(matrix, pivots)
+
+
+def _certain(pivots: Floats, diagonal: Floats, m: int) -> bool:
+    """Return whether a matrix of m rows with these pivots is certainly not singular."""
+    return bool((pivots**2 > _CERTAIN_PIVOT * m * np.finfo(float).eps * diagonal).all())
 
 
 def clear_above(matrix: Floats) -> None:

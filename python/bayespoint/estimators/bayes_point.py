@@ -24,12 +24,14 @@ from bayespoint.bounds.result import RiskBounds
 from bayespoint.bounds.tables import risk_bounds
 from bayespoint.data.blocks import in_blocks, map_blocks
 from bayespoint.data.columns import Columns
+from bayespoint.data.plan import Budget, Plan
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators import reading, settings
 from bayespoint.estimators.advice import infeasible_advice
 from bayespoint.estimators.progress import CallbackSupportMixin, Progress, with_callbacks
+from bayespoint.kernels.products import count
 from bayespoint.likelihood import of_classes
-from bayespoint.posterior import Mixture, evidence, fitting, several
+from bayespoint.posterior import Mixture, evidence, fitting, several, updating
 from bayespoint.results import Estimate, Evidence, FeatureRelevance
 from bayespoint.tuning import scale
 from bayespoint.tuning.search import search, with_matrix
@@ -912,28 +914,24 @@ class BayesPointClassifier(
         ------
         ValueError
             If `tol` is out of range, `gram` is missing or another matrix, or `fit_intercept` has
-            changed; with landmarks; for a classifier that was saved, pickled or fitted elsewhere.
+            changed; with landmarks; for a classifier that was updated, saved, pickled or fitted
+            elsewhere.
         FloatingPointError
             As in `fit`.
         """
-        posterior, began = self._mixture, time.monotonic()
+        posterior = self._mixture
         models, basis = posterior.models, posterior.first.basis
         basis.require_all("refine")
         params = self.get_params(deep=False) | {"tol": validation.positive("tol", tol)}
-        plan, budget = settings.check(params, self.seed_, began)
-        if plan.offset != basis.offset:
-            raise ValueError(
-                f"fit_intercept must be {bool(basis.offset)}, as in the fit that refine "
-                f"continues; got {self.fit_intercept!r}"
-            )
+        plan, budget, report = self._going_on(params)
         if any(one.billiard.state is None for one in models):
             raise ValueError(
                 "refine needs the state of the fit's runs, which a classifier has not that was "
-                f"pickled, loaded from a file or fitted by other processes: fit with tol={tol!r}"
+                "updated, pickled, loaded from a file or fitted by other processes: fit with "
+                f"tol={tol!r}"
             )
         class_weight = settings.class_weight(params, self.classes_, posterior.first.totals)
-        plan = replace(plan, n_models=len(models))
-        inputs, report = self._inputs_again(gram), Progress(self, settings.verbosity(params), 0)
+        inputs = self._inputs_again(gram)
         fit = partial(fitting.refined, inputs=inputs, plan=plan)
         try:
             refined = several.each(fit, models, budget, report, len(basis))
@@ -945,6 +943,77 @@ class BayesPointClassifier(
         posterior = Mixture.of(refined, class_weight)
         self.__dict__ = vars(self) | {"posterior_": posterior, "class_weight_": class_weight}
         return self
+
+    def update(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Add examples to those of the fit, at the same hyperparameters.
+
+        Draws that agree with the new labels are kept, and the others replaced by these, without a
+        bounce (sequential importance resampling). The result has the law of a fit to all examples,
+        and ``billiard_.center_error`` its error. Where this would be above three times `tol`, or
+        the effective draws below a third of those of a fit, a billiard over all examples makes new
+        ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New inputs, as for `predict`.
+        y : array-like of shape (n_samples,)
+            Their labels, from `classes_`.
+
+        Returns
+        -------
+        BayesPointClassifier
+            The estimator itself. Also the standardization, the calibration and the weights of
+            classes and models are those of the fit. Each new example has the weight 1.
+            `sample_indices_` goes on counting.
+
+        Raises
+        ------
+        ValueError
+            If `X` or `y` is not valid, a setting is out of range or `fit_intercept` has changed;
+            with landmarks or kernel="precomputed".
+        InfeasibleError, FloatingPointError, MemoryError
+            As in `fit`. After an exception the estimator is unchanged.
+
+        Notes
+        -----
+        Hyperparameters do not learn from new examples: fit again when these have become many. With
+        softness=0, where a function cannot fail to give a label by noise, every update is a
+        billiard over all examples.
+        """
+        posterior = self._mixture
+        models, basis = posterior.models, posterior.first.basis
+        basis.require_all("update")
+        if isinstance(self.kernel_, str):
+            raise ValueError(  # noqa: TRY004
+                "update needs a kernel that can be evaluated; got kernel='precomputed'"
+            )
+        points = self._checked(X)
+        index = validation.known_labels(self.classes_, y, count(points))
+        plan, budget, report = self._going_on(self.get_params(deep=False))
+        m = len(basis) + len(index)
+        reading.require_memory(m, len(self.classes_), plan)
+        add = partial(updating.updated, X=points, index=index, plan=plan)
+        with infeasible_advice("Use softness > 0, or label_noise > 0"):
+            updated = several.each(add, models, budget, report, m)
+        rows = self.sample_indices_.max() + 1 + np.arange(len(index))
+        self.__dict__ = vars(self) | {
+            "posterior_": replace(posterior, models=tuple(updated)),
+            "sample_indices_": np.append(self.sample_indices_, rows),
+        }
+        return self
+
+    def _going_on(self, params: Mapping[str, Any]) -> tuple[Plan, Budget, Progress]:
+        """Return what the present settings say of the work on the models of the fit."""
+        basis, n_models = self.posterior_.first.basis, len(self.posterior_.models)
+        plan, budget = settings.check(params, self.seed_, time.monotonic())
+        if plan.offset != basis.offset:
+            raise ValueError(
+                f"fit_intercept must be {bool(basis.offset)}, as in the fit; got "
+                f"{self.fit_intercept!r}"
+            )
+        plan = replace(plan, n_models=n_models)
+        return plan, budget, Progress(self, settings.verbosity(params), 0)
 
 
 def _answer(

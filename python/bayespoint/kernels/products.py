@@ -125,6 +125,13 @@ def in_rows(X: Any) -> Any:
     return X.tocsr() if sparse.issparse(X) else X
 
 
+def joined(X: Any, Y: Any) -> Any:
+    """Return the rows of two inputs of one kind."""
+    if sparse.issparse(X) or sparse.issparse(Y):
+        return sparse.vstack([X, Y], format="csr")
+    return np.concatenate([X, Y])
+
+
 def inner(X: Any, Y: Any | None) -> Floats:
     """Return ``X @ Y.T`` as a dense array, exactly symmetric for ``Y=None``."""
     if isinstance(X, Mixed):

@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from bayespoint.base.linalg import Factor, factorize, threads_for
 from bayespoint.base.stored import Stored, deep_copy
 from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
-from bayespoint.kernels.products import count
+from bayespoint.kernels.products import count, in_rows, joined
 
 JITTER = 1e-6
 """Added to the diagonal of the landmarks' kernel matrix, relative to its mean."""
@@ -83,6 +83,8 @@ class Basis(Stored):
     """Mean of k(x, x) over the points; None for landmarks."""
     varies: bool = False
     """Whether k(x, x) is not the same for all points."""
+    added: tuple[int, ...] = ()
+    """Numbers of examples that `extended` added to the first ones, in order."""
 
     @classmethod
     def of_examples(
@@ -100,6 +102,24 @@ class Basis(Stored):
         gram = kernels.evaluate(kernel, landmarks)
         jitter = jitter_of(gram, offset)
         return cls(kernel, landmarks, offset, jitter, False, factorize(gram, offset, jitter))
+
+    def extended(self, points: Any, softness: Floats) -> Basis:
+        """Return the basis with further examples; LinAlgError if they make its matrix singular."""
+        corner = np.array(kernels.evaluate(self.kernel, points)) + self.offset
+        corner.flat[:: len(corner) + 1] += softness
+        factor = self.factor.bordered(self.kernel_values(points), corner)
+        return replace(
+            self,
+            points=joined(self.points, points),
+            softness=np.append(self.softness, softness),
+            factor=factor,
+            added=(*self.added, len(corner)),
+        )
+
+    def check_parts(self) -> None:
+        """Raise ValueError unless there are examples before and in each extension."""
+        if min(self.added, default=1) < 1 or sum(self.added) >= len(self):
+            raise ValueError(f"{len(self)} points have extensions of {self.added}")
 
     def __len__(self) -> int:
         """Return the number of points."""
@@ -122,12 +142,24 @@ class Basis(Stored):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         with _lock:
             if "factor" not in vars(self):
-                m, added = len(self), (self.offset, self.softness)
+                m = len(self)
                 memory.require(8.0 * m * m, f"the factor of the Gram matrix ({m} x {m} doubles)")
-                with threads_for(m):  # the operations of the fit, and so the same bits
-                    gram, own = kernels.training_gram(self.kernel, self.points, *added)
-                    vars(self)["factor"] = factorize(gram, *added, overwrite=own)
+                vars(self)["factor"] = self._factor_again()
             return vars(self)["factor"]
+
+    def _factor_again(self) -> Factor:
+        """Return the factor, by the operations of the fit and its updates: with the same bits."""
+        points, m = in_rows(self.points), len(self) - sum(self.added)
+        first, softness = points[:m], self.softness[:m]
+        with threads_for(m):
+            gram, own = kernels.training_gram(self.kernel, first, self.offset, softness)
+            factor = factorize(gram, self.offset, softness, overwrite=own)
+        basis = replace(self, points=first, softness=softness, factor=factor, added=())
+        for n in self.added:
+            rows = slice(len(basis), len(basis) + n)
+            with threads_for(rows.stop):
+                basis = basis.extended(points[rows], self.softness[rows])
+        return basis.factor
 
     # --- values at inputs, as the kernel takes them ----------------------------------------------
 

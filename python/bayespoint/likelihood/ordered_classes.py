@@ -130,7 +130,8 @@ class OrderedClasses(Stored):
         )
         if inverse is not None:
             factor, diagonal = inverse
-            inverse = factor.beside(variance, n), np.append(diagonal, np.full(n, 1 / variance))
+            wider = factor.bordered(np.zeros((n, m)), variance * np.eye(n))
+            inverse = wider, np.append(diagonal, np.full(n, 1 / variance))
         labels = np.append(codes, np.full(n, -1)).astype(np.int64)
         given = np.append(softness, np.full(n, variance)), 0.0, inverse, self.n_classes, walls
         return Problem(larger, labels, *given)

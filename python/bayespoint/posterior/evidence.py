@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse, special
+from scipy import special
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import kernels
@@ -20,7 +20,7 @@ from bayespoint.base.warnings import warn
 from bayespoint.data.inputs import scaled
 from bayespoint.engine import InfeasibleError
 from bayespoint.engine.settings import EvidenceSettings
-from bayespoint.kernels.products import count
+from bayespoint.kernels.products import count, joined
 from bayespoint.likelihood.evidence import evidence as billiard_evidence
 from bayespoint.posterior.mixture import Mixture
 from bayespoint.posterior.model import Model
@@ -119,13 +119,9 @@ def _by_evidence(
             "kernel='precomputed'"
         )
     points = scaled(hyper.transform, basis.inputs(X))
-    if sparse.issparse(basis.points) or sparse.issparse(points):
-        everything = sparse.vstack([basis.points, points], format="csr")
-    else:
-        everything = np.concatenate([basis.points, points])
     softness = np.concatenate([basis.softness, np.full(len(index), hyper.softness)])
     codes = np.concatenate([model.codes, model.likelihood.codes(index)])
-    gram = kernels.evaluate(hyper.kernel, everything)
+    gram = kernels.evaluate(hyper.kernel, joined(basis.points, points))
 
     def log_p(size: int) -> Evidence:
         part = np.ascontiguousarray(gram[:size, :size]), codes[:size], softness[:size]

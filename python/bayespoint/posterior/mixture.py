@@ -343,7 +343,7 @@ class Mixture(Savable):
 
     def _kept(self) -> list[LeftOut]:
         """Return the leave-one-out predictions that the models keep."""
-        found = [model.left_out for model in self.models if model.left_out is not None]
+        found = [kept for model in self.models if (kept := model.kept) is not None]
         if len(found) < len(self.models):
             raise ValueError(
                 "leave-one-out predictions need softness > 0, a kernel matrix that is not singular "

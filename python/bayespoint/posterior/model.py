@@ -307,6 +307,14 @@ class Model(Stored):
         return LeftOut(law, np.concatenate(z, axis=-1), codes, examples.counts)
 
     @property
+    def kept(self) -> LeftOut | None:
+        """Leave-one-out predictions: those of the fit, or of the draws after an update."""
+        if not self.basis.added or self.draws.weighted is not None:
+            return self.left_out
+        problem = self.problem_again(self.basis.points)
+        return LeftOut.of_matrix(self.basis, self.draws, self.likelihood, problem)
+
+    @property
     def billiard(self) -> BilliardResult:
         """The run over all examples; ValueError with landmarks."""
         self.basis.require_all("this")

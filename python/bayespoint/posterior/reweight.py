@@ -46,7 +46,6 @@ def reweight(
             values = np.log(values)
     total = float(special.logsumexp(values))
     shares = np.exp(values - total)
-    batches = min(_BATCHES, max(1, n_draws // _BATCH_SIZE))
 
     def flat(dual_coef: Floats) -> Floats:
         """Return the coordinates of rows of numbers as such rows."""
@@ -58,16 +57,11 @@ def reweight(
     squared = float(mean @ flat(mean))
     if not squared > 0:
         raise ValueError("weight must not make the weighted mean of the draws zero")
-    # Batches shorter than the autocorrelation time underestimate the error, trajectories are few.
-    errors = [
-        _error(rows, shares, flat, mean, squared, n_pieces)
-        for n_pieces in (n_trajectories, n_trajectories * batches)
-    ]
     norm = math.sqrt(squared)
     found = WeightedResult(
         center=(mean / norm).reshape(shape),
         center_norm=norm,
-        center_error=float(np.fmax.reduce(errors)),
+        center_error=error_of_mean(rows, shares, flat, mean, n_trajectories),
         weights=shares.reshape(n_trajectories, n_draws),
         log_mean_weight=total - math.log(len(draws)),
         ess=float(1 / (shares @ shares)),
@@ -84,23 +78,29 @@ def _named(shape: tuple[int, ...]) -> str:
     return f"{classes}{shape[-1]} examples"
 
 
-def _error(
+def error_of_mean(
     draws: Floats,
     shares: Floats,
     coordinates: Callable[[Floats], Floats],
     mean: Floats,
-    squared: float,
-    n_pieces: int,
+    n_trajectories: int,
 ) -> float:
-    """Return the standard error of the direction of the mean, from `n_pieces` of the draws."""
-    if n_pieces == 1:
-        return math.nan
-    # The mean is a ratio of two sums. To first order, `parts` are the contributions of the pieces
-    # to its error. Only the components orthogonal to the mean change its direction.
-    pieces = np.array_split(np.arange(len(draws)), n_pieces)
-    parts = np.stack([shares[rows] @ (draws[rows] - mean) for rows in pieces])
-    images = coordinates(parts)
-    along = images @ mean
-    across = np.einsum("ij,ij->i", parts, images) - along**2 / squared
-    variance = max(0.0, float(across.sum())) * n_pieces / (n_pieces - 1)
-    return math.sqrt(variance / squared)
+    """Return the standard error of the direction of the weighted mean of draws of trajectories.
+
+    `coordinates` of dual coefficients are their products with the Gram matrix.
+    """
+    # Batches shorter than the autocorrelation time underestimate the error, trajectories are few.
+    n_draws = len(draws) // n_trajectories
+    batches = min(_BATCHES, max(1, n_draws // _BATCH_SIZE))
+    found, squared = math.nan, float(mean @ coordinates(mean))
+    for n_pieces in {n_trajectories, n_trajectories * batches} - {1}:
+        # The mean is a ratio of two sums. To first order, `parts` are the contributions of the
+        # pieces to its error. Only the components orthogonal to the mean change its direction.
+        pieces = np.array_split(np.arange(len(draws)), n_pieces)
+        parts = np.stack([shares[rows] @ (draws[rows] - mean) for rows in pieces])
+        images = coordinates(parts)
+        along = images @ mean
+        across = np.einsum("ij,ij->i", parts, images) - along**2 / squared
+        variance = max(0.0, float(across.sum())) * n_pieces / (n_pieces - 1)
+        found = float(np.fmax(found, math.sqrt(variance / squared)))
+    return found

@@ -1,0 +1,242 @@
+r"""New examples for a fitted model: its draws are extended to them, and some are replaced.
+
+Given a draw, the values at new examples have a normal distribution. A draw is kept in proportion to
+the probability that it gives their labels, example by example, and values are then drawn that
+agree with the labels (sequential importance resampling). The draws so made have the law of a fit to
+all examples, at the same hyperparameters, without a bounce.
+
+Let :math:`A = L L^\top` be the matrix of the old examples and that of all have the factor with the
+further rows :math:`(B, L_2)`. In the coordinates of this factor a draw u of length :math:`\rho`
+gets further ones, z: values at new examples are :math:`\rho B u + L_2 z`, and z is standard normal
+where labels do not restrict it.
+
+The mean of the draws is less accurate than the center of the run. So the new center is the old one
+plus the difference that the new examples make to the mean of the draws: its error is that of the
+old center and of this difference.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from bayespoint.base.linalg import threads_for
+from bayespoint.base.progress import Report
+from bayespoint.base.validation import Floats
+from bayespoint.data.inputs import scaled
+from bayespoint.data.plan import Budget, Plan
+from bayespoint.kernels.products import count, joined
+from bayespoint.likelihood import Likelihood, OrderedClasses
+from bayespoint.posterior.fitting import fit_model
+from bayespoint.posterior.model import Model
+from bayespoint.posterior.reweight import error_of_mean
+from bayespoint.results.lengths import Lengths
+
+_TRIES = 10_000  # most values that are drawn for an example until one agrees with its label
+_STEP = 1e-4  # of a difference quotient, in standard deviations
+_WORSE = 3.0  # largest error, and fewest effective draws, in those at which a fit ends
+
+
+def updated(
+    model: Model, budget: Budget, report: Report, *, X: Any, index: NDArray[np.intp], plan: Plan
+) -> Model:
+    """Return the model with further examples: inputs, and indices of their classes.
+
+    A billiard over all examples makes new draws where too few of the old ones agree with the
+    labels.
+    """
+    new = scaled(model.hyper.transform, model.basis.inputs(X))
+    with threads_for(len(model.basis) + count(new)):
+        found = _extended(model, new, index)
+    if found is not None:
+        run, n_classes = found.billiard, max(2, model.likelihood.n_problems)
+        tol = plan.tolerance(len(found.basis), n_classes)
+        if run.center_error <= _WORSE * tol and run.ess >= run.least_ess / _WORSE:
+            return found
+    known = model.examples
+    examples = replace(
+        known,
+        inputs=joined(known.inputs, new),
+        label=np.append(known.label, index),
+        precision=np.append(known.precision, np.ones(len(index))),
+    )
+    given = model.likelihood, model.classes, plan, budget, report
+    return replace(fit_model(model.hyper, examples, *given), calibration=model.calibration)
+
+
+def _extended(model: Model, new: Any, index: NDArray[np.intp]) -> Model | None:
+    """Return the model with its draws extended.
+
+    None if the matrix of all examples is singular, or hardly any draw agrees with a label.
+    """
+    old, draws, run, law = model.basis, model.draws, model.billiard, model.likelihood
+    m, k, softness = len(old), len(index), np.full(len(index), model.hyper.softness)
+    if not softness.all() or old.factor.pivots is not None:
+        return None
+    try:
+        basis = old.extended(new, softness)
+    except np.linalg.LinAlgError:
+        return None
+    lower, shape = basis.factor.lower, run.draws.shape
+    border, corner = lower[m:, :m], lower[m:, m:]
+    rng = np.random.default_rng([run.seed, m])
+    # Functions: directions with lengths, (n_draws, n_functions, coefficients), and coordinates z.
+    length = draws.lengths.draw(rng, (shape[0] * shape[1], 1, 1))
+    whole = length * run.draws.reshape(len(length), -1, shape[-1])
+    values = length[:, 0, 0] * draws.values(old.kernel_values(new))
+    agreeing = _agreeing(law, whole, values.reshape(-1, k, len(length)), corner, index, rng)
+    if agreeing is None:
+        return None
+    chosen, z, change = agreeing
+
+    def widened(array: NDArray[Any], between: Any = 0) -> NDArray[Any]:
+        """Return an array with values for the new examples after those of the old ones."""
+        more = np.broadcast_to(np.asarray(between, array.dtype), (*array.shape[:-1], k))
+        return np.concatenate([array[..., :m], more, array[..., m:]], axis=-1)
+
+    back = old.factor.dual_coef(np.asfortranarray(border.T), m)
+
+    def extended(functions: Floats, z: Floats) -> Floats:
+        """Return the dual coefficients of functions with the coordinates z."""
+        found, added = widened(functions), z @ np.linalg.inv(corner)
+        found[..., :m] -= added @ back
+        found[..., m : m + k] = added
+        return found
+
+    after = extended(whole[chosen], z)
+    new_length = np.sqrt(length[chosen] ** 2 + (z**2).sum(axis=(1, 2), keepdims=True))
+
+    def coordinates(dual_coef: Floats) -> Floats:
+        """Return the products of dual coefficients with the matrix, of thresholds too."""
+        rows = dual_coef.reshape(-1, after.shape[-1])
+        found = rows * (draws.variance or 0.0)
+        across = linalg.blas.dtrmm(1.0, lower, rows[:, : m + k].T, lower=1, trans_a=1)
+        found[:, : m + k] = linalg.blas.dtrmm(1.0, lower, across, lower=1).T
+        return found.reshape(dual_coef.shape)
+
+    scale = draws.lengths.mean * run.center_norm
+    parts = extended(*change).reshape(len(length), -1)
+    mean = scale * widened(run.center).ravel() + parts.mean(axis=0)
+    size = math.sqrt(float(mean @ coordinates(mean)))
+    shares, about = np.full(len(length), 1 / len(length)), parts - parts.mean(axis=0) + mean
+    error = error_of_mean(about, shares, coordinates, mean, shape[0])
+    freedom = round(draws.lengths.mean_square) + k * max(1, law.n_problems - 1)
+    lengths, wide = Lengths(freedom), (*shape[2:-1], after.shape[-1])
+    center = (mean / size).reshape(wide)
+    ratio = length[chosen, 0] / new_length[:, 0]
+    functionals = run.functionals.reshape(len(length), -1)[chosen] * ratio
+    place, row = run.watched % shape[-1], run.watched // shape[-1]
+    run = replace(
+        run,
+        center=center,
+        center_norm=size / lengths.mean,
+        center_error=math.hypot(error, run.center_error * scale / size),
+        arc_center=center,
+        impulse_center=np.full(wide, math.nan),
+        draws=(after / new_length).astype(run.draws.dtype).reshape(*shape[:2], *wide),
+        functionals=functionals.reshape(run.functionals.shape),
+        watched=row * wide[-1] + place + np.where(place < m, 0, k),
+        hits=widened(run.hits),
+        y=widened(run.y, law.codes(index)),
+        softness=widened(run.softness, softness),
+        state=None,
+    )
+    draws = replace(draws, run=run, lengths=lengths)
+    return replace(model, basis=basis, draws=draws, left_out=None)
+
+
+def _agreeing(
+    law: Likelihood,
+    functions: Floats,
+    values: Floats,
+    corner: Floats,
+    index: NDArray[np.intp],
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.intp], Floats, tuple[Floats, Floats]] | None:
+    """Return which functions are kept, how often, and the coordinates z that labels give them.
+
+    `values` are those of the functions at k new examples, (n_values, k, n), without what z, (n,
+    n_functions, k), adds: its products with the (k, k) `corner`. The third item has parts whose
+    mean is the change of the mean: of functions and of z. None if too many values had to be drawn
+    until one agreed with a label.
+    """
+    _, k, n = values.shape
+    chosen, z = np.arange(n), np.zeros((n, functions.shape[1], k))
+    middle = functions.mean(axis=0)
+    change, change_of_z = np.zeros(functions.shape), np.zeros(z.shape)
+    for j, label in enumerate(index):
+        deviation = float(corner[j, j])
+        mean = values[:, j, chosen] + (z[:, :, :j] @ corner[j, :j]).T
+        log_p = _log_label(law, mean, deviation, label)
+        if not np.isfinite(log_p.max()):
+            return None
+        share = np.exp(log_p - log_p.max())
+        share /= share.mean()
+        # Conditional means in place of those drawn: they have less error.
+        more, own = (share - 1)[:, None, None], functions[chosen]
+        own -= middle
+        own *= more
+        change += own
+        change_of_z += more * (z - z.mean(axis=0))
+        expected = _mean_given_label(law, mean, deviation, label, z.shape[1])
+        change_of_z[:, :, j] = share[:, None] * expected
+        places = (rng.random() + np.arange(n)) / n * share.sum()
+        kept = np.searchsorted(np.cumsum(share), places).clip(max=n - 1)
+        mean, chosen, z = mean[:, kept], chosen[kept], z[kept]
+        drawn = _given_label(law, mean, deviation, label, z.shape[1], rng)
+        if drawn is None:
+            return None
+        z[:, :, j] = drawn
+    return chosen, z, (change, change_of_z)
+
+
+def _log_label(law: Likelihood, mean: Floats, deviation: float, label: int) -> Floats:
+    """Return the (n,) log probabilities of a label, given the (n_values, n) means of values."""
+    given = mean if law.n_functions == 1 and not law.n_thresholds else mean[:, None]
+    log_p = law.log_given(given, np.array([deviation**2]))[0]
+    return np.asarray(law.observed(log_p)[:, label])
+
+
+def _mean_given_label(
+    law: Likelihood, mean: Floats, deviation: float, label: int, width: int
+) -> Floats:
+    """Return the (n, width) means of z given the label: the slopes of its log probability."""
+    found = np.empty((mean.shape[1], width))
+    for k in range(width):
+        step = np.zeros((len(mean), 1))
+        step[slice(None) if width == 1 else k] = _STEP * deviation
+        up, down = (_log_label(law, mean + one, deviation, label) for one in (step, -step))
+        found[:, k] = (up - down) / (2 * _STEP)
+    return found
+
+
+def _given_label(
+    law: Likelihood,
+    mean: Floats,
+    deviation: float,
+    label: int,
+    width: int,
+    rng: np.random.Generator,
+) -> Floats | None:
+    """Return (n, width) values of z drawn given the label, or None after too many tries."""
+    rule = replace(law, rule="median") if isinstance(law, OrderedClasses) else law
+    with np.errstate(divide="ignore"):
+        log_share = law.observed(np.log(np.eye(law.n_classes)))[:, label]
+    log_share -= log_share.max()
+    left = np.arange(mean.shape[1])
+    found = np.empty((len(left), width))
+    for _ in range(_TRIES):
+        z = rng.standard_normal((len(left), width))
+        if width > 1:  # the functions of several classes have the sum zero
+            z -= z.mean(axis=1, keepdims=True)
+        found[left] = z
+        of_values = rule.winner((mean[:, left] + deviation * z.T).T)
+        left = left[np.log(rng.random(len(left))) >= log_share[of_values]]
+        if not len(left):
+            return found
+    return None
