@@ -12,7 +12,7 @@ from pathlib import Path
 
 import bayespoint
 
-LEFT_OUT = ("experiments", "guide_pictures", "likelihood")
+LEFT_OUT = ("experiments", "likelihood")
 """Commands of `bayespoint.papers`, and likelihoods, which users do not make."""
 
 PASSED_ON = (

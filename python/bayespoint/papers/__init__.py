@@ -17,6 +17,5 @@ not import this folder. Functions that draw need the extra ``plot`` (matplotlib)
 `primal`            Rosenblatt's perceptron, and gradient descent on the hinge loss
 `soft_boundary`     the ellipsoid of the parameter space, by softness
 `data`              data that only the experiments use
-`guide_pictures`    the pictures of the guide's page about displays
 =================== ==========================================================================
 """

@@ -7,7 +7,6 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +41,8 @@ def preamble(draw: Callable[[], Any], data: str) -> str:
     return imports.replace("pictures, ", "") + "\n\n" + lines
 
 
-def page(name: str, preamble: str, codes: Mapping[str, str]) -> str:
-    """Return the text of ``pages/NAME.md`` with the code of its pictures in their places."""
-    template = (resources.files("bayespoint.papers") / "pages" / f"{name}.md").read_text("utf-8")
+def page(template: str, preamble: str, codes: Mapping[str, str]) -> str:
+    """Return the text of a template with the code of its pictures in their places."""
     codes = {"preamble": preamble, **codes}
     return template.format(**{key: f"```python\n{code}\n```" for key, code in codes.items()})
 
@@ -71,7 +69,7 @@ def save(picture: Any, path: Path) -> None:
 
 
 def command(
-    name: str,
+    prog: str,
     description: str,
     scenes: Scenes,
     files: Mapping[str, str],
@@ -80,12 +78,10 @@ def command(
 ) -> int:
     """Draw the pictures of a page into a folder, write the page, and return the exit status 0.
 
-    The command is ``python -m bayespoint.papers NAME``. A scene returns a figure, a display, or an
-    animation for a ``.gif``. The paths of `files` and of the page are relative to the folder.
+    `prog` is the command. A scene returns a figure, a display, or an animation for a ``.gif``. The
+    paths of `files` and of the page are relative to the folder.
     """
-    parser = argparse.ArgumentParser(
-        prog=f"python -m bayespoint.papers {name}", description=description
-    )
+    parser = argparse.ArgumentParser(prog=prog, description=description)
     parser.add_argument(
         "--out",
         type=Path,

@@ -13,13 +13,12 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from bayespoint.papers.__main__ import PICTURES
 from bayespoint.papers.experiments.pages import PAPERS
 from bayespoint.papers.experiments.registry import EXPERIMENTS
 
 DOCS = Path(__file__).parents[3] / "docs"
 COUNTS = {"A": 52, "B": 44, "C": 17, "D": 15, "E": 7, "F": 4}
-COMMANDS = {*EXPERIMENTS, *PICTURES, "pages"}
+COMMANDS = {*EXPERIMENTS, "drawings", "pages"}
 
 
 def rows(page, columns):

@@ -6,6 +6,7 @@ The page shows the code of each function as the commands for its picture.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -173,13 +174,14 @@ SCENES: dict[str, Callable[[], Any]] = {
 def page() -> str:
     """Return the page in Markdown: `pages/drawings.md` with the commands for its pictures."""
     codes = {name: pictures.code_of(draw, "figure") for name, draw in SCENES.items()}
-    return pictures.page("drawings", pictures.preamble(bayes_line, "TABLE = "), codes)
+    path = resources.files("bayespoint.papers") / "pages" / "drawings.md"
+    return pictures.page(path.read_text("utf-8"), pictures.preamble(bayes_line, "TABLE = "), codes)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the pictures and their page."""
     return pictures.command(
-        "drawings",
+        "python -m bayespoint.papers drawings",
         "Draw the mechanisms of the papers.",
         SCENES,
         {name: f"drawings/{name}.png" for name in SCENES},

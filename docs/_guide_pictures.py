@@ -1,4 +1,4 @@
-"""The pictures of docs/guide/plots.md: ``python -m bayespoint.papers guide-pictures``.
+"""The pictures of docs/guide/plots.md: ``python docs/_guide_pictures.py``.
 
 The page shows the code of each function as the commands for its picture.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -171,7 +173,7 @@ FILES = {
 
 
 def page() -> str:
-    """Return the page in Markdown: `pages/plots.md` with the commands for its pictures."""
+    """Return the page in Markdown: `_templates/plots.md` with the commands for its pictures."""
     fits = pictures.code_of(models, "").rsplit("\n", 1)[0]
     preamble = pictures.preamble(models, "X, y = ") + "\n" + fits
     codes = {
@@ -179,16 +181,21 @@ def page() -> str:
         for name, draw in SCENES.items()
     }
     codes["average"] = codes["average"].removesuffix("\ndisplay = figure")
-    return pictures.page("plots", preamble, codes)
+    template = Path(__file__).parent / "_templates" / "plots.md"
+    return pictures.page(template.read_text("utf-8"), preamble, codes)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the pictures and their page."""
     return pictures.command(
-        "guide-pictures",
+        "python docs/_guide_pictures.py",
         "Draw the displays of the guide.",
         SCENES,
         FILES,
         ("guide/plots.md", page),
         arguments,
     )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
