@@ -235,12 +235,14 @@ def plot_center_errors(table: CenterErrors, *, ax: Any = None) -> Any:
         The axes drawn into.
     """
     ax = pick_axes(ax, (4.8, 4.6))
-    top = 1.05 * max(float(table.max_margin.max()), float(table.bayes_point.max()), PAPER[0])
+    errors = 100 * np.stack([table.max_margin, table.bayes_point])
+    paper = 100 * np.array(PAPER)
+    top = 1.05 * max(float(errors.max()), float(paper.max()))
     ax.plot([0, top], [0, top], color="gray", linewidth=1.0, label="_equal errors")
     label = f"{len(table.seeds)} random problems"
-    ax.plot(table.max_margin, table.bayes_point, ".", color=COLORS[0], label=label)
-    ax.plot(*PAPER, "s", color=COLORS[1], markerfacecolor="none", label="the paper's example")
+    ax.plot(*errors, ".", color=COLORS[0], label=label)
+    ax.plot(*paper, "s", color=COLORS[1], markerfacecolor="none", label="the paper's example")
     ax.set(xlim=(0, top), ylim=(0, top), aspect="equal")
-    ax.set(xlabel="error of the maximal margin", ylabel="error of the Bayes point")
+    ax.set(xlabel="error of the maximal margin, %", ylabel="error of the Bayes point, %")
     ax.legend(frameon=False, loc="upper left")
     return ax

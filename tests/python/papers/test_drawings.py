@@ -192,6 +192,9 @@ def test_cone():
         assert height.min() > -1e-9
     [ray] = [data for name, data in drawn if name == "maximal margin"]
     space = VersionSpace(x @ x.T, LABELS, offset=1.0)
+    letters = {text.get_text(): np.array(text.get_position_3d()) for text in ax.texts}
+    for letter, row in zip("ABC", space.max_margin().support, strict=True):
+        assert letters[letter] @ normals[row] == pytest.approx(0.0, abs=1e-9)
     direction = ray[1] / np.linalg.norm(ray[1])
     assert (normals @ direction).min() == pytest.approx(space.max_margin().margin)
 
@@ -203,8 +206,9 @@ def test_bounce(ax):
     time = 1.5 * math.sqrt(2)
     np.testing.assert_allclose(drawn[f"flight, τ = {time:.3f}"], [[1.0, 1.5], [2.5, 0.0]])
     np.testing.assert_allclose(drawn["d⊥ = 1.500, V⊥ = -0.707"], [[1.0, 1.5], [1.0, 0.0]])
-    v, after, normal = (tip - tail for tail, tip in arrows(ax))
+    v, across, after, normal = (tip - tail for tail, tip in arrows(ax))
     np.testing.assert_allclose(after, v * [1, -1])
+    np.testing.assert_allclose(across, v * [0, 1], atol=1e-12)
     np.testing.assert_allclose(normal / np.linalg.norm(normal), [0, 1], atol=1e-12)
     assert [name for name in names(ax) if name.startswith("W")] == ["W", "W'"]
     with pytest.raises(ValueError, match="must not lead into a corner"):

@@ -123,7 +123,7 @@ def test_picture():
     assert plot_center_errors(table, ax=ax) is ax
     lines = {line.get_label(): line.get_xydata() for line in ax.lines}
     np.testing.assert_array_equal(
-        lines["3 random problems"], np.column_stack([table.max_margin, table.bayes_point])
+        lines["3 random problems"], 100 * np.column_stack([table.max_margin, table.bayes_point])
     )
-    np.testing.assert_array_equal(lines["the paper's example"], [[0.151, 0.080]])
+    np.testing.assert_allclose(lines["the paper's example"], [[15.1, 8.0]])
     assert ax.get_xlim() == ax.get_ylim()

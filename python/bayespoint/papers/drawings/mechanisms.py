@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import string
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from bayespoint.papers.drawings.flights import Path, fly
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.pictures import SHADES
 from bayespoint.papers.planar import Polygon, billiard
-from bayespoint.plotting.style import COLORS, MARKERS
+from bayespoint.plotting.style import COLORS, MARKERS, below
 from bayespoint.version_space import VersionSpace
 
 _BLUE, _VERMILION = COLORS
@@ -88,7 +89,7 @@ def plot_connector(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
     label = f"connector {model.connector_[0]:.3f}, gap {model.gap_[0]:.3f}"
     ax.plot(*connector.T, "o-", color="black", markersize=4, linewidth=2.2, label=label, zorder=4)
     for number, row in enumerate(model.support_.tolist()):
-        mark(ax, points[row], chr(ord("A") + number))
+        mark(ax, points[row], string.ascii_uppercase[number])
     return finish(ax)
 
 
@@ -108,8 +109,8 @@ def plot_cone(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
     Returns
     -------
     Axes3D
-        The axes drawn into: the cone's edges and faces, the arcs that bound version space, the ray
-        of the maximal margin, and its point on the sphere.
+        The axes drawn into: the cone's edges and faces, with the letters of their support vectors
+        in `plot_connector`, the arcs that bound version space, and the ray of the maximal margin.
     """
     points, labels = _plane_points(X, y)
     extended = np.column_stack([points, np.ones(len(points))])
@@ -124,6 +125,7 @@ def plot_cone(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
     u, v = np.mgrid[0 : 2 * math.pi : 25j, 0 : math.pi : 13j]
     sphere = np.stack([np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v)])
     ax.plot_wireframe(*sphere, color="gray", linewidth=0.3, label="_sphere", zorder=1)
+    letters = dict(zip(space.max_margin().support.tolist(), string.ascii_uppercase, strict=False))
     around = np.vstack([corners, corners[:1]])
     for number, (first, second) in enumerate(itertools.pairwise(around)):
         arc = spatial.geometric_slerp(first, second, np.linspace(0, 1, 31))
@@ -133,11 +135,14 @@ def plot_cone(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
         ax.plot(*edge, color=_BLUE, label="_edge" if number else "edges of the cone", zorder=3)
         label = "_arc" if number else "version space on the sphere"
         ax.plot(*arc.T, color="black", linewidth=2.4, label=label, zorder=4)
+        plane = int(np.abs(normals @ np.stack([first, second], axis=1)).sum(axis=1).argmin())
+        if plane in letters:
+            ax.text(*(1.4 * arc[15]), letters[plane], fontsize=13, ha="center", zorder=6)
     ray_line = np.outer(ray, [0, 1.5])
     ax.plot(*ray_line, color=_VERMILION, linewidth=2.6, label="maximal margin", zorder=5)
     ax.plot(*ray[:, None], "o", color=_VERMILION, label="_on the sphere", zorder=5)
     ax.view_init(*_viewpoint(corners.mean(axis=0)))
-    ax.set(xticks=[], yticks=[], zticks=[])
+    ax.set(xticks=[], yticks=[], zticks=[], xlabel="w₁", ylabel="w₂", zlabel="b")
     ax.legend(frameon=False, loc="upper left")
     return ax
 
@@ -204,7 +209,9 @@ def plot_version_space(
     ):
         flat = points @ frame.T / (points @ ball)[:, None]
         ax.plot(*flat.T, linestyle="none", **how)
-    return finish(ax)
+    ax.set(xlabel="tangent of the angle to the ball's center", ylabel="the same, across")
+    below(ax, ncols=2, fontsize="small")
+    return ax
 
 
 def _flat_polygon(normals: Floats, center: Floats) -> tuple[Polygon, Floats]:
@@ -265,7 +272,11 @@ def plot_bounce(
     size = 0.45 * time
     # Names on the sides of X and V' that are away from each other.
     turns = reflected[0] * normal[1] - reflected[1] * normal[0] < 0
-    arrow(ax, before, before + size * v, "V", _BLUE)
+    arrow(ax, before, before + size * v, "V", _BLUE, left=bool(turns))
+    corner = before + size * (v - speed * normal)
+    arrow(ax, corner, before + size * v, "V⊥", "gray", left=not turns)
+    aside = "left" if turns else "right"
+    ax.annotate(" d⊥ ", foot + 0.4 * (before - foot), color="gray", ha=aside, fontsize=12)
     arrow(ax, after, after + size * reflected, "V'", _VERMILION, at=0.7, left=bool(turns))
     arrow(ax, after, after + size * normal, "X", at=0.8, left=not turns)
     mark(ax, before, "W")

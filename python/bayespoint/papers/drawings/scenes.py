@@ -31,7 +31,8 @@ def bayes_line() -> Any:
 
 def bayes_lines() -> Any:
     """Draw Figure 18.2 of Ruján and Marchand."""
-    return planar.plot_bayes_lines(TABLE, 60).figure
+    polygon = planar.Polygon([[0.0, 0.0], [5.6, 0.4], [5.5, 0.8], [0.9, 3.2], [0.5, 3.0]])
+    return planar.plot_bayes_lines(polygon, 60).figure
 
 
 def inscribed() -> Any:
@@ -41,7 +42,7 @@ def inscribed() -> Any:
 
 def trajectory() -> Any:
     """Draw Figure 18.4 of Ruján and Marchand."""
-    path = planar.billiard(TABLE, 60, random_state=0)
+    path = planar.billiard(TABLE, 1000, random_state=0)
     return planar.plot_trajectory(TABLE, path).figure
 
 

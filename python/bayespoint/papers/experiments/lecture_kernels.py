@@ -191,26 +191,31 @@ def _clear(excess: tuple[float, float]) -> bool:
 
 def _draw_width(rows: list[Row], settings: Settings, figure: Any) -> None:
     """Draw g over the plane for three widths, and test errors against the width."""
-    upper, lower = figure.subfigures(2, 1, height_ratios=(1.05, 1))
-    unit = {"classes": "overlapping", "shape": "moons", "problem": 0}
-    X, y = clouds("moons", NOISES["overlapping"]["moons"], TRAINING, _seed(unit, settings))
-    distance = kernels.class_distance(X, y)
+    upper, lower = figure.subfigures(2, 1, height_ratios=(1.7, 1))
+    axes = upper.subplots(2, 3)
     best = _best(_groups(rows)["moons, overlapping"])
-    low, high = X.min(axis=0) - 0.4, X.max(axis=0) + 0.4
-    grid = np.stack(np.meshgrid(*(np.linspace(*ends, 401) for ends in zip(low, high, strict=True))))
-    axes = upper.subplots(1, 3, sharey=True)
-    for ax, width in zip(axes, (1.0, best, WIDTHS[-1]), strict=True):
-        g = _machine(X, y, width * distance).decision_function(grid.reshape(2, -1).T)
-        g = g.reshape(grid.shape[1:])
-        shades = ax.contourf(*grid, g.clip(-2, 2), levels=np.linspace(-2, 2, 17), cmap="RdBu_r")
-        ax.contour(*grid, g, levels=[0], colors="black", linewidths=1.5)
-        for label, marker in ((1, "x"), (-1, "o")):
-            ax.plot(*X[y == label].T, marker, color="black", markerfacecolor="white", markersize=4)
-        multiple = "d" if width == 1 else f"{width:g} d"
-        ax.set(xlabel="x₁", title=f"σ = {multiple} = {width * distance:.3g}")
-        ax.title.set_fontsize("medium")
-    axes[0].set_ylabel("x₂")
+    for line, (classes, noises) in zip(axes, NOISES.items(), strict=True):
+        unit = {"classes": classes, "shape": "moons", "problem": 0}
+        X, y = clouds("moons", noises["moons"], TRAINING, _seed(unit, settings))
+        distance = kernels.class_distance(X, y)
+        for ax, width in zip(line, (1.0, best, WIDTHS[-1]), strict=True):
+            middle = X.mean(axis=0)
+            whole = float(np.abs(X - middle).max()) + 0.3
+            reach = min(whole, 30 * width * distance)
+            grid = np.stack(np.meshgrid(*(np.linspace(c - reach, c + reach, 401) for c in middle)))
+            g = _machine(X, y, width * distance).decision_function(grid.reshape(2, -1).T)
+            g = g.reshape(grid.shape[1:])
+            shades = ax.contourf(*grid, g.clip(-2, 2), levels=np.linspace(-2, 2, 17), cmap="RdBu_r")
+            ax.contour(*grid, g, levels=[0], colors="black", linewidths=1.5)
+            for label, marker, color in ((1, "x", "black"), (-1, "o", "white")):
+                ax.plot(*X[y == label].T, marker, color="black", markerfacecolor=color,
+                        markersize=4, label=f"y = {label:+d}")  # fmt: skip
+            ax.set(xlim=grid[0, 0, [0, -1]], ylim=grid[1, [0, -1], 0])
+            multiple = "d" if width == 1 else f"{width:g} d"
+            name = f"{classes}{', a part' if reach < whole else ''}"
+            ax.set_title(f"{name}, σ = {multiple} = {width * distance:.3g}", fontsize="medium")
     upper.colorbar(shades, ax=axes, label="g(x), cut at ±2", ticks=[-2, -1, 0, 1, 2])
+    legend_below(upper, [axes[0, 0]], 2)
     for ax, classes in zip(lower.subplots(1, 2, sharey=True), NOISES, strict=True):
         for shape, color, marker in zip(SHAPES, _COLORS, "os^", strict=True):
             of = select(rows, classes=classes, shape=shape)
@@ -383,7 +388,7 @@ EXPERIMENTS = (
         _width,
         splits=40,
         quick_splits=4,
-        size=(9.6, 7.6),
+        size=(9.6, 10.6),
     ),
     Experiment(
         _XOR, _xor_report, _draw_xor, _xor_units, _xor, splits=40, quick_splits=6, size=(9.6, 5.2)

@@ -9,6 +9,7 @@ from scipy import spatial
 from scipy.stats import qmc
 
 from bayespoint.papers import planar
+from bayespoint.papers.experiments.drawing import legend_below
 from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
 from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
 
@@ -214,8 +215,10 @@ def _draw_line(rows: list[Row], settings: Settings, figure: Any) -> None:
 
 def _draw_lines(rows: list[Row], settings: Settings, figure: Any) -> None:
     axes = figure.subplots(2, 1)
-    planar.plot_bayes_lines(POLYGON, ax=axes[0])
-    planar.plot_bayes_lines(POLYGON, zoom=8, ax=axes[1])
+    for ax, zoom, title in zip(axes, (1, 8), ("polygon", "magnified eight times"), strict=True):
+        planar.plot_bayes_lines(POLYGON, zoom=zoom, ax=ax).set_title(title)
+        ax.get_legend().remove()
+    legend_below(figure, axes, 4)
 
 
 def _draw_inscribed(rows: list[Row], settings: Settings, figure: Any) -> None:
@@ -236,9 +239,11 @@ def _draw_inscribed(rows: list[Row], settings: Settings, figure: Any) -> None:
 def _draw_path(rows: list[Row], settings: Settings, figure: Any) -> None:
     axes = figure.subplots(2, 1)
     seed = settings.seed_of(0)
-    for ax, scatterer in zip(axes, TABLES.values(), strict=True):
+    for ax, (title, scatterer) in zip(axes, TABLES.items(), strict=True):
         path = planar.billiard(POLYGON, BOUNCES[0], scatterer=scatterer, random_state=seed)
-        planar.plot_trajectory(POLYGON, path, ax=ax)
+        planar.plot_trajectory(POLYGON, path, ax=ax).set_title(title)
+        ax.get_legend().remove()
+    legend_below(figure, axes, 4)
 
 
 _LINE = Text.of("kernel-billiard", "figure-18-1")
@@ -248,7 +253,7 @@ _PATH = Text.of("kernel-billiard", "figure-18-4")
 
 EXPERIMENTS = (
     Experiment(_LINE, _halving_line, _draw_line, size=(7.0, 4.0)),
-    Experiment(_LINES, _all_lines, _draw_lines, size=(7.0, 8.0)),
+    Experiment(_LINES, _all_lines, _draw_lines, size=(7.0, 7.4)),
     Experiment(
         _INSCRIBED,
         _inscribed,
@@ -260,6 +265,6 @@ EXPERIMENTS = (
         size=(7.0, 7.0),
     ),
     Experiment(
-        _PATH, _trajectory, _draw_path, _paths, _fly, splits=20, quick_splits=5, size=(7.0, 8.0)
+        _PATH, _trajectory, _draw_path, _paths, _fly, splits=20, quick_splits=5, size=(7.0, 7.4)
     ),
 )

@@ -16,7 +16,7 @@ from bayespoint.papers.experiments.framework import Claim, Experiment, Report, R
 from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
-from bayespoint.plotting.style import below, label_decades
+from bayespoint.plotting.style import label_decades
 
 DIMENSION, DELTA = 10, 0.05
 SIZES = (50, 100, 200, 350, 500)
@@ -400,8 +400,8 @@ def _draw_priors(rows: list[Row], settings: Settings, figure: Any) -> None:
     for ax, label in zip(axes, ("bound on one draw", "true risk of one draw"), strict=True):
         ax.set(xscale="log", yscale="log", xlabel="m, examples", ylabel=f"{label} (± s.e.)")
         only_ticks(ax.xaxis, sizes)
-        below(ax, ncols=2)
         label_decades(ax)
+    legend_below(figure, axes, 4)
 
 
 def _draw_validity(rows: list[Row], settings: Settings, figure: Any) -> None:
@@ -442,7 +442,7 @@ def _draw_symmetric(rows: list[Row], settings: Settings, figure: Any) -> None:
                 label=f"m = {m}",
             )  # fmt: skip
         ax.set(xlabel=f"ln vol R({name})", ylabel="ln vol R(Bayes point)")
-        below(ax)
+    legend_below(figure, axes, 6)
 
 
 _SETUP = Text.of("bayesian-learning", "risk", dimension=DIMENSION).about

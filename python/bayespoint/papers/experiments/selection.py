@@ -9,10 +9,9 @@ import numpy as np
 
 from bayespoint import BayesPointClassifier, bounds, kernels
 from bayespoint.papers.experiments import sets
-from bayespoint.papers.experiments.drawing import only_ticks
+from bayespoint.papers.experiments.drawing import legend_below, only_ticks
 from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Table, Text
 from bayespoint.papers.experiments.rows import column, mean_and_error, mean_by, plus_minus, select
-from bayespoint.plotting.style import below
 
 DELTA, TOLERANCE = 0.05, 0.3
 DATA = "thyroid"
@@ -202,13 +201,13 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
             )  # fmt: skip
         ax.axhline(1.0, color="gray", linewidth=0.9, linestyle=(0, (1, 3)), label="vacuous above")
         ax.set(ylim=(0, None))
-        below(ax, ncols=2, fontsize="small")
     left.set_xscale("symlog", linthresh=0.001)
     only_ticks(left.xaxis, (0.0, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0))
     left.set_xlim(-0.0004, 2000)
     left.set(xlabel="λ", ylabel="bound, error (± s.e.)", title=f"σ = {SIGMA:g}")
     right.set(xscale="log", xlabel="σ", title="λ = 0")
     only_ticks(right.xaxis, np.unique(column(rows, "sigma")))
+    legend_below(figure, [left], 5)
 
 
 _TEXT = Text.of("bayesian-learning", "bound-selection")

@@ -53,6 +53,8 @@ NEAR = 3.0
 FAST = 2.0
 """Power of σ from which the growth of a path is called a divergence."""
 BOUNCES, QUICK_BOUNCES = 100_000, 2_000
+GIVEN_UP = 1000 * 104
+"""Arrivals at walls after which the package gives up the light trap."""
 
 
 class Sonar(NamedTuple):
@@ -481,11 +483,14 @@ def _sweep_draw(rows: list[Row], settings: Settings, figure: Any) -> None:
     axes = figure.subplots(1, 3)
     sweeps = {features: Sweep.of(rows, features) for features in SIGMAS}
     for ax, (features, sweep) in zip(axes, sweeps.items(), strict=False):
-        for name, (title, color, style) in CURVES.items():
+        # The first ones broad, so that curves with the same values are seen below each other.
+        for width, (name, (title, color, style)) in zip((6, 3.5, 1.2, 1.2, 1.2), CURVES.items(),
+                                                        strict=True):  # fmt: skip
             ax.errorbar(sweep.sigmas, sweep.means[name], sweep.standard_errors[name], fmt=style,
-                        color=color, markersize=4, capsize=2, linewidth=1.2,
-                        label=title)  # fmt: skip
+                        color=color, markersize=3 + width, capsize=2, linewidth=width,
+                        elinewidth=1.2, label=title)  # fmt: skip
         ax.axvline(sweep.closing, color="gray", linewidth=0.8, label="half closed")
+        ax.axvline(SIGMA, color="black", linestyle="dotted", label=f"Table 18.1, σ = {SIGMA}")
         ticks = [4, 5, 7, 10, 15, 20, 30, 40, 60]
         ax.set(xlabel="σ", xscale="log", yscale="log", title=f"{features} features")
         only_ticks(ax.yaxis, ticks)
@@ -499,7 +504,7 @@ def _sweep_draw(rows: list[Row], settings: Settings, figure: Any) -> None:
     axes[2].set(xlabel="σ", xscale="log", yscale="log", ylabel="share of flights that escape",
                 title="the flipper closes")  # fmt: skip
     axes[2].legend(frameon=False, loc="lower left")
-    legend_below(figure, [axes[0]], 3)
+    legend_below(figure, [axes[0]], 4)
     _label_sigmas(axes)
     only_ticks(axes[2].yaxis, (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02))
 
@@ -567,11 +572,17 @@ def _trap_draw(rows: list[Row], settings: Settings, figure: Any) -> None:
         caught = [row for row in chosen if row["caught"] and row["bounces"]]
         right.plot(column(caught, "sigma"), column(caught, "bounces"), style[0], color=color,
                    markersize=4, alpha=0.6, label=f"{features} features")  # fmt: skip
+        lost = [row["sigma"] for row in chosen if not row["caught"]]
+        for sigma in sorted(set(lost)):
+            right.plot(sigma, GIVEN_UP, "^", color=color, markerfacecolor="none",
+                       label="not trapped at the limit, and how many")  # fmt: skip
+            right.annotate(f"{lost.count(sigma)}", (sigma, GIVEN_UP), xytext=(0, 5),
+                           textcoords="offset points", ha="center")  # fmt: skip
     left.set(xlabel="σ", xscale="log", ylabel="training errors at the class means, of 104")
-    right.set(xlabel="σ", xscale="log", yscale="log", ylabel="bounces until trapped, each flight")
+    right.set(xlabel="σ", xscale="log", yscale="log", ylabel="bounces until trapped",
+              ylim=(None, 3 * GIVEN_UP))  # fmt: skip
     _label_sigmas((left, right))
-    for ax in (left, right):
-        ax.legend(frameon=False)
+    legend_below(figure, [right], 3, last="not")
 
 
 _SETUP = Text.of("kernel-billiard", "sonar").about

@@ -275,6 +275,7 @@ def _draw_version_spaces(rows: list[Row], settings: Settings, figure: Any) -> No
 
 MARGINS = (0.036, 0.020)
 GRID = np.linspace(-3.5, 3.5, 71)
+SEEN = (-3.2, 3.2)
 MEASURES = {
     "margin": "smallest margin γ",
     "slope_1": "mean slope, weight vector of length 1",
@@ -404,14 +405,15 @@ def _draw_decisions(rows: list[Row], settings: Settings, figure: Any) -> None:
         ax.contour(GRID, GRID, f, levels=levels[levels != 0], colors="0.35", linewidths=0.6)
         ax.contour(GRID, GRID, f, levels=[0.0], colors="black", linewidths=1.8)
         for label, marker in ((1, "o"), (-1, "s")):
-            ax.plot(*X[y == label].T, marker, color="black", markerfacecolor="white",
-                    markersize=5, label=f"class {label:+d}")  # fmt: skip
+            ax.plot(*X[y == label].T, marker, color="black", markersize=5,
+                    markerfacecolor="white" if label > 0 else "black",
+                    label=f"class {label:+d}")  # fmt: skip
         margin = space.margins(values[name][0]).min()
         ax.set(
             title=f"{'SVM' if name == 'svm' else 'Bayes point'}, γ = {margin:.3f}",
             xlabel="first input",
-            xlim=(GRID[0], GRID[-1]),
-            ylim=(GRID[0], GRID[-1]),
+            xlim=SEEN,
+            ylim=SEEN,
         )
         ax.set_aspect("equal")
     axes[0].set_ylabel("second input")
