@@ -9,7 +9,10 @@ import re
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
+
+from bayespoint import bounds
 
 pytest.importorskip("matplotlib")
 
@@ -98,6 +101,48 @@ def test_everything_that_the_errata_name_exists():
     for entry in entries:
         for name in names(entry[3]):
             check(name)
+
+
+def sum_of_arcs(vectors, weights):
+    """Add unit vectors one after the other by Eq. 18.27."""
+    total, weight = vectors[0], weights[0]
+    for b, of_b in zip(vectors[1:], weights[1:], strict=True):
+        angle = np.arccos(total @ b)
+        share = angle * of_b / (weight + of_b)
+        total = (np.sin(angle - share) * total + np.sin(share) * b) / np.sin(angle)
+        weight += of_b
+    return total
+
+
+def sum_of_chords(vectors, weights):
+    """Add unit vectors one after the other by Eqs. 29 and 30 of the technical report."""
+    total, weight = vectors[0], weights[0]
+    for t, of_t in zip(vectors[1:], weights[1:], strict=True):
+        mu, cosine = weight / (weight + of_t), total @ t
+        first = mu * np.sqrt((2 - mu**2 * (1 - cosine)) / (1 + cosine))
+        total = first * total + (1 - mu**2 * (1 - cosine) - first * cosine) * t
+        weight += of_t
+        assert np.linalg.norm(total) == pytest.approx(1)
+    return total
+
+
+def test_both_sums_depend_on_the_order():
+    vectors, weights = np.eye(3), np.array([1.0, 2.0, 3.0])
+    pair = vectors[:2], weights[:2]
+    back = pair[0][::-1], pair[1][::-1]
+    np.testing.assert_allclose(sum_of_arcs(*pair), sum_of_arcs(*back))
+    assert np.abs(sum_of_chords(*pair) - sum_of_chords(*back)).max() > 0.05
+    for add in (sum_of_arcs, sum_of_chords):
+        turned = add(vectors[[2, 1, 0]], weights[[2, 1, 0]])
+        assert np.abs(add(vectors, weights) - turned).max() > 0.02
+        np.testing.assert_allclose(np.linalg.norm(turned), 1)
+
+
+def test_lemma_2_is_true_of_even_exponents_too():
+    for n in (3, 4, 5, 10, 100, 101, 400):
+        for x in (0.01, 0.1, 0.3, 0.49):
+            ratio = -bounds.cap_log_fraction(n, np.arccos(1 - 2 * x))
+            assert ratio <= -(n - 2) * np.log(x) * (1 + 1e-12), (n, x)
 
 
 def test_the_check_fails_for_names_that_do_not_exist():
