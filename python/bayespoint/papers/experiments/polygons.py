@@ -1,4 +1,4 @@
-"""Figures 18.1 to 18.4 of Ruján and Marchand: version space in the plane."""
+"""Section 18.2 of Ruján and Marchand, with Figures 18.1 to 18.4: version space in the plane."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import numpy as np
 from scipy import spatial
 from scipy.stats import qmc
 
+from bayespoint import VersionSpace
 from bayespoint.papers import planar
+from bayespoint.papers.experiments.billiards import fly
 from bayespoint.papers.experiments.drawing import legend_below
 from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
 from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
@@ -29,6 +31,16 @@ TURN = 1e-6
 # The paper gives no coordinates; this polygon has about the shape of the one it shows.
 POLYGON = planar.Polygon([[0.0, 0.0], [5.0, 0.6], [6.2, 1.7], [4.6, 2.2], [1.2, 1.3]])
 SCATTERER = planar.Circle(POLYGON.centroid, POLYGON.clearance(POLYGON.centroid) / 2)
+ORDERS = {"rectangle": 4, "triangle": 12}
+"""Directions of one path at most: twice the least common denominator of the angles over π."""
+RATIONAL = {
+    "rectangle": planar.Polygon([[0.0, 0.0], [3.0, 0.0], [3.0, 2.0], [0.0, 2.0]]),
+    "triangle": planar.Polygon([[0.0, 0.0], [3.0, 0.0], [0.0, np.sqrt(3.0)]]),
+    "polygon of Figure 18.4": POLYGON,
+}
+OCTANT = "octant of the sphere"
+SHOWN = 4
+"""The start of the picture."""
 TABLES = {"polygon": None, "with a scatterer": SCATTERER}
 
 
@@ -246,10 +258,126 @@ def _draw_path(rows: list[Row], settings: Settings, figure: Any) -> None:
     legend_below(figure, axes, 4)
 
 
+# --- Integrable and rational billiards ---
+
+
+def _rational_units(settings: Settings) -> list[Row]:
+    cases = [(name, square) for name in RATIONAL for square in (True, False)]
+    return [
+        {"table": name, "square": square, "start": start}
+        for name, square in [*cases, (OCTANT, False)]
+        for start in range(settings.splits)
+    ]
+
+
+def _rational(unit: Row, settings: Settings) -> Row:
+    seed = settings.seed_of(unit["start"])
+    n = BOUNCES[0] if settings.quick else BOUNCES[1]
+    if unit["table"] == OCTANT:
+        space, pole = VersionSpace(np.eye(3), [1, 1, 1]), np.full(3, 1 / np.sqrt(3))
+        runs = {way: fly(space, n, seed, balls=1, average="arc", refresh=refresh)
+                for way, refresh in (("kept", None), ("refreshed", "full"))}  # fmt: skip
+        off = {way: float(np.linalg.norm(run.center - pole)) for way, run in runs.items()}
+        cycles = {f"cycle_{way}": bool(run.cycles.any()) for way, run in runs.items()}
+        return {**off, **cycles, "directions": 0}
+    polygon = RATIONAL[unit["table"]]
+    rng = np.random.default_rng(seed)
+    kept, refreshed = _both_paths(polygon, n, unit["square"], rng)
+    off = {
+        way: float(np.hypot(*(path.mean_position - polygon.centroid)) / np.sqrt(polygon.area))
+        for way, path in (("kept", kept), ("refreshed", refreshed))
+    }
+    directions = len(np.unique(kept.directions.round(6) + 0.0, axis=0))
+    return {**off, "cycle_kept": False, "cycle_refreshed": False, "directions": directions}
+
+
+def _both_paths(
+    polygon: planar.Polygon, n: int, square: bool, rng: np.random.Generator
+) -> tuple[planar.Trajectory, planar.Trajectory]:
+    """Return a path, and one from the same place with a new direction every ten mean flights.
+
+    The first direction is at a right angle to the first edge, or random. The second path changes
+    its direction at equal lengths, which leaves the uniform distribution of places as it is.
+    """
+    start = polygon.sample(1, random_state=rng)[0]
+    angle = float(np.arctan2(*polygon.normals[0][::-1])) if square else rng.uniform(0, 2 * np.pi)
+    kept = planar.billiard(polygon, n, start=start, angle=angle)
+    around = np.linalg.norm(polygon.vertices - np.roll(polygon.vertices, 1, axis=0), axis=1).sum()
+    length = 10 * np.pi * polygon.area / around  # by Cauchy's formula for the mean chord
+    places, ways = [], []
+    for _ in range(n // 10):
+        path = planar.billiard(polygon, 50, start=start, random_state=rng)
+        ends = np.append(0.0, np.cumsum(path.lengths))
+        k = int(np.searchsorted(ends, length)) - 1
+        start = path.positions[k] + (length - ends[k]) * path.directions[k]
+        places.append(path.positions[: k + 1])
+        ways.append(path.directions[: k + 1])
+    positions = np.vstack([*places, start])
+    flights = np.linalg.norm(np.diff(positions, axis=0), axis=1)
+    edges = np.zeros(len(flights), dtype=np.intp)
+    directions = np.vstack([*ways, ways[-1][-1]])
+    return kept, planar.Trajectory(positions, directions, edges, flights, polygon.centroid)
+
+
+def _rational_report(rows: list[Row], settings: Settings) -> Report:
+    lines, nearer, median = [], {}, {}
+    for name, square in dict.fromkeys((row["table"], row["square"]) for row in rows):
+        of = select(rows, table=name, square=square)
+        kept, refreshed = column(of, "kept"), column(of, "refreshed")
+        nearer[name, square] = int((refreshed < kept).sum())
+        median[name, square] = float(np.median(kept)), float(np.median(refreshed))
+        first = "at a right angle" if square else "random"
+        most = f"{column(of, 'directions').max()}" if name in RATIONAL else ""
+        lines.append([name, first, most, *(f"{value:.4f}" for value in median[name, square]),
+                      f"{nearer[name, square]} of {len(of)}"])  # fmt: skip
+    of_octant = select(rows, table=OCTANT)
+    directions = {name: column(select(rows, table=name), "directions") for name in RATIONAL}
+    *rational, irregular = RATIONAL
+    closed = min(median[name, True][0] / median[name, True][1] for name in rational)
+    bounces = BOUNCES[0] if settings.quick else BOUNCES[1]
+    found = {way: int(column(of_octant, f"cycle_{way}").sum()) for way in ("kept", "refreshed")}
+    n = len(of_octant)
+    typical = max(median[name, False][0] / median[name, False][1] for name in rational)
+    claims = [
+        _RATIONAL.claim(
+            "few",
+            all(directions[name].max() <= ORDERS[name] for name in rational)
+            and directions[irregular].min() > 100,
+            most=" and ".join(f"{directions[name].max()}" for name in rational),
+            least=directions[irregular].min(),
+        ),
+        _RATIONAL.claim("closed", closed > 3, closed=closed),
+        _RATIONAL.claim(
+            "octant",
+            nearer[OCTANT, False] == n == found["kept"] and found["refreshed"] == 0,
+            count=nearer[OCTANT, False],
+            n=n,
+            kept=found["kept"],
+            refreshed=found["refreshed"],
+        ),
+        _RATIONAL.claim("typical", typical < 1, typical=typical),
+    ]
+    return Report([_RATIONAL.table("paths", lines, bounces=bounces)], claims)
+
+
+def _draw_rational(rows: list[Row], settings: Settings, figure: Any) -> None:
+    for number, (line, title) in enumerate(
+        zip(figure.subplots(2, 3), ("kept", "refreshed"), strict=True)
+    ):
+        for ax, (name, polygon) in zip(line, RATIONAL.items(), strict=True):
+            rng = np.random.default_rng(settings.seed_of(SHOWN))
+            path = _both_paths(polygon, 100, name != list(RATIONAL)[-1], rng)[number]
+            planar.plot_trajectory(polygon, path, ax=ax).set_title(f"{name}, {title}")
+            ax.get_legend().remove()
+            ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
+    legend_below(figure, figure.axes[:1], 4)
+
+
 _LINE = Text.of("kernel-billiard", "figure-18-1")
 _LINES = Text.of("kernel-billiard", "figure-18-2")
 _INSCRIBED = Text.of("kernel-billiard", "figure-18-3", corners=CORNERS)
 _PATH = Text.of("kernel-billiard", "figure-18-4")
+_RATIONAL = Text.of("kernel-billiard", "rational-billiards")
 
 EXPERIMENTS = (
     Experiment(_LINE, _halving_line, _draw_line, size=(7.0, 4.0)),
@@ -266,5 +394,15 @@ EXPERIMENTS = (
     ),
     Experiment(
         _PATH, _trajectory, _draw_path, _paths, _fly, splits=20, quick_splits=5, size=(7.0, 7.4)
+    ),
+    Experiment(
+        _RATIONAL,
+        _rational_report,
+        _draw_rational,
+        _rational_units,
+        _rational,
+        splits=20,
+        quick_splits=5,
+        size=(9.6, 5.6),
     ),
 )

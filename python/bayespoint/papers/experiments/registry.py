@@ -17,6 +17,7 @@ _MODULES = (
     "polygons",
     "learning",
     "sonar",
+    "onion_noise",
     "wisconsin",
     "sparsity",
     "margin_bounds",
