@@ -524,16 +524,6 @@ def _others(one):
         tol=0.5,
     )
     yield one(
-        "papers.soft_boundary.center_angles",
-        soft_boundary.center_angles,
-        gram=GRAM,
-        y=Y,
-        softness=np.array([0.5, 1.0]),
-        offset=0.0,
-        tol=0.5,
-        random_state=0,
-    )
-    yield one(
         "papers.soft_boundary.parameter_space",
         soft_boundary.parameter_space,
         gram=GRAM,

@@ -287,7 +287,6 @@ PLAYING = [
     displays.BilliardDisplay.from_space,
     displays.EvidenceDisplay.from_estimator,
     plotting.ConvergenceDisplay.from_space,
-    soft_boundary.center_angles,
 ]
 """What plays a billiard, whose arithmetic may break down; bounds leave such a row out."""
 
@@ -300,7 +299,7 @@ def test_what_plays_a_billiard_tells_of_breakdowns(function: object) -> None:
 def test_names_in_raises_are_found() -> None:
     found = raised(bayespoint.VersionSpace.sample)
     assert {"InfeasibleError", "ValueError", "OSError", "MemoryError"} <= found
-    assert raised(soft_boundary.center_angles) >= {"ValueError", "TypeError"}
+    assert raised(soft_boundary.parameter_space) >= {"ValueError", "TypeError"}
     assert raised(test_names_in_raises_are_found) == set()
 
 

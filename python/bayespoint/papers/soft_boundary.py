@@ -1,9 +1,9 @@
-r"""The effect of a soft boundary on the parameter space, and on the angle between the centers.
+r"""The effect of a soft boundary on the parameter space.
 
 Softness :math:`\lambda` on the diagonal of the kernel matrix makes it of full rank (Herbrich,
 Graepel and Campbell, Section 5): the ellipsoid of all weight vectors of length 1 grows into new
-dimensions, from a flat one to a ball, and the center of the largest ball in version space tends to
-the center of mass.
+dimensions, from a flat one to a ball. The experiment ``figure-6`` measures the
+angle between the centers.
 
 References
 ----------
@@ -22,21 +22,12 @@ from numpy.typing import ArrayLike
 from scipy import linalg, special
 
 from bayespoint.base import validation
-from bayespoint.base.report import as_grid
-from bayespoint.base.validation import Floats, RandomState
+from bayespoint.base.validation import Floats
 from bayespoint.papers.pictures import SHADES
-from bayespoint.plotting.style import COLORS, import_matplotlib, pick_axes
+from bayespoint.plotting.style import COLORS, import_matplotlib
 from bayespoint.results.result import Result
-from bayespoint.version_space import VersionSpace
 
-__all__ = [
-    "CenterAngles",
-    "ParameterSpace",
-    "center_angles",
-    "parameter_space",
-    "plot_center_angles",
-    "plot_parameter_space",
-]
+__all__ = ["ParameterSpace", "parameter_space", "plot_parameter_space"]
 
 _MESH = 48  # points around a drawn ellipsoid
 
@@ -170,123 +161,6 @@ def parameter_space(
     return ParameterSpace(np.where(seen, values, 0.0), np.ascontiguousarray(vectors.T))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class CenterAngles:
-    """Angle between the maximal margin and the center of mass, by softness."""
-
-    softness: Floats
-    """(k,) Softness."""
-
-    angle: Floats
-    """(k,) Angle between the direction of the largest margin and the Bayes point, radians."""
-
-    error: Floats
-    """(k,) Estimated angular error of the Bayes point, radians."""
-
-    margin: Floats
-    """(k,) The largest margin relative to the longest feature vector. If all have one length it is
-    the sine of the radius of the largest ball in version space."""
-
-    def summary(self) -> str:
-        """Return a table, one softness to a line.
-
-        Returns
-        -------
-        str
-            The text, without a newline at its end.
-        """
-        lines = [f"{'softness':>10}  {'angle':>8}  {'error':>8}  {'margin':>8}"]
-        rows = zip(self.softness, self.angle, self.error, self.margin, strict=True)
-        lines += [f"{a:>10.4g}  {b:>8.4f}  {c:>8.4f}  {d:>8.4f}" for a, b, c, d in rows]
-        return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return (
-            f"<CenterAngles: {self.angle[0]:.3g} rad at softness {self.softness[0]:.3g} to "
-            f"{self.angle[-1]:.3g} rad at {self.softness[-1]:.3g}>"
-        )
-
-    def _repr_html_(self) -> str:
-        rows = zip(self.softness, self.angle, self.error, self.margin, strict=True)
-        return as_grid(
-            "From the maximal margin to the center of mass",
-            ["softness", "angle (rad)", "error (rad)", "margin"],
-            [[f"{value:.4g}" for value in row] for row in rows],
-        )
-
-
-def center_angles(
-    gram: ArrayLike,
-    y: ArrayLike,
-    softness: ArrayLike,
-    *,
-    offset: float = 0.0,
-    tol: float = 0.02,
-    n_jobs: int | None = None,
-    random_state: RandomState = None,
-) -> CenterAngles:
-    """Return the angle between maximal margin and center of mass for several softnesses.
-
-    Parameters
-    ----------
-    gram, y, offset
-        As for :class:`VersionSpace`.
-    softness : array-like of shape (k,)
-        Values to try, each at least 0; 0 only if the examples can be separated.
-    tol : float, default=0.02
-        Angular error of the center of mass at which to stop, in radians. Positive.
-    n_jobs, random_state
-        As for :meth:`VersionSpace.sample`.
-
-    Returns
-    -------
-    CenterAngles
-        The angles, with the estimated errors of the centers of mass.
-
-    Raises
-    ------
-    InfeasibleError, FloatingPointError
-        See the notes of :class:`VersionSpace`.
-    ValueError, TypeError
-        As :class:`VersionSpace`, :meth:`VersionSpace.max_margin` and :meth:`VersionSpace.sample`.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If a billiard or a margin did not reach its tolerance.
-
-    Notes
-    -----
-    With growing softness all planes become orthogonal to one another. Version space becomes an
-    orthant, with all centers on its diagonal (Herbrich, Graepel and Campbell, Section 5).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayespoint.papers.soft_boundary import center_angles
-    >>> x = np.random.default_rng(0).normal(size=(20, 3))
-    >>> found = center_angles(x @ x.T, x[:, 0] > 0, [0.1, 100.0], random_state=0)
-    >>> bool(found.angle[1] < found.angle[0])
-    True
-    """
-    values = validation.dense("softness", softness)
-    if values.ndim != 1 or len(values) == 0:
-        raise ValueError(f"softness must have one dimension and k > 0; got shape {values.shape}")
-    rng = np.random.default_rng(validation.seed(random_state))
-    rows = []
-    for value in values.tolist():
-        space = VersionSpace(gram, y, softness=value, offset=offset)
-        run = space.sample(tol=tol, n_jobs=n_jobs, random_state=rng)
-        best = space.max_margin()
-        # From the difference, because the cosine of a small angle has no digits of it.
-        apart = best.dual_coef - run.arc_center
-        squared = float(apart @ (space.margins(apart) * space.y))
-        longest = math.sqrt(float((space.gram.diagonal() + space.offset + space.softness).max()))
-        angle = 2 * math.asin(min(1.0, math.sqrt(max(0.0, squared)) / 2))
-        rows.append((value, angle, run.center_error, best.margin / longest))
-    return CenterAngles(*np.array(rows).T)
-
-
 def plot_parameter_space(spaces: Any, *, axes: Any = None) -> Any:
     """Draw the ellipsoids of three examples, as Figure 3 of Herbrich et al. does.
 
@@ -348,27 +222,3 @@ def plot_parameter_space(spaces: Any, *, axes: Any = None) -> Any:
         ax.set_ylabel("second axis", labelpad=-12)
         ax.set_zlabel("third axis", labelpad=-12)
     return axes
-
-
-def plot_center_angles(table: CenterAngles, *, ax: Any = None) -> Any:
-    """Draw the angle between maximal margin and center of mass against the softness.
-
-    Parameters
-    ----------
-    table : CenterAngles
-        What `center_angles` returned; softness 0 is left out of the logarithmic axis.
-    ax : matplotlib.axes.Axes, default=None
-        Where to draw; by default a new figure is made.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes drawn into.
-    """
-    ax = pick_axes(ax, (5.6, 3.8))
-    seen = table.softness > 0
-    x, y, error = table.softness[seen], table.angle[seen], table.error[seen]
-    ax.errorbar(x, y, yerr=error, color=COLORS[0], marker="o", capsize=3)
-    ax.set(xscale="log", xlabel="softness λ", ylabel="angle to the center of mass (rad)")
-    ax.set_ylim(bottom=0)
-    return ax

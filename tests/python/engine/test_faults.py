@@ -16,7 +16,7 @@ import pytest
 from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, _core, kernels
 from bayespoint.dynamics import Scattered
 from bayespoint.estimators.progress import Progress
-from bayespoint.papers import elongated, openness, planar, soft_boundary
+from bayespoint.papers import elongated, openness, planar
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.max_margin import MaxMarginClassifier
@@ -125,9 +125,6 @@ CALLS = {
     "KernelPerceptron": lambda: KernelPerceptron("linear", max_epochs=10**8).fit(X, COIN),
     "escape_fractions": lambda: openness.escape_fractions(
         [K, K], NOISY, softness=0.1, max_bounces=10**9, random_state=0
-    ),
-    "center_angles": again(
-        lambda: soft_boundary.center_angles(K, NOISY, [0.1, 1.0], random_state=0)
     ),
     "Polygon.sample": again(lambda: SQUARE.sample(10**7, random_state=0)),
     "planar.billiard": again(lambda: planar.billiard(SQUARE, 10**5, random_state=0)),

@@ -86,7 +86,6 @@ def results():
             "RiskBounds": three_bounds(X, y),
             "RiskBound": three_bounds(X, y)[0],
             "ParameterSpace": soft_boundary.parameter_space(X @ X.T, softness=0.1),
-            "CenterAngles": soft_boundary.center_angles(X @ X.T, y, [0.1, 1.0], tol=0.1),
             "EscapeFractions": openness.escape_fractions([X @ X.T], y, max_bounces=200),
             "CenterErrors": elongated.center_errors(2, n_test=100, tol=0.1),
             "Polygon": polygon,
@@ -206,7 +205,7 @@ def test_names_are_escaped(shown):
 
 
 def test_grids_have_as_many_cells_in_each_line(shown):
-    for name in ("Search", "OnionTable", "LayerChoice", "RiskBounds", "CenterAngles"):
+    for name in ("Search", "OnionTable", "LayerChoice", "RiskBounds"):
         grid = shown[name][1].split("<thead>")[1]
         lines = re.findall(r"<tr>(.*?)</tr>", grid)
         counts = {line.count("</td>") + line.count("</th>") for line in lines}

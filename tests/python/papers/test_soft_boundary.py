@@ -1,4 +1,4 @@
-"""The ellipsoid of all weight vectors, and the angle between the two centers."""
+"""The ellipsoid of all weight vectors."""
 
 import math
 import os
@@ -6,12 +6,9 @@ import os
 import numpy as np
 import pytest
 
-from bayespoint import VersionSpace, kernels
+from bayespoint import VersionSpace
 from bayespoint.papers.soft_boundary import (
-    CenterAngles,
-    center_angles,
     parameter_space,
-    plot_center_angles,
     plot_parameter_space,
 )
 
@@ -103,42 +100,6 @@ def test_bad_matrices():
         parameter_space(np.eye(3)).surface([1.0, 0.0])
 
 
-def problem():
-    rng = np.random.default_rng([SEED, 2])
-    x = rng.standard_normal((30, 3))
-    return kernels.RBF(2.0)(x), np.where(x[:, 0] + x[:, 1] ** 2 > 0.8, 1, -1)
-
-
-def test_margin_and_center_meet():
-    """The angle falls with softness, to 0 for an orthant."""
-    gram, y = problem()
-    softness = [0.03, 1.0, 30.0, 1000.0]
-    table = center_angles(gram, y, softness, tol=0.01, random_state=SEED)
-    np.testing.assert_array_equal(table.softness, softness)
-    assert (table.error <= 0.01).all()
-    assert table.angle[0] > 0.15
-    assert (np.diff(table.angle[:3]) < 0).all()
-    assert table.angle[-1] < 4 * table.error[-1] + 0.005
-    # In an orthant of m dimensions the ball's radius is arcsin(1 / sqrt(m)).
-    assert table.margin[-1] == pytest.approx(1 / math.sqrt(30), rel=0.02)
-    assert table.margin[0] < 0.75 * table.margin[-1]
-    assert repr(table).startswith("<CenterAngles: ")
-    assert len(table.summary().splitlines()) == 5
-
-
-def test_the_angle_is_the_angle():
-    """One value, compared with inner products computed here, softness and offset included."""
-    gram, y = problem()
-    found = center_angles(gram, y, [0.2], offset=1.0, tol=0.01, random_state=SEED)
-    space = VersionSpace(gram, y, softness=0.2, offset=1.0)
-    center = space.sample(tol=0.01, random_state=SEED + 1).center
-    full = gram + 1.0 + 0.2 * np.eye(30)
-    w = space.max_margin().dual_coef
-    angle = math.acos(w @ full @ center / math.sqrt((w @ full @ w) * (center @ full @ center)))
-    assert angle > 0.1
-    assert found.angle[0] == pytest.approx(angle, abs=0.04)
-
-
 # --- pictures ---
 
 
@@ -162,18 +123,3 @@ def test_drawn_ellipsoids(monkeypatch):
         plot_parameter_space({0.0: parameter_space(np.eye(2))})
     with pytest.raises(ValueError, match="at least one"):
         plot_parameter_space({})
-
-
-def test_drawn_angles():
-    ax = pytest.importorskip("matplotlib.figure").Figure().add_subplot()
-    table = CenterAngles(
-        *np.array([[0.0, 0.1, 1.0], [0.5, 0.4, 0.2], [0.01, 0.02, 0.03], [0.1] * 3])
-    )
-    plot_center_angles(table, ax=ax)
-    line = ax.lines[0]
-    np.testing.assert_array_equal(line.get_xydata(), [[0.1, 0.4], [1.0, 0.2]])
-    [bars] = ax.collections
-    np.testing.assert_allclose(
-        [segment[:, 1] for segment in bars.get_segments()], [[0.38, 0.42], [0.17, 0.23]]
-    )
-    assert (ax.get_xscale(), ax.get_xlabel()) == ("log", "softness λ")

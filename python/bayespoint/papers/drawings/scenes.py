@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from bayespoint.kernels import RBF
 from bayespoint.papers import drawings, pictures, planar, soft_boundary
 from bayespoint.papers.elongated import center_errors, make_elongated, plot_center_errors
 
@@ -107,15 +106,6 @@ def elongated_errors() -> Any:
     return plot_center_errors(center_errors(200)).figure
 
 
-def center_angles() -> Any:
-    """Draw Section 5 of Herbrich, Graepel and Campbell."""
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal((60, 2))
-    gram, y = RBF(1.0)(x), np.where(x[:, 0] + x[:, 1] ** 2 > 0.8, 1, -1)
-    table = soft_boundary.center_angles(gram, y, np.logspace(-2, 3, 11), random_state=0)
-    return soft_boundary.plot_center_angles(table).figure
-
-
 def flight() -> Any:
     """Draw Figure 7 of Herbrich, Graepel and Campbell."""
     problem = make_elongated(random_state=3)
@@ -162,7 +152,6 @@ SCENES: dict[str, Callable[[], Any]] = {
         regular_space,
         elongated_space,
         elongated_errors,
-        center_angles,
         flight,
         chord_and_arc,
         reflection,
