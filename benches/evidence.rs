@@ -35,6 +35,21 @@ fn run(space: &VersionSpace<'_>, method: Method, seed: u64) -> EvidenceOutcome {
     evidence(space, &settings, &Control::new()).expect("the problem is well posed")
 }
 
+/// Prints what some runs found.
+fn report(space: &VersionSpace<'_>, method: Method, what: &str) {
+    let found: Vec<_> = (0..RUNS).map(|seed| run(space, method, seed)).collect();
+    let values: Vec<f64> = found.iter().map(|one| one.values[0]).collect();
+    let mean = values.iter().sum::<f64>() / RUNS as f64;
+    let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (RUNS - 1) as f64;
+    let squares = found.iter().map(|one| one.errors[0].powi(2)).sum::<f64>();
+    println!(
+        "{what}: ln volume {mean:.2} nats, spread {:.3}, reported {:.3}, {} of {RUNS} converged",
+        variance.sqrt(),
+        (squares / RUNS as f64).sqrt(),
+        found.iter().filter(|one| one.converged).count(),
+    );
+}
+
 fn benches(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("evidence");
     group.sample_size(10);
@@ -43,20 +58,14 @@ fn benches(criterion: &mut Criterion) {
         let space = VersionSpace::new(Gram::new(&gram, 0.0, vec![0.0; m]).expect("finite"), labels)
             .expect("valid");
         for (name, method) in [("bridge", Method::Bridge), ("integration", Method::Integration)] {
-            let found: Vec<_> = (0..RUNS).map(|seed| run(&space, method, seed)).collect();
-            let values: Vec<f64> = found.iter().map(|one| one.values[0]).collect();
-            let mean = values.iter().sum::<f64>() / RUNS as f64;
-            let variance =
-                values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (RUNS - 1) as f64;
-            let squares = found.iter().map(|one| one.errors[0].powi(2)).sum::<f64>();
-            println!(
-                "{name} {m} x {r}: ln volume {mean:.2} nats, spread {:.3}, reported {:.3}, {} of {RUNS} converged",
-                variance.sqrt(),
-                (squares / RUNS as f64).sqrt(),
-                found.iter().filter(|one| one.converged).count(),
-            );
-            let mut seed = RUNS;
+            let mut reported = false;
             group.bench_with_input(BenchmarkId::new(name, format!("{m}x{r}")), &m, |bencher, _| {
+                if !reported {
+                    reported = true;
+                    report(&space, method, &format!("{name} {m} x {r}"));
+                }
+                // The same seeds in every measurement.
+                let mut seed = RUNS;
                 bencher.iter(|| {
                     seed += 1;
                     black_box(run(&space, method, seed))

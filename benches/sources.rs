@@ -3,11 +3,12 @@
 //! `cargo bench --bench sources`; compare the groups at the same m within one run. Elements are planes for rows and sweeps,
 //! bounces for trajectories.
 
+use std::cell::LazyCell;
 use std::hint::black_box;
 
 use bayespoint::dynamics::Geodesic;
 use bayespoint::{Ball, Control, Entry, Goal, Gram, Precision, Refresh, Trajectory, VersionSpace};
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Bencher, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -31,58 +32,67 @@ fn benches(criterion: &mut Criterion) {
             x.chunks(DIMENSION).map(|x| if x[0] > 0.0 { 1 } else { -1 }).collect();
         let softness = || vec![0.1; m];
         let features = || Gram::of_features(&x, DIMENSION, 0.0, softness()).expect("good");
-        let doubles = matrix(&features(), |x| x);
+        // Made when a bench that is not filtered out asks for it.
+        let doubles = LazyCell::new(|| matrix(&features(), |x| x));
         #[allow(clippy::cast_possible_truncation, reason = "half the memory")]
-        let singles = matrix(&features(), |x| x as f32);
+        let singles = LazyCell::new(|| matrix(&features(), |x| x as f32));
 
         let mut group = criterion.benchmark_group("sources");
         group.throughput(Throughput::Elements(m as u64));
-        let (gram, mut i) = (features(), 0);
         group.bench_function(BenchmarkId::new("row_features", m), |b| {
+            let (gram, mut i) = (features(), 0);
             b.iter(|| {
                 i = (i + 7919) % m;
                 black_box(gram.row(i));
             });
         });
 
-        let sources: [(&str, Gram<'_>); 3] = [
-            ("doubles", Gram::new(&doubles, 0.0, softness()).expect("symmetric")),
-            ("singles", Gram::new(&singles, 0.0, softness()).expect("symmetric")),
-            ("features", features()),
-        ];
-        for (name, gram) in sources {
-            let space = VersionSpace::new(gram, labels.clone()).expect("labels");
+        let source = |name| match name {
+            "doubles" => Gram::new(&doubles[..], 0.0, softness()).expect("symmetric"),
+            "singles" => Gram::new(&singles[..], 0.0, softness()).expect("symmetric"),
+            _ => features(),
+        };
+        for name in ["doubles", "singles", "features"] {
+            let space =
+                LazyCell::new(|| VersionSpace::new(source(name), labels.clone()).expect("labels"));
             let control = Control::new();
             let dual = normals(m, &mut rng);
-            let mut field = vec![0.0; m];
             group.throughput(Throughput::Elements((m * m) as u64));
             group.bench_function(BenchmarkId::new(format!("sweep_{name}"), m), |b| {
+                let mut field = vec![0.0; m];
                 b.iter(|| {
                     let precision = Precision::Compensated;
                     space.gram().multiply(&[&dual], &mut [&mut field], precision, &control)
                 });
             });
-            let (start, _) =
-                bayespoint::feasible_point(&space, 1, &control).expect("separable by softness");
-            let ball = Ball::new(space.gram(), &start, &dual, &control).expect("a direction");
-            let mut trajectory =
-                Trajectory::new(&space, Geodesic, ball, ChaCha8Rng::seed_from_u64(2));
-            let run = |trajectory: &mut Trajectory<'_, Geodesic>, bounces: u64| {
-                let bounces = trajectory.tally().bounces + bounces;
-                trajectory.run(Goal::either(f64::INFINITY, bounces), &control).expect("runs on");
-            };
-            run(&mut trajectory, 2000);
-            let per_radian = trajectory.tally().bounces as f64 / trajectory.tally().path;
-            trajectory.set_refresh(Refresh::Pair { rate: PAIRS * per_radian });
-            run(&mut trajectory, 1000);
+            let mut trajectory = None;
             // One element is one bounce, its share of refreshes and re-projections included.
             group.throughput(Throughput::Elements(BOUNCES));
             group.bench_function(BenchmarkId::new(format!("trajectory_{name}"), m), |b| {
-                b.iter(|| run(&mut trajectory, BOUNCES));
+                let trajectory = trajectory.get_or_insert_with(|| {
+                    let (start, _) = bayespoint::feasible_point(&space, 1, &control)
+                        .expect("separable by softness");
+                    let ball =
+                        Ball::new(space.gram(), &start, &dual, &control).expect("a direction");
+                    let mut trajectory =
+                        Trajectory::new(&space, Geodesic, ball, ChaCha8Rng::seed_from_u64(2));
+                    run(&mut trajectory, 2000);
+                    let per_radian = trajectory.tally().bounces as f64 / trajectory.tally().path;
+                    trajectory.set_refresh(Refresh::Pair { rate: PAIRS * per_radian });
+                    run(&mut trajectory, 1000);
+                    trajectory
+                });
+                b.iter(|| run(trajectory, BOUNCES));
             });
         }
         group.finish();
     }
+}
+
+/// Runs on for some bounces.
+fn run(trajectory: &mut Trajectory<'_, Geodesic>, bounces: u64) {
+    let bounces = trajectory.tally().bounces + bounces;
+    trajectory.run(Goal::either(f64::INFINITY, bounces), &Control::new()).expect("runs on");
 }
 
 /// The matrix of some rows, with entries of a kind.
@@ -114,14 +124,18 @@ fn near_walls(criterion: &mut Criterion) {
                 })
                 .collect();
         let control = Control::new();
-        let features = Gram::of_features(&x, r, 0.0, vec![0.0; m])
-            .and_then(|gram| VersionSpace::new(gram, labels.clone()))
-            .expect("good");
-        let (start, _) = bayespoint::feasible_point(&features, 1, &control).expect("separable");
+        let features = LazyCell::new(|| {
+            Gram::of_features(&x, r, 0.0, vec![0.0; m])
+                .and_then(|gram| VersionSpace::new(gram, labels.clone()))
+                .expect("good")
+        });
+        let start = LazyCell::new(|| {
+            bayespoint::feasible_point(&features, 1, &control).expect("separable").0
+        });
         let direction = normals(m, &mut rng);
         let mut group = criterion.benchmark_group("near_walls");
         group.throughput(Throughput::Elements(BOUNCES));
-        let mut bench = |name: &str, space: &VersionSpace<'_>, near: bool| {
+        let bounces = |b: &mut Bencher<'_>, space: &VersionSpace<'_>, near: bool| {
             let mut ball =
                 Ball::new(space.gram(), &start, &direction, &control).expect("a direction");
             if near {
@@ -129,26 +143,24 @@ fn near_walls(criterion: &mut Criterion) {
             }
             let mut trajectory =
                 Trajectory::new(space, Geodesic, ball, ChaCha8Rng::seed_from_u64(2));
-            let run = |trajectory: &mut Trajectory<'_, Geodesic>, bounces: u64| {
-                let bounces = trajectory.tally().bounces + bounces;
-                trajectory.run(Goal::either(f64::INFINITY, bounces), &control).expect("runs on");
-            };
             run(&mut trajectory, 2000);
             let per_radian = trajectory.tally().bounces as f64 / trajectory.tally().path;
             trajectory.set_refresh(Refresh::Pair { rate: PAIRS * per_radian });
-            group.bench_function(BenchmarkId::new(name, format!("{m}x{r}")), |b| {
-                b.iter(|| run(&mut trajectory, BOUNCES));
-            });
+            b.iter(|| run(&mut trajectory, BOUNCES));
         };
-        bench("near", &features, true);
-        bench("all_features", &features, false);
+        let id = |name| BenchmarkId::new(name, format!("{m}x{r}"));
+        group.bench_function(id("near"), |b| bounces(b, &features, true));
+        group.bench_function(id("all_features"), |b| bounces(b, &features, false));
         // 3.2 GB at 20 000, and then half of it.
-        let doubles = matrix(features.gram(), |x| x);
-        bench("all_doubles", &dense(&doubles, &labels), false);
+        let doubles = LazyCell::new(|| matrix(features.gram(), |x| x));
+        let space = LazyCell::new(|| dense(&doubles, &labels));
+        group.bench_function(id("all_doubles"), |b| bounces(b, &space, false));
+        drop(space);
         drop(doubles);
         #[allow(clippy::cast_possible_truncation, reason = "half the memory")]
-        let singles = matrix(features.gram(), |x| x as f32);
-        bench("all_singles", &dense(&singles, &labels), false);
+        let singles = LazyCell::new(|| matrix(features.gram(), |x| x as f32));
+        let space = LazyCell::new(|| dense(&singles, &labels));
+        group.bench_function(id("all_singles"), |b| bounces(b, &space, false));
         group.finish();
     }
 }
