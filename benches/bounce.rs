@@ -2,6 +2,8 @@
 //!
 //! `cargo bench --bench bounce`; compare the groups at the same m within one run.
 
+#[path = "common/clock.rs"]
+mod clock;
 mod common;
 
 use std::cell::LazyCell;
@@ -10,6 +12,7 @@ use std::hint::black_box;
 use bayespoint::dynamics::Geodesic;
 use bayespoint::pass;
 use bayespoint::{Ball, Control, Goal, Gram, Refresh, Trajectory, VersionSpace, feasible_point};
+use clock::Clock;
 use common::{Problem, normals};
 use criterion::{Bencher, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use pulp::Arch;
@@ -35,7 +38,7 @@ fn bare(arch: Arch, f: &mut [f64], g: &mut [f64], row: &[f64], c: f64) {
     );
 }
 
-fn benches(criterion: &mut Criterion) {
+fn benches(criterion: &mut Criterion<Clock>) {
     for m in SIZES {
         // Made when a bench that is not filtered out asks for it.
         let problem = LazyCell::new(|| Problem::new(m));
@@ -119,13 +122,13 @@ fn joint_space(gram: &[f64], m: usize, n_classes: usize) -> VersionSpace<'_> {
 }
 
 /// A bounce among the walls of C classes against one of two, with the same m: at most 1.3 C times as long.
-fn classes(criterion: &mut Criterion) {
+fn classes(criterion: &mut Criterion<Clock>) {
     for m in [400, 1000] {
         let problem = LazyCell::new(|| Problem::new(m));
         let mut group = criterion.benchmark_group("classes");
         group.throughput(Throughput::Elements(BOUNCES));
         let control = Control::new();
-        let bounces = |space: &VersionSpace<'_>, b: &mut Bencher<'_>| {
+        let bounces = |space: &VersionSpace<'_>, b: &mut Bencher<'_, Clock>| {
             let (start, _) = feasible_point(space, 1, &control).expect("separable by softness");
             let mut rng = ChaCha8Rng::seed_from_u64(1);
             let direction = normals(start.len(), &mut rng);
@@ -150,7 +153,7 @@ fn classes(criterion: &mut Criterion) {
 
 criterion_group! {
     name = bounce;
-    config = Criterion::default().sample_size(30).measurement_time(std::time::Duration::from_secs(2));
+    config = Criterion::default().with_measurement(Clock::new()).sample_size(30).measurement_time(std::time::Duration::from_secs(2));
     targets = benches, classes
 }
 criterion_main!(bounce);

@@ -2,6 +2,8 @@
 //!
 //! `cargo bench --bench engine`. The evidence has a bench of its own.
 
+#[path = "common/clock.rs"]
+mod clock;
 mod common;
 
 use std::cell::LazyCell;
@@ -15,6 +17,7 @@ use bayespoint::{
     Ball, Control, Factor, Isotropic, MarginSettings, NormalLaw, Settings, SoftBalls, SoftWalls,
     Turns, feasible_point, max_margin, run,
 };
+use clock::Clock;
 use common::{Problem, normals};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use rand::SeedableRng;
@@ -24,7 +27,7 @@ const SIZES: [usize; 5] = [17, 100, 1000, 4000, 10_000];
 /// Examples beyond which the O(m³) of a factor takes minutes.
 const FACTORED: usize = 4000;
 
-fn benches(criterion: &mut Criterion) {
+fn benches(criterion: &mut Criterion<Clock>) {
     let mut group = criterion.benchmark_group("engine");
     for m in SIZES {
         let problem = LazyCell::new(|| Problem::new(m));
@@ -159,7 +162,7 @@ impl SoftWalls for Examples {
 }
 
 /// A quarter of a circle, bounces included, of each ball.
-fn soft(criterion: &mut Criterion) {
+fn soft(criterion: &mut Criterion<Clock>) {
     let mut group = criterion.benchmark_group("engine");
     for m in [1000, 10_000] {
         group.bench_function(BenchmarkId::new("soft_step", m), |b| {
@@ -180,7 +183,7 @@ fn soft(criterion: &mut Criterion) {
 
 criterion_group! {
     name = engine;
-    config = Criterion::default().sample_size(20).measurement_time(std::time::Duration::from_secs(2));
+    config = Criterion::default().with_measurement(Clock::new()).sample_size(20).measurement_time(std::time::Duration::from_secs(2));
     targets = benches, soft
 }
 criterion_main!(engine);

@@ -3,11 +3,15 @@
 //! `cargo bench --bench evidence` prints the time of a run and, before it, what sixteen runs found: their mean, the
 //! spread between them and the errors they reported.
 
+#[path = "common/clock.rs"]
+mod clock;
+
 use std::hint::black_box;
 
 use bayespoint::{
     Control, EvidenceOutcome, EvidenceSettings, Gram, Method, VersionSpace, evidence,
 };
+use clock::Clock;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -50,7 +54,7 @@ fn report(space: &VersionSpace<'_>, method: Method, what: &str) {
     );
 }
 
-fn benches(criterion: &mut Criterion) {
+fn benches(criterion: &mut Criterion<Clock>) {
     let mut group = criterion.benchmark_group("evidence");
     group.sample_size(10);
     for (m, r) in SIZES {
@@ -76,5 +80,9 @@ fn benches(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(all, benches);
+criterion_group! {
+    name = all;
+    config = Criterion::default().with_measurement(Clock::new());
+    targets = benches
+}
 criterion_main!(all);

@@ -3,11 +3,15 @@
 //! `cargo bench --bench sources`; compare the groups at the same m within one run. Elements are planes for rows and sweeps,
 //! bounces for trajectories.
 
+#[path = "common/clock.rs"]
+mod clock;
+
 use std::cell::LazyCell;
 use std::hint::black_box;
 
 use bayespoint::dynamics::Geodesic;
 use bayespoint::{Ball, Control, Entry, Goal, Gram, Precision, Refresh, Trajectory, VersionSpace};
+use clock::Clock;
 use criterion::{Bencher, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -24,7 +28,7 @@ fn normals(n: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
     StandardNormal.sample_iter(rng).take(n).collect()
 }
 
-fn benches(criterion: &mut Criterion) {
+fn benches(criterion: &mut Criterion<Clock>) {
     for m in SIZES {
         let mut rng = ChaCha8Rng::seed_from_u64(7);
         let x = normals(m * DIMENSION, &mut rng);
@@ -108,7 +112,7 @@ fn dense<'a, E: Entry>(matrix: &'a [E], labels: &[i8]) -> VersionSpace<'a> {
 
 /// Bounces of a ball on explicit features that uses a neighbor list, against all walls: with the matrix in memory, of doubles and
 /// of singles, and with its rows computed. A teacher's version space of about a thousandth of a radian.
-fn near_walls(criterion: &mut Criterion) {
+fn near_walls(criterion: &mut Criterion<Clock>) {
     for (m, r) in [(2_000, 20), (20_000, 20), (20_000, 100)] {
         let mut rng = ChaCha8Rng::seed_from_u64(8);
         let x = normals(m * r, &mut rng);
@@ -135,7 +139,7 @@ fn near_walls(criterion: &mut Criterion) {
         let direction = normals(m, &mut rng);
         let mut group = criterion.benchmark_group("near_walls");
         group.throughput(Throughput::Elements(BOUNCES));
-        let bounces = |b: &mut Bencher<'_>, space: &VersionSpace<'_>, near: bool| {
+        let bounces = |b: &mut Bencher<'_, Clock>, space: &VersionSpace<'_>, near: bool| {
             let mut ball =
                 Ball::new(space.gram(), &start, &direction, &control).expect("a direction");
             if near {
@@ -167,7 +171,7 @@ fn near_walls(criterion: &mut Criterion) {
 
 criterion_group! {
     name = sources;
-    config = Criterion::default().sample_size(20).measurement_time(std::time::Duration::from_secs(2));
+    config = Criterion::default().with_measurement(Clock::new()).sample_size(20).measurement_time(std::time::Duration::from_secs(2));
     targets = benches, near_walls
 }
 criterion_main!(sources);
