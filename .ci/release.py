@@ -1,8 +1,9 @@
 """Checks all of a release that one machine can check, for ``make release-check``.
 
-Builds the source distribution and, from the tree, the wheel. Both are installed into environments with nothing else, where the
-README's examples and a short program must run. Ends with status 1 and says what is wrong, if anything is.
-``python .ci/release.py --texts`` only compares the files that name the version.
+Builds the source distribution, and wheels from the tree and from it. Each is installed into an
+environment with nothing else, where the README's examples and a short program must run. Ends with
+status 1 and says what is wrong, if anything is. ``python .ci/release.py --texts`` only compares the
+files that name the version.
 """
 
 from __future__ import annotations
@@ -88,11 +89,15 @@ def disagreements() -> list[str]:
             re.findall(r"^    - (.+>=.+)", recipe.split("  run:\n")[1], re.MULTILINE),
             [
                 re.sub("(>=)", r" \1", one)
-                for one in re.findall(r'"(.+)"', re.split(r"^dependencies = ", project, flags=re.M)[1].split("]")[0])
+                for one in re.findall(
+                    r'"(.+)"', re.split(r"^dependencies = ", project, flags=re.M)[1].split("]")[0]
+                )
             ],
         ),
     }
-    found += [f"{what}: {one!r} and {other!r}" for what, (one, other) in texts.items() if one != other]
+    found += [
+        f"{what}: {one!r} and {other!r}" for what, (one, other) in texts.items() if one != other
+    ]
     return found
 
 
@@ -151,12 +156,26 @@ def packages(version: str) -> list[str]:
             archive.extractall(folder, filter="data")
         unpacked = folder / f"bayespoint-{version}"
         out = folder / "wheel"
-        run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", out, unpacked)
+        run(
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "--quiet",
+            "--no-deps",
+            "--wheel-dir",
+            out,
+            unpacked,
+        )
         [again] = out.glob("*.whl")
         contents = [set(zipfile.ZipFile(one).namelist()) for one in (wheel, again)]
         found = [f"only one of the wheels has {one}" for one in sorted(contents[0] ^ contents[1])]
         found += wheel_problems(wheel, version) + wheel_problems(again, version)
-        found += [f"{source.name} has no {one}" for one in (*LICENSES, "Cargo.lock", "README.md") if not (unpacked / one).exists()]
+        found += [
+            f"{source.name} has no {one}"
+            for one in (*LICENSES, "Cargo.lock", "README.md")
+            if not (unpacked / one).exists()
+        ]
         works(wheel, folder / "from-wheel")
         works(again, folder / "from-source")
     print(f"{source.name}: SHA-256 {hashlib.sha256(source.read_bytes()).hexdigest()}")

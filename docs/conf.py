@@ -99,6 +99,9 @@ html_theme_options = {
     "show_prev_next": True,
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
+    # Of the sites beside this one; the newest release writes its list into all of them.
+    "navbar_start": ["navbar-logo", "version-switcher"],
+    "switcher": {"json_url": "_static/versions.json", "version_match": release},
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }

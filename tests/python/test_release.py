@@ -1,0 +1,46 @@
+"""The files that describe a release agree: version, title, license, dependencies."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+PATH = Path(__file__).parents[2] / ".ci" / "release.py"
+SPEC = importlib.util.spec_from_file_location("release", PATH)
+release = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(release)
+
+NAMES = [*release.versions()][1:]
+
+
+def test_descriptions_agree():
+    assert release.disagreements() == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_another_version_is_found(name, monkeypatch):
+    read, version = release.read, release.versions()["Cargo.toml"]
+
+    def changed(of):
+        return read(of).replace(version, "9.9.9") if of == name else read(of)
+
+    monkeypatch.setattr(release, "read", changed)
+    assert [name in one for one in release.disagreements()] == [True]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        (".zenodo.json", "MIT OR Apache-2.0", "MIT"),
+        ("CITATION.cff", "title: bayespoint", "title: another"),
+        ("packaging/conda/recipe.yaml", "numpy >=1.26", "numpy >=1.20"),
+    ],
+)
+def test_other_descriptions_are_found(name, old, new, monkeypatch):
+    read = release.read
+
+    def changed(of):
+        return read(of).replace(old, new) if of == name else read(of)
+
+    monkeypatch.setattr(release, "read", changed)
+    assert len(release.disagreements()) == 1
