@@ -45,7 +45,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: help venv build install demo test test-all test-slow test-rust test-rust-all test-python test-python-all \
-        test-oldest test-newest test-free-threaded ci-slow coverage coverage-rust mutants sanitize miri reproducible lint lint-rust lint-python format docs docs-check bench bench-fit bench-deployment \
+        test-oldest test-newest test-free-threaded ci-slow coverage coverage-rust mutants sanitize miri reproducible release-check lint lint-rust lint-python format docs docs-check bench bench-compare bench-fit bench-deployment \
         bench-peers clean \
         check-cargo check-python
 
@@ -203,6 +203,9 @@ miri: | check-cargo
 reproducible: $(VENV_STAMP) | check-cargo ## the wheel, built in two folders: the same bytes, and no folder of this machine
 	$(VENV_PYTHON) .ci/reproducible.py
 
+release-check: $(VENV_STAMP) reproducible ## all of a release that one machine can check: distributions built and used, versions, licenses
+	$(VENV_PYTHON) .ci/release.py
+
 # CONTRIBUTING.md explains each part. The interpreter's library is where the linker finds it, the program not always.
 # Units of work that are in experiments_output are not done again: an interrupted run goes on.
 ci-slow: test-slow test-oldest test-newest ## what takes too long for every change: full length, oldest, newest, Ray, fuzzing, an audit, the papers (hours)
@@ -244,9 +247,14 @@ docs: $(DOCS_STAMP) ## the site, into docs/_build/html; the pages of docs/exampl
 docs-check: | check-cargo
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps
 
-bench: | check-cargo check-python ## criterion benches of the engine, and a table of their figures
-	$(CARGO) bench $(CARGO_ARGS)
+bench: | check-cargo check-python ## criterion benches of the engine, and tables of their figures
+	$(CARGO) bench $(CARGO_ARGS) -- --save-baseline "$$(git describe --always --dirty)"
 	@$(PYTHON) benches/table.py
+
+# Processor times of two revisions, in turns; COMPARE_ARGS="--rounds 24" for smaller differences.
+BASE ?= main
+bench-compare: | check-cargo check-python ## a few benches beside those of another revision (BASE=v0.2.0): fails if one is slower
+	@$(PYTHON) benches/compare.py $(COMPARE_ARGS) "$(BASE)"
 
 bench-fit: install ## fits with a given kernel beside LAPACK's floor, SVC and Gaussian processes (FIT_ARGS="--sizes 400")
 	@$(VENV_PYTHON) benches/peers/fit.py --given $(FIT_ARGS)

@@ -1,4 +1,4 @@
-"""Prints the last figures of Criterion as Markdown tables, for ``make bench``.
+"""Prints the last figures of Criterion as Markdown tables with their revisions: ``make bench``.
 
 ``python benches/table.py --write`` also writes them into benches/README.md. It needs only Python.
 """
@@ -27,19 +27,32 @@ def readable(nanoseconds: float) -> str:
     return f"{nanoseconds / scale:.3g} {unit}"
 
 
-def last_figures(folder: Path) -> dict[str, Times]:
-    """Return the median of every bench, per bounce if the elements are bounces."""
+def last_figures(folder: Path) -> tuple[dict[str, Times], dict[str, list[str]]]:
+    """Return the median of every bench, per bounce if the elements are bounces.
+
+    Of each bench the newest is taken of those that are stored under a revision. Those of each group
+    are returned, too.
+    """
     groups: dict[str, Times] = {}
-    for file in folder.glob("*/*/*/new/benchmark.json"):
-        about = json.loads(file.read_text())
-        median = json.loads((file.parent / "estimates.json").read_text())["median"]
-        name, parameter = about["function_id"], about["value_str"]
+    revisions: dict[str, list[str]] = {}
+    stored: dict[Path, Path] = {}
+    for file in sorted(
+        folder.glob("*/*/*/*/estimates.json"), key=lambda file: file.stat().st_mtime
+    ):
+        if file.parent.name not in ("base", "change", "new"):
+            stored[file.parents[1]] = file
+    for file in stored.values():
+        about = json.loads((file.parent / "benchmark.json").read_text())
+        median = json.loads(file.read_text())["median"]
+        group, name, parameter = about["group_id"], about["function_id"], about["value_str"]
         each = (
             about["throughput"]["Elements"] if name.startswith(("trajectory", "near", "all")) else 1
         )
-        times = groups.setdefault(about["group_id"], {}).setdefault(name, {})
+        times = groups.setdefault(group, {}).setdefault(name, {})
         times[parameter] = median["point_estimate"] / each
-    return groups
+        if file.parent.name not in revisions.setdefault(group, []):
+            revisions[group].append(file.parent.name)
+    return groups, revisions
 
 
 def size(parameter: str) -> list[int]:
@@ -74,27 +87,29 @@ def said(command: list[str]) -> str:
 
 
 def machine() -> str:
-    """Return the machine, the compiler and the revision."""
+    """Return the machine and the compiler."""
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
         lines = info.read_text().splitlines()
         model = next((x.split(":")[1].strip() for x in lines if x.startswith("model name")), model)
-    revision = said(["git", "-C", str(ROOT), "describe", "--always", "--dirty"])
     compiler = said(["rustc", "--version"])
-    return f"{model}, {os.cpu_count()} cores, {platform.system()}; {compiler}; revision {revision}."
+    return f"{model}, {os.cpu_count()} cores, {platform.system()}; {compiler}"
 
 
 def report(folder: Path) -> str:
     """Return the tables."""
-    groups = last_figures(folder)
-    parts = [machine()]
+    groups, revisions = last_figures(folder)
+    parts = [f"{machine()}."]
     for group, times in sorted(groups.items()):
+        title = (
+            f"**{group.replace('_', ' ').capitalize()}** ({', '.join(revisions[group])}): median"
+        )
         if group == "bounce":
-            parts.append("**Bounce**: median time of the bare pass; the others relative to it.")
+            parts.append(f"{title} time of the bare pass; the others relative to it.")
             parts.append(table(times, [name for name in BOUNCE if name in times], ratios=True))
         else:
-            parts.append(f"**{group.replace('_', ' ').capitalize()}**: median times.")
+            parts.append(f"{title} times.")
             parts.append(table(times, sorted(times)))
     return "\n\n".join(parts) + "\n"
 
