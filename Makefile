@@ -45,7 +45,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: help venv build install demo test test-all test-slow test-rust test-rust-all test-python test-python-all \
-        test-oldest test-newest test-free-threaded ci-slow coverage coverage-rust mutants sanitize miri reproducible release-check lint lint-rust lint-python format docs docs-check bench bench-compare bench-fit bench-deployment \
+        test-oldest test-newest test-free-threaded ci-slow coverage coverage-rust mutants sanitize miri reproducible release-check lint lint-rust lint-python format docs notebooks docs-check bench bench-compare bench-fit bench-deployment \
         bench-peers clean \
         check-cargo check-python
 
@@ -242,7 +242,11 @@ $(DOCS_STAMP): $(INSTALL_STAMP)
 	@touch $@
 
 docs: $(DOCS_STAMP) ## the site, into docs/_build/html; the pages of docs/examples are run, warnings are errors
+	$(VENV_PYTHON) docs/_notebooks.py --check
 	$(VENV_PYTHON) -m sphinx --builder html --nitpicky --fail-on-warning --keep-going -j auto $(DOCS_ARGS) docs docs/_build/html
+
+notebooks: $(DOCS_STAMP) ## run the notebooks of examples/, which are made of pages of docs/examples
+	$(VENV_PYTHON) docs/_notebooks.py
 
 docs-check: | check-cargo
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps

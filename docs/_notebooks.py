@@ -7,12 +7,15 @@ of its page. Needs nbclient and ipykernel, which the extra "docs" brings.
 from __future__ import annotations
 
 import argparse
+import base64
+import io
 import re
 import sys
 from pathlib import Path
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from PIL import Image
 
 HERE = Path(__file__).parent
 NOTEBOOKS = HERE.parent / "examples"
@@ -25,8 +28,6 @@ PAGES = {
 """The page of each notebook."""
 
 FENCE = re.compile(r"^```\{code-cell\} python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SMALL = "import matplotlib\n\nmatplotlib.rcParams['savefig.dpi'] = 60"
-"""Run before the first cell, so that the files stay small."""
 
 
 def text(part: str) -> str:
@@ -54,18 +55,26 @@ def notebook(page: str) -> nbformat.NotebookNode:
     return new_notebook(cells=cells, metadata={"kernelspec": names})
 
 
+def small(picture: str) -> str:
+    """Return a PNG picture in base64 with 64 colors and at most 560 pixels in width."""
+    image, file = Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB"), io.BytesIO()
+    image.thumbnail((560, 560))
+    image.quantize(64).save(file, "png", optimize=True)
+    return base64.b64encode(file.getvalue()).decode()
+
+
 def executed(made: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """Return a notebook with the outputs of its cells."""
     from nbclient import NotebookClient
 
-    made.cells.insert(0, new_code_cell(SMALL))
     NotebookClient(made, timeout=600, record_timing=False).execute()
-    del made.cells[0]
     for count, cell in enumerate((each for each in made.cells if each.cell_type == "code"), 1):
         cell.execution_count = count
         for output in cell.outputs:
             if "execution_count" in output:
                 output.execution_count = count
+            if "image/png" in output.get("data", {}):
+                output.data["image/png"] = small(output.data["image/png"])
     made.metadata.pop("language_info", None)  # the version of the interpreter
     return made
 
@@ -90,7 +99,7 @@ def main() -> int:
     chosen = {name: PAGES[name] for name in options.names or PAGES}
     if options.check:
         wrong = [fault for name, page in chosen.items() for fault in faults(name, page)]
-        print("\n".join([*wrong, "run: python docs/_notebooks.py"] if wrong else ["all as they are"]))
+        print("\n".join([*wrong, "run make notebooks"] if wrong else ["all as they are"]))
         return bool(wrong)
     NOTEBOOKS.mkdir(exist_ok=True)
     for name, page in chosen.items():
