@@ -63,11 +63,12 @@ def _check_types(value: Stored) -> None:
     cls, needed, free = type(value), set[str](), False
     hints = typing.get_type_hints(cls)
     hints |= {k: float for k in dir(cls) if isinstance(getattr(cls, k, None), cached_property)}
-    if is_dataclass(cls):
+    if isinstance(value, BaseEstimator):
+        names, free = value._get_param_names(), True
+        needed = {name for name in names if not hasattr(cls, name)}
+        hints |= dict.fromkeys(names, Any)
+    elif is_dataclass(cls):
         needed = {one.name for one in fields(cls) if one.default is one.default_factory is MISSING}
-    elif isinstance(value, BaseEstimator):
-        needed, free = set(value._get_param_names()), True
-        hints |= dict.fromkeys(needed, Any)
     if lacking := needed - vars(value).keys() - cls._left_out:
         raise ValueError(f"{cls.__name__} lacks {', '.join(sorted(lacking))}")
     for name, part in vars(value).items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -50,6 +50,7 @@ def _of_posterior(path: str, doc: str) -> Any:
     return property(read, doc=doc)
 
 
+@dataclass(eq=False, repr=False)
 class BayesPointClassifier(
     CallbackSupportMixin,  # type: ignore[misc]
     Savable,
@@ -181,57 +182,35 @@ class BayesPointClassifier(
     __metadata_request__predict_proba = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
     __metadata_request__predict_log_proba = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
 
-    posterior_: Mixture
-    columns_: Columns
-    n_features_in_: int
-    feature_names_in_: NDArray[np.object_]
-    sample_indices_: NDArray[np.intp]
-    prior_from_examples_: str
-    class_weight_: Floats
-    seed_: int
+    kernel: str | Callable[..., Any] | None = None
+    _: KW_ONLY
+    categorical_features: ArrayLike | str | None = "from_dtype"
+    standardize: bool = True
+    softness: float | None = None
+    label_noise: float | tuple[float, float] | tuple[None, None] | None = 0.0
+    class_weight: Mapping[Any, float] | str | None = None
+    calibration: str | None = "auto"
+    n_models: int | str = "auto"
+    approximation: str | None = "auto"
+    n_components: int | str = "auto"
+    fit_intercept: bool = True
+    n_trajectories: int = 4
+    n_draws: int = 100
+    tol: float | str = "auto"
+    max_iter: int | None = None
+    max_time: float | None = None
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    verbose: int = 0
 
-    def __init__(
-        self,
-        kernel: str | Callable[..., Any] | None = None,
-        *,
-        categorical_features: ArrayLike | str | None = "from_dtype",
-        standardize: bool = True,
-        softness: float | None = None,
-        label_noise: float | tuple[float, float] | tuple[None, None] | None = 0.0,
-        class_weight: Mapping[Any, float] | str | None = None,
-        calibration: str | None = "auto",
-        n_models: int | str = "auto",
-        approximation: str | None = "auto",
-        n_components: int | str = "auto",
-        fit_intercept: bool = True,
-        n_trajectories: int = 4,
-        n_draws: int = 100,
-        tol: float | str = "auto",
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.categorical_features = categorical_features
-        self.standardize = standardize
-        self.softness = softness
-        self.label_noise = label_noise
-        self.class_weight = class_weight
-        self.calibration = calibration
-        self.n_models = n_models
-        self.approximation = approximation
-        self.n_components = n_components
-        self.fit_intercept = fit_intercept
-        self.n_trajectories = n_trajectories
-        self.n_draws = n_draws
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    posterior_: Mixture = field(init=False)
+    columns_: Columns = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: NDArray[np.object_] = field(init=False)
+    sample_indices_: NDArray[np.intp] = field(init=False)
+    prior_from_examples_: str = field(init=False)
+    class_weight_: Floats = field(init=False)
+    seed_: int = field(init=False)
 
     def check_parts(self) -> None:
         """Raise ValueError if the indices of the examples are not those of a given matrix."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 from numpy.typing import ArrayLike
 
-from bayespoint.base.validation import RandomState
 from bayespoint.estimators.bayes_point import BayesPointClassifier
 
 
+@dataclass(eq=False, repr=False)
 class BayesPointOrdinalClassifier(BayesPointClassifier):
     r"""Gaussian process classification of ordered classes, such as grades, stages or ratings.
 
@@ -75,51 +74,6 @@ class BayesPointOrdinalClassifier(BayesPointClassifier):
     array(['low', 'medium', 'high'], dtype='<U6')
     """
 
-    def __init__(
-        self,
-        kernel: str | Callable[..., Any] | None = None,
-        *,
-        classes: ArrayLike | None = None,
-        decision: str = "probability",
-        categorical_features: ArrayLike | str | None = "from_dtype",
-        standardize: bool = True,
-        softness: float | None = None,
-        label_noise: float | None = 0.0,
-        class_weight: Mapping[Any, float] | str | None = None,
-        calibration: str | None = "auto",
-        n_models: int | str = "auto",
-        approximation: str | None = "auto",
-        n_components: int | str = "auto",
-        fit_intercept: bool = True,
-        n_trajectories: int = 4,
-        n_draws: int = 100,
-        tol: float | str = "auto",
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            kernel,
-            categorical_features=categorical_features,
-            standardize=standardize,
-            softness=softness,
-            label_noise=label_noise,
-            class_weight=class_weight,
-            calibration=calibration,
-            n_models=n_models,
-            approximation=approximation,
-            n_components=n_components,
-            fit_intercept=fit_intercept,
-            n_trajectories=n_trajectories,
-            n_draws=n_draws,
-            tol=tol,
-            max_iter=max_iter,
-            max_time=max_time,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.classes = classes
-        self.decision = decision
+    _: KW_ONLY
+    classes: ArrayLike | None = None
+    decision: str = "probability"

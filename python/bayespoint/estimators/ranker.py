@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+@dataclass(eq=False, repr=False)
 class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
     r"""Utilities of items from preferences and choices: Gaussian process preference learning.
 
@@ -78,48 +79,29 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
     np.int64(2)
     """
 
-    posterior_: Mixture
-    columns_: Columns
-    n_features_in_: int
-    feature_names_in_: NDArray[np.object_]
-    seed_: int
+    kernel: str | Callable[..., Any] | None = None
+    _: KW_ONLY
+    categorical_features: ArrayLike | str | None = "from_dtype"
+    standardize: bool = True
+    softness: float | None = None
+    label_noise: float | None = 0.0
+    n_models: int | str = "auto"
+    approximation: str | None = "auto"
+    n_components: int | str = "auto"
+    n_trajectories: int = 4
+    n_draws: int = 100
+    tol: float | str = "auto"
+    max_iter: int | None = None
+    max_time: float | None = None
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    verbose: int = 0
 
-    def __init__(
-        self,
-        kernel: str | Callable[..., Any] | None = None,
-        *,
-        categorical_features: ArrayLike | str | None = "from_dtype",
-        standardize: bool = True,
-        softness: float | None = None,
-        label_noise: float | None = 0.0,
-        n_models: int | str = "auto",
-        approximation: str | None = "auto",
-        n_components: int | str = "auto",
-        n_trajectories: int = 4,
-        n_draws: int = 100,
-        tol: float | str = "auto",
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.categorical_features = categorical_features
-        self.standardize = standardize
-        self.softness = softness
-        self.label_noise = label_noise
-        self.n_models = n_models
-        self.approximation = approximation
-        self.n_components = n_components
-        self.n_trajectories = n_trajectories
-        self.n_draws = n_draws
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    posterior_: Mixture = field(init=False)
+    columns_: Columns = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: NDArray[np.object_] = field(init=False)
+    seed_: int = field(init=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
