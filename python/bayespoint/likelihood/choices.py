@@ -50,7 +50,7 @@ class Choices(TwoClasses):
         return self.label_noise[0]
 
     @property
-    def log_orders(self) -> float:  # type: ignore[override]
+    def log_orders(self) -> float:
         """Logarithm of the probabilities of the best items relative to those of pairs."""
         return -float(np.log1p((np.bincount(self.choices) - 1) * self.noise).sum())
 

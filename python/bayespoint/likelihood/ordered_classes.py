@@ -19,43 +19,41 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayespoint.base.linalg import Factor
-from bayespoint.base.overflow import require_square
-from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
 from bayespoint.engine import likelihood as engine_likelihood
 from bayespoint.engine.likelihood import Trials
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.walls import joined
 from bayespoint.kernels.explicit import Gram
-from bayespoint.likelihood.several_classes import RARE, TINY, SeveralClasses
-from bayespoint.likelihood.two_classes import LARGEST_Z, of_variance, spread
+from bayespoint.likelihood.several_classes import RARE, TINY, MoreClasses, with_lengths
+from bayespoint.likelihood.two_classes import (
+    LARGEST_Z,
+    Codes,
+    Inverse,
+    Weights,
+    of_variance,
+    spread,
+)
 from bayespoint.results.draws import mean_of_draws
 from bayespoint.results.lengths import Lengths
 
 
 @dataclass(frozen=True)
-class OrderedClasses(Stored):
+class OrderedClasses(MoreClasses):
     """More than two classes in an order, with one function and thresholds."""
 
-    n_classes: int
-    """Number of classes, at least 3."""
-    noise: float = 0.0
-    """Probability that a label is wrong, and then any other with equal probability."""
     rule: str = "probability"
     """The class that is predicted: "probability", "median" or "mean"."""
     variance: float = 1.0
     """Variance of the thresholds a priori, for landmarks. `problem` has its own."""
 
-    n_problems = 1
-    shared = 0.0
     n_values = 2
 
     @property
@@ -63,49 +61,24 @@ class OrderedClasses(Stored):
         """Number of differences between the function and a threshold."""
         return self.n_classes - 1
 
-    @property
-    def label_noise(self) -> tuple[float, float]:
-        """The rate, twice."""
-        return self.noise, self.noise
+    n_thresholds = n_functions
 
     @property
     def log_orders(self) -> float:
         """Logarithm of the number of orders of the thresholds, of which one is possible."""
         return math.lgamma(self.n_classes)
 
-    @property
-    def n_thresholds(self) -> int:
-        """Number of thresholds."""
-        return self.n_classes - 1
-
     def dimension(self, r: int) -> int:
         """Return the number of weights: of r features, then the thresholds by their deviation."""
         return r + self.n_functions
 
-    @property
-    def transparency(self) -> float:
-        """P(label | another class) / P(label | own class)."""
-        return self._unordered.transparency
-
-    @property
-    def _unordered(self) -> SeveralClasses:
-        return SeveralClasses(self.n_classes, self.noise)
-
-    def with_noise(self, noise: tuple[float, float]) -> OrderedClasses:
-        """Return the same with another label noise."""
-        return replace(self, noise=noise[0])
-
-    def codes(self, index: NDArray[Any]) -> NDArray[Any]:
-        """Return the indices."""
-        return index
-
     def problem(
         self,
         gram: Gram,
-        codes: NDArray[Any],
+        codes: Codes,
         softness: Floats,
         offset: float,
-        inverse: tuple[Factor, Floats] | None = None,
+        inverse: Inverse = None,
         *,
         variance: float | None = None,
     ) -> Problem:
@@ -135,10 +108,6 @@ class OrderedClasses(Stored):
         labels = np.append(codes, np.full(n, -1)).astype(np.int64)
         given = np.append(softness, np.full(n, variance)), 0.0, inverse, self.n_classes, walls
         return Problem(larger, labels, *given)
-
-    def observed(self, log_p: Floats) -> Floats:
-        """Return the log probabilities of observing each class, from those of the true ones."""
-        return self._unordered.observed(log_p)
 
     def log_classes(self, z: Floats) -> Floats:
         """Return the (n, n_classes) log probabilities from (n, n_functions) decision values."""
@@ -170,7 +139,7 @@ class OrderedClasses(Stored):
         """Return the decision values for weights that multiply the probabilities of the classes."""
         return self.decision(self.log_classes(z) + np.log(class_weight))
 
-    def log_code(self, z: Floats, codes: NDArray[Any]) -> Floats:
+    def log_code(self, z: Floats, codes: Codes) -> Floats:
         """Return the log probabilities of labels from (n_functions, n) decision values."""
         return np.asarray(self.observed(self.log_classes(z.T))[np.arange(len(codes)), codes])
 
@@ -183,12 +152,7 @@ class OrderedClasses(Stored):
         return np.asarray(self.log_classes(z).argmax(axis=1))
 
     def decision_values(
-        self,
-        values: Floats,
-        center: Floats,
-        variance: Floats,
-        lengths: Lengths,
-        weights: Floats | None,
+        self, values: Floats, center: Floats, variance: Floats, lengths: Lengths, weights: Weights
     ) -> Floats:
         r"""Return the (n, n_functions) decision values :math:`z_k = \Phi^{-1}(P(y \ge k))`.
 
@@ -196,7 +160,7 @@ class OrderedClasses(Stored):
         probabilities below 1e-3 the draws tell little: they are at least the smaller of this and
         that of normal latent values.
         """
-        f = self._with_lengths(values, variance, lengths)
+        f = with_lengths(values, variance, lengths)
         f += (center - mean_of_draws(f, weights))[..., None]
         z = _quantiles(f, variance, weights)
         rare = special.ndtri(RARE)
@@ -212,7 +176,7 @@ class OrderedClasses(Stored):
         self, values: Floats, variance: Floats, lengths: Lengths, weights: Floats | None
     ) -> Floats:
         """Return the (n, n_functions) means over draws of the probabilities to be above."""
-        f = self._with_lengths(values, variance, lengths)
+        f = with_lengths(values, variance, lengths)
         return np.minimum(_above(f, variance, weights), 1.0).T
 
     def votes(self, values: Floats, weights: Floats | None) -> Floats:
@@ -220,12 +184,7 @@ class OrderedClasses(Stored):
         return mean_of_draws(np.sign(values), weights).T
 
     def left_out(
-        self,
-        heights: Floats,
-        dual_coef: Floats,
-        precision: Floats,
-        codes: NDArray[Any],
-        lengths: Lengths,
+        self, heights: Floats, dual_coef: Floats, precision: Floats, codes: Codes, lengths: Lengths
     ) -> Floats:
         """Return the (n_functions, n) leave-one-out decision values, at most 8 in size.
 
@@ -288,7 +247,7 @@ class OrderedClasses(Stored):
         by_value: bool = False,
     ) -> Floats:
         """Return those of `engine.likelihood.two_classes`, with bounded intervals."""
-        floor, span = self._floor_and_span
+        floor, span = self.floor_and_span
         given = np.full(len(labels), floor) if floor else None, span, counts, self._bounded(labels)
         return engine_likelihood.two_classes(values, trials, *given, by_value=by_value)
 
@@ -297,7 +256,7 @@ class OrderedClasses(Stored):
 
         These are the first by c and h, then the negative second by c, by both, and by h.
         """
-        (c, h), bounded, (floor, span) = values, self._bounded(labels), self._floor_and_span
+        (c, h), bounded, (floor, span) = values, self._bounded(labels), self.floor_and_span
         # As in `log_classes`, from the smaller tails.
         high, low = np.where(bounded, h - np.abs(c), c), np.where(bounded, -h - np.abs(c), -np.inf)
         log_high = special.log_ndtr(high)
@@ -317,17 +276,6 @@ class OrderedClasses(Stored):
     def _bounded(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
         """Return whether the intervals of labels have two ends."""
         return (labels > 0) & (labels < self.n_functions)
-
-    @property
-    def _floor_and_span(self) -> tuple[float, float]:
-        """Probability of a label outside its interval, and what is gained inside."""
-        floor = self.noise / self.n_functions
-        return floor, 1.0 - self.noise - floor
-
-    @staticmethod
-    def _with_lengths(values: Floats, variance: Floats, lengths: Lengths) -> Floats:
-        require_square(np.maximum(np.abs(values).max(axis=(0, 2)), np.sqrt(variance)))
-        return values * lengths.quantiles(values.shape[2])
 
 
 def _above(f: Floats, variance: Floats, weights: Floats | None) -> Floats:

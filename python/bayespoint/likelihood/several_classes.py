@@ -21,25 +21,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayespoint.base.linalg import Factor
 from bayespoint.base.overflow import require_square
-from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
 from bayespoint.engine import likelihood as engine_likelihood
 from bayespoint.engine.largest import NODES, largest_probabilities
 from bayespoint.engine.likelihood import Trials
-from bayespoint.engine.problem import Problem
-from bayespoint.kernels.explicit import Gram
-from bayespoint.likelihood.two_classes import LARGEST_Z, quantiles
+from bayespoint.likelihood.two_classes import LARGEST_Z, Classes, Codes, Weights, quantiles
 from bayespoint.results.draws import mean_of_draws
 from bayespoint.results.lengths import Lengths
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 RARE = 1e-3
 """Probability below which some hundreds of draws tell little."""
@@ -55,72 +54,37 @@ _FAR = 11.0
 
 
 @dataclass(frozen=True)
-class SeveralClasses(Stored):
-    """More than two classes, with a function each; the functions sum to zero."""
+class MoreClasses(Classes):
+    """What more than two classes have in common, in an order or in none."""
 
     n_classes: int
     """Number of classes, at least 3."""
-
     noise: float = 0.0
     """Probability that a label is wrong, and then any other with equal probability."""
-
-    log_orders = 0.0
-    shared = 0.0
-    n_thresholds = 0
-
-    @property
-    def n_functions(self) -> int:
-        """Number of functions, one for each class."""
-        return self.n_classes
-
-    @property
-    def n_values(self) -> int:
-        """Number of values of an example, those of all functions."""
-        return self.n_classes
-
-    def dimension(self, r: int) -> int:
-        """Return the number of weights of functions of r features."""
-        return r * (self.n_classes - 1)
-
-    @property
-    def n_problems(self) -> int:
-        """Number of problems of two classes whose evidence approximates that of all."""
-        return self.n_classes
 
     @property
     def label_noise(self) -> tuple[float, float]:
         """The rate, twice."""
         return self.noise, self.noise
 
-    def with_noise(self, noise: tuple[float, float]) -> SeveralClasses:
+    def with_noise(self, noise: tuple[float, float]) -> Self:
         """Return the same with another label noise."""
-        return SeveralClasses(self.n_classes, noise[0])
+        return replace(self, noise=noise[0])
 
     @property
     def transparency(self) -> float:
         """P(label | another class) / P(label | own class)."""
         return self.noise / ((self.n_classes - 1) * (1 - self.noise))
 
-    def codes(self, index: NDArray[Any]) -> NDArray[Any]:
+    @property
+    def floor_and_span(self) -> tuple[float, float]:
+        """Probability of a label for another class, and what is gained for its own."""
+        other = self.noise / (self.n_classes - 1)
+        return other, 1.0 - self.noise - other
+
+    def codes(self, index: Codes) -> Codes:
         """Return the indices."""
         return index
-
-    def problem(
-        self,
-        gram: Gram,
-        codes: NDArray[Any],
-        softness: Floats,
-        offset: float,
-        inverse: tuple[Factor, Floats] | None = None,
-        *,
-        variance: float | None = None,
-    ) -> Problem:
-        """Return the engine's problem; there are no thresholds that could have a variance."""
-        return Problem(gram, codes, softness, offset, inverse, self.n_classes)
-
-    def winner(self, values: Floats) -> NDArray[np.intp]:
-        """Return the (n,) indices of the classes of the largest values; a tie goes to the first."""
-        return np.asarray(values.argmax(axis=1))
 
     def observed(self, log_p: Floats) -> Floats:
         """Return the log probabilities of observing each class, from those of the true ones.
@@ -131,6 +95,26 @@ class SeveralClasses(Stored):
             return log_p
         other = self.noise / (self.n_classes - 1)
         return np.logaddexp(math.log(other), math.log1p(-self.noise - other) + log_p)
+
+
+@dataclass(frozen=True)
+class SeveralClasses(MoreClasses):
+    """More than two classes, with a function each; the functions sum to zero."""
+
+    @property
+    def n_functions(self) -> int:
+        """Number of functions, one for each class."""
+        return self.n_classes
+
+    n_problems = n_values = n_functions
+
+    def dimension(self, r: int) -> int:
+        """Return the number of weights of functions of r features."""
+        return r * (self.n_classes - 1)
+
+    def winner(self, values: Floats) -> NDArray[np.intp]:
+        """Return the (n,) indices of the classes of the largest values; a tie goes to the first."""
+        return np.asarray(values.argmax(axis=1))
 
     def log_classes(self, z: Floats) -> Floats:
         """Return log probabilities from (n, n_classes) decision values, scaled to sum to 1."""
@@ -145,18 +129,13 @@ class SeveralClasses(Stored):
         """Return the (n, n_classes) decision values."""
         return quantiles(log_p.T).T
 
-    def log_code(self, z: Floats, codes: NDArray[Any]) -> Floats:
+    def log_code(self, z: Floats, codes: Codes) -> Floats:
         """Return the log probabilities of labels from (n_classes, n) decision values."""
         log_p = self.observed(_normalized(special.log_ndtr(z.T)))
         return np.asarray(log_p[np.arange(len(codes)), codes])
 
     def decision_values(
-        self,
-        values: Floats,
-        center: Floats,
-        variance: Floats,
-        lengths: Lengths,
-        weights: Floats | None,
+        self, values: Floats, center: Floats, variance: Floats, lengths: Lengths, weights: Weights
     ) -> Floats:
         r"""Return the (n, n_classes) decision values :math:`z_c = \Phi^{-1}(P(c))`.
 
@@ -164,7 +143,7 @@ class SeveralClasses(Stored):
         probabilities below 1e-3 the draws tell little: they are at least the smaller of this and
         :math:`P(f_c > f_j)` for the class j of the largest mean and normal latent values.
         """
-        f = _with_lengths(values, variance, lengths)
+        f = with_lengths(values, variance, lengths)
         f += (center - mean_of_draws(f, weights))[..., None]
         with np.errstate(divide="ignore"):
             log_p = np.log(_probabilities(f, variance, weights))
@@ -179,7 +158,7 @@ class SeveralClasses(Stored):
         self, values: Floats, variance: Floats, lengths: Lengths, weights: Floats | None
     ) -> Floats:
         """Return the (n, n_classes) means over draws of the probabilities given each."""
-        return _probabilities(_with_lengths(values, variance, lengths), variance, weights).T
+        return _probabilities(with_lengths(values, variance, lengths), variance, weights).T
 
     def votes(self, values: Floats, weights: Floats | None) -> Floats:
         """Return the (n, n_classes) shares of the draws for each class, ties in equal parts."""
@@ -187,12 +166,7 @@ class SeveralClasses(Stored):
         return mean_of_draws(first / first.sum(axis=0), weights).T
 
     def left_out(
-        self,
-        heights: Floats,
-        dual_coef: Floats,
-        precision: Floats,
-        codes: NDArray[Any],
-        lengths: Lengths,
+        self, heights: Floats, dual_coef: Floats, precision: Floats, codes: Codes, lengths: Lengths
     ) -> Floats:
         """Return the (n_classes, n) leave-one-out decision values, at most 8 in size."""
         values = np.moveaxis((heights - dual_coef / precision) * np.sqrt(precision), 1, 0)
@@ -256,8 +230,7 @@ class SeveralClasses(Stored):
         second[examples, :, labels] = -rows
         second[examples, labels, labels] = rows.sum(axis=1)
         if self.noise:
-            other = self.noise / (self.n_classes - 1)
-            span = 1 - self.noise - other
+            other, span = self.floor_and_span
             noisy = np.log(other + span * np.exp(log_p))
             share = span * np.exp(log_p - noisy)
             slope *= share[:, None]
@@ -266,7 +239,7 @@ class SeveralClasses(Stored):
         return log_p, slope.T, second
 
 
-def _with_lengths(values: Floats, variance: Floats, lengths: Lengths) -> Floats:
+def with_lengths(values: Floats, variance: Floats, lengths: Lengths) -> Floats:
     """Return latent values of draws with their lengths, without noise."""
     require_square(np.maximum(np.abs(values).max(axis=(0, 2)), np.sqrt(variance)))
     return values * lengths.quantiles(values.shape[2])

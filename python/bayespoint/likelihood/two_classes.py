@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,13 @@ from bayespoint.kernels.explicit import Gram
 from bayespoint.results.draws import mean_of_draws
 from bayespoint.results.lengths import Lengths
 
+Codes: TypeAlias = NDArray[Any]
+"""(n,) Labels as the engine takes them."""
+Inverse: TypeAlias = tuple[Factor, Floats] | None
+"""A factor of the matrix, and the diagonal of its inverse."""
+Weights: TypeAlias = Floats | None
+"""(T,) Weights of draws; None if all are equal."""
+
 LARGEST_Z = 8.0
 """Absolute value to which leave-one-out decision values are clipped."""
 
@@ -46,26 +53,45 @@ _BLOCK = 2**17
 """Number of values of Student's distribution function between two checks for Ctrl-C."""
 
 
+class Classes(Stored):
+    """What the likelihoods of all kinds of classes have in common."""
+
+    n_classes: Any
+    """Number of classes."""
+    n_problems: Any = 1
+    """Number of problems of two classes whose evidence approximates that of all."""
+    n_thresholds: Any = 0
+    """Number of thresholds between ordered classes."""
+    log_orders: Any = 0.0
+    """Logarithm of what the engine's evidence is to be multiplied by: of orders of thresholds."""
+    shared: ClassVar[float] = 0.0
+    """Part of the softness that examples of one observation have in common."""
+
+    def problem(
+        self,
+        gram: Gram,
+        codes: Codes,
+        softness: Floats,
+        offset: float,
+        inverse: Inverse = None,
+        *,
+        variance: float | None = None,
+    ) -> Problem:
+        """Return the engine's problem; `variance` is that of thresholds, if there are some."""
+        return Problem(gram, codes, softness, offset, inverse, self.n_classes)
+
+
 @dataclass(frozen=True)
-class TwoClasses(Stored):
+class TwoClasses(Classes):
     """Two classes, of which the second is positive."""
 
     label_noise: tuple[float, float] = (0.0, 0.0)
     """Probability of a wrong label for truly negative and for truly positive examples."""
-    n_classes: ClassVar[int] = 2
-    """Number of classes."""
+    n_classes: ClassVar[int] = 2  # type: ignore[misc]
     n_functions: ClassVar[int] = 1
     """Number of functions."""
-    n_problems: ClassVar[int] = 1
-    """Number of problems of two classes whose evidence approximates that of all."""
-    n_thresholds: ClassVar[int] = 0
-    """Number of thresholds between ordered classes."""
     n_values: ClassVar[int] = 1
     """Number of values of an example on which its likelihood over landmarks depends."""
-    log_orders: ClassVar[float] = 0.0
-    """Logarithm of what the engine's evidence is to be multiplied by: of orders of thresholds."""
-    shared: ClassVar[float] = 0.0
-    """Part of the softness that examples of one observation have in common."""
 
     def dimension(self, r: int) -> int:
         """Return the number of weights of functions of r features."""
@@ -94,19 +120,6 @@ class TwoClasses(Stored):
     def codes(self, index: NDArray[Any]) -> Labels:
         """Return the codes, -1 and +1, of (m,) indices of classes."""
         return np.where(index == 1, 1, -1).astype(np.int8)
-
-    def problem(
-        self,
-        gram: Gram,
-        codes: NDArray[Any],
-        softness: Floats,
-        offset: float,
-        inverse: tuple[Factor, Floats] | None = None,
-        *,
-        variance: float | None = None,
-    ) -> Problem:
-        """Return the engine's problem; there are no thresholds that could have a variance."""
-        return Problem(gram, codes, softness, offset, inverse)
 
     def winner(self, values: Floats) -> NDArray[np.intp]:
         """Return the (n,) indices of the predicted classes; a tie goes to the first."""
@@ -140,18 +153,13 @@ class TwoClasses(Stored):
         """Return the (n, 1) decision values of log probabilities of true classes."""
         return quantiles(log_p.T).T[:, 1:]
 
-    def log_code(self, z: Floats, codes: NDArray[Any]) -> Floats:
+    def log_code(self, z: Floats, codes: Codes) -> Floats:
         """Return the log probabilities of observed labels from what `left_out` returns."""
         floor, log_span = self._log_noise(codes)
         return np.asarray(np.logaddexp(floor, log_span + special.log_ndtr(z)))
 
     def decision_values(
-        self,
-        values: Floats,
-        center: Floats,
-        variance: Floats,
-        lengths: Lengths,
-        weights: Floats | None,
+        self, values: Floats, center: Floats, variance: Floats, lengths: Lengths, weights: Weights
     ) -> Floats:
         r"""Return the (n, 1) decision values from two moments of f.
 
@@ -186,12 +194,7 @@ class TwoClasses(Stored):
         return mean_of_draws(np.sign(values), weights)[:, None]
 
     def left_out(
-        self,
-        heights: Floats,
-        dual_coef: Floats,
-        precision: Floats,
-        codes: NDArray[Any],
-        lengths: Lengths,
+        self, heights: Floats, dual_coef: Floats, precision: Floats, codes: Codes, lengths: Lengths
     ) -> Floats:
         r"""Return the (n,) leave-one-out decision values z times the labels, at most 8 in size.
 
@@ -244,7 +247,7 @@ class TwoClasses(Stored):
         slope = np.exp(log_slope - log_p)
         return log_p, slope, slope * (t + slope)
 
-    def _log_noise(self, codes: NDArray[Any]) -> tuple[Floats, float]:
+    def _log_noise(self, codes: Codes) -> tuple[Floats, float]:
         """Return the logs of P(label | other class) for each label, and of `span`."""
         first, second = self.label_noise
         with np.errstate(divide="ignore"):
