@@ -29,7 +29,6 @@ __all__ = [
     "likelihood_of_signs",
     "max_margin",
     "onion",
-    "perceptron",
     "propagation",
     "run",
     "sums_of_differences",

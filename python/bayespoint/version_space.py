@@ -48,11 +48,9 @@ class VersionSpace:
         and `softness` added. Contiguous arrays of float64, and of float32 if exactly symmetric, are
         not copied: do not change them while a method runs. All arithmetic is in doubles.
     y : array-like of shape (m,), default=None
-        Labels: -1 and +1, or two classes of any sortable type, of which the second is positive, or
-        more than two classes. None with `walls`.
+        Labels: -1 and +1, or two (the second positive) or more classes. None with `walls`.
     softness : float or array-like of shape (m,), default=0.0
-        Added to the diagonal, at least 0: the variance of a Gaussian noise on the latent function.
-        With positive values any labels are feasible.
+        Added to the diagonal: variance of noise; positive ones make any labels feasible.
     offset : float, default=0.0
         Added to every kernel value, at least 0: 1 for an intercept, ``sum(c_i)``.
     walls : Walls, default=None
@@ -71,8 +69,7 @@ class VersionSpace:
     ValueError, TypeError
         If the matrix is not square, finite, symmetric, dense, real or positive semidefinite (tested
         beyond 2000 examples by about forty multiplications, which detect clear violations), a
-        diagonal entry with offset and softness is not positive, or the labels are of a single
-        class.
+        diagonal entry with offset and softness is not positive, or for labels of one class.
 
     Notes
     -----
@@ -239,8 +236,7 @@ class VersionSpace:
         Parameters
         ----------
         dual_coef : array-like of shape (m,) or (..., m)
-            Dual coefficients of one weight vector or of several; with more than two classes of
-            shape (..., n_classes, m).
+            Dual coefficients; with more than two classes of shape (..., n_classes, m).
 
         Returns
         -------
@@ -248,8 +244,7 @@ class VersionSpace:
             Positive if the vector satisfies the label; divided by the norm of w and the root of
             ``gram[i, i] + offset + softness[i]``, the distance to the plane. With more than two
             classes the lead over the next, ``<w_y, phi_i> - max(<w_c, phi_i>)``; divide by the root
-            of twice the diagonal. With walls their values, (..., n_walls). Coefficients that are
-            not finite, or too large, raise ValueError.
+            of twice the diagonal. With walls their values. Infinities raise ValueError.
         """
         c = validation.dual_coef("dual_coef", dual_coef, self.problem.shape, many=True)
         return self.problem.margins(c)
@@ -299,13 +294,11 @@ class VersionSpace:
         length : float, default=None
             Path length at which to stop, in radians per trajectory, at least 1e-6.
         max_time : float, default=None
-            Seconds after which to stop, positive. The result then depends on the machine; the run
-            can be continued.
+            Seconds after which to stop, positive. The result then depends on the machine.
         n_trajectories, n_draws : int, default=4 and 100
             Number of independent trajectories, and of draws to keep of each.
         n_jobs : int, default=None
-            Number of threads, as in joblib: None is 1, -1 all processors. On one machine the same
-            seed gives the same bits for any number.
+            Number of threads, as in joblib: None is 1, -1 all. The bits are the same for any.
         random_state : None, int, Generator or RandomState, default=None
             Seed, left out in a continued run. None draws one from NumPy's global generator.
         callback : callable, default=None
@@ -323,8 +316,7 @@ class VersionSpace:
         ------
         InfeasibleError, FloatingPointError, MemoryError, ValueError
             See the notes of the class. ValueError also if the start is outside version space, the
-            run to continue or the checkpoint is of another problem or settings, or its file is
-            damaged.
+            run to continue or the checkpoint is of another problem or settings, or damaged.
         OSError
             If no file can be written in the folder of the checkpoint, or it cannot be read.
         TimeoutError
@@ -368,16 +360,14 @@ class VersionSpace:
             A run of `sample` in this version space.
         weight : callable
             The density, up to a factor, relative to that of the run (uniform with opaque walls).
-            Called once with the (n, m) margins of the draws, as of `margins`, it returns n weights,
-            finite, at least 0 and not all 0.
+            Called once with the (n, m) margins of the draws, it returns n weights, not all 0.
         log : bool, default=False
             Whether `weight` returns natural logarithms, -inf for 0, which do not underflow.
 
         Returns
         -------
         WeightedResult
-            The center, the weights and their effective sample size. ConvergenceWarning is issued if
-            that is below 50, or below half of the draws.
+            The center, weights and effective sample size; ConvergenceWarning if that is small.
 
         Raises
         ------
@@ -401,9 +391,8 @@ class VersionSpace:
         method : {"light_trap", "one_way", "perceptron", "max_margin"}, default="light_trap"
             "light_trap": a billiard from a random point, with walls that always let the ball in,
             and out with a probability that decreases from 1 to 0; "one_way": with probability 0. If
-            it fails, ConvergenceWarning is issued, and "max_margin" used. "perceptron": the kernel
-            perceptron. "max_margin": the search for the maximal margin, stopped as soon as no
-            example is violated.
+            it fails, ConvergenceWarning is issued, and "max_margin" used, the search for the
+            maximal margin until no example is violated. "perceptron": the kernel perceptron.
         random_state, callback
             As for `sample`.
 
@@ -431,9 +420,8 @@ class VersionSpace:
         r"""Return the weight vector with the largest ``min_i y_i <w, phi_i>``, hard or soft.
 
         Minimizes :math:`\frac12 |w|^2 + C \sum_i \max(0, 1 - y_i(\langle w, \phi_i\rangle + b))`,
-        where C = inf stands for no loss at all. After dual coordinate ascent an active-set method
-        finds the exact solution (D. Goldfarb and A. Idnani, "A numerically stable dual method for
-        solving strictly convex quadratic programs", Mathematical Programming 27, 1983).
+        where C = inf stands for no loss at all, by dual coordinate ascent and then an active-set
+        method, exactly (D. Goldfarb and A. Idnani, Mathematical Programming 27, 1983).
 
         Parameters
         ----------
@@ -489,8 +477,7 @@ class VersionSpace:
         r"""Return the log evidence: the log probability of the labels under the prior.
 
         Without label noise it is ln of the volume of version space as a share of the sphere's, with
-        `softness` the log marginal likelihood of Gaussian-process classification with probit noise.
-        The only error is the reported sampling error.
+        `softness` that of Gaussian-process classification with probit noise.
 
         Parameters
         ----------
@@ -502,9 +489,8 @@ class VersionSpace:
         method : {"auto", "bridge", "integration"}, default="auto"
             "bridge": billiards inside version space on a ladder of Gaussian distributions. Only for
             two classes or walls, and rate 0: it may miss modes of other posteriors. "integration":
-            billiards on a ladder of transparencies from 1 to 0. It often needs a much longer path,
-            but also estimates the mean violations on each rung. "auto": "bridge" where it is
-            possible.
+            billiards on a ladder of transparencies from 1 to 0, often with a much longer path.
+            "auto": "bridge" where it is possible.
         tol : float, default=0.1
             Standard error at which to stop, in nats, positive, for each of the rates.
             ConvergenceWarning is issued if the run ended with a larger one.
@@ -527,22 +513,15 @@ class VersionSpace:
         ValueError
             If a rate or a setting is out of range, or the method does not support the rates.
         FloatingPointError, MemoryError
-            See the notes of the class. "bridge" needs about :math:`1.5 \sqrt m` times the memory of
-            the Gram matrix, "integration" twice.
+            See the class. "bridge" takes about :math:`1.5 \sqrt m` times the Gram matrix's memory.
 
         Notes
         -----
-        The integration uses :math:`Z(\kappa) = E[\kappa^{\text{violations}}]` over the sphere,
-        which is 1 for the transparency 1 and the volume for 0. For a rate :math:`\epsilon` the
-        value is :math:`m \ln(1 - \epsilon) + \ln Z(\epsilon / (1 - \epsilon))`, for two rates
-        :math:`n_- \ln(1 - \epsilon_-) + n_+ \ln(1 - \epsilon_+) + \ln Z(\kappa_-, \kappa_+)` with
-        :math:`n_\pm` labels :math:`\pm` and :math:`\kappa_\mp = \epsilon_\pm / (1 - \epsilon_\mp)`.
-
-        The bridge keeps the walls: seven to thirty distributions lead from a Gaussian one, fitted
-        to version space, to the isotropic one (B. Cousins and S. Vempala, "Bypassing KLS: Gaussian
-        cooling and an O*(n^3) volume algorithm", STOC 2015), combined by MBAR (M. R. Shirts and J.
-        D. Chodera, "Statistically optimal analysis of samples from multiple equilibrium states",
-        Journal of Chemical Physics 129, 2008).
+        :doc:`/theory` has both methods. The integration uses :math:`Z(\kappa) =
+        E[\kappa^{\text{violations}}]` over the sphere: for a rate :math:`\epsilon` the value is
+        :math:`m \ln(1 - \epsilon) + \ln Z(\epsilon / (1 - \epsilon))`. The bridge keeps the walls:
+        seven to thirty distributions lead from a Gaussian one, fitted to version space, to the
+        isotropic one (Cousins and Vempala, 2015), combined by MBAR (Shirts and Chodera, 2008).
 
         Examples
         --------

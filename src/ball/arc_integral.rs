@@ -8,8 +8,7 @@ use crate::base::{Result, ensure_vectors};
 /// The dual coefficients of `∫ b dt`.
 ///
 /// With `b = p cos θ + q sin θ`, coordinates `p_j` and `q_j` are constant between the kicks along `φ_j`. The integral since
-/// the last of these, at angle `θ_j`, is `p_j (sin θ - sin θ_j) + q_j (cos θ_j - cos θ)`. It is added when coordinate j changes,
-/// and at the end.
+/// the last of these, at angle `θ_j`, is `p_j (sin θ - sin θ_j) + q_j (cos θ_j - cos θ)`, added when coordinate j changes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ArcIntegral {
     sum: Vec<f64>,

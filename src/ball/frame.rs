@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::{Result, ensure_finite, ensure_vectors};
 
 /// Dual coefficients of position and direction, `b = p cos θ + q sin θ` and `v = -p sin θ + q cos θ`, with θ the angle flown
-/// since the frame was laid. A flight changes only θ, without trigonometric functions, and a kick of `v` along `φ_j` only `p_j`
-/// and `q_j`.
+/// since the frame was laid. A flight changes only θ, without trigonometric functions, a kick of `v` along `φ_j` only p and q.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Frame {
     pub p: Vec<f64>,

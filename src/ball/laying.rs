@@ -13,11 +13,9 @@ use crate::linalg::Draw;
 use crate::simd::{NextWall, Precision, dot};
 
 impl Ball {
-    /// Returns a ball at `position`, scaled to unit length, that flies along the tangent part of `direction`, both dual
-    /// coefficients, shape (m,).
+    /// Returns a ball at `position`, scaled to unit length, along the tangent part of `direction`, both dual coefficients, (m,).
     ///
-    /// [`Error::Invalid`] for vectors that are not of shape (m,) or not finite, a position of length zero or a direction
-    /// without tangent part; [`Error::Interrupted`].
+    /// [`Error::Invalid`] for vectors not of shape (m,) or finite, of length zero, or without tangent part.
     pub fn new(
         gram: &Gram<'_>,
         position: &[f64],
@@ -55,7 +53,6 @@ impl Ball {
     }
 
     /// Returns a ball at the same position, its direction turned by `angle` towards the part of `direction` orthogonal to both.
-    /// [`Error::Invalid`] if there is no such part.
     pub(crate) fn tilted(
         &self,
         gram: &Gram<'_>,
@@ -98,8 +95,7 @@ impl Ball {
 
     /// Recomputes the plane coordinates from the dual coefficients and restores `|b| = |v| = 1`, `<b, v> = 0`.
     ///
-    /// Every plane keeps its side. Returns the drift: the largest change of a plane coordinate, relative to the length of its
-    /// feature vector.
+    /// Every plane keeps its side. Returns the drift: the largest change of a plane coordinate, for unit feature vectors.
     ///
     /// [`Error::Breakdown`] if a norm is no longer close to 1; [`Error::Interrupted`].
     pub fn reproject(&mut self, gram: &Gram<'_>, control: &Control) -> Result<f64> {
@@ -126,15 +122,13 @@ impl Ball {
     }
 
     /// Moves the ball to `position`, dual coefficients of a unit vector, if given, and lets it fly along the tangent part of
-    /// a vector from `draw`. Every plane keeps its side. Returns the angle between position and the drawn vector, and the
-    /// drift of the position.
+    /// a vector from `draw`. Every plane keeps its side. Returns the angle between both vectors, and the drift of the position.
     ///
     /// The drift matters if launches are frequent and the Gram matrix is singular. Straight flights that end early magnify the
     /// part of the dual coefficients in the null space of the matrix, until its rounding errors become visible. The
     /// straight dynamics reduce that part in time if they have a factor.
     ///
-    /// [`Error::Breakdown`] if the position is not of unit length or no drawn vector has a tangent part;
-    /// [`Error::Interrupted`].
+    /// [`Error::Breakdown`] if the position is not of unit length or no drawn vector has a tangent part.
     pub fn launch(
         &mut self,
         gram: &Gram<'_>,

@@ -50,8 +50,7 @@ pub(crate) fn neighbor_memory(gram: &Gram<'_>) -> usize {
 ///
 /// The plane coordinates `f_i = <b, φ_i>` and `g_i = <v, φ_i>` are rotated at each event, in one fused pass. The dual
 /// coefficients are kept in a fixed frame, which changes in O(1) per event. A fixed frame would not make the pass over
-/// `f` and `g` faster, as it reads and writes both in any case. Rotation keeps the coordinate of the wall just hit an exact
-/// signed zero.
+/// `f` and `g` faster. Rotation keeps the coordinate of the wall just hit an exact signed zero.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ball {
     f: Vec<f64>,
@@ -312,8 +311,7 @@ impl Ball {
         plane
     }
 
-    /// Flies `angle` radians and reflects the direction in the tangent vector `u = f_l φ_k - f_k φ_l` of the planes k ≠ l.
-    /// The uniform measure and `|v|` are invariant.
+    /// Flies `angle` radians and reflects in the tangent vector `u = f_l φ_k - f_k φ_l` of planes k ≠ l: the measure stays.
     ///
     /// Without reflection if `|u|` is tiny, which depends only on the position. Returns whether the direction changed.
     pub fn refresh_pair(&mut self, gram: &Gram<'_>, angle: f64, (k, l): (usize, usize)) -> bool {
@@ -353,16 +351,14 @@ impl Ball {
         true
     }
 
-    /// Flies `angle` radians and draws a new isotropic direction: the tangent part of a Gaussian vector of the span. The
-    /// direction stays if the span has one dimension.
+    /// Flies `angle` radians and draws a new isotropic direction, the tangent part of a Gaussian vector; on a line it stays.
     pub fn refresh_full(&mut self, gram: &Gram<'_>, angle: f64, mut draw: impl FnMut() -> Draw) {
         self.fly(gram, angle);
         self.update_all(gram);
         let (position, _) = self.frame.unfold(0.0);
         // The tangent part of a Gaussian vector is isotropic whatever its angle with the position, so draws at less than
         // 45 degrees to the position may be rejected. They must be: the rounding difference between f and the dual
-        // coefficients enters the new direction times the cotangent of that angle, and in few dimensions it would
-        // grow from draw to draw.
+        // coefficients enters times the cotangent of that angle, and in few dimensions it would grow from draw to draw.
         let drawn = (0..DRAWS).find_map(|_| {
             let normal = draw();
             let along = dot::dot(gram.arch(), &normal.dual, &self.f);
@@ -417,8 +413,7 @@ impl Ball {
     }
 
     /// Flies to the next wall and leaves it with `sine` = <v, n>, where n is the unit normal. The rest of the direction is the
-    /// part of an isotropic draw orthogonal to position and normal. If `sine` has its distribution under the cosine law, so
-    /// has the direction.
+    /// part of an isotropic draw orthogonal to both. If `sine` has its distribution under the cosine law, so has the direction.
     ///
     /// As in [`Ball::refresh_full`], draws with a small orthogonal part are rejected. If all are, which is certain in two
     /// dimensions, the ball is reflected as in a mirror. Returns what [`Ball::reflect`] returns.
@@ -496,8 +491,7 @@ impl Ball {
         self.take_wall(gram, wall);
     }
 
-    /// Sets the wall found by a pass. If there is none, all planes have just been left, and each is met again after half a
-    /// turn.
+    /// Sets the wall found by a pass. If there is none, all planes have just been left, to be met again after half a turn.
     #[inline]
     fn take_wall(&mut self, gram: &Gram<'_>, wall: NextWall) {
         let wall = if wall.plane == usize::MAX {

@@ -16,8 +16,7 @@ fn nanos(time: Duration) -> u64 {
 
 /// A stop flag and a deadline that the workers read, and the counters of progress that they write.
 ///
-/// Any thread may raise the flag. Every long loop of the engine reads it at least every few dozen O(m) steps and then returns
-/// [`Error::Interrupted`].
+/// Any thread may raise the flag. Every long loop reads it at least every few dozen O(m) steps, then [`Error::Interrupted`].
 #[derive(Default)]
 pub struct Control {
     /// Called by every check; returns whether to stop.
@@ -58,8 +57,7 @@ impl Control {
         Self { listener: Some(Box::new(listener)), ..Self::new() }
     }
 
-    /// Passes the states of a run to `keeper`, on a thread of the run, which waits meanwhile: one at the end of every stage, of a
-    /// run without tolerance of every piece of path.
+    /// Passes the states of a run to `keeper`, on a thread of the run, which waits, at the end of every stage or piece of path.
     #[must_use]
     pub fn kept_by(mut self, keeper: impl Fn(State) + Send + Sync + 'static) -> Self {
         self.keeper = Some(Box::new(keeper));

@@ -34,8 +34,7 @@ pub enum Error {
         violations: usize,
         /// Upper bound of the margin by weak duality, to rounding (1e-7), relative to the longest feature vector.
         margin_bound: f64,
-        /// Weights a ≥ 0, Σ a = 1, with |Σ a_i y_i φ_i| equal to the bound (times the longest feature vector). With several
-        /// classes the weights of the planes.
+        /// Weights a ≥ 0 (of planes), Σ a = 1, with |Σ a_i y_i φ_i| equal to the bound times the longest feature vector.
         certificate: Vec<f64>,
     },
     /// The arithmetic broke down: the Gram matrix is not positive semi-definite, or too ill-conditioned.

@@ -15,8 +15,7 @@ use crate::space::VersionSpace;
 use crate::trajectory::dynamics::{Arrival, Dynamics, Geodesic, Motion, Radius, Scattered};
 use crate::trajectory::{Goal, Trajectory};
 
-/// Path or arrivals between two pairs of a trajectory, whichever is first: refreshes then leave little correlation between
-/// them.
+/// Path or arrivals between two pairs of a trajectory, whichever is first: refreshes then leave little correlation.
 const APART_PATH: f64 = std::f64::consts::FRAC_PI_2;
 const APART_ARRIVALS: u64 = 1_000;
 
@@ -91,14 +90,12 @@ impl CorrelationSettings {
 }
 
 /// How long the two balls of a pair met the same planes: common bounces off planes and off the scatterer; the path of the first ball
-/// to the first obstacle that the second does not meet, radians, paths through the scatterer included; and whether they parted,
-/// false if the pair was abandoned before.
+/// to the first obstacle that the second does not meet, radians; and whether they parted, false if the pair was abandoned.
 pub type Pair = (u64, f64, bool);
 
 /// Follows pairs of balls without refresh until they meet different planes, or one meets the scatterer and the other a
 /// plane. Both balls of a pair start at the same point of version space, in directions `angle` apart. The points are
-/// uniformly distributed outside the scatterer. Returns the pairs, shape (`n_trajectories`, `n_pairs`), and the radius of the
-/// scatterer, radians, if there is one.
+/// uniform outside the scatterer. Returns the (`n_trajectories`, `n_pairs`) pairs and its radius, radians, if there is one.
 ///
 /// [`Error::Invalid`] for settings out of range, or a span of fewer than three dimensions, in which directions cannot be
 /// tilted; [`Error::Infeasible`], [`Error::Breakdown`], [`Error::Interrupted`] as [`crate::run`].

@@ -15,8 +15,7 @@ use crate::trajectory::{Goal, Recorder, Refresh, Trajectory};
 const BURN_IN_PATH: f64 = std::f64::consts::TAU;
 const BURN_IN_SHARE: f64 = 0.05;
 const BURN_IN_ARRIVALS: u64 = 4_000;
-/// Full refreshes during burn-in if they are cheap: their rate per radian, the arrivals per refresh if that gives a higher
-/// rate, and the arrivals that end the burn-in.
+/// Full refreshes during burn-in if cheap: rate per radian, arrivals per refresh for a higher rate, and arrivals at the end.
 const FRESH_PER_RADIAN: f64 = 0.5;
 const ARRIVALS_PER_FRESH: f64 = 4_000.0;
 const FRESH_ARRIVALS: u64 = 8_000;

@@ -1,5 +1,4 @@
-//! Averages of conditional means: the mean of each plane coordinate given all others (Rao-Blackwellization; Gelfand and
-//! Smith, 1990, Section 2.6).
+//! Averages of the mean of each plane coordinate given all others (Rao-Blackwellization; Gelfand and Smith, 1990, Sec. 2.6).
 //!
 //! A Gaussian vector of the span has plane coordinates h ~ N(0, A). Given all others, h_i is normal with the mean
 //! `μ_i = h_i - c_i / Q_ii` and the variance `1 / Q_ii`, where c are the dual coefficients and `Q = A⁻¹`. In version space
@@ -164,8 +163,7 @@ impl<'a> Densities<'a> {
         Self { smoother, mirror, rng, sum, count: 0.0, spacing: f64::INFINITY }
     }
 
-    /// Adds the densities at the ball for a vector in its direction, whose length has the chi distribution whatever the
-    /// direction.
+    /// Adds the densities at the ball for a vector in its direction, of a length with the chi distribution.
     pub(crate) fn add(&mut self, ball: &Ball, space: &VersionSpace<'_>) {
         let length = self.smoother.square.sample(&mut self.rng).sqrt();
         let dual = ball.position(0.0);
@@ -215,8 +213,7 @@ impl<'a> Densities<'a> {
     }
 }
 
-/// Returns the density r at the wall of a plane with coordinate f and dual coefficient c, of a unit vector times `length`.
-/// `root` are √Q_ii and its reciprocal.
+/// Returns the density r at the wall of a plane, for f and c of a unit vector times `length`; `root`: √Q_ii, and inverse.
 #[inline]
 fn wall_density(
     label: i8,

@@ -112,8 +112,7 @@ impl Coordinates {
         f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2])
     }
 
-    /// Replaces all n values by the normal scores of their ranks, [`normal_scores`] of n, equal ones by that of their mean
-    /// rank.
+    /// Replaces n values by the normal scores of their ranks, [`normal_scores`] of n, equal ones by that of their mean rank.
     fn scores(&self, of_ranks: &[f64]) -> Self {
         let width = self.0[0].len();
         let values: Vec<f64> = self.all().collect();

@@ -28,8 +28,7 @@ pub enum StopReason {
 pub struct Outcome {
     /// The center of mass.
     pub center: CenterOfMass,
-    /// Dual coefficients of unit weight vectors at equal spacing along the paths, at most as many of each trajectory as
-    /// requested, shape (T, n, m).
+    /// Dual coefficients of unit weight vectors at equal spacing along the paths, shape (T, n, m), at most as requested.
     pub draws: Array3<f64>,
     /// Indices of the planes watched, shape (q,).
     pub watched: Vec<usize>,
@@ -43,8 +42,7 @@ pub struct Outcome {
     pub tallies: Vec<Tally>,
     /// Share of the bounces of the other trajectories at planes that this one never hit, shape (T,).
     pub missed: Vec<f64>,
-    /// Periods in bounces of short cycles of trajectories without refresh, shape (T,); 0 without a cycle, and in two dimensions,
-    /// where a cycle fills version space.
+    /// Periods in bounces of short cycles of trajectories without refresh, shape (T,); 0 without, and in two dimensions.
     pub cycles: Vec<u64>,
     /// Bounces per plane, or at all walls of a coordinate, shape (m,).
     pub hits: Vec<u64>,

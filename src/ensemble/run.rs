@@ -32,8 +32,7 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> 
 ///
 /// `state` must hold all draws. The problem, the inverse and the settings must be those of the earlier run, except for the
 /// limits, the threads, the seed and the start. If the tolerance ended the earlier run, and ends this one too, the outcome has
-/// the same bits as a single run to the smaller tolerance, for every number of threads. A path that another limit cut is
-/// continued where it ended, with the same law.
+/// the bits of a single run, for every number of threads. A path cut by another limit continues with the same law.
 ///
 /// Errors as [`run_with`]; and [`crate::Error::Invalid`] for a state that does not fit.
 pub fn resume(
@@ -46,11 +45,9 @@ pub fn resume(
     sample(space, settings, inverse, Some(state), control)
 }
 
-/// As [`run`]. With the inverse of the Gram matrix the center is the integral of conditional means, which has far less noise,
-/// and full refreshes use the inverse.
+/// As [`run`]; with the inverse of the Gram matrix the center is of conditional means, with less noise, as are refreshes.
 ///
-/// Errors as [`run`]; and [`crate::Error::Invalid`] for an inverse of another size, of explicit features, or with a motion that
-/// is not geodesic.
+/// Errors as [`run`]; [`crate::Error::Invalid`] for an inverse of another size, of features, or with a motion not geodesic.
 pub fn run_with(
     space: &VersionSpace<'_>,
     settings: &Settings,

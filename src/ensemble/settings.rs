@@ -94,8 +94,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Checks the ranges of all settings, and that they can be combined. [`Error::Invalid`] for the first setting that is out
-    /// of range or cannot be combined with another.
+    /// Checks all ranges and combinations. [`Error::Invalid`] for the first setting out of range or that does not fit others.
     pub fn check(&self) -> Result<()> {
         check_count("n_trajectories", self.n_trajectories as u64)?;
         check_count("n_draws", self.n_draws as u64)?;

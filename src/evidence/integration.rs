@@ -1,8 +1,7 @@
 //! Z by samples in equilibrium on every rung of a ladder of half-silvered mirrors, combined by [`mbar`].
 //!
 //! `Z(κ) = E_sphere[κ^violations]` falls from 1 at κ = 1 to the volume of version space at κ = 0. Trips down the ladder begin
-//! isotropically at κ = 1, trips up begin in version space. Where trajectories lag behind the ladder, the errors of the two
-//! have opposite signs.
+//! isotropically, trips up in version space. Where trajectories lag behind the ladder, their errors have opposite signs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -144,8 +143,7 @@ impl Integration<'_> {
         };
         let n = self.n_trajectories;
         let stream = |trip: usize| random::stream(self.seed, stream_of_turn(n, 2 + trip, index));
-        // Each trip begins in equilibrium at its own end. A trip up from where the trip down ended would miss the same parts of
-        // version space.
+        // Each trip begins in equilibrium at its own end: from where the trip down ended, one up would miss the same parts.
         home.reset();
         let arrivals = HOME_ARRIVALS * home.space().len() as u64;
         home.run(Goal::either(BURN_IN_PATH + PIECES as f64 * unit, arrivals), self.control)?;

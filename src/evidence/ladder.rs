@@ -2,8 +2,7 @@
 //!
 //! At position s the walls of both classes have the transparency κ = e^-s, but no less than that of the target: from s = 0,
 //! where walls have no effect, to the target itself. Classes with equal transparencies stay equal, and pass every target on
-//! the way. Otherwise one class reaches its target first and stays there. On both stages the density depends on a single
-//! number of violated planes.
+//! the way. Otherwise one class reaches its target first and stays there. The density depends on one number of violations.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

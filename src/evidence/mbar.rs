@@ -2,8 +2,7 @@
 //!
 //! On a rung with weights `W_k(v)` the state v of the ball (its number of violated planes, or its layer) has the
 //! distribution `G(v) W_k(v) / Z_k`, where `G(v)` is the share of the sphere in state v. Walls of transparency κ = e^-s
-//! have `W(v) = e^(-s v)`. All rungs sample the same `G`. The estimator with the smallest asymptotic variance is
-//! (Shirts and Chodera, 2008)
+//! have `W(v) = e^(-s v)`. All rungs sample the same `G`, best estimated by (Shirts and Chodera, 2008)
 //!
 //! ```text
 //! G(v) = H(v) / D(v),     D(v) = Σ_k N_k e^θ_k W_k(v),     e^-θ_k = Z_k = Σ_v G(v) W_k(v)
@@ -257,8 +256,7 @@ pub(crate) type Influences = Vec<(usize, f64)>;
 /// Returns the standard error of an estimate from the influences on each rung.
 ///
 /// It is the larger of two, from the spread of the pieces on each rung and from the spread of whole trips. Where
-/// trajectories lag behind the ladder, all rungs of a trip are off in the same direction, and trips down and up in opposite
-/// ones. Only the second estimate shows that.
+/// trajectories lag behind the ladder, all rungs of a trip are off alike, down and up oppositely: only the second shows that.
 pub(crate) fn error(rungs: &[Influences]) -> f64 {
     let variance = |count: usize, squares: f64| {
         let n = count as f64;

@@ -28,8 +28,7 @@ pub struct EvidenceOutcome {
     /// Half the difference of ln Z between the trips up and down the ladder, nats: where trajectories lag behind the ladder
     /// the first is too high and the second too low. NaN if only one of them entered version space.
     pub lags: Vec<f64>,
-    /// s of the rungs, rising from 0: -ln κ, of the harder walls where the classes differ. For a bridge its t, from 0 (the
-    /// prior) to 1.
+    /// s of the rungs, rising from 0: -ln κ, of the harder walls where classes differ. For a bridge its t, up to 1.
     pub ladder: Vec<f64>,
     /// Mean violations on the rungs, `-d ln Z / ds`, of the classes whose transparency falls from there on. The rung where one
     /// class stays behind appears twice: for both, and for the other. Empty for a bridge, like all shares below.

@@ -12,8 +12,7 @@ use crate::space::Mirror;
 pub enum Method {
     /// From samples in equilibrium on every rung of a ladder of transparencies.
     Integration,
-    /// By a bridge from a Gaussian distribution fitted to version space. It gives the volume of version space alone, since its
-    /// rungs are not transparencies.
+    /// By a bridge from a Gaussian distribution fitted to version space, for its volume alone.
     Bridge,
 }
 
@@ -28,8 +27,7 @@ pub struct EvidenceSettings {
     pub tol: f64,
     /// Largest path per trajectory, radians.
     pub max_length: f64,
-    /// The mirrors at which ln Z is estimated; hard ones for the volume of version space. Several must each have the same
-    /// transparency for both classes.
+    /// The mirrors at which ln Z is estimated; hard ones for the volume. Several have equal transparencies of both classes.
     pub targets: Vec<Mirror>,
     /// The method.
     pub method: Method,

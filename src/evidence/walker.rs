@@ -44,8 +44,7 @@ impl<T> RungSamples<T> {
     }
 }
 
-/// Returns the pieces of all walkers on rung k that `keep` selects, converted. No two walkers have a number of a trip in
-/// common.
+/// Returns the pieces of all walkers on rung k that `keep` selects, converted. No walkers share the number of a trip.
 pub(crate) fn pieces<'r, T: 'r, P>(
     walkers: impl ExactSizeIterator<Item = &'r RungSamples<T>>,
     k: usize,

@@ -9,8 +9,7 @@
 //! <ψ_ic, ψ_jd> = K_ij <e_{y_i} - e_c, e_{y_j} - e_d>,
 //! ```
 //!
-//! so the walls of several classes are those of a matrix of m (C - 1) planes, all with label +1, whose rows are multiples of
-//! rows of K. Offset and softness of K are inside.
+//! so the walls are those of a matrix of m (C - 1) planes, labels +1, whose rows are multiples of rows of K, shifts inside.
 
 use std::sync::OnceLock;
 
@@ -20,8 +19,7 @@ use super::Gram;
 use crate::base::{Error, Result, memory, require};
 use crate::simd::{Entry, NextWall, Row, pass};
 
-/// The planes of m examples of C classes, and the vectors that belong to them: one number for each plane, or one for each
-/// class and example.
+/// The planes of m examples of C classes, and vectors of them: a number for each plane, or for each class and example.
 ///
 /// Planes are ordered by columns. A column has one plane for each example, the examples sorted by their classes; in column s it
 /// is the plane between their class y and class s, or s + 1 from s = y on. A row of the matrix is then a row of K times

@@ -15,8 +15,7 @@ pub(super) struct Dense<'a> {
 }
 
 impl<'a> Dense<'a> {
-    /// Borrows a matrix of m rows; [`Error::Invalid`] if it is not finite or not symmetric to 1e-8 of its largest diagonal
-    /// entry.
+    /// Borrows a matrix of m rows; [`Error::Invalid`] unless finite, and symmetric to 1e-8 of its largest diagonal entry.
     pub fn new<E: Entry>(values: &'a [E], m: usize) -> Result<Self> {
         let dense = Self { values: E::row(values), m };
         if let Some(at) = values.iter().position(|&x| !x.into().is_finite()) {

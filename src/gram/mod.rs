@@ -53,8 +53,7 @@ impl Source<'_> {
 /// A Gram matrix `K_ij + offset + λ_i δ_ij`.
 ///
 /// The rows of K are borrowed from a matrix of doubles or singles ([`Gram::new`]), or computed from explicit
-/// features ([`Gram::of_features`]). All arithmetic is in doubles: a matrix of singles gives the exact billiard of a matrix whose
-/// entries are perturbed by a relative 6e-8.
+/// features ([`Gram::of_features`]). All arithmetic is in doubles: singles perturb the entries of an exact billiard by 6e-8.
 ///
 /// `offset = 1` is the intercept: each feature vector gets a constant coordinate 1. `λ` is the softness of the boundary
 /// (Herbrich et al., sec. 5), one value per example to allow for class weights. Labels are not multiplied in: they cancel
@@ -73,8 +72,7 @@ impl<'a> Gram<'a> {
     /// Borrows a row-major m x m matrix of doubles or of singles.
     ///
     /// [`Error::Invalid`] when the matrix is empty, not square, not finite, or not symmetric to 1e-8 of its largest diagonal
-    /// entry; when `offset` or a softness is negative or not finite; or when a diagonal entry with both added is not between
-    /// 1e-150 and 1e150.
+    /// entry; for a negative or infinite `offset` or softness; or a diagonal entry with both not between 1e-150 and 1e150.
     pub fn new<E: Entry>(values: &'a [E], offset: f64, softness: Vec<f64>) -> Result<Self> {
         let m = softness.len();
         require(m > 0, "gram", "no example", "a matrix with at least one row")?;
@@ -84,11 +82,9 @@ impl<'a> Gram<'a> {
         Self::from_source(Source::Dense(Dense::new(values, m)?), offset, softness)
     }
 
-    /// Copies explicit features, row-major with d values per example. The matrix is that of their inner products, and its rows
-    /// are computed when they are needed.
+    /// Copies explicit features, row-major with d values per example; rows of inner products are computed when needed.
     ///
-    /// [`Error::Invalid`] when there are no features, not d for each softness, or one is not finite; for offset, softness and
-    /// diagonal as in [`Gram::new`]; [`Error::Memory`].
+    /// [`Error::Invalid`] without features, not d for each softness, not finite, or as in [`Gram::new`]; [`Error::Memory`].
     pub fn of_features(values: &[f64], d: usize, offset: f64, softness: Vec<f64>) -> Result<Self> {
         let features = Panels::of_features(values, softness.len(), d)?;
         Self::from_source(Source::Features(features), offset, softness)

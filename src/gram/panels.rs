@@ -26,8 +26,7 @@ const VECTORS: usize = 8;
 /// Largest difference of the keys of parallel vectors: twice the distance of unit vectors of squared cosine 1 - 8 ε.
 pub(crate) const KEY_WINDOW: f64 = 1e-7;
 
-/// m points of d coordinates, stored in panels of `WIDTH` points, coordinate by coordinate, so that a vector register holds the
-/// same coordinate of several points.
+/// m points of d coordinates, coordinate by coordinate in panels of `WIDTH`: a register holds the same one of several.
 ///
 /// Every inner product is summed in the order of the coordinates. Its bits depend neither on the order of the two points nor on
 /// their positions or the number of points that share a pass.

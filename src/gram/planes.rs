@@ -1,5 +1,4 @@
-//! Planes that are not those of single examples: of several classes, or of walls in general. Their rows are made of those of the
-//! examples, or coordinates.
+//! Planes that are not those of single examples: of several classes, or of walls, with rows made of those of the examples.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};

@@ -38,8 +38,7 @@ pub(crate) struct Walls {
 }
 
 impl Walls {
-    /// Returns the planes of walls of some coordinates, and their labels: -1 for walls that always hold, whose normals are
-    /// turned round.
+    /// Returns the planes of walls of some coordinates, and their labels: -1, with turned normals, for walls that always hold.
     ///
     /// [`Error::Invalid`] without walls; for a wall without or with too many terms, or of coordinates that are repeated or out
     /// of range, or with coefficients that are 0 or not finite; for observations that are not 0, 1, ...

@@ -112,8 +112,7 @@ impl<'s> ActiveSet<'s> {
         self.recompute(Precision::Plain, control)
     }
 
-    /// Lets examples enter until all conditions hold within `tol` or rounding, there were `limit` changes, or `is_enough`
-    /// holds.
+    /// Lets examples enter until all conditions hold within `tol` or rounding, after `limit` changes, or if `is_enough` holds.
     pub(crate) fn run(
         &mut self,
         tol: f64,

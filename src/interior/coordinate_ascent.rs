@@ -1,5 +1,4 @@
-//! Dual coordinate ascent. Each step takes the coordinate that increases the objective most. A few steps suggest which
-//! examples have positive multipliers.
+//! Dual coordinate ascent, best coordinate first. A few steps suggest which examples have positive multipliers.
 
 use crate::base::{Control, Result};
 use crate::interior::{MarginSettings, free_set};
@@ -86,8 +85,7 @@ impl<'s> Ascent<'s> {
         step * (slack - 0.5 * square * step)
     }
 
-    /// Updates the margins after a step of multiplier i. Returns the coordinate whose step increases the objective most, if
-    /// any.
+    /// Updates the margins after a step of multiplier i. Returns the coordinate whose step gains most, if any.
     fn update_margins(&mut self, i: usize, step: f64) -> Option<usize> {
         let gram = self.space.gram();
         self.margins[i] += step * gram.softness()[i];

@@ -76,8 +76,7 @@ pub(crate) fn trap<'s>(
 }
 
 /// Moves a ball from the last wall that it crossed half of the way to the next one. Returns whether it is then inside by
-/// recomputed margins, and still of unit length: if version space is narrower than 1e-7 rad the coefficients nearly
-/// cancel, and rounding may destroy the length.
+/// recomputed margins, and of unit length, which rounding may destroy in a version space narrower than 1e-7 rad.
 fn step_in(space: &VersionSpace<'_>, trajectory: &mut Trajectory<'_, Geodesic>) -> Result<bool> {
     let half = 0.5 * trajectory.ball().to_wall();
     trajectory.ball_mut().fly(space.gram(), half);

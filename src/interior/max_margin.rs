@@ -28,8 +28,7 @@ pub struct MarginSettings {
     pub cost: f64,
     /// Whether there is a bias b that is not penalized, so that `Σ a_i y_i = 0`.
     pub free_bias: bool,
-    /// Largest violation of an optimality condition, in units of the margin, in (0, 1). Violations within the rounding of the
-    /// multipliers are ignored.
+    /// Largest violation of an optimality condition beyond the rounding of the multipliers, in units of the margin, in (0, 1).
     pub tol: f64,
     /// Most coordinate steps and changes of the active set together.
     #[serde(deserialize_with = "count")]
@@ -54,8 +53,7 @@ impl MarginSettings {
 
 /// The weight vector of the largest margin: `min ½ |w|² + C Σ max(0, 1 - y_i (<w, φ_i> + b))`.
 ///
-/// For a hard margin without bias and feature vectors of equal length, it is the center of the largest ball inscribed in
-/// version space.
+/// For a hard margin without bias and vectors of equal length, the center of the largest ball inscribed in version space.
 #[derive(Clone, Debug)]
 pub struct MaxMargin {
     /// Dual coefficients scaled to unit length, `y_i c_i ≥ 0`, shape (m,).

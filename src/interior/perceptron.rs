@@ -43,8 +43,7 @@ impl<'s> Learner<'s> {
     }
 }
 
-/// Returns the fewest violated examples of w and -w of a perceptron that starts from the difference of the normalized class
-/// means.
+/// Returns the fewest violated examples of w and -w of a perceptron from the difference of the normalized class means on.
 pub(crate) fn fewest_violations(space: &VersionSpace<'_>, control: &Control) -> Result<usize> {
     const PASSES: usize = 20;
     const CORRECTIONS: usize = 4000;

@@ -123,8 +123,7 @@ impl Factor {
         Draw { dual, field, square }
     }
 
-    /// Redraws the direction, with plane coordinates g, of a ball at f. Returns the dual coefficients of the change, if there
-    /// is one.
+    /// Redraws the direction, with plane coordinates g, of a ball at f. Returns the dual coefficients of the change, if any.
     ///
     /// Only the component in the span of the columns and orthogonal to the position is redrawn, at the same length. The
     /// direction remains a unit vector orthogonal to the position, and the uniform measure invariant.

@@ -1,5 +1,4 @@
-//! Pivoted Cholesky factorization, a batch of columns at a time. Only the rows of candidates for pivots are read, so the cost
-//! is O(m rank²).
+//! Pivoted Cholesky factorization, a batch of columns at a time: O(m rank²), since only rows of candidates are read.
 
 use std::iter::zip;
 
@@ -204,8 +203,7 @@ impl<'g, 'k> Pivoted<'g, 'k> {
         Ok(rows)
     }
 
-    /// Returns the factor, stored by rows; [`Error::Breakdown`] if it has one column and the rank is higher: nothing can turn
-    /// in it.
+    /// Returns the factor, stored by rows; [`Error::Breakdown`] if it has one column, in which nothing can turn, of more.
     pub fn factor(self, control: &Control) -> Result<Factor> {
         let (m, rank) = (self.residual.len(), self.rank());
         let largest = self.non_pivots().map(|i| self.relative(i)).fold(0.0, f64::max);
@@ -249,8 +247,7 @@ pub(crate) fn has_rank_above(gram: &Gram<'_>, most: usize, control: &Control) ->
 impl Factor {
     /// Factors K in O(m rank²) operations, with memory for 2 m rank numbers.
     ///
-    /// Columns are added until each residual diagonal entry is at most `4 m ε` of its diagonal entry, so short feature
-    /// vectors count as much as long ones.
+    /// Columns are added until each residual diagonal entry is at most `4 m ε` of its own: short vectors count as much.
     ///
     /// [`crate::Error::Invalid`] when the rows of K are computed from features, since the rank may be m;
     /// [`crate::Error::Breakdown`] when a residual diagonal entry is clearly negative (K is not positive semi-definite);

@@ -1,7 +1,6 @@
 //! Cholesky factors of small dense matrices.
 
-/// Replaces the lower triangle of a positive definite row-major (n, n) matrix by its Cholesky factor. Pivots are at least
-/// `ridge`.
+/// Replaces the lower triangle of a positive definite row-major (n, n) matrix by its Cholesky factor, pivots `ridge` or more.
 pub(crate) fn factor(matrix: &mut [f64], n: usize, ridge: f64) {
     for i in 0..n {
         for j in 0..=i {

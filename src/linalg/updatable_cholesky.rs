@@ -50,8 +50,7 @@ impl Cholesky {
         self.rows.push(forwarded);
     }
 
-    /// Removes member `k`, by Givens rotations of the rows below. `carried = L⁻¹ b` is updated too, without the member's entry
-    /// of b.
+    /// Removes member `k`, by Givens rotations of the rows below, also from `carried = L⁻¹ b`.
     pub(crate) fn remove(&mut self, k: usize, carried: &mut Vec<f64>) {
         self.rows.remove(k);
         debug_assert_eq!(carried.len(), self.rows.len() + 1);

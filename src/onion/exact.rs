@@ -159,8 +159,7 @@ impl LadderProblem {
 }
 
 impl LayerWalker<'_> {
-    /// Makes a trip down and up the measured rungs, with a stretch among the newest walls from the last of these and from the
-    /// bottom.
+    /// Makes a trip down and up the measured rungs, with a stretch among the newest walls from the last and from the bottom.
     fn round_trip(&mut self, problem: &LadderProblem, unit: f64) -> Result<()> {
         let measured = problem.measured;
         for k in 0..measured {
@@ -306,8 +305,7 @@ fn with_shares(
     found
 }
 
-/// Returns ln of the share of the sphere of each layer. Layers of the same state have the same distribution on every rung: their
-/// shares of the state are ratios of paths.
+/// Returns ln of the share of the sphere of each layer. Of layers of one state, alike on every rung, they are ratios of paths.
 fn log_shares(
     problem: &LadderProblem,
     shares: &Shares,

@@ -34,8 +34,7 @@ pub struct OnionOutcome {
     /// All layers that were found, also beyond the range; empty for the projected onion.
     pub layers: Vec<[u32; 2]>,
     /// ln of the share of the sphere of each of `layers`, -∞ where it was not found: first from all trajectories, then from
-    /// all but the first, all but the second and so on; shape (1 + T, l), T = 0 for a single trajectory. Empty for the
-    /// projected onion.
+    /// all but the first, and so on; shape (1 + T, l), T = 0 for a single trajectory. Empty for the projected onion.
     pub log_shares: Array2<f64>,
     /// Path per trajectory, radians.
     pub length: f64,

@@ -1,5 +1,4 @@
-//! Expectation propagation for functions of few dimensions: the evidence of two classes, for several problems at once, or of
-//! ordered classes.
+//! Expectation propagation for functions of few dimensions: the evidence of two classes, several times, or of ordered ones.
 //!
 //! A weight vector `w ~ N(0, I)` gives example i the value `t_i = y_i ψ_i · w / √λ_i`, for its features ψ_i and level λ_i, and
 //! its label has the probability `ε_i + s Φ(t_i)`. Each of these factors is approximated by a normal one, a site, so that the
@@ -39,8 +38,7 @@ pub struct Problems<'a> {
     pub level: ArrayView1<'a, f64>,
     /// Which labels are positive, shape (C, m).
     pub positive: ArrayView2<'a, bool>,
-    /// The interval of each example's value of the only problem, whose labels are all positive, shape (m, 2); two classes have
-    /// none: 0 and infinity.
+    /// The interval of each example's value of the only problem, labels all positive, shape (m, 2); of two classes 0 to infinity.
     pub intervals: Option<ArrayView2<'a, f64>>,
     /// Probability of a wrong label for truly negative and truly positive examples.
     pub noise: [f64; 2],

@@ -18,8 +18,7 @@ const TICK: Duration = Duration::from_millis(50);
 pub(super) type Keep = dyn Fn(Python<'_>, State) -> PyResult<()> + Send + Sync;
 
 /// Runs `work` on a new thread, detached from the interpreter. Meanwhile the calling thread checks for signals, calls
-/// `callback`, and stores the states of the run. An exception in any of these stops the work and is raised when that has
-/// stopped.
+/// `callback`, and stores the states of the run. An exception in any of these stops the work and is then raised.
 pub(super) fn interruptible<R: Send>(
     py: Python<'_>,
     callback: Option<&Bound<'_, PyAny>>,

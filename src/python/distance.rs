@@ -72,8 +72,7 @@ fn fill<const N: usize>(
     Ok(())
 }
 
-/// Returns for each feature k the sum of `a_ij b_ij |x_ik - y_jk|`, or of the squares. Absolute differences of the last features
-/// count as their limits at most.
+/// Returns for each feature k the sum of `a_ij b_ij |x_ik - y_jk|`, or of the squares; limits as above.
 #[pyfunction]
 #[pyo3(signature = (X, Y, a, b, *, city_block, limits))]
 #[allow(non_snake_case, reason = "names in Python")]

@@ -123,8 +123,7 @@ fn run<'py>(
     outcomes::run(py, call::interruptible(py, callback, keep, work)?)
 }
 
-/// Defines a function of a problem and settings: reads the settings, calls the engine, which may start threads, and converts what
-/// it found.
+/// Defines a function that reads settings, calls the engine, which may start threads, and converts what it found.
 macro_rules! measurement {
     ($(#[$text:meta])* $name:ident: $has_threads:literal, $work:path, $outcome:path) => {
         $(#[$text])*

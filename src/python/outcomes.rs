@@ -1,5 +1,4 @@
-//! Results of runs as dicts of plain values and arrays without copies. The keys are the fields of the results in
-//! `bayespoint.results`.
+//! Results of runs as dicts of plain values and arrays, without copies. Keys are the fields in `bayespoint.results`.
 
 use numpy::IntoPyArray;
 use numpy::ndarray::Array2;

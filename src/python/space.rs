@@ -145,8 +145,7 @@ impl Space<'_> {
         Ok(Some(Inverse::new(columns, contiguous("inverse_diagonal", diagonal)?)?))
     }
 
-    /// Runs `work` on the version space, detached from the interpreter and open to interrupts; on the calling thread, if the
-    /// work has but one and there is no callback.
+    /// Runs `work` detached from the interpreter and open to interrupts; on this thread, if it has but one and no callback.
     pub fn call<R: Send>(
         &self,
         py: Python<'_>,

@@ -33,8 +33,7 @@ pub struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Takes n points of d features, one after another. Absolute differences of the last features count as their limits at
-    /// most. Panics if the lengths do not fit.
+    /// Takes n points of d features; differences of the last ones count as their limits at most. Panics if lengths do not fit.
     pub fn new(points: &[f64], n: usize, d: usize, limits: &'a [f64]) -> Self {
         assert!(points.len() == n * d && limits.len() <= d);
         let mut panels = vec![[0.0; WIDTH]; n.div_ceil(WIDTH) * d];
@@ -64,8 +63,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Adds `Σ_ij a_ij b_ij |x_ik - y_jk|` to the slope of each feature k, or of the squares, for at most [`ROWS`] points x.
-    /// Panics if the lengths do not fit.
+    /// Adds `Σ_ij a_ij b_ij |x_ik - y_jk|`, or of squares, to the slope of each feature k, for [`ROWS`] points x or fewer.
     pub fn add_slopes(
         &self,
         points: &[f64],

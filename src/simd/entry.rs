@@ -55,8 +55,7 @@ impl Row<'_> {
 
 /// An entry of a Gram row: `f64`, or `f32` for half the memory.
 ///
-/// All arithmetic is in `f64`. Widening is exact, so an `f32` matrix gives the same bits as an `f64` matrix with the same
-/// values.
+/// All arithmetic is in `f64`. Widening is exact: an `f32` matrix gives the bits of an `f64` one with the same values.
 pub trait Entry:
     Copy + Default + From<f32> + Into<f64> + std::fmt::Debug + Send + Sync + 'static
 {

@@ -99,8 +99,7 @@ impl Largest {
         p.iter_mut().for_each(|p| *p /= total);
     }
 
-    /// Returns the log probability that value `own` is the largest, against the largest alone if it is far behind, and writes
-    /// its derivatives by all values.
+    /// Returns the log probability that value `own` is the largest, of the largest alone if far behind, and writes derivatives.
     pub(crate) fn ln_probability(&mut self, behind: &[f64], own: usize, slopes: &mut [f64]) -> f64 {
         slopes.fill(0.0);
         let near = behind.iter().filter(|b| is_near(**b)).count();

@@ -143,8 +143,7 @@ impl LabelLaw for Signs<'_> {
     }
 }
 
-/// Several classes: the label is that of the largest value, each with independent noise of variance 1, and then changed with the
-/// probability `noise`.
+/// Several classes: the label is that of the largest value, with noise of variance 1, changed with the probability `noise`.
 #[derive(Clone, Debug)]
 pub struct ClassLabels<'a> {
     labels: &'a [u32],

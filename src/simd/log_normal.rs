@@ -11,8 +11,7 @@ use super::special::hazard_plain;
 const TERMS: usize = 17;
 const FACTOR: f64 = 0.2;
 
-/// The powers of v = 2 u - 1 in M(x) / u, with u = 1 / (1 + x / 5), for Mills' ratio M(x) = Φ(-x) / N(x) and x ≥ 0. The relative
-/// error is below 1e-12.
+/// The powers of v = 2 u - 1 in M(x) / u, u = 1 / (1 + x / 5), for Mills' ratio M(x) = Φ(-x) / N(x), x ≥ 0, to 1e-12.
 static MILLS: LazyLock<[f64; TERMS]> = LazyLock::new(|| {
     // The polynomial that is right at Chebyshev's nodes, as a sum of his polynomials and then of powers.
     let n = TERMS as f64;

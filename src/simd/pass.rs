@@ -39,8 +39,7 @@ const LANE: [u64; WIDEST] = {
 /// Cotangent above which the arctangent is computed by a short series.
 const STEEP: f64 = 16.0;
 
-/// Returns the arctangent of x in [0, 1 / [`STEEP`]]. Terms are added in pairs, for a shorter chain of dependent operations;
-/// the first one omitted is below 1e-18 of the sum.
+/// Returns the arctangent of x in [0, 1 / [`STEEP`]], by terms in pairs, a shorter chain; the first omitted is below 1e-18.
 #[inline]
 fn arctangent(x: f64) -> f64 {
     let x2 = x * x;
@@ -105,16 +104,13 @@ impl NextWall {
     }
 }
 
-/// A multiple of a Gram row, length m, without offset and softness, that is added to `g`, because the direction changes along one
-/// feature vector.
+/// A multiple of a Gram row, without offset and softness, that is added to `g` as the direction changes along its vector.
 pub type Kick<'a, E = f64> = (f64, &'a [E]);
 
-/// Rotates all plane coordinates by the angle with cosine `c` and sine `s`, adds the kicks to `g` and
-/// returns the next wall.
+/// Rotates all plane coordinates by the angle with cosine `c` and sine `s`, adds the kicks to `g` and returns the next wall.
 ///
 /// `f ← f c + g s`, `g ← g c - f s + Σ scale · row + lift`, where `lift` is the contribution of the offset of
-/// the Gram matrix. Planes with NaN in `g` are excluded from the search. Their coordinates are undefined
-/// afterwards and must be set by the caller.
+/// the Gram matrix. Planes with NaN in `g` are excluded: their coordinates must be set by the caller.
 #[inline(always)]
 pub fn advance<E: Entry>(
     arch: Arch,

@@ -5,8 +5,7 @@ use std::f64::consts::FRAC_PI_2;
 /// Radians of a step.
 pub(super) const QUARTER: f64 = FRAC_PI_2;
 
-/// Radians from one trial angle to the next, at most. All are tried at once: where blocks lie on other machines, a round takes
-/// longer than a few more trials.
+/// Radians between trial angles, at most. All are tried at once: on other machines a round takes longer than some trials.
 const APART: f64 = QUARTER / INTERVALS as f64;
 const INTERVALS: usize = 4;
 
@@ -15,8 +14,7 @@ const INTERVALS: usize = 4;
 const STEEP: f64 = 3.0;
 const CLOSEST: f64 = QUARTER / 8.0;
 
-/// Product of the distances to the trial angles on both sides, square radians, at which cubic interpolation is as good as another
-/// trial: its error is proportional to the square.
+/// Product of the distances to trial angles on both sides at which cubic interpolation is as good: its error is of the square.
 const NEAR: f64 = 0.008;
 
 /// Change of the slope between two trial angles, times their distance, above which there is one between them where walls make the
@@ -129,8 +127,7 @@ impl Flight {
 /// Returns the bounce, where the ascents of the potential sum up to the energy, if they do.
 ///
 /// Between nodes the potential is interpolated by cubic polynomials. The second value are the angles that should be near nodes:
-/// this one, and before it the turning points and the middle of steep parts. The third are the middles of parts where the slope
-/// changes.
+/// this one, and before it the turning points and the middle of steep parts. The third are those where the slope changes.
 fn first_event(nodes: &[Node], mut energy: f64) -> (Option<End>, Vec<f64>, Vec<f64>) {
     let (mut near, mut curved) = (Vec::new(), Vec::new());
     for (first, second) in nodes.iter().zip(&nodes[1..]) {

@@ -1,16 +1,13 @@
 //! Balls with soft walls, on great circles about a normal distribution.
 //!
 //! With `w = μ + R z` a posterior is a t density of z times a residual that becomes flat as examples are added. Given a scale s,
-//! drawn afresh with each direction, the t distribution is normal, and flight on the circle `z cos θ + v sin θ` for a normal v of
-//! variance s² leaves it invariant.
+//! drawn with each direction, flight on the circle `z cos θ + v sin θ` for a normal v of variance s² leaves it invariant.
 //!
 //! The residual is a soft wall: a ball bounces off its gradient, as on a mirror, when the sum of all ascents of the potential U,
 //! minus the logarithm of the residual, passes an exponential variate (the Boomerang sampler; Bierkens, Grazzi, Kamatani and
-//! Roberts, 2020). A step is a quarter of a circle, bounces included; then there is a new direction. Where the residual is flat, a
-//! quarter ends at an independent draw.
+//! Roberts, 2020). A step is a quarter of a circle, bounces included; where the residual is flat, to an independent draw.
 //!
-//! The tails of the t density are heavier than the prior's, so that the residual is bounded. About a normal density it is not
-//! where few examples with label noise decide.
+//! Its tails are heavier than the prior's: the residual is bounded, as about a normal density with label noise it is not.
 //!
 //! The last weights may have to rise, as the thresholds of ordered classes: a ball bounces off hard walls between each two.
 //!
@@ -155,8 +152,7 @@ struct Products {
 }
 
 impl SoftBalls {
-    /// Puts balls at draws of the normal distribution of a dimension. `freedom` are the degrees of the t distribution, and the last
-    /// `n_rising` weights must rise.
+    /// Puts balls at draws of the normal distribution; `freedom` is that of the t distribution, the last `n_rising` weights rise.
     pub fn new(dimension: usize, n_balls: usize, freedom: f64, seed: u64, n_rising: usize) -> Self {
         let ball = |index| {
             let mut rng = stream(seed, index);
@@ -411,8 +407,7 @@ impl SoftBalls {
 impl Products {
     /// Returns the potential and its derivative on a circle, given the log likelihood with its derivatives by the factors.
     ///
-    /// `factors` are those of place and direction, and their derivatives. The potential is minus the log density of w, relative
-    /// to the t density of z.
+    /// `factors` are those of place and direction, with derivatives. The potential is minus the log density by the t density.
     fn node(
         &self,
         [[a, b], [da, db]]: [[f64; 2]; 2],

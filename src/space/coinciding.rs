@@ -8,8 +8,7 @@ use crate::simd::{Entry, Row};
 /// A ball arrives at all planes of a group at once. If each decided for itself, in an order left to rounding, planes whose
 /// labels ask for different sides would let the ball through with different probabilities in the two directions. The
 /// same holds for walls that depend on the layer. Therefore the first plane of a group decides with the weight of all,
-/// and the others are transparent. Planes that ask for the same side do not need this: at a mirror each keeps its own
-/// transparency.
+/// and the others are transparent. Planes that ask for the same side each keep their own transparency at a mirror.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Coincides with no other plane.

@@ -82,8 +82,7 @@ impl LayerRange {
 /// Walls whose transparency depends on the layers on both sides: a ball passes with probability `min(1, w' / w)`, where w
 /// and w' are the weights of its layer and of the layer behind the wall. The invariant density is the weight of the layer.
 ///
-/// Beyond the range all walls have one transparency, so that the ball can get from any layer to any other even where
-/// the layers of the range are not connected.
+/// Beyond the range all walls have one transparency, so that the ball can get from any layer to any other.
 #[derive(Clone, Debug)]
 pub(crate) struct LayerWalls {
     pub range: LayerRange,

@@ -16,8 +16,7 @@ use crate::space::mirror::Mirror;
 /// and every other. These m (C - 1) planes all have label +1. Everywhere vectors then have one number for each plane; only the
 /// examples that are violated, by one wall or more, are counted, not their walls.
 ///
-/// Walls in general ([`VersionSpace::of_walls`]) are half-spaces of a Gaussian vector; several may be one observation. Ordered
-/// classes, preferences and choices are such walls.
+/// Walls in general ([`VersionSpace::of_walls`]) are half-spaces of a Gaussian vector, as of ordered classes and choices.
 #[derive(Clone, Debug)]
 pub struct VersionSpace<'a> {
     gram: Gram<'a>,
@@ -29,8 +28,7 @@ pub struct VersionSpace<'a> {
 }
 
 impl<'a> VersionSpace<'a> {
-    /// Joins a Gram matrix and its labels, each -1 or +1. [`Error::Invalid`] if the number of labels is not m or a label is
-    /// neither -1 nor +1.
+    /// Joins a Gram matrix and its labels. [`Error::Invalid`] for another number than m or a label neither -1 nor +1.
     pub fn new(gram: Gram<'a>, labels: Vec<i8>) -> Result<Self> {
         let got = format_args!("{} labels", labels.len());
         require(labels.len() == gram.len(), "labels", got, "one per row of gram")?;
@@ -42,8 +40,7 @@ impl<'a> VersionSpace<'a> {
     }
 
     /// Returns the joint version space of several classes, for labels 0, ..., `n_classes` - 1 of the examples of `gram`: the
-    /// set of weight vectors `(w_1, ..., w_C)` with `Σ w_c = 0` of which that of an example's own class has the largest product
-    /// with its feature vector.
+    /// set of `(w_1, ..., w_C)` with `Σ w_c = 0` of which that of an example's class has the largest product with its vector.
     ///
     /// [`Error::Invalid`] if the number of labels is not m, a label is out of range or there are fewer than two classes.
     pub fn of_classes(gram: Gram<'a>, labels: &[usize], n_classes: usize) -> Result<Self> {
@@ -58,8 +55,7 @@ impl<'a> VersionSpace<'a> {
     /// whose transparency should be 0, and all others +1.
     ///
     /// [`Error::Invalid`] without walls; for a wall of no coordinates, more than three, repeated ones or others than those of the
-    /// matrix, or with coefficients that are 0 or not finite; if the observations are not 0, 1, ...; and for walls whose
-    /// normals have no length.
+    /// matrix, coefficients 0 or not finite, or normals without length; if the observations are not 0, 1, ...
     pub fn of_walls(gram: Gram<'a>, walls: &[Wall]) -> Result<Self> {
         let (walls, labels) = Walls::new(gram.len(), walls)?;
         let gram = Gram::of_planes(gram, Planes::Walls(Arc::new(walls)))?;
@@ -91,18 +87,6 @@ impl<'a> VersionSpace<'a> {
     /// Returns the number of examples, of which each has several planes if there are several classes.
     pub fn examples(&self) -> usize {
         self.planes.as_ref().map_or(self.len(), Planes::examples)
-    }
-
-    /// Returns the dual coefficients of each class, shape (C, m), whose sum over the classes is zero, from those of the planes.
-    /// With walls there is one row, of the coordinates. None for two classes.
-    pub fn class_duals(&self, dual: &[f64]) -> Option<Vec<Vec<f64>>> {
-        self.planes().map(|planes| planes.function_duals(dual))
-    }
-
-    /// Returns the dual coefficients of the planes from those of the classes, shape (C, m), of which it takes the mean of all
-    /// classes off; with walls from those of the coordinates. None for two classes.
-    pub fn plane_duals(&self, classes: &[Vec<f64>]) -> Option<Vec<f64>> {
-        self.planes().map(|planes| planes.plane_duals(classes))
     }
 
     pub(crate) fn check_two_classes(&self, name: &'static str, what: &str) -> Result<()> {

@@ -96,8 +96,7 @@ impl Recorder {
         Ok(record)
     }
 
-    /// [`crate::Error::Invalid`] if a path as long as a `stage` has many more positions than a run that keeps `draws` records:
-    /// they could take any amount of memory.
+    /// [`crate::Error::Invalid`] if a `stage` has many more positions than a run that keeps `draws`, in any amount of memory.
     pub(crate) fn check_spacing(&self, stage: f64, draws: usize) -> Result<()> {
         // A growing path records twice the requested draws, and twice that before thinning.
         ensure(stage <= self.spacing * 8.0 * draws as f64, "one with too many draws")

@@ -147,14 +147,12 @@ def _called(name, call):
         walls=call.pop("walls", None),
         inverse=None if lower is None and diagonal is None else (factor, diagonal),
     )
-    if name in ("correlation", "max_margin", "perceptron"):
-        given = {key: call.pop(key) for key in ("order", "callback") if key in call}
+    if name in ("correlation", "max_margin"):
+        given = {"callback": call.pop("callback")} if "callback" in call else {}
         if name == "correlation":
             call["dynamics"] = _dynamics(call)
-        elif name == "max_margin":
-            call["C"] = call.pop("cost")
         else:
-            call["learning_rate"] = call.pop("rate")
+            call["C"] = call.pop("cost")
         return getattr(_core, name)(problem, call, **given)
     if name != "run":
         return getattr(_core, name)(problem, **call)
@@ -226,13 +224,6 @@ def _arguments(b, name, m):
     if name == "max_margin":
         cost = float("inf") if b.rarely(2) else b.number()
         return common | {"cost": cost, "free_bias": b.rarely(3), "tol": 1e-6, "max_iter": 500}
-    if name == "perceptron":
-        order = np.array([b.below(m + b.rarely(9)) - b.rarely(99) for _ in range(m)], dtype="i8")
-        return common | {
-            "order": order,
-            "rate": 1.0 if b.rarely(2) else b.number(),
-            "max_epochs": 9,
-        }
     raise AssertionError(name)
 
 
@@ -243,7 +234,6 @@ COUNTS = (
     "length",
     "tol",
     "max_bounces",
-    "max_epochs",
     "refresh_rate",
     "max_iter",
 )
@@ -254,7 +244,6 @@ FUNCTIONS = (
     "feasible_point",
     "light_trap",
     "max_margin",
-    "perceptron",
 )
 REFUSALS = (ValueError, TypeError, FloatingPointError, OverflowError, LookupError)
 """The last two: an integer that no machine word holds, a state that lacks a part."""

@@ -56,8 +56,7 @@ class Savable(Stored):
         Parameters
         ----------
         path : str or path-like
-            The file, which only its owner can read; an existing one keeps its permissions, and is
-            replaced only when the new one is complete.
+            The file, for its owner alone; an old one, with its permissions, is replaced at the end.
 
         Raises
         ------

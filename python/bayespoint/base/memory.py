@@ -20,8 +20,7 @@ _MIN_CHECKED_BYTES = 2 * 2**20  # less is not checked: the check takes as long a
 
 
 _FIRST_USE = 120 * 2**20
-"""Address space that NumPy's and SciPy's copies of BLAS take at their first use: a buffer each, and
-one for each thread."""
+"""Address space that the BLAS of NumPy and of SciPy take at first use: a buffer each thread."""
 
 _used_in = 0  # the process in which they have been used
 

@@ -21,8 +21,7 @@ def sparsity(m: ArrayLike, d: ArrayLike, delta: ArrayLike = 0.05) -> Numbers:
     Parameters
     ----------
     m, d : array-like of whole numbers
-        Examples, at least 1, and how many of them, from 1 to m, determine the classifier: those
-        with nonzero dual coefficients.
+        Examples, and how many of them, with nonzero dual coefficients, determine the classifier.
     delta : array-like of float, default=0.05
         Probability in (0, 1) with which the statement may fail.
 
@@ -103,8 +102,7 @@ def mistakes(margin: ArrayLike, radius: ArrayLike = 1.0) -> Numbers:
     margin : array-like of float
         :math:`\gamma = \min_i y_i \langle w, \phi_i\rangle / |w|` of any separating w, positive.
     radius : array-like of float, default=1.0
-        Largest length R of a feature vector, at least `margin`; 1 for a normalized kernel, for
-        which the bound is never larger.
+        Largest length R of a feature vector, at least `margin`; 1 for a normalized kernel.
 
     Returns
     -------
@@ -140,8 +138,7 @@ def pac_margin(m: ArrayLike, kappa: ArrayLike, delta: ArrayLike = 0.05) -> Numbe
     float or ndarray
         :math:`\frac2m \left(64\kappa \log_2\frac{em}{8\kappa} \log_2(32m) + \log_2(2m) +
         \log_2\frac1\delta\right)`. For 64 kappa > 8 m, where the expression would decrease, its
-        maximum. Vacuous unless m is at least 35 000 times kappa; `margin` has far smaller
-        constants.
+        maximum. Vacuous unless m is 35 000 times kappa; `margin` has far smaller constants.
 
     Notes
     -----

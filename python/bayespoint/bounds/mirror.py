@@ -121,8 +121,7 @@ def point_mirror(
     Returns
     -------
     RiskBound
-        The bound, with log_volume and log_volume_error (nats) among its ``quantities``. Vacuous for
-        volumes below about :math:`e^{-m/2}`.
+        The bound, with log_volume and log_volume_error; vacuous below about :math:`e^{-m/2}`.
 
     Raises
     ------

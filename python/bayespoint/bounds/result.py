@@ -18,8 +18,7 @@ class RiskBound:
     name: str
     """Name of the function of :mod:`bayespoint.bounds`."""
     of: str
-    """The classifier: ``"one draw"`` (Gibbs classifier), the ``"vote"`` of all draws, the
-    ``"center"``, or another ``"weight vector"``."""
+    """The classifier: "one draw", the "vote" of all, the "center", or another "weight vector"."""
     value: float
     """The bound; NaN if it is refused."""
     standard_error: float = 0.0

@@ -72,8 +72,7 @@ def table(
     draws : array-like of shape (n_trajectories, n_draws, m), default=None
         With label noise: dual coefficients of draws from the posterior.
     candidates : int, default=1
-        Length, at least 1, of the list, fixed beforehand, from which settings were selected by the
-        examples. `delta` is divided by it.
+        Length of a list, fixed beforehand, from which settings were selected; divides `delta`.
     tol, max_length, n_jobs, random_state
         As for :meth:`VersionSpace.evidence`, for each volume.
 

@@ -64,8 +64,7 @@ def volume_bayes(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
     Returns
     -------
     float or ndarray
-        Twice `volume_gibbs`. Vacuous for volumes below about :math:`e^{-m/2}`, such as
-        :math:`2^{-m}` for random labels.
+        Twice `volume_gibbs`. Vacuous for volumes below about :math:`e^{-m/2}`.
 
     Notes
     -----
@@ -117,8 +116,7 @@ def pac_bayes_kl(
         As for `sparsity`.
     kl : array-like of float
         Relative entropy of the posterior to the prior in nats, at least 0. With minus ln of the
-        volume of a part of version space this is a tighter form of `volume_gibbs`, and twice the
-        bound one of `volume_bayes`.
+        volume of a part this is tighter than `volume_gibbs`, and twice it than `volume_bayes`.
     empirical_error : array-like of float, default=0.0
         Mean share of the examples that a weight vector of the posterior misclassifies, in [0, 1].
 
@@ -251,8 +249,7 @@ def hoeffding_samples(
     eta : array-like of float, default=0.05
         Probability in (0, 1) that the distance is exceeded.
     low, high : array-like of float, default=-1.0 and 1.0
-        Interval that contains every component, ``low < high``: [-1, 1] for unit weight vectors; of
-        dual coefficients it must be known.
+        Interval of all components, ``low < high``: [-1, 1] for unit weight vectors.
 
     Returns
     -------

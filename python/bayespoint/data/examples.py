@@ -40,8 +40,7 @@ class Examples:
     precision: Floats
     """(n,) relative weights of mean 1: the noise has the variance softness / precision."""
     counts: Floats | None = None
-    """(n,) observations for which each stands, the power of its likelihood; None: 1. Only fits with
-    landmarks have others."""
+    """(n,) observations for which each stands, the power of its likelihood; None: 1."""
     gram: Floats | None = None
     """(n, n) kernel values, if they are known already."""
     parts: Sequence[Any] | None = field(default=None, repr=False)

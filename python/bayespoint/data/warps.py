@@ -1,8 +1,7 @@
 """Warps: other scales of the numbers of a table, which the evidence chooses.
 
-A standardized number with a long tail says little about most examples. A warp makes its
-distribution nearly normal. Numbers of one unit, such as pixels, may say the more the more they
-vary: standardized, those that hardly vary are mostly noise.
+Of a number with a long tail a warp makes the distribution nearly normal. Numbers of one unit, such
+as pixels, may say the more the more they vary: those that hardly vary are mostly noise.
 """
 
 from __future__ import annotations

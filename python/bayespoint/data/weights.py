@@ -1,12 +1,9 @@
-r"""Sample weights: numbers of observations, or relative precisions.
+"""Sample weights: numbers of observations, or relative precisions.
 
 Whole numbers are counts: an example of weight w stands for w observations of its label, each with
-its own noise. With all kernel values each is a row. With landmarks an example has one row, whose
-likelihood has the power w.
-
-Other weights are relative. Their mean is made 1, and the noise of an example has the variance
-softness / w. At f = 0 its likelihood :math:`\Phi(y f \sqrt{w / \lambda})` has w times the Fisher
-information on f of an example of weight 1.
+its own noise, and is w rows or, with landmarks, one row whose likelihood has the power w. Other
+weights are relative: their mean is made 1, and the noise of an example has the variance softness /
+w. At f = 0 its likelihood then has w times the Fisher information on f of one of weight 1.
 """
 
 from __future__ import annotations

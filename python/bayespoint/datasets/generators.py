@@ -126,11 +126,9 @@ def make_sets(
     n_samples : int, default=100
         Number of sets, at least 1.
     n_items : int, default=20
-        Number of items, at least 2: the numbers from 0. A random half of them (rounded down) is the
-        teacher's.
+        Number of items, at least 2: the numbers from 0. A random half is the teacher's.
     size : pair of ints, default=(3, 9)
-        Smallest and largest size of a set, from 1 to `n_items`. Only odd sizes are drawn, to avoid
-        ties: the range must contain one.
+        Smallest and largest size, from 1 to `n_items`; to avoid ties only odd ones are drawn.
     noise, random_state
         As for `make_teacher`.
 

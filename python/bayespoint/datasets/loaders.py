@@ -26,8 +26,7 @@ _DOCSTRING = """Load {summary}.
     return_X_y : bool, default=False
         Return the pair ``(data, target)`` instead of a Bunch.
     as_frame : bool, default=False
-        Return `data` as a pandas DataFrame and `target` as a Series. Without pandas ImportError is
-        raised.
+        Return `data` as a pandas DataFrame, `target` as a Series; ImportError without pandas.
 
     Returns
     -------

@@ -25,8 +25,7 @@ class Scattered:
     """
 
     scattering: str = "cosine"
-    """``"cosine"``: a wall reflects the ball in a random direction by Lambert's law.
-    ``"specular"``: as a mirror."""
+    """``"cosine"``: walls reflect by Lambert's law, at random. ``"specular"``: as mirrors."""
     scatterer: float | str | None = None
     """Radius in radians, at least 1e-6, of a reflecting sphere around the center, which is
     estimated first and then fixed. It must lie inside version space, and the walls be opaque.

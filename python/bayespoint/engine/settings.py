@@ -137,8 +137,7 @@ class SampleOptions(_RareSettings):
     continue_from : BilliardResult, default=None
         A run on the same version space to continue. `length`, `tol` and `max_bounces` are limits of
         the whole run, `max_time` is that of the new call; all other settings are those of the
-        earlier run. The result has the same law as a single run, and the same bits if `tol` ended
-        the earlier run and a smaller one ends this.
+        earlier run. The law is that of a single run, and the bits if `tol` ended both.
     checkpoint : str or path-like, default=None
         A file for the state of the run, written at the end of every stage. If it exists, it must be
         of the same problem and settings: the run continues from it, with the same bits as without
@@ -158,24 +157,20 @@ class SampleOptions(_RareSettings):
         Random changes of direction, without which a billiard can be confined to a part of version
         space. "full": an independent direction, by a factor of the Gram matrix. "pair": a
         reflection in the plane of two examples, which mixes slowly where feature vectors have
-        little variance. "auto": "full" up to 2400 examples or where the factor takes at most half a
-        second, else "pair".
+        little variance. "auto": "full" up to 2400 examples or for a quick factor, else "pair".
     refresh_rate : float or "auto", default="auto"
         Refreshes per radian, positive, at most 1e9. "auto" with "full" is 0.1 to 0.3, and 0.5 once
         only the draws of a run with `tol` and average="conditional" need a longer path; with "pair"
-        a twentieth of the rate of bounces, or 1.5 times that rate with softness or nearly
-        orthogonal planes.
+        a twentieth of the rate of bounces, or 1.5 times it with softness or orthogonal planes.
     average : {"auto", "arc", "impulse", "conditional", "midpoints", "bounces"}, default="auto"
         Estimator of `center`. "arc": the integral along the path. "impulse": the sum of the
         impulses at the walls, less accurate, and zero for examples that do not bound version space.
         "conditional": the integral of the means of each plane coordinate given all others, those of
         a truncated normal variable. With softness the center needs at most a tenth of the bounces.
-        "midpoints" (the default of "chord" and "flipper") and "bounces" ("flipper" only) are those
-        of the papers.
+        "midpoints" (default of "chord" and "flipper") and "bounces" ("flipper") are the papers'.
 
         "auto" is "conditional" if all examples have a positive softness, the matrix is one of
-        doubles (or of up to 2000 examples in singles) and far from singular, and `refresh` is
-        "auto" or "full"; else "arc".
+        doubles (or small) and far from singular, and `refresh` "auto" or "full"; else "arc".
 
     Raises
     ------

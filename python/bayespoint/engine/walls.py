@@ -30,8 +30,7 @@ class Walls:
     coefficients : array-like of the same shape
         Finite b_j; 0 where a wall has fewer coordinates.
     observations : array-like of shape (n_walls,), int, default=None
-        The observation of each wall, 0, 1, ...; -1 for walls that always hold, whose transparency
-        is 0. None: each wall is an observation.
+        The observation of each wall, 0, 1, ...; -1: always holds, opaque. None: each is one.
 
     Raises
     ------

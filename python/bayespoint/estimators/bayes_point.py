@@ -81,14 +81,11 @@ class BayesPointClassifier(
         Scale numbers to variance 1 and, if `X` is dense, center them. With the default kernel the
         evidence chooses their scale (:ref:`table-columns`).
     softness : float or None, default=None
-        Variance, at least 0, of Gaussian noise on the latent function. None: found. 0: training
-        examples must be separable.
+        Variance of noise on the latent function. None: found. 0: examples must be separable.
     label_noise : float, pair of floats, None or (None, None), default=0.0
-        Probability in [0, 0.5) that a label was flipped, or one for each of two classes. None:
-        found.
+        Probability in [0, 0.5) that a label was flipped, or one for each class. None: found.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes in the population to predict for, relative to the training examples.
-        They multiply the probabilities.
+        Weights of the classes in the population to predict for, relative to the examples.
     calibration : {"auto", "leave-one-out"} or None, default="auto"
         "leave-one-out": multiply decision values by the factor between 1/8 and 8 that makes the
         training labels most probable in leave-one-out predictions. "auto": if anything was found
@@ -96,8 +93,7 @@ class BayesPointClassifier(
     n_models : int or "auto", default="auto"
         Most settings of the hyperparameters to average; 1: the most probable one. "auto": up to 8
         (6 for more than two classes), 2 kernels beyond 100 features, and 1 for more than 1000
-        examples of fewer, with softness=0, landmarks or a kernel of up to four parameters
-        (:doc:`/guide/models`).
+        of fewer, with softness=0, landmarks or a kernel of up to four parameters.
     approximation : {"auto", "landmarks"} or None, default="auto"
         None: all kernel values, O(m^3) time and O(m^2) memory for m examples. "landmarks":
         functions in the span of some kernel functions, O(m). "auto": landmarks beyond 6000
@@ -135,13 +131,11 @@ class BayesPointClassifier(
     feature_relevance_ : FeatureRelevance
         Posterior of the features' weights, if the kernels have weights and are averaged.
     kernel_, softness_, label_noise_, calibration_, tuning_
-        Hyperparameters of the first model, its factor on decision values, and the `Search` that
-        found them or None.
+        Hyperparameters of the first model, its factor on values, and the `Search` or None.
     billiard_ : BilliardResult or LandmarkResult
         Draws of the first model and their diagnostics; with landmarks a `LandmarkResult`.
     dual_coef_, intercept_ : ndarrays of shape (1, n) and (1,), or (n_classes, n) and (n_classes,)
-        Dual coefficients of the unit Bayes point of the first model, or of its mean function over n
-        landmarks; and intercepts.
+        Those of the unit Bayes point of the first model, or its mean function over landmarks.
     support_ : ndarray of shape (n_support,)
         Indices of the examples of which a wall was hit; not with landmarks.
     columns_ : Columns
@@ -398,21 +392,18 @@ class BayesPointClassifier(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs; with kernel="precomputed" the (n_samples, n_train) kernel values between them
-            and the training examples.
+            Inputs; with kernel="precomputed" the (n_samples, n_train) kernel values.
         method : {"center", "vote", "gibbs"}, default="center"
             "center": the class of the largest decision value. "vote": the majority of the draws,
             the Bayes classification strategy (Herbrich et al., Eq. 7), weighted by class. "gibbs":
-            the class of the largest decision value given one draw for all of `X`, which
-            `random_state` chooses at each call.
+            that of the largest decision value given a draw for all of `X`, by `random_state`.
         diag : array-like of shape (n_samples,), default=None
             As for `decision_function`, with more than two classes or class weights; not for "vote".
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Predicted labels. A tie goes to the first class. Errors are those of
-            `decision_function`.
+            Predicted labels. A tie goes to the first class. Errors: `decision_function`.
         """
         options = {"method": method, "random_state": self.random_state}
         return self._answer("predict", X, diag, 0, **options)  # type: ignore[no-any-return]
@@ -434,14 +425,13 @@ class BayesPointClassifier(
             A column for each class or, for two, positive for the second. :math:`\Phi(z)` is the
             probability before label noise (of several classes with calibration before these are
             scaled to sum to 1), of one model of two classes with z the predictive mean divided by
-            its standard deviation. Class weights multiply the odds :math:`p / (1 - p)` of two
-            classes by the ratio of the weights, otherwise p by the weight divided by the largest.
+            its standard deviation. Class weights multiply the odds of two classes by their ratio,
+            otherwise p by the weight divided by the largest.
 
         Raises
         ------
         ValueError
-            If values of the latent function are above 1e140 or below 1e-140, so that their squares
-            overflow or underflow.
+            If squares of the latent function overflow or underflow, above 1e140 or below 1e-140.
         """
         n = self._first.likelihood.n_functions
         width = 0 if n == 1 else n
@@ -457,12 +447,11 @@ class BayesPointClassifier(
         X, diag
             As for `decision_function`, with its errors.
         method : {"moments", "mixture"}, default="moments"
-            "moments": :math:`\Phi(z)` with z the decision function, which ranks points in the same
-            order: exact for a normal posterior. "mixture": the mean over draws of the exact
-            probability given each draw, the posterior's own; it takes about ten times as long. On
-            five tables they differed by .002 on average and at most .015; where few noisy examples
-            decide by up to .17 (:doc:`/theory`). For several classes the first is this mean too,
-            with draws shifted so that their mean is the center, which has less error.
+            "moments": :math:`\Phi(z)` with z the decision function, exact for a normal posterior.
+            "mixture": the mean over draws of the exact probability given each, the posterior's own,
+            in about ten times the time. On five tables they differed by at most .015, where few
+            noisy examples decide by up to .17 (:doc:`/theory`). For several classes the first is
+            this mean too, of draws shifted to the center, which has less error.
 
         Returns
         -------
@@ -496,22 +485,19 @@ class BayesPointClassifier(
         """Return the most probable labels, and where to abstain from them.
 
         A point is rejected if 1 minus its largest probability exceeds `cost` (Chow, IEEE
-        Transactions on Information Theory 16, 1970). :func:`bayespoint.posterior.rejection_curve`
-        has error and coverage at every cost.
+        Transactions on Information Theory 16, 1970): :func:`bayespoint.posterior.rejection_curve`.
 
         Parameters
         ----------
         X, method, diag
             As for `predict_proba`, with its errors.
         cost : float
-            Cost of abstention, in [0, 1]; that of an error is 1. From 1 - 1 / n_classes on no point
-            is rejected.
+            Cost of abstention, in [0, 1]; that of an error is 1.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            The label most likely observed; with two rates of label noise it may differ from
-            `predict`. A tie goes to the first class.
+            The label most likely observed, with two noise rates perhaps another than `predict`.
         rejected : ndarray of shape (n_samples,), bool
             True where to abstain.
         """
@@ -545,21 +531,12 @@ class BayesPointClassifier(
 
         Notes
         -----
-        In full conformal prediction (V. Vovk, A. Gammerman and G. Shafer, *Algorithmic Learning in
-        a Random World*, 2005) the point is added with the label c, and each of the then m + 1
-        examples has a score; c is in the set if more than `alpha` (m + 1) scores are at most that
-        of the point. These sets miss the label with a frequency of at most `alpha`, whatever the
-        data, if new points come from the same source and the hyperparameters from another one.
-
-        Let the score be the probability of a label given all others. By the product rule the
-        example i counts if :math:`P(y_i | y_{-i}) \le P(c | x, y_{-i})`. Here the right side is the
-        prediction from all m examples, as in the jackknife (R. F. Barber et al., Annals of
-        Statistics 49, 2021): the influence of one example is neglected. What this and
-        hyperparameters found on the examples change was measured: :doc:`/guide/sets`.
-
-        With landmarks up to 2000 random examples are compared. Whole sample weights count as
-        observations; others, and the calibration, only change the probabilities. With class weights
-        each example counts as much as its class, for a population with those weights.
+        Full conformal prediction (V. Vovk, A. Gammerman and G. Shafer, *Algorithmic Learning in a
+        Random World*, 2005) with the score :math:`P(y_i | y_{-i})`, compared with :math:`P(c | x,
+        y_{-i})`, misses the label with a frequency of at most `alpha`, whatever the data. Here the
+        latter is the prediction from all examples, as in the jackknife (R. F. Barber et al., Annals
+        of Statistics 49, 2021). What this changes was measured: :doc:`/guide/sets`, also for
+        weights and landmarks, with which up to 2000 random examples are compared.
         """
         width = len(self.classes_)
         return self._answer("predict_set", X, diag, width, alpha=alpha)  # type: ignore[no-any-return]
@@ -569,8 +546,7 @@ class BayesPointClassifier(
     ) -> Floats:
         """Return intervals of the probabilities, over the functions drawn from the posterior.
 
-        Given a function, the probability of a label follows from the noise alone. The interval is
-        narrow where functions agree, though classes may overlap, and wide where examples are
+        It is narrow where functions agree, though classes may overlap, and wide where examples are
         missing. `predict_proba` is about its mean, which may lie outside of skew ones.
 
         Parameters
@@ -619,9 +595,8 @@ class BayesPointClassifier(
     def suggest_query(self, X: ArrayLike, n: int = 1) -> NDArray[np.intp]:
         """Return the points about which the draws disagree most, to be labeled next.
 
-        Each point is judged by itself, so similar ones may be chosen: to halve version space with
-        each label, choose one, label it and fit again (Seung, Opper and Sompolinsky, "Query by
-        committee", COLT 1992). Class weights have no effect.
+        Each point is judged by itself, so similar ones may be chosen: label one and fit again
+        (Seung, Opper and Sompolinsky, "Query by committee", COLT 1992), without class weights.
 
         Parameters
         ----------
@@ -633,8 +608,7 @@ class BayesPointClassifier(
         Returns
         -------
         ndarray of shape (n,)
-            Rows of `X`, the most evenly split vote first (of the two classes with the most votes);
-            ties in the order of `X`.
+            Rows of `X`, the most evenly split vote (of the first two classes) first.
         """
         return self._mixture.suggest_query(self._checked(X), n)
 
@@ -655,8 +629,7 @@ class BayesPointClassifier(
         gram : array-like of shape (n_samples, n_samples), default=None
             With kernel="precomputed", and only then (else ValueError): values between the points.
         noise : bool, default=True
-            Add independent noise, of the variance `softness_` of the function's model, so that the
-            signs are labels. False: the function itself.
+            Add independent noise, of the variance `softness_`, so that the signs are labels.
         random_state : None, int, Generator or RandomState, default=None
             Seed.
 
@@ -669,12 +642,8 @@ class BayesPointClassifier(
 
         Notes
         -----
-        A draw with dual coefficients :math:`\gamma` has values :math:`\rho K_* \gamma + \eta`,
-        where :math:`A = K + \mathrm{offset} + \Lambda`, of rank n, is the matrix of the training
-        examples. :math:`\rho` has the chi distribution with n degrees of freedom, of C classes (C -
-        1) n, and :math:`\eta` is Gaussian with the covariance :math:`K_{**} + \mathrm{offset} +
-        \lambda I - K_* A^{-1} K_*^\top`, without :math:`\lambda I` if `noise` is False. This is
-        exact, without class weights; draws of a trajectory are correlated.
+        Exact, without class weights: a draw's values have a random length, and Gaussian noise of
+        the covariance of f given its values at the examples. Draws of a trajectory are correlated.
         """
         return self._mixture.sample_functions(
             self._checked(X), gram=gram, noise=noise, random_state=random_state
@@ -686,8 +655,7 @@ class BayesPointClassifier(
         Parameters
         ----------
         X_unlabelled : array-like of shape (n_samples, n_features)
-            The points, such as the test inputs; as for `predict`, with the errors of
-            `decision_function`.
+            The points, such as test inputs, as for `predict`; errors: `decision_function`.
 
         Returns
         -------
@@ -698,11 +666,9 @@ class BayesPointClassifier(
 
         Notes
         -----
-        Herbrich et al. define the Bayes point in this way (after their Eq. 7), with a density in
-        place of the points. The vote is the mean sign of the draws, of several classes the share of
-        the draws for the class, minus 1 / n_classes. The function f minimizes :math:`\sum_x (f(x) -
-        \mathrm{vote}(x))^2 + r |f|^2`, with r 1e-8 times the mean nonzero eigenvalue of the points'
-        matrix of inner products.
+        So Herbrich et al. define the Bayes point (after their Eq. 7), with a density in place of
+        the points. The vote is the mean sign of the draws, of several classes the share of the
+        draws minus 1 / n_classes, and the squares of the differences are summed.
         """
         try:
             points = self._checked(X_unlabelled)
@@ -721,8 +687,7 @@ class BayesPointClassifier(
         Returns
         -------
         Mixture
-            A posterior that predicts from the weighted draws. Its `weighted` has their effective
-            sample size and center.
+            Predicts from the draws; its `weighted` has their effective sample size and center.
 
         Raises
         ------
@@ -744,15 +709,13 @@ class BayesPointClassifier(
     ) -> Evidence:
         """Return the log probability of the training labels under the first model.
 
-        It compares models of the same labels, without class weights. With landmarks it follows from
-        the draws of the fit, without `max_length` and `random_state`. The search has an
-        approximation, ``tuning_.log_evidence``.
+        It is without class weights. With landmarks it follows from the draws of the fit, without
+        `max_length` and `random_state`. The search has an approximation, ``tuning_.log_evidence``.
 
         Parameters
         ----------
         tol : float, default=0.3
-            Standard error at which to stop, in nats. Positive. ConvergenceWarning is issued if the
-            run ended with a larger one.
+            Standard error at which to stop, in nats; ConvergenceWarning for a larger one.
         method, max_length, random_state
             As for :meth:`VersionSpace.evidence`. "bridge" requires a model without label noise.
 
@@ -798,8 +761,7 @@ class BayesPointClassifier(
         Returns
         -------
         Estimate
-            In nats. Minus infinity, with an infinite error, if no weight vector was found that
-            gives examples and points their labels.
+            In nats. Minus infinity, with an infinite error, if no such weight vector was found.
 
         Raises
         ------
@@ -824,11 +786,9 @@ class BayesPointClassifier(
         """Return bounds on the probability of an error on new examples.
 
         All bounds are refused if kernel, softness or label noise were found on the examples, with
-        class weights, which they do not include, and with sample weights other than 0 and 1, since
-        repeated examples are not independent. What else depends on the examples cannot be
-        recognized: see :doc:`/guide/risk-bounds`. With label noise the bounds for classifiers
-        without training errors are refused, and `pac_bayes_kl` bounds the probability that an
-        observed, noisy label is predicted wrongly.
+        class weights, and with sample weights other than 0 and 1. What else depends on the examples
+        cannot be recognized: see :doc:`/guide/risk-bounds`. With label noise the bounds for
+        classifiers without training errors are refused; `pac_bayes_kl` is for noisy labels.
 
         Parameters
         ----------

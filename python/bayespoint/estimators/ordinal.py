@@ -26,8 +26,7 @@ class BayesPointOrdinalClassifier(BayesPointClassifier):
         None: the order of an ordered category of pandas, or of numbers.
     decision : {"probability", "median", "mean"}, default="probability"
         The class that is predicted. "probability": the most probable one. "median": the one with
-        the least expected distance, counted in classes. "mean": the one nearest to the mean, with
-        the least expected squared distance.
+        the least expected distance, counted in classes. "mean": squared distance.
     categorical_features, standardize, softness
         As there.
     label_noise : float or None, default=0.0
@@ -44,8 +43,7 @@ class BayesPointOrdinalClassifier(BayesPointClassifier):
     classes_ : ndarray of shape (n_classes,)
         Labels from the lowest to the highest.
     posterior_ : Mixture
-        The models, which compute the predictions. All other attributes are those of
-        :class:`BayesPointClassifier`.
+        The models. All other attributes are those of :class:`BayesPointClassifier`.
 
     See Also
     --------

@@ -120,8 +120,7 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like or frame of shape (n_items, n_features)
-            Items; columns as for :class:`BayesPointClassifier`. Rows need not be compared: those of
-            candidates help to scale the features.
+            Items, compared or not; columns as for :class:`BayesPointClassifier`.
         y : array-like of shape (n_choices, k), k >= 2, or of shape (n_items,)
             Choices: rows of `X` by their index, the preferred one before all others of its set;
             smaller sets are filled up with -1, or shorter lists. Or the relevance of each item: of
@@ -195,8 +194,7 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: ArrayLike, return_std: bool = False) -> Floats | tuple[Floats, Floats]:
         """Return the posterior mean of the utility.
 
-        Only differences are observed: the mean of utilities under the prior is 0. Where several
-        models are averaged, their compared pairs have the same variance under the prior.
+        Only differences are observed: the mean of utilities under the prior is 0.
 
         Parameters
         ----------
@@ -253,8 +251,7 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_items,)
-            Shares of the functions of `sample_functions` with the estimator's `random_state`, of
-            sum 1: of utilities without noise.
+            Shares of the functions of `sample_functions`, without noise, of sum 1.
         """
         functions = self.sample_functions(X, random_state=self.random_state)
         return np.bincount(functions.argmax(axis=1), minlength=functions.shape[1]) / len(functions)

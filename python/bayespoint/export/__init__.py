@@ -6,7 +6,6 @@ from bayespoint.export.registration import register_with_skl2onnx
 
 TRUSTED_TYPES = trusted_types()
 """Names of this package's classes in fitted estimators, for the argument ``trusted`` of
-``skops.io.load``. Add the names of kernels of other packages, those of scikit-learn's Gaussian
-processes too."""
+``skops.io.load``. Add the names of kernels of other packages, also scikit-learn's."""
 
 __all__ = ["TRUSTED_TYPES", "register_with_skl2onnx", "to_onnx"]

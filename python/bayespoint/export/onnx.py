@@ -336,8 +336,7 @@ def _polynomial(kernel: kernels.Polynomial, x: _Value, Y: Floats | None) -> _Val
 
 
 def _scaled(kernel: kernels.Scaled, x: _Value, Y: Floats | None) -> _Value:
-    # One factor for each example: the optimizer of onnxruntime would round a scalar factor of a
-    # matrix product to single precision.
+    # One for each example: onnxruntime would round a scalar factor to single precision.
     factors = np.full(1 if Y is None else len(Y), given(kernel, "factor"))
     return _values(kernel.kernel, x, Y) * factors
 

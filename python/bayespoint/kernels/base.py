@@ -120,8 +120,7 @@ class Kernel(Stored):
     def with_pullback(self, X: Inputs, Y: Other = None) -> tuple[Floats, Pullback]:
         """Return the kernel values with a function for the derivatives of what is made of them.
 
-        What was computed for the values is kept for the derivatives: the reverse mode of automatic
-        differentiation, as ``vjp`` in JAX.
+        What the values took is kept: reverse-mode automatic differentiation, as ``vjp`` in JAX.
 
         Parameters
         ----------
@@ -135,8 +134,7 @@ class Kernel(Stored):
         pullback : callable
             From the (n, n') derivatives of a number by the values it returns those by log
             parameters, by name (missing ones are found by finite differences), and the
-            (n_features,) ones by log weights of the features, at weights of 1 (`Weighted`), or None
-            if they are unknown.
+            (n_features,) ones by log weights of the features, at weights of 1, or None if unknown.
         """
         return evaluate(self, X, Y), unknown
 
@@ -191,8 +189,7 @@ class Kernel(Stored):
         Parameters
         ----------
         deep : bool, default=True
-            Include those of nested kernels: ``kernel__sigma`` in a multiple, ``0`` and ``0__sigma``
-            for the first part of a sum or product.
+            Include those of nested kernels, as ``kernel__sigma``, or ``0__sigma`` in a sum.
 
         Returns
         -------
@@ -212,8 +209,7 @@ class Kernel(Stored):
     def set_params(self, **params: Any) -> Self:
         """Set parameters of this kernel, not of its copy in ``kernel_`` of a fitted classifier.
 
-        Nested kernels are replaced. Do not change a kernel that is in a set or a key of a
-        dictionary.
+        Nested kernels are replaced. Do not change a kernel that is in a set or a key.
 
         Parameters
         ----------
@@ -223,8 +219,7 @@ class Kernel(Stored):
         Returns
         -------
         kernel object
-            The kernel itself. An unknown name or a value out of range raises ValueError, and
-            nothing is changed.
+            The kernel itself; unchanged after ValueError for an unknown name or a wrong value.
         """
         fields = fields_of(self)
         fields.update({name: params[name] for name in params.keys() & fields.keys()})

@@ -55,8 +55,7 @@ class Polynomial(Kernel):
     degree : int, default=3
         At least 1.
     coef0 : float, default=None
-        At least 0. With 0 the features are the monomials of exactly that degree. None: found, from
-        the mean squared length of the inputs on.
+        At least 0, for monomials of that degree. None: found, from the mean squared length on.
     bounds : pair of floats, default=None
         Bounds of a `coef0` that is found. None: the start times exp(-7) and exp(7).
     """

@@ -97,8 +97,7 @@ def gram_matrix(
 ) -> NDArray[Any]:
     """Return the kernel matrix of `X`, filled in blocks of 2048 x 2048 kernel values.
 
-    It is symmetric to the last bit, so that :class:`bayespoint.VersionSpace` does not copy one of
-    singles.
+    It is symmetric to the last bit: :class:`bayespoint.VersionSpace` does not copy singles.
 
     Parameters
     ----------

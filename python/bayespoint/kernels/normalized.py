@@ -94,8 +94,7 @@ def normalize(kernel: Callable[..., Any]) -> Kernel:
     """Return the kernel ``k(x, x') / sqrt(k(x, x) k(x', x'))``, with feature vectors of length 1.
 
     Version space does not change, since planes do not depend on the lengths of their normals.
-    Perceptron updates, the maximal margin and the effect of softness do change. Where ``k(x, x)``
-    is 0 all values are 0.
+    Updates of perceptrons, maximal margins and softness do. Where ``k(x, x)`` is 0 all are 0.
 
     Parameters
     ----------

@@ -45,8 +45,7 @@ _NEGLIGIBLE, _ROUNDING = -40.0, 1e-12
 """Exponent below which kernel values are negligible, and so is their rounding; and the largest
 rounding error of an exponent, relative to the squared lengths."""
 _REACH, _SPREAD = (math.exp(-4), math.exp(5)), 1.0
-"""Bounds of a length scale, relative to its start, and its spread: the rule of thumb for the start
-is right within a factor of 3."""
+"""Bounds of a length scale relative to its start, a rule of thumb, and its spread."""
 
 
 def _dense(X: Any) -> Any:
@@ -203,8 +202,7 @@ class RBF(Stationary):
     sigma : float or array-like of shape (n_features,), default=None
         Length scale, positive, or one for each feature. None: found.
     per_feature : bool, default=False
-        Find a length scale for each feature, which is automatic relevance determination:
-        irrelevant features get large ones.
+        Find a length scale for each feature, automatic relevance determination: large if useless.
     bounds : pair of floats, default=None
         Bounds of length scales that are found. None: the start times exp(-4) and exp(5); it is
         ``sqrt(n_features Var(x) / 2)`` with the variance of all inputs, or of each feature.
@@ -345,8 +343,7 @@ class RationalQuadratic(Stationary):
     sigma, per_feature, bounds
         Length scale, as for `RBF`.
     alpha : float, default=None
-        Mixture exponent, positive: the smaller, the more the length scales differ. None: found,
-        from 1 on.
+        Mixture exponent, positive: the smaller, the more scales differ. None: found, from 1 on.
     alpha_bounds : pair of floats, default=None
         Bounds of an exponent that is found. None: 0.02 and 150.
     """
@@ -425,8 +422,7 @@ def _spread(X: Any) -> float:
 def class_distance(X: ArrayLike, y: ArrayLike) -> float:
     """Return the distance between the closest two examples of different classes.
 
-    A good length scale is of this size (Crowley, 2018): far larger ones make the discriminant
-    surface too flat, far smaller ones overfit.
+    A good length scale is of this size: far smaller ones overfit (Crowley, 2018).
 
     Parameters
     ----------

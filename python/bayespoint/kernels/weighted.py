@@ -48,12 +48,10 @@ class Weighted(CompoundKernel):
     Parameters
     ----------
     kernel : kernel object
-        The kernel of the weighted inputs. Weights are found fastest for kernels of this package;
-        for callables by finite differences.
+        The kernel of the weighted inputs; of callables, weights are found by differences.
     weights : array-like of shape (n_features,), default=None
         Positive weights. None: found by :class:`BayesPointClassifier` (automatic relevance
-        determination). The largest evidence overfits; averaged weights do not (`n_models`). With
-        `groups` they are one for each group.
+        determination), averaged by `n_models`. With `groups` they are one for each group.
     groups : array-like of int of shape (n_features,), default=None
         The weight of each feature: 0, 1, ..., each for at least one. None: each has its own.
     limits : array-like of shape (n_features,), default=None

@@ -1,10 +1,8 @@
-r"""Balls with soft walls, on great circles about a normal approximation: exact draws.
+"""Balls with soft walls, on great circles about a normal approximation: exact draws.
 
-With :math:`w = \mu + R z` the posterior is a t density of z times a residual that becomes flat as
-examples are added. A ball flies on the circle :math:`z \cos\theta + v \sin\theta`, which leaves the
-t density invariant, and bounces off the residual (the Boomerang sampler; Bierkens, Grazzi, Kamatani
-and Roberts, 2020). The engine has the formulas, in ``src/soft``, and asks `BlockSums` for what
-depends on the examples.
+The Boomerang sampler (Bierkens, Grazzi, Kamatani and Roberts, 2020) of a t density times a residual
+that becomes flat as examples are added. The engine has the formulas, in ``src/soft``, and asks
+`BlockSums` for what depends on the examples.
 """
 
 from __future__ import annotations
@@ -24,8 +22,7 @@ TOGETHER = 16
 """Balls that fly together, at least: products of the features with many vectors are faster."""
 
 ROWS_OF_VALUES = 5
-"""Values of each example in memory for a ball and a function: of place and direction, before and
-after a turn, and what a turn adds."""
+"""Values of an example for a ball and function: place, direction, before and after, and added."""
 
 _LEAST_FREEDOM = 3.0
 """Smallest number of degrees of freedom of the t distribution, which has one for each dimension:

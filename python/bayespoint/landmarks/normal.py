@@ -1,12 +1,9 @@
 r"""The normal distribution nearest to a posterior.
 
 It maximizes :math:`E_q \ln p(y | w) - KL(q, p(w))`, a lower bound of the log evidence, over normal
-distributions q (Opper and Archambeau, 2009). At the maximum the inverse covariance is the unit
-matrix plus the expected negative second derivatives of the log likelihood, and the mean makes the
-expected derivatives equal to it. Both are sums over blocks, and Newton's steps need a few passes.
-
-A posterior that is sampled about this distribution mixes three to eight times as fast as about
-the one at the mode.
+distributions q (Opper and Archambeau, 2009): Newton's steps from sums over blocks need a few
+passes. A posterior that is sampled about this distribution mixes three to eight times as fast as
+about the one at the mode.
 """
 
 from __future__ import annotations
@@ -42,8 +39,7 @@ _CLOSING = 0.5
 _SMALLEST_SHARE = 1 / 16
 _FIRST_SHARE = 0.5
 _LARGER = 2.0
-"""Smallest part of the way to a new covariance, that in the first pass, and its growth from pass to
-pass, at most."""
+"""Smallest part of the way to a new covariance, that in the first pass, and its largest growth."""
 
 _SMALLEST_PRECISION = 1.0
 """Eigenvalue to which smaller ones are raised, the prior's: with less, means may run away."""

@@ -2,13 +2,10 @@ r"""Expectation propagation for functions of few dimensions: the evidence of cla
 
 A weight vector :math:`w \sim N(0, I)` gives example i the value :math:`t_i = a_i \cdot w`, for the
 row :math:`a_i = y_i \psi_i / \sqrt{\lambda_i}` of its features and its level, and its label has the
-probability :math:`\epsilon_i + s\,\Phi(t_i)` (:mod:`bayespoint.landmarks.block`). Each of these
-factors is approximated by a normal one, a site, so that the posterior is normal (Minka, 2001). A
-sweep updates all sites at once and takes O(m r^2) for m examples and r dimensions.
-
-The label of ordered classes has the probability :math:`\epsilon_i + s\,(\Phi(b_i - t_i) -
-\Phi(a_i - t_i))` at :math:`t_i = \psi_i \cdot w / \sqrt{\lambda_i}`, with given thresholds a and b,
-which are divided by :math:`\sqrt{\lambda_i}`, too.
+probability :math:`\epsilon_i + s\,\Phi(t_i)`, of ordered classes :math:`\epsilon_i + s\,(\Phi(b_i -
+t_i) - \Phi(a_i - t_i))` without :math:`y_i`, by thresholds divided by the root, too.
+Each factor is approximated by a normal one, a site (Minka, 2001). A sweep updates all sites at once
+and takes O(m r^2) for m examples and r dimensions.
 """
 
 from __future__ import annotations

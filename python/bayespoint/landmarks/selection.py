@@ -34,8 +34,7 @@ _GAIN = 2e-3
 """Rise of the bound per example, in nats, about the gain in log loss, that is worth doubling."""
 
 _REGAINED = 0.5
-"""Part of the divergence from the prior that the bound regains with many more examples. It was 0.1
-to 0.8 with five times as many."""
+"""Part of the divergence that the bound regains with more examples: 0.1 to 0.8 with five times."""
 
 _ERROR = 0.05
 """Change in a pass, relative to `_GAIN`, at which the bound is not improved further."""

@@ -1,8 +1,7 @@
 """How labels arise from latent functions: one class for each kind of label.
 
 A likelihood knows the probability of a label given the functions, with noise on their values
-(softness) and wrong labels (label noise). The approximations of the evidence (`tuning/`) and the
-engine's sums have formulas of their own.
+(softness) and wrong labels (label noise).
 
 Shapes: n points, T draws, C classes, F functions (1 of two classes, C of several, C - 1 of ordered
 ones, which are differences to thresholds). Values of draws have the shape (n, T) or (F, n, T), and

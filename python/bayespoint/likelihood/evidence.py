@@ -121,8 +121,7 @@ def _log_evidence(
         )
     pair = rates if isinstance(rates, tuple) else (rates, rates)
     first, second = np.array(pair, dtype=np.float64).reshape(2, -1)
-    # P(label | other class) / P(label | its own class), for labels -1 and +1. Of several classes
-    # all others are equally probable.
+    # P(label | other class) / P(label | its own class), for labels -1 and +1, all others alike.
     others = problem.n_classes - 1
     negative, positive = second / others / (1 - first), first / others / (1 - second)
     if walls is not None and walls.constrained:

@@ -1,18 +1,13 @@
 r"""The likelihood of ordered classes: the place of one function with noise among thresholds.
 
-Classes 0, ..., K - 1 are the intervals between thresholds :math:`t_1 < ... < t_{K-1}`, and the
-label is that of the interval in which the latent value lies (Chu and Ghahramani, "Gaussian
-processes for ordinal regression", Journal of Machine Learning Research 6, 2005, with noise of
-variance :math:`\lambda`). A priori the thresholds are independent and normal, but for their order,
-with the mean variance of a latent value at the examples: then all classes are equally probable.
+Classes are the intervals between thresholds :math:`t_1 < ... < t_{K-1}` (Chu and Ghahramani,
+"Gaussian processes for ordinal regression", Journal of Machine Learning Research 6, 2005, with
+noise of variance :math:`\lambda`). A priori the thresholds are independent and normal, but for
+their order, with the mean variance of a latent value: then all classes are equally probable. The
+engine samples them with the function, as coordinates with walls between them.
 
-A draw has both, the function and the thresholds: the engine samples them jointly, as a vector of
-coordinates with walls between them. Functions of a likelihood are here the differences :math:`g_k =
-f - t_k`, which fall with k. In the notation of :mod:`bayespoint.likelihood.two_classes`,
-
-.. math:: P(y \ge k) = \Phi(\rho\,(h - \tau_k) / s_*)
-
-for a draw with the thresholds :math:`\rho\,\tau_k`. Probabilities are means over the draws.
+Functions of a likelihood are here the differences :math:`g_k = f - t_k`, which fall with k, and
+:math:`P(y \ge k) = \Phi(\rho\,g_k / s_*)` in the notation of `bayespoint.likelihood.two_classes`.
 """
 
 from __future__ import annotations

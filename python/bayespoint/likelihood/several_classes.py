@@ -1,20 +1,13 @@
 r"""The likelihood of several classes: the largest of one function for each, with noise.
 
-Each class has a weight vector, with independent prior distributions, and the label is the class of
-the largest latent value.
+A function common to all classes changes no label. A draw is therefore a direction with class mean
+zero, with dual coefficients of shape (n_classes, m), and its length :math:`\rho` has the chi
+distribution with :math:`(C - 1)\,n` degrees of freedom, n the dimension of the examples' span. With
+independent noise of variance :math:`s_*^2` for each class
 
-A function common to all classes changes no label. A draw :math:`b` is therefore a direction with
-class mean zero, with dual coefficients :math:`\gamma` of shape (n_classes, m). Its length
-:math:`\rho` is independent of it and has the chi distribution with :math:`(C - 1)\,n` degrees of
-freedom, for C classes and the dimension n of the examples' span.
+.. math:: P(c) = \int \varphi(v - \rho h_c / s_*) \prod_{j \ne c} \Phi(v - \rho h_j / s_*)\, dv
 
-In the notation of :mod:`bayespoint.likelihood.two_classes`, a new point has the latent values
-:math:`\rho\,h_c` plus independent Gaussian noise of variance :math:`s_*^2` for each class, so that
-
-.. math:: P(c) = \int \varphi(v - \rho h_c / s_*) \prod_{j \ne c} \Phi(v - \rho h_j / s_*)\, dv.
-
-Here v is the largest value. :mod:`bayespoint.engine.largest` computes these integrals.
-Probabilities are means over the draws.
+at a new point (:mod:`bayespoint.engine.largest`). Probabilities are means over the draws.
 """
 
 from __future__ import annotations

@@ -1,19 +1,11 @@
 r"""The likelihood of two classes: the sign of one function with noise.
 
-A weight vector with an isotropic Gaussian distribution has plane coordinates
-:math:`f \sim N(0, A)` with :math:`A = K + \mathrm{offset} + \Lambda`. The labels that it assigns
-depend only on its direction, so a draw :math:`b` from version space with dual coefficients
-:math:`\gamma` is the direction of a draw from the posterior. Its length :math:`\rho` is
-independent of the direction and has the chi distribution with n degrees of freedom, n the
-dimension of the span (m if A is positive definite).
-
-At a new point, with :math:`k_* = k(X, x)`, :math:`h = k_*^\top\gamma` and
-
-.. math:: s_*^2 = k(x, x) + \lambda - k_*^\top A^{-1} k_*,
-
-the latent value is :math:`\rho h` plus Gaussian noise of variance :math:`s_*^2` (Rasmussen &
-Williams, *Gaussian Processes for Machine Learning*, 2006, Eq. 3.9 and Section 3.3). Decision
-values and probabilities are means over the draws.
+A draw from version space, with dual coefficients :math:`\gamma`, is the direction of a draw from
+the posterior. Its length :math:`\rho` is independent of it and has the chi distribution with n
+degrees of freedom, the dimension of the span. At a new point the latent value is :math:`\rho h`,
+:math:`h = k_*^\top\gamma`, plus Gaussian noise of the variance :math:`s_*^2 = k(x, x) + \lambda -
+k_*^\top A^{-1} k_*` (Rasmussen & Williams, *Gaussian Processes for Machine Learning*, 2006, Eq. 3.9
+and Section 3.3). Decision values and probabilities are means over the draws.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 The classes are displays as in scikit-learn: ``from_estimator``, ``from_result``, ``from_space`` or
 ``from_predictions`` computes and draws, ``plot(ax=...)`` draws again; ``ax_`` and ``figure_`` are
-the axes and figure of the last drawing. Of an average the first model is drawn. Lines and texts
-have the text color of the matplotlib style.
+the axes and figure of the last drawing. Of an average the first model is drawn.
 
 Without matplotlib all displays raise ``ImportError``. They raise ``NotFittedError`` for estimators
 that are not fitted, and ``TypeError`` for objects of another type. ``from_estimator`` also raises

@@ -134,8 +134,7 @@ class ConvergenceDisplay(Display):
         space : VersionSpace
             The version space.
         lengths : array-like of shape (k,)
-            At least two increasing path lengths in radians per trajectory. All runs have one seed:
-            a longer one begins with the shorter ones.
+            At least two increasing paths in radians; the longer begin with the shorter ones.
         reference : array-like of shape (m,) or (n_classes, m), default=None
             As for `from_result`. None is the center of a run of another seed, ten times as long.
         random_state, **settings

@@ -119,8 +119,7 @@ class TuningDisplay(Display):
         result : Search
             The search.
         params : sequence of one or two str, default=None
-            Settings on the axes, from ``result.names``. None takes the first that is not a factor,
-            and the softness.
+            Settings on the axes, from ``result.names``. None: the first but factors, and softness.
         ax
             As for `plot`.
 

@@ -1,18 +1,12 @@
 r"""Leave-one-out predictions of the training examples, and the calibration by these.
 
-If the data do not come from a Gaussian process, its decision values may rank points well, but be
-too small or too large. They are multiplied by the factor that makes the labels most probable in
-leave-one-out predictions, without a further fit.
-
-Let h be the function values at the examples with their noise, of covariance :math:`C = K + \lambda
-I`, and :math:`Q = C^{-1}`. Given all others, :math:`h_i` has the mean :math:`h_i - (Q h)_i /
-Q_{ii}` and the variance :math:`1 / Q_{ii}`, and a draw of the posterior has :math:`Q h =
-\rho\,\gamma`, its dual coefficients. The posterior without label i has the density of the posterior
-divided by :math:`P(y_i | h_{-i})`, so that :math:`P(y_i | y_{-i})` is the harmonic mean of these
-over the draws (Gelfand, Dey and Chang, 1992).
-
-Several classes have one h each with the same Q, and the probabilities of the other classes are
-means with the weights :math:`1 / P(y_i | h_{-i})`.
+Decision values are multiplied by the factor that makes the labels most probable in leave-one-out
+predictions, without a further fit. Let h be the function values at the examples with their noise,
+and Q the inverse of their covariance. Given all others, :math:`h_i` has the mean :math:`h_i - (Q
+h)_i / Q_{ii}` and the variance :math:`1 / Q_{ii}`, and :math:`Q h = \rho\,\gamma` for a draw.
+:math:`P(y_i | y_{-i})` is the harmonic mean of :math:`P(y_i | h_{-i})` over the draws (Gelfand, Dey
+and Chang, 1992). Of several classes the others have means with the weights :math:`1 / P(y_i |
+h_{-i})`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Predictions for a population in which the classes have other weights.
 
-If only the frequencies of the classes change, the posterior odds are multiplied by the ratio of the
-weights: exactly, without a new fit. The weights multiply the probabilities of the true classes,
-before label noise, which a population has as before.
+The posterior odds are multiplied by the ratio of the weights: exactly, without a new fit. They
+multiply the probabilities of the true classes, before label noise, which stays.
 """
 
 from __future__ import annotations

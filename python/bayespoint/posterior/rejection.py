@@ -39,8 +39,7 @@ def rejection_curve(
     Raises
     ------
     ValueError, TypeError
-        If the shapes do not fit, a probability is outside [0, 1] or no real number, or a label is
-        unknown.
+        If shapes do not fit, a probability is not a number in [0, 1], or a label is unknown.
     """
     y = validation.labels("y_true", y_true)
     if y.ndim != 1 or len(y) == 0:

@@ -21,8 +21,7 @@ MAX_DRIFT = 1e-6
 """Largest relative drift of the plane coordinates without a warning."""
 
 MAX_R_HAT, CHANCE = 1.01, 1e-6
-"""Largest R-hat without a warning (Vehtari et al., 2021), if there are many draws, and the chance
-that R-hat of independent draws gives one."""
+"""Largest R-hat without a warning (Vehtari et al., 2021), and the chance of one by chance."""
 
 R_HAT_DRAWS = 1000
 """Largest number of draws per trajectory from which R-hat is computed."""
@@ -60,11 +59,9 @@ class BilliardResult(Run):
     """(m,) Unit center by the integral of the position along the path, or of conditional means."""
     impulse_center: NDArray[np.float64]
     """(m,) Unit center from the impulses on the walls: entries have the sign of the label, or are
-    zero for planes never hit. NaN for "chord" and "flipper", whose launches do not conserve
-    momentum."""
+    zero for planes never hit. NaN for "chord" and "flipper", whose launches change momentum."""
     draws: NDArray[np.floating]
-    """(n_trajectories, n_draws, m) Unit weight vectors at equal spacing along the path: doubles,
-    in a classifier with softness singles."""
+    """(n_trajectories, n_draws, m) Unit weight vectors at equal spacing, perhaps in singles."""
     functionals: NDArray[np.float64]
     """(n_trajectories, n_draws, 16 or m) Coordinates ``<w, phi_i> / |phi_i|`` of the draws at the
     planes of `watched`, from which `ess` and `r_hat` are computed."""
@@ -91,8 +88,7 @@ class BilliardResult(Run):
     missed: NDArray[np.float64]
     """(n_trajectories,) Share of the others' bounces at planes that this trajectory never hit."""
     stop_reason: str
-    """The limit that ended the run: ``"length"``, ``"max_bounces"``, ``"tol"``, ``"max_time"`` or
-    ``"weight_tol"``."""
+    """The limit that ended the run: "length", "max_bounces", "tol", "max_time" or "weight_tol"."""
     escapes: NDArray[np.uint64]
     """(n_trajectories,) Flights that met no wall, each followed by a launch; 0 for "geodesic"."""
     scatterings: NDArray[np.uint64]
@@ -101,8 +97,7 @@ class BilliardResult(Run):
     """Radius of the reflecting sphere around the center, in radians; None without one."""
     center_error: float
     """Estimated angle between `arc_center` and the exact center of mass, in radians; with
-    average="impulse" that of `impulse_center`, with the distance between the two. For "chord" and
-    "flipper" it does not include the bias."""
+    average="impulse" that of `impulse_center`; without the bias of "chord" and "flipper"."""
     mean_violations: float
     """Mean number of violated examples along the path, 0 with opaque walls."""
     refresh: str
@@ -124,8 +119,7 @@ class BilliardResult(Run):
     """The `random_state` that reproduces the run."""
     state: Mapping[str, Any] | None = None
     """The state from which ``continue_from`` of `bayespoint.SampleOptions` continues: some dozens
-    of numbers for each example and trajectory, older draws, settings, and digests of the problem. A
-    classifier loaded from a file has none."""
+    of numbers for each example and trajectory. A classifier loaded from a file has none."""
 
     @classmethod
     def from_run(cls, run: Mapping[str, Any], average: str) -> BilliardResult:
@@ -184,8 +178,7 @@ class BilliardResult(Run):
         ess, least = float(np.fmin.reduce(thinned, initial=np.nan)), self.least_ess
         allowed = self.largest_r_hat
         if tol is None:
-            # Trajectories that disagree have a small effective sample size, which must not raise
-            # the limit of R-hat.
+            # A small effective sample size of trajectories that disagree must not raise it.
             worth = min(max(ess, least), n_trajectories * min(n_draws, R_HAT_DRAWS))
             allowed = allowed_r_hat(n_trajectories, worth, MAX_R_HAT, CHANCE)
         if self.r_hat > allowed:

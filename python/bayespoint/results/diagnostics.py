@@ -41,8 +41,7 @@ def r_hat(draws: ArrayLike) -> Floats:
     ndarray of shape (...)
         The larger of the values for the draws and for their distances from the median ("folded",
         which detects chains of different spread), by Vehtari et al. (2021), Eqs. 1-4 and Section 4.
-        1 for perfect agreement. NaN for fewer than 4 draws per chain, and for draws that are
-        constant or not finite.
+        1 for perfect agreement. NaN for fewer than 4 draws, constant or infinite ones.
     """
 
     def larger(split: Floats) -> Floats:

@@ -51,8 +51,7 @@ class Evidence(Result):
     """(k,) ln kappa of the rungs, falling from 0; if the classes differ, of the less transparent
     walls, with the rung from which only their kappa falls twice."""
     mean_violations: NDArray[np.float64]
-    """(k,) Mean number of violated examples on each rung, in the classes whose kappa falls there:
-    the derivative of ln Z by ln kappa."""
+    """(k,) Mean violated examples of the falling kappa: the derivative of ln Z by ln kappa."""
     log_share: NDArray[np.float64]
     """(m + 1,) ln of the share of the sphere that violates exactly v examples, v = 0, ..., m, from
     the rungs where both classes have the same kappa; -inf if none was seen."""

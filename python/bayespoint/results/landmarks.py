@@ -36,8 +36,7 @@ class LandmarkResult(Run):
     center: NDArray[np.float64]
     """(r,) The mean of the functions after every step."""
     functionals: NDArray[np.float64]
-    """(n_chains, n_draws, at most 16 for each class) Function values at landmarks, and thresholds,
-    for `ess`, and with `residuals` for `r_hat`."""
+    """(n_chains, n_draws, k) Function values at k landmarks, and thresholds, for `ess`."""
     residuals: NDArray[np.float64]
     """(n_chains, n_draws) Log likelihood and log prior density of each draw, minus its log density
     under a t distribution about the normal approximation of the posterior, up to a constant."""

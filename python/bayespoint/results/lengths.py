@@ -1,8 +1,7 @@
-r"""The law of the length of a weight vector of which a draw is given.
+"""The law of the length of a weight vector of which a draw is given.
 
-A weight vector with an isotropic Gaussian distribution has a length that is independent of its
-direction: chi distributed, with as many degrees of freedom as dimensions. A billiard draws
-directions. Draws of functions over landmarks have their own lengths.
+Of a direction, as a billiard draws, it is a chi distribution with as many degrees of freedom as
+dimensions. Draws of functions over landmarks have their own lengths.
 """
 
 from __future__ import annotations
@@ -18,8 +17,7 @@ from bayespoint.base.validation import Floats
 
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _POINTS, _MANY = 8, 100
-"""Number of quantiles that represent the distribution, and dimension from which two points do: one
-standard deviation below and above the mean."""
+"""Number of quantiles for the distribution, and dimension from which two points do."""
 
 
 def chi_mean(n: int) -> float:

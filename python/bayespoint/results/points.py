@@ -21,8 +21,7 @@ class MaxMargin(Result):
     _shapes = "*m: dual_coef multipliers"
 
     dual_coef: NDArray[np.float64]
-    """(m,) Dual coefficients of the unit vector, labels included; with more than two classes
-    (n_classes, m)."""
+    """(m,) or (n_classes, m) Dual coefficients of the unit vector, labels included."""
     multipliers: NDArray[np.float64]
     """(m,) Lagrange multipliers ``a_i``, from 0 to C. With ``w = sum(a_i y_i phi_i)`` the examples
     on the margin have decision values of 1 in absolute value. With more than two classes

@@ -90,8 +90,7 @@ class Run(Result):
 
 def allowed_r_hat(n_chains: int, ess: float, least: float, chance: float) -> float:
     """Return `least`, or what R-hat exceeds by this chance at an effective sample size of `ess`."""
-    # The ratio of the variance between half chains to that within them is then approximately
-    # chi-square over its degrees of freedom.
+    # The ratio of variances between half chains and within is nearly chi-square over its freedom.
     freedom = 2 * n_chains - 1
     ratio = float(stats.chi2.isf(chance, freedom)) / freedom
     return max(least, math.sqrt(1 + (ratio - 1) / max(ess / (freedom + 1), 1.0)))

@@ -1,23 +1,17 @@
 """The posterior of the hyperparameters: its most probable setting, and draws.
 
-With a parameter for each feature the largest evidence overfits. An average over settings that are
-drawn in proportion to evidence times prior does not. They are drawn by Hamiltonian Monte Carlo, in
-two chains, and a few of them, with weights, stand for all.
+With a parameter for each feature the largest evidence overfits. An average over settings drawn in
+proportion to evidence times prior, by Hamiltonian Monte Carlo in two chains, does not: a few of
+them, with weights, stand for all.
 
-The priors are log-normal, so that they do not depend on units, and wide enough that the evidence
-decides. The medians of a kernel's parameters are its starts; their spreads, the standard deviations
-of the logarithms, are declared with them (:class:`bayespoint.kernels.Parameter`): 1 for a length
-scale, whose rule of thumb is right within a factor of 3, and 1.5 for a factor. The weight of a
-feature has the median 1 and for draws a spread that is itself drawn, otherwise 0.4.
+The priors are log-normal and wide. The medians of a kernel's parameters are its starts, and their
+spreads are declared with them (:class:`bayespoint.kernels.Parameter`). The weight of a feature has
+the median 1 and for draws a spread that is itself drawn, otherwise 0.4. At the median of the
+softness noise contradicts 12 % of labels. Label noise counts only if the evidence gains by it.
 
-- Softness: median 0.15 relative to the variance of the latent function, where 12 % of labels
-  contradict it, and spread 2: from almost none to almost only noise.
-- Rate of label noise: median 0.05, spread 1: from 2 % to 14 %. It counts only if the evidence gains
-  by it.
-
-Of several kernels that are averaged, those of many features, the most probable length scales are
-too long for images, whose functions are no draws of such a process: they are divided by 1.5 while
-this makes the calibrated leave-one-out predictions better, beyond chance.
+The most probable length scales of several kernels are too long for images, whose functions are no
+draws of such a process: they are divided by 1.5 while this makes the calibrated leave-one-out
+predictions better, beyond chance.
 """
 
 from __future__ import annotations

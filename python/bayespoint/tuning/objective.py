@@ -1,13 +1,11 @@
 """The approximate evidence of hyperparameters, as a function of their logarithms.
 
-The evidence is the probability of the labels under the model. It is approximated for functions in
-the span of some landmarks by expectation propagation, in a time proportional to the number of
-examples (:mod:`bayespoint.landmarks.propagation`). For more than two classes it is that of each
-class against the rest, summed and divided by how much more all these labels tell than the classes
-do: for C classes of equal size each of the C problems has the entropy H(1/C), and a class ln C.
-
-Ordered classes have one problem, with thresholds at the quantiles of a normal distribution by which
-the labels have their frequencies; its variance is that of f over the examples and the softness.
+The evidence is the probability of the labels under the model, here of functions in the span of some
+landmarks, by expectation propagation (:mod:`bayespoint.landmarks.propagation`). For more than two
+classes it is that of each class against the rest, summed and divided by how much more all these
+labels tell than the classes do: each of C problems has the entropy H(1/C), a class ln C. Ordered
+classes have one problem, with thresholds at the quantiles by which the labels have their
+frequencies of a normal distribution of the variance of f and the softness.
 """
 
 from __future__ import annotations
@@ -347,8 +345,7 @@ def approximate_log_evidence(
     Returns
     -------
     float
-        Nats; minus infinity if the kernel is not positive semidefinite or the approximation does
-        not converge.
+        Nats; minus infinity for an indefinite kernel or if the approximation does not converge.
     """
     given = (likelihood.label_noise, 0, None, False, None, 1, 1, None)
     plan = Plan(kernel, 1, offset, softness, *given)

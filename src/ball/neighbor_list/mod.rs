@@ -328,8 +328,7 @@ impl NeighborList {
         of_p * self.lifts[0] + of_q * self.lifts[1]
     }
 
-    /// Rebuilds a list from the next longer one, or the longest from all planes. It is centered at the ball or, if `lift` is
-    /// given, at the point in [`NeighborList::vector`].
+    /// Rebuilds a list from the next longer one, or all planes, centered at the ball or, with a `lift`, at the vector.
     fn make(&mut self, gram: &Gram<'_>, frame: &Frame, level: usize, lift: Option<f64>) {
         let (sin, cos) = frame.sin_cos();
         let lift = lift.unwrap_or_else(|| self.unfold_weights(frame, 0));
@@ -440,8 +439,7 @@ impl NeighborList {
         Some(scale * self.sum_of_lifts)
     }
 
-    /// Rebuilds the lists until the shortest one has the next wall, which it returns. The signs of `sides` are those of all
-    /// planes.
+    /// Rebuilds the lists until the shortest one has the next wall, which it returns. `sides` have the signs of all planes.
     pub fn renew(&mut self, gram: &Gram<'_>, frame: &Frame, sides: &[f64]) -> NextWall {
         let (levels, m) = (self.lists.len(), gram.len());
         let (cost, own) = (self.cost_of_events(), self.cost_of_list());

@@ -253,8 +253,7 @@ impl Law {
         }
     }
 
-    /// Draws a vector from the distribution at t: an isotropic one, conditioned on noisy observations of its e by Matheron's rule,
-    /// with an independent component along c.
+    /// Draws a vector at t: an isotropic one, given noisy observations of its e by Matheron's rule, and independent along c.
     pub fn draw(&self, inner: &Inner, rng: &mut (impl Rng + ?Sized)) -> Point {
         let m = self.height.len();
         let arch = self.arch;

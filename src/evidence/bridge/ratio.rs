@@ -10,8 +10,7 @@ const BIN: f64 = 0.05;
 /// The trip of a piece of path, and the statistics x of its samples.
 pub(super) type Piece = (usize, Vec<f64>);
 
-/// Returns ln of the mean of `(1 + x)^(-r/2)` over the isotropic distribution in version space, and its standard error, from
-/// samples at every t of a ladder from 0 to 1.
+/// Returns ln of the mean of `(1 + x)^(-r/2)` in version space, and its standard error, from samples at every t.
 pub(super) fn log_ratio(ladder: &[f64], pieces: &[Vec<Piece>], dimension: f64) -> (f64, f64) {
     let half = 0.5 * dimension;
     let height = |x: f64| half * x.ln_1p();

@@ -111,15 +111,12 @@ pub enum Arrival {
 
 /// The motion between refreshes: a flight and what happens at its end.
 ///
-/// A dynamics does not own the ball. It changes it only by the methods of [`Ball`], which keep plane coordinates, dual
-/// coefficients and the arc integral consistent.
+/// A dynamics changes the ball only by the methods of [`Ball`], which keep its coordinates and integral consistent.
 pub trait Dynamics: Clone + Send + Sync {
-    /// Returns the radians to the end of the present flight, in [0, π]. `None` means that the ball has escaped and must be
-    /// launched again.
+    /// Returns the radians to the end of the present flight, in [0, π]. `None`: the ball has escaped and must be launched.
     fn flight(&mut self, ball: &Ball) -> Option<f64>;
 
-    /// Moves the ball to the end of the present flight and reflects it or lets it pass. `transparency` is the probability that
-    /// the next wall lets the ball through.
+    /// Moves the ball to the end of the flight and reflects it or, with the probability `transparency`, lets it pass.
     fn arrive(
         &mut self,
         ball: &mut Ball,
@@ -156,15 +153,13 @@ pub trait Dynamics: Clone + Send + Sync {
         Vec::new()
     }
 
-    /// Restores the stored form, but keeps its own settings. [`crate::Error::Invalid`] for a state of another motion or out of
-    /// range.
+    /// Restores the stored form, but for the settings. [`crate::Error::Invalid`] for another motion, or what is out of range.
     fn restore(&mut self, stored: &[u8]) -> Result<()> {
         ensure(stored.is_empty(), "one of another motion")
     }
 }
 
-/// Flight along great circles, which meet every plane within π radians, and mirror reflection at the walls: exactly measure
-/// preserving.
+/// Flight along great circles, which meet every plane within π radians, and reflection as at mirrors, preserve the measure.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Geodesic;
 

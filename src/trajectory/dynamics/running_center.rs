@@ -121,8 +121,7 @@ impl RunningCenter {
     }
 
     /// Returns an upper bound of the share ρ₂ of the next vector, if it is no further from the center and no heavier than those
-    /// before; 1 before the first. (ρ₂ decreases with the cosine, so the bound takes the smallest, not the largest as printed
-    /// in Algorithm 1.)
+    /// before; 1 before the first. (ρ₂ decreases with the cosine: the smallest counts, not the largest as in Algorithm 1.)
     pub fn next_share(&self) -> f64 {
         if self.weight > 0.0 {
             self.addition.shares(self.least_cosine, self.weight, self.largest_weight).1

@@ -16,8 +16,7 @@ use crate::space::{Mirror, VersionSpace};
 /// Radius of a fitted sphere, relative to the distance from the center to the nearest wall.
 const FITTED: f64 = 0.5;
 
-/// Great circles with a reflecting sphere inside version space, with scattering by the cosine law at the walls, or both.
-/// Exactly measure preserving.
+/// Great circles with a reflecting sphere, scattering by the cosine law at the walls, or both: they preserve the measure.
 ///
 /// **Cosine law.** After a bounce the direction is random, independent of the direction before, with the density of the flux,
 /// which is proportional to the sine of the angle with the wall. This takes O(m²) a bounce. Changing only the angle, and not
@@ -94,8 +93,7 @@ impl Sphere {
         for (b, v) in b.iter_mut().zip(&mut v) {
             (*b, *v) = (*b * cos - *v * sin, *b * sin + *v * cos);
         }
-        // v ← v - 2 <v, N> N / |N|² with the normal N = c - <c, b> b. Its length and products from its coordinates: those
-        // of a small sphere are lost in 1 - <c, b>².
+        // v ← v - 2 <v, N> N / |N|² with the normal N = c - <c, b> b, by its coordinates: products lose those of small spheres.
         let mut normal = c.clone();
         dot::axpy(self.arch, -dot::dot(self.arch, c, &b), &b, &mut normal);
         let kick = -2.0 * dot::dot(self.arch, &v, &normal) / dot::dot(self.arch, &normal, &normal);

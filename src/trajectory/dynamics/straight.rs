@@ -1,5 +1,4 @@
-//! The chord billiard of Herbrich, Graepel and Campbell and the flipper of Ruján and Marchand: straight flight in the cone
-//! over version space.
+//! The chord billiard of Herbrich et al. and the flipper of Ruján and Marchand: straight flight in the cone over the space.
 //!
 //! A straight line `b + τ v` and the origin span a plane, so the line projects onto a great circle of the sphere. With the
 //! angle ψ between b and v, the ball has moved t radians at
@@ -42,8 +41,7 @@ pub enum Points {
     Bounces,
 }
 
-/// Straight flight in version space. It does not preserve the measure: the flights that are given up are missing, and they
-/// are not a representative sample.
+/// Straight flight in version space. It does not preserve the measure: the flights given up are missing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Straight {
     /// The points that a flipper averages; None for a chord billiard.
@@ -73,8 +71,7 @@ impl Straight {
     ///
     /// Position and direction are normalized at every wall. If the flight time is `tau_max` or more, a new random direction is
     /// drawn on the spot. The center adds the midpoint of every flight by ⊕_μ, weighted by the length of its chord. It has
-    /// converged once the share of the next flight cannot exceed `weight_tol`, the algorithm's TOL. A bounce costs O(m), a new
-    /// direction O(m²).
+    /// converged once the share of the next flight cannot exceed `weight_tol`. A bounce costs O(m), a new direction O(m²).
     pub fn chord(m: usize, tau_max: f64, weight_tol: Option<f64>) -> Self {
         Self::new(None, m, tau_max, weight_tol)
     }
@@ -82,8 +79,7 @@ impl Straight {
     /// Returns the flipper of Ruján and Marchand (Algorithm 18.1) for m examples.
     ///
     /// The position is not normalized. A flight that meets no wall within `tau_max` has escaped: the ball restarts from the
-    /// running center, or where it is as long as there is none, in a random direction. The center adds arcs by Eq. 18.27. A
-    /// bounce costs O(m), a restart O(m²).
+    /// running center, if there is one, in a random direction. The center adds arcs by Eq. 18.27. O(m), a restart O(m²).
     pub fn flipper(m: usize, tau_max: f64, points: Points) -> Self {
         Self::new(Some(points), m, tau_max, None)
     }
@@ -128,8 +124,7 @@ impl Straight {
             let _ = self.factor.set(factor);
         }
         let Some(Some(factor)) = self.factor.get() else { return Ok(0.0) };
-        // If the part left out of the position matters, the rest is shorter than one by more than what the rounding of the
-        // matrix entries changes.
+        // If the part left out of the position matters, the rest is shorter than one by more than by rounding of the entries.
         let found = factor.without_rounding(gram, ball.f());
         if (found.square - 1.0).abs() > 4.0 * f64::EPSILON * large.max(LARGE).powi(2) {
             return Ok(0.0);
@@ -184,8 +179,7 @@ impl Dynamics for Straight {
         Geodesic.arrive(ball, space, transparency, rng)
     }
 
-    /// Launches the ball in a random direction. At a wall the direction points away from it, into version space (Herbrich et
-    /// al., Eq. 12).
+    /// Launches the ball in a random direction, at a wall away from it, into version space (Herbrich et al., Eq. 12).
     ///
     /// The dual coefficients of the direction are drawn, as in the papers, and the plane coordinates are products with the
     /// Gram matrix: O(m²). Returns the drift found in the position.
