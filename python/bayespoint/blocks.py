@@ -17,8 +17,7 @@ __all__ = ["Blocks", "parquet"]
 class Blocks:
     """A table in blocks of rows, for :class:`BayesPointClassifier`.
 
-    A block is read when it is needed, and then dropped: in a fit a few times, or in each pass over
-    the data if their features do not fit into memory.
+    A block is read when it is needed, and then dropped: a few times, or in each pass over the data.
 
     Parameters
     ----------

@@ -78,8 +78,7 @@ class VersionSpace:
     Gram matrix (a softness helps); MemoryError; and ValueError or TypeError for a wrong setting.
 
     For more than two classes ValueError is raised for what two define: a finite C or free bias of
-    `max_margin`, label noise by class, and the dynamics `Chord` and `Flipper`. Transparent walls
-    then need a softness where feature vectors are parallel.
+    `max_margin`, label noise by class, and the dynamics `Chord` and `Flipper`.
 
     With walls dual coefficients are those of the coordinates, margins have a number for each wall,
     and ``hits`` counts the bounces at all walls of a coordinate. What is counted as violated, and
@@ -161,8 +160,7 @@ class VersionSpace:
     ) -> VersionSpace:
         """Return the version space of explicit features, without their Gram matrix.
 
-        The kernel is linear. For another one `X` may hold features whose inner products are its
-        values, such as those of scikit-learn's ``Nystroem``.
+        The kernel is linear; `X` may hold features of another one, such as ``Nystroem`` makes.
 
         Parameters
         ----------
@@ -281,8 +279,7 @@ class VersionSpace:
         """Run the billiard in version space.
 
         A ball moves along great circles and is reflected at the planes. Its path fills version
-        space uniformly: the mean position is the center of mass, and points at equal spacing are
-        correlated draws from the uniform distribution.
+        space uniformly: its mean is the center of mass, points at equal spacing correlated draws.
 
         Parameters
         ----------
@@ -351,8 +348,7 @@ class VersionSpace:
     ) -> WeightedResult:
         """Return the center of mass of a density on version space, from weighted draws.
 
-        It is importance sampling (Ruján and Marchand, 2000, section 18.4), with a bias in inverse
-        proportion to the effective sample size of the weights.
+        It is importance sampling (Ruján and Marchand, 2000, section 18.4), with a bias for few.
 
         Parameters
         ----------

@@ -60,8 +60,7 @@ impl ArcIntegral {
 ///
 /// Between two kicks along `φ_j` the visits to layer L contribute `p_j A_L + q_j C_L`, with `A_L = Σ (sin θ' - sin θ)` and
 /// `C_L = Σ (cos θ - cos θ')` over all visits from θ to θ'. These sums do not depend on j, so a crossing costs O(1). A kick
-/// that changes `p_j` and `q_j` by dp and dq subtracts `dp A_L + dq C_L` in each layer. The new `p_j` and `q_j` then count for
-/// all visits since the frame was laid (summation by parts).
+/// that changes `p_j` and `q_j` by dp and dq subtracts `dp A_L + dq C_L` in each layer, for all visits since the frame was laid.
 #[derive(Clone, Debug)]
 pub(super) struct LayerIntegrals {
     /// Layer of the ball; `None` beyond the range.

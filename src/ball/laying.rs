@@ -125,8 +125,7 @@ impl Ball {
     /// a vector from `draw`. Every plane keeps its side. Returns the angle between both vectors, and the drift of the position.
     ///
     /// The drift matters if launches are frequent and the Gram matrix is singular. Straight flights that end early magnify the
-    /// part of the dual coefficients in the null space of the matrix, until its rounding errors become visible. The
-    /// straight dynamics reduce that part in time if they have a factor.
+    /// part of the dual coefficients in the null space of the matrix, until it shows, unless a factor reduces it in time.
     ///
     /// [`Error::Breakdown`] if the position is not of unit length or no drawn vector has a tangent part.
     pub fn launch(

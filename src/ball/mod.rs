@@ -327,8 +327,7 @@ impl Ball {
             None => gram.entry(k, l),
         };
         let (k_kk, k_ll) = (gram.diagonal(k), gram.diagonal(l));
-        // |u|² = f_l (f_l K_kk - f_k K_kl) + f_k (f_k K_ll - f_l K_kl). For nearly parallel planes the differences
-        // cancel, and digits lost here would be lost in |v|.
+        // |u|² = f_l (f_l K_kk - f_k K_kl) + f_k (f_k K_ll - f_l K_kl): between nearly parallel planes digits cancel.
         let square = f_l * product_difference(f_l, k_kk, f_k, k_kl)
             + f_k * product_difference(f_k, k_ll, f_l, k_kl);
         if square.is_nan() || square <= TINY * (f_l * f_l * k_kk + f_k * f_k * k_ll) {

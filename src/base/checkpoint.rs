@@ -1,7 +1,6 @@
 //! States of runs, from which they continue.
 //!
-//! A trajectory is stored between two events, without recomputation or rounding. Everything that follows from the problem and
-//! the settings alone (rows, factors, features, caches) is left out.
+//! A trajectory is stored between two events, without rounding or what follows from the problem and the settings alone.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,8 +16,7 @@ const VERSION: u64 = 3;
 pub struct State {
     /// All but the draws, encoded, with a version and a checksum.
     pub bytes: Vec<u8>,
-    /// Draws of the trajectories, one trajectory after the other, row-major (Σ kept, m). The state of a finished run leaves out
-    /// those of its outcome, the last of each trajectory.
+    /// Draws, one trajectory after the other, row-major (Σ kept, m), after a run without those of its outcome, the last.
     pub draws: Vec<f64>,
     /// Their functionals, row-major (Σ kept, q).
     pub functionals: Vec<f64>,

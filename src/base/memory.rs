@@ -1,7 +1,6 @@
 //! Checks that large allocations will succeed. In Rust one that fails aborts the process; these functions return an error.
 //!
-//! They detect a limit of the address space and, without overcommitment, a lack of memory. A system that overcommits grants
-//! memory it does not have; that cannot be detected here.
+//! They detect a limit of the address space and, without overcommitment, a lack of memory.
 
 use crate::base::error::{Error, Result};
 

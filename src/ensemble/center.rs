@@ -135,14 +135,12 @@ fn sum<'b>(m: usize, batches: impl IntoIterator<Item = &'b Batch>) -> Batch {
     batches.into_iter().fold(none, Batch::join)
 }
 
-/// Returns the center of all batches, and the standard error of its direction. There is one list of batches per trajectory, with
-/// plane coordinates computed; empty lists do not count.
+/// Returns the center of all batches, one list per trajectory, with plane coordinates, and the standard error of its direction.
 ///
 /// The error is `√(n/(n-1) Σ |r_k|²) / (L |mean|)` with the residuals `r_k = S_k - L_k mean` of the n pieces, less
 /// their components along the mean, which do not turn it. It is computed with three kinds of pieces, and the largest value is
 /// returned: the trajectories, the trajectories with equal weights, and all batches. Batches underestimate the error if the
-/// correlation length exceeds a batch; weights by length underestimate it if one trajectory is much longer than the others;
-/// few trajectories in few dimensions are a noisy sample.
+/// correlation length exceeds one; weights by length do for one long trajectory; few trajectories are a noisy sample.
 pub(crate) fn center<L: AsRef<[Batch]>>(gram: &Gram<'_>, trajectories: &[L]) -> Center {
     let m = gram.len();
     let arch = gram.arch();

@@ -228,8 +228,7 @@ pub(super) fn totals<D: Dynamics>(chains: &[Chain<'_, D>]) -> (f64, u64) {
     })
 }
 
-/// Prepares the averages of the pieces of several trajectories for the center, in one pass over the matrix and two over the
-/// factor. The bits do not depend on which trajectories are together.
+/// Prepares the averages of pieces for the center, in one pass over the matrix and two over the factor, with the same bits.
 pub(super) fn prepare<D: Dynamics>(chains: &mut [Chain<'_, D>], control: &Control) -> Result<()> {
     let Some(first) = chains.first() else { return Ok(()) };
     let gram = first.trajectory.space().gram();

@@ -12,8 +12,7 @@
 //!
 //! and r_i is the density of h_i at its wall, which is the dual coefficient of the center of mass by the divergence theorem.
 //!
-//! With several classes h_i is the coordinate of a wall. Given all others, it is truncated or scaled down there only if all other
-//! walls of its example are satisfied: elsewhere κ_i = 1.
+//! With several classes h_i is the coordinate of a wall, and κ_i = 1 unless all other walls of its example are satisfied.
 //!
 //! Of walls in general h are the coordinates. Given all others, a coordinate is truncated on both sides, by the nearest of its
 //! walls, and r_i is the difference of the densities there. This is for hard walls alone.

@@ -77,8 +77,7 @@ pub struct CenterOfMass {
     pub error: f64,
     /// The running center of the dynamics, if it has one; all zero if no flight ended.
     pub running: Option<Vec<f64>>,
-    /// From the impulses on the walls: signed like the labels, zero for planes never hit. NaN for dynamics that launch the ball
-    /// again, for which the identity of momenta does not hold.
+    /// From the impulses on the walls: signed like the labels, zero for planes never hit; NaN if the ball is launched again.
     pub impulse: Vec<f64>,
 }
 

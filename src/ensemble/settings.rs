@@ -52,8 +52,7 @@ pub struct Settings {
     pub max_time: Option<f64>,
     /// The requested estimate of the center.
     pub average: Average,
-    /// Burn-in: path per trajectory that is discarded first, radians, at least 0. By default 2π, or 5 % of `length` if that
-    /// is more; it ends earlier after 4000 arrivals at walls.
+    /// Path that is discarded first, radians; by default 2π, or 5 % of a longer `length`, or less, after 4000 arrivals.
     pub burn_in: Option<f64>,
     /// The dynamics; the papers' own have hard walls and no refresh.
     #[serde(rename = "dynamics")]

@@ -143,8 +143,7 @@ impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
         let Context { settings, pool, control, .. } = *self.run;
         let Plan { unit, stage: last, .. } = self.plan;
         let done = self.chains.iter().map(|chain| chain.path.pieces.len()).min().unwrap_or(0);
-        // With a limit of time the trajectories go on piece by piece: none is then far behind when it ends. Without a tolerance
-        // a stage may be the whole run, and states are kept of every piece.
+        // With a limit of time trajectories go on piece by piece, none far behind; without a tolerance all pieces are kept.
         let keeps = settings.tol.is_none() && control.keeps_states();
         let by_piece = settings.max_time.is_some() || keeps;
         for stage in if by_piece { last.min(done + 1) } else { last }..=last {

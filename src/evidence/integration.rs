@@ -131,18 +131,13 @@ fn check_memory(walkers: &[TripWalker<'_>]) -> Result<()> {
 
 impl Integration<'_> {
     /// Makes a trip down and a trip up, with `PIECES` pieces of `unit` radians on each rung.
-    fn round_trip(
-        &self,
-        index: usize,
-        (walker, home): &mut TripWalker<'_>,
-        unit: f64,
-    ) -> Result<()> {
+    fn round_trip(&self, i: usize, (walker, home): &mut TripWalker<'_>, unit: f64) -> Result<()> {
         let Some(home) = home else {
             self.trip(walker, false, unit)?;
             return self.trip(walker, true, unit);
         };
         let n = self.n_trajectories;
-        let stream = |trip: usize| random::stream(self.seed, stream_of_turn(n, 2 + trip, index));
+        let stream = |trip: usize| random::stream(self.seed, stream_of_turn(n, 2 + trip, i));
         // Each trip begins in equilibrium at its own end: from where the trip down ended, one up would miss the same parts.
         home.reset();
         let arrivals = HOME_ARRIVALS * home.space().len() as u64;
@@ -253,8 +248,7 @@ fn paths_by_layer(walkers: &[TripWalker<'_>], rungs: Range<usize>) -> Layers {
 }
 
 /// Returns what was computed from a point inside version space, or `None` if no point can be had and the run can do without.
-/// Behind half-silvered walls the trips down suffice where double precision or memory does not. Behind hard walls
-/// they may miss version space, so that is an error.
+/// Behind half-silvered walls the trips down suffice without precision or memory; behind hard walls that is an error.
 fn optional<T>(inside: Result<T>, targets: &[Mirror]) -> Result<Option<T>> {
     match inside {
         Ok(inside) => Ok(Some(inside)),
@@ -268,8 +262,7 @@ fn optional<T>(inside: Result<T>, targets: &[Mirror]) -> Result<Option<T>> {
     }
 }
 
-/// Returns a point inside version space, or on the satisfied side of the hard walls where those of one class alone are hard;
-/// [`Error::Infeasible`] if there is none on that side.
+/// Returns a point inside version space, or on the satisfied side of the hard walls of one class; [`Error::Infeasible`].
 fn point_inside(
     space: &VersionSpace<'_>,
     targets: &[Mirror],

@@ -160,8 +160,7 @@ impl Stage {
 /// A stage, the counts that occurred on it, and their shares of the distribution at its beginning.
 pub(crate) type StageEstimate = (Stage, Vec<u32>, Shares);
 
-/// Returns ln Z at the targets, with standard errors, from all stages. Each stage gives the ratio of Z between its ends; the
-/// rung where two stages meet has influence on both.
+/// Returns ln Z at the targets, with standard errors, from the ratios of all stages; where two meet, a rung counts twice.
 pub(crate) fn log_z(stages: &[StageEstimate], targets: &[f64]) -> Vec<(f64, f64)> {
     let log_z = |&s: &f64| {
         let (mut value, mut influences): (f64, Vec<Influences>) = (0.0, Vec::new());

@@ -8,8 +8,7 @@
 //! G(v) = H(v) / D(v),     D(v) = Σ_k N_k e^θ_k W_k(v),     e^-θ_k = Z_k = Σ_v G(v) W_k(v)
 //! ```
 //!
-//! with H(v) the path in state v on all rungs and N_k the path on rung k. It has no error from the spacing of the
-//! rungs; the distributions of neighboring rungs must only overlap.
+//! with H(v) the path in state v on all rungs and N_k that on rung k. Distributions of neighbors must only overlap.
 
 use std::collections::BTreeMap;
 
@@ -142,8 +141,7 @@ impl Shares {
     }
 
     /// Minimizes the potential by Newton's method, halving steps that do not decrease it. Where the distributions hardly
-    /// overlap at the first guess of θ, the potential is nearly linear and no halved step may decrease it; a step of the
-    /// self-consistent iteration `θ_k ← -ln Z_k(θ)` always does.
+    /// overlap, no halved step may decrease the potential: a self-consistent step `θ_k ← -ln Z_k(θ)` always does.
     fn find_theta(&mut self) {
         let n = self.rungs.len() - 1;
         let all: f64 = self.rung_paths.iter().sum();

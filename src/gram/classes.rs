@@ -289,24 +289,18 @@ impl<'a> ColumnRow<'a> {
 }
 
 /// Copies a row of K, in another order if there is one.
-fn sort<E: Entry>(
-    arch: Arch,
-    entries: &[E],
-    order: Option<&[usize]>,
-    offset: f64,
-    sorted: &mut [f64],
-) {
+fn sort<E: Entry>(arch: Arch, row: &[E], order: Option<&[usize]>, offset: f64, sorted: &mut [f64]) {
     arch.dispatch(
         #[inline(always)]
         || match order {
             None => {
-                for (x, &entry) in sorted.iter_mut().zip(entries) {
+                for (x, &entry) in sorted.iter_mut().zip(row) {
                     *x = entry.into() + offset;
                 }
             }
             Some(order) => {
                 for (x, &i) in sorted.iter_mut().zip(order) {
-                    *x = entries[i].into() + offset;
+                    *x = row[i].into() + offset;
                 }
             }
         },

@@ -56,8 +56,7 @@ impl Source<'_> {
 /// features ([`Gram::of_features`]). All arithmetic is in doubles: singles perturb the entries of an exact billiard by 6e-8.
 ///
 /// `offset = 1` is the intercept: each feature vector gets a constant coordinate 1. `λ` is the softness of the boundary
-/// (Herbrich et al., sec. 5), one value per example to allow for class weights. Labels are not multiplied in: they cancel
-/// in the flight times, so all labelings and threads share one matrix.
+/// (Herbrich et al., sec. 5), one value per example. Labels cancel in the flight times: all labelings share one matrix.
 #[derive(Clone, Debug)]
 pub struct Gram<'a> {
     source: Arc<Source<'a>>,

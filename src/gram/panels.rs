@@ -1,7 +1,6 @@
 //! Points, and inner products with all of them: explicit features, of whose matrix of inner products no entry is stored.
 //!
-//! A row takes O(m d) operations, and so does `K c`, through the weight vector in feature space. This suits many examples in few
-//! dimensions, of whose planes a ball keeps a neighbor list.
+//! A row takes O(m d), and so does `K c`, by the weight vector: for many examples in few dimensions, with neighbor lists.
 
 use std::ops::Range;
 
@@ -28,8 +27,7 @@ pub(crate) const KEY_WINDOW: f64 = 1e-7;
 
 /// m points of d coordinates, coordinate by coordinate in panels of `WIDTH`: a register holds the same one of several.
 ///
-/// Every inner product is summed in the order of the coordinates. Its bits depend neither on the order of the two points nor on
-/// their positions or the number of points that share a pass.
+/// Inner products are summed in the order of the coordinates: their bits do not depend on the points' order or number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Panels {
     values: Vec<f64>,

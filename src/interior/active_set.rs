@@ -243,8 +243,7 @@ impl<'s> ActiveSet<'s> {
         }
     }
 
-    /// If no example is free, the bias is undetermined. Takes the two examples that ask for the most different biases: the bias
-    /// gives one of them margin 1 and makes it free, the other enters.
+    /// If no example is free, takes the two that ask for the most different biases: one gets margin 1 and is free, one enters.
     fn choose_pair(&mut self, tol: f64) -> Option<(usize, f64)> {
         // The change of the bias after which margin i is 1.
         let wanted = |i: usize| self.space.sign(i) * (1.0 - self.margins[i]);

@@ -66,8 +66,7 @@ pub struct MaxMargin {
     pub norm: f64,
     /// `min_i y_i (<w, φ_i> + b) / |w|`.
     pub margin: f64,
-    /// `|w| / Σ a_i`, an upper bound of any hard margin (weak duality). With a free bias it is half the length of the minimal
-    /// connector between the convex hulls of the classes.
+    /// `|w| / Σ a_i`, an upper bound of any hard margin; with a free bias half the distance between the hulls of the classes.
     pub bound: f64,
     /// Relative duality gap `(P - D) / P`. For a hard margin w is scaled to make the gap smallest: `1 - (margin / bound)²`.
     pub gap: f64,
@@ -250,8 +249,7 @@ fn margin_lost_in_rounding(space: &VersionSpace<'_>, control: &Control) -> Resul
     }
 }
 
-/// Returns a point inside version space, of unit length, by the maximal-margin search, on vectors scaled to equal lengths if
-/// theirs are very different. Errors as of [`max_margin`].
+/// Returns a unit vector in version space by the maximal margin, of vectors scaled if very different. Errors as [`max_margin`].
 pub(crate) fn interior_point(space: &VersionSpace<'_>, control: &Control) -> Result<Vec<f64>> {
     let Some(unit) = UnitDiagonal::new(space, control)? else {
         return unscaled_interior_point(space, control);

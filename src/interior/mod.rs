@@ -32,8 +32,7 @@ pub enum Start {
     Given,
 }
 
-/// Finds a point inside version space with the light trap, or by the maximal-margin search if that gives up. Returns its dual
-/// coefficients, of unit length. Errors as [`max_margin()`].
+/// Finds a unit vector in version space with the light trap, or else by the maximal margin. Errors as [`max_margin()`].
 pub fn feasible_point(
     space: &VersionSpace<'_>,
     seed: u64,

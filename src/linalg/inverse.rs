@@ -35,8 +35,7 @@ pub struct Inverse<'a> {
 }
 
 impl<'a> Inverse<'a> {
-    /// Borrows `Lᵀ`, row-major (m, m), and the diagonal of A⁻¹, shape (m,). [`Error::Invalid`] when the shapes do not match or
-    /// a diagonal entry of either is not positive and finite.
+    /// Borrows `Lᵀ`, row-major (m, m), and the (m,) diagonal of A⁻¹. [`Error::Invalid`] unless positive, finite, and of a size.
     pub fn new(columns: &'a [f64], diagonal: &'a [f64]) -> Result<Self> {
         let m = diagonal.len();
         let got = format_args!("{} entries", columns.len());

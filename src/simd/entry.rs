@@ -97,33 +97,40 @@ pub trait Entry:
     fn load_partial<S: Simd>(simd: S, entries: &[Self]) -> S::f64s;
 }
 
+/// What both types have alike, by their functions of [`Simd`].
+macro_rules! arithmetic {
+    ($vector:ident, $lanes:ident, $splat:ident, $mul_add:ident, $row:ident) => {
+        type Lanes<S: Simd> = S::$vector;
+
+        #[inline(always)]
+        fn lanes<S: Simd>() -> usize {
+            S::$lanes
+        }
+
+        #[inline(always)]
+        fn splat<S: Simd>(simd: S, entry: Self) -> S::$vector {
+            simd.$splat(entry)
+        }
+
+        #[inline(always)]
+        fn entries_mut<S: Simd>(vectors: &mut [S::$vector]) -> &mut [Self] {
+            pulp::bytemuck::cast_slice_mut(vectors)
+        }
+
+        #[inline(always)]
+        fn mul_add<S: Simd>(simd: S, a: S::$vector, b: S::$vector, c: S::$vector) -> S::$vector {
+            simd.$mul_add(a, b, c)
+        }
+
+        #[inline]
+        fn row(entries: &[Self]) -> Row<'_> {
+            Row::$row(Cow::Borrowed(entries))
+        }
+    };
+}
+
 impl Entry for f64 {
-    type Lanes<S: Simd> = S::f64s;
-
-    #[inline(always)]
-    fn lanes<S: Simd>() -> usize {
-        S::F64_LANES
-    }
-
-    #[inline(always)]
-    fn splat<S: Simd>(simd: S, entry: Self) -> S::f64s {
-        simd.splat_f64s(entry)
-    }
-
-    #[inline(always)]
-    fn entries_mut<S: Simd>(vectors: &mut [S::f64s]) -> &mut [Self] {
-        pulp::bytemuck::cast_slice_mut(vectors)
-    }
-
-    #[inline(always)]
-    fn mul_add<S: Simd>(simd: S, a: S::f64s, b: S::f64s, c: S::f64s) -> S::f64s {
-        simd.mul_add_e_f64s(a, b, c)
-    }
-
-    #[inline]
-    fn row(entries: &[Self]) -> Row<'_> {
-        Row::Doubles(Cow::Borrowed(entries))
-    }
+    arithmetic!(f64s, F64_LANES, splat_f64s, mul_add_e_f64s, Doubles);
 
     #[inline(always)]
     fn load<S: Simd>(_: S, entries: &[Self]) -> S::f64s {
@@ -137,32 +144,7 @@ impl Entry for f64 {
 }
 
 impl Entry for f32 {
-    type Lanes<S: Simd> = S::f32s;
-
-    #[inline(always)]
-    fn lanes<S: Simd>() -> usize {
-        S::F32_LANES
-    }
-
-    #[inline(always)]
-    fn splat<S: Simd>(simd: S, entry: Self) -> S::f32s {
-        simd.splat_f32s(entry)
-    }
-
-    #[inline(always)]
-    fn entries_mut<S: Simd>(vectors: &mut [S::f32s]) -> &mut [Self] {
-        pulp::bytemuck::cast_slice_mut(vectors)
-    }
-
-    #[inline(always)]
-    fn mul_add<S: Simd>(simd: S, a: S::f32s, b: S::f32s, c: S::f32s) -> S::f32s {
-        simd.mul_add_e_f32s(a, b, c)
-    }
-
-    #[inline]
-    fn row(entries: &[Self]) -> Row<'_> {
-        Row::Singles(Cow::Borrowed(entries))
-    }
+    arithmetic!(f32s, F32_LANES, splat_f32s, mul_add_e_f32s, Singles);
 
     #[inline(always)]
     fn load<S: Simd>(simd: S, entries: &[Self]) -> S::f64s {

@@ -100,8 +100,7 @@ pub trait LabelLaw {
 
 /// Two classes: an example with the value t has the probability `floor + span Φ(t)`, or `Φ(t)` without floors.
 ///
-/// Ordered classes are `bounded` or not, and have a second value: half the width h of the bounded ones, of which t is the distance
-/// from the middle, with `Φ(t + h) - Φ(t - h)` in place of `Φ(t)`.
+/// Ordered classes are `bounded` or not, with half the width h and the distance t inside: `Φ(t + h) - Φ(t - h)` for `Φ(t)`.
 #[derive(Clone, Copy, Debug)]
 pub struct Signs<'a> {
     /// A number for each example, or none.

@@ -62,8 +62,7 @@ pub struct NextWall {
 impl NextWall {
     /// Start of a search, later than every zero before `t = π`.
     ///
-    /// `d` is positive so that an approached plane at `d = 0` is earlier. It is not the smallest number, so that its product
-    /// with the numerator does not underflow for short feature vectors.
+    /// `d` is positive so that an approached plane at `d = 0` is earlier, and large enough for products not to underflow.
     pub const NONE: Self = Self { plane: usize::MAX, n: -1.0, d: 1e-200 };
 
     /// Returns the zero of one plane, given its coordinates.
@@ -128,8 +127,7 @@ pub fn advance<E: Entry>(
     }
 }
 
-/// Arguments of a pass. No two numbers are adjacent: they are written one by one, and reading two of them back as a vector
-/// would stall until the writes have left the store buffer.
+/// Arguments of a pass. No two numbers are adjacent: reading two as a vector would stall until both were written.
 #[repr(C)]
 struct Fused<'a, E, const KICKS: usize> {
     cos: f64,
@@ -279,8 +277,7 @@ impl<E: Entry, const KICKS: usize> WithSimd for Fused<'_, E, KICKS> {
         };
         let mut searches = [Lanes::new(simd); SEARCHES];
         let first = S::as_simd_u64s(&LANE[..lanes]).0[0];
-        // The last planes form one vector, which may overlap those of the loop. Planes in both get the same bits from both,
-        // because they are read before the loop changes them.
+        // The last planes form one vector, read before the loop changes planes that are in both, which get the same bits.
         let last = m - lanes;
         let (mut f_last, mut g_last) =
             (*vector_mut::<S>(&mut f[last..]), *vector_mut::<S>(&mut g[last..]));

@@ -179,8 +179,7 @@ impl<'a> VersionSpace<'a> {
         f.is_sign_positive() == (self.labels[i] > 0)
     }
 
-    /// Returns the probability that plane i lets a ball pass that comes from the side of `f`: `min(1, w' / w)` with the weights
-    /// κ^violations on this side, w, and on the other, w'.
+    /// Returns the probability that plane i lets a ball pass from the side of `f`: `min(1, w' / w)`, weights κ^violations.
     #[inline]
     pub(crate) fn transparency(&self, i: usize, f: f64, mirror: Mirror) -> f64 {
         match self.role(i) {
@@ -282,8 +281,7 @@ impl<'a> VersionSpace<'a> {
         violated
     }
 
-    /// Returns the margins `y_i <w, φ_i>` of dual coefficients, shape (m,): all positive inside version space.
-    /// [`Error::Invalid`] if the number of coefficients is not m.
+    /// Returns the margins `y_i <w, φ_i>` of dual coefficients, shape (m,); [`Error::Invalid`] for another number.
     pub fn margins(&self, dual: &[f64]) -> Result<Vec<f64>> {
         let got = format_args!("{} coefficients", dual.len());
         require(dual.len() == self.len(), "dual", got, "one per example")?;

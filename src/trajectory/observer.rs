@@ -60,8 +60,7 @@ impl Observer for LayerRange {
     }
 }
 
-/// Integrates the rays beyond the walls that are hit. The ball must be inside hard walls and use all planes: a ray beyond its
-/// wall can meet planes that are not in the neighbor list.
+/// Integrates the rays beyond walls that are hit, inside hard ones, of a ball that uses all planes, which rays may meet.
 impl Observer for RaysBeyond {
     fn arrives(&mut self, ball: &mut Ball, space: &VersionSpace<'_>) {
         for &(layer, [from, to]) in self.trace((ball.f(), ball.g()), space.labels()) {

@@ -22,8 +22,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts a record with positions at `spacing`, 2 `spacing`, ... radians, with room for `expected` of them.
-    /// [`crate::Error::Memory`] if memory does not suffice.
+    /// Starts a record at `spacing`, 2 `spacing`, ... radians, with room for `expected`. [`crate::Error::Memory`] without.
     pub fn new(spacing: f64, watched: &[usize], expected: usize, gram: &Gram<'_>) -> Result<Self> {
         let watched: Vec<_> =
             watched.iter().map(|&i| (i, gram.diagonal(i).sqrt().recip())).collect();

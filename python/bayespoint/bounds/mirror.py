@@ -113,8 +113,7 @@ def point_mirror(
     delta : float, default=0.05
         Probability in (0, 1) with which the statement may fail.
     tol : float, default=0.3
-        Standard error of ln of the volume at which to stop, in nats: m / 2 times the bound's.
-        ConvergenceWarning is issued if it stayed above.
+        Standard error of ln of the volume at which to stop, in nats, or ConvergenceWarning.
     max_length, n_trajectories, n_jobs, random_state, callback
         As for :meth:`VersionSpace.evidence`.
 
@@ -126,8 +125,7 @@ def point_mirror(
     Raises
     ------
     FloatingPointError
-        If the region is too thin for double precision, as for a weight vector closer than about
-        1e-6 to a wall, or was not found within `max_length`.
+        If the region is too thin for double precision, or was not found within `max_length`.
 
     Notes
     -----

@@ -80,8 +80,7 @@ def table(
     -------
     RiskBounds
         One row for each bound. Bounds that do not hold are refused, with the reason: those that
-        assume no label noise or training errors, and those whose volume could not be estimated.
-        Errors and warnings are those of `point_mirror`.
+        assume no noise or errors, or whose volume could not be estimated, as in `point_mirror`.
 
     Notes
     -----

@@ -40,8 +40,7 @@ _PERIODS = ((_YEAR, 1.5 * _YEAR), (7.0, 14.0), (1.0, 2.0))
 
 _BOOLS = {bool, np.bool_, type(None)}
 _LEAST = 0.1
-"""Least probability of two different levels by which their distance is scaled: rare levels would be
-so far from others that these say nothing about them."""
+"""Least probability of two different levels for their distance: rare ones would be too far."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,8 +140,7 @@ class SampleOptions(_RareSettings):
         earlier run. The law is that of a single run, and the bits if `tol` ended both.
     checkpoint : str or path-like, default=None
         A file for the state of the run, written at the end of every stage. If it exists, it must be
-        of the same problem and settings: the run continues from it, with the same bits as without
-        an interruption. Only one run may write to it.
+        of the same problem and settings, and only of one run, which continues with the same bits.
     max_bounces : int, default=None
         Number of arrivals at walls, reflected or not, of one trajectory at which to stop. 10 000
         000 in a run with `tol` and without `length`. The first limit reached ends the run.

@@ -35,8 +35,7 @@ class Walls:
     Raises
     ------
     ValueError, TypeError
-        If there are no walls, the shapes do not fit, a coefficient is not finite, an observation
-        has no wall, or a wall has no coordinate, or one twice.
+        If there are no walls, shapes do not fit, numbers are missing, or coordinates repeated.
 
     Examples
     --------

@@ -61,15 +61,13 @@ class BayesPointClassifier(
 
     Given the hyperparameters the posterior of the latent function is sampled, beyond 6000 examples
     of functions spanned by landmarks. The hyperparameters come from an approximate evidence; up to
-    1000 examples predictions are averaged over several settings. More than two classes have one
-    latent function each, and one joint posterior.
+    1000 examples predictions are averaged over settings. Several classes have a joint posterior.
 
     Parameters
     ----------
     kernel : None, str, kernel object or callable, default=None
         - None: the default (:doc:`/guide/models`), a sum of three kernels with weights of the
-          features, beyond 100 features two of them, averaged; for sparse `X`
-          ``Scaled(Linear())``, and its features are not scaled.
+          features, beyond 100 two of them, averaged; for sparse `X` ``Scaled(Linear())``.
         - an object of :mod:`bayespoint.kernels` or :mod:`sklearn.gaussian_process.kernels`:
           parameters that are given are kept, those left out, as in ``RBF()``, are found.
         - "linear", "rbf", "poly": ``Linear()``, ``RBF()``, ``Polynomial()``.
@@ -78,8 +76,7 @@ class BayesPointClassifier(
         "from_dtype": strings, categories and booleans of a frame are categories. None: no column
         is. Otherwise the names, places or a mask of the columns that are.
     standardize : bool, default=True
-        Scale numbers to variance 1 and, if `X` is dense, center them. With the default kernel the
-        evidence chooses their scale (:ref:`table-columns`).
+        Scale numbers to variance 1, dense ones centered, by default with a scale from the evidence.
     softness : float or None, default=None
         Variance of noise on the latent function. None: found. 0: examples must be separable.
     label_noise : float, pair of floats, None or (None, None), default=0.0
@@ -122,8 +119,7 @@ class BayesPointClassifier(
     Attributes
     ----------
     posterior_ : Mixture
-        The models and their weights, which compute the predictions; `posterior_.seed_error` is how
-        far another seed would change the probabilities.
+        The models and weights, which predict; `posterior_.seed_error` is the change by other seeds.
     models_, model_weights_ : tuple of Model, ndarray of shape (n_models,)
         The models that are averaged, those of large weights first, and their weights.
     classes_, class_weight_ : ndarray of shape (n_classes,)
@@ -661,8 +657,7 @@ class BayesPointClassifier(
         -------
         ndarray of shape (1, n_train) or (n_classes, n_train)
             Dual coefficients c, not normalized, of each function :math:`\sum_i c_i k(x_i, x)`, plus
-            the intercept :math:`\sum_i c_i` with `fit_intercept`. Its sign, or the largest of
-            several, is the prediction without class weights.
+            the intercept :math:`\sum_i c_i` with `fit_intercept`, for rules without class weights.
 
         Notes
         -----
@@ -692,8 +687,7 @@ class BayesPointClassifier(
         Raises
         ------
         TypeError, ValueError
-            As in :meth:`VersionSpace.reweight`, with its warnings, and with kernel="precomputed" as
-            in `evidence`; if several models are averaged.
+            As in :meth:`VersionSpace.reweight`, and if several models are averaged.
         """
         return self._mixture.reweight(weight, log=log)
 
@@ -729,8 +723,7 @@ class BayesPointClassifier(
         InfeasibleError, FloatingPointError
             As :meth:`VersionSpace.evidence`.
         ValueError
-            If a setting is out of range, or for a singular matrix with kernel="precomputed", which
-            is not kept: use :meth:`VersionSpace.evidence`.
+            If a setting is out of range, or for a precomputed singular matrix, which is not kept.
         """
         model, rng = self._first, np.random.default_rng(validation.seed(random_state))
         options: Any = {"tol": tol, "max_length": max_length, "n_jobs": self.n_jobs}
@@ -766,8 +759,7 @@ class BayesPointClassifier(
         Raises
         ------
         ValueError, FloatingPointError
-            With class weights, with kernel="precomputed", for unknown labels, or if a setting is
-            out of range; as :meth:`VersionSpace.evidence`.
+            With class weights, kernel="precomputed", or unknown labels; as `evidence`.
         """
         given = self._mixture, self._checked(X), y
         options: Any = {"tol": tol, "max_length": max_length, "n_jobs": self.n_jobs}

@@ -69,8 +69,7 @@ def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
         If the classifier is not one of these, or its labels or kernel cannot be exported: one of
         sets or strings, a function, of another package, or "precomputed".
     ValueError
-        If the classifier has class weights: fit with ``class_weight=None``, and multiply the
-        probabilities by the weights. Also for ordered classes.
+        If the classifier has class weights, or for ordered classes: fit with ``class_weight=None``.
 
     Notes
     -----

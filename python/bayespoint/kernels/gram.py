@@ -111,8 +111,7 @@ def gram_matrix(
     Returns
     -------
     ndarray of shape (m, m)
-        The kernel matrix in C order. Raises ValueError for other arguments than these, and
-        MemoryError if it does not fit into the available memory.
+        In C order. Raises ValueError for other arguments, and MemoryError where it does not fit.
     """
     try:
         wanted = np.dtype(dtype)

@@ -15,8 +15,7 @@ from bayespoint.kernels.protocol import Floats
 
 _MAX_ENTRIES = 2**23
 _MAX_WORK = 10**9
-"""Most entries and multiplications of a product that is computed in one call, which takes
-hundredths of a second. Larger ones are computed in blocks."""
+"""Most entries and multiplications in one call, hundredths of a second; others are in blocks."""
 _BLOCK_ENTRIES = 2**20
 """Entries of a block."""
 
@@ -145,8 +144,7 @@ def inner(X: Any, Y: Any | None) -> Floats:
             if sparse.issparse(X) or sparse.issparse(other):
                 return np.asarray(X @ other.T)  # dense, for one sparse side
             return _dense(X, Y)
-    # In blocks, so that only one is in sparse form. For ``Y=None`` the result is symmetric: entries
-    # (i, j) and (j, i) add the same products in the same order.
+    # In blocks, of which one is sparse; symmetric, as (i, j) and (j, i) add the same in one order.
     X, transposed = X.tocsr(), other.T.tocsr()
     gram = np.empty((X.shape[0], other.shape[0]))
     for rows in validation.blocks(len(gram)):

@@ -25,8 +25,7 @@ ROWS_OF_VALUES = 5
 """Values of an example for a ball and function: place, direction, before and after, and added."""
 
 _LEAST_FREEDOM = 3.0
-"""Smallest number of degrees of freedom of the t distribution, which has one for each dimension:
-with fewer, draws of many dimensions are worth less."""
+"""Least degrees of freedom of the t distribution: fewer make draws of many dimensions worse."""
 
 
 def together(n_chains: int) -> int:

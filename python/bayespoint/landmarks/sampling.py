@@ -23,8 +23,7 @@ _WATCHED = 16
 
 _PARTS = 64
 _DRAWS_OF_A_PART = 5.0
-"""Number of parts of a run from whose means the error of the center follows, and effective draws of
-each, at least: parts are then nearly independent."""
+"""Parts of a run for the error of the center, and least effective draws of each: independent."""
 
 _BURN_IN, _RISE = 0.25, 2.0
 """Fewest steps before the first that counts, relative to the number of draws, and the rise of the

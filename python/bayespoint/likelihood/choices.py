@@ -4,9 +4,10 @@ One function f with independent noise of variance :math:`\lambda / 2` for each i
 is compared (L. L. Thurstone, "A Law of Comparative Judgment", Psychological Review 34, 1927; Chu
 and Ghahramani, "Preference learning with Gaussian processes", ICML 2005, for pairs). A choice out
 of k items is k - 1 walls :math:`g = f(a) - f(b) + e \ge 0`, examples of the positive class: the
-noise of a difference has the variance :math:`\lambda`, and that of two of one choice the covariance
-:math:`\lambda / 2`. With label noise :math:`\epsilon` any other item is chosen with :math:`\kappa =
-\epsilon / (1 - \epsilon)` times the probability of the best, :math:`1 / (1 + (k - 1) \kappa)`.
+noise of a difference has the variance :math:`\lambda`, two of one choice the covariance half that.
+
+With label noise :math:`\epsilon` any other item is chosen with :math:`\kappa = \epsilon / (1 -
+\epsilon)` times the probability of the best, :math:`1 / (1 + (k - 1) \kappa)`.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 r"""Leave-one-out predictions of the training examples, and the calibration by these.
 
 Decision values are multiplied by the factor that makes the labels most probable in leave-one-out
-predictions, without a further fit. Let h be the function values at the examples with their noise,
-and Q the inverse of their covariance. Given all others, :math:`h_i` has the mean :math:`h_i - (Q
-h)_i / Q_{ii}` and the variance :math:`1 / Q_{ii}`, and :math:`Q h = \rho\,\gamma` for a draw.
-:math:`P(y_i | y_{-i})` is the harmonic mean of :math:`P(y_i | h_{-i})` over the draws (Gelfand, Dey
-and Chang, 1992). Of several classes the others have means with the weights :math:`1 / P(y_i |
-h_{-i})`.
+predictions, without a further fit.
+
+Let h be the function values at the examples with their noise, and Q the inverse of their
+covariance. Given all others, :math:`h_i` has the mean :math:`h_i - (Q h)_i / Q_{ii}` and the
+variance :math:`1 / Q_{ii}`, and :math:`Q h = \rho\,\gamma` for a draw. :math:`P(y_i | y_{-i})` is
+the harmonic mean of :math:`P(y_i | h_{-i})` over the draws (Gelfand, Dey and Chang, 1992), whose
+inverses are the weights of other classes.
 """
 
 from __future__ import annotations

@@ -245,8 +245,7 @@ class BilliardResult(Run):
         -------
         xarray.DataTree
             Groups ``posterior`` (dimensions chain and draw; "plane_coordinate" has the quantities
-            of `ess` and `r_hat`), ``sample_stats``, ``observed_data`` and ``constant_data``. There
-            is no time stamp: equal runs give equal trees.
+            of `ess` and `r_hat`), ``sample_stats``, ``observed_data`` and ``constant_data``.
         """
         return to_datatree(vars(self))
 

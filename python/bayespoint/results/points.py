@@ -33,8 +33,7 @@ class MaxMargin(Result):
     margin: float
     """``min_i y_i (<w, phi_i> + b) / |w|``, positive inside version space."""
     bound: float
-    """``|w| / sum(a_i)``: no margin is larger (weak duality). With a free bias twice that is the
-    distance between the convex hulls of the two classes."""
+    """``|w| / sum(a_i)``: no margin is larger; with a free bias half the distance of the hulls."""
     gap: float
     """Relative duality gap: for a hard margin ``1 - (margin / bound)^2``."""
     kkt: float

@@ -6,8 +6,7 @@
 //! version space one list, a few times as long as the number of walls, is valid forever. Otherwise it is rebuilt from a
 //! longer list in whose cap the ball still is, and the longest list from all planes. The length of the shortest list
 //! balances the costs of building and of using it, and in a large version space it has all planes. The rows of listed planes
-//! are kept, for as many planes as there is room for. Coordinates for a plane that is not listed are computed from the weight
-//! vector in feature space, which each kick changes in O(d).
+//! are kept while there is room; coordinates for others come from the weight vector, which each kick changes in O(d).
 
 mod list;
 mod rows;

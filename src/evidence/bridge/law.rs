@@ -57,8 +57,7 @@ pub(super) struct Inner {
 }
 
 impl Law {
-    /// Fits the distribution at t = 1 to that of the ball in version space, with `spacing` radians between samples: its center,
-    /// the variance along it, and the variance of every plane coordinate.
+    /// Fits the distribution at t = 1 to samples `spacing` radians apart: center, variance along it, and of every coordinate.
     pub fn fit(
         gram: &Gram<'_>,
         factor: &Arc<Factor>,

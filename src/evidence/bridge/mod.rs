@@ -1,5 +1,4 @@
-//! The volume of version space by a bridge of distributions: from a Gaussian one fitted to version space, whose share inside is
-//! estimated by independent draws, to the isotropic one.
+//! The volume of version space by a bridge from a Gaussian distribution, whose share inside is estimated, to the isotropic one.
 //!
 //! A weight vector w of the span, r dimensions, has the component `b = <c, w>` along the unit vector c of a center, and the
 //! deviations `e_i = <w, φ_i> - b <c, φ_i>` of its plane coordinates from those of b c. The distributions
@@ -40,8 +39,7 @@ use placing::Level;
 use ratio::{Piece, log_ratio};
 use spacing::measure;
 
-/// The fitted distribution is accepted if this share of a number of draws is in version space. Otherwise its precisions are
-/// multiplied by `NARROWING`, up to `MAX_TRIALS` times.
+/// Accepted share of draws in version space; else precisions are multiplied by `NARROWING`, up to `MAX_TRIALS` times.
 const TRIAL_DRAWS: usize = 128;
 const LEAST_SHARE: f64 = 0.05;
 const NARROWING: f64 = 2.5;
@@ -106,8 +104,7 @@ impl Bridge<'_> {
     /// Returns a trajectory on rung k that begins at a point; [`Error::Breakdown`] if the ball is not there.
     ///
     /// The dual coefficients of a point from another rung are as accurate as the variances there, which are differences of
-    /// entries of the Gram matrix. Where these cancel, a point inside may become one outside. On the rung of the prior the
-    /// coefficients are then recomputed from the plane coordinates.
+    /// entries of the Gram matrix. Where these cancel, on the rung of the prior, they are recomputed from plane coordinates.
     fn launch(
         &self,
         k: usize,
@@ -160,16 +157,11 @@ impl Bridge<'_> {
     }
 
     /// Draws at t = 1, then makes a trip down from one of the draws and a trip up from home.
-    fn round_trip(
-        &self,
-        index: usize,
-        walker: &mut BridgeWalker<'_>,
-        samples: usize,
-    ) -> Result<()> {
+    fn round_trip(&self, index: usize, walker: &mut BridgeWalker<'_>, count: usize) -> Result<()> {
         let mut rng = self.stream(index, walker);
         for _ in 0..PIECES {
             self.control.check()?;
-            let n = samples * DRAWS;
+            let n = count * DRAWS;
             let draws = law::draw(n, self.space, self.law, self.inner, &mut rng);
             if let Some(point) = law::choose(&draws, &mut rng) {
                 walker.start = point;
@@ -180,7 +172,7 @@ impl Bridge<'_> {
         let visit = |walker: &mut BridgeWalker<'_>, k: usize, point: &Point| {
             let rng = self.stream(index, walker);
             let mut trajectory = self.launch(k, point, rng)?;
-            self.sample(k, &mut trajectory, &mut walker.samples, samples)
+            self.sample(k, &mut trajectory, &mut walker.samples, count)
         };
         let top = self.rungs.len();
         let mut point = walker.start.clone();
@@ -188,7 +180,7 @@ impl Bridge<'_> {
             point = visit(walker, k, &point)?;
         }
         walker.samples.trip += 1;
-        point = self.sample(0, &mut walker.home, &mut walker.samples, samples)?;
+        point = self.sample(0, &mut walker.home, &mut walker.samples, count)?;
         for k in 1..top {
             point = visit(walker, k, &point)?;
         }

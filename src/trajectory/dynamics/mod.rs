@@ -125,8 +125,7 @@ pub trait Dynamics: Clone + Send + Sync {
         rng: &mut impl Rng,
     ) -> Arrival;
 
-    /// Launches the ball at the start and after an escape. Returns the drift found in the position. By default does nothing,
-    /// for dynamics without escapes. Errors as [`Ball::launch`].
+    /// Launches the ball at the start and after an escape, if there are some. Returns the drift. Errors as [`Ball::launch`].
     fn launch(
         &mut self,
         _ball: &mut Ball,

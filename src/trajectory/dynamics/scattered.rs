@@ -113,8 +113,7 @@ impl Scattered {
         Self { factor, cosine, cap: None }
     }
 
-    /// Adds a sphere around a point of version space, given by its dual coefficients. [`crate::Error::Invalid`] for a sphere
-    /// that is not inside version space; [`crate::Error::Interrupted`].
+    /// Adds a sphere around a point, given by dual coefficients. [`crate::Error::Invalid`] unless inside version space.
     pub fn with_sphere(
         mut self,
         space: &VersionSpace<'_>,

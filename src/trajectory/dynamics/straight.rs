@@ -99,8 +99,7 @@ impl Straight {
         }
     }
 
-    /// Replaces the dual coefficients of position and direction by shorter ones of the same vectors, if they are so large that
-    /// their rounding shows. Returns the drift found in the position.
+    /// Replaces dual coefficients by shorter ones of the same vectors, if their rounding shows. Returns the position's drift.
     ///
     /// If the Gram matrix is singular, dual coefficients have a component in its null space. A launch at the angle ψ gives the
     /// direction this component of the position times cot ψ, and a flight of t multiplies that of the next position by
@@ -181,8 +180,7 @@ impl Dynamics for Straight {
 
     /// Launches the ball in a random direction, at a wall away from it, into version space (Herbrich et al., Eq. 12).
     ///
-    /// The dual coefficients of the direction are drawn, as in the papers, and the plane coordinates are products with the
-    /// Gram matrix: O(m²). Returns the drift found in the position.
+    /// The direction's dual coefficients are drawn, as in the papers, with products in O(m²). Returns the position's drift.
     fn launch(
         &mut self,
         ball: &mut Ball,
