@@ -22,12 +22,7 @@ def main() -> None:
     options = parser.parse_args()
     print(center_errors(options.problems, first_seed=options.seed).summary())
     searched = center_errors(options.search, first_seed=options.seed + options.problems)
-    seed = searched.closest()
-    row = int((searched.seeds == seed).argmax())
-    print(
-        f"search through {options.search} more: seed {seed}, maximal margin "
-        f"{searched.max_margin[row]:.2%}, Bayes point {searched.bayes_point[row]:.2%}"
-    )
+    print(f"search through {options.search} more:\n{searched.summary()}")
 
 
 if __name__ == "__main__":

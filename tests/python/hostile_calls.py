@@ -14,7 +14,8 @@ from bayespoint import (
     kernels,
 )
 from bayespoint.dynamics import Chord, Flipper, Scattered
-from bayespoint.papers import learning_curves, openness
+from bayespoint.papers import learning_curves
+from bayespoint.papers.averaged import AveragedPerceptron, VotedPerceptron
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.posterior import rejection
@@ -59,12 +60,13 @@ ESTIMATORS = {
     BayesPointRanker: "BayesPointRanker",
     MaxMarginClassifier: "papers.max_margin.MaxMarginClassifier",
     KernelPerceptron: "papers.perceptron.KernelPerceptron",
+    AveragedPerceptron: "papers.averaged.AveragedPerceptron",
+    VotedPerceptron: "papers.averaged.VotedPerceptron",
 }
 """Their public names."""
 
 ELSEWHERE = {
     "load",
-    "papers.elongated.CenterErrors.closest",
     *(f"{name}.set_params" for name in ESTIMATORS.values()),
     *(
         f"BayesPointOrdinalClassifier.{name}"
@@ -163,6 +165,8 @@ def _calls():
         (BayesPointOrdinalClassifier, {**few, "y": LEVELS, "decision": "median"}),
         (MaxMarginClassifier, {"C": 1.0, "softness": 0.1, "tol": 1e-6, "max_iter": 1000}),
         (KernelPerceptron, {"softness": 0.1, "learning_rate": 0.5, "max_epochs": 5}),
+        (AveragedPerceptron, {"softness": 0.1, "n_perceptrons": 3, "random_state": 0}),
+        (VotedPerceptron, {"fit_intercept": False, "max_epochs": 5}),
     ):
         own = ESTIMATORS[kind]
         yield one((f"{own}.fit", own), fit_of(kind), classifies, **{"X": X, "y": Y} | extra)
@@ -199,6 +203,7 @@ def _calls():
         delta=0.1,
     )
     yield of_model("risk_bounds", None, KernelPerceptron, delta=0.1)
+    yield of_model("risk_bounds", None, AveragedPerceptron, delta=0.1)
     yield of_model("predict_proba", chances, X=NEW, method="mixture")
     yield of_model("predict_log_proba", None, X=NEW, method="moments")
     yield of_model("predict", None, X=NEW, method="vote")
@@ -354,18 +359,6 @@ def _calls():
             check,
             alpha=np.array([0.5, 5.0]),
         )
-    yield one(
-        "papers.openness.escape_fractions",
-        openness.escape_fractions,
-        None,
-        grams=[GRAM],
-        y=Y,
-        softness=0.1,
-        offset=0.0,
-        max_bounces=50,
-        n_trajectories=2,
-        random_state=0,
-    )
     yield one(
         "posterior.rejection_curve",
         rejection.rejection_curve,
@@ -571,7 +564,6 @@ def _others(one):
     own = "papers.onion.OnionTable"
     yield one(f"{own}.center", method(table, "center"), None, n_neg=1, n_pos=0)
     yield one(f"{own}.combine", method(table, "combine"), weights=np.ones((2, 2)), per=None)
-    yield one(f"{own}.evidence", method(table, "evidence"), label_noise=0.1)
     yield one(
         f"{own}.test_errors",
         method(table, "test_errors"),

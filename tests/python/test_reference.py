@@ -14,7 +14,7 @@ import pytest
 
 import bayespoint
 from bayespoint import plotting
-from bayespoint.papers import displays, drawings, elongated, onion, openness, soft_boundary
+from bayespoint.papers import displays, drawings, elongated, onion, soft_boundary
 
 ROOT = Path(__file__).parents[2]
 RECORDS = sorted(
@@ -283,7 +283,6 @@ PLAYING = [
     onion.choose_layer,
     onion.onion,
     drawings.fly,
-    openness.escape_fractions,
     displays.BilliardDisplay.from_space,
     displays.EvidenceDisplay.from_estimator,
     plotting.ConvergenceDisplay.from_space,

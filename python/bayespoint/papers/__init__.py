@@ -8,12 +8,12 @@ not import this folder. Functions that draw need the extra ``plot`` (matplotlib)
 `drawings`          the mechanisms as pictures
 `displays`          version spaces, walls, layers and evidences as pictures
 `planar`            version spaces in the plane, and their exact Bayes points
+`averaged`          averages and votes of kernel perceptrons
 `correlation`       the correlation length of the billiard
 `elongated`         maximal margin against Bayes point on random toy problems
 `learning_curves`   the theory of a perceptron that learns from random examples
 `light_trap`        the light trap of Ruján and Marchand
 `onion`             the layers of weight vectors with some training errors
-`openness`          the share of straight flights that escape, for each kernel
 `primal`            Rosenblatt's perceptron, and gradient descent on the hinge loss
 `soft_boundary`     the ellipsoid of the parameter space, by softness
 `data`              data that only the experiments use

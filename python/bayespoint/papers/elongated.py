@@ -118,30 +118,10 @@ class CenterErrors(Result):
         error = float(difference.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
         return Estimate(float(difference.mean()), error)
 
-    def closest(self, errors: tuple[float, float] = PAPER) -> int:
-        """Return the seed of the problem most like a given one.
-
-        Parameters
-        ----------
-        errors : tuple of two floats, default=(0.151, 0.080)
-            Test errors of the maximal margin and of the Bayes point, in [0, 1]; by default those
-            of the paper.
-
-        Returns
-        -------
-        int
-            The seed whose two errors are closest, by the sum of squares.
-        """
-        margin, center = validation.pair("errors", errors, validation.real, low=0.0, high=1.0)
-        return int(self.seeds[self._distance(margin, center).argmin()])
-
-    def _distance(self, margin: float, center: float) -> Floats:
-        return np.asarray(np.hypot(self.max_margin - margin, self.bayes_point - center))
-
     def _rows(self) -> list[tuple[str, str]]:
         better = self.bayes_point < self.max_margin
         worse = self.bayes_point > self.max_margin
-        row = int(self._distance(*PAPER).argmin())
+        row = int(np.hypot(self.max_margin - PAPER[0], self.bayes_point - PAPER[1]).argmin())
         return [
             ("problems", f"{len(self.seeds)}"),
             ("maximal margin", f"{self.max_margin.mean():.2%} errors"),

@@ -30,57 +30,16 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Base class of classifiers that are linear in feature space, one against the rest.
+class OneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base class of classifiers with values for each binary problem, one against the rest.
 
-    A subclass has a parameter `kernel`, and its fit calls `_problems` and `_keep` and sets `norm_`.
+    A subclass has `_values`, and its fit sets `classes_`.
     """
 
-    kernel: Any
-    norm_: Floats
-    kernel_: Any
-    X_fit_: Any
-    _offset: float
-    _softness: Floats
-    _labels: Labels
+    classes_: NDArray[Any]
 
     by_distance = False
     """Whether decision values are divided by the length of the weight vector."""
-
-    rule = "max_margin"
-    """How the weight vector was found, as for :func:`bayespoint.bounds.table`."""
-
-    def check_parts(self) -> None:
-        """Raise an error if a fitted classifier cannot predict."""
-        if hasattr(self, "classes_"):
-            row = np.zeros((1, len(self._softness))) if self.X_fit_ is None else self.X_fit_[:1]
-            self.predict(row)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        estimators_inputs.mark(tags.input_tags, self.kernel)
-        return tags
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, also ``kernel__<name>`` of a kernel object.
-
-        Parameters
-        ----------
-        **params : dict
-            Values by name.
-
-        Returns
-        -------
-        estimator
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If there is no such parameter, or no kernel object.
-        """
-        require_kernel_object(params.get("kernel", self.kernel), params)
-        return super().set_params(**params)  # type: ignore[no-any-return]
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the decision values.
@@ -116,7 +75,8 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
         Returns
         -------
         ndarray of shape (n_samples,)
-            Labels. A tie goes to the first class.
+            Labels. A tie goes to the first class. (So in the perceptron notes, Eq. 1. Crowley's
+            lecture gives it to the second.)
         """
         values = self.decision_function(X)
         index = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
@@ -133,7 +93,8 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
         y : array-like of shape (n_samples,)
             Their labels, from `classes_`.
         geometric : bool, default=False
-            Divide by the length of the weight vector: signed distances from the plane.
+            Divide by the length of the weight vector: signed distances from the plane. Without
+            effect on votes.
 
         Returns
         -------
@@ -176,6 +137,109 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
         and Recognition, Lesson 6, 2018.
         """
         return histogram(self.margins(X, y, geometric=geometric), bins)
+
+    def _values(self, X: ArrayLike, *, by_distance: bool) -> Floats:
+        """Return the (n, n_problems) values."""
+        raise NotImplementedError
+
+
+class KernelClassifier(Savable, OneVsRest):
+    """Base class with a parameter `kernel`, whose fit calls `_problems`."""
+
+    kernel: Any
+    kernel_: Any
+    X_fit_: Any
+    _offset: float
+    _softness: Floats
+    _labels: Labels
+
+    def check_parts(self) -> None:
+        """Raise an error if a fitted classifier cannot predict."""
+        if hasattr(self, "classes_"):
+            row = np.zeros((1, len(self._softness))) if self.X_fit_ is None else self.X_fit_[:1]
+            self.predict(row)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        estimators_inputs.mark(tags.input_tags, self.kernel)
+        return tags
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also ``kernel__<name>`` of a kernel object.
+
+        Parameters
+        ----------
+        **params : dict
+            Values by name.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter, or no kernel object.
+        """
+        require_kernel_object(params.get("kernel", self.kernel), params)
+        return super().set_params(**params)  # type: ignore[no-any-return]
+
+    def _over(self, inputs: Any) -> list[Problem]:
+        """Return the binary problems on the kernel matrix of the inputs, or on a given one."""
+        gram, _ = kernels.training_gram(self.kernel_, inputs, self._offset, self._softness)
+        return [Problem(gram, one, self._softness, self._offset) for one in self._labels]
+
+    def _problems(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        offset: float | None,
+        softness: float,
+        *,
+        normalize: bool = False,
+    ) -> list[Problem]:
+        """Set the attributes known before the fit, and return its binary problems on one matrix.
+
+        An `offset` of None, where the result does not depend on it, is the mean of the diagonal.
+        """
+        inputs, y, seen = estimators_inputs.training(self, self.kernel, X, y)
+        for name, value in seen.items():
+            if value is not None:
+                setattr(self, name, value)
+            elif hasattr(self, name):  # of an earlier fit
+                delattr(self, name)
+        self.classes_, index = encode(np.asarray(y))
+        m = len(index)
+        resolved, self.kernel_ = kernels.resolve(self.kernel), kernels.at_start(self.kernel, inputs)
+        fixed = not kernels.parameters(resolved, inputs) or self.kernel_ == resolved
+        self.prior_from_examples_ = "" if fixed else "length scale"
+        if not isinstance(self.kernel_, str):
+            memory.require(8.0 * m * m, f"the kernel matrix of {m} examples", advice.TOO_MANY)
+        if normalize:
+            self.kernel_ = kernels.normalize(self.kernel_)
+        soft = validation.softness(softness, m)
+        if offset is None:
+            given = isinstance(self.kernel_, str)
+            squares = inputs.diagonal() if given else kernels.diagonal(self.kernel_, inputs)
+            mean = float(squares.mean())
+            offset = mean if 0 < mean < math.inf else 1.0
+        self._offset, self._softness = offset, soft
+        self.X_fit_ = None if isinstance(self.kernel_, str) else inputs.copy()
+        self._labels = one_vs_rest(index, len(self.classes_))
+        return self._over(inputs)
+
+
+class LinearClassifier(KernelClassifier):
+    """Base class of classifiers that are linear in feature space.
+
+    The fit of a subclass calls `_problems` and `_keep` and sets `norm_`.
+    """
+
+    norm_: Floats
+
+    rule = "max_margin"
+    """How the weight vector was found, as for :func:`bayespoint.bounds.table`."""
 
     def risk_bounds(
         self,
@@ -255,50 +319,6 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
     def _learned(self, space: VersionSpace, k: int) -> Learned:
         """Return the weight vector of the k-th binary problem, and how it was found."""
         raise NotImplementedError
-
-    def _over(self, inputs: Any) -> list[Problem]:
-        """Return the binary problems on the kernel matrix of the inputs, or on a given one."""
-        gram, _ = kernels.training_gram(self.kernel_, inputs, self._offset, self._softness)
-        return [Problem(gram, one, self._softness, self._offset) for one in self._labels]
-
-    def _problems(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        offset: float | None,
-        softness: float,
-        *,
-        normalize: bool = False,
-    ) -> list[Problem]:
-        """Set the attributes known before the fit, and return its binary problems on one matrix.
-
-        An `offset` of None, where the result does not depend on it, is the mean of the diagonal.
-        """
-        inputs, y, seen = estimators_inputs.training(self, self.kernel, X, y)
-        for name, value in seen.items():
-            if value is not None:
-                setattr(self, name, value)
-            elif hasattr(self, name):  # of an earlier fit
-                delattr(self, name)
-        self.classes_, index = encode(np.asarray(y))
-        m = len(index)
-        resolved, self.kernel_ = kernels.resolve(self.kernel), kernels.at_start(self.kernel, inputs)
-        fixed = not kernels.parameters(resolved, inputs) or self.kernel_ == resolved
-        self.prior_from_examples_ = "" if fixed else "length scale"
-        if not isinstance(self.kernel_, str):
-            memory.require(8.0 * m * m, f"the kernel matrix of {m} examples", advice.TOO_MANY)
-        if normalize:
-            self.kernel_ = kernels.normalize(self.kernel_)
-        soft = validation.softness(softness, m)
-        if offset is None:
-            given = isinstance(self.kernel_, str)
-            squares = inputs.diagonal() if given else kernels.diagonal(self.kernel_, inputs)
-            mean = float(squares.mean())
-            offset = mean if 0 < mean < math.inf else 1.0
-        self._offset, self._softness = offset, soft
-        self.X_fit_ = None if isinstance(self.kernel_, str) else inputs.copy()
-        self._labels = one_vs_rest(index, len(self.classes_))
-        return self._over(inputs)
 
     def _keep(self, dual_coef: Floats, intercept: Floats) -> None:
         self.dual_coef_, self.intercept_ = dual_coef, intercept

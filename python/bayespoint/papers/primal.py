@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,7 +15,7 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.data.inputs import encode
 from bayespoint.estimators.inputs import validate_data
-from bayespoint.papers.linear import histogram, one_vs_rest, own_values
+from bayespoint.papers.linear import OneVsRest, one_vs_rest, own_values
 from bayespoint.papers.perceptron import divided, presentation, warn_of_mistakes
 from bayespoint.papers.rollback import roll_back_on_error
 from bayespoint.results.hyperplanes import finite
@@ -28,103 +27,37 @@ __all__ = ["HingeClassifier", "Perceptron"]
 
 _LARGEST = 1e140
 """Largest absolute value of the inputs; sums of squares do not overflow."""
+_BLOCK = 16
+"""Examples of a stochastic step."""
 
 
-class PrimalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class PrimalClassifier(OneVsRest):
     """A linear classifier with one weight vector, or one for each of several classes."""
 
-    classes_: NDArray[Any]
     coef_: Floats
     intercept_: Floats
     norm_: Floats
     n_features_in_: int
 
-    by_distance = False
-    """Whether decision values are signed distances from the plane."""
+    def _checked(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, *, more: bool = False
+    ) -> tuple[Floats, NDArray[np.intp]]:
+        """Set `classes_`; return the inputs and the index of each label among the classes.
 
-    def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the decision values, (n_samples,) or (n_samples, n_classes).
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Above 0 for the second of two classes.
+        For `more` examples of a fitted classifier the features and classes are those seen before.
         """
-        values = self._values(X, by_distance=self.by_distance)
-        return values[:, 0] if len(self.classes_) == 2 else values
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the predicted classes; a tie goes to the first.
-
-        (So in the perceptron notes, Eq. 1. Crowley's lecture gives it to the second.)
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels, of `classes_`.
-        """
-        values = self.decision_function(X)
-        index = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        predicted: NDArray[Any] = self.classes_[index]
-        return predicted
-
-    def margins(self, X: ArrayLike, y: ArrayLike, *, geometric: bool = False) -> Floats:
-        """Return the margin of every example, as `MaxMarginClassifier.margins` does.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,)
-            Labels, of the classes seen in fit.
-        geometric : bool, default=False
-            Divide by the length of the weight vector: distances from the plane.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Positive where the example is classified correctly.
-        """
-        geometric = validation.boolean("geometric", geometric)
-        return own_values(self._values(X, by_distance=geometric), self.classes_, y)
-
-    def margin_histogram(
-        self, X: ArrayLike, y: ArrayLike, *, bins: Any = 10, geometric: bool = True
-    ) -> tuple[NDArray[np.intp], Floats]:
-        """Return the histogram of the margins, a measure of a classifier's quality (Crowley).
-
-        Parameters
-        ----------
-        X, y, geometric
-            As for `margins`.
-        bins : int or array-like, default=10
-            As :func:`numpy.histogram` takes them.
-
-        Returns
-        -------
-        counts, edges : ndarrays of shape (n_bins,) and (n_bins + 1,)
-            As :func:`numpy.histogram` returns them.
-        """
-        return histogram(self.margins(X, y, geometric=geometric), bins)
-
-    def _checked(self, X: ArrayLike, y: ArrayLike) -> tuple[Floats, NDArray[np.intp]]:
-        """Set `classes_`; return the inputs and the index of each label among the classes."""
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C")
+        more = more and hasattr(self, "classes_")
+        X, y = validate_data(self, X, y, reset=not more, dtype=np.float64, order="C")
         inputs = np.asarray(X)
         if (largest := float(np.abs(inputs).max())) > _LARGEST:
             raise ValueError(f"X must hold numbers up to {_LARGEST:g} in size; got {largest:g}")
-        self.classes_, index = encode(np.asarray(y))
-        return inputs, index
+        if not more:
+            self.classes_, _ = encode(np.asarray(y if classes is None else classes))
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"classes must be those of the first call, {self.classes_}; got {classes!r}"
+            )
+        return inputs, validation.known_labels(self.classes_, y, len(inputs))
 
     def _new(self, X: ArrayLike) -> Floats:
         check_is_fitted(self)
@@ -273,24 +206,67 @@ class Perceptron(PrimalClassifier):
         ValueError
             If a setting is out of range or the data are not fit for classification.
         """
-        update = validation.choice("bias_update", self.bias_update, ("R", "R2", None))
-        rate = validation.positive("learning_rate", self.learning_rate)
         max_epochs = validation.integer("max_epochs", self.max_epochs, low=1)
         inputs, index = self._checked(X, y)
+        self._start(inputs.shape[1])
+        warn_of_mistakes(self._learn(inputs, index, max_epochs), max_epochs)
+        return self
+
+    @roll_back_on_error
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Update the perceptron by one pass through new examples, without the earlier ones.
+
+        R is the length of the longest example so far, `n_mistakes_` and `n_epochs_` count all
+        calls, and margins and `mistake_bound_` are those of the new examples.
+
+        Parameters
+        ----------
+        X, y
+            As for `fit`. `order` is that of these examples.
+        classes : array-like of shape (n_classes,), default=None
+            All classes, in the first call. None: those of `y`.
+
+        Returns
+        -------
+        Perceptron
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            As for `fit`, and if a label or the number of features is not that of earlier calls.
+        """
+        first = not hasattr(self, "coef_")
+        inputs, index = self._checked(X, y, classes, more=True)
+        if first:
+            self._start(inputs.shape[1])
+        self._learn(inputs, index, 1)
+        return self
+
+    def _start(self, n_features: int) -> None:
+        """Set the state before any example."""
+        n = 1 if len(self.classes_) == 2 else len(self.classes_)
+        self.coef_, self.intercept_, self.radius_ = np.zeros((n, n_features)), np.zeros(n), 0.0
+        self.n_mistakes_, self.n_epochs_ = np.zeros((2, n), dtype=np.int64)
+
+    def _learn(self, inputs: Floats, index: NDArray[np.intp], max_epochs: int) -> int:
+        """Pass through examples; return the number of problems with mistakes in the last pass."""
+        update = validation.choice("bias_update", self.bias_update, ("R", "R2", None))
+        rate = validation.positive("learning_rate", self.learning_rate)
         order = presentation(self.order, len(inputs), self.random_state)
-        self.radius_ = _radius(inputs)
+        self.radius_ = max(self.radius_, _radius(inputs))
         self._update = update
         bias_step = {"R": self.radius_, "R2": self.radius_**2, "none": 0.0}[update]
         problems = one_vs_rest(index, len(self.classes_))
         presented = inputs[order]
         found = [
-            _learn(presented, labels[order].astype(np.float64), rate, bias_step, max_epochs)
-            for labels in problems
+            _learn(presented, labels[order].astype(np.float64), w, b, rate, bias_step, max_epochs)
+            for labels, w, b in zip(problems, self.coef_, self.intercept_, strict=True)
         ]
         self.coef_ = np.stack([one[0] for one in found])
         self.intercept_ = np.array([one[1] for one in found])
-        self.n_mistakes_ = np.array([one[2] for one in found])
-        self.n_epochs_ = np.array([one[3] for one in found])
+        self.n_mistakes_ = self.n_mistakes_ + np.array([one[2] for one in found])
+        self.n_epochs_ = self.n_epochs_ + np.array([one[3] for one in found])
         self.norm_ = np.linalg.norm(self.coef_, axis=1)
         margins = problems * (inputs @ self.coef_.T + self.intercept_).T
         self.functional_margin_ = margins.min(axis=1)
@@ -303,8 +279,7 @@ class Perceptron(PrimalClassifier):
                 )
             ]
         )
-        warn_of_mistakes(sum(not one[4] for one in found), max_epochs)
-        return self
+        return sum(not one[4] for one in found)
 
     def mistake_bound(
         self, X: ArrayLike, y: ArrayLike, coef: ArrayLike, intercept: float = 0.0
@@ -422,6 +397,8 @@ class HingeClassifier(PrimalClassifier):
     loss_: Floats
     duality_gap_: Floats
     n_iter_: int
+    _last: Floats
+    """The last step, with b in the last column, from which `partial_fit` goes on."""
 
     def __init__(
         self, regularization: float = 0.01, *, tol: float = 1e-2, max_iter: int = 100_000
@@ -458,6 +435,7 @@ class HingeClassifier(PrimalClassifier):
         self.intercept_ = np.array([descent.best[2] for descent in descents])
         self.intercept_ -= self.coef_ @ center
         self.norm_ = np.linalg.norm(self.coef_, axis=1)
+        self._last = np.column_stack([self.coef_, self.intercept_])
         self.loss_ = np.array([descent.best[0] for descent in descents])
         self.duality_gap_ = np.array([descent.gap() for descent in descents])
         if not (self.duality_gap_ <= tol).all():
@@ -467,6 +445,49 @@ class HingeClassifier(PrimalClassifier):
                 "for: raise max_iter, or standardize the features",
                 ConvergenceWarning,
             )
+        return self
+
+    @roll_back_on_error
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        r"""Take stochastic steps on new examples, without the earlier ones: for large data.
+
+        Step t takes the next 16 examples, and subtracts :math:`\eta_t = 1 / (2 \lambda t)` times
+        the gradient of their loss by w, and :math:`1 / \sqrt t` times that by b, which is not
+        regularized. The result is the average of all steps, also of earlier calls, with weights t.
+        Examples should come in random order, and with standardized features. `loss_` and
+        `duality_gap_` are not known afterwards.
+
+        Parameters
+        ----------
+        X, y, classes
+            As for `Perceptron.partial_fit`, which raises the same errors.
+
+        Returns
+        -------
+        HingeClassifier
+            The estimator itself.
+        """
+        regularization = validation.positive("regularization", self.regularization)
+        first = not hasattr(self, "coef_")
+        inputs, index = self._checked(X, y, classes, more=True)
+        problems = one_vs_rest(index, len(self.classes_)).astype(np.float64)
+        if first:
+            self._last, self.n_iter_ = np.zeros((len(problems), inputs.shape[1] + 1)), 0
+            self.coef_, self.intercept_ = self._last[:, :-1], self._last[:, -1]
+        last, mean = self._last.copy(), np.column_stack([self.coef_, self.intercept_])
+        for at in range(0, len(inputs), _BLOCK):
+            self.n_iter_ += 1
+            block, signs = inputs[at : at + _BLOCK], problems[:, at : at + _BLOCK]
+            scores = last[:, :-1] @ block.T + last[:, -1:]
+            pull = signs * (signs * scores < 1) / len(block)
+            last[:, :-1] += (pull @ block / (2 * regularization) - last[:, :-1]) / self.n_iter_
+            last[:, -1] += pull.sum(axis=1) / math.sqrt(self.n_iter_)
+            mean += (last - mean) * (2 / (self.n_iter_ + 1))
+        self._last = last
+        self.coef_, self.intercept_ = mean[:, :-1].copy(), mean[:, -1].copy()
+        self.norm_ = np.linalg.norm(self.coef_, axis=1)
+        for name in {"loss_", "duality_gap_"} & set(vars(self)):  # of an earlier fit
+            delattr(self, name)
         return self
 
 
@@ -560,16 +581,15 @@ def _bound(update: str, radius: float, square: float, b: float, margin: float) -
 
 
 def _learn(
-    X: Floats, y: Floats, rate: float, bias_step: float, max_epochs: int
+    X: Floats, y: Floats, w: Floats, b: float, rate: float, bias_step: float, max_epochs: int
 ) -> tuple[Floats, float, int, int, bool]:
-    """Return w, b, mistakes, passes, and whether the last pass had no mistake.
+    """Return w, b, mistakes, passes, and whether the last pass had no mistake, from w and b on.
 
     Between two mistakes w and b do not change, so examples are checked in blocks. Blocks grow
     while there is no mistake, and shrink after one.
     """
     m = len(y)
-    w, b, mistakes = np.zeros(X.shape[1]), 0.0, 0
-    size = 16
+    w, mistakes, size = w.copy(), 0, 16
     for epoch in range(1, max_epochs + 1):
         before, at = mistakes, 0
         while at < m:

@@ -16,7 +16,7 @@ import pytest
 from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, _core, kernels
 from bayespoint.dynamics import Scattered
 from bayespoint.estimators.progress import Progress
-from bayespoint.papers import elongated, openness, planar
+from bayespoint.papers import elongated, planar
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.max_margin import MaxMarginClassifier
@@ -123,9 +123,6 @@ CALLS = {
     "risk_bounds": again(lambda: TRAINED.risk_bounds(random_state=0)),
     "MaxMarginClassifier": again(lambda: MaxMarginClassifier(RBF, C=100.0).fit(X, COIN)),
     "KernelPerceptron": lambda: KernelPerceptron("linear", max_epochs=10**8).fit(X, COIN),
-    "escape_fractions": lambda: openness.escape_fractions(
-        [K, K], NOISY, softness=0.1, max_bounces=10**9, random_state=0
-    ),
     "Polygon.sample": again(lambda: SQUARE.sample(10**7, random_state=0)),
     "planar.billiard": again(lambda: planar.billiard(SQUARE, 10**5, random_state=0)),
     "center_errors": lambda: elongated.center_errors(10**6),

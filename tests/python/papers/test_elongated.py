@@ -105,12 +105,9 @@ def test_a_case_like_the_papers():
     assert math.isnan(table.gap.error)
 
 
-def test_closest():
+def test_the_summary_names_the_problem_most_like_the_papers():
     table = CenterErrors(np.array([5, 6, 7]), np.array([0.1, 0.16, 0.15]), np.array([0.08] * 3))
-    assert table.closest() == 7
-    assert table.closest((0.11, 0.0)) == 5
-    with pytest.raises(ValueError, match=r"errors\[0\] must be a finite number in \[0, 1\]"):
-        table.closest((15.1, 8.0))
+    assert "seed 7 (15.0%, 8.0%)" in table.summary()
     with pytest.raises(ValueError, match="n_problems must be an integer of at least 1; got 0"):
         center_errors(0)
     with pytest.raises(ValueError, match="first_seed must be an integer of at least 0"):

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import pickle
-import sys
 import warnings
 from dataclasses import replace
 
@@ -173,42 +172,6 @@ def test_combine_refuses():
         everything.combine([[1.0, 0.0, 1.0]], per="center")
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("pair", [(0.1, 0.1), (0.05, 0.3), (0.3, 0.0), 0.2])
-def test_evidence_for_any_label_noise(pair):
-    x, y = taught(8, 4, 14, flips=1)
-    space = VersionSpace(x @ x.T, y, softness=0.2)
-    table = quiet(space, (2, 2), volume_tol=0.05, **CAREFUL)
-    found = table.evidence(pair)
-    first, second = pair if isinstance(pair, tuple) else (pair, pair)
-    root = np.linalg.cholesky(space.gram + 0.2 * np.eye(8))
-    f = generator(15).standard_normal((1_000_000, 8)) @ root.T
-    right = np.where(y > 0, 1 - second, 1 - first)
-    wrong = np.where(y > 0, first, second)
-    likelihood = np.where(f * y > 0, right, wrong).prod(axis=1)
-    exact = math.log(likelihood.mean())
-    error = likelihood.std() / likelihood.mean() / 1000
-    # A jackknife over eight trajectories has a relative error of a quarter.
-    assert 0 < found.error < 0.2
-    assert abs(found.value - exact) < 7 * math.hypot(found.error, error)
-    alone = quiet(space, (0, 0), n_trajectories=1).evidence(pair)
-    assert math.isfinite(alone.value)
-    assert math.isnan(alone.error)
-
-
-def test_evidence_refuses():
-    x, y = taught(8, 3, 13)
-    space = VersionSpace(x @ x.T, y)
-    with pytest.raises(ValueError, match="evidence needs an onion with method='exact'"):
-        quiet(space, (1, 1), method="projected").evidence(0.1)
-    table = quiet(space, (0, 0))
-    for bad in (0.5, -0.1, (0.1, 0.2, 0.3)):
-        with pytest.raises(ValueError, match="label_noise"):
-            table.evidence(bad)
-    with pytest.raises(TypeError, match="label_noise"):
-        table.evidence("much")
-
-
 # --- the table ---
 
 
@@ -259,23 +222,10 @@ def test_views():
         assert html.count("<table ") == 2
         assert html.count("<tr>") == 7 + 3
         assert repr(table).startswith(f"<OnionTable: 2 x 3 layers, {method}, ")
-        frame = table.to_frame()
-        assert list(frame.index) == [(a, b) for a in range(2) for b in range(3)]
-        assert frame.index.names == ["n_neg", "n_pos"]
-        assert ("log_volume" in frame.columns) == (method == "exact")
-        assert frame.loc[(1, 2), "path_length"] == table.path_length[1, 2]
         copy = pickle.loads(pickle.dumps(table))
         np.testing.assert_array_equal(copy.centers, table.centers)
         with pytest.raises(dataclasses.FrozenInstanceError):
             table.length = 0
-
-
-def test_a_frame_without_pandas(monkeypatch):
-    x, y = taught(8, 3, 22)
-    table = quiet(VersionSpace(x @ x.T, y), (0, 1))
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"to_frame needs pandas.*pip install pandas"):
-        table.to_frame()
 
 
 def test_centers_that_are_not_there():

@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayespoint import VersionSpace, kernels
+from bayespoint.papers.averaged import AveragedPerceptron, VotedPerceptron
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.papers.primal import HingeClassifier, Perceptron
@@ -27,6 +28,8 @@ IRIS = load_iris(return_X_y=True)
         HingeClassifier(),
         KernelPerceptron(),
         KernelPerceptron("linear", normalize=True, order="random"),
+        AveragedPerceptron(n_perceptrons=5, max_epochs=20),
+        VotedPerceptron(max_epochs=20),
     ]
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -274,6 +277,149 @@ def test_bad_descents(settings):
 def test_numbers_that_cannot_be_squared_are_refused(model):
     with pytest.raises(ValueError, match=r"X must hold numbers up to 1e\+140 in size; got 1e\+200"):
         model.fit([[1e200], [0.0]], [0, 1])
+
+
+# --- new examples without the old ones ---
+
+
+def test_parts_in_turn_are_a_pass():
+    """If the first part holds the longest example, R is the same from the beginning."""
+    x, y = IRIS
+    order = np.argsort(-np.linalg.norm(x, axis=1))
+    x, y = x[order], y[order]
+    for settings in ({"bias_update": None}, {}, {"bias_update": "R", "learning_rate": 0.3}):
+        whole = Perceptron(max_epochs=3, **settings)
+        with pytest.warns(ConvergenceWarning):
+            whole.fit(x, y)
+        parts = Perceptron(**settings)
+        for part in 3 * np.array_split(np.arange(len(y)), 7):
+            parts.partial_fit(x[part], y[part], classes=[0, 1, 2])
+        np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-12)
+        np.testing.assert_allclose(parts.intercept_, whole.intercept_, rtol=1e-12)
+        np.testing.assert_array_equal(parts.n_mistakes_, whole.n_mistakes_)
+        assert (parts.n_epochs_ == 21).all()
+        assert parts.radius_ == whole.radius_
+        last = parts.margins(x[part], y[part])
+        assert parts.functional_margin_.min() <= last.min()
+
+
+@pytest.mark.parametrize("update", ["R", "R2", None])
+def test_mistakes_on_a_stream_keep_the_bound(update):
+    for index in range(20):
+        x, y = separable(3000 + index, intercept=update is not None)
+        x = np.vstack([x[[np.linalg.norm(x, axis=1).argmax()]], x])  # R from the first example on
+        y = np.append(y[np.linalg.norm(x[1:], axis=1).argmax()], y)
+        model = Perceptron(bias_update=update)
+        for k in range(len(y)):
+            model.partial_fit(x[[k]], y[[k]], classes=np.unique(y))
+        whole = Perceptron(bias_update=update, max_epochs=10**5).fit(x, y)
+        assert model.n_mistakes_[0] <= whole.mistake_bound_[0]
+
+
+def test_stochastic_descent_comes_near_the_smallest_loss():
+    rng = np.random.default_rng([SEED, 71])
+    x, w = rng.standard_normal((20_000, 5)), rng.standard_normal(5)
+    y = np.where(x @ w + 1 + rng.normal(size=len(x)) > 0, "yes", "no")
+    full = HingeClassifier(0.1, tol=1e-3).fit(x, y)
+    excess = []
+    for size in (1000, 20_000):
+        model = HingeClassifier(0.1)
+        for part in np.array_split(np.arange(size), 9):
+            model.partial_fit(x[part], y[part], classes=["no", "yes"])
+        loss = np.maximum(0, 1 - model.margins(x, y)).mean() + 0.1 * model.norm_[0] ** 2
+        excess.append(loss / full.loss_[0] - 1)
+        assert not hasattr(model, "loss_")
+    assert -1e-3 <= excess[1] < 0.005
+    assert excess[1] < excess[0] / 2
+    assert model.intercept_[0] == pytest.approx(full.intercept_[0], abs=0.05)
+    # From the full solution on it stays there, and the loss is no longer known.
+    full.partial_fit(x, y)
+    assert np.linalg.norm(full.coef_ - model.coef_) < 0.05 * full.norm_[0]
+    assert not hasattr(full, "loss_")
+
+
+@pytest.mark.parametrize("make", [Perceptron, HingeClassifier])
+def test_bad_parts(make):
+    x, y = IRIS
+    model = make().partial_fit(x[::3], y[::3])
+    before = model.coef_.copy()
+    with pytest.raises(ValueError, match=r"y must hold labels among \[0, 1, 2\]; got 3"):
+        model.partial_fit(x[:2], [0, 3])
+    with pytest.raises(ValueError, match=r"classes must be those of the first call, \[0 1 2\]"):
+        model.partial_fit(x, y, classes=[0, 1])
+    with pytest.raises(ValueError, match="features"):
+        model.partial_fit(x[:, :2], y)
+    with pytest.raises(ValueError, match="at least two classes"):
+        make().partial_fit(x[:5], y[:5])
+    np.testing.assert_array_equal(model.coef_, before)
+
+
+# --- averages and votes ---
+
+
+def test_averaged_perceptrons_are_in_version_space_and_near_its_center():
+    rng = np.random.default_rng([SEED, 72])
+    x = rng.standard_normal((40, 5))
+    y = np.where(x @ rng.standard_normal(5) > 0, 1, -1)
+    settings = {"kernel": "linear", "fit_intercept": False, "random_state": SEED}
+    average = AveragedPerceptron(n_perceptrons=60, **settings).fit(x, y)
+    single = AveragedPerceptron(n_perceptrons=1, **settings).fit(x, y)
+    assert average.separating_ == single.separating_ == 1
+    assert average.margins(x, y).min() > 0  # version space is convex
+    assert single.norm_[0] == pytest.approx(1)
+    center = VersionSpace(x @ x.T, y).sample(random_state=SEED).center @ x
+
+    def cosine(model):
+        return model.dual_coef_[0] @ x @ center / np.linalg.norm(center) / model.norm_[0]
+
+    assert cosine(average) > cosine(single)
+    again = AveragedPerceptron(n_perceptrons=60, **settings).fit(x, y)
+    np.testing.assert_array_equal(average.dual_coef_, again.dual_coef_)
+    bounds = {row.name: row.value for row in average.risk_bounds(random_state=SEED)}
+    assert 0 < bounds["point_mirror"] < 1.5
+    assert np.isnan(bounds["margin"])  # of a single perceptron only
+
+
+@pytest.mark.parametrize("offset", [False, True])
+def test_votes_by_hand(offset):
+    """Every weight vector of the plain algorithm votes as often as it survived."""
+    rng = np.random.default_rng([SEED, 73])
+    x = rng.standard_normal((25, 3))
+    y = np.where(x @ rng.standard_normal(3) > 0.2 * offset, 1, -1)
+    z = np.column_stack([x, np.full(len(x), float(offset))])
+    w, votes, survived = np.zeros(4), np.zeros(len(x)), 0
+    for _ in range(1000):
+        mistakes = 0
+        for one, label in zip(z, y, strict=True):
+            if label * (w @ one) <= 0:
+                votes += survived * np.sign(z @ w)
+                w, survived, mistakes = w + label * one, 0, mistakes + 1
+            else:
+                survived += 1
+        if not mistakes:
+            break
+    else:
+        pytest.fail("not separable")
+    # Ours ends as soon as all examples in a row were right.
+    model = VotedPerceptron("linear", fit_intercept=offset).fit(x, y)
+    rest = survived - model.votes_[0][-1]
+    votes += (survived - rest) * np.sign(z @ w)
+    np.testing.assert_allclose(model.decision_function(x), votes / model.votes_[0].sum())
+    assert model.votes_[0][-1] == len(y)
+    with pytest.warns(ConvergenceWarning, match="after 1 passes"):
+        short = VotedPerceptron("linear", fit_intercept=offset, max_epochs=1).fit(x, y)
+    assert short.votes_[0].sum() + len(short.mistakes_[0]) == len(y)
+
+
+def test_averages_and_votes_of_several_classes():
+    for model in (AveragedPerceptron(random_state=SEED), VotedPerceptron()):
+        with pytest.warns(ConvergenceWarning, match="still made mistakes after 5 passes"):
+            model.set_params(max_epochs=5).fit(*IRIS)
+        assert model.decision_function(IRIS[0]).shape == (150, 3)
+        assert model.score(*IRIS) > 0.7
+    for model in (AveragedPerceptron(n_perceptrons=0), VotedPerceptron(max_epochs=0)):
+        with pytest.raises(ValueError, match="must be an integer of at least 1; got 0"):
+            model.fit(*IRIS)
 
 
 def test_sparse_inputs_are_refused():

@@ -8,11 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bayespoint import VersionSpace
 from bayespoint.papers.experiments import convergence, sets, soft, table_1, toys
 from bayespoint.papers.experiments.framework import Settings
 from bayespoint.papers.experiments.toy import corners, cube
-from helpers import angle, cone, seed
+from helpers import angle, seed
 
 
 def holds(claims, text):
@@ -158,20 +157,6 @@ def test_sonar_is_raw_and_can_be_standardized():
     assert X.max() <= 1
     X, _, _, _ = sets.split("sonar", seed(7), standardized=True)
     np.testing.assert_allclose(X.std(axis=0), 1.0)
-
-
-def test_averaged_perceptrons_are_in_version_space_and_near_its_center():
-    x, y = cone(40, 5, seed(8))
-    K = x @ x.T
-    average, share = table_1.averaged_perceptron(K, y, 60, seed(9))
-    assert share == 1
-    assert (y * (K @ average) > 0).all()  # version space is convex
-    single, _ = table_1.averaged_perceptron(K, y, 1, seed(9))
-    assert np.sqrt(single @ K @ single) == pytest.approx(1)
-    center = VersionSpace(K, y).sample(random_state=seed(10)).center
-    assert table_1._angle(K, average, center) < table_1._angle(K, single, center)
-    again, _ = table_1.averaged_perceptron(K, y, 60, seed(9))
-    np.testing.assert_array_equal(average, again)
 
 
 def test_angle_between_weight_vectors():

@@ -214,7 +214,6 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
 _TEXT = Text.of("beyond", "convergence")
 
 EXPERIMENTS = (
-    Experiment(
-        _TEXT, _report, _draw, _units, _measure, splits=50, quick_splits=6, size=(11.0, 5.6)
-    ),
-)
+    Experiment(_TEXT, _report, _draw, _units, _measure, splits=50, quick_splits=6,
+               size=(11.0, 5.6)),
+)  # fmt: skip

@@ -380,17 +380,8 @@ _WIDTH = Text.of(
 _XOR = Text.of("perceptrons-and-svms", "exclusive-or", noise=NOISE)
 
 EXPERIMENTS = (
-    Experiment(
-        _WIDTH,
-        _width_report,
-        _draw_width,
-        _width_units,
-        _width,
-        splits=40,
-        quick_splits=4,
-        size=(9.6, 10.6),
-    ),
-    Experiment(
-        _XOR, _xor_report, _draw_xor, _xor_units, _xor, splits=40, quick_splits=6, size=(9.6, 5.2)
-    ),
-)
+    Experiment(_WIDTH, _width_report, _draw_width, _width_units, _width, splits=40, quick_splits=4,
+               size=(9.6, 10.6)),
+    Experiment(_XOR, _xor_report, _draw_xor, _xor_units, _xor, splits=40, quick_splits=6,
+               size=(9.6, 5.2)),
+)  # fmt: skip

@@ -6,19 +6,23 @@ All three experiments here measure the same random problems, which they share on
 from __future__ import annotations
 
 import functools
+import time
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from bayespoint import VersionSpace
-from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
+from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Row, Settings, Text
 from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus
 from bayespoint.papers.max_margin import MaxMarginClassifier
-from bayespoint.papers.primal import Perceptron
+from bayespoint.papers.primal import HingeClassifier, Perceptron
 
 UPDATES = {"R": "b ← b + yR", "R2": "b ← b + yR²"}
 TEST = 2000
+PARTS = 4
+"""Parts in which the examples come, each seen once, when learning is incremental."""
+LARGE, QUICK_LARGE = 50_000, 5_000
 _BLUE, _ORANGE, _GREEN = "#0072B2", "#D55E00", "#009E73"  # of Okabe and Ito's palette
 
 
@@ -118,6 +122,13 @@ def _measure(unit: Row, settings: Settings) -> Row:
             f"error {name}": float(np.mean(model.predict(X_test) != y_test)),
             f"ties {name}": int((model.decision_function(X_test) == 0).sum()),
         }
+    # With the coordinate R for b the update is that with yR², and R does not change on the way.
+    wide, wide_test = (np.column_stack([x, np.full(len(x), model.radius_)]) for x in (X, X_test))
+    stream = Perceptron(bias_update=None)
+    for part, rows in enumerate(np.array_split(np.arange(len(y)), PARTS), 1):
+        stream.partial_fit(wide[rows], y[rows], classes=[-1, 1])
+        found[f"error after {part}"] = float(np.mean(stream.predict(wide_test) != y_test))
+    found["mistakes stream"] = int(stream.n_mistakes_[0])
     return found | _plane(X, y, model)
 
 
@@ -207,8 +218,44 @@ def _margins_report(rows: list[Row], settings: Settings) -> Report:
         _MARGINS.claim("b", wrong_b == 0, wrong_b=wrong_b, n=n, mirrored=mirrored),
         _MARGINS.claim("others", violations == 0, violations=violations, others=others),
     ]
+    first, last = (100 * column(rows, f"error after {k}") for k in (1, PARTS))
+    gain = mean_and_error(first - last)
+    broken = int((column(rows, "mistakes stream") > column(rows, "bound R2") * (1 + 1e-9)).sum())
+    claims.append(
+        _MARGINS.claim(
+            "incremental",
+            broken == 0 and gain[0] > 3 * gain[1],
+            parts=PARTS,
+            first=first.mean(),
+            gain=plus_minus(*gain),
+            broken=broken,
+            n=n,
+        )
+    )
+    claims.append(_descent(settings))
     remarks = [_MARGINS.fill("ties", ties=ties, decisions=2 * n * TEST)]
     return Report([margins_table, supports], claims, remarks)
+
+
+def _descent(settings: Settings) -> Claim:
+    """Return the claim about gradient descent for large data sets."""
+    m = QUICK_LARGE if settings.quick else LARGE
+    rng = np.random.default_rng(settings.seed_of(m))
+    X, w = rng.standard_normal((m, 20)), rng.standard_normal(20)
+    y = np.where(X @ w + rng.normal(scale=2.0, size=m) > 0, 1, -1)
+    began = time.process_time()
+    stream = HingeClassifier()
+    for part in np.split(np.arange(m), m // 1000):
+        stream.partial_fit(X[part], y[part], classes=[-1, 1])
+    middle = time.process_time()
+    full = HingeClassifier(tol=0.001).fit(X, y)
+    ratio = (time.process_time() - middle) / (middle - began)
+    hinge = np.maximum(0, 1 - stream.margins(X, y)).mean()
+    loss = float(hinge + stream.regularization * stream.norm_[0] ** 2)
+    excess = loss / (full.loss_[0] * (1 - full.duality_gap_[0])) - 1
+    return _MARGINS.claim(
+        "large", excess < 0.01 and ratio > 1, m=m, excess=100 * excess, ratio=ratio
+    )
 
 
 def _draw_margins(rows: list[Row], settings: Settings, figure: Any) -> None:

@@ -213,7 +213,6 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
 _TEXT = Text.of("bayesian-learning", "bound-selection")
 
 EXPERIMENTS = (
-    Experiment(
-        _TEXT, _report, _draw, _units, _measure, splits=20, quick_splits=2, size=(10.4, 5.0)
-    ),
-)
+    Experiment(_TEXT, _report, _draw, _units, _measure, splits=20, quick_splits=2,
+               size=(10.4, 5.0)),
+)  # fmt: skip

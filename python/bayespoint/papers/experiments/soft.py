@@ -164,7 +164,6 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
 _TEXT = Text.of("bayesian-learning", "figure-6")
 
 EXPERIMENTS = (
-    Experiment(
-        _TEXT, _report, _draw, _units, _measure, splits=100, quick_splits=3, size=(9.6, 6.4)
-    ),
-)
+    Experiment(_TEXT, _report, _draw, _units, _measure, splits=100, quick_splits=3,
+               size=(9.6, 6.4)),
+)  # fmt: skip

@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits
 from bayespoint import VersionSpace, bounds
 from bayespoint.kernels import Polynomial
 from bayespoint.papers import data
+from bayespoint.papers.averaged import VotedPerceptron
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.billiards import fly
 from bayespoint.papers.experiments.framework import (
@@ -95,7 +96,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     space = VersionSpace(U, y[train])
     widest = space.max_margin()
     kappa = float(bounds.mistakes(widest.margin))
-    votes = _voted(U, U_test, y[train])
+    votes = VotedPerceptron("precomputed", fit_intercept=False).fit(U, y[train])
     seed = settings.seed_of(unit["split"], unit["digit"])
     center = fly(space, QUICK_BOUNCES if settings.quick else BOUNCES, seed)
     found = {}
@@ -115,33 +116,13 @@ def _measure(unit: Row, settings: Settings) -> Row:
         "kappa": kappa,
         "margin_bound": float(bounds.margin(n_train, kappa, DELTA)),
         "pac_margin_bound": float(bounds.pac_margin(n_train, kappa, DELTA)),
-        "voted_error": float(np.mean((votes > 0) != (y[test] > 0))),
+        "voted_error": float(np.mean(votes.predict(U_test) != y[test])),
         "unit_svm_error": sets.error(U_test, widest.dual_coef, y[test]),
         "bpm_error": sets.error(U_test, center.center, y[test]),
         "center_error": float(center.center_error),
         **_permuted(U, U_test, y[train], y[test], settings, seed),
         "n_train": n_train,
     }
-
-
-def _voted(K: Any, K_test: Any, y: Any) -> Any:
-    """Return the votes of the perceptron's weight vectors on test points.
-
-    Each vector that the perceptron had in training has one vote for each example that it was shown
-    without a mistake, in all passes including the last.
-    """
-    m, start = len(y), 0
-    f, f_test, votes = np.zeros(m), np.zeros(len(K_test)), np.zeros(len(K_test))
-    while True:
-        wrong = np.flatnonzero(np.roll(y * f, -start) <= 0)
-        survived = int(wrong[0]) if len(wrong) else m
-        votes += survived * np.sign(f_test)
-        if not len(wrong):
-            return votes
-        mistake = (start + survived) % m
-        f += y[mistake] * K[mistake]
-        f_test += y[mistake] * K_test[:, mistake]
-        start = mistake + 1
 
 
 def _permuted(K: Any, K_test: Any, y: Any, y_test: Any, settings: Settings, seed: int) -> Row:

@@ -178,7 +178,6 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
 _TEXT = Text.of("bayesian-learning", "symmetric-maximum", training=TRAINING)
 
 EXPERIMENTS = (
-    Experiment(
-        _TEXT, _report, _draw, _toys, _measure, splits=200, quick_splits=10, size=(6.4, 5.6)
-    ),
-)
+    Experiment(_TEXT, _report, _draw, _toys, _measure, splits=200, quick_splits=10,
+               size=(6.4, 5.6)),
+)  # fmt: skip

@@ -13,11 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import InfeasibleError, VersionSpace, kernels
 from bayespoint.base.validation import Floats
+from bayespoint.papers.averaged import AveragedPerceptron
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.billiards import fly
 from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
 from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
-from bayespoint.papers.perceptron import KernelPerceptron
 
 # Error in percent and standard error of the SVM and of the BPM, and 1 minus the p-value.
 PRINTED = {
@@ -61,16 +61,20 @@ def _measure(unit: Row, settings: Settings) -> Row:
         f"chord_{asked}": sets.error(K_test, _chord(space, asked, seed), y_test)
         for asked in CHORD_BOUNCES
     }
-    average, separating = averaged_perceptron(
-        K, y, QUICK_PERCEPTRONS if settings.quick else PERCEPTRONS, seed
-    )
+    perceptrons = AveragedPerceptron(
+        "precomputed", n_perceptrons=QUICK_PERCEPTRONS if settings.quick else PERCEPTRONS,
+        fit_intercept=False, max_epochs=PASSES, random_state=seed,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # "separating" counts them
+        average = perceptrons.fit(K, y).dual_coef_[0]
     left_out = name in SIXTY_PERCENT and unit["split"] >= _sixty_splits(settings)
     return {
         "svm": sets.error(K_test, svm.dual_coef, y_test),
         "bpm": sets.error(K_test, bpm.center, y_test),
         **chords,
         "perceptrons": sets.error(K_test, average, y_test),
-        "separating": separating,
+        "separating": float(perceptrons.separating_[0]),
         "angle_svm": _angle(K, svm.dual_coef, bpm.center),
         "angle_perceptrons": _angle(K, average, bpm.center),
         **(dict(_NO_OTHER) if left_out else _other(name, seed)),
@@ -120,27 +124,6 @@ def _other(name: str, seed: int) -> Row:
     }
 
 
-def averaged_perceptron(K: Floats, y: Floats, perceptrons: int, seed: int) -> tuple[Floats, float]:
-    """Return the average of kernel perceptrons that saw the examples in random orders.
-
-    That is the dual coefficients of the sum of their weight vectors, each scaled to length 1; with
-    the share of the perceptrons that separated the examples within `PASSES` passes. Herbrich,
-    Graepel and Campbell (Section 7) expect such algorithms to approximate the Bayes point, and cite
-    T. Watkin, "Optimal learning with a neural network", Europhysics Letters 21 (1993), 871-877.
-    """
-    total, separating = np.zeros(len(y)), 0
-    for order in np.random.default_rng(seed).spawn(perceptrons):
-        model = KernelPerceptron(
-            "precomputed", fit_intercept=False, max_epochs=PASSES, order=order.permutation(len(y))
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # "separating" counts them
-            model.fit(K, y)
-        total += model.dual_coef_[0] / model.norm_[0]
-        separating += bool(model.functional_margin_[0] > 0)
-    return total, separating / perceptrons
-
-
 def _angle(K: Floats, a: Floats, b: Floats) -> float:
     """Return the angle between two weight vectors, in radians."""
     apart = a / np.sqrt(a @ K @ a) - b / np.sqrt(b @ K @ b)
@@ -153,6 +136,7 @@ def _report(rows: list[Row], settings: Settings) -> Report:
     off: dict[str, dict[str, float]] = {key: {} for key in ("svm", "other_svm", "bpm", *_CHORDS)}
     p: dict[str, dict[str, float]] = {key: {} for key in ("bpm", _SHORT, "perceptrons", "other")}
     nearer: dict[str, bool] = {}
+    fewer: dict[str, str] = {}
     for name, (svm, svm_error, bpm, bpm_error, p_printed) in PRINTED.items():
         of_set = by_set[name]
         errors = {
@@ -192,10 +176,14 @@ def _report(rows: list[Row], settings: Settings) -> Report:
         share = float(column(of_set, "separating").mean())
         if share == 1:
             nearer[name] = angles[1] < angles[0]
+        lead = mean_and_error(errors["bpm"] - errors["perceptrons"])
+        against = _p_value(errors["bpm"], errors["perceptrons"])
+        if against < 0.01:
+            fewer[name] = f"{name} by {plus_minus(*lead)}"
         average.append(
             [name, *(plus_minus(*means[key]) for key in ("svm", "perceptrons", "bpm")),
-             _complement(p["perceptrons"][name]), *(f"{value:.3f}" for value in angles),
-             f"{share:.2f}"]
+             _complement(p["perceptrons"][name]), _complement(against),
+             *(f"{value:.3f}" for value in angles), f"{share:.2f}"]
         )  # fmt: skip
     lengths = " | ".join(f"{asked:,}" for asked in CHORD_BOUNCES)
     tables = [
@@ -242,7 +230,11 @@ def _report(rows: list[Row], settings: Settings) -> Report:
             n=len(nearer),
             names=", ".join(nearer),
         ),
-    ]
+        _TEXT.claim(
+            "average", not fewer, exceptions=f"; it has on {', '.join(fewer.values())} %"
+            if fewer else "",
+        ),
+    ]  # fmt: skip
     wrong = int(column(rows, "training_errors").sum())
     remarks = [
         _TEXT.fill("p", wrong=wrong or "no", waveform=sets.source("waveform")),
@@ -357,7 +349,6 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
 _TEXT = Text.of("bayesian-learning", "table-1", bounces=4 * BOUNCES)
 
 EXPERIMENTS = (
-    Experiment(
-        _TEXT, _report, _draw, _units, _measure, splits=100, quick_splits=2, size=(11.0, 5.0)
-    ),
-)
+    Experiment(_TEXT, _report, _draw, _units, _measure, splits=100, quick_splits=2,
+               size=(11.0, 5.0)),
+)  # fmt: skip

@@ -429,24 +429,8 @@ _FIGURE_5 = Text.of("bayesian-learning", "figure-5")
 
 EXPERIMENTS = (
     Experiment(_FIGURE_3, _spaces, _draw_spaces, size=(12.0, 3.4)),
-    Experiment(
-        _FIGURE_4,
-        _version_spaces,
-        _draw_version_spaces,
-        _toys,
-        _toy,
-        splits=500,
-        quick_splits=30,
-        size=(11.0, 6.4),
-    ),
-    Experiment(
-        _FIGURE_5,
-        _decision_report,
-        _draw_decisions,
-        _toys,
-        _decision,
-        splits=100,
-        quick_splits=5,
-        size=(9.6, 4.6),
-    ),
-)
+    Experiment(_FIGURE_4, _version_spaces, _draw_version_spaces, _toys, _toy, splits=500,
+               quick_splits=30, size=(11.0, 6.4)),
+    Experiment(_FIGURE_5, _decision_report, _draw_decisions, _toys, _decision, splits=100,
+               quick_splits=5, size=(9.6, 4.6)),
+)  # fmt: skip

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from bayespoint.base import validation
 from bayespoint.base.report import as_columns, as_grid
 from bayespoint.base.validation import Floats, Labels
-from bayespoint.results.evidence import Estimate
 from bayespoint.results.result import Result
 
 if TYPE_CHECKING:
-    import pandas as pd
     from typing_extensions import Self
 
 __all__ = ["LayerChoice", "OnionTable"]
@@ -253,55 +250,6 @@ class OnionTable(Result):
             raise ValueError("weights must not let the layers cancel; their mean is zero")
         return combined / math.sqrt(square)
 
-    def evidence(self, label_noise: float | tuple[float, float]) -> Estimate:
-        r"""Return the log probability of the labels, given a rate of label noise, from this run.
-
-        Parameters
-        ----------
-        label_noise : float or pair of floats
-            As for :meth:`VersionSpace.evidence`, without several rates.
-
-        Returns
-        -------
-        Estimate
-            Value in nats and its standard error by the jackknife over trajectories, which is rough
-            for few of them and NaN for a single one.
-
-        Raises
-        ------
-        ValueError
-            With method "projected", or if a rate is out of range.
-        TypeError
-            If a rate is not a number.
-
-        See Also
-        --------
-        VersionSpace.evidence : Estimate the value for given rates to a tolerance.
-
-        Notes
-        -----
-        The formula of :meth:`VersionSpace.evidence` with :math:`Z(\kappa_-, \kappa_+) = \sum
-        \kappa_-^a \kappa_+^b \, \text{share}(a, b)` over all layers seen, also beyond `max_errors`.
-        If the rates of the classes are very different, the value depends on layers that are seldom
-        seen beyond `max_errors`.
-        """
-        if self.method != "exact":
-            raise ValueError("the evidence needs an onion with method='exact'; got 'projected'")
-        first, second = validation.label_noise(label_noise)
-        negative, positive = self._counts()
-        kappas = second / (1 - first), first / (1 - second)
-        powers = special.xlogy(self.layers, kappas).sum(axis=1)
-        values = special.logsumexp(self.layer_log_shares + powers, axis=1)
-        certain = negative * math.log1p(-first) + positive * math.log1p(-second)
-        value, others = float(values[0]), values[1:]
-        if value == -math.inf:
-            return Estimate(value, math.inf)
-        error = math.nan
-        if len(others):
-            square = float(((others - others.mean()) ** 2).sum())
-            error = math.sqrt((len(others) - 1) / len(others) * square)
-        return Estimate(certain + value, error)
-
     def test_errors(
         self, K_test: ArrayLike, y_test: ArrayLike, *, by_class: bool = False
     ) -> Floats:
@@ -400,38 +348,6 @@ class OnionTable(Result):
             for a, b in layers
             if a <= negative and b <= positive and (2 * a, 2 * b) != (negative, positive)
         ]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the table as a DataFrame, a row for each layer.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Indexed by ``n_neg`` and ``n_pos``; columns ``path_length``, ``center_error``,
-            ``center_norm`` and, with "exact", ``log_volume`` and ``log_volume_error``.
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError(
-                "to_frame needs pandas, which is not installed: run `pip install pandas`"
-            ) from error
-        columns = {
-            "path_length": self.path_length,
-            "center_error": self.center_error,
-            "center_norm": self.center_norm,
-        }
-        if self.log_volume is not None and self.log_volume_error is not None:
-            columns["log_volume"] = self.log_volume
-            columns["log_volume_error"] = self.log_volume_error
-        ranges = [range(most + 1) for most in self.max_errors]
-        index = pd.MultiIndex.from_product(ranges, names=["n_neg", "n_pos"])
-        return pd.DataFrame({name: table.ravel() for name, table in columns.items()}, index=index)
 
     def _rows(self) -> list[tuple[str, str]]:
         known = self.center_error[~np.isnan(self.center_error)]
