@@ -11,7 +11,7 @@ from bayespoint import BilliardResult, SampleOptions, VersionSpace
 
 
 def fly(
-    space: VersionSpace, bounces: int, seed: int, *, balls: int = 4, **options: Any
+    space: VersionSpace, bounces: int, seed: int, *, balls: int = 4, draws: int = 1, **options: Any
 ) -> BilliardResult:
     """Let balls make so many bounces each, without warnings: the rows record how far they came."""
     with warnings.catch_warnings():
@@ -19,6 +19,6 @@ def fly(
         return space.sample(
             options=SampleOptions(max_bounces=bounces, **options),
             n_trajectories=balls,
-            n_draws=1,
+            n_draws=draws,
             random_state=seed,
         )

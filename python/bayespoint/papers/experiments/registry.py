@@ -16,6 +16,8 @@ _MODULES = (
     "selection",
     "polygons",
     "learning",
+    "agreement",
+    "cost",
     "sonar",
     "onion_noise",
     "wisconsin",

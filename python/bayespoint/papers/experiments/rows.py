@@ -34,6 +34,21 @@ def mean_and_error(values: ArrayLike) -> tuple[float, float]:
     return float(array.mean()), float(error)
 
 
+def power(xs: ArrayLike, values: Any) -> tuple[float, float]:
+    """Return a of ``value ~ x^a`` by weighted least squares, and its standard error.
+
+    `values` are pairs of a mean, positive, and its error. The error of a is that by the weights,
+    times the root of the mean squared residual if this is more than 1: a power law need not fit.
+    """
+    means, errors = np.transpose(values)
+    weights, x, y = (means / errors) ** 2, np.log(xs), np.log(means)
+    x, y = (one - np.average(one, weights=weights) for one in (x, y))
+    spread = (weights * x**2).sum()
+    slope = float((weights * x * y).sum() / spread)
+    excess = max(1.0, (weights * (y - slope * x) ** 2).sum() / max(len(x) - 2, 1))
+    return slope, float(np.sqrt(excess / spread))
+
+
 def plus_minus(mean: float, error: float, digits: int = 2) -> str:
     """Return a mean with its standard error as text."""
     return f"{mean:.{digits}f} ± {error:.{digits}f}" if error == error else f"{mean:.{digits}f}"

@@ -446,7 +446,7 @@ def _sweep_report(rows: list[Row], settings: Settings) -> Report:
             _FIGURE.claim(
                 "just-before",
                 all(
-                    ((best >= closing / 4) & (best <= closing)).all()
+                    ((best >= closing / 2) & (best <= closing)).all()
                     for best, closing in found.values()
                 ),
                 text=text,
@@ -587,41 +587,18 @@ def _trap_draw(rows: list[Row], settings: Settings, figure: Any) -> None:
 
 _SETUP = Text.of("kernel-billiard", "sonar").about
 
-_FIGURE = Text.of(
-    "kernel-billiard",
-    "figure-18-13",
-    setup=_SETUP,
-    balls=BALLS,
-    bounces=BOUNCES,
-    flights=BOUNCES // BALLS // 4,
-)
+_FIGURE = Text.of("kernel-billiard", "figure-18-13", setup=_SETUP, balls=BALLS, bounces=BOUNCES,
+                  flights=BOUNCES // BALLS // 4)  # fmt: skip
 _TABLE = Text.of(
     "kernel-billiard", "table-18-1", setup=_SETUP, balls=BALLS, flights=BOUNCES // BALLS
 )
 _TRAP = Text.of("kernel-billiard", "light-trap", setup=_SETUP)
 
 EXPERIMENTS = (
-    Experiment(
-        _FIGURE,
-        _sweep_report,
-        _sweep_draw,
-        _sweep_units,
-        _sweep_measure,
-        splits=3,
-        quick_splits=1,
-        size=(13.0, 5.6),
-    ),
-    Experiment(
-        _TABLE,
-        _table_report,
-        _table_draw,
-        _table_units,
-        _table_measure,
-        splits=6,
-        quick_splits=1,
-        size=(14.0, 4.2),
-    ),
-    Experiment(
-        _TRAP, _trap_report, _trap_draw, _sweep_units, _trap_measure, splits=10, quick_splits=2
-    ),
-)
+    Experiment(_FIGURE, _sweep_report, _sweep_draw, _sweep_units, _sweep_measure, splits=3,
+               quick_splits=1, size=(13.0, 5.6)),
+    Experiment(_TABLE, _table_report, _table_draw, _table_units, _table_measure, splits=6,
+               quick_splits=1, size=(14.0, 4.2)),
+    Experiment(_TRAP, _trap_report, _trap_draw, _sweep_units, _trap_measure, splits=10,
+               quick_splits=2),
+)  # fmt: skip

@@ -1,0 +1,206 @@
+"""Eq. 18.11 of Ruján and Marchand: vote, Bayes point and center of mass in high dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from bayespoint import VersionSpace
+from bayespoint.base.validation import Floats
+from bayespoint.datasets import make_teacher
+from bayespoint.papers.experiments.billiards import fly
+from bayespoint.papers.experiments.drawing import legend_below, only_ticks
+from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
+from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, power, select
+
+DIMENSIONS = (3, 5, 10, 30, 100)
+HIGH = 10
+"""The smallest dimension for which the claims are judged."""
+LOADS = (1, 3, 10)
+"""Examples per dimension."""
+DRAWS, QUICK_DRAWS = 10_000, 2_000
+"""Draws of each of two balls."""
+INPUTS = 200
+MOST = 0.1
+"""Largest excess of the center's error that counts as none, in percent of the vote's."""
+PAIRS = {
+    "vote": ("vote and center of mass", "o-"),
+    "between": ("vote and Bayes point", "s:"),
+    "point": ("Bayes point and center of mass", "^--"),
+}
+RULES = {"point": ("Bayes point", "^--"), "center": ("center of mass", "o-")}
+COLORS = dict(zip(LOADS, ("#0072B2", "#D55E00", "#009E73"), strict=True))
+
+
+def _cells(settings: Settings) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return (DIMENSIONS[:3:2], LOADS[1:2]) if settings.quick else (DIMENSIONS, LOADS)
+
+
+def _units(settings: Settings) -> Iterator[Row]:
+    dimensions, loads = _cells(settings)
+    for run in range(settings.splits):
+        for dimension in dimensions:
+            for load in loads:
+                yield {"dimension": dimension, "load": load, "run": run}
+
+
+def _measure(unit: Row, settings: Settings) -> Row:
+    dimension, m = unit["dimension"], unit["load"] * unit["dimension"]
+    seed = settings.seed_of(dimension, unit["load"], unit["run"])
+    X, y = make_teacher(m, dimension, random_state=seed)
+    n = QUICK_DRAWS if settings.quick else DRAWS
+    found = fly(VersionSpace(X @ X.T, y), 10 * n + 2000 * m, seed, balls=2, draws=n)
+    draws = found.draws @ X
+    draws /= np.linalg.norm(draws, axis=2, keepdims=True)
+    # Another seed than that of the examples, whose numbers they would be.
+    rng = np.random.default_rng(settings.seed_of(dimension, unit["load"], unit["run"], 1))
+    inputs = rng.standard_normal((INPUTS, dimension))
+    halves = [_half(draws[k], draws[1 - k], inputs) for k in (0, 1)]
+    row: Row = {}
+    for key in PAIRS:
+        one, two = (half[0][key] for half in halves)
+        mean = (one + two) / 2
+        row[f"product {key}"] = float((one * two).mean())
+        row[f"square {key}"] = float((mean**2).mean())
+        row[f"size {key}"] = float(np.abs(mean).mean())
+    errors = [half[1] for half in halves]
+    return row | {key: float((errors[0][key] + errors[1][key]) / 2) for key in errors[0]}
+
+
+def _half(own: Floats, other: Floats, inputs: Floats) -> tuple[dict[str, Floats], dict[str, float]]:
+    """Return how far apart two rules decide, and the error of each if the other draws are teachers.
+
+    A normal input is moved along the center w: x = u + t w, where u is orthogonal to w and t
+    normal. The center decides otherwise beyond t = 0, a draw v beyond t = -<v, u> / <v, w>, and the
+    vote beyond the median of these t. The share of inputs between two of them is the difference of
+    their normal distribution functions, which are returned for each u, less 1/2 for the center.
+    """
+    center = own.mean(axis=0)
+    center /= np.linalg.norm(center)
+    point = _bayes_point(own, center)
+    across = inputs - np.outer(inputs @ center, center)
+    vote = special.ndtr(np.median(_crossings(own, across, center), axis=1)) - 0.5
+    at = special.ndtr(_crossings(point[None], across, center)[:, 0]) - 0.5
+    teachers = special.ndtr(_crossings(other, across, center)) - 0.5
+    errors = {
+        f"error {rule}": float(np.abs(teachers - place[:, None]).mean())
+        for rule, place in (("vote", vote), ("point", at), ("center", np.zeros(len(at))))
+    }
+    return {"vote": vote, "between": vote - at, "point": at}, errors
+
+
+def _crossings(vectors: Floats, across: Floats, center: Floats) -> Any:
+    """Return the t at which each vector decides otherwise; infinite for an angle above π/2."""
+    along, sides = vectors @ center, across @ vectors.T
+    ahead = along > 0
+    return np.where(ahead, -sides / np.where(ahead, along, 1.0), -np.inf * np.sign(sides))
+
+
+def _bayes_point(draws: Any, start: Any, tol: float = 1e-7) -> Any:
+    """Return the unit vector with the smallest mean angle to the draws.
+
+    Each of Weiszfeld's steps weights every draw by one over the sine of its angle.
+    """
+    while True:
+        cosines = draws @ start
+        sines = np.sqrt(np.maximum(1 - cosines**2, 1e-12))
+        point = (draws / sines[:, None]).mean(axis=0)
+        point /= np.linalg.norm(point)
+        if np.linalg.norm(point - start) < tol:
+            return point
+        start = point
+
+
+def _share(rows: list[Row], pair: str) -> tuple[float, float]:
+    """Return the percentage of inputs where two rules differ, and its standard error (jackknife).
+
+    The product of both halves' values is free of the bias of a few draws. It can be negative.
+    """
+
+    def share(values: Floats) -> float:
+        product, square, size = values.mean(axis=0)
+        return 100 * float(size * np.sqrt(max(product, 0.0) / square))
+
+    names = [f"{name} {pair}" for name in ("product", "square", "size")]
+    values = np.stack([column(rows, name) for name in names], axis=1)
+    n = len(values)
+    without = np.array([share(np.delete(values, k, axis=0)) for k in range(n)])
+    return share(values), float(without.std() * np.sqrt(n - 1))
+
+
+def _excess(rows: list[Row], rule: str) -> tuple[float, float]:
+    """Return the excess of a rule's error over the vote's, in percent of it, with its error."""
+    vote = column(rows, "error vote")
+    return mean_and_error(100 * (column(rows, f"error {rule}") - vote) / vote.mean())
+
+
+def _report(rows: list[Row], settings: Settings) -> Report:
+    dimensions, loads = _cells(settings)
+    high = [one for one in dimensions if one >= HIGH or settings.quick]
+    lines, most = [], (-np.inf, 0.0)
+    powers: dict[str, list[tuple[float, float]]] = {pair: [] for pair in PAIRS}
+    for load in loads:
+        cells = {one: select(rows, dimension=one, load=load) for one in dimensions}
+        for dimension, of in cells.items():
+            excess = [_excess(of, rule) for rule in RULES]
+            if dimension in high:
+                most = max(most, excess[1], key=lambda one: one[0] + 3 * one[1])
+            shares = [_share(of, pair) for pair in PAIRS]
+            lines.append(
+                [f"{load}", f"{dimension}",
+                 *(plus_minus(*one, 3) for one in shares),
+                 plus_minus(*mean_and_error(100 * column(of, "error vote"))),
+                 *(plus_minus(*one, 3) for one in excess)]
+            )  # fmt: skip
+        for pair in PAIRS:
+            powers[pair].append(power(high, [_share(cells[one], pair) for one in high]))
+    claims = []
+    for pair in ("vote", "point"):
+        steepest = max(slope + 3 * error for slope, error in powers[pair])
+        known = ", ".join(plus_minus(*one) for one in powers[pair])
+        title = PAIRS[pair][0]
+        claims += [
+            _TEXT.claim("falls", steepest < 0, pair=title, high=HIGH, powers=known),
+            _TEXT.claim("fast", steepest < -0.5, pair=title),
+        ]
+    same, excess_at_most = most[0] + 3 * most[1] < MOST, plus_minus(*most, 3)
+    claims.append(_TEXT.claim("errors", same, high=HIGH, excess=excess_at_most, most=MOST))
+    table = _TEXT.table("shares", lines, splits=settings.splits)
+    return Report([table], claims, [_TEXT.fill("metric"), _TEXT.fill("noise")])
+
+
+def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
+    dimensions, loads = _cells(settings)
+    left, right = figure.subplots(1, 2)
+    for load in loads:
+        cells = [select(rows, dimension=one, load=load) for one in dimensions]
+        for pair, (_, style) in PAIRS.items():
+            values = np.transpose([_share(of, pair) for of in cells])
+            left.errorbar(dimensions, *values, fmt=style, color=COLORS[load], markersize=4)
+        for rule, (_, style) in RULES.items():
+            values = np.transpose([_excess(of, rule) for of in cells])
+            right.errorbar(dimensions, *values, fmt=style, color=COLORS[load], markersize=4)
+        left.plot([], [], color=COLORS[load], label=f"m = {load} D")
+    for title, style in PAIRS.values():
+        left.plot([], [], style, color="black", label=title)
+    for title, style in RULES.values():
+        right.plot([], [], style, color="black", label=f"{title}, on the right")
+    ends = np.array([HIGH, dimensions[-1]])
+    left.plot(ends, 10 / ends, color="gray", linewidth=1, label="like 1/D")
+    left.set(xscale="log", yscale="log", xlabel="dimension D", ylabel="inputs that differ, %")
+    right.axhline(0, color="gray", linewidth=0.8, linestyle="dotted")
+    right.set(xscale="log", xlabel="dimension D", ylabel="error above the vote's, % of it (± s.e.)")
+    for ax in (left, right):
+        only_ticks(ax.xaxis, dimensions)
+    legend_below(figure, (left, right), 3, last="right")
+
+
+_TEXT = Text.of("kernel-billiard", "agreement", draws=2 * DRAWS, inputs=INPUTS)
+
+EXPERIMENTS = (
+    Experiment(_TEXT, _report, _draw, _units, _measure, splits=24, quick_splits=4,
+               size=(10.4, 6.0)),
+)  # fmt: skip
