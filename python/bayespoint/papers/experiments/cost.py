@@ -182,9 +182,9 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
                     sizes, *np.transpose([mean_and_error(of) for of in cells]), fmt="o" + line,
                     color=COLORS[title], markersize=4, label=f"{title}, {FAMILIES[family]}",
                 )  # fmt: skip
-        ax.set(xscale="log", ylim=(0, None), xlabel="examples m", ylabel=label)
+        ax.set(xscale="log", xlabel="examples m", ylabel=label)
+        ax.set(**({"yscale": "log"} if names is COSTS else {"ylim": (0, None)}))
         only_ticks(ax.xaxis, sizes)
-    axes[1].set(yscale="log", ylim=(None, None))
     axes[2].axhline(ACCURACY, color=COLORS["billiard"], linestyle="dotted")
     legend_below(figure, axes[:2], 4)
 
