@@ -203,7 +203,7 @@ miri: | check-cargo
 reproducible: $(VENV_STAMP) | check-cargo ## the wheel, built in two folders: the same bytes, and no folder of this machine
 	$(VENV_PYTHON) .ci/reproducible.py
 
-release-check: $(VENV_STAMP) reproducible ## all of a release that one machine can check: distributions built and used, versions, licenses
+release-check: $(VENV_STAMP) | check-cargo ## all of a release that one machine can check: distributions built and used, versions, licenses
 	$(VENV_PYTHON) .ci/release.py
 
 # CONTRIBUTING.md explains each part. The interpreter's library is where the linker finds it, the program not always.

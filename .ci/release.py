@@ -1,15 +1,16 @@
 """Checks all of a release that one machine can check, for ``make release-check``.
 
-Builds the source distribution, and wheels from the tree and from it. Each is installed into an
-environment with nothing else, where the README's examples and a short program must run. Ends with
-status 1 and says what is wrong, if anything is. ``python .ci/release.py --texts`` only compares the
-files that name the version.
+Builds the source distribution, and wheels from the tree and from it, whose bytes are compared. Each
+is installed into an environment with nothing else, where the README's examples and a short program
+must run. Ends with status 1 and says what is wrong, if anything is. ``python .ci/release.py
+--texts`` only compares the files that name the version.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -20,8 +21,11 @@ import venv
 import zipfile
 from pathlib import Path
 
+import reproducible
+
 ROOT = Path(__file__).parents[1]
 LICENSES = ("LICENSE-MIT", "LICENSE-APACHE")
+IN_SOURCE = (*LICENSES, "Cargo.lock", "README.md", "tests/engine", "tests/hostile/corpus")
 PROGRAM = """
 import numpy as np, bayespoint
 from sklearn.datasets import load_iris
@@ -101,10 +105,10 @@ def disagreements() -> list[str]:
     return found
 
 
-def run(*command: str | Path, cwd: Path = ROOT) -> None:
+def run(*command: str | Path, cwd: Path = ROOT, environment: dict[str, str] | None = None) -> None:
     """Run a command, which is printed first."""
     print("+", *(str(word) for word in command), flush=True)
-    subprocess.run(command, cwd=cwd, check=True)
+    subprocess.run(command, cwd=cwd, env=environment, check=True)
 
 
 def works(package: Path, folder: Path) -> None:
@@ -141,41 +145,41 @@ def wheel_problems(wheel: Path, version: str) -> list[str]:
     return found
 
 
+def wheel_from(unpacked: Path, out: Path) -> Path:
+    """Build the wheel of an unpacked source distribution, with flags as the Makefile has them."""
+    cargo = os.environ.get("CARGO_HOME") or str(Path.home() / ".cargo")
+    names = {str(unpacked): "/bayespoint", cargo: "/cargo"}
+    flags = [f"--remap-path-prefix={folder}={name}" for folder, name in names.items()]
+    environment = {k: v for k, v in os.environ.items() if k != "CARGO_TARGET_DIR"}
+    environment["CARGO_ENCODED_RUSTFLAGS"] = "\x1f".join(flags)
+    pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation")
+    run(*pip, "--wheel-dir", out, unpacked, environment=environment)
+    [wheel] = out.glob("*.whl")
+    return wheel
+
+
 def packages(version: str) -> list[str]:
     """Build the distributions into dist, use each, and return what is wrong."""
     dist = ROOT / "dist"
     shutil.rmtree(dist, ignore_errors=True)
-    run("make", "--no-print-directory", f"PYTHON={sys.executable}", "build")
+    run("make", "--no-print-directory", f"PYTHON={sys.executable}", f"VENV={sys.prefix}", "build")
     run(sys.executable, "-m", "pip", "install", "--quiet", "twine")
     run(sys.executable, "-m", "maturin", "sdist", "--out", "dist")
     [wheel], [source] = dist.glob("*.whl"), dist.glob("*.tar.gz")
     run(sys.executable, "-m", "twine", "check", "--strict", wheel, source)
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder = Path(name).resolve()
         with tarfile.open(source) as archive:
             archive.extractall(folder, filter="data")
         unpacked = folder / f"bayespoint-{version}"
-        out = folder / "wheel"
-        run(
-            sys.executable,
-            "-m",
-            "pip",
-            "wheel",
-            "--quiet",
-            "--no-deps",
-            "--wheel-dir",
-            out,
-            unpacked,
-        )
-        [again] = out.glob("*.whl")
-        contents = [set(zipfile.ZipFile(one).namelist()) for one in (wheel, again)]
-        found = [f"only one of the wheels has {one}" for one in sorted(contents[0] ^ contents[1])]
-        found += wheel_problems(wheel, version) + wheel_problems(again, version)
-        found += [
-            f"{source.name} has no {one}"
-            for one in (*LICENSES, "Cargo.lock", "README.md")
-            if not (unpacked / one).exists()
+        again = wheel_from(unpacked, folder / "wheel")
+        found = [
+            f"{source.name} has no {one}" for one in IN_SOURCE if not (unpacked / one).exists()
         ]
+        found += wheel_problems(wheel, version) + wheel_problems(again, version)
+        found += reproducible.problems(
+            [reproducible.members(one) for one in (wheel, again)], [name]
+        )
         works(wheel, folder / "from-wheel")
         works(again, folder / "from-source")
     print(f"{source.name}: SHA-256 {hashlib.sha256(source.read_bytes()).hexdigest()}")

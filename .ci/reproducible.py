@@ -19,6 +19,12 @@ FOLDERS = ("one", "another/longer")
 ENGINE = (".so", ".pyd")
 
 
+def members(wheel: Path) -> dict[str, bytes]:
+    """Return what is in a wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 def built(folder: Path) -> dict[str, bytes]:
     """Return the members of the wheel that is built in a new clone."""
     subprocess.run(["git", "clone", "--quiet", ROOT, folder], check=True)
@@ -26,8 +32,7 @@ def built(folder: Path) -> dict[str, bytes]:
     command = ["make", "--no-print-directory", f"PYTHON={sys.executable}", "build"]
     subprocess.run(command, cwd=folder, env=environment, check=True)
     [wheel] = folder.glob("dist/*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
+    return members(wheel)
 
 
 def problems(wheels: list[dict[str, bytes]], folders: list[str]) -> list[str]:

@@ -108,6 +108,8 @@ def git(*command: str | Path) -> str:
 def base_built(revision: str, target: Path) -> dict[str, str]:
     """Build a revision in a folder of its own: the engine's library has one name in all."""
     tree = target / "base"
+    if tree.exists():  # left by a comparison that was ended
+        git("worktree", "remove", "--force", tree)
     git("worktree", "add", "--quiet", "--force", "--detach", tree, revision)
     try:
         if not (tree / "benches" / "common" / "clock.rs").exists():

@@ -1,14 +1,14 @@
 """The files that describe a release agree: version, title, license, dependencies."""
 
-import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
 
-PATH = Path(__file__).parents[2] / ".ci" / "release.py"
-SPEC = importlib.util.spec_from_file_location("release", PATH)
-release = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(release)
+sys.path.insert(0, str(Path(__file__).parents[2] / ".ci"))
+import release
+
+sys.path.pop(0)
 
 NAMES = [*release.versions()][1:]
 
