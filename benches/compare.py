@@ -18,7 +18,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from table import machine
+from table import machine, readable
 
 ROOT = Path(__file__).parent.parent
 BENCHES = {
@@ -52,7 +52,9 @@ def measured(executables: dict[str, str]) -> dict[str, float]:
         environment = {**os.environ, "CRITERION_HOME": home, "BAYESPOINT_CPU_TIME": "1"}
         for name, pattern in BENCHES.items():
             command = [executables[name], "--bench", "--noplot", *SHORT, pattern]
-            subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
+            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            if done.returncode:
+                sys.exit(f"error: {' '.join(command)}\n{done.stderr}")
         found = {}
         for file in sorted(Path(home).glob("**/new/sample.json")):
             sample = json.loads(file.read_text())
@@ -131,7 +133,7 @@ def report(rounds: list[list[dict[str, float]]], threshold: float) -> list[str]:
         own = statistics.median(head[name] for _, head in rounds)
         since = f"{own / bare / stored[name]:.2f}" if name in stored else ""
         if not pairs:
-            print(f"| {name} | | {own:.4g} ns | | | {since} | new |")
+            print(f"| {name} | | {readable(own)} | | | {since} | new |")
             continue
         change = Change([head / base for base, head in pairs])
         (low, high), base = change.interval, statistics.median(base for base, _ in pairs)
@@ -139,7 +141,7 @@ def report(rounds: list[list[dict[str, float]]], threshold: float) -> list[str]:
             slower.append(name)
         mark = "SLOWER" if name in slower else ""
         print(
-            f"| {name} | {base:.4g} ns | {own:.4g} ns | {change.median:.3f} "
+            f"| {name} | {readable(base)} | {readable(own)} | {change.median:.3f} "
             f"| {low:.3f} to {high:.3f} | {since} | {mark} |"
         )
     return slower
