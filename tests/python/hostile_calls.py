@@ -508,15 +508,6 @@ def _others(one):
         random_state=0,
     )
     yield one(
-        "papers.elongated.center_errors",
-        elongated.center_errors,
-        n_problems=1,
-        first_seed=0,
-        n_train=5,
-        n_test=10,
-        tol=0.5,
-    )
-    yield one(
         "papers.soft_boundary.parameter_space",
         soft_boundary.parameter_space,
         gram=GRAM,

@@ -14,7 +14,7 @@ import pytest
 
 import bayespoint
 from bayespoint import plotting
-from bayespoint.papers import displays, drawings, elongated, onion, soft_boundary
+from bayespoint.papers import displays, drawings, onion, soft_boundary
 
 ROOT = Path(__file__).parents[2]
 RECORDS = sorted(
@@ -92,7 +92,7 @@ def test_every_public_name_is_on_a_page(tmp_path: Path) -> None:
             data |= {f"{module}.{name}"} if is_data else set()
             line = f".. autodata:: {name}\n" if is_data else f"\n   {name}\n"
             assert line in text, f"{module}.{name}"
-    assert data == {"bayespoint.export.TRUSTED_TYPES", "bayespoint.papers.elongated.PAPER"}
+    assert data == {"bayespoint.export.TRUSTED_TYPES"}
 
 
 def test_the_parts_of_the_reference_hold_all_names() -> None:
@@ -279,7 +279,6 @@ PLAYING = [
     bayespoint.VersionSpace.evidence,
     bayespoint.VersionSpace.feasible_point,
     bayespoint.VersionSpace.sample,
-    elongated.center_errors,
     onion.choose_layer,
     onion.onion,
     drawings.fly,

@@ -10,7 +10,7 @@ not import this folder. Functions that draw need the extra ``plot`` (matplotlib)
 `planar`            version spaces in the plane, and their exact Bayes points
 `averaged`          averages and votes of kernel perceptrons
 `correlation`       the correlation length of the billiard
-`elongated`         maximal margin against Bayes point on random toy problems
+`elongated`         a toy problem whose version space may be long and thin
 `learning_curves`   the theory of a perceptron that learns from random examples
 `light_trap`        the light trap of Ruján and Marchand
 `onion`             the layers of weight vectors with some training errors

@@ -407,7 +407,7 @@ def test_classes_of_files():
         *("Result", "Run", "BilliardResult", "LandmarkResult", "WeightedResult", "Evidence"),
         *("MaxMargin", "Search", "FeatureRelevance", "OnionTable", "LightTrap", "Stored"),
         *("CorrelationLength", "CompoundKernel", "CompositeKernel", "Stationary"),
-    } | (own & {"BayesPoint", "Trajectory", "ParameterSpace", "CenterErrors"})
+    } | (own & {"BayesPoint", "Trajectory", "ParameterSpace"})
 
 
 def test_parts_that_do_not_fit(path):

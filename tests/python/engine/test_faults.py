@@ -16,7 +16,7 @@ import pytest
 from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, _core, kernels
 from bayespoint.dynamics import Scattered
 from bayespoint.estimators.progress import Progress
-from bayespoint.papers import elongated, planar
+from bayespoint.papers import planar
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.max_margin import MaxMarginClassifier
@@ -125,7 +125,6 @@ CALLS = {
     "KernelPerceptron": lambda: KernelPerceptron("linear", max_epochs=10**8).fit(X, COIN),
     "Polygon.sample": again(lambda: SQUARE.sample(10**7, random_state=0)),
     "planar.billiard": again(lambda: planar.billiard(SQUARE, 10**5, random_state=0)),
-    "center_errors": lambda: elongated.center_errors(10**6),
     "kernel matrix": again(lambda: kernels.Matern(1.0)(POINTS[:2000])),
 }
 

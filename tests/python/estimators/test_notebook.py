@@ -14,7 +14,7 @@ from bayespoint import BayesPointClassifier, VersionSpace, _core
 from bayespoint.bounds import RiskBounds
 from bayespoint.datasets import make_teacher
 from bayespoint.kernels import RBF
-from bayespoint.papers import elongated, planar, soft_boundary
+from bayespoint.papers import planar, soft_boundary
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.max_margin import MaxMarginClassifier
@@ -86,7 +86,6 @@ def results():
             "RiskBounds": three_bounds(X, y),
             "RiskBound": three_bounds(X, y)[0],
             "ParameterSpace": soft_boundary.parameter_space(X @ X.T, softness=0.1),
-            "CenterErrors": elongated.center_errors(2, n_test=100, tol=0.1),
             "Polygon": polygon,
             "BayesPoint of a polygon": planar.bayes_point(polygon),
             "Trajectory": planar.billiard(polygon, 20, random_state=seed(0)),

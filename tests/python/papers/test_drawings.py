@@ -436,7 +436,6 @@ def test_page():
 
 @pytest.mark.filterwarnings("ignore:More than 20 figures")
 def test_the_commands_of_the_page_work():
-    """All except the one that takes seconds, which is tested with its table."""
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")
     head, *blocks = re.findall(r"```python\n(.*?)```", scenes.page(), flags=re.DOTALL)
@@ -445,8 +444,6 @@ def test_the_commands_of_the_page_work():
     exec(head, names)
     try:
         for block in blocks:
-            if "center_errors(" in block:
-                continue
             found = dict(names)
             exec(block, found)
             assert isinstance(found["figure"], figure.Figure)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bayespoint.papers import drawings, pictures, planar, soft_boundary
-from bayespoint.papers.elongated import center_errors, make_elongated, plot_center_errors
+from bayespoint.papers.elongated import make_elongated
 
 __all__ = ["SCENES", "main", "page"]
 
@@ -101,11 +101,6 @@ def elongated_space() -> Any:
     return drawings.plot_version_space(problem.data, problem.target, random_state=0).figure
 
 
-def elongated_errors() -> Any:
-    """Draw the errors of Figure 4 on 200 random problems."""
-    return plot_center_errors(center_errors(200)).figure
-
-
 def flight() -> Any:
     """Draw Figure 7 of Herbrich, Graepel and Campbell."""
     problem = make_elongated(random_state=3)
@@ -151,7 +146,6 @@ SCENES: dict[str, Callable[[], Any]] = {
         parameter_space,
         regular_space,
         elongated_space,
-        elongated_errors,
         flight,
         chord_and_arc,
         reflection,
