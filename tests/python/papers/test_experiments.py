@@ -223,7 +223,15 @@ def test_symmetric_part(quick):
 
 @pytest.mark.parametrize(
     "name",
-    ["figure-2", "margin-bounds", "figure-18-1", "figure-18-2", "figure-3", "light-trap"],
+    [
+        "figure-2",
+        "margin-bounds",
+        "figure-18-1",
+        "figure-18-2",
+        "figure-3",
+        "light-trap",
+        "rational-billiards",
+    ],
 )
 def test_all_claims_hold(quick, name):
     record, _, _ = quick(name)
@@ -244,6 +252,14 @@ def test_ball_in_a_polygon(quick):
     assert claim(record, "a round scatterer makes the dynamics hyperbolic")
     for way in ("distance", "random", "sequence"):
         assert (numbers(rows, way) < 0.6).all()  # the circle's center is 1.36 away
+
+
+def test_label_noise_against_a_layer(quick):
+    _, rows, _ = quick("onion-and-noise")
+    losses = {way: numbers(rows, way) for way in ("noise", "chosen", "best", "own")}
+    assert (losses["best"] <= losses["chosen"]).all()
+    assert losses["noise"].mean() < losses["chosen"].mean()
+    assert (numbers(rows, "error noise") < 0.4).all()
 
 
 def test_sonar_table(quick):

@@ -8,15 +8,62 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bayespoint.papers.experiments import convergence, sets, soft, table_1, toys
+from bayespoint import VersionSpace
+from bayespoint.papers.experiments import (
+    convergence,
+    onion_noise,
+    polygons,
+    sets,
+    soft,
+    table_1,
+    toys,
+)
 from bayespoint.papers.experiments.framework import Settings
 from bayespoint.papers.experiments.toy import corners, cube
-from helpers import angle, seed
+from helpers import angle, cone, seed
 
 
 def holds(claims, text):
     (found,) = [one.holds for one in claims if text in one.text]
     return found
+
+
+# --- rational billiards, and layers of the onion ---
+
+
+def errors_of_moments(path):
+    """Return how many standard errors the time averages of x and x² are off in [0, 3] x [0, 2]."""
+    ends = np.append(0.0, np.cumsum(path.lengths))
+    times = np.linspace(0, ends[-1], 200_000)
+    x = np.interp(times, ends, path.positions[:, 0])
+    parts = np.stack([x, x**2], axis=1).reshape(200, -1, 2).mean(axis=1)
+    error = parts.std(axis=0, ddof=1) / math.sqrt(len(parts))
+    return (parts.mean(axis=0) - [1.5, 3.0]) / np.maximum(error, 1e-9)
+
+
+def test_a_refresh_at_equal_lengths_keeps_the_uniform_distribution():
+    table = polygons.RATIONAL["rectangle"]
+    kept, refreshed = polygons._both_paths(table, 20_000, True, np.random.default_rng(seed(6)))
+    assert np.abs(errors_of_moments(refreshed)).max() < 4.5
+    assert np.abs(errors_of_moments(kept)).max() > 100
+    np.testing.assert_array_equal(kept.positions[0], refreshed.positions[0])
+    # Between two changes of direction all flights have one length together.
+    step = 10 * math.pi * 6 / 10
+    assert refreshed.lengths.sum() == pytest.approx(2000 * step)
+
+
+def test_votes_of_the_layers_against_rejection():
+    rng = np.random.default_rng(seed(7))
+    X, y = cone(12, 3, seed(7))
+    y[:2] *= -1
+    new = rng.standard_normal((20, 3))
+    found = onion_noise._layers(X @ X.T, y, new @ X.T, 0.3, seed(8))
+    w = rng.standard_normal((400_000, 3))
+    wrong = (w @ X.T * y < 0).sum(axis=1)
+    seen = sorted(found)[:3]  # with the most draws
+    exact = {k: (w[wrong == k] @ new.T > 0).mean(axis=0) for k in range(seen[0], seen[0] + 5)}
+    assert max(np.abs(found[k] - exact[k]).mean() for k in seen) < 0.04
+    assert min(np.abs(found[k] - exact[k + 2]).mean() for k in seen) > 0.04
 
 
 # --- Figure 4 ---
