@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bayespoint import VersionSpace
 from bayespoint.papers.experiments import (
     convergence,
     onion_noise,
