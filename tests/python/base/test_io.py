@@ -377,12 +377,16 @@ def test_objects_of_others(path):
         refused(path, match)
 
 
+AVERAGED = ("AveragedPerceptron", "VotedPerceptron")
+
+
 def test_classes_of_files():
     """Whoever adds one has looked at what a forged file could do with it."""
     known = {name.rpartition(".")[2] for name in io.trusted_types()}
     own = {name for name in known if not hasattr(kernels, name)}
     assert own == {
-        *("BayesPointClassifier", "LinearClassifier", "MaxMarginClassifier", "KernelPerceptron"),
+        *("BayesPointClassifier", "MaxMarginClassifier", "KernelPerceptron"),
+        *("KernelClassifier", "LinearClassifier"),
         *(
             "Mixture",
             "Model",
@@ -407,7 +411,7 @@ def test_classes_of_files():
         *("Result", "Run", "BilliardResult", "LandmarkResult", "WeightedResult", "Evidence"),
         *("MaxMargin", "Search", "FeatureRelevance", "OnionTable", "LightTrap", "Stored"),
         *("CorrelationLength", "CompoundKernel", "CompositeKernel", "Stationary"),
-    } | (own & {"BayesPoint", "Trajectory", "ParameterSpace"})
+    } | (own & {"BayesPoint", "Trajectory", "ParameterSpace", *AVERAGED})
 
 
 def test_parts_that_do_not_fit(path):
