@@ -85,27 +85,7 @@ def perceptron(
     problem: Problem, settings: PerceptronSettings, *, order: NDArray[np.int64]
 ) -> Mapping[str, Any]:
     """Return ``dual_coef``, ``mistakes``, ``epochs``, ``converged`` of the kernel perceptron."""
-    gram, y, rate = np.asarray(problem.gram), problem.y, settings.learning_rate
-    dual, f = np.zeros((2, len(y)))
-    mistakes = epochs = 0
-    converged = False
-    while not converged and epochs < settings.max_epochs:
-        before, place, epochs = mistakes, 0, epochs + 1
-        while len(wrong := np.flatnonzero((y * f)[order[place:]] <= 0)):
-            place += int(wrong[0]) + 1
-            i = order[place - 1]
-            step, mistakes = float(y[i] * rate), mistakes + 1
-            dual[i] += step
-            f += step * gram[i].astype(np.float64, copy=False)
-            f += step * problem.offset
-            f[i] += step * problem.softness[i]
-        if not np.isfinite(dual).all():
-            raise ValueError(f"learning_rate must have finite multiples; got {rate}")
-        if mistakes == before:  # without the rounding errors of all corrections
-            f = problem.coordinates(dual)
-            converged = bool((y * f > 0).all())
-    found = {"dual_coef": dual, "mistakes": mistakes}
-    return found | {"epochs": epochs, "converged": converged}
+    return _core.perceptron(problem, settings, order=order, callback=None)
 
 
 def conflict(problem: Problem) -> InfeasibleError | None:

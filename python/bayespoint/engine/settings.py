@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from numpy.typing import ArrayLike
 
 from bayespoint import _core
-from bayespoint.base.validation import boolean, choice, integer, number, pair, positive, set_fields
+from bayespoint.base.validation import boolean, choice, integer, number, pair, set_fields
 from bayespoint.engine import dynamics as engine_dynamics
 from bayespoint.engine.dynamics import Dynamics
 from bayespoint.results.billiard import BilliardResult
@@ -244,7 +244,7 @@ class PerceptronSettings:
     max_epochs: int
 
     def __post_init__(self) -> None:
-        _convert(self, None, learning_rate=positive, max_epochs=partial(integer, low=1))
+        _convert(self, "perceptron", learning_rate=number, max_epochs=integer)
 
 
 @dataclass(frozen=True)

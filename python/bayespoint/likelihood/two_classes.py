@@ -80,7 +80,6 @@ class TwoClasses(Classes):
     label_noise: tuple[float, float] = (0.0, 0.0)
     """Probability of a wrong label for truly negative and for truly positive examples."""
     n_classes: ClassVar[int] = 2  # type: ignore[misc]
-    """Number of classes."""
     n_functions: ClassVar[int] = 1
     """Number of functions."""
     n_values: ClassVar[int] = 1
