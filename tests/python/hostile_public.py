@@ -92,7 +92,7 @@ def _objects():
             if not getattr(value, "__module__", "").startswith("bayespoint"):
                 continue
             own = f"{path}.{name}".lstrip(".")
-            is_result = is_dataclass(value) or (
+            is_result = (is_dataclass(value) and not hasattr(value, "get_params")) or (
                 isinstance(value, type) and issubclass(value, tuple)
             )
             if path == "kernels" or not is_result or name == "Walls":
