@@ -240,8 +240,7 @@ fn drift(gram: &Gram<'_>, new: &[f64], old: &[f64]) -> f64 {
     (0..new.len()).map(relative).fold(0.0, f64::max)
 }
 
-/// Returns a ball at a given position with a random direction. [`Error::Breakdown`] if rounding leaves no tangent part of it,
-/// as between walls that the matrix does not distinguish; otherwise as [`Ball::new`].
+/// Returns a ball at a position with a random direction. [`Error::Breakdown`] if rounding leaves no tangent part of it.
 pub(crate) fn ball_at(
     gram: &Gram<'_>,
     position: &[f64],

@@ -283,8 +283,7 @@ impl Ball {
         }
     }
 
-    /// Flies to the next wall and reflects the direction: `v ← v - 2 <v, φ_j> φ_j / K_jj`. Returns j and the multiple of φ_j
-    /// added to the direction, which is positive if the ball is on the positive side.
+    /// Flies to the next wall and reflects: `v ← v - 2 <v, φ_j> φ_j / K_jj`. Returns j and the multiple of φ_j added.
     #[inline]
     pub fn reflect(&mut self, gram: &Gram<'_>) -> (usize, f64) {
         let NextWall { plane, .. } = self.wall;

@@ -41,8 +41,7 @@ impl Control {
         control
     }
 
-    /// Returns a flag that is raised when `asks` returns true. The checks call it on their own thread, at most once in the time
-    /// `every`. For work on the calling thread, where no other thread looks for signals.
+    /// Returns a flag that is raised when `asks` returns true; the checks call it on their own thread, at most once in `every`.
     pub fn listening(every: Duration, asks: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         // The time of the next call, in nanoseconds after the start.
         let (began, next) = (Instant::now(), AtomicU64::new(nanos(every)));

@@ -43,8 +43,7 @@ pub(crate) fn sum_by_key<K: Ord>(entries: impl Iterator<Item = (K, f64)>) -> BTr
     sums
 }
 
-/// Combines rungs of which the first ones form a ladder along which ln weights change by `-slope(s, state)`. Thermodynamic
-/// integration gives the first guess of their θ; that of the other rungs is 0.
+/// Combines rungs. The first ones form a ladder along which ln weights change by `-slope(s, state)`, for a first guess of θ.
 pub fn combine(ladder: &[f64], rungs: Vec<Rung>, slope: impl Fn(f64, usize) -> f64) -> Shares {
     let mean = |(rung, &s): (&Rung, &f64)| {
         rung.visits().map(|(v, path)| slope(s, v) * path).sum::<f64>() / rung.path()

@@ -115,8 +115,7 @@ impl ClassPlanes {
         (0..self.len()).map(dual).collect()
     }
 
-    /// Returns the values of each class at the examples, shape (C, m), whose sum over the classes is zero, from the plane
-    /// coordinates, which are the leads of the examples' own classes over the others.
+    /// Returns the values of each class at the examples, shape (C, m), of sum 0 over the classes, from the plane coordinates.
     pub fn class_fields(&self, field: &[f64]) -> Vec<Vec<f64>> {
         let m = self.examples();
         let mut classes = vec![vec![0.0; m]; self.n_classes];

@@ -89,8 +89,7 @@ impl<'a> Gram<'a> {
         Self::from_source(Source::Features(features), offset, softness)
     }
 
-    /// Returns the Gram matrix of the walls between the class of each example and every other class, for labels 0, ...,
-    /// `n_classes - 1`: m (`n_classes` - 1) planes, which all have label +1.
+    /// Returns the Gram matrix of the m (`n_classes` - 1) walls between each example's class and the others; all labels are +1.
     ///
     /// [`Error::Invalid`] for labels of another number or out of range, or for fewer than two classes.
     pub fn of_classes(gram: Gram<'a>, labels: &[usize], n_classes: usize) -> Result<Self> {

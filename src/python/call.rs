@@ -89,8 +89,7 @@ pub(super) fn interruptible<R: Send>(
     })
 }
 
-/// Runs `work` on the calling thread, detached from the interpreter. The work's own checks look for signals. For work that may
-/// take less time than starting a thread and loading the matrix into its cache.
+/// Runs short `work` on the calling thread, detached from the interpreter. The work's own checks look for signals.
 pub(super) fn here<R: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Control) -> Result<R> + Send,

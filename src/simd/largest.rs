@@ -86,8 +86,7 @@ impl Largest {
         Self::default()
     }
 
-    /// Writes the probabilities of independent values of variance 1, given by how much each mean is behind the largest: at least
-    /// 0, and 0 for one of them. Values at least 11 behind have probability 0.
+    /// Writes the probabilities that independent normal values are the largest, given by how much each mean is behind.
     pub fn probabilities(&mut self, behind: &[f64], p: &mut [f64]) {
         let near = behind.iter().filter(|b| is_near(**b)).count();
         if near == 1 {

@@ -29,8 +29,7 @@ const ISOLATED: f64 = 0.5;
 /// Share of isolated planes above which refreshes are more frequent, and the largest number of rows that it is computed from.
 const SHARE: f64 = 0.05;
 const MOST_ROWS: usize = 200;
-/// Directions in which all examples have at most this share of their squared lengths are not refreshed. Dual coefficients
-/// along them are so large that plane coordinates would lose eight digits or more.
+/// Directions with at most this share of all squared lengths are not refreshed: plane coordinates would lose eight digits.
 const THIN: f64 = 1e-9;
 /// The same where the entries of the matrix are rounded to singles.
 const THIN_OF_SINGLES: f64 = 1e-4;
