@@ -178,7 +178,7 @@ def packages(version: str) -> list[str]:
         ]
         found += wheel_problems(wheel, version) + wheel_problems(again, version)
         found += reproducible.problems(
-            [reproducible.members(one) for one in (wheel, again)], [name]
+            [reproducible.members(one) for one in (wheel, again)], [name, str(ROOT)]
         )
         works(wheel, folder / "from-wheel")
         works(again, folder / "from-source")
