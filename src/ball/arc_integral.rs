@@ -35,7 +35,6 @@ impl ArcIntegral {
         self.mark[j] = [sin, cos];
     }
 
-    /// Integrates all coordinates up to the frame's angle.
     fn flush(&mut self, frame: &Frame) {
         for j in 0..self.sum.len() {
             self.catch_up(j, frame);
@@ -96,7 +95,6 @@ impl LayerIntegrals {
         }
     }
 
-    /// Adds the present visit up to the frame's angle.
     #[inline]
     fn catch_up(&mut self, frame: &Frame) {
         let ahead = frame.angle_sin_cos();
@@ -142,7 +140,6 @@ impl LayerIntegrals {
         }
     }
 
-    /// Integrates all coordinates of all layers up to the frame's angle.
     fn flush(&mut self, frame: &Frame) {
         self.catch_up(frame);
         let layers = self.sines.len();

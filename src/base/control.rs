@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use crate::base::checkpoint::State;
 use crate::base::error::{Error, Result};
 
-/// Origin of all deadlines.
 static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 fn nanos(time: Duration) -> u64 {

@@ -65,7 +65,6 @@ pub enum Error {
     Interrupted,
 }
 
-/// Returns what the bound of the margin says about a search without success.
 fn verdict(margin_bound: f64) -> String {
     if margin_bound < SMALLEST_MARGIN {
         "the data are not separable with this kernel, or only by a margin that rounding hides"

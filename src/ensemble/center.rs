@@ -128,7 +128,6 @@ impl Center {
     }
 }
 
-/// Returns the sum of pieces with plane coordinates.
 fn sum<'b>(m: usize, batches: impl IntoIterator<Item = &'b Batch>) -> Batch {
     let zero = vec![0.0; m];
     let none = Batch { integral: zero.clone(), length: 0.0, densities: None, field: Some(zero) };

@@ -20,7 +20,6 @@ use crate::trajectory::{Goal, Recorder, Refresh, Trajectory, TrajectoryState};
 /// Number of planes whose coordinates are recorded with the draws, for R-hat and effective sample size.
 const WATCHED: usize = 16;
 
-/// The problem, the settings and the workers of a run.
 pub(super) struct Context<'s, 'c> {
     pub space: &'s VersionSpace<'s>,
     pub settings: &'c Settings,
@@ -53,7 +52,6 @@ impl<'s, 'c> Context<'s, 'c> {
     }
 }
 
-/// Pieces that a trajectory may have.
 const MOST_PIECES: usize = 64;
 
 /// A trajectory with the pieces of its path and its draws.
@@ -189,7 +187,6 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         )
     }
 
-    /// Restores a chain from its stored form, with its draws and their functionals.
     pub(super) fn restored(
         run: &Context<'s, '_>,
         dynamics: D,
@@ -240,7 +237,6 @@ pub(super) fn prepare<D: Dynamics>(chains: &mut [Chain<'_, D>], control: &Contro
     center::fill_fields(gram, &mut batches, control)
 }
 
-/// Returns the center of all pieces so far.
 pub(super) fn estimate<D: Dynamics>(
     run: &Context<'_, '_>,
     chains: &mut [Chain<'_, D>],

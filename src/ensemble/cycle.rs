@@ -13,7 +13,6 @@ const PERIOD_PER_PLANE: usize = 4;
 const ROUNDS: usize = 3;
 const PATIENCE: usize = 2_000;
 
-/// Bounces between two checks of the stop flag.
 const CHECK_EVERY: usize = 32;
 
 /// Continues without refresh between hard walls. Returns the bounces after which the sequence of planes repeats, 0 if not.

@@ -113,7 +113,6 @@ impl<D: Dynamics> Measurement<'_, '_, D> {
         })
     }
 
-    /// Returns the sum of the running centers of all trajectories, if the dynamics keeps them.
     fn running_center(&self) -> Result<Option<Vec<f64>>> {
         let Context { space, control, .. } = *self.run;
         let dynamics = self.chains.iter().map(|chain| chain.trajectory.dynamics());
@@ -160,7 +159,6 @@ fn angle(run: &Context<'_, '_>, one: &[f64], other: &[f64]) -> Result<f64> {
     Ok(2.0 * (0.5 * square.max(0.0).sqrt()).min(1.0).asin())
 }
 
-/// Scales dual coefficients to unit length; leaves zeros as they are.
 fn normalize(run: &Context<'_, '_>, dual: &mut [f64]) -> Result<()> {
     let square = squared_length(run, dual)?;
     if square > 0.0 {
@@ -170,7 +168,6 @@ fn normalize(run: &Context<'_, '_>, dual: &mut [f64]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the squared length of the vector with these dual coefficients.
 fn squared_length(run: &Context<'_, '_>, dual: &[f64]) -> Result<f64> {
     let field = run.space.gram().product(dual, Precision::Plain, run.control)?;
     Ok(dual.iter().zip(&field).map(|(c, f)| c * f).sum())

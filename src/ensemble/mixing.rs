@@ -57,7 +57,6 @@ fn r_hat_limit(t: usize, n: f64) -> f64 {
     MAX_R_HAT.max((1.0 + (ratio - 1.0) * halves / n).sqrt())
 }
 
-/// Returns the normal score of a rank, from 1 to n.
 fn normal_score(rank: f64, n: usize) -> f64 {
     normal_quantile((rank - 0.375) / (n as f64 + 0.25))
 }
@@ -191,7 +190,6 @@ fn mean(x: &[f64]) -> f64 {
     x.iter().sum::<f64>() / x.len() as f64
 }
 
-/// Returns the unbiased variance.
 fn variance(x: &[f64]) -> f64 {
     let center = mean(x);
     x.iter().map(|x| (x - center) * (x - center)).sum::<f64>() / (x.len() as f64 - 1.0)

@@ -174,7 +174,6 @@ fn scattered(
     Ok(Outcome { scatterer, ..outcome })
 }
 
-/// Runs one of the papers' dynamics.
 fn straight(run: &Context<'_, '_>, state: Option<&State>, dynamics: &Straight) -> Result<Outcome> {
     let Context { settings, control, .. } = *run;
     if let Some(state) = state {

@@ -19,14 +19,12 @@ const ACCURATE: f64 = 0.04;
 /// Evaluations of the densities at the walls in the first piece.
 const EVALUATIONS: f64 = 2.0;
 
-/// A measurement: the trajectories of a run, and the plan of their pieces.
 pub(super) struct Measurement<'s, 'r, D> {
     pub run: &'r Context<'s, 'r>,
     pub chains: Vec<Chain<'s, D>>,
     pub plan: Plan,
 }
 
-/// Length and number of the pieces of path.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Plan {
     /// Length of the burn-in, radians, mean over the trajectories.
@@ -39,7 +37,6 @@ pub(super) struct Plan {
     is_open: bool,
 }
 
-/// Returns the largest number of pieces of each trajectory.
 fn pieces(n_trajectories: usize) -> usize {
     if n_trajectories == 1 { 16 } else { 8 }
 }
@@ -133,7 +130,6 @@ impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
         }
     }
 
-    /// Returns whether there are as many pieces as there may be.
     fn is_whole(&self) -> bool {
         self.chains[0].path.pieces.len() >= pieces(self.chains.len())
     }

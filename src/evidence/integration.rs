@@ -31,7 +31,6 @@ const PIECES: usize = 4;
 const PIECE_PATH: f64 = 2.0;
 const GROWTH: f64 = 1.5;
 
-/// What the walkers have in common.
 struct Integration<'a> {
     descent: Descent,
     ladder: Vec<f64>,
@@ -44,7 +43,6 @@ struct Integration<'a> {
 /// A walker, and a billiard at the last target, where its trips up begin; none if no point of version space is known.
 type TripWalker<'s> = (LadderWalker<'s, Layers>, Option<Trajectory<'s, Geodesic>>);
 
-/// Returns ln Z at the targets.
 pub(super) fn evidence(
     space: &VersionSpace<'_>,
     settings: &EvidenceSettings,
@@ -240,7 +238,6 @@ impl Integration<'_> {
     }
 }
 
-/// Returns the path by layer on some rungs.
 fn paths_by_layer(walkers: &[TripWalker<'_>], rungs: Range<usize>) -> Layers {
     let pieces =
         walkers.iter().flat_map(|(walker, _)| rungs.clone().flat_map(|k| walker.samples.on(k)));

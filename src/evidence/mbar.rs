@@ -117,7 +117,6 @@ impl Shares {
         shares
     }
 
-    /// Sets `ln D(v)` and the memberships at the current θ.
     fn set_memberships(&mut self) {
         let n = self.rungs.len() - 1;
         let logs: Vec<f64> = self.rung_paths.iter().map(|path| path.ln()).collect();

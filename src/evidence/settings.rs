@@ -57,7 +57,6 @@ impl EvidenceSettings {
         self.descent().map(drop)
     }
 
-    /// Checks the settings and returns the descent to the targets.
     pub(super) fn descent(&self) -> Result<Descent> {
         check_count("n_trajectories", self.n_trajectories as u64)?;
         check_count("n_threads", self.n_threads as u64)?;

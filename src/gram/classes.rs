@@ -231,7 +231,6 @@ struct ColumnRow<'a> {
 }
 
 impl<'a> ColumnRow<'a> {
-    /// Takes planes and multiples of their rows, and arrays as above.
     fn new(
         planes: &'a ClassPlanes,
         given: &[(usize, f64)],

@@ -95,7 +95,6 @@ impl<'a> Dense<'a> {
     }
 }
 
-/// Returns a square matrix with the given entries.
 fn square<E: Entry>(m: usize, entry: impl Fn(usize, usize) -> E) -> Cow<'static, [E]> {
     let entry = &entry;
     (0..m).flat_map(|i| (0..m).map(move |j| entry(i, j))).collect()

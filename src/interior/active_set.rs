@@ -356,7 +356,6 @@ impl<'s> ActiveSet<'s> {
         self.a[i] = if place == Place::Upper { self.settings.cost } else { 0.0 };
     }
 
-    /// Removes member k from the free set and fixes its multiplier at a bound.
     fn release(&mut self, k: usize, place: Place) {
         let i = self.free.remove(k);
         self.put(i, place);

@@ -76,12 +76,10 @@ pub fn hard_point(space: &VersionSpace<'_>, mirror: Mirror, control: &Control) -
     }
 }
 
-/// Lengths of the feature vectors, shape (m,).
 fn lengths(space: &VersionSpace<'_>) -> Vec<f64> {
     (0..space.len()).map(|i| space.gram().diagonal(i).sqrt()).collect()
 }
 
-/// Length of the longest feature vector.
 fn longest(space: &VersionSpace<'_>) -> f64 {
     lengths(space).into_iter().fold(0.0, f64::max)
 }

@@ -29,7 +29,6 @@ fn rounding(m: usize) -> f64 {
     4.0 * m as f64 * f64::EPSILON
 }
 
-/// A factorization in progress.
 struct Pivoted<'g, 'k> {
     gram: &'g Gram<'k>,
     /// Diagonal of the residual `K - L Lᵀ`.

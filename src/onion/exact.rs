@@ -55,7 +55,6 @@ struct LayerWalker<'s> {
     layers: Layers,
 }
 
-/// What the walkers have in common.
 struct LadderProblem {
     range: LayerRange,
     m: usize,
@@ -180,7 +179,6 @@ impl LayerWalker<'_> {
         Ok(())
     }
 
-    /// Adds a piece of path on rung k.
     fn count(
         &mut self,
         problem: &LadderProblem,
@@ -283,7 +281,6 @@ pub(super) fn onion(
     }
 }
 
-/// Adds the shares of the sphere of all layers that were found.
 fn with_shares(
     mut found: OnionOutcome,
     problem: &LadderProblem,

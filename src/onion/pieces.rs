@@ -61,7 +61,6 @@ pub(super) fn estimate<T: Send>(
     Ok(centers.collect())
 }
 
-/// Returns the center of one layer from the batches of each trajectory.
 fn layer_center(gram: &Gram<'_>, lists: &[&[Batch]]) -> Option<Center> {
     let batches = || lists.iter().copied().flatten();
     // The integral of a shorter path is lost to rounding.
@@ -104,7 +103,6 @@ pub(super) fn watch(
     }
 }
 
-/// Returns an outcome with the parts that both methods have.
 pub(super) fn outcome<'p>(
     range: LayerRange,
     m: usize,

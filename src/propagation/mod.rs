@@ -20,7 +20,6 @@ use crate::ensemble::WorkerPool;
 use crate::simd::dot::{axpy, dot};
 use site::{Likelihood, Site, Tilted};
 
-/// Largest number of sweeps.
 const SWEEPS: usize = 60;
 /// Factor on the step size of the sites after a sweep that turns the one before back.
 const DAMPING: f64 = 0.7;
@@ -195,7 +194,6 @@ impl Problems<'_> {
         })
     }
 
-    /// Returns the approximation of problem k from the sites to start with.
     fn approximation(
         &self,
         k: usize,

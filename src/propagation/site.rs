@@ -62,7 +62,6 @@ fn at_least(x: f64, low: f64) -> f64 {
     if x < low { low } else { x }
 }
 
-/// `ln(exp(a) + exp(b))`.
 fn ln_add_exp(a: f64, b: f64) -> f64 {
     let high = if a > b { a } else { b };
     high + (-(a - b).abs()).exp().ln_1p()

@@ -43,7 +43,6 @@ pub enum Rows<'py> {
     },
 }
 
-/// Makes the Gram matrix with offset and softness.
 type Make<'a> = Box<dyn FnOnce(f64, Vec<f64>) -> Result<Gram<'a>> + Send + 'a>;
 
 impl Rows<'_> {
@@ -85,7 +84,6 @@ pub(super) fn read_state(state: &Bound<'_, PyAny>) -> PyResult<Option<State>> {
     }))
 }
 
-/// Converts a state of a run on m examples to a dict of arrays.
 pub(super) fn state_dict(py: Python<'_>, state: State, m: usize) -> PyResult<Bound<'_, PyDict>> {
     let State { bytes, draws, functionals, kept } = state;
     let rows = draws.len() / m;

@@ -108,7 +108,6 @@ pub(super) fn here<R: Send>(
     })
 }
 
-/// Returns the result of the work, or the exception that was raised meanwhile.
 fn concluded<R>(raised: Option<PyErr>, result: std::thread::Result<Result<R>>) -> PyResult<R> {
     match (raised, result) {
         (Some(error), _) => Err(error),

@@ -101,7 +101,6 @@ pub fn sums_of_differences<'py>(
     Ok(sums.into_pyarray(py))
 }
 
-/// Returns the numbers of rows, columns and features, if the matrices of pairs fit.
 fn shape(x: &Matrix<'_>, y: &Matrix<'_>, of_pairs: &[(usize, usize)]) -> PyResult<[usize; 3]> {
     let ((n, d), (m, e)) = (x.as_array().dim(), y.as_array().dim());
     let fits = d == e && d > 0 && of_pairs.iter().all(|pairs| *pairs == (n, m));

@@ -92,7 +92,6 @@ fn check_settings(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
     Ok(())
 }
 
-/// Samples version space; see `VersionSpace.sample`.
 #[pyfunction]
 #[pyo3(signature = (problem, settings, *, start, state, checkpoint, callback))]
 fn run<'py>(

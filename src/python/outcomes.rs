@@ -14,7 +14,6 @@ use crate::interior::MaxMargin;
 use crate::onion::OnionOutcome;
 use crate::trajectory::Tally;
 
-/// Returns an array with the two counts of each layer as a row.
 fn layers(layers: Vec<[u32; 2]>) -> Array2<i64> {
     Array2::from(layers).mapv(i64::from)
 }

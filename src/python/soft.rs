@@ -29,7 +29,6 @@ impl SoftSampler {
         Ok(Self(crate::soft::SoftBalls::new(dimension, n_balls, freedom, seed, n_rising)))
     }
 
-    /// Takes steps, and returns what they found.
     fn steps<'py>(
         &mut self,
         py: Python<'py>,

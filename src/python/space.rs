@@ -41,7 +41,6 @@ enum Labels<'py> {
     Classes(PyReadonlyArray1<'py, i64>),
 }
 
-/// Makes the version space of a Gram matrix.
 type Make<'a> = Box<dyn FnOnce(Gram<'a>) -> Result<VersionSpace<'a>> + Send>;
 
 /// Converts the certificate of an error about planes to one about classes and examples, row-major (C, m).
@@ -86,7 +85,6 @@ fn arrays_of_walls<'py>(walls: &Bound<'py, PyAny>) -> PyResult<Option<Given<'py>
     Ok(Some((coordinates, array("coefficients")?.extract()?, array("observations")?.extract()?)))
 }
 
-/// Converts the arrays of walls.
 fn walls((coordinates, coefficients, observations): &Given<'_>) -> Result<Vec<Wall>> {
     let (j, b) = (coordinates.as_array(), coefficients.as_array());
     let observations = observations.as_array();

@@ -86,7 +86,6 @@ impl<E: Entry, const COMPENSATED: bool, const V: usize> WithSimd
     }
 }
 
-/// Returns the sum over all lanes of all sums.
 #[inline(always)]
 fn total<S: Simd, const COMPENSATED: bool>(simd: S, sums: [LaneSum<S>; SUMS]) -> f64 {
     let [mut total, others @ ..] = sums;

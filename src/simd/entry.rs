@@ -63,19 +63,15 @@ pub trait Entry:
     #[doc(hidden)]
     type Lanes<S: Simd>: Copy;
 
-    /// Returns the number of entries in a vector.
     #[doc(hidden)]
     fn lanes<S: Simd>() -> usize;
 
-    /// Returns a vector of equal entries.
     #[doc(hidden)]
     fn splat<S: Simd>(simd: S, entry: Self) -> Self::Lanes<S>;
 
-    /// Borrows the entries of vectors.
     #[doc(hidden)]
     fn entries_mut<S: Simd>(vectors: &mut [Self::Lanes<S>]) -> &mut [Self];
 
-    /// Returns `a b + c`.
     #[doc(hidden)]
     fn mul_add<S: Simd>(
         simd: S,
@@ -84,7 +80,6 @@ pub trait Entry:
         c: Self::Lanes<S>,
     ) -> Self::Lanes<S>;
 
-    /// Wraps the entries of a matrix in memory.
     #[doc(hidden)]
     fn row(entries: &[Self]) -> Row<'_>;
 

@@ -138,7 +138,6 @@ struct Fused<'a, E, const KICKS: usize> {
     g: &'a mut [f64],
 }
 
-/// The constants of a pass, in all lanes.
 struct Constants<S: Simd, const KICKS: usize> {
     c: S::f64s,
     s: S::f64s,
@@ -204,7 +203,6 @@ impl<S: Simd> Lanes<S> {
         }
     }
 
-    /// Returns the earliest zero of all lanes.
     #[inline(always)]
     fn earliest(mut self, simd: S) -> NextWall {
         let mut half = S::F64_LANES / 2;
@@ -225,7 +223,6 @@ impl<S: Simd> Lanes<S> {
     }
 }
 
-/// Returns the first vector of a slice.
 #[inline(always)]
 fn vector_mut<S: Simd>(entries: &mut [f64]) -> &mut S::f64s {
     &mut S::as_mut_simd_f64s(&mut entries[..S::F64_LANES]).0[0]

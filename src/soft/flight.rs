@@ -38,7 +38,6 @@ pub(super) struct Node {
     pub(super) slope: f64,
 }
 
-/// The end of a flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {
     pub(super) angle: f64,
@@ -49,7 +48,6 @@ pub(super) struct End {
     pub(super) hits: bool,
 }
 
-/// A flight of a ball from a turn on.
 #[derive(Clone, Debug)]
 pub(super) struct Flight {
     energy: f64,

@@ -70,13 +70,11 @@ pub struct NormalLaw<'a> {
 }
 
 impl NormalLaw<'_> {
-    /// Returns R times each of k vectors.
     fn times(&self, vectors: &[f64]) -> Vec<f64> {
         let (entries, width) = (self.root, self.mean.len());
         Tall { entries, width }.values(vectors, vectors.len() / width)
     }
 
-    /// Returns the transpose of R times each of k vectors.
     fn transposed(&self, vectors: &[f64]) -> Vec<f64> {
         let (entries, width) = (self.root, self.mean.len());
         Tall { entries, width }.sums(vectors, vectors.len() / width)
@@ -123,7 +121,6 @@ pub struct SoftBalls {
     n_rising: usize,
 }
 
-/// A point on a circle.
 #[derive(Debug)]
 struct SoftBall {
     rng: ChaCha8Rng,
@@ -446,7 +443,6 @@ fn descent_to_zero([mean, place, direction]: [f64; 3]) -> f64 {
     (direction.atan2(place) + (-mean / size).acos()).rem_euclid(TAU)
 }
 
-/// Replaces two vectors by combinations of both.
 fn combine([one, other]: &mut [Vec<f64>; 2], [[a, b], [c, d]]: [[f64; 2]; 2]) {
     for (x, y) in one.iter_mut().zip(other) {
         (*x, *y) = (a * *x + b * *y, c * *x + d * *y);

@@ -89,6 +89,16 @@ impl<'a> VersionSpace<'a> {
         self.planes.as_ref().map_or(self.len(), Planes::examples)
     }
 
+    /// Returns the dual coefficients of the classes, shape (C, m), or of the coordinates with walls; none for two classes.
+    pub fn class_duals(&self, dual: &[f64]) -> Option<Vec<Vec<f64>>> {
+        self.planes().map(|planes| planes.function_duals(dual))
+    }
+
+    /// Returns the dual coefficients of the planes from those of the classes, or of the coordinates.
+    pub fn plane_duals(&self, classes: &[Vec<f64>]) -> Option<Vec<f64>> {
+        self.planes().map(|planes| planes.plane_duals(classes))
+    }
+
     pub(crate) fn check_two_classes(&self, name: &'static str, what: &str) -> Result<()> {
         let wanted = "another for several classes or walls, where it is not defined";
         require(self.planes.is_none(), name, what, wanted)

@@ -23,7 +23,6 @@ const LATEST: usize = 8;
 /// Consecutive checks without any path after which a ball is stuck. Leaving a wedge of angle 1e-6 takes three million bounces.
 const STUCK: usize = 200_000;
 
-/// Events between two checks of the stop flag.
 const CHECK_EVERY: usize = 32;
 
 /// A ball with its dynamics, walls, refresh and random stream.

@@ -47,7 +47,6 @@ impl Recorder {
         self.draws.len() / self.width
     }
 
-    /// Returns the lengths of the draws and functionals of `n` positions.
     fn lengths(&self, n: usize) -> (usize, usize) {
         (n * self.width, n * self.watched.len())
     }
@@ -136,7 +135,6 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
-    /// Records all positions on the flight.
     #[inline]
     fn flies(&mut self, ball: &Ball, gram: &Gram<'_>, (path, flight): (f64, f64), _: [u32; 2]) {
         loop {

@@ -321,12 +321,10 @@ pub(super) fn draw(
     (0..n).map(pair).collect()
 }
 
-/// Returns the statistics of the draws in version space.
 pub(super) fn inside(draws: &[Drawn]) -> Vec<f64> {
     draws.iter().filter(|(_, point)| point.is_some()).map(|(x, _)| *x).collect()
 }
 
-/// Returns one of the draws in version space, if there are any.
 pub(super) fn choose(draws: &[Drawn], rng: &mut ChaCha8Rng) -> Option<Point> {
     let points: Vec<&Point> = draws.iter().filter_map(|(_, point)| point.as_ref()).collect();
     (!points.is_empty()).then(|| points[rng.random_range(0..points.len())].clone())

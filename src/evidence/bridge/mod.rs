@@ -80,7 +80,6 @@ fn distance(field: &[f64], other: &[f64]) -> f64 {
     parts.fold(0.0, f64::max) / largest
 }
 
-/// What the walkers have in common.
 struct Bridge<'a> {
     space: &'a VersionSpace<'a>,
     law: &'a Law,
@@ -130,7 +129,6 @@ impl Bridge<'_> {
         Ok(trajectory)
     }
 
-    /// Samples rung k and returns the last point.
     fn sample(
         &self,
         k: usize,
