@@ -25,9 +25,9 @@ class Stored:
     """Fields that a file may lack."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled and saved: all but defaults, which the class has."""
-        default = vars(type(self)).get
-        return {name: own for name, own in vars(self).items() if own is not default(name, self)}
+        """Return what is pickled and saved: but for estimators without defaults of the class."""
+        default, whole = vars(type(self)).get, isinstance(self, BaseEstimator)
+        return {k: own for k, own in vars(self).items() if whole or own is not default(k, self)}
 
     def check_parts(self) -> None:
         """Raise an error if parts of the right types and shapes do not fit each other."""
@@ -64,9 +64,8 @@ def _check_types(value: Stored) -> None:
     hints = typing.get_type_hints(cls)
     hints |= {k: float for k in dir(cls) if isinstance(getattr(cls, k, None), cached_property)}
     if isinstance(value, BaseEstimator):
-        names, free = value._get_param_names(), True
-        needed = {name for name in names if not hasattr(cls, name)}
-        hints |= dict.fromkeys(names, Any)
+        needed, free = set(value._get_param_names()), True
+        hints |= dict.fromkeys(needed, Any)
     elif is_dataclass(cls):
         needed = {one.name for one in fields(cls) if one.default is one.default_factory is MISSING}
     if lacking := needed - vars(value).keys() - cls._left_out:
