@@ -25,7 +25,7 @@ class Stored:
     """Fields that a file may lack."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled and saved: but for estimators without defaults of the class."""
+        """Return what is pickled and saved: of estimators everything, else all but defaults."""
         default, whole = vars(type(self)).get, isinstance(self, BaseEstimator)
         return {k: own for k, own in vars(self).items() if whole or own is not default(k, self)}
 
