@@ -25,7 +25,14 @@ import reproducible
 
 ROOT = Path(__file__).parents[1]
 LICENSES = ("LICENSE-MIT", "LICENSE-APACHE")
-IN_SOURCE = (*LICENSES, "Cargo.lock", "README.md", "tests/engine", "tests/hostile/corpus")
+IN_SOURCE = (
+    *LICENSES,
+    "Cargo.lock",
+    "README.md",
+    "src/python",
+    "tests/engine",
+    "tests/hostile/corpus",
+)
 PROGRAM = """
 import numpy as np, bayespoint
 from sklearn.datasets import load_iris
@@ -152,8 +159,16 @@ def wheel_from(unpacked: Path, out: Path) -> Path:
     flags = [f"--remap-path-prefix={folder}={name}" for folder, name in names.items()]
     environment = {k: v for k, v in os.environ.items() if k != "CARGO_TARGET_DIR"}
     environment["CARGO_ENCODED_RUSTFLAGS"] = "\x1f".join(flags)
-    pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation")
-    run(*pip, "--wheel-dir", out, unpacked, environment=environment)
+    maturin = (sys.executable, "-m", "maturin", "build", "--release", "--locked")
+    run(
+        *maturin,
+        "--interpreter",
+        sys.executable,
+        "--out",
+        out,
+        cwd=unpacked,
+        environment=environment,
+    )
     [wheel] = out.glob("*.whl")
     return wheel
 
