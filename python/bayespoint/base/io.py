@@ -39,9 +39,7 @@ _FORMAT = "bayespoint model or result"
 _VERSION = 4  # version of this format, to be raised when older files can no longer be read
 _release = partial(importlib.metadata.version, "bayespoint")
 
-_UNCHECKED = {"pos", "buffer_pos", "pool_size"}
-"""Numbers in the states of random generators that NumPy does not check."""
-
+_UNCHECKED = {"pos", "buffer_pos", "pool_size"}  # of generators' states, which NumPy does not check
 _MOST = 624  # of these, in a state of NumPy's
 _SUFFIXES = {"NdArrayNode": "npy", "SparseMatrixNode": "npz", "BytesNode": "bin"}
 _DIGEST = 32  # characters of the digest at the end of a file

@@ -20,13 +20,11 @@ from bayespoint.base import memory, validation
 from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
 
-Report: TypeAlias = "Callable[[float], object] | None"
-"""Called with the share of the work that is done, in (0, 1]."""
+Report: TypeAlias = "Callable[[float], object] | None"  # called with the share of the work done
 ONE_THREAD_ROWS = 2500
 """Largest number of examples for which BLAS gets one thread: idle ones spin after each call, on
 processors that the trajectories need, and beside another program two took twice as long as one."""
-_CERTAIN_PIVOT = 1e3
-"""Least squared pivot of a certainly nonsingular matrix, in rows times epsilon times diagonal."""
+_CERTAIN_PIVOT = 1e3  # least squared pivot that is certain, in n times epsilon times diagonal
 _STEP_WORK = 3e9  # multiplications between two checks for Ctrl-C: some hundredths of a second
 _FACTOR_AT_ONCE = 3000  # largest number of rows of a matrix that is factored in one call
 
@@ -41,12 +39,10 @@ class Factor(Stored):
 
     _shapes = "rr: lower; r: pivots"
 
-    lower: Floats
-    """(rank, rank) lower triangle L in Fortran order: L L^T is the Gram matrix of `pivots`."""
+    lower: Floats  # (rank, rank) L in Fortran order: L L^T is the Gram matrix of `pivots`
     pivots: NDArray[np.intp] | None
     """(rank,) examples whose feature vectors span all others; None for all examples in order."""
-    invertible: bool = False
-    """Whether there are no pivots and the matrix is far enough from singular to be inverted."""
+    invertible: bool = False  # whether the matrix is certainly far from singular, without pivots
 
     @property
     def rank(self) -> int:

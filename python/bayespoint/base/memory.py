@@ -19,8 +19,7 @@ _OWN_CGROUP = Path("/proc/self/cgroup")
 _MIN_CHECKED_BYTES = 2 * 2**20  # less is not checked: the check takes as long as a small problem
 
 
-_FIRST_USE = 120 * 2**20
-"""Address space that the BLAS of NumPy and of SciPy take at first use: a buffer each thread."""
+_FIRST_USE = 120 * 2**20  # address space of the BLAS of NumPy and SciPy: a buffer each thread
 
 _used_in = 0  # the process in which they have been used
 

@@ -7,18 +7,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-PERCENT = 100
-"""Number of steps of a task whose end is known."""
+PERCENT = 100  # number of steps of a task whose end is known
 
-Advance: TypeAlias = Callable[[int, str], None]
-"""Called with the number of steps done and a text with the current figures."""
+Advance: TypeAlias = Callable[[int, str], None]  # called with the steps done and current figures
 
 
 class Report:
     """Takes the progress of a fit; this one that of work which nobody watches."""
 
-    verbose = 0
-    """0: nothing is printed. 1: a line for each part. 2: also bars. 3: also each trial."""
+    verbose = 0  # 0: nothing is printed. 1: a line for each part. 2: also bars. 3: also each trial.
 
     def __init__(self) -> None:
         self._begin = time.perf_counter()

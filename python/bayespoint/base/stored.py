@@ -21,8 +21,7 @@ class Stored:
     _shapes: ClassVar[str] = ""
     """Axes of attributes as in "*m: center; tn*m: draws": a letter is the same size in all, a digit
     itself, and ``*`` in all either an axis of classes or none."""
-    _left_out: ClassVar[frozenset[str]] = frozenset()
-    """Fields that a file may lack."""
+    _left_out: ClassVar[frozenset[str]] = frozenset()  # fields that a file may lack
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled and saved: of estimators everything, else all but defaults."""

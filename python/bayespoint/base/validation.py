@@ -19,8 +19,7 @@ from bayespoint.base import memory
 Floats: TypeAlias = NDArray[np.float64]
 Labels: TypeAlias = NDArray[np.int8]
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
-Numbers: TypeAlias = Any
-"""Result of a function that broadcasts: a float for numbers, an array for arrays."""
+Numbers: TypeAlias = Any  # what a function returns that broadcasts: a float or an array
 
 _T = TypeVar("_T")
 

@@ -11,8 +11,7 @@ from scipy import special
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Numbers, plain, reals, whole
 
-_ROUNDING = 8 * np.finfo(np.float64).eps
-"""Relative distance above a whole number that is attributed to rounding."""
+_ROUNDING = 8 * np.finfo(np.float64).eps  # relative excess over a whole number that is rounding
 
 
 def sparsity(m: ArrayLike, d: ArrayLike, delta: ArrayLike = 0.05) -> Numbers:

@@ -21,8 +21,7 @@ from bayespoint.version_space import InfeasibleError, VersionSpace
 if TYPE_CHECKING:
     from bayespoint.engine.problem import Callback
 
-SYMMETRIC = "symmetric part"
-"""Name of the region: the intersection of version space and its mirror image."""
+SYMMETRIC = "symmetric part"  # region: the intersection of version space and its mirror image
 
 _CHECKED_AFTER, _ABANDONED_ABOVE, _LARGEST_ERROR = 500.0, 100.0, 10.0
 """An estimate is abandoned if its standard error, in nats, is above the second number after a path,

@@ -57,14 +57,10 @@ class Learned:
 
     dual_coef: Floats
     rule: str
-    bias: float | None = None
-    """A free intercept, in the scale of the coefficients; None where there is none."""
-    undetermined: str = ""
-    """Why the examples with coefficients do not determine w; empty if they do."""
-    condition: str = ""
-    """The assumption under which they determine w; empty for none."""
-    mistakes: int | None = None
-    """Number of mistakes of a perceptron in training, if known."""
+    bias: float | None = None  # a free intercept, in the scale of the coefficients
+    undetermined: str = ""  # why examples with coefficients do not determine w; empty if they do
+    condition: str = ""  # the assumption under which they determine w; empty for none
+    mistakes: int | None = None  # number of mistakes of a perceptron in training, if known
 
 
 @dataclass

@@ -33,8 +33,7 @@ SAMPLE = 20_000
 _OF_A_CLASS = 500
 """Examples in the sample for hyperparameters and landmarks, in all and of each class, at most."""
 
-_SHARE_OF_MEMORY = 0.3
-"""Part of the workers' memory that features may take."""
+_SHARE_OF_MEMORY = 0.3  # part of the workers' memory that features may take
 
 
 def is_dask(X: Any) -> bool:
@@ -51,25 +50,17 @@ def in_blocks(X: Any) -> bool:
 class _Summary:
     """What a pass over the blocks finds; summaries of blocks add up."""
 
-    block: int
-    """Number of the first block."""
-    names: tuple[str, ...] | None
-    """Names of the features."""
+    block: int  # number of the first block
+    names: tuple[str, ...] | None  # names of the features
     is_sparse: bool
     n_examples: int
     classes: NDArray[Any]
-    weights: Floats
-    """(n_classes,) sums of the weights."""
-    relative: bool
-    """Whether weights are not all whole numbers."""
-    repeated: bool
-    """Whether a weight is larger than 1."""
-    mean: Floats
-    """(n_features,) Of a table of numbers, or of sparse rows."""
-    square: Floats
-    """(n_features,) sums of squared differences from the mean."""
-    seen: tuple[Values, ...]
-    """The different values of the columns of a table, of numbers and dates only the extremes."""
+    weights: Floats  # (n_classes,) sums of the weights
+    relative: bool  # whether weights are not all whole numbers
+    repeated: bool  # whether a weight is larger than 1
+    mean: Floats  # (n_features,) of a table of numbers, or of sparse rows
+    square: Floats  # (n_features,) sums of squared differences from the mean
+    seen: tuple[Values, ...]  # different values of the columns; only the extremes of numbers
     sample: _Sample
 
     def __add__(self, other: _Summary) -> _Summary:
@@ -124,8 +115,7 @@ class _Sample:
     inputs: Any
     labels: NDArray[Any]
     weight: Floats
-    order: Floats
-    """Random numbers, rising."""
+    order: Floats  # random numbers, rising
 
     @classmethod
     def joined(cls, parts: Sequence[_Sample]) -> _Sample:

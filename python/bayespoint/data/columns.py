@@ -27,20 +27,15 @@ from bayespoint.kernels import Kernel, Weighted, accepts_limits
 
 Kind: TypeAlias = Literal["number", "category", "ordered", "date"]
 
-_DEVIATION = 0.25
-"""Distance of the levels of an ordered category as a category, relative to others'."""
-
-_MISSING = 1.0
-"""Distance of a missing value from the median, in standard deviations."""
-
+_DEVIATION = 0.25  # distance of the levels of an ordered category, relative to a category's
+_MISSING = 1.0  # distance of a missing value from the median, in standard deviations
 _SECONDS = 86_400.0  # of a day
 _YEAR = 365.2425  # days
 _PERIODS = ((_YEAR, 1.5 * _YEAR), (7.0, 14.0), (1.0, 2.0))
 """Days of a circle, and of the span from which on a date has it. Hours need times of the day."""
 
 _BOOLS = {bool, np.bool_, type(None)}
-_LEAST = 0.1
-"""Least probability of two different levels for their distance: rare ones would be too far."""
+_LEAST = 0.1  # least probability of different levels for their distance, or rare ones are too far
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +44,8 @@ class Values:
 
     name: str
     kind: Kind
-    entries: NDArray[Any]
-    """(n,) Doubles (dates in days since 1970) or objects, NaN or None where missing."""
-    order: tuple[Any, ...] = ()
-    """The levels of an ordered category, from the lowest on."""
+    entries: NDArray[Any]  # (n,) doubles (dates in days since 1970) or objects; NaN, None: missing
+    order: tuple[Any, ...] = ()  # the levels of an ordered category, from the lowest on
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -144,16 +137,11 @@ class Column(Stored):
 
     name: str
     kind: Kind
-    centers: tuple[float, ...] = ()
-    """Medians of its numbers, which stand for missing ones."""
-    periods: tuple[float, ...] = ()
-    """Days of the circles of a date."""
-    levels: tuple[Any, ...] = ()
-    """Levels of a category, in order."""
-    limit: float = math.inf
-    """Distance of two levels, or of a missing value from others; infinity for numbers alone."""
-    is_empty: bool = False
-    """Whether all values were missing in `fit`: later ones say nothing, and the feature is 0."""
+    centers: tuple[float, ...] = ()  # medians of its numbers, which stand for missing ones
+    periods: tuple[float, ...] = ()  # days of the circles of a date
+    levels: tuple[Any, ...] = ()  # levels of a category, in order
+    limit: float = math.inf  # distance of two levels, or of a missing value; infinity for numbers
+    is_empty: bool = False  # whether all values were missing in `fit`: the feature is always 0
 
     @classmethod
     def of(cls, values: Values, weight: Floats, *, scaled: bool, known: Values) -> Column:

@@ -19,38 +19,26 @@ from bayespoint.kernels.products import in_rows
 if TYPE_CHECKING:
     from sklearn.preprocessing import StandardScaler
 
-ROWS = 8192
-"""Most examples for which features and moments are computed at a time. Blocks may be larger."""
-
-_FEWEST_ROWS = 1024
-"""Fewest examples of a block in memory, if there are more."""
-
-_SHARE_OF_MEMORY = 0.6
-"""Part of the available memory that features may take."""
+ROWS = 8192  # most examples for which features and moments are computed at a time
+_FEWEST_ROWS = 1024  # fewest examples of a block in memory, if there are more
+_SHARE_OF_MEMORY = 0.6  # part of the available memory that features may take
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
     """Labeled examples as kernels take them: arrays, for blocks (`parts`) of a random sample."""
 
-    inputs: Any
-    """(n, d) array, CSR array or (n,) array of objects; None if only kernel values are known."""
-    label: NDArray[np.intp]
-    """(n,) indices of the classes."""
-    precision: Floats
-    """(n,) relative weights of mean 1: the noise has the variance softness / precision."""
-    counts: Floats | None = None
-    """(n,) observations for which each stands, the power of its likelihood; None: 1."""
-    gram: Floats | None = None
-    """(n, n) kernel values, if they are known already."""
+    inputs: Any  # (n, d) array, CSR array or (n,) array of objects; None with kernel values
+    label: NDArray[np.intp]  # (n,) indices of the classes
+    precision: Floats  # (n,) weights of mean 1: the noise has the variance softness / precision
+    counts: Floats | None = None  # (n,) observations for which each stands; None: 1
+    gram: Floats | None = None  # (n, n) kernel values, if they are known already
     parts: Sequence[Any] | None = field(default=None, repr=False)
     """What stands for the `Examples` of each block; None if all are in memory."""
     executor: Executor = field(default_factory=lambda: Threads(1), repr=False)
     """Works on the blocks where they lie."""
-    total: int = 0
-    """Number of all examples, if they lie in blocks."""
-    memory: float = 0.0
-    """Bytes that the features of blocks may take where they lie."""
+    total: int = 0  # number of all examples, if they lie in blocks
+    memory: float = 0.0  # bytes that the features of blocks may take where they lie
 
     def __len__(self) -> int:
         """Return the number of all examples."""
@@ -123,17 +111,12 @@ class Examples:
 class Table:
     """What a fit reads from the arguments of the user."""
 
-    classes: NDArray[Any]
-    """(n_classes,) labels, sorted."""
+    classes: NDArray[Any]  # (n_classes,) labels, sorted
     examples: Examples
-    transform: StandardScaler | None
-    """What the inputs went through before the kernel."""
-    totals: Floats
-    """(n_classes,) sums of the weights of the observations."""
-    rows: NDArray[np.intp] | None = None
-    """(n,) row of `X` of each observation; None for blocks."""
-    columns: Columns | None = None
-    """What the columns of `X` became; None for inputs that are no dense table."""
+    transform: StandardScaler | None  # what the inputs went through before the kernel
+    totals: Floats  # (n_classes,) sums of the weights of the observations
+    rows: NDArray[np.intp] | None = None  # (n,) row of `X` of each observation; None for blocks
+    columns: Columns | None = None  # what the columns of `X` became; None without a dense table
     seen: Mapping[str, Any] = field(default_factory=dict)
     """Attributes `n_features_in_` and `feature_names_in_`, None where there are none."""
 

@@ -20,11 +20,9 @@ from bayespoint.base.linalg import one_thread
 from bayespoint.base.parcels import pack, unpack
 
 Work: TypeAlias = Callable[..., Any]
-Column: TypeAlias = Sequence[Any]
-"""An argument for each block: given, kept or deferred."""
+Column: TypeAlias = Sequence[Any]  # an argument for each block: given, kept or deferred
 
-_BRANCHES = 8
-"""Number of results that Dask adds in one task."""
+_BRANCHES = 8  # number of results that Dask adds in one task
 
 
 def _value(argument: Any) -> Any:

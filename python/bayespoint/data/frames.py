@@ -15,16 +15,12 @@ from numpy.typing import NDArray
 from bayespoint.base.validation import Floats
 from bayespoint.data.columns import Columns, Kind, Records, Values, as_kind
 
-_TEXT = (50, 0.5, 40)
-"""More levels, share of the rows and mean length of strings from which on a column is text."""
-
+_TEXT = (50, 0.5, 40)  # beyond these levels, share of rows and mean length strings are text
 _SECONDS = 86_400.0  # of a day
 
 _DATES = (datetime.date, np.datetime64)
 _DURATIONS = (datetime.timedelta, np.timedelta64)
-
-_EXACT = 2.0**53
-"""From here on doubles are not all whole numbers."""
+_EXACT = 2.0**53  # from here on doubles are not all whole numbers
 
 
 def names(X: Any, table: Any) -> list[str]:

@@ -22,24 +22,17 @@ class Plan:
     n_models: int
     """Number of models that are averaged: as many settings drawn from the posterior of a kernel's
     hyperparameters, or one of each kernel. 1: the most probable setting, or the one given."""
-    offset: float
-    """Constant that is added to all kernel values."""
-    softness: float | None
-    """None if it is searched."""
+    offset: float  # constant that is added to all kernel values
+    softness: float | None  # None if it is searched
     label_noise: tuple[float, float]
-    rates: int
-    """Number of rates of label noise that are searched: 0, 1 for both classes, or 2."""
-    calibrates: bool | None
-    """None: if anything is searched."""
+    rates: int  # number of rates of label noise that are searched: 0, 1 for both classes, or 2
+    calibrates: bool | None  # None: if anything is searched
     landmarks: bool
-    n_components: int | None
-    """Number of landmarks; None for the default."""
+    n_components: int | None  # number of landmarks; None for the default
     n_chains: int
     n_draws: int
-    tol: float | None
-    """Angular error of the center at which to stop, radians; None for the default."""
-    rule: str | None = None
-    """How a class is predicted, of ordered classes; None for classes in no order."""
+    tol: float | None  # angular error of the center at which to stop, radians; None for the default
+    rule: str | None = None  # how a class is predicted, of ordered classes; None for others
 
     def tolerance(self, m: int, n_classes: int) -> float:
         """Return the angular error at which a run on m examples stops, in radians.
@@ -64,13 +57,10 @@ class Budget:
     """What the work of a fit may take, and its seeds."""
 
     seed: int
-    number: int = 0
-    """Number of the model, of several."""
-    n_jobs: int | None = None
-    """Number of threads, as the parameter of this name."""
+    number: int = 0  # number of the model, of several
+    n_jobs: int | None = None  # number of threads, as the parameter of this name
     max_iter: int | None = None
-    deadline: float | None = None
-    """Time of :func:`time.monotonic` at which the work is to end."""
+    deadline: float | None = None  # time of :func:`time.monotonic` at which the work is to end
 
     @property
     def choice_seed(self) -> int:

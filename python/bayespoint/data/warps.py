@@ -26,10 +26,8 @@ _MOST_KNOTS = 1000  # of a rank-normal scale
 class RankNormal(Stored):
     """The normal quantiles of the ranks, between which values are interpolated."""
 
-    values: tuple[Floats, ...]
-    """Distinct values of each feature, sorted."""
-    scores: tuple[Floats, ...]
-    """What becomes of them, of variance 1 over the examples."""
+    values: tuple[Floats, ...]  # distinct values of each feature, sorted
+    scores: tuple[Floats, ...]  # what becomes of them, of variance 1 over the examples
 
     @classmethod
     def of(cls, X: Floats) -> RankNormal:
@@ -56,8 +54,7 @@ class RankNormal(Stored):
 class OneUnit(Stored):
     """All features in one unit, their standard deviation on average."""
 
-    factors: Floats
-    """Of the standardized features."""
+    factors: Floats  # of the standardized features
 
     @classmethod
     def of(cls, scaler: StandardScaler) -> OneUnit:
@@ -76,10 +73,8 @@ class Warped(Stored):
 
     scaler: Any  # a StandardScaler
     warp: Any  # RankNormal, PowerTransformer or OneUnit
-    places: NDArray[np.intp]
-    """The features that are warped."""
-    ends: Floats
-    """(2, n) Their least and largest values: beyond these a power might be out of all bounds."""
+    places: NDArray[np.intp]  # the features that are warped
+    ends: Floats  # (2, n) their least and largest values: a power might grow beyond all bounds
 
     def transform(self, X: Any) -> Floats:
         """Return inputs as the kernel gets them."""

@@ -25,10 +25,8 @@ attributed to rounding; also a relative weight, of mean 1, that counts for nothi
 class SampleWeight:
     """The sample weights of a fit."""
 
-    counts: Floats
-    """(n,) whole numbers of observations; of relative weights 0 or 1."""
-    precision: Floats
-    """(n,) relative weights of mean 1; 1 for counts."""
+    counts: Floats  # (n,) whole numbers of observations; of relative weights 0 or 1
+    precision: Floats  # (n,) relative weights of mean 1; 1 for counts
 
     @classmethod
     def of(cls, sample_weight: ArrayLike | None, n: int) -> SampleWeight:

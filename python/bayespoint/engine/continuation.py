@@ -41,14 +41,11 @@ _ARRAYS = {
 class Origin:
     """The beginning of a run: new, or the state of an earlier one."""
 
-    settings: dict[str, Any]
-    """`SampleSettings.plain` of the run."""
-    problem: dict[str, str]
-    """Digests of the problem."""
+    settings: dict[str, Any]  # `SampleSettings.plain` of the run
+    problem: dict[str, str]  # digests of the problem
     seed: int
     state: State | None
-    write: Callable[[State], None] | None
-    """Writes a state to the checkpoint, if there is one."""
+    write: Callable[[State], None] | None  # writes a state to the checkpoint, if there is one
 
 
 def begin(

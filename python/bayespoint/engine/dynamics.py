@@ -84,8 +84,7 @@ class Flipper:
 
 Dynamics: TypeAlias = Geodesic | Scattered | Chord | Flipper
 
-STRAIGHT = (Chord, Flipper)
-"""Dynamics with straight flights, opaque walls and no refresh."""
+STRAIGHT = (Chord, Flipper)  # dynamics with straight flights, opaque walls and no refresh
 
 BY_NAME: dict[str, type[Dynamics]] = {
     kind.__name__.lower(): kind for kind in (Geodesic, Chord, Flipper, Scattered)

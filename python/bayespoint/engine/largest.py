@@ -5,8 +5,7 @@ import numpy as np
 from bayespoint import _core
 from bayespoint.base.validation import Floats
 
-NODES = np.linspace(-7.5, 6.5, 29)
-"""Nodes of the integral, relative to the largest mean."""
+NODES = np.linspace(-7.5, 6.5, 29)  # nodes of the integral, relative to the largest mean
 
 
 def largest_probabilities(behind: Floats) -> Floats:

@@ -30,16 +30,11 @@ class Problem:
     of an example sum to zero.
     """
 
-    gram: Gram
-    """(m, m) Kernel values, without offset and softness, or explicit features."""
-    y: NDArray[Any]
-    """(m,) Labels: -1 and +1, int8, or with more than two classes their numbers from 0, int64."""
-    softness: Floats
-    """(m,) Added to the diagonal."""
-    offset: float
-    """Added to every kernel value."""
-    inverse: tuple[Factor, Floats] | None = None
-    """A factor of the invertible matrix, and the diagonal of its inverse, if they are known."""
+    gram: Gram  # (m, m) kernel values, without offset and softness, or explicit features
+    y: NDArray[Any]  # (m,) labels -1 and +1, int8, or of several classes numbers from 0, int64
+    softness: Floats  # (m,) added to the diagonal
+    offset: float  # added to every kernel value
+    inverse: tuple[Factor, Floats] | None = None  # factor and diagonal of the inverse
     n_classes: int = 2
     """Number of classes. The engine plays two classes with one weight vector, several with one for
     each. (For tests two classes with int64 labels are played like several.)"""

@@ -24,11 +24,8 @@ from bayespoint.engine.settings import SampleSettings
 from bayespoint.kernels import explicit
 from bayespoint.results.billiard import BilliardResult
 
-LEAST_TIME = 1e-3
-"""Seconds that a run has at least, also if its preparation took all of its time."""
-
-_MAX_SINGLES = 2000
-"""Number of examples up to which a matrix of singles is factorized in doubles by default."""
+LEAST_TIME = 1e-3  # seconds that a run has at least, also if its preparation took all of its time
+_MAX_SINGLES = 2000  # most examples of which singles are factorized in doubles by default
 
 
 def sample(

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 
-MOST_TERMS = 3
-"""Most coordinates of a wall."""
+MOST_TERMS = 3  # most coordinates of a wall
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,9 +36,7 @@ from bayespoint.results.hyperplanes import Hyperplanes
 if TYPE_CHECKING:
     from sklearn.preprocessing import PowerTransformer
 
-OPSET, _IR = 17, 8
-"""Versions of the standard operators and of the format, supported by runtimes since 2022."""
-
+OPSET, _IR = 17, 8  # standard operators and format, supported by runtimes since 2022
 _TINY = float(np.finfo(np.float64).tiny)
 
 

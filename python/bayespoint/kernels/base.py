@@ -43,12 +43,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _K = TypeVar("_K", bound="Kernel")
-
-_REACH = (math.exp(-7), math.exp(7))
-"""Bounds of a factor or constant."""
-
-_DIAGONAL = 100
-"""Examples in a square block of the kernel matrix, of which only the diagonal counts."""
+_REACH = (math.exp(-7), math.exp(7))  # bounds of a factor or constant
+_DIAGONAL = 100  # examples in a square block of kernel values, of which only the diagonal counts
 
 
 class Kernel(Stored):

@@ -12,8 +12,7 @@ from bayespoint.base import validation
 from bayespoint.kernels.base import CompoundKernel, parameters, part_with_pullback
 from bayespoint.kernels.protocol import Floats, Inputs, Other, Parameter, Pullback, Slopes
 
-PAIR, ALONE = -1.0, -2.0
-"""Last columns of rows of a pair outside any set, and of an input alone."""
+PAIR, ALONE = -1.0, -2.0  # last columns of rows of a pair outside any set, and of an input alone
 
 
 @dataclass(frozen=True, repr=False)

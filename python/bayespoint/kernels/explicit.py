@@ -13,10 +13,8 @@ from bayespoint.kernels.products import inner, squares, vectors
 
 Gram: TypeAlias = "NDArray[np.float64] | NDArray[np.float32] | FeatureRows"
 
-_BLOCK_BYTES = 64 * 2**20
-"""Approximate memory of a block of kernel values."""
-_PANEL = 32
-"""Number of examples in a panel of the engine."""
+_BLOCK_BYTES = 64 * 2**20  # approximate memory of a block of kernel values
+_PANEL = 32  # number of examples in a panel of the engine
 
 
 class FeatureRows:

@@ -20,8 +20,7 @@ from bayespoint.kernels.stationary import RBF, Matern
 
 _NAMED: dict[str, Kernel] = {"linear": Linear(), "rbf": RBF(), "poly": Polynomial()}
 
-_BLOCK = 2048
-"""Number of examples in a block: enough for BLAS to be fast, and 32 MiB of doubles."""
+_BLOCK = 2048  # number of examples in a block: enough for BLAS to be fast, and 32 MiB of doubles
 
 
 def resolve(kernel: Any) -> Callable[..., Any] | str:

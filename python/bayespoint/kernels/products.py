@@ -14,10 +14,8 @@ from bayespoint.base import validation
 from bayespoint.kernels.protocol import Floats
 
 _MAX_ENTRIES = 2**23
-_MAX_WORK = 10**9
-"""Most entries and multiplications in one call, hundredths of a second; others are in blocks."""
-_BLOCK_ENTRIES = 2**20
-"""Entries of a block."""
+_MAX_WORK = 10**9  # most entries and products in a call, hundredths of a second
+_BLOCK_ENTRIES = 2**20  # entries of a block
 
 Terms: TypeAlias = tuple[float, float, float]
 """Coefficients a, b and c of ``(a + b r + c r^2) exp(-rate r)``, a function of distances r."""
@@ -32,10 +30,8 @@ class Mixed:
     indicator vector with length ``limit / sqrt(2)``.
     """
 
-    values: Floats
-    """(n, d) Numbers and codes."""
-    limits: Floats
-    """(d,) Infinite for numbers."""
+    values: Floats  # (n, d) numbers and codes
+    limits: Floats  # (d,) infinite for numbers
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 Inputs: TypeAlias = NDArray[Any]
-Other: TypeAlias = Inputs | None
-"""Second inputs of a kernel; None stands for the first ones."""
+Other: TypeAlias = Inputs | None  # second inputs of a kernel; None stands for the first ones
 Bounds: TypeAlias = tuple[float, float]
-ByName: TypeAlias = Mapping[str, float]
-"""A number for each of some parameters, by its name."""
+ByName: TypeAlias = Mapping[str, float]  # a number for each of some parameters, by its name
 Slopes: TypeAlias = tuple[ByName, Floats | None]
 """Derivatives of a number by log parameters, as far as they are known, and by log weights of the
 features, by which these are multiplied, at weights of 1; None if they are unknown."""

@@ -31,8 +31,7 @@ from bayespoint.kernels.protocol import (
 )
 from bayespoint.kernels.stationary import scales
 
-_REACH = (math.exp(-5), math.exp(5))
-"""Bounds of a weight."""
+_REACH = (math.exp(-5), math.exp(5))  # bounds of a weight
 _SPREAD = 0.4
 """Spread of a weight where one setting is found: two of three are between 0.67 and 1.5. On public
 tables 0.8 has the same log loss, and twice the differences between seeds."""

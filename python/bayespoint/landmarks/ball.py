@@ -15,17 +15,10 @@ from bayespoint.base.validation import Floats
 from bayespoint.landmarks.block import BlockSums
 from bayespoint.landmarks.normal import Normal
 
-BATCH = 8
-"""Steps of a call, after which the values of all examples are computed anew."""
-
-TOGETHER = 16
-"""Balls that fly together, at least: products of the features with many vectors are faster."""
-
-ROWS_OF_VALUES = 5
-"""Values of an example for a ball and function: place, direction, before and after, and added."""
-
-_LEAST_FREEDOM = 3.0
-"""Least degrees of freedom of the t distribution: fewer make draws of many dimensions worse."""
+BATCH = 8  # steps of a call, after which the values of all examples are computed anew
+TOGETHER = 16  # least balls that fly together: products with many vectors are faster
+ROWS_OF_VALUES = 5  # of an example for a ball: place, direction, before and after, and added
+_LEAST_FREEDOM = 3.0  # of the t distribution: less makes draws of many dimensions worse
 
 
 def together(n_chains: int) -> int:
@@ -37,16 +30,11 @@ def together(n_chains: int) -> int:
 class SoftDraws:
     """What `BATCH` steps of n balls found."""
 
-    z: Floats
-    """(n, BATCH, D) Places after each step."""
-    residuals: Floats
-    """(n, BATCH) Their log residuals."""
-    reference: Floats
-    """(n, BATCH) Those of independent draws of the t distribution."""
-    trials: int
-    """Number of angles tried."""
-    bounces: int
-    """Number of bounces."""
+    z: Floats  # (n, BATCH, D) places after each step
+    residuals: Floats  # (n, BATCH) their log residuals
+    reference: Floats  # (n, BATCH) those of independent draws of the t distribution
+    trials: int  # number of angles tried
+    bounces: int  # number of bounces
 
 
 class Balls:

@@ -29,17 +29,11 @@ from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
 from bayespoint.kernels.products import count, in_rows, joined
 
-JITTER = 1e-6
-"""Added to the diagonal of the landmarks' kernel matrix, relative to its mean."""
+JITTER = 1e-6  # added to the diagonal of the landmarks' kernel matrix, relative to its mean
+_BLOCK_BYTES = 16 * 2**20  # approximate memory of a block of test points: mostly in the cache
+_SAME = 1e-6  # relative difference up to which a matrix that is given again is the same
 
-_BLOCK_BYTES = 16 * 2**20
-"""Approximate memory of one block of test points, which then mostly stays in the cache."""
-
-_SAME = 1e-6
-"""Relative difference up to which a matrix that is given again is the same."""
-
-_lock = threading.Lock()
-"""Held while a factor is computed after loading, so that several threads compute it once."""
+_lock = threading.Lock()  # held while a factor is computed after loading, by one thread
 
 
 def _replace_lock() -> None:
@@ -66,25 +60,17 @@ class Basis(Stored):
     _shapes = "m: softness"
     _left_out = frozenset({"factor"})
 
-    kernel: Any
-    """The kernel, or "precomputed"."""
-    points: Any
-    """The m points as the kernel takes inputs; None for "precomputed"."""
-    offset: float
-    """Constant that is added to all kernel values."""
-    softness: Floats
-    """(m,) What is added to the diagonal: the softness of examples, or the jitter of landmarks."""
-    is_all: bool
-    """Whether the points are all examples."""
+    kernel: Any  # the kernel, or "precomputed"
+    points: Any  # the m points as the kernel takes inputs; None for "precomputed"
+    offset: float  # constant that is added to all kernel values
+    softness: Floats  # (m,) added to the diagonal: softness of examples, jitter of landmarks
+    is_all: bool  # whether the points are all examples
     factor: Factor
     """Factor of the kernel matrix with offset and `softness`. Files and pickles leave it out: it is
     computed again at its first use, unless the kernel is "precomputed" or a callable."""
-    mean_diagonal: float | None = None
-    """Mean of k(x, x) over the points; None for landmarks."""
-    varies: bool = False
-    """Whether k(x, x) is not the same for all points."""
-    added: tuple[int, ...] = ()
-    """Numbers of examples that `extended` added to the first ones, in order."""
+    mean_diagonal: float | None = None  # mean of k(x, x) over the points; None for landmarks
+    varies: bool = False  # whether k(x, x) is not the same for all points
+    added: tuple[int, ...] = ()  # numbers of examples that `extended` added, in order
 
     @classmethod
     def of_examples(

@@ -28,26 +28,18 @@ from bayespoint.landmarks.basis import Basis
 from bayespoint.likelihood import Likelihood, OrderedClasses, SeveralClasses, TwoClasses
 
 _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-"""Nodes of an expectation under a normal distribution."""
-
-_GROUP = 8
-"""Examples of one draw in the moments of several classes."""
-
-_ENTRIES = 2**21
-"""Numbers in an array of several classes, examples and nodes."""
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()  # nodes of an expectation under a normal distribution
+_GROUP = 8  # examples of one draw in the moments of several classes
+_ENTRIES = 2**21  # numbers in an array of several classes, examples and nodes
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
     """Expectations under a normal distribution of w: sums over examples, which add up."""
 
-    value: float
-    """Of the log likelihood."""
-    slope: Floats
-    """(D,) of its derivatives."""
-    precision: Floats
-    """(D, D) of its negative second derivatives."""
+    value: float  # of the log likelihood
+    slope: Floats  # (D,) of its derivatives
+    precision: Floats  # (D, D) of its negative second derivatives
 
     def __add__(self, other: Moments) -> Moments:
         return Moments(
@@ -59,15 +51,11 @@ class Moments:
 class Block:
     """A block of examples; `BinaryBlock`, `OrderedBlock` and `JointBlock` have the formulas."""
 
-    rows: NDArray[Any]
-    """(n, r) features, divided by the standard deviation of the noise."""
+    rows: NDArray[Any]  # (n, r) features, divided by the standard deviation of the noise
     likelihood: Any
-    given: NDArray[Any] | None = None
-    """(n,) what `likelihood` is told of each label; None: nothing."""
-    seed: int = 0
-    """Seed of the draws that replace integrals over several functions."""
-    counts: Floats | None = None
-    """(n,) multiples of each example's log likelihood; None: 1."""
+    given: NDArray[Any] | None = None  # (n,) what `likelihood` is told of each label; None: nothing
+    seed: int = 0  # seed of the draws that replace integrals over several functions
+    counts: Floats | None = None  # (n,) multiples of each example's log likelihood; None: 1
 
     def part(self, examples: slice) -> Block:
         """Return the block of some of the examples."""
@@ -298,14 +286,10 @@ def make_block(
 class Turns:
     """Turns of k balls on their circles: places and directions become combinations of both."""
 
-    balls: NDArray[np.int64]
-    """(k,)"""
-    places: Floats
-    """(k, 2) Factors of place and direction in the new places."""
-    directions: Floats
-    """(k, 2) The same in the new directions, to which is added:"""
-    added: Floats
-    """(k, D)"""
+    balls: NDArray[np.int64]  # (k,)
+    places: Floats  # (k, 2) factors of place and direction in the new places
+    directions: Floats  # (k, 2) the same in the new directions, to which is added:
+    added: Floats  # (k, D)
 
 
 class BlockSums:

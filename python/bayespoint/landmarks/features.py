@@ -21,15 +21,12 @@ from bayespoint.landmarks.basis import JITTER, jitter_of
 class Features:
     """The features of m examples for r landmarks, with what they are made of."""
 
-    inverse: Floats
-    """(rank, r) inverse of the factor of the landmarks' kernel matrix."""
+    inverse: Floats  # (rank, r) inverse of the factor of the landmarks' kernel matrix
     pullbacks: tuple[Pullback, Pullback] | None
     """Those of the (r + m, r) kernel values of landmarks and inputs with the landmarks, and of the
     (m,) values of inputs with themselves; None if only a matrix is known."""
-    psi: Floats
-    """(m, rank) features."""
-    own: Floats
-    """(m,) variances k(x, x) of the function, offset included."""
+    psi: Floats  # (m, rank) features
+    own: Floats  # (m,) variances k(x, x) of the function, offset included
 
     @classmethod
     def of(cls, kernel: Any, landmarks: Any, offset: float, inputs: Any) -> Features:

@@ -18,48 +18,27 @@ from scipy import linalg
 from bayespoint.base.validation import Floats
 from bayespoint.landmarks.block import Moments
 
-STEPS = 50
-"""Largest number of passes."""
-
-_GAIN = 1e-3
-"""Expected gain of the bound, in nats, at which to stop."""
-
-_LOSS = 0.05
-"""Loss of the bound in a pass, in nats, that may come from the few nodes of its integrals."""
-
-_NEAR = 0.5
-"""Expected gain at which passes no longer go to the mode, and take expectations."""
-
-_SMALLEST_STEP = 1e-3
-"""Share of a step towards the mode that is always taken."""
-
-_CLOSING = 0.5
-"""Largest part of a gap between weights that must rise by which a step closes it."""
-
+STEPS = 50  # largest number of passes
+_GAIN = 1e-3  # expected gain of the bound, in nats, at which to stop
+_LOSS = 0.05  # loss of the bound in a pass, in nats, that may come from its few nodes
+_NEAR = 0.5  # expected gain at which passes no longer go to the mode, and take expectations
+_SMALLEST_STEP = 1e-3  # share of a step towards the mode that is always taken
+_CLOSING = 0.5  # largest part of a gap between weights that must rise by which a step closes it
 _SMALLEST_SHARE = 1 / 16
 _FIRST_SHARE = 0.5
-_LARGER = 2.0
-"""Smallest part of the way to a new covariance, that in the first pass, and its largest growth."""
-
-_SMALLEST_PRECISION = 1.0
-"""Eigenvalue to which smaller ones are raised, the prior's: with less, means may run away."""
-
-_CHANGE = 5e-3
-"""Relative change of the log determinant of the covariance, by dimension, at which to stop."""
+_LARGER = 2.0  # least part of the way to a new covariance, as in the first pass, and its growth
+_SMALLEST_PRECISION = 1.0  # least eigenvalue, the prior's: with less, means may run away
+_CHANGE = 5e-3  # change of the log determinant of the covariance, by dimension, at which to stop
 
 
 @dataclass(frozen=True, eq=False)
 class Normal:
     """A normal distribution of D dimensions that approximates a posterior."""
 
-    mean: Floats
-    """(D,)"""
-    root: Floats
-    """(D, D) upper triangle R: the covariance is R R^T."""
-    bound: float
-    """Lower bound of the log evidence, nats."""
-    converged: bool
-    """Whether the passes ended before their largest number."""
+    mean: Floats  # (D,)
+    root: Floats  # (D, D) upper triangle R: the covariance is R R^T
+    bound: float  # lower bound of the log evidence, nats
+    converged: bool  # whether the passes ended before their largest number
 
     @property
     def prior_term(self) -> float:

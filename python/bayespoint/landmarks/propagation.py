@@ -25,27 +25,19 @@ from bayespoint.base.validation import Floats
 class Propagation:
     """The normal approximations of C problems with the same m examples, and their evidence."""
 
-    log_evidence: Floats
-    """(C,) nats."""
-    converged: NDArray[np.bool_]
-    """(C,) Whether the sites stopped changing."""
-    precision: Floats
-    """(C, m) precisions of the sites."""
-    shift: Floats
-    """(C, m) precisions times means of the sites."""
-    left_out: Floats
-    """(C, m) Probability of each label given all others."""
-    by_noise: Floats
-    """(2,) derivatives of the sum of the evidences by the rates of label noise."""
+    log_evidence: Floats  # (C,) nats
+    converged: NDArray[np.bool_]  # (C,) whether the sites stopped changing
+    precision: Floats  # (C, m) precisions of the sites
+    shift: Floats  # (C, m) precisions times means of the sites
+    left_out: Floats  # (C, m) probability of each label given all others
+    by_noise: Floats  # (2,) derivatives of the sum of the evidences by the rates of label noise
     by_features: Floats
     """(m, r) derivatives of the sum by the features.
 
     With fixed sites they are those of the normal integral, to first order.
     """
-    by_level: Floats
-    """(m,) derivatives of the sum by the levels."""
-    by_thresholds: float = 0.0
-    """Derivative by the logarithm of a factor of all thresholds; 0 without any."""
+    by_level: Floats  # (m,) derivatives of the sum by the levels
+    by_thresholds: float = 0.0  # derivative by the logarithm of a factor of all thresholds
 
 
 def propagate(

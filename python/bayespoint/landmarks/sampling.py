@@ -18,22 +18,16 @@ from bayespoint.landmarks.normal import Normal
 from bayespoint.likelihood import Likelihood, OrderedClasses, SeveralClasses
 from bayespoint.results.landmarks import LandmarkResult
 
-_WATCHED = 16
-"""Largest number of landmarks whose function values are watched."""
-
+_WATCHED = 16  # largest number of landmarks whose function values are watched
 _PARTS = 64
-_DRAWS_OF_A_PART = 5.0
-"""Parts of a run for the error of the center, and least effective draws of each: independent."""
+_DRAWS_OF_A_PART = 5.0  # least effective draws of a part of a run, for independent parts
 
 _BURN_IN, _RISE = 0.25, 2.0
 """Fewest steps before the first that counts, relative to the number of draws, and the rise of the
 residual within a batch, in standard errors, with which it is not the last of them."""
 
-MAX_STEPS = 100_000
-"""Most steps of a chain by default."""
-
-_SINGLES = 2**22
-"""Numbers of all draws above which they are kept in singles."""
+MAX_STEPS = 100_000  # most steps of a chain by default
+_SINGLES = 2**22  # numbers of all draws above which they are kept in singles
 
 
 def sample(
@@ -98,8 +92,7 @@ class _Record:
     def __init__(self, balls: Balls, shape: tuple[int, int], basis: Basis, n_chains: int) -> None:
         self.balls, self.basis, self.normal, self.n_chains = balls, basis, balls.normal, n_chains
         self.trials = self.bounces = 0
-        self.taken = 0
-        """Steps of each ball."""
+        self.taken = 0  # steps of each ball
         self.z: list[Floats] = []
         self.residuals: list[Floats] = []
         self.reference: list[Floats] = []

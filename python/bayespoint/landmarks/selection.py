@@ -24,40 +24,21 @@ from bayespoint.landmarks.block import BlockSums, make_block
 from bayespoint.landmarks.normal import Normal, approximate
 from bayespoint.likelihood import Likelihood, OrderedClasses, SeveralClasses
 
-DIMENSIONS = 3000
-"""Most dimensions of several classes by default, (n_classes - 1) times the landmarks."""
-
-N_COMPONENTS = (250, 500, 1000, 2000)
-"""Numbers of landmarks tried by default, and the second for more than two classes."""
-
-_GAIN = 2e-3
-"""Rise of the bound per example, in nats, about the gain in log loss, that is worth doubling."""
-
-_REGAINED = 0.5
-"""Part of the divergence that the bound regains with more examples: 0.1 to 0.8 with five times."""
-
-_ERROR = 0.05
-"""Change in a pass, relative to `_GAIN`, at which the bound is not improved further."""
-
-_TRIED = 10_000
-"""Most examples on which numbers of landmarks are compared."""
-
-_FEWEST_EXAMPLES = 6
-"""Examples for each landmark by default: with fewer the kernel matrix of all is as fast."""
-
+DIMENSIONS = 3000  # most dimensions of several classes, (n_classes - 1) times the landmarks
+N_COMPONENTS = (250, 500, 1000, 2000)  # tried by default; the second for several classes
+_GAIN = 2e-3  # rise of the bound per example, in nats, that is worth doubling
+_REGAINED = 0.5  # part of the divergence that the bound regains with five times the examples
+_ERROR = 0.05  # change in a pass, relative to `_GAIN`, at which the bound is not improved further
+_TRIED = 10_000  # most examples on which numbers of landmarks are compared
+_FEWEST_EXAMPLES = 6  # for each landmark: with fewer the kernel matrix of all is as fast
 _WORK = 2e12
 _LITTLE_WORK = 2.5e10
 """Examples times the square of the landmarks, at most by default, and up to which trials are left
 out: the fit is faster than the search."""
 
-CANDIDATES = 10
-"""Number of random examples among which each landmark is chosen, on average."""
-
-_LEVELS = 100
-"""Levels of a category in the choice of landmarks: rarer ones are alike, to limit memory."""
-
-_ROUNDS = 3
-"""Rounds of k-means, from random examples: more of them, or k-means++, gain nothing."""
+CANDIDATES = 10  # number of random examples among which each landmark is chosen, on average
+_LEVELS = 100  # levels of a category that landmarks know: rarer ones are alike
+_ROUNDS = 3  # rounds of k-means, from random examples: more of them, or k-means++, gain nothing
 
 
 def choose(kernel: Any, X: Any, n: int, seed: int) -> Any:

@@ -30,10 +30,8 @@ class Choices(TwoClasses):
 
     _shapes = "m: choices"
 
-    choices: NDArray[np.integer] = field(kw_only=True)
-    """(m,) The choice, 0, 1, ..., that each comparison is part of."""
-    shared: ClassVar[float] = 0.5
-    """Part of the softness that examples of one observation have in common."""
+    choices: NDArray[np.integer] = field(kw_only=True)  # (m,) the choice of each comparison
+    shared: ClassVar[float] = 0.5  # part of the softness that examples of a choice share
 
     def check_parts(self) -> None:
         """Raise ValueError unless choices have the numbers 0, 1, ..."""

@@ -44,10 +44,8 @@ from bayespoint.results.lengths import Lengths
 class OrderedClasses(MoreClasses):
     """More than two classes in an order, with one function and thresholds."""
 
-    rule: str = "probability"
-    """The class that is predicted: "probability", "median" or "mean"."""
-    variance: float = 1.0
-    """Variance of the thresholds a priori, for landmarks. `problem` has its own."""
+    rule: str = "probability"  # the class that is predicted: "probability", "median" or "mean"
+    variance: float = 1.0  # variance of the thresholds a priori, for landmarks
 
     n_values = 2
 

@@ -33,27 +33,18 @@ from bayespoint.results.lengths import Lengths
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-RARE = 1e-3
-"""Probability below which some hundreds of draws tell little."""
-
-MOST_LEFT_OUT = 100
-"""Largest number of draws of a leave-one-out prediction, whose probabilities are integrals."""
-
-TINY = 1e-300
-"""Standard deviation in place of zero."""
-
-_FAR = 11.0
-"""Standard deviations behind the largest value at which an example's slope is kept."""
+RARE = 1e-3  # probability below which some hundreds of draws tell little
+MOST_LEFT_OUT = 100  # largest number of draws of a leave-one-out prediction: integrals
+TINY = 1e-300  # standard deviation in place of zero
+_FAR = 11.0  # standard deviations behind the largest value at which an example's slope is kept
 
 
 @dataclass(frozen=True)
 class MoreClasses(Classes):
     """What more than two classes have in common, in an order or in none."""
 
-    n_classes: int
-    """Number of classes, at least 3."""
-    noise: float = 0.0
-    """Probability that a label is wrong, and then any other with equal probability."""
+    n_classes: int  # number of classes, at least 3
+    noise: float = 0.0  # probability of a wrong label, any other with equal probability
 
     @property
     def label_noise(self) -> tuple[float, float]:

@@ -31,33 +31,22 @@ from bayespoint.kernels.explicit import Gram
 from bayespoint.results.draws import mean_of_draws
 from bayespoint.results.lengths import Lengths
 
-Codes: TypeAlias = NDArray[Any]
-"""(n,) Labels as the engine takes them."""
-Inverse: TypeAlias = tuple[Factor, Floats] | None
-"""A factor of the matrix, and the diagonal of its inverse."""
-Weights: TypeAlias = Floats | None
-"""(T,) Weights of draws; None if all are equal."""
+Codes: TypeAlias = NDArray[Any]  # (n,) labels as the engine takes them
+Inverse: TypeAlias = tuple[Factor, Floats] | None  # a factor, and the diagonal of the inverse
+Weights: TypeAlias = Floats | None  # (T,) weights of draws; None if all are equal
 
-LARGEST_Z = 8.0
-"""Absolute value to which leave-one-out decision values are clipped."""
-
-_BLOCK = 2**17
-"""Number of values of Student's distribution function between two checks for Ctrl-C."""
+LARGEST_Z = 8.0  # absolute value to which leave-one-out decision values are clipped
+_BLOCK = 2**17  # number of values of Student's distribution function between two checks for Ctrl-C
 
 
 class Classes(Stored):
     """What the likelihoods of all kinds of classes have in common."""
 
-    n_classes: Any
-    """Number of classes."""
-    n_problems: Any = 1
-    """Number of problems of two classes whose evidence approximates that of all."""
-    n_thresholds: Any = 0
-    """Number of thresholds between ordered classes."""
-    log_orders: Any = 0.0
-    """Logarithm of what the engine's evidence is to be multiplied by: of orders of thresholds."""
-    shared: ClassVar[float] = 0.0
-    """Part of the softness that examples of one observation have in common."""
+    n_classes: Any  # number of classes
+    n_problems: Any = 1  # number of problems of two classes whose evidence approximates that of all
+    n_thresholds: Any = 0  # number of thresholds between ordered classes
+    log_orders: Any = 0.0  # log of what multiplies the engine's evidence: orders of thresholds
+    shared: ClassVar[float] = 0.0  # part of the softness that examples of a choice share
 
     def problem(
         self,
@@ -77,13 +66,10 @@ class Classes(Stored):
 class TwoClasses(Classes):
     """Two classes, of which the second is positive."""
 
-    label_noise: tuple[float, float] = (0.0, 0.0)
-    """Probability of a wrong label for truly negative and for truly positive examples."""
+    label_noise: tuple[float, float] = (0.0, 0.0)  # of truly negative and truly positive
     n_classes: ClassVar[int] = 2  # type: ignore[misc]
-    n_functions: ClassVar[int] = 1
-    """Number of functions."""
-    n_values: ClassVar[int] = 1
-    """Number of values of an example on which its likelihood over landmarks depends."""
+    n_functions: ClassVar[int] = 1  # number of functions
+    n_values: ClassVar[int] = 1  # values of an example on which its likelihood depends
 
     def dimension(self, r: int) -> int:
         """Return the number of weights of functions of r features."""

@@ -26,9 +26,7 @@ from bayespoint.posterior import Model
 from bayespoint.results import Search
 from bayespoint.tuning.objective import approximate_log_evidence
 
-_NATS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-"""Levels of the contours, below the best evidence."""
-
+_NATS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # contours below the best evidence
 _CLASSES = ("negative", "positive")
 _BEYOND_TRIED = 1.6  # factor by which the surface extends beyond the settings tried
 _AROUND_BEST = 30.0  # largest factor by which it extends beyond the best setting

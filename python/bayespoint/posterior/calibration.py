@@ -48,12 +48,9 @@ class LeftOut(Stored):
 
     likelihood: Likelihood
 
-    z: Floats
-    """Decision values as the likelihood's `left_out` returns them, without calibration."""
-    codes: NDArray[np.integer]
-    """(n,) labels."""
-    counts: Floats | None = None
-    """(n,) observations for which each example stands; None: 1."""
+    z: Floats  # decision values as the likelihood's `left_out` returns them, without calibration
+    codes: NDArray[np.integer]  # (n,) labels
+    counts: Floats | None = None  # (n,) observations for which each example stands; None: 1
 
     @classmethod
     def of_matrix(

@@ -34,9 +34,7 @@ from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.results.landmarks import LandmarkResult
 from bayespoint.results.lengths import Lengths
 
-_SINGLE_SOFTNESS = 5e-5
-"""Least softness, relative to the mean of k(x, x), with which draws are kept in singles."""
-
+_SINGLE_SOFTNESS = 5e-5  # least, relative to the mean of k(x, x), for draws kept in singles
 _NORMAL_TOL = 0.5  # change of the bound in a pass, nats, at which an approximation is near enough
 _DOUBLES = 10_000  # most examples whose features are kept in doubles
 _LEFT_OUT = 2000  # most examples over landmarks whose leave-one-out predictions are kept

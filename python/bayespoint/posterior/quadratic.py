@@ -25,24 +25,18 @@ from bayespoint.landmarks.basis import Basis
 from bayespoint.likelihood.two_classes import spread
 from bayespoint.results.draws import Draws
 
-_TOLERANCE = 8e-6
-"""Relative error of a variance that changes a probability by at most 1e-6."""
-_MOST = 3000
-"""Largest number of points of the basis: beyond it the draws are a small part of the work."""
-_CHECKED = 64
-"""Number of points of the basis at which the error is measured."""
-_WIDTH = 128
-"""Number of columns of the triangle that are multiplied together."""
+_TOLERANCE = 8e-6  # relative error of a variance that changes a probability by at most 1e-6
+_MOST = 3000  # most points of the basis: beyond it the draws are a small part of the work
+_CHECKED = 64  # number of points of the basis at which the error is measured
+_WIDTH = 128  # number of columns of the triangle that are multiplied together
 
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
     """The matrix Q of a model, and its error."""
 
-    upper: Floats
-    """(m, m) upper triangle with the quadratic form of Q."""
-    error: float = 0.0
-    """Largest error of the variance at points of the basis, relative to k(x, x)."""
+    upper: Floats  # (m, m) upper triangle with the quadratic form of Q
+    error: float = 0.0  # largest error of the variance at points of the basis, relative to k(x, x)
 
     @classmethod
     @np.errstate(over="ignore", invalid="ignore")

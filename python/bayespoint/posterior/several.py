@@ -29,8 +29,7 @@ from bayespoint.posterior.model import Model
 from bayespoint.results.hyperparameters import Hyperparameters
 
 T = TypeVar("T")
-_Given: TypeAlias = tuple[Likelihood, Any, Plan]
-"""Likelihood, classes and plan of all models."""
+_Given: TypeAlias = tuple[Likelihood, Any, Plan]  # likelihood, classes and plan of all models
 
 _NAMES = ("sequential", "threading", "loky", "multiprocessing")
 _LOCAL = tuple(BACKENDS[name] for name in _NAMES if name in BACKENDS)

@@ -17,15 +17,9 @@ from bayespoint.results.result import LEAST_DRAWS, Run, allowed_r_hat
 if TYPE_CHECKING:
     import xarray as xr
 
-MAX_DRIFT = 1e-6
-"""Largest relative drift of the plane coordinates without a warning."""
-
-MAX_R_HAT, CHANCE = 1.01, 1e-6
-"""Largest R-hat without a warning (Vehtari et al., 2021), and the chance of one by chance."""
-
-R_HAT_DRAWS = 1000
-"""Largest number of draws per trajectory from which R-hat is computed."""
-
+MAX_DRIFT = 1e-6  # largest relative drift of the plane coordinates without a warning
+MAX_R_HAT, CHANCE = 1.01, 1e-6  # largest without a warning, and the chance of one by chance
+R_HAT_DRAWS = 1000  # largest number of draws per trajectory from which R-hat is computed
 _CENTERS = {"arc": "arc_center", "impulse": "impulse_center", "conditional": "arc_center"}
 
 _LIMITS = {"max_time": "max_time", "max_bounces": "max_bounces (a classifier's max_iter)"}

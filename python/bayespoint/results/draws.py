@@ -20,14 +20,11 @@ from bayespoint.results.weighted import WeightedResult
 class Draws(Stored):
     """Functions in a basis of m points: directions with the law of their lengths, or functions."""
 
-    run: BilliardResult | LandmarkResult
-    """The run that made them, with its diagnostics."""
-    lengths: Lengths
-    """The law of the length of each draw."""
+    run: BilliardResult | LandmarkResult  # the run that made them, with its diagnostics
+    lengths: Lengths  # the law of the length of each draw
     weighted: WeightedResult | None = None
     """The weights of the draws and their center, for a density other than the one sampled."""
-    n_thresholds: int = 0
-    """Number of thresholds of ordered classes, the last coordinates of the run."""
+    n_thresholds: int = 0  # of ordered classes, the last coordinates of the run
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled and saved: all but the state that continues the run."""

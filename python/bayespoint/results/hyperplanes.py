@@ -13,8 +13,7 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.kernels.products import count
 
-_BLOCK_BYTES = 64 * 2**20
-"""Approximate memory of one block of test points."""
+_BLOCK_BYTES = 64 * 2**20  # approximate memory of one block of test points
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,14 +22,10 @@ class Hyperplanes:
 
     classes: NDArray[Any]
     kernel: Any
-    points: Any
-    """(r,) inputs with coefficients; None for kernel="precomputed"."""
-    dual_coef: Floats
-    """(n_problems, r)"""
-    intercept: Floats
-    """(n_problems,)"""
-    norm: Floats | None
-    """(n_problems,) lengths of the weight vectors, by which values are divided; None for values."""
+    points: Any  # (r,) inputs with coefficients; None for kernel="precomputed"
+    dual_coef: Floats  # (n_problems, r)
+    intercept: Floats  # (n_problems,)
+    norm: Floats | None  # (n_problems,) lengths that divide the values; None: values
 
     def values(self, X: Any) -> Floats:
         """Return the (n, n_problems) values at inputs, or from (n, r) kernel values."""

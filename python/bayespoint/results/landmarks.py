@@ -15,8 +15,7 @@ from bayespoint.results import diagnostics
 from bayespoint.results.evidence import Evidence
 from bayespoint.results.result import LEAST_DRAWS, Run
 
-_ROUNDS = 200
-"""Largest number of rounds of the bridge."""
+_ROUNDS = 200  # largest number of rounds of the bridge
 
 
 @dataclass(frozen=True, eq=False, repr=False)

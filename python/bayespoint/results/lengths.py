@@ -16,8 +16,7 @@ from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
 
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
-_POINTS, _MANY = 8, 100
-"""Number of quantiles for the distribution, and dimension from which two points do."""
+_POINTS, _MANY = 8, 100  # quantiles of the distribution, and dimension from which two are enough
 
 
 def chi_mean(n: int) -> float:
@@ -34,8 +33,7 @@ def chi_mean(n: int) -> float:
 class Lengths(Stored):
     """The law of the lengths of draws: of directions a chi distribution, of functions length 1."""
 
-    freedom: int | None
-    """Degrees of freedom; None for draws that are functions as they are."""
+    freedom: int | None  # degrees of freedom; None for draws that are functions as they are
 
     @property
     def mean(self) -> float:

@@ -11,9 +11,7 @@ from bayespoint.base.io import Savable
 from bayespoint.base.report import as_columns, as_grid
 from bayespoint.base.validation import Floats
 
-_INTERVAL, _FEWEST = (0.05, 0.95), 10
-"""Quantiles of the interval, and the fewest states of which it is given."""
-
+_INTERVAL, _FEWEST = (0.05, 0.95), 10  # quantiles of the interval, and fewest states for it
 _HEAD = ("feature", "weight", "90 %")
 
 

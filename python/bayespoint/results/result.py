@@ -18,11 +18,8 @@ MAX_R_HAT_TOL, CHANCE_TOL, MIN_SHARE_TOL = 1.05, 1e-3, 0.25
 that R-hat of as few independent draws as such a run needs exceeds its limit; and the smallest
 effective sample size, as a share of the draws, if there are many."""
 
-MIN_ESS = 100.0
-"""Smallest effective sample size without a warning, or half of the draws if that is less."""
-
-LEAST_DRAWS = 4
-"""Smallest number of draws per chain for R-hat and effective sample size."""
+MIN_ESS = 100.0  # least effective sample size without a warning, or half of the draws
+LEAST_DRAWS = 4  # smallest number of draws per chain for R-hat and effective sample size
 
 
 class Result(Savable):

@@ -9,8 +9,7 @@ from bayespoint.results.result import Result
 
 __all__ = ["WeightedResult"]
 
-MIN_ESS = 50.0
-"""Smallest effective sample size without a warning, or half of the draws if that is less."""
+MIN_ESS = 50.0  # least effective sample size without a warning, or half of the draws
 
 
 @dataclass(frozen=True, eq=False, repr=False)

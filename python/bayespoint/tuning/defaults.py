@@ -24,12 +24,8 @@ MOST_FEATURES = 100
 to its linear part, and averages of the others predict better (docs/benchmarks.md)."""
 
 _MOST_WEIGHTS = 1000  # most features for which each has a weight
-
-FEW = 4
-"""Most parameters of a kernel for which one setting is enough: their posterior is narrow."""
-
-_LINEAR = 1 / math.e
-"""Variance of the linear part of f over the examples, relative to the other, to start from."""
+FEW = 4  # most parameters of a kernel for which one setting is enough: their posterior is narrow
+_LINEAR = 1 / math.e  # variance of the linear part of f, relative to the other, at the start
 
 
 def choice(

@@ -47,14 +47,12 @@ from bayespoint.tuning.task import Task
 LEVELS = ((1000, 100, 15), (8000, 200, 10))
 """Examples, landmarks and steps of a search for the most probable setting. More gain little."""
 
-_LARGEST_SUM = 16_000
-"""Largest number of examples times problems in that search, for more than two classes."""
+_LARGEST_SUM = 16_000  # most examples times problems in that search, for several classes
 
 MAX_EXAMPLES, _LANDMARKS = 1000, 100
 """Largest number of examples, and of landmarks, for draws: they take hundreds of evaluations."""
 
-_CHAINS = 2
-"""Number of chains, side by side, whose difference tells how far others would be."""
+_CHAINS = 2  # number of chains, side by side, whose difference tells how far others would be
 
 _ADAPTED, _STATES = (12, 8), (24, 12)
 """Number of first states of a chain, in which the step size is adapted and it leaves its start, and
@@ -67,10 +65,7 @@ _CLIMB = 10  # largest number of steps towards the most probable setting, where 
 
 _RELATIVE_GAIN = 1e-5  # smallest gain of the density for which the steps go on, relative to it
 _GAIN = 0.01  # smallest gain of evidence, in nats, for which there is label noise
-
-_SOFTNESS = (0.15, 2.0)
-"""Median and spread of the softness, relative to the variance of f over the examples."""
-
+_SOFTNESS = (0.15, 2.0)  # median and spread of the softness, relative to the variance of f
 _RATE = (0.05, 1.0)  # median and spread of a rate of label noise
 
 _SPREAD = (0.1, 1.0)
@@ -82,12 +77,8 @@ _FAR = 9.0  # coordinate beyond which a spread stays the same
 
 _SHARPER = 1.5  # what length scales are divided by
 _SURE = 1.5  # standard errors of the gain of the leave-one-out log loss for which this is done
-
-_LENGTH_SCALE = re.compile(r"(?:.*\.)?(?:sigma|length_scale)(?:\[\d+\])?")
-"""Names of length scales."""
-
-_OF_A_FEATURE = re.compile(r"(.*?(?:weights|sigma|length_scale))\[\d+\]")
-"""Names of parameters that scale a feature."""
+_LENGTH_SCALE = re.compile(r"(?:.*\.)?(?:sigma|length_scale)(?:\[\d+\])?")  # names of length scales
+_OF_A_FEATURE = re.compile(r"(.*?(?:weights|sigma|length_scale))\[\d+\]")  # they scale a feature
 
 
 class Density:
@@ -109,8 +100,7 @@ class Density:
         known = _groups(objective.parameters)
         self.groups = list(known.values()) if spreads else []
         self.dimension = len(medians) + len(self.groups)
-        self.limit = ""
-        """The limit that was reached."""
+        self.limit = ""  # the limit that was reached
 
     def logarithms(self, u: Floats) -> Floats:
         """Return the logarithms of the parameters at coordinates."""

@@ -18,9 +18,7 @@ _STEP = 0.25  # first step size
 _ACCEPTED = 0.65  # acceptance for which the step size is adapted
 _RATE = 0.3  # change of the logarithm of the step size per difference of acceptance
 _LEAPS = 5  # number of leapfrog steps to a proposal
-
-_JITTER = 0.2
-"""Standard deviation of the logarithm of a step size: paths of one length could be periodic."""
+_JITTER = 0.2  # deviation of the log of a step size: paths of one length could be periodic
 
 
 def chain(

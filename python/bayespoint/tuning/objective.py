@@ -40,26 +40,18 @@ _SOFTNESS = (1e-3, 1e4)
 labels of a share arctan(sqrt(r)) / pi of normal f: 1 % at the lower bound. Below it a billiard has
 up to twenty times as many bounces, and on tables of real data the log loss gains nothing."""
 
-RATES = (1e-4, 0.45)
-"""Bounds of a rate of label noise."""
-
+RATES = (1e-4, 0.45)  # bounds of a rate of label noise
 _CHANGE = 0.01
 _CHANGE_OF_SEVERAL = 0.03
 """Change of the evidence of each problem, in nats, at which the sweeps of the approximation end."""
 
-_FINE_CHANGE = 1e-4
-"""The same for a kernel without derivatives, of which finite differences are taken."""
-
+_FINE_CHANGE = 1e-4  # the same for a kernel without derivatives, for finite differences
 _LANDMARKS = 200  # of the evidence of given hyperparameters
 _STEP = 0.02  # step in a logarithm for a finite difference, if a kernel provides no derivatives
-
-_RISE = 1.0
-"""Least rise of the evidence per factor of e at a bound, in nats, for which a warning is given."""
-
+_RISE = 1.0  # rise of the evidence per factor of e at a bound, in nats, that gives a warning
 _AT_BOUND = 1e-6  # distance of a logarithm from a bound up to which it is at the bound
 
-Rows: TypeAlias = list[list[float]]
-"""Rows of `Search.tried`."""
+Rows: TypeAlias = list[list[float]]  # rows of `Search.tried`
 
 Setting: TypeAlias = tuple[Any, Features, float, tuple[float, float]]
 """Kernel, its features of the examples, softness and label noise."""
@@ -71,28 +63,21 @@ class Point:
 
     theta: Floats
     value: float
-    slope: Floats
-    """Derivatives of the value."""
-    noisy: bool = False
-    """Whether the parameters include rates of label noise."""
+    slope: Floats  # derivatives of the value
+    noisy: bool = False  # whether the parameters include rates of label noise
     left_out: Floats = field(default_factory=lambda: np.empty(0))
     """(m,) Probability of each label given all others; (n_classes, m) of each class for several."""
-    evidence: Point | None = None
-    """The point of the evidence alone, for one of a density."""
+    evidence: Point | None = None  # the point of the evidence alone, for one of a density
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """An approximate evidence and its derivatives."""
 
-    value: float
-    """Nats."""
-    slopes: ByName
-    """By logarithms of the kernel's parameters, as far as they are known."""
-    by_softness: float
-    """By the logarithm of the softness."""
-    by_noise: Floats
-    """(2,) By the rates of label noise."""
+    value: float  # nats
+    slopes: ByName  # by logarithms of the kernel's parameters, as far as they are known
+    by_softness: float  # by the logarithm of the softness
+    by_noise: Floats  # (2,) by the rates of label noise
     left_out: Floats
 
 
@@ -115,8 +100,7 @@ class Objective:
         self.task, self.landmarks = task, landmarks
         self.kernel, self.plan, self.examples = task.kernel, task.plan, task.examples
         self.parameters = task.parameters
-        self.own = tuple(parameter.name for parameter in self.parameters)
-        """Names of the kernel's parameters."""
+        self.own = tuple(parameter.name for parameter in self.parameters)  # of the kernel
         self.relative = self.plan.softness is None or self.plan.softness == 0
         """Whether the softness is relative to the variance of f."""
         self.tried: Rows = []

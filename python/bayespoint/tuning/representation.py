@@ -8,9 +8,7 @@ from scipy import linalg, optimize
 
 from bayespoint.base.validation import Floats
 
-_SUM = 10.0
-"""Weight of the equation by which weights have sum 1, relative to the largest number."""
-
+_SUM = 10.0  # weight of the equation by which weights have sum 1, relative to the largest number
 _ROUNDS = 200  # rounds of the maximization of the weights: each gains less than the one before
 
 
