@@ -40,8 +40,7 @@ class Factor(Stored):
     _shapes = "rr: lower; r: pivots"
 
     lower: Floats  # (rank, rank) L in Fortran order: L L^T is the Gram matrix of `pivots`
-    pivots: NDArray[np.intp] | None
-    """(rank,) examples whose feature vectors span all others; None for all examples in order."""
+    pivots: NDArray[np.intp] | None  # (rank,) examples that span all others; None: all, in order
     invertible: bool = False  # whether the matrix is certainly far from singular, without pivots
 
     @property

@@ -10,9 +10,8 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Numbers, plain, reals, whole
 from bayespoint.bounds.margins import checked
 
-_SMALLEST, _STEPS = 1e-280, 200
-"""Share of a half sphere below which the logarithm of the beta function is computed directly, and
-the largest number of steps of its continued fraction; about twenty are enough."""
+_SMALLEST = 1e-280  # share of a half sphere below which log beta is computed directly
+_STEPS = 200  # most steps of its continued fraction; about twenty are enough
 
 
 def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -> Numbers:

@@ -17,11 +17,9 @@ class Plan:
     """The model of a fit: which hyperparameters are given, which basis, how many draws."""
 
     kernel: Any
-    """The kernel, or "precomputed"; a tuple of kernels, of which the most probable settings are
-    averaged; None until the examples, on which the default kernel depends, have been read."""
+    """Kernel, "precomputed", or a tuple to be averaged; None until the examples have been read."""
     n_models: int
-    """Number of models that are averaged: as many settings drawn from the posterior of a kernel's
-    hyperparameters, or one of each kernel. 1: the most probable setting, or the one given."""
+    """Models that are averaged: settings drawn of a kernel, or of each kernel the most probable."""
     offset: float  # constant that is added to all kernel values
     softness: float | None  # None if it is searched
     label_noise: tuple[float, float]

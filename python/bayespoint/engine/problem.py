@@ -36,11 +36,9 @@ class Problem:
     offset: float  # added to every kernel value
     inverse: tuple[Factor, Floats] | None = None  # factor and diagonal of the inverse
     n_classes: int = 2
-    """Number of classes. The engine plays two classes with one weight vector, several with one for
-    each. (For tests two classes with int64 labels are played like several.)"""
+    """Two classes have one weight vector; several, or in tests two with int64 labels, one each."""
     walls: Walls | None = None
-    """Walls of the vector whose covariance is the matrix, in place of labels. The engine then takes
-    and returns dual coefficients of the m coordinates; `y` is kept with the results."""
+    """In place of labels, walls of the vector of m coordinates whose covariance is the matrix."""
 
     def __len__(self) -> int:
         return len(self.y)

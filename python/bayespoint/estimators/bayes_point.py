@@ -84,9 +84,8 @@ class BayesPointClassifier(
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes in the population to predict for, relative to the examples.
     calibration : {"auto", "leave-one-out"} or None, default="auto"
-        "leave-one-out": multiply decision values by the factor between 1/8 and 8 that makes the
-        training labels most probable in leave-one-out predictions. "auto": if anything was found
-        and the softness is positive, without landmarks.
+        "leave-one-out": multiply decision values by a factor in [1/8, 8], by the leave-one-out
+        predictions. "auto": if anything was found and the softness is positive, without landmarks.
     n_models : int or "auto", default="auto"
         Most settings of the hyperparameters to average; 1: the most probable one. "auto": up to 8
         (6 for more than two classes), 2 kernels beyond 100 features, and 1 for more than 1000
@@ -232,18 +231,16 @@ class BayesPointClassifier(
         ----------
         X : array-like, frame, sparse matrix, Blocks or collection of Dask, (n_samples, n_features)
             Inputs; columns may hold numbers, strings, categories, booleans or dates, and lack
-            values (:ref:`table-columns`). With kernel="precomputed" the (n_samples, n_samples)
-            kernel matrix, for a kernel of sets or strings a sequence of these.
-            :class:`bayespoint.blocks.Blocks` and collections of Dask are never in memory as a whole
-            (:doc:`/guide/large-data`). "linear", "rbf", "poly" and kernels made of `Linear`, `RBF`
-            and `Polynomial` take sparse matrices.
+            values (:ref:`table-columns`). Kernels of `Linear`, `RBF` and `Polynomial` take sparse
+            ones. With kernel="precomputed" the (n_samples, n_samples) kernel matrix, for a kernel
+            of sets or strings a sequence of these. :class:`bayespoint.blocks.Blocks` and
+            collections of Dask are never in memory as a whole (:doc:`/guide/large-data`).
         y : array-like of shape (n_samples,)
             Class labels of any type; for collections of Dask another one.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples, at least 0. None: all are 1. Whole numbers are counts: an
-            example of weight w stands for w observations of its label, each with its own noise.
-            Other weights are relative: their mean is made 1, and the noise has the variance
-            ``softness / w`` (:doc:`/guide/models`). 1e-9 is rounding.
+            Weights of the examples, at least 0; None: 1. Whole numbers, up to 1e-9, are counts: an
+            example stands for w observations of its label, each with its own noise. Others are
+            relative, of mean 1: the noise has the variance ``softness / w`` (:doc:`/guide/models`).
 
         Returns
         -------
@@ -262,9 +259,8 @@ class BayesPointClassifier(
         TypeError, ValueError
             If a setting is out of range, `X` or `y` is not valid data for classification, or the
             kernel does not take `X` (sparse, or not numbers); if a column of `X` holds text,
-            infinity or values of several kinds; if `sample_weight` has another shape, entries that
-            are negative or not finite, other than whole numbers with softness=0, or leaves a class
-            without examples.
+            infinity or values of several kinds; if `sample_weight` has another shape, is negative,
+            not finite or, with softness=0, not whole, or leaves a class without examples.
         """
         began, params = time.monotonic(), self.get_params(deep=False)
         memory.require_blas()
@@ -366,8 +362,8 @@ class BayesPointClassifier(
         rows = self.sample_indices_
         return inputs if np.array_equal(rows, np.arange(inputs.shape[1])) else inputs[:, rows]
 
-    def _answer(self, name: str, X: Any, diag: Any, width: int, **options: Any) -> Any:
-        """Return what the posterior says: `width` columns, or for 0 a number of each input."""
+    def _answer(self, name: str, X: Any, diag: Any, **options: Any) -> Any:
+        """Return what the posterior says."""
         if not in_blocks(X):
             points = self._checked(X)
             return getattr(self.posterior_, name)(points, diag=diag, **options)
@@ -375,8 +371,10 @@ class BayesPointClassifier(
         if diag is not None:
             raise ValueError("diag must be None unless kernel='precomputed'")
         dtype = {"predict": self.classes_.dtype, "predict_set": bool}.get(name, np.float64)
-        names = getattr(self, "feature_names_in_", None)
-        return map_blocks(partial(_answer, self, name, width, options), X, names, width, dtype)
+        n, names = self._first.likelihood.n_functions, getattr(self, "feature_names_in_", None)
+        columns = {"predict": 0, "decision_function": 0 if n == 1 else n}  # 0: one dimension
+        width = columns.get(name, len(self.classes_))
+        return map_blocks(partial(_answer, self, name, options), X, names, width, dtype)
 
     # --- predictions -------------------------------------------------------------------------
 
@@ -402,7 +400,7 @@ class BayesPointClassifier(
             Predicted labels. A tie goes to the first class. Errors: `decision_function`.
         """
         options = {"method": method, "random_state": self.random_state}
-        return self._answer("predict", X, diag, 0, **options)  # type: ignore[no-any-return]
+        return self._answer("predict", X, diag, **options)  # type: ignore[no-any-return]
 
     def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
         r"""Return the decision values: quantiles of the normal distribution.
@@ -420,18 +418,15 @@ class BayesPointClassifier(
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             A column for each class or, for two, positive for the second. :math:`\Phi(z)` is the
             probability before label noise (of several classes with calibration before these are
-            scaled to sum to 1), of one model of two classes with z the predictive mean divided by
-            its standard deviation. Class weights multiply the odds of two classes by their ratio,
-            otherwise p by the weight divided by the largest.
+            scaled to sum to 1); of one model of two classes z is the mean of f over its deviation.
+            Class weights multiply the odds of two classes by their ratio, p of others by w / max w.
 
         Raises
         ------
         ValueError
             If squares of the latent function overflow or underflow, above 1e140 or below 1e-140.
         """
-        n = self._first.likelihood.n_functions
-        width = 0 if n == 1 else n
-        return self._answer("decision_function", X, diag, width)  # type: ignore[no-any-return]
+        return self._answer("decision_function", X, diag)  # type: ignore[no-any-return]
 
     def predict_proba(
         self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
@@ -445,17 +440,15 @@ class BayesPointClassifier(
         method : {"moments", "mixture"}, default="moments"
             "moments": :math:`\Phi(z)` with z the decision function, exact for a normal posterior.
             "mixture": the mean over draws of the exact probability given each, the posterior's own,
-            in about ten times the time. On five tables they differed by at most .015, where few
-            noisy examples decide by up to .17 (:doc:`/theory`). For several classes the first is
-            this mean too, of draws shifted to the center, which has less error.
+            in ten times the time. They differed by up to .015 on five tables, .17 where few noisy
+            examples decide (:doc:`/theory`). For several classes the first is such a mean, too.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`. Class weights, and after them label noise, are included.
         """
-        width = len(self.classes_)
-        return self._answer("predict_proba", X, diag, width, method=method)  # type: ignore[no-any-return]
+        return self._answer("predict_proba", X, diag, method=method)  # type: ignore[no-any-return]
 
     def predict_log_proba(
         self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
@@ -472,8 +465,7 @@ class BayesPointClassifier(
         ndarray of shape (n_samples, n_classes)
             Natural logarithms.
         """
-        width = len(self.classes_)
-        return self._answer("predict_log_proba", X, diag, width, method=method)  # type: ignore[no-any-return]
+        return self._answer("predict_log_proba", X, diag, method=method)  # type: ignore[no-any-return]
 
     def reject(
         self, X: ArrayLike, cost: float, *, method: str = "moments", diag: ArrayLike | None = None
@@ -534,8 +526,7 @@ class BayesPointClassifier(
         of Statistics 49, 2021). What this changes was measured: :doc:`/guide/sets`, also for
         weights and landmarks, with which up to 2000 random examples are compared.
         """
-        width = len(self.classes_)
-        return self._answer("predict_set", X, diag, width, alpha=alpha)  # type: ignore[no-any-return]
+        return self._answer("predict_set", X, diag, alpha=alpha)  # type: ignore[no-any-return]
 
     def predict_proba_interval(
         self, X: ArrayLike, level: float = 0.9, *, diag: ArrayLike | None = None
@@ -738,11 +729,10 @@ class BayesPointClassifier(
         max_length: float = 1e5,
         random_state: RandomState = None,
     ) -> Estimate:
-        """Return ln of the joint posterior probability that all points have the given labels.
+        """Return ln of the joint posterior probability of observing these labels at all points.
 
         It is the log evidence of examples and points minus that of the examples, each with the
-        tolerance ``tol / sqrt(2)``; with landmarks the log of a mean over the draws of the fit. The
-        labels are those that would be observed, with label noise.
+        tolerance ``tol / sqrt(2)``; with landmarks the log of a mean over the draws of the fit.
 
         Parameters
         ----------
@@ -825,8 +815,7 @@ class BayesPointClassifier(
         """Continue the billiard of each model, for a more accurate center.
 
         The hyperparameters stay. New values of `n_jobs`, `verbose`, `calibration`, `class_weight`
-        and `max_time` take effect, others with the next fit. `fit_intercept` must be that of the
-        fit. After an exception the estimator is unchanged.
+        and `max_time` take effect. After an exception the estimator is unchanged.
 
         Parameters
         ----------
@@ -845,8 +834,7 @@ class BayesPointClassifier(
         ------
         ValueError
             If `tol` is out of range, `gram` is missing or another matrix, or `fit_intercept` has
-            changed; with landmarks; for a classifier that was updated, saved, pickled or fitted
-            elsewhere.
+            changed; with landmarks; after an update, `save`, pickling or a fit in other processes.
         FloatingPointError
             As in `fit`.
         """
@@ -880,9 +868,8 @@ class BayesPointClassifier(
 
         Draws that agree with the new labels are kept, and the others replaced by these, without a
         bounce (sequential importance resampling). The result has the law of a fit to all examples,
-        and ``billiard_.center_error`` its error. Where this would be above three times `tol`, or
-        the effective draws below a third of those of a fit, a billiard over all examples makes new
-        ones.
+        and ``billiard_.center_error`` its error. If this would exceed three times `tol`, or fewer
+        effective draws be left than a third of a fit's, a billiard over all examples makes new ones.
 
         Parameters
         ----------
@@ -894,23 +881,20 @@ class BayesPointClassifier(
         Returns
         -------
         BayesPointClassifier
-            The estimator itself. Also the standardization, the calibration and the weights of
-            classes and models are those of the fit. Each new example has the weight 1.
-            `sample_indices_` goes on counting.
+            The estimator itself. Standardization, calibration and weights of classes and models are
+            those of the fit. New examples have the weight 1; `sample_indices_` goes on counting.
 
         Raises
         ------
         ValueError
-            If `X` or `y` is not valid, a setting is out of range or `fit_intercept` has changed;
-            with landmarks or kernel="precomputed".
+            With landmarks or "precomputed", for invalid `X`, `y` or settings or `fit_intercept`.
         InfeasibleError, FloatingPointError, MemoryError
             As in `fit`. After an exception the estimator is unchanged.
 
         Notes
         -----
         Hyperparameters do not learn from new examples: fit again when these have become many. With
-        softness=0, where a function cannot fail to give a label by noise, every update is a
-        billiard over all examples.
+        softness=0 every update is a billiard over all examples.
         """
         posterior = self._mixture
         models, basis = posterior.models, posterior.first.basis
@@ -947,10 +931,8 @@ class BayesPointClassifier(
         return plan, budget, Progress(self, settings.verbosity(params), 0)
 
 
-def _answer(
-    model: BayesPointClassifier, name: str, width: int, options: Mapping[str, Any], block: Any
-) -> Any:
+def _answer(model: BayesPointClassifier, name: str, options: Mapping[str, Any], block: Any) -> Any:
     """Return the predictions for a block of a table."""
     with warnings.catch_warnings():  # the names have been checked, and blocks have none
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        return model._answer(name, block, None, width, **options)
+        return model._answer(name, block, None, **options)

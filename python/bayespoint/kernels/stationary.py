@@ -34,13 +34,10 @@ from bayespoint.kernels.protocol import Bounds, Floats, Other, Parameter, Pullba
 
 _BLOCK_PAIRS = 4096  # pairs of sparse rows that are subtracted at a time
 _CACHED_VALUES = 2**15  # kernel values in a block that fits into the processor's cache
-_LONG = 1e5
-"""Half the sum of the squared lengths of two sparse rows, in units of the length scale, beyond
-which a Gaussian kernel of close rows would have fewer than ten digits."""
+_LONG = 1e5  # half squared lengths of two sparse rows above which kernels have under ten digits
 _MAX_LENGTH = 1e306  # squared length of a row, in units, beyond which distances might overflow
-_NEGLIGIBLE, _ROUNDING = -40.0, 1e-12
-"""Exponent below which kernel values are negligible, and so is their rounding; and the largest
-rounding error of an exponent, relative to the squared lengths."""
+_NEGLIGIBLE = -40.0  # exponent below which kernel values, and their rounding, are negligible
+_ROUNDING = 1e-12  # largest rounding error of an exponent, relative to the squared lengths
 _REACH, _SPREAD = (math.exp(-4), math.exp(5)), 1.0
 """Bounds of a length scale relative to its start, a rule of thumb, and its spread."""
 

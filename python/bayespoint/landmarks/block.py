@@ -27,8 +27,8 @@ from bayespoint.engine.likelihood import Trials, sums_of_rows, values_of_rows
 from bayespoint.landmarks.basis import Basis
 from bayespoint.likelihood import Likelihood, OrderedClasses, SeveralClasses, TwoClasses
 
-_POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()  # nodes of an expectation under a normal distribution
+_POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)  # of normal expectations
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _GROUP = 8  # examples of one draw in the moments of several classes
 _ENTRIES = 2**21  # numbers in an array of several classes, examples and nodes
 
@@ -288,8 +288,8 @@ class Turns:
 
     balls: NDArray[np.int64]  # (k,)
     places: Floats  # (k, 2) factors of place and direction in the new places
-    directions: Floats  # (k, 2) the same in the new directions, to which is added:
-    added: Floats  # (k, D)
+    directions: Floats  # (k, 2) the same in the new directions
+    added: Floats  # (k, D) what is added to these
 
 
 class BlockSums:

@@ -24,9 +24,9 @@ _LOSS = 0.05  # loss of the bound in a pass, in nats, that may come from its few
 _NEAR = 0.5  # expected gain at which passes no longer go to the mode, and take expectations
 _SMALLEST_STEP = 1e-3  # share of a step towards the mode that is always taken
 _CLOSING = 0.5  # largest part of a gap between weights that must rise by which a step closes it
-_SMALLEST_SHARE = 1 / 16
-_FIRST_SHARE = 0.5
-_LARGER = 2.0  # least part of the way to a new covariance, as in the first pass, and its growth
+_SMALLEST_SHARE = 1 / 16  # least part of the way to a new covariance
+_FIRST_SHARE = 0.5  # that in the first pass
+_LARGER = 2.0  # largest growth of this part from pass to pass
 _SMALLEST_PRECISION = 1.0  # least eigenvalue, the prior's: with less, means may run away
 _CHANGE = 5e-3  # change of the log determinant of the covariance, by dimension, at which to stop
 

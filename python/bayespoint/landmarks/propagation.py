@@ -31,11 +31,7 @@ class Propagation:
     shift: Floats  # (C, m) precisions times means of the sites
     left_out: Floats  # (C, m) probability of each label given all others
     by_noise: Floats  # (2,) derivatives of the sum of the evidences by the rates of label noise
-    by_features: Floats
-    """(m, r) derivatives of the sum by the features.
-
-    With fixed sites they are those of the normal integral, to first order.
-    """
+    by_features: Floats  # (m, r) derivatives by the features: to first order, with fixed sites
     by_level: Floats  # (m,) derivatives of the sum by the levels
     by_thresholds: float = 0.0  # derivative by the logarithm of a factor of all thresholds
 

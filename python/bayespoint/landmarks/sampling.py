@@ -19,12 +19,11 @@ from bayespoint.likelihood import Likelihood, OrderedClasses, SeveralClasses
 from bayespoint.results.landmarks import LandmarkResult
 
 _WATCHED = 16  # largest number of landmarks whose function values are watched
-_PARTS = 64
-_DRAWS_OF_A_PART = 5.0  # least effective draws of a part of a run, for independent parts
+_PARTS = 64  # of a run, for the error of the center
+_DRAWS_OF_A_PART = 5.0  # least effective draws of a part, which make parts independent
 
-_BURN_IN, _RISE = 0.25, 2.0
-"""Fewest steps before the first that counts, relative to the number of draws, and the rise of the
-residual within a batch, in standard errors, with which it is not the last of them."""
+_BURN_IN = 0.25  # fewest steps before the first that counts, relative to the number of draws
+_RISE = 2.0  # rise of the residual in a batch, standard errors, with which it is not their last
 
 MAX_STEPS = 100_000  # most steps of a chain by default
 _SINGLES = 2**22  # numbers of all draws above which they are kept in singles

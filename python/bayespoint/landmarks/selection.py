@@ -31,10 +31,8 @@ _REGAINED = 0.5  # part of the divergence that the bound regains with five times
 _ERROR = 0.05  # change in a pass, relative to `_GAIN`, at which the bound is not improved further
 _TRIED = 10_000  # most examples on which numbers of landmarks are compared
 _FEWEST_EXAMPLES = 6  # for each landmark: with fewer the kernel matrix of all is as fast
-_WORK = 2e12
-_LITTLE_WORK = 2.5e10
-"""Examples times the square of the landmarks, at most by default, and up to which trials are left
-out: the fit is faster than the search."""
+_WORK = 2e12  # most examples times the square of the landmarks by default
+_LITTLE_WORK = 2.5e10  # up to which trials are left out: the fit is faster than the search
 
 CANDIDATES = 10  # number of random examples among which each landmark is chosen, on average
 _LEVELS = 100  # levels of a category that landmarks know: rarer ones are alike

@@ -13,10 +13,9 @@ from bayespoint.base.io import Savable
 from bayespoint.base.report import as_html
 from bayespoint.results import diagnostics
 
-MAX_R_HAT_TOL, CHANCE_TOL, MIN_SHARE_TOL = 1.05, 1e-3, 0.25
-"""Largest R-hat at which a run with a tolerance ends, if there are many effective draws; the chance
-that R-hat of as few independent draws as such a run needs exceeds its limit; and the smallest
-effective sample size, as a share of the draws, if there are many."""
+MAX_R_HAT_TOL = 1.05  # largest at which a run with a tolerance ends, with many effective draws
+CHANCE_TOL = 1e-3  # chance that R-hat of as few independent draws as it needs exceeds its limit
+MIN_SHARE_TOL = 0.25  # least effective sample size, as a share of many draws
 
 MIN_ESS = 100.0  # least effective sample size without a warning, or half of the draws
 LEAST_DRAWS = 4  # smallest number of draws per chain for R-hat and effective sample size

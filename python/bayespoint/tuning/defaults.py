@@ -15,9 +15,8 @@ from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Plan
 from bayespoint.tuning import density
 
-N_MODELS, N_MODELS_OF_SEVERAL = 8, 6
-"""Number of settings by default, for two or ordered classes and for more: more of them, or several
-found on more examples than are used for draws, gain little (docs/benchmarks.md)."""
+N_MODELS = 8  # settings by default: more, or found on more examples, gain little (benchmarks.md)
+N_MODELS_OF_SEVERAL = 6  # the same for more than two classes in no order
 
 MOST_FEATURES = 100
 """Most features for which settings are drawn. With more, as in images, the evidence of a sum goes

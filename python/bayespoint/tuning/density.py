@@ -54,9 +54,8 @@ MAX_EXAMPLES, _LANDMARKS = 1000, 100
 
 _CHAINS = 2  # number of chains, side by side, whose difference tells how far others would be
 
-_ADAPTED, _STATES = (12, 8), (24, 12)
-"""Number of first states of a chain, in which the step size is adapted and it leaves its start, and
-least number of states after them; for two classes, and for more, whose evidence takes longer."""
+_ADAPTED = (12, 8)  # first states of a chain, which adapt its step; of several classes fewer
+_STATES = (24, 12)  # least number of states after them; the evidence of several takes longer
 
 _FEWEST_STATES = 2  # least number of states of a chain for each setting that stands for them
 _LARGE_ERROR = 0.05  # mean change of probabilities from seed to seed for which a warning is given

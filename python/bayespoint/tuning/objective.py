@@ -41,10 +41,8 @@ labels of a share arctan(sqrt(r)) / pi of normal f: 1 % at the lower bound. Belo
 up to twenty times as many bounces, and on tables of real data the log loss gains nothing."""
 
 RATES = (1e-4, 0.45)  # bounds of a rate of label noise
-_CHANGE = 0.01
-_CHANGE_OF_SEVERAL = 0.03
-"""Change of the evidence of each problem, in nats, at which the sweeps of the approximation end."""
-
+_CHANGE = 0.01  # change of a problem's evidence, in nats, at which the approximation ends
+_CHANGE_OF_SEVERAL = 0.03  # the same for several classes
 _FINE_CHANGE = 1e-4  # the same for a kernel without derivatives, for finite differences
 _LANDMARKS = 200  # of the evidence of given hyperparameters
 _STEP = 0.02  # step in a logarithm for a finite difference, if a kernel provides no derivatives

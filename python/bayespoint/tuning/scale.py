@@ -20,10 +20,8 @@ from bayespoint.tuning.density import LEVELS, Density
 from bayespoint.tuning.objective import Objective, choose_landmarks
 from bayespoint.tuning.task import Task
 
-_GAIN, _GAIN_OF_UNIT = 2.0, 10.0
-"""Gains of evidence, in nats for the examples of the comparison, for which a scale is changed, and
-for which it becomes one for all: that of pixels is 27 to 35, or else a gain misleads."""
-
+_GAIN = 2.0  # gain of evidence, in nats, for which a scale is changed
+_GAIN_OF_UNIT = 10.0  # for which it becomes one for all: of pixels 27 to 35, or a gain misleads
 _MANY = 20  # numbers from which on they may be of one unit
 _FEWEST = 10  # distinct values of a number for which another scale may matter
 _NORMAL = 0.98  # squared correlation of a number with its normal scores from which on it is normal
