@@ -33,6 +33,7 @@ _RITZ = 1e-6  # the same for the bound by Lanczos steps
 _DIRECT = 2000  # up to this size a factorization decides, beyond it Lanczos steps
 _LANCZOS_STEPS = 40
 _BLOCK = 512
+_LARGEST = 1e140  # value of f: sums of squares, and their inverses, are in the range of doubles
 _LENGTHS = (1e-150, 1e150)  # range of diagonal entries whose products neither over- nor underflow
 
 
@@ -341,6 +342,25 @@ def _first(array: Floats, where: Any) -> str:
     place = np.argwhere(where)[0]
     at = f" at [{', '.join(map(str, place))}]" if array.ndim else ""
     return f"{array[tuple(place)]:.10g}{at}"
+
+
+def product(left: Floats, right: Floats) -> Floats:
+    """Return the matrix product of kernel values and coefficients, or raise ValueError."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = np.asarray(left @ right)
+    if not np.isfinite(values).all():
+        raise ValueError("X must not be so large that decision values overflow")
+    return values
+
+
+def require_square(size: Floats) -> None:
+    """Raise ValueError if squares of these absolute values of f overflow or underflow."""
+    if (size > _LARGEST).any():
+        raise ValueError("X must not be so large that decision values overflow")
+    if ((size > 0) & (size < 1 / _LARGEST)).any():
+        raise ValueError(
+            "X must not be so small that the squares of decision values vanish: scale the inputs"
+        )
 
 
 def gram_matrix(

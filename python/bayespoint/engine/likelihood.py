@@ -1,4 +1,4 @@
-"""Log likelihoods of labels for functions on the paths of balls, with derivatives."""
+"""Probabilities of labels: that a value is the largest, and along the paths of balls."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from bayespoint.base.validation import Floats
 
 Trials: TypeAlias = tuple[NDArray[np.int64], Floats]
 """The (n_trials,) balls, and (n_trials, 2) multiples of place and direction, added to the mean."""
+
+NODES = np.linspace(-7.5, 6.5, 29)  # nodes of the integral, relative to the largest mean
 
 
 def two_classes(
@@ -63,6 +65,21 @@ def several_classes(
     given = _plain(labels), noise, _plain_or_empty(counts)
     found = _core.likelihood_of_classes(rows, (balls, along), *given, by_value=by_value)
     return found.reshape(len(found), *values[0].shape) if by_value else found
+
+
+def largest_probabilities(behind: Floats) -> Floats:
+    r"""Return the probability that each of several normal values is the largest.
+
+    The values are independent and have variance 1:
+
+    .. math:: P(c) = \int \varphi(v + b_c) \prod_{j \ne c} \Phi(v + b_j)\, dv.
+
+    `behind`, of shape (n_values, ...), is by how much each mean is below the largest,
+    :math:`b_c \ge 0`. The probabilities are 0 for values 11 or more behind. The trapezoidal rule
+    with 29 nodes has an error below 1e-11 for two values, 1e-7 for 10 and 3e-5 for 50.
+    """
+    flat = np.ascontiguousarray(behind, dtype=np.float64).reshape(len(behind), -1)
+    return _core.largest_probabilities(flat).reshape(behind.shape)
 
 
 def values_of_rows(rows: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:

@@ -869,7 +869,7 @@ class BayesPointClassifier(
         Draws that agree with the new labels are kept, and the others replaced by these, without a
         bounce (sequential importance resampling). The result has the law of a fit to all examples,
         and ``billiard_.center_error`` its error. If this would exceed three times `tol`, or fewer
-        effective draws be left than a third of a fit's, a billiard over all examples makes new ones.
+        effective draws be left than a third of a fit's, a billiard over all examples makes others.
 
         Parameters
         ----------

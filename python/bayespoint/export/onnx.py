@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayespoint import kernels
 from bayespoint.base.validation import Floats, boolean
 from bayespoint.data.warps import OneUnit, RankNormal, Warped
-from bayespoint.engine.largest import NODES
+from bayespoint.engine.likelihood import NODES
 from bayespoint.estimators.bayes_point import BayesPointClassifier
 from bayespoint.kernels.parameters import given
 from bayespoint.kernels.stationary import units_of

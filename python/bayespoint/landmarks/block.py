@@ -22,8 +22,7 @@ from bayespoint.base.linalg import times_upper, weighted_outer
 from bayespoint.base.validation import Floats
 from bayespoint.data.examples import ROWS, Examples
 from bayespoint.data.executors import Executor
-from bayespoint.engine.largest import NODES
-from bayespoint.engine.likelihood import Trials, sums_of_rows, values_of_rows
+from bayespoint.engine.likelihood import NODES, Trials, sums_of_rows, values_of_rows
 from bayespoint.landmarks.basis import Basis
 from bayespoint.likelihood import Likelihood, OrderedClasses, SeveralClasses, TwoClasses
 

@@ -7,7 +7,7 @@ independent noise of variance :math:`s_*^2` for each class
 
 .. math:: P(c) = \int \varphi(v - \rho h_c / s_*) \prod_{j \ne c} \Phi(v - \rho h_j / s_*)\, dv
 
-at a new point (:mod:`bayespoint.engine.largest`). Probabilities are means over the draws.
+at a new point (:mod:`bayespoint.engine.likelihood`). Probabilities are means over the draws.
 """
 
 from __future__ import annotations
@@ -21,11 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayespoint.base.overflow import require_square
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Floats, require_square
 from bayespoint.engine import likelihood as engine_likelihood
-from bayespoint.engine.largest import NODES, largest_probabilities
-from bayespoint.engine.likelihood import Trials
+from bayespoint.engine.likelihood import NODES, Trials, largest_probabilities
 from bayespoint.likelihood.two_classes import LARGEST_Z, Classes, Codes, Weights, quantiles
 from bayespoint.results.draws import mean_of_draws
 from bayespoint.results.lengths import Lengths

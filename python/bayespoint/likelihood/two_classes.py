@@ -21,9 +21,8 @@ from scipy import special
 
 from bayespoint.base import validation
 from bayespoint.base.linalg import Factor
-from bayespoint.base.overflow import require_square
 from bayespoint.base.stored import Stored
-from bayespoint.base.validation import Floats, Labels
+from bayespoint.base.validation import Floats, Labels, require_square
 from bayespoint.engine import likelihood as engine_likelihood
 from bayespoint.engine.likelihood import Trials
 from bayespoint.engine.problem import Problem

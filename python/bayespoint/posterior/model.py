@@ -14,9 +14,8 @@ from scipy import linalg, special
 from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.base.linalg import Factor, cholesky, clear_above, interruptible_step
-from bayespoint.base.overflow import product, require_square
 from bayespoint.base.stored import Stored
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Floats, product, require_square
 from bayespoint.data.examples import Examples
 from bayespoint.data.inputs import scaled
 from bayespoint.engine.problem import Problem

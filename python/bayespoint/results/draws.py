@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bayespoint.base.overflow import product
 from bayespoint.base.stored import Stored, deep_copy
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Floats, product
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.landmarks import LandmarkResult
 from bayespoint.results.lengths import Lengths

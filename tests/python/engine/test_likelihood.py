@@ -5,7 +5,7 @@ import pytest
 from scipy import special
 
 from bayespoint.engine import likelihood
-from bayespoint.engine.largest import largest_probabilities
+from bayespoint.engine.likelihood import largest_probabilities
 from helpers import seed
 
 RNG = np.random.default_rng(seed(0))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from bayespoint.engine.largest import largest_probabilities
+from bayespoint.engine.likelihood import largest_probabilities
 from bayespoint.landmarks import block as blocks
 from bayespoint.landmarks.block import BinaryBlock, JointBlock, OrderedBlock, contrasts
 from bayespoint.likelihood import OrderedClasses, SeveralClasses, TwoClasses

@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 from bayespoint import VersionSpace, kernels
-from bayespoint.engine.largest import largest_probabilities
+from bayespoint.engine.likelihood import largest_probabilities
 from bayespoint.likelihood import SeveralClasses, TwoClasses
 from bayespoint.likelihood.two_classes import quantiles
 from bayespoint.posterior.calibration import LeftOut
