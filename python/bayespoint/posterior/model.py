@@ -338,21 +338,13 @@ class Model(Stored):
     def problem(self, question: str) -> Problem:
         """Return the labeled kernel matrix that `question` needs, or raise ValueError without."""
         gram, offset, softness = self.basis.matrix(question)
-        return self._problem(gram, softness, offset)
+        given = gram, self.codes, softness, offset
+        return self.likelihood.problem(*given, variance=self.draws.variance)
 
     def problem_again(self, inputs: Any, inverse: tuple[Factor, Floats] | None = None) -> Problem:
         """Return the labeled kernel matrix, from the inputs of the fit or the given matrix."""
-        added = self.basis.offset, self.basis.softness
-        gram, _ = kernels.training_gram(self.basis.kernel, inputs, *added)
-        return self._problem(gram, *added[::-1], inverse)
-
-    def _problem(
-        self,
-        gram: Any,
-        softness: Floats,
-        offset: float,
-        inverse: tuple[Factor, Floats] | None = None,
-    ) -> Problem:
+        offset, softness = self.basis.offset, self.basis.softness
+        gram, _ = kernels.training_gram(self.basis.kernel, inputs, offset, softness)
         given = gram, self.codes, softness, offset, inverse
         return self.likelihood.problem(*given, variance=self.draws.variance)
 

@@ -125,10 +125,9 @@ def _extended(model: Model, new: Any, index: NDArray[np.intp]) -> Model | None:
     size = math.sqrt(float(mean @ coordinates(mean)))
     shares, about = np.full(len(length), 1 / len(length)), parts - parts.mean(axis=0) + mean
     error = error_of_mean(about, shares, coordinates, mean, shape[0])
-    freedom = round(draws.lengths.mean_square) + k * max(1, law.n_problems - 1)
-    lengths, wide = Lengths(freedom), (*shape[2:-1], after.shape[-1])
-    center = (mean / size).reshape(wide)
-    ratio = length[chosen, 0] / new_length[:, 0]
+    lengths = Lengths(round(draws.lengths.mean_square) + k * max(1, law.n_problems - 1))
+    wide = (*shape[2:-1], after.shape[-1])
+    center, ratio = (mean / size).reshape(wide), length[chosen, 0] / new_length[:, 0]
     functionals = run.functionals.reshape(len(length), -1)[chosen] * ratio
     place, row = run.watched % shape[-1], run.watched // shape[-1]
     run = replace(
@@ -183,13 +182,11 @@ def _agreeing(
         own *= more
         change += own
         change_of_z += more * (z - z.mean(axis=0))
-        expected = _mean_given_label(law, mean, deviation, label, z.shape[1])
-        change_of_z[:, :, j] = share[:, None] * expected
+        change_of_z[:, :, j] = share[:, None] * _mean_given_label(law, mean, deviation, label)
         places = (rng.random() + np.arange(n)) / n * share.sum()
         kept = np.searchsorted(np.cumsum(share), places).clip(max=n - 1)
         mean, chosen, z = mean[:, kept], chosen[kept], z[kept]
-        drawn = _given_label(law, mean, deviation, label, z.shape[1], rng)
-        if drawn is None:
+        if (drawn := _given_label(law, mean, deviation, label, rng)) is None:
             return None
         z[:, :, j] = drawn
     return chosen, z, (change, change_of_z)
@@ -202,37 +199,30 @@ def _log_label(law: Likelihood, mean: Floats, deviation: float, label: int) -> F
     return np.asarray(law.observed(log_p)[:, label])
 
 
-def _mean_given_label(
-    law: Likelihood, mean: Floats, deviation: float, label: int, width: int
-) -> Floats:
-    """Return the (n, width) means of z given the label: the slopes of its log probability."""
-    found = np.empty((mean.shape[1], width))
-    for k in range(width):
+def _mean_given_label(law: Likelihood, mean: Floats, deviation: float, label: int) -> Floats:
+    """Return the (n, n_problems) means of z given the label: slopes of its log probability."""
+    found = np.empty((mean.shape[1], law.n_problems))
+    for k in range(law.n_problems):
         step = np.zeros((len(mean), 1))
-        step[slice(None) if width == 1 else k] = _STEP * deviation
+        step[slice(None) if law.n_problems == 1 else k] = _STEP * deviation
         up, down = (_log_label(law, mean + one, deviation, label) for one in (step, -step))
         found[:, k] = (up - down) / (2 * _STEP)
     return found
 
 
 def _given_label(
-    law: Likelihood,
-    mean: Floats,
-    deviation: float,
-    label: int,
-    width: int,
-    rng: np.random.Generator,
+    law: Likelihood, mean: Floats, deviation: float, label: int, rng: np.random.Generator
 ) -> Floats | None:
-    """Return (n, width) values of z drawn given the label, or None after too many tries."""
+    """Return (n, n_problems) values of z drawn given the label, or None after too many tries."""
     rule = replace(law, rule="median") if isinstance(law, OrderedClasses) else law
     with np.errstate(divide="ignore"):
         log_share = law.observed(np.log(np.eye(law.n_classes)))[:, label]
     log_share -= log_share.max()
     left = np.arange(mean.shape[1])
-    found = np.empty((len(left), width))
+    found = np.empty((len(left), law.n_problems))
     for _ in range(_TRIES):
-        z = rng.standard_normal((len(left), width))
-        if width > 1:  # the functions of several classes have the sum zero
+        z = rng.standard_normal((len(left), law.n_problems))
+        if law.n_problems > 1:  # the functions of several classes have the sum zero
             z -= z.mean(axis=1, keepdims=True)
         found[left] = z
         of_values = rule.winner((mean[:, left] + deviation * z.T).T)

@@ -86,9 +86,9 @@ def test_a_wrong_update_is_noticed(kind, wrong, keeps_all_draws, monkeypatch):
         monkeypatch.setattr(updating, "_log_label", lambda *given: 0.5 * right(*given))
     else:  # values at new examples ignore their labels
 
-        def drawn(law, mean, deviation, label, width, rng):
-            z = rng.standard_normal((mean.shape[1], width))
-            return z - z.mean(axis=1, keepdims=True) if width > 1 else z
+        def drawn(law, mean, deviation, label, rng):
+            z = rng.standard_normal((mean.shape[1], law.n_problems))
+            return z - z.mean(axis=1, keepdims=True) if law.n_problems > 1 else z
 
         monkeypatch.setattr(updating, "_given_label", drawn)
     assert _distance(kind, 0.0) > 1.5 * LIMIT
