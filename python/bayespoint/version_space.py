@@ -81,10 +81,9 @@ class VersionSpace:
     `max_margin`, label noise by class, and the dynamics `Chord` and `Flipper`.
 
     With walls dual coefficients are those of the coordinates, margins have a number for each wall,
-    and ``hits`` counts the bounces at all walls of a coordinate. What is counted as violated, and
-    transparent, are observations. ValueError is raised for `max_margin`, the kernel perceptron,
-    conditional means behind transparent walls, and what is for two classes only. The evidence is
-    the probability of all walls, those that always hold included.
+    and ``hits`` counts bounces at all walls of a coordinate. Observations are what is violated or
+    transparent. ValueError is raised for `max_margin`, the kernel perceptron, conditional means
+    behind transparent walls, and what two classes define. The evidence is that of all walls.
 
     References
     ----------
@@ -368,8 +367,7 @@ class VersionSpace:
         Raises
         ------
         TypeError, ValueError
-            If an argument is of another type, `result` of another number of examples or classes, if
-            the weights are of a wrong shape or value, or if the weighted mean is zero.
+            For wrong types, weights, or shapes of `result`, or if the weighted mean is zero.
         """
         return reweight(result, weight, self.problem, log=log)
 
@@ -479,17 +477,14 @@ class VersionSpace:
         ----------
         label_noise : float, tuple of two floats, or array-like of shape (n,), default=0.0
             Probability in [0, 0.5) that a label was flipped, of several classes to any other alike;
-            with walls that an observation is wrong, one rate if some walls always hold.
-            A tuple of two holds the rates of truly negative and of truly positive examples, a list
-            or array several rates, each for both classes, on one ladder.
+            with walls that an observation is wrong, one rate if some always hold. A tuple has those
+            of truly negative and truly positive examples, a list or array several, on one ladder.
         method : {"auto", "bridge", "integration"}, default="auto"
             "bridge": billiards inside version space on a ladder of Gaussian distributions. Only for
             two classes or walls, and rate 0: it may miss modes of other posteriors. "integration":
-            billiards on a ladder of transparencies from 1 to 0, often with a much longer path.
-            "auto": "bridge" where it is possible.
+            billiards on a ladder of transparencies, often longer. "auto": "bridge" if possible.
         tol : float, default=0.1
-            Standard error at which to stop, in nats, positive, for each of the rates.
-            ConvergenceWarning is issued if the run ended with a larger one.
+            Standard error of each value at which to stop, in nats; ConvergenceWarning if larger.
         max_length : float, default=1e5
             Path in radians per trajectory at which to stop after a complete round, positive.
         n_trajectories, n_jobs, random_state, callback

@@ -99,8 +99,7 @@ def load(path: StrPath) -> Any:
     OSError
         If there is no such file, or it cannot be read.
     ValueError
-        If it is no regular file, is damaged, was written by another program or in another version
-        of the format, or holds other objects than models and results do.
+        If it is no regular file, is damaged, of another program or version, or of other objects.
 
     Notes
     -----

@@ -215,8 +215,7 @@ def normalized_margins(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
         :math:`y_i \langle w, \phi_i\rangle / (|w| |\phi_i|)`, in [-1, 1]: the sine of the angle
         between w and the plane of the example, positive if w agrees with its label. Includes offset
         and softness of `space`. The smallest is the margin of Graepel et al. (2001), Definition 3;
-        its arc sine is the radius of the largest ball around w in version space. Zero, a vector
-        that is not finite or one of the wrong shape raises ValueError.
+        its arc sine the radius of the largest ball around w. ValueError if w is zero or not finite.
     """
     space.problem.require_binary("bounds")
     _, margins, square = scaled(space, validation.dual_coef("dual_coef", dual_coef, len(space.y)))

@@ -67,8 +67,7 @@ def table(
         "perceptron": the examples with nonzero dual coefficients determine w, so that `sparsity`
         holds. "perceptron", from zero with a constant learning rate: `margin` holds, too.
     label_noise : float or pair of floats, default=0.0
-        With rule="bayes_point": the posterior's probability in [0, 0.5) that a label was flipped,
-        or one for truly negative and one for truly positive examples.
+        With rule="bayes_point": the posterior's probability in [0, 0.5) of a flip, or two by class.
     draws : array-like of shape (n_trajectories, n_draws, m), default=None
         With label noise: dual coefficients of draws from the posterior.
     candidates : int, default=1
@@ -91,9 +90,8 @@ def table(
 
     "one draw" is a weight vector in the whole feature space, with values as in
     :meth:`BayesPointClassifier.sample_functions`. The "vote" at x is the class with a probability
-    above one half by ``predict_proba(method="mixture")``, without label noise. With softness
-    feature vectors have an additional coordinate for every input, of squared length `softness`; at
-    new inputs w has no component along it.
+    above one half by ``predict_proba(method="mixture")``, without label noise. With softness each
+    input adds a coordinate, of squared length `softness`, along which w at new inputs is zero.
 
     Examples
     --------

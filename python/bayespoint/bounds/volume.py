@@ -22,9 +22,8 @@ def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
     m, delta
         As for `sparsity`.
     log_volume : array-like of float
-        ln of the part's share of the sphere, at most 0; for all of version space the value of
-        :meth:`VersionSpace.evidence`. The prior is uniform on the sphere; for another, fixed before
-        the examples, it is ln of the part's probability.
+        ln of the part's share of the sphere, or its probability by another prior, fixed before the
+        examples: at most 0. For all of version space the value of :meth:`VersionSpace.evidence`.
 
     Returns
     -------

@@ -34,8 +34,7 @@ _DOCSTRING = """Load {summary}.
         With ``return_X_y=True`` the pair, otherwise a dictionary whose keys are also attributes:
         `data` of shape ({n}, {d}), an example per row; `target` of shape ({n},), integers -1 and
         +1; `feature_names` and `target_names`, of the columns and of -1 and +1; `frame`, data and
-        target together or None; `DESCR`, with source and license; `filename` and `data_module`,
-        the file and the package that contains it.
+        target or None; `DESCR`, with source and license; `filename` in the package `data_module`.
 
     References
     ----------

@@ -30,10 +30,9 @@ def two_classes(
     """Return the sums over n examples of ln(floor + span Phi(t)) of functions with values t.
 
     `values` are those of the mean, and of the place and the direction of each ball, (n,) each,
-    multiplied by the labels -1 or +1 and divided by the deviation of the noise. `floors` (n,), 0 by
-    default, are the probabilities of the labels on the other side. `counts` (n,), 1 by default, are
-    multiples of each example's logarithm. Each row of the result is a sum and its derivatives by
-    the two factors; `by_value`, only the n derivatives by t.
+    multiplied by the labels -1 or +1 and divided by the deviation of the noise. `floors` (n,) are
+    probabilities of the labels on the other side, 0 by default; `counts` (n,) multiply logarithms.
+    Rows of the result are a sum and its derivatives by the two factors; `by_value`, only by t.
 
     Ordered classes have (2, n) values each and, with `by_value`, derivatives: t and half the widths
     h of intervals. Where these are `bounded` (n,), t is the distance from the middle, and the

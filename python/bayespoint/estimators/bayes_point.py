@@ -254,8 +254,7 @@ class BayesPointClassifier(
         FloatingPointError
             If double precision is not sufficient. A larger `softness` helps.
         MemoryError, TimeoutError
-            If the kernel matrix does not fit into the available memory; with softness=0, if
-            `max_time` was over before a starting point was found.
+            If kernel values do not fit into memory; with softness=0, if `max_time` finds no start.
         TypeError, ValueError
             If a setting is out of range, `X` or `y` is not valid data for classification, or the
             kernel does not take `X` (sparse, or not numbers); if a column of `X` holds text,
@@ -410,8 +409,7 @@ class BayesPointClassifier(
         X : array-like of shape (n_samples, n_features)
             As for `predict`.
         diag : array-like of shape (n_samples,), default=None
-            With kernel="precomputed": the values ``k(x, x)``. None takes the mean of the diagonal
-            of the training matrix, with a UserWarning if that is not constant.
+            With "precomputed", ``k(x, x)``; None: their mean in fit, a UserWarning if they vary.
 
         Returns
         -------
@@ -623,9 +621,8 @@ class BayesPointClassifier(
         Returns
         -------
         ndarray of shape (n_draws_total, n_samples) or (n_classes, n_draws_total, n_samples)
-            A function for each draw, trajectory by trajectory; of several models each from one that
-            is chosen by its weight. Positive for the second of two classes; of several the largest
-            determines the class, and they have sum zero over the classes.
+            A function for each draw, trajectory by trajectory, of models chosen by their weights.
+            Positive for the second of two classes; of several, of sum zero, the largest decides.
 
         Notes
         -----

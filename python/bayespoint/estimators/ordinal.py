@@ -14,8 +14,7 @@ class BayesPointOrdinalClassifier(BayesPointClassifier):
     r"""Gaussian process classification of ordered classes, such as grades, stages or ratings.
 
     One latent function with noise lies between thresholds, which are sampled with it: a label is
-    the place of the value among them (:doc:`/guide/ordered`). For two classes, and for all else,
-    see :class:`BayesPointClassifier`.
+    its place among them (:doc:`/guide/ordered`). All else is as in :class:`BayesPointClassifier`.
 
     Parameters
     ----------

@@ -36,9 +36,8 @@ if TYPE_CHECKING:
 class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
     r"""Utilities of items from preferences and choices: Gaussian process preference learning.
 
-    A latent function, the utility, was observed with noise when items were compared: the preferred
-    item, or that chosen out of a set, had the largest value. Its exact posterior is sampled as in
-    :class:`BayesPointClassifier` (:ref:`preferences`).
+    A latent function, the utility, was observed with noise: the preferred item, or the one chosen,
+    had the largest. It is sampled as in :class:`BayesPointClassifier` (:ref:`preferences`).
 
     Parameters
     ----------
@@ -48,9 +47,8 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
         Variance, at least 0, of Gaussian noise on a difference of two utilities, that of one being
         half of it. None: found. 0: preferences must not contradict each other.
     label_noise : float or None, default=0.0
-        Probability in [0, 0.5) that a preference was turned round. Out of k items, the best is
-        chosen with probability 1 / (1 + (k - 1) r), r = label_noise / (1 - label_noise), any other
-        with r times that. None: found.
+        Probability in [0, 0.5) that a preference was turned round; None: found. Of k items each
+        other is r = label_noise / (1 - label_noise) times as probable as the best to be chosen.
     categorical_features, standardize, n_models, n_components, n_trajectories, n_draws
         As there, with comparisons for examples.
     approximation : {"auto", "landmarks"} or None, default="auto"

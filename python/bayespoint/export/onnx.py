@@ -47,17 +47,15 @@ def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
     ----------
     classifier : BayesPointClassifier, MaxMarginClassifier or KernelPerceptron
         Fitted, with a kernel of vectors from :mod:`bayespoint.kernels`. The last two are in
-        ``bayespoint.papers``. Of a pipeline ``to_onnx(pipeline[-1])`` exports the last step, and
-        skl2onnx all steps: :func:`register_with_skl2onnx`.
+        ``bayespoint.papers``. For pipelines: ``pipeline[-1]`` or :func:`register_with_skl2onnx`.
     probabilities : bool, default=True
         For a `BayesPointClassifier`, add ``probabilities``, as from ``predict_proba`` by default.
 
     Returns
     -------
     onnx.ModelProto
-        With the input ``X``, doubles of shape (n, n_features), and the outputs ``label`` of shape
-        (n,), ``decision``, doubles of shape (n,) or (n, n_classes), and ``probabilities``, doubles
-        of shape (n, n_classes). ``onnx.save`` writes it to a file.
+        With the input ``X`` (n, n_features), and the outputs ``label`` (n,), ``decision`` (n,) or
+        (n, n_classes) and ``probabilities`` (n, n_classes), in doubles. ``onnx.save`` writes it.
 
     Raises
     ------
@@ -228,8 +226,7 @@ def _powers(x: _Value, warp: PowerTransformer) -> _Value:
 
 def _joint_values(draws: Draws, k_star: _Value, variance: _Value) -> _Value:
     """Return the decision values of several classes, shape (n, n_classes)."""
-    # As SeveralClasses.decision_values, with arrays of shape (n_classes, n, n_draws). Lengths of
-    # the draws and the shift to the center are in the coefficients.
+    # As SeveralClasses.decision_values, in shape (n_classes, n, n_draws); lengths are in `coef`.
     mean = draws.lengths.mean * draws.center_norm * draws.center
     coef = draws.coefficients * draws.lengths.quantiles(len(draws))[:, None, None]
     coef += mean - coef.mean(axis=0)

@@ -214,8 +214,7 @@ class RBF(Stationary):
         X, other = in_rows(X), in_rows(X if Y is None else Y)
         is_sparse = sparse.issparse(X) or sparse.issparse(other)
         if not is_sparse:
-            # An origin inside the data reduces rounding errors. Sparse rows cannot be shifted:
-            # `_recompute_rounded` recomputes exponents that lost digits.
+            # An origin in the data reduces rounding; sparse rows cannot be shifted: see below.
             origin = other.mean(axis=0) if len(other) else 0.0
             other = other - origin
             X = other if Y is None else X - origin

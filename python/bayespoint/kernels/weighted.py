@@ -54,10 +54,9 @@ class Weighted(CompoundKernel):
     groups : array-like of int of shape (n_features,), default=None
         The weight of each feature: 0, 1, ..., each for at least one. None: each has its own.
     limits : array-like of shape (n_features,), default=None
-        Infinite for numbers, which come first. For categories positive, and their levels are
-        multiples of it: a difference counts as the limit at most, so that two levels are equal or
-        the limit apart. In inner products a level is its indicator vector, of length ``limit /
-        sqrt(2)``. None: all are numbers.
+        Infinite for numbers, which come first. Positive for categories, whose levels are multiples
+        of it: different ones are the limit apart. In inner products a level is its indicator
+        vector, of length ``limit / sqrt(2)``. None: all are numbers.
     bounds : pair of floats, default=None
         Bounds of weights that are found. None: exp(-5) and exp(5).
 

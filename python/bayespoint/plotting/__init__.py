@@ -4,9 +4,8 @@ The classes are displays as in scikit-learn: ``from_estimator``, ``from_result``
 ``from_predictions`` computes and draws, ``plot(ax=...)`` draws again; ``ax_`` and ``figure_`` are
 the axes and figure of the last drawing. Of an average the first model is drawn.
 
-Without matplotlib all displays raise ``ImportError``. They raise ``NotFittedError`` for estimators
-that are not fitted, and ``TypeError`` for objects of another type. ``from_estimator`` also raises
-the errors of ``from_result``.
+Displays raise ``ImportError`` without matplotlib, ``NotFittedError`` for estimators not fitted and
+``TypeError`` for other objects. ``from_estimator`` also raises the errors of ``from_result``.
 
 Decision boundaries, reliability diagrams and histograms are scikit-learn's and matplotlib's:
 ``sklearn.inspection.DecisionBoundaryDisplay``, ``sklearn.calibration.CalibrationDisplay``, and

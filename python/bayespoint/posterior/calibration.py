@@ -1,7 +1,6 @@
 r"""Leave-one-out predictions of the training examples, and the calibration by these.
 
-Decision values are multiplied by the factor that makes the labels most probable in leave-one-out
-predictions, without a further fit.
+Decision values are multiplied by the factor that makes labels most probable in these predictions.
 
 Let h be the function values at the examples with their noise, and Q the inverse of their
 covariance. Given all others, :math:`h_i` has the mean :math:`h_i - (Q h)_i / Q_{ii}` and the

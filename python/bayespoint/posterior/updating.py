@@ -5,10 +5,9 @@ the probability that it gives their labels, example by example, and values are t
 agree with the labels (sequential importance resampling). The draws so made have the law of a fit to
 all examples, at the same hyperparameters, without a bounce.
 
-Let :math:`A = L L^\top` be the matrix of the old examples and that of all have the factor with the
-further rows :math:`(B, L_2)`. In the coordinates of this factor a draw u of length :math:`\rho`
-gets further ones, z: values at new examples are :math:`\rho B u + L_2 z`, and z is standard normal
-where labels do not restrict it.
+Let :math:`A = L L^\top` be the matrix of the old examples; the factor for all has further rows
+:math:`(B, L_2)`. In its coordinates a draw u of length :math:`\rho` gets further ones, z: values at
+new examples are :math:`\rho B u + L_2 z`; z is standard normal where labels do not restrict it.
 
 The mean of the draws is less accurate than the center of the run. So the new center is the old one
 plus the difference that the new examples make to the mean of the draws: its error is that of the

@@ -60,8 +60,7 @@ class BilliardResult(Run):
     """(n_trajectories, n_draws, 16 or m) Coordinates ``<w, phi_i> / |phi_i|`` of the draws at the
     planes of `watched`, from which `ess` and `r_hat` are computed."""
     watched: NDArray[np.int64]
-    """(16 or m,) Indices of planes, evenly spread over the examples: at most 16. With more than two
-    classes indices of a flat array of shape (n_classes, m)."""
+    """(16 or m,) Indices of planes, evenly spread; of several classes in a flat (n_classes, m)."""
     spacing: float
     """Path between one draw and the next, in radians."""
     bounces: NDArray[np.uint64]

@@ -67,8 +67,7 @@ def ess_bulk(draws: ArrayLike) -> Floats:
     Returns
     -------
     ndarray of shape (...)
-        The number of independent draws that would estimate the mean equally well, more than that of
-        the draws if these are negatively correlated. NaN as for `r_hat`.
+        Number of independent draws that would estimate the mean equally well; NaN as for `r_hat`.
     """
     return _of_each(draws, lambda split: _plain_ess(_z_scale(split)[0]))
 

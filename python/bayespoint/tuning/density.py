@@ -1,8 +1,7 @@
 """The posterior of the hyperparameters: its most probable setting, and draws.
 
-With a parameter for each feature the largest evidence overfits. An average over settings drawn in
-proportion to evidence times prior, by Hamiltonian Monte Carlo in two chains, does not: a few of
-them, with weights, stand for all.
+With many parameters the largest evidence overfits. An average over settings drawn in proportion to
+evidence times prior, by Hamiltonian Monte Carlo, does not: a few of them, weighted, stand for all.
 
 The priors are log-normal and wide. The medians of a kernel's parameters are its starts, and their
 spreads are declared with them (:class:`bayespoint.kernels.Parameter`). The weight of a feature has
