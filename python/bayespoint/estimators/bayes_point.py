@@ -221,8 +221,6 @@ class BayesPointClassifier(
         settings.require_kernel_object(params.get("kernel", self.kernel), params)
         return super().set_params(**params)  # type: ignore[no-any-return]
 
-    # --- fit ---------------------------------------------------------------------------------
-
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the Bayes point of the training examples.

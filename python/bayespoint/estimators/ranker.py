@@ -165,8 +165,6 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
         self.__dict__ = {name: state[name] for name in state if fitted.get(name, 0) is not None}
         return self
 
-    # --- what was fitted -------------------------------------------------------------------------
-
     @property
     def kernel_(self) -> Any:
         """Kernel of the utility, of the first model."""
@@ -186,8 +184,6 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         features = inputs.features(self, self.kernel_, self.columns_, X)
         return np.asarray(scaled(getattr(self, "scaler_", None), features))
-
-    # --- predictions -----------------------------------------------------------------------------
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Floats | tuple[Floats, Floats]:
         """Return the posterior mean of the utility.

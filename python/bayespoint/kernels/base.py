@@ -173,8 +173,6 @@ class Kernel(Stored):
             return Scaled(self.kernel, factor.value * self.factor)
         return Scaled(self, factor.value, bounds=factor.bounds)
 
-    # --- parameters by name: a grid can search ``kernel__sigma`` ---
-
     def __repr__(self) -> str:
         shows = {k: v for k, v in fields_of(self).items() if v is not None and v is not False}
         return f"{type(self).__name__}({', '.join(f'{k}={shown(v)}' for k, v in shows.items())})"

@@ -107,9 +107,6 @@ def _calibrated(model: Model, plan: Plan, problem: Problem) -> Model:
     return replace(model, left_out=found, calibration=found.checked_factor())
 
 
-# --- a billiard over all examples ----------------------------------------------------------------
-
-
 def _billiard(task: _Fit) -> Model:
     """Return the model of a billiard over all examples."""
     hyper, examples, likelihood = task.hyper, task.examples, task.likelihood
@@ -206,9 +203,6 @@ def _percents(advance: Advance, tol: float) -> Callable[[Mapping[str, Any]], Non
         advance(done, f"{bounces}, center_error {error:.2g} rad (tol {tol:.2g})")
 
     return callback
-
-
-# --- a billiard over landmarks -------------------------------------------------------------------
 
 
 def _landmarks(task: _Fit) -> Model:

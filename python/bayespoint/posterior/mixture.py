@@ -290,8 +290,6 @@ class Mixture(Savable):
             lead = ordered[:, -1] - ordered[:, -2]
         return np.argsort(lead, kind="stable")[:n]
 
-    # --- functions -------------------------------------------------------------------------------
-
     def sample_functions(
         self,
         X: ArrayLike,

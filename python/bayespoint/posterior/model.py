@@ -370,8 +370,6 @@ class Model(Stored):
         found = reweight(self.billiard, relative, problem, log=log)
         return replace(self, draws=self.draws.reweighted(found), calibration=1.0, left_out=None)
 
-    # --- points ----------------------------------------------------------------------------------
-
     @property
     def _is_binary(self) -> bool:
         return self.likelihood.n_functions == 1

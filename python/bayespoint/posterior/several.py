@@ -140,9 +140,6 @@ class _Relay(Report):
             self._report.tell(line)
 
 
-# --- in other processes --------------------------------------------------------------------------
-
-
 def _elsewhere() -> bool:
     """Return whether joblib's active backend may have workers on other machines."""
     backend, _ = get_active_backend()

@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["to_datatree"]
-
 # Name, unit and description of the statistics of trajectories, of examples and of the run.
 _OF_CHAINS = (
     ("bounces", "bounces", "reflections at walls"),

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from bayespoint.base.validation import Floats
 from bayespoint.results.result import Result
 
-__all__ = ["WeightedResult"]
-
 MIN_ESS = 50.0  # least effective sample size without a warning, or half of the draws
 
 
