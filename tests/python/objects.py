@@ -15,8 +15,7 @@ from bayespoint.landmarks.propagation import propagate
 from bayespoint.results.draws import Draws
 from bayespoint.results.lengths import Lengths
 from bayespoint.tuning import density
-from bayespoint.tuning.objective import Objective, approximate_log_evidence, choose_landmarks
-from bayespoint.tuning.task import Task
+from bayespoint.tuning.objective import Objective, Task, approximate_log_evidence, choose_landmarks
 from helpers import seed
 
 

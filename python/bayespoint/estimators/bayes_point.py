@@ -84,7 +84,7 @@ class BayesPointClassifier(
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes in the population to predict for, relative to the examples.
     calibration : {"auto", "leave-one-out"} or None, default="auto"
-        "leave-one-out": multiply decision values by a factor in [1/8, 8], by the leave-one-out
+        "leave-one-out": multiply decision values by the factor in [1/8, 8] that fits leave-one-out
         predictions. "auto": if anything was found and the softness is positive, without landmarks.
     n_models : int or "auto", default="auto"
         Most settings of the hyperparameters to average; 1: the most probable one. "auto": up to 8

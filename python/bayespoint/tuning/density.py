@@ -39,9 +39,8 @@ from bayespoint.posterior.calibration import LeftOut
 from bayespoint.results.diagnostics import r_hat
 from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.tuning import hamiltonian
-from bayespoint.tuning.objective import LimitError, Objective, Point, Rows, choose_landmarks
+from bayespoint.tuning.objective import LimitError, Objective, Point, Rows, Task, choose_landmarks
 from bayespoint.tuning.representation import represent, stacked
-from bayespoint.tuning.task import Task
 
 LEVELS = ((1000, 100, 15), (8000, 200, 10))
 """Examples, landmarks and steps of a search for the most probable setting. More gain little."""

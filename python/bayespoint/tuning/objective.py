@@ -11,7 +11,8 @@ frequencies of a normal distribution of the variance of f and the softness.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -33,7 +34,6 @@ from bayespoint.landmarks.propagation import Propagation, propagate
 from bayespoint.likelihood import Likelihood, OrderedClasses
 from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.results.search import Search
-from bayespoint.tuning.task import Task
 
 _SOFTNESS = (1e-3, 1e4)
 """Bounds of the softness relative to the variance of f over the examples. A ratio r changes the
@@ -53,6 +53,37 @@ Rows: TypeAlias = list[list[float]]  # rows of `Search.tried`
 
 Setting: TypeAlias = tuple[Any, Features, float, tuple[float, float]]
 """Kernel, its features of the examples, softness and label noise."""
+
+Trial: TypeAlias = Callable[[Mapping[str, float]], object]
+"""Called for each setting tried with a mapping of names to values, a row of `Search.tried`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a search has to find for a kernel, from which examples, within which limits."""
+
+    kernel: Any
+    plan: Plan
+    examples: Examples
+    likelihood: Likelihood
+    budget: Budget
+    trial: Trial | None = None
+
+    @property
+    def parameters(self) -> tuple[kernels.Parameter, ...]:
+        """The parameters that the kernel leaves to be found; none if its matrix is given."""
+        if isinstance(self.kernel, str) or self.examples.gram is not None:
+            return ()
+        return kernels.parameters(self.kernel, self.examples.inputs)
+
+    @property
+    def searches(self) -> bool:
+        """Whether anything is left to be found."""
+        return self.parameters != () or self.plan.softness is None or self.plan.rates > 0
+
+    def of(self, n: int) -> Task:
+        """Return the task for a stratified sample of n of the examples."""
+        return replace(self, examples=self.examples.sample(n, self.budget.choice_seed))
 
 
 @dataclass(frozen=True, eq=False)

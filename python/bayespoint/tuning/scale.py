@@ -17,8 +17,7 @@ from bayespoint.data.warps import OneUnit, RankNormal, Warped, warps
 from bayespoint.likelihood import Likelihood
 from bayespoint.tuning import defaults
 from bayespoint.tuning.density import LEVELS, Density
-from bayespoint.tuning.objective import Objective, choose_landmarks
-from bayespoint.tuning.task import Task
+from bayespoint.tuning.objective import Objective, Task, choose_landmarks
 
 _GAIN = 2.0  # gain of evidence, in nats, for which a scale is changed
 _GAIN_OF_UNIT = 10.0  # for which it becomes one for all: of pixels 27 to 35, or a gain misleads

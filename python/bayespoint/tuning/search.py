@@ -22,7 +22,7 @@ from bayespoint.likelihood import Likelihood
 from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.results.search import rates
 from bayespoint.tuning import density
-from bayespoint.tuning.task import Task, Trial
+from bayespoint.tuning.objective import Task, Trial
 
 _TINY = 1e-150  # least softness with which feature vectors may have the length 0
 

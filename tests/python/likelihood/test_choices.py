@@ -16,8 +16,7 @@ from bayespoint.engine.settings import SampleSettings
 from bayespoint.engine.walls import Walls
 from bayespoint.kernels import Differences
 from bayespoint.likelihood import Choices, TwoClasses
-from bayespoint.tuning.objective import Objective, choose_landmarks
-from bayespoint.tuning.task import Task
+from bayespoint.tuning.objective import Objective, Task, choose_landmarks
 from helpers import seed
 from objects import plan
 

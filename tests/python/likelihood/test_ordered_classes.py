@@ -14,8 +14,7 @@ from bayespoint.data.plan import Budget
 from bayespoint.engine.settings import EvidenceSettings
 from bayespoint.likelihood import OrderedClasses
 from bayespoint.likelihood.evidence import evidence
-from bayespoint.tuning.objective import Objective, choose_landmarks
-from bayespoint.tuning.task import Task
+from bayespoint.tuning.objective import Objective, Task, choose_landmarks
 from helpers import seed
 from objects import SmallProblem, assert_slopes, plan
 
