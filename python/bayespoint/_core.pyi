@@ -70,7 +70,6 @@ class _LightTrap(TypedDict):
 class _MaxMargin(TypedDict):
     dual_coef: NDArray[np.float64]
     multipliers: NDArray[np.float64]
-    bias: float
     norm: float
     margin: float
     bound: float

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -405,24 +404,17 @@ class VersionSpace:
     def max_margin(
         self,
         *,
-        C: float = math.inf,
-        free_bias: bool = False,
         tol: float = 1e-8,
         max_iter: int = 10_000_000,
         callback: Callback = None,
     ) -> MaxMargin:
-        r"""Return the weight vector with the largest ``min_i y_i <w, phi_i>``, hard or soft.
+        r"""Return the unit vector w with the largest ``min_i y_i <w, phi_i>``, exactly.
 
-        Minimizes :math:`\frac12 |w|^2 + C \sum_i \max(0, 1 - y_i(\langle w, \phi_i\rangle + b))`,
-        where C = inf stands for no loss at all, by dual coordinate ascent and then an active-set
-        method, exactly (D. Goldfarb and A. Idnani, Mathematical Programming 27, 1983).
+        By dual coordinate ascent and then an active-set method (D. Goldfarb and A. Idnani,
+        Mathematical Programming 27, 1983).
 
         Parameters
         ----------
-        C : float, default=inf
-            Penalty for a unit of hinge loss, positive: the largest multiplier. inf: a hard margin.
-        free_bias : bool, default=False
-            Add a bias b without penalty to ``<w, phi_i>``. Both labels must occur.
         tol : float, default=1e-8
             Largest violation of the optimality conditions, in units of the margin, in (0, 1), apart
             from the rounding of the multipliers. ConvergenceWarning is issued if it is not reached.
@@ -435,26 +427,23 @@ class VersionSpace:
         -------
         MaxMargin
             Dual coefficients, the margin, and the remaining violations. With more than two classes
-            the hard margin of Crammer and Singer: the largest ``min(<w_y, phi_i> - <w_c, phi_i>)``.
+            the margin of Crammer and Singer: the largest ``min(<w_y, phi_i> - <w_c, phi_i>)``.
 
         Raises
         ------
         InfeasibleError
-            For a hard margin: if version space is empty, or was not reached in `max_iter` steps.
-            Its `certificate` has weights :math:`a \ge 0` for which :math:`\sum_i a_i y_i \phi_i`,
-            and with a free bias :math:`\sum_i a_i y_i`, is close to zero.
+            If version space is empty, or was not reached in `max_iter` steps. Its `certificate` has
+            weights :math:`a \ge 0` for which :math:`\sum_i a_i y_i \phi_i` is close to zero.
         ValueError
-            If a setting is out of range. For a hard margin without free bias also if feature
-            vectors whose lengths differ by 1e4 or more make rounding exceed the margin.
+            If a setting is out of range, or if feature vectors whose lengths differ by 1e4 or more
+            make rounding exceed the margin.
 
         Examples
         --------
         >>> print(f"{VersionSpace(np.eye(2), [1, -1]).max_margin().margin:.3f}")
         0.707
         """
-        return interior.max_margin(
-            self.problem, C=C, free_bias=free_bias, tol=tol, max_iter=max_iter, callback=callback
-        )
+        return interior.max_margin(self.problem, tol=tol, max_iter=max_iter, callback=callback)
 
     def evidence(
         self,

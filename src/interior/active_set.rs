@@ -1,15 +1,14 @@
 //! An active-set method for the quadratic program of the largest margin.
 //!
-//! Maximizes `Σ a_i - ½ |Σ a_i y_i φ_i|²` over `0 ≤ a_i ≤ C`, with `Σ a_i y_i = 0` if the bias is free. All states are
-//! feasible, and the examples with multipliers strictly between the bounds, the *free* ones, have margin 1. In each step the
-//! example that violates its optimality condition most enters: its multiplier changes until the condition holds, and the
-//! free multipliers change with it such that their margins remain 1. A multiplier that reaches a bound is fixed there (the
-//! dual method of Goldfarb and Idnani, written in the multipliers). The objective increases strictly, so no state recurs
-//! and the solution is exact. A step reads the rows of the free examples, O(m) each.
+//! Maximizes `Σ a_i - ½ |Σ a_i y_i φ_i|²` over `a_i ≥ 0`. All states are feasible, and the examples with positive multipliers,
+//! the *free* ones, have margin 1. In each step the example that violates its optimality condition most enters: its multiplier
+//! grows until the condition holds, and the free multipliers change with it such that their margins remain 1. A multiplier that
+//! reaches 0 is fixed there (the dual method of Goldfarb and Idnani, written in the multipliers). The objective increases
+//! strictly, so no state recurs and the solution is exact. A step reads the rows of the free examples, O(m) each.
 
 use crate::base::{Control, Result};
 use crate::interior::free_set::FreeSet;
-use crate::interior::{MarginSettings, lengths};
+use crate::interior::lengths;
 use crate::simd::{Precision, dot};
 use crate::space::VersionSpace;
 
@@ -20,27 +19,17 @@ const REFRESH: usize = 50;
 /// Iterations of refinement of the free multipliers.
 const MAX_REFINEMENTS: usize = 8;
 
-/// Position of a multiplier relative to its bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Lower,
-    Free,
-    Upper,
-}
-
 /// Why the search ended. Err with a direction `a ≥ 0` in which the objective is unbounded: no weight vector satisfies these
 /// examples. Otherwise whether the caller stopped it or the limit of changes; if not, every condition holds.
 pub(crate) type End = std::result::Result<bool, Vec<f64>>;
 
 pub(crate) struct ActiveSet<'s> {
     pub(super) space: &'s VersionSpace<'s>,
-    pub(super) settings: MarginSettings,
     /// Multipliers a, shape (m,).
     pub(super) a: Vec<f64>,
-    pub(super) bias: f64,
-    /// `y_i (f_i + b)`, shape (m,).
+    /// `y_i f_i`, shape (m,).
     pub(super) margins: Vec<f64>,
-    place: Vec<Place>,
+    is_free: Vec<bool>,
     free: FreeSet<'s>,
     lengths: Vec<f64>,
     pub(super) changes: usize,
@@ -50,16 +39,14 @@ pub(crate) struct ActiveSet<'s> {
 
 impl<'s> ActiveSet<'s> {
     /// The state `a = 0`.
-    pub(crate) fn new(space: &'s VersionSpace<'s>, settings: MarginSettings) -> Self {
+    pub(crate) fn new(space: &'s VersionSpace<'s>) -> Self {
         let m = space.len();
         Self {
             space,
-            settings,
             a: vec![0.0; m],
-            bias: 0.0,
             margins: vec![0.0; m],
-            place: vec![Place::Lower; m],
-            free: FreeSet::new(space, settings.free_bias),
+            is_free: vec![false; m],
+            free: FreeSet::new(space),
             lengths: lengths(space),
             changes: 0,
             fewest_violations: space.examples(),
@@ -75,38 +62,23 @@ impl<'s> ActiveSet<'s> {
                 control.check()?;
                 self.free.check_memory(16)?;
             }
-            if a[i] >= self.settings.cost {
-                self.put(i, Place::Upper);
-            } else if self.free.push_if_independent(i) {
-                self.place[i] = Place::Free;
-            }
+            self.is_free[i] = self.free.push_if_independent(i);
         }
         while !self.free.is_empty() {
             control.check()?;
-            let goal = self.free_goals();
-            let upper = self.balance(|place| place == Place::Upper);
-            let (solution, bias) = self.free.solve(goal, -upper);
-            let cost = self.settings.cost;
-            let inside = |x: f64| x > 0.0 && x < cost;
-            if solution.iter().all(|&x| inside(x)) {
+            let solution = self.free.solve(vec![1.0; self.free.members().len()]);
+            if solution.iter().all(|&x| x > 0.0) {
                 for (&i, &x) in self.free.members().iter().zip(&solution) {
                     self.a[i] = x;
                 }
-                self.bias = bias;
                 break;
             }
             for (k, &x) in solution.iter().enumerate().rev() {
-                if !inside(x) {
+                if x <= 0.0 || x.is_nan() {
                     // O(|F|²) each.
                     control.check()?;
-                    let bound = if x > 0.0 { Place::Upper } else { Place::Lower };
-                    self.release(k, bound);
+                    self.release(k);
                 }
-            }
-        }
-        if self.settings.free_bias && self.free.is_empty() {
-            for i in 0..self.a.len() {
-                self.put(i, Place::Lower);
             }
         }
         self.recompute(Precision::Plain, control)
@@ -141,10 +113,10 @@ impl<'s> ActiveSet<'s> {
             if idle > patience {
                 return Ok(Ok(false));
             }
-            let Some((entering, sign)) = self.choose(tol) else {
+            let Some(entering) = self.choose(tol) else {
                 return Ok(Ok(false));
             };
-            if let Some(direction) = self.enter(entering, sign, control)? {
+            if let Some(direction) = self.enter(entering, control)? {
                 return Ok(Err(direction));
             }
             entered += 1;
@@ -162,22 +134,16 @@ impl<'s> ActiveSet<'s> {
             if self.free.is_empty() || residual <= tol {
                 break;
             }
-            let before = (self.a.clone(), self.bias, self.margins.clone());
+            let before = (self.a.clone(), self.margins.clone());
             let goal = self.free.members().iter().map(|&i| 1.0 - self.margins[i]).collect();
-            let (steps, bias) = self.free.solve(goal, -self.balance(|_| true));
-            for (&i, step) in self.free.members().iter().zip(&steps) {
+            for (&i, step) in self.free.members().iter().zip(self.free.solve(goal)) {
                 self.a[i] += step;
             }
-            self.bias += bias;
             self.recompute(Precision::Compensated, control)?;
-            let inside = self
-                .free
-                .members()
-                .iter()
-                .all(|&i| self.a[i] > 0.0 && self.a[i] < self.settings.cost);
+            let inside = self.free.members().iter().all(|&i| self.a[i] > 0.0);
             let after = self.free_residual();
             if !inside || after.is_nan() || after >= residual {
-                (self.a, self.bias, self.margins) = before;
+                (self.a, self.margins) = before;
                 break;
             }
             residual = after;
@@ -189,7 +155,7 @@ impl<'s> ActiveSet<'s> {
     pub(crate) fn residual(&self) -> (f64, f64) {
         let mut worst = (0.0, 0.0);
         for i in 0..self.a.len() {
-            let violation = self.violation(i).abs();
+            let violation = self.violation(i);
             if violation > worst.0 {
                 worst = (violation, self.rounding(i));
             }
@@ -197,14 +163,10 @@ impl<'s> ActiveSet<'s> {
         worst
     }
 
-    /// Violation of the optimality condition of example i: positive if its multiplier should grow, negative if it should fall.
+    /// Violation of the optimality condition of example i.
     fn violation(&self, i: usize) -> f64 {
         let slack = 1.0 - self.margins[i];
-        match self.place[i] {
-            Place::Lower => slack.max(0.0),
-            Place::Free => slack,
-            Place::Upper => slack.min(0.0),
-        }
+        if self.is_free[i] { slack.abs() } else { slack.max(0.0) }
     }
 
     /// Bound of the rounding error of margin i, due to the rounding of the multipliers.
@@ -213,86 +175,50 @@ impl<'s> ActiveSet<'s> {
         let row = gram.shifted_row(i);
         let terms = (0..self.a.len()).filter(|&j| self.a[j] > 0.0);
         let sum: f64 = terms.map(|j| self.a[j] * row[j].abs()).sum();
-        ROUNDING * (sum + self.bias.abs())
+        ROUNDING * sum
     }
 
-    /// The example at a bound with the largest violation relative to its length, and the sign of the change of its multiplier.
-    fn choose(&mut self, tol: f64) -> Option<(usize, f64)> {
-        if self.settings.free_bias && self.free.is_empty() {
-            return self.choose_pair(tol);
-        }
+    /// The example with multiplier 0 and the largest violation relative to its length.
+    fn choose(&self, tol: f64) -> Option<usize> {
         let mut is_rounding = vec![false; self.a.len()];
         loop {
-            let mut best: Option<(f64, usize, f64)> = None;
+            let mut best: Option<(f64, usize)> = None;
             for i in 0..self.a.len() {
                 let violation = self.violation(i);
-                let relative = violation.abs() / self.lengths[i];
-                if violation.abs() > tol
-                    && best.is_none_or(|(most, ..)| relative > most)
-                    && self.place[i] != Place::Free
+                let relative = violation / self.lengths[i];
+                if violation > tol
+                    && best.is_none_or(|(most, _)| relative > most)
+                    && !self.is_free[i]
                     && !is_rounding[i]
                 {
-                    best = Some((relative, i, violation));
+                    best = Some((relative, i));
                 }
             }
-            let (_, i, violation) = best?;
-            if violation.abs() > self.rounding(i) {
-                return Some((i, violation.signum()));
+            let (_, i) = best?;
+            if self.violation(i) > self.rounding(i) {
+                return Some(i);
             }
             is_rounding[i] = true;
         }
     }
 
-    /// If no example is free, takes the two that ask for the most different biases: one gets margin 1 and is free, one enters.
-    fn choose_pair(&mut self, tol: f64) -> Option<(usize, f64)> {
-        // The change of the bias after which margin i is 1.
-        let wanted = |i: usize| self.space.sign(i) * (1.0 - self.margins[i]);
-        // Whether y_i a_i may grow (up = 1) or fall (up = -1).
-        let may =
-            |i: usize, up: f64| (self.place[i] == Place::Lower) == (self.space.sign(i) * up > 0.0);
-        let all = 0..self.a.len();
-        let up = all
-            .clone()
-            .filter(|&i| may(i, 1.0))
-            .max_by(|&i, &j| wanted(i).total_cmp(&wanted(j)))?;
-        let down =
-            all.filter(|&i| may(i, -1.0)).min_by(|&i, &j| wanted(i).total_cmp(&wanted(j)))?;
-        if wanted(up) - wanted(down) <= tol.max(self.rounding(up) + self.rounding(down)) {
-            self.move_bias(0.5 * (wanted(up) + wanted(down)));
-            return None;
-        }
-        self.move_bias(wanted(up));
-        self.free.push_first(up);
-        self.place[up] = Place::Free;
-        Some((down, if self.place[down] == Place::Lower { 1.0 } else { -1.0 }))
-    }
-
-    fn move_bias(&mut self, step: f64) {
-        self.bias += step;
-        for (margin, y) in self.margins.iter_mut().zip(self.space.labels()) {
-            *margin += f64::from(*y) * step;
-        }
-    }
-
-    /// Changes multiplier `e` by `sign` until its margin is 1 or it is at a bound, or returns a direction of unbounded growth.
-    fn enter(&mut self, e: usize, sign: f64, control: &Control) -> Result<Option<Vec<f64>>> {
+    /// Raises multiplier `e` until its margin is 1, or returns a direction of unbounded growth.
+    fn enter(&mut self, e: usize, control: &Control) -> Result<Option<Vec<f64>>> {
         let mut before: Vec<(usize, f64)> = vec![(e, self.a[e])];
         before.extend(self.free.members().iter().map(|&i| (i, self.a[i])));
-        let bias_before = self.bias;
-        let mut slack = sign * (1.0 - self.margins[e]);
+        let mut slack = 1.0 - self.margins[e];
         let mut unbounded = None;
         loop {
             control.check()?;
             self.changes += 1;
-            let direction = self.free.direction(e, sign, control)?;
+            let direction = self.free.direction(e, control)?;
             let newton = if direction.curvature > 0.0 {
                 slack.max(0.0) / direction.curvature
             } else {
                 f64::INFINITY
             };
-            let own = if sign > 0.0 { self.settings.cost - self.a[e] } else { self.a[e] };
             let block = self.first_block(&direction.rates);
-            let step = newton.min(own).min(block.map_or(f64::INFINITY, |(_, step)| step));
+            let step = newton.min(block.map_or(f64::INFINITY, |(_, step)| step));
             if step.is_infinite() {
                 let mut along = vec![0.0; self.a.len()];
                 along[e] = 1.0;
@@ -302,69 +228,42 @@ impl<'s> ActiveSet<'s> {
                 unbounded = Some(along);
                 break;
             }
-            self.a[e] += sign * step;
+            self.a[e] += step;
             for (&i, rate) in self.free.members().iter().zip(&direction.rates) {
                 self.a[i] += step * rate;
             }
-            self.bias += step * direction.bias;
             slack -= step * direction.curvature;
             if let Some((k, _)) = block.filter(|&(_, at)| at <= step) {
-                let falls = direction.rates[k] < 0.0;
-                self.release(k, if falls { Place::Lower } else { Place::Upper });
-                if !(self.settings.free_bias && self.free.is_empty()) {
-                    continue;
-                }
+                self.release(k);
+                continue;
             }
-            if own <= step {
-                self.put(e, if sign > 0.0 { Place::Upper } else { Place::Lower });
-            } else if block.is_none_or(|(_, at)| at > step) {
-                self.free.push(e, direction);
-                self.place[e] = Place::Free;
-            }
+            self.free.push(e, direction);
+            self.is_free[e] = true;
             break;
         }
-        self.update_margins(&before, self.bias - bias_before);
-        if self.settings.free_bias && self.free.is_empty() {
-            // The last free example has reached a bound. The bias gives e margin 1, unless e has reached a bound as well.
-            if self.a[e] > 0.0 && self.a[e] < self.settings.cost {
-                self.move_bias(self.space.sign(e) * (1.0 - self.margins[e]));
-                self.free.push_first(e);
-                self.place[e] = Place::Free;
-            } else {
-                self.put(e, if self.a[e] > 0.0 { Place::Upper } else { Place::Lower });
-            }
-        }
+        self.update_margins(&before);
         Ok(unbounded)
     }
 
-    /// The free example that reaches a bound first, as index into the free set, and the step after which it does.
+    /// The free example whose multiplier reaches 0 first, as index into the free set, and the step after which it does.
     fn first_block(&self, rates: &[f64]) -> Option<(usize, f64)> {
-        let largest_step = |k: usize| {
-            let (a, rate) = (self.a[self.free.members()[k]], rates[k]);
-            let step = if rate < 0.0 { a / -rate } else { (self.settings.cost - a) / rate };
-            step.max(0.0)
-        };
+        let members = self.free.members();
         (0..rates.len())
-            .filter(|&k| rates[k] != 0.0)
-            .map(|k| (k, largest_step(k)))
+            .filter(|&k| rates[k] < 0.0)
+            .map(|k| (k, (self.a[members[k]] / -rates[k]).max(0.0)))
             .filter(|(_, step)| step.is_finite())
             .min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    fn put(&mut self, i: usize, place: Place) {
-        self.place[i] = place;
-        self.a[i] = if place == Place::Upper { self.settings.cost } else { 0.0 };
-    }
-
-    fn release(&mut self, k: usize, place: Place) {
+    fn release(&mut self, k: usize) {
         let i = self.free.remove(k);
-        self.put(i, place);
+        (self.is_free[i], self.a[i]) = (false, 0.0);
     }
 
-    /// Updates the margins after changes of the multipliers, whose old values are `before`, and of the bias.
-    fn update_margins(&mut self, before: &[(usize, f64)], bias: f64) {
+    /// Updates the margins after changes of the multipliers, whose old values are `before`.
+    fn update_margins(&mut self, before: &[(usize, f64)]) {
         let gram = self.space.gram();
-        let mut change = vec![bias; self.a.len()];
+        let mut change = vec![0.0; self.a.len()];
         let mut total = 0.0;
         let mut terms = Vec::with_capacity(before.len());
         for &(i, old) in before {
@@ -386,13 +285,13 @@ impl<'s> ActiveSet<'s> {
         if precision == Precision::Compensated {
             let f = self.space.gram().product(&self.dual(), precision, control)?;
             for ((margin, y), f) in self.margins.iter_mut().zip(self.space.labels()).zip(&f) {
-                *margin = f64::from(*y) * (f + self.bias);
+                *margin = f64::from(*y) * f;
             }
         } else {
             control.check()?;
             self.margins.fill(0.0);
             let all: Vec<(usize, f64)> = (0..self.a.len()).map(|i| (i, 0.0)).collect();
-            self.update_margins(&all, self.bias);
+            self.update_margins(&all);
         }
         Ok(())
     }
@@ -404,28 +303,12 @@ impl<'s> ActiveSet<'s> {
 
     /// `|w|² = Σ a_i y_i f_i`, and `Σ a_i`.
     pub(crate) fn norms(&self) -> (f64, f64) {
-        let weighted = dot::dot(self.space.gram().arch(), &self.a, &self.margins);
-        let square = weighted - self.bias * self.balance(|_| true);
+        let square = dot::dot(self.space.gram().arch(), &self.a, &self.margins);
         (square.max(0.0), self.a.iter().sum())
     }
 
     /// Largest deviation of the margins of free examples from 1.
     fn free_residual(&self) -> f64 {
         self.free.members().iter().map(|&i| (1.0 - self.margins[i]).abs()).fold(0.0, f64::max)
-    }
-
-    /// `Σ y_i a_i` over the examples whose place satisfies `of`.
-    fn balance(&self, of: impl Fn(Place) -> bool) -> f64 {
-        let here = (0..self.a.len()).filter(|&i| of(self.place[i]));
-        here.map(|i| self.space.sign(i) * self.a[i]).sum()
-    }
-
-    /// 1 minus the contribution of the multipliers at C to the margins, for each free example.
-    fn free_goals(&self) -> Vec<f64> {
-        let all = 0..self.a.len();
-        let upper: Vec<usize> = all.filter(|&j| self.place[j] == Place::Upper).collect();
-        let contribution =
-            |i: usize| upper.iter().map(|&j| self.a[j] * self.free.entry(i, j)).sum::<f64>();
-        self.free.members().iter().map(|&i| 1.0 - contribution(i)).collect()
     }
 }

@@ -1,25 +1,21 @@
 //! Dual coordinate ascent, best coordinate first. A few steps suggest which examples have positive multipliers.
 
 use crate::base::{Control, Result};
-use crate::interior::{MarginSettings, free_set};
 use crate::simd::{Entry, Row};
 use crate::space::VersionSpace;
 
 /// Number of running maxima.
 const LANES: usize = 16;
 
-/// Maximizes `Σ a_i - ½ |Σ a_i y_i φ_i|²` over `0 ≤ a_i ≤ C`. A free bias is approximated by one that is part of the norm.
+/// Maximizes `Σ a_i - ½ |Σ a_i y_i φ_i|²` over `a_i ≥ 0`.
 pub(crate) struct Ascent<'s> {
     space: &'s VersionSpace<'s>,
-    cost: f64,
-    /// Added to all kernel values: the penalized bias.
-    shift: f64,
     /// Multipliers, shape (m,).
     pub(super) a: Vec<f64>,
     /// `y_i <w, φ_i>`, shape (m,).
     margins: Vec<f64>,
     signs: Vec<f64>,
-    /// |φ_i|², shift included, and its reciprocal.
+    /// |φ_i|² and its reciprocal.
     squares: Vec<f64>,
     inverse_squares: Vec<f64>,
     /// Fewest violated examples of the states checked.
@@ -28,14 +24,11 @@ pub(crate) struct Ascent<'s> {
 
 impl<'s> Ascent<'s> {
     /// Starts at a = 0.
-    pub(crate) fn new(space: &'s VersionSpace<'s>, settings: &MarginSettings) -> Self {
+    pub(crate) fn new(space: &'s VersionSpace<'s>) -> Self {
         let m = space.len();
-        let shift = if settings.free_bias { free_set::mean_diagonal(space) } else { 0.0 };
-        let squares: Vec<f64> = (0..m).map(|i| space.gram().diagonal(i) + shift).collect();
+        let squares: Vec<f64> = (0..m).map(|i| space.gram().diagonal(i)).collect();
         Self {
             space,
-            cost: settings.cost,
-            shift,
             a: vec![0.0; m],
             margins: vec![0.0; m],
             signs: (0..m).map(|i| space.sign(i)).collect(),
@@ -57,7 +50,7 @@ impl<'s> Ascent<'s> {
                 self.count_violations();
             }
             let slack = 1.0 - self.margins[i];
-            let step = Self::best_step(slack, self.inverse_squares[i], self.a[i], self.cost);
+            let step = Self::best_step(slack, self.inverse_squares[i], self.a[i]);
             self.a[i] += step;
             best = self.update_margins(i, step);
             taken += 1;
@@ -71,17 +64,17 @@ impl<'s> Ascent<'s> {
         self.fewest_violations = self.fewest_violations.min(violations);
     }
 
-    /// The step that maximizes the objective along one coordinate, within its bounds.
+    /// The step that maximizes the objective along one coordinate, to at least 0.
     #[inline(always)]
-    fn best_step(slack: f64, inverse_square: f64, a: f64, cost: f64) -> f64 {
-        (slack * inverse_square).max(-a).min(cost - a)
+    fn best_step(slack: f64, inverse_square: f64, a: f64) -> f64 {
+        (slack * inverse_square).max(-a)
     }
 
     /// The increase of the objective by [`Self::best_step`], given the squared length and its reciprocal.
     #[inline(always)]
-    fn gain(margin: f64, a: f64, (square, inverse): (f64, f64), cost: f64) -> f64 {
+    fn gain(margin: f64, a: f64, (square, inverse): (f64, f64)) -> f64 {
         let slack = 1.0 - margin;
-        let step = Self::best_step(slack, inverse, a, cost);
+        let step = Self::best_step(slack, inverse, a);
         step * (slack - 0.5 * square * step)
     }
 
@@ -90,7 +83,7 @@ impl<'s> Ascent<'s> {
         let gram = self.space.gram();
         self.margins[i] += step * gram.softness()[i];
         let signed = step * self.signs[i];
-        let lift = signed * (gram.offset() + self.shift);
+        let lift = signed * gram.offset();
         match &gram.row(i) {
             Row::Doubles(row) => self.add_row(row, signed, lift),
             Row::Singles(row) => self.add_row(row, signed, lift),
@@ -102,7 +95,6 @@ impl<'s> Ascent<'s> {
         self.space.gram().arch().dispatch(
             #[inline(always)]
             || {
-                let cost = self.cost;
                 let (signs, sign_rest) = self.signs.as_chunks::<LANES>();
                 let (row, row_rest) = row.as_chunks::<LANES>();
                 let (a, a_rest) = self.a.as_chunks::<LANES>();
@@ -116,7 +108,7 @@ impl<'s> Ascent<'s> {
                 for (((((margins, signs), row), a), squares), inverses) in blocks {
                     for l in 0..LANES {
                         margins[l] += signs[l] * (signed * row[l].into() + lift);
-                        let gain = Ascent::gain(margins[l], a[l], (squares[l], inverses[l]), cost);
+                        let gain = Ascent::gain(margins[l], a[l], (squares[l], inverses[l]));
                         let better = gain > most[l];
                         most[l] = if better { gain } else { most[l] };
                         which[l] = if better { first } else { which[l] };
@@ -125,8 +117,7 @@ impl<'s> Ascent<'s> {
                 }
                 for (l, margin) in margin_rest.iter_mut().enumerate() {
                     *margin += sign_rest[l] * (signed * row_rest[l].into() + lift);
-                    let gain =
-                        Ascent::gain(*margin, a_rest[l], (square_rest[l], inverse_rest[l]), cost);
+                    let gain = Ascent::gain(*margin, a_rest[l], (square_rest[l], inverse_rest[l]));
                     if gain > most[l] {
                         (most[l], which[l]) = (gain, first);
                     }

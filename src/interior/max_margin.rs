@@ -1,4 +1,4 @@
-//! The maximal margin: hard, or with hinge loss of price C; without a bias or with a free one.
+//! The maximal margin: hard, and without a bias.
 
 use serde::Deserialize;
 
@@ -23,11 +23,6 @@ const INTERIOR_GAP: f64 = 0.9;
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MarginSettings {
-    /// C, the price of a unit of hinge loss and the upper bound of the multipliers; infinite for a hard margin.
-    #[serde(rename = "C")]
-    pub cost: f64,
-    /// Whether there is a bias b that is not penalized, so that `Σ a_i y_i = 0`.
-    pub free_bias: bool,
     /// Largest violation of an optimality condition beyond the rounding of the multipliers, in units of the margin, in (0, 1).
     pub tol: f64,
     /// Most coordinate steps and changes of the active set together.
@@ -37,7 +32,7 @@ pub struct MarginSettings {
 
 impl Default for MarginSettings {
     fn default() -> Self {
-        Self { cost: f64::INFINITY, free_bias: false, tol: 1e-8, max_iter: 10_000_000 }
+        Self { tol: 1e-8, max_iter: 10_000_000 }
     }
 }
 
@@ -45,30 +40,26 @@ impl MarginSettings {
     /// Checks the ranges. [`Error::Invalid`] for the first setting out of range.
     pub fn check(&self) -> Result<()> {
         require(self.tol > 0.0 && self.tol < 1.0, "tol", self.tol, "in (0, 1)")?;
-        let wanted = "a positive number, or inf for a hard margin";
-        require(self.cost > 0.0, "C", self.cost, wanted)?;
         check_count("max_iter", self.max_iter as u64)
     }
 }
 
-/// The weight vector of the largest margin: `min ½ |w|² + C Σ max(0, 1 - y_i (<w, φ_i> + b))`.
+/// The weight vector of the largest margin: `min ½ |w|²` for `y_i <w, φ_i> ≥ 1`.
 ///
-/// For a hard margin without bias and vectors of equal length, the center of the largest ball inscribed in version space.
+/// For vectors of equal length, the center of the largest ball inscribed in version space.
 #[derive(Clone, Debug)]
 pub struct MaxMargin {
     /// Dual coefficients scaled to unit length, `y_i c_i ≥ 0`, shape (m,).
     pub dual: Vec<f64>,
-    /// Multipliers `a_i` in [0, C], shape (m,): `w = Σ a_i y_i φ_i`.
+    /// Multipliers `a_i ≥ 0`, shape (m,): `w = Σ a_i y_i φ_i`.
     pub multipliers: Vec<f64>,
-    /// b that belongs to the w of the multipliers; 0 without a free bias.
-    pub bias: f64,
     /// |w|.
     pub norm: f64,
-    /// `min_i y_i (<w, φ_i> + b) / |w|`.
+    /// `min_i y_i <w, φ_i> / |w|`.
     pub margin: f64,
-    /// `|w| / Σ a_i`, an upper bound of any hard margin; with a free bias half the distance between the hulls of the classes.
+    /// `|w| / Σ a_i`, an upper bound of any margin.
     pub bound: f64,
-    /// Relative duality gap `(P - D) / P`. For a hard margin w is scaled to make the gap smallest: `1 - (margin / bound)²`.
+    /// Relative duality gap `(P - D) / P` of w scaled to make it smallest: `1 - (margin / bound)²`.
     pub gap: f64,
     /// Largest violation of an optimality condition, in units of the margin.
     pub kkt: f64,
@@ -78,38 +69,26 @@ pub struct MaxMargin {
     pub converged: bool,
 }
 
-/// `|w| / Σ a` from `|w|²` and `Σ a`: no hard margin exceeds it.
+/// `|w| / Σ a` from `|w|²` and `Σ a`: no margin exceeds it.
 fn bound((square, total): (f64, f64)) -> f64 {
     if total > 0.0 { square.sqrt() / total } else { f64::INFINITY }
 }
 
-/// Smallest margin `y_i (f_i + b)`; a free b is shifted such that the smallest margins of both classes are equal.
 fn smallest_margin(set: &ActiveSet<'_>) -> f64 {
-    let smallest = |label: i8| {
-        let pairs = set.margins.iter().zip(set.space.labels());
-        pairs.filter(|(_, y)| **y == label).map(|(m, _)| *m).fold(f64::INFINITY, f64::min)
-    };
-    let (negative, positive) = (smallest(-1), smallest(1));
-    if set.settings.free_bias { 0.5 * (negative + positive) } else { negative.min(positive) }
+    set.margins.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// Relative duality gap; infinite for a hard margin if an example is violated.
+/// Relative duality gap; infinite if an example is violated.
 fn gap(set: &ActiveSet<'_>) -> f64 {
-    let ((square, total), cost) = (set.norms(), set.settings.cost);
-    if cost.is_infinite() {
-        let smallest = smallest_margin(set);
-        if smallest <= 0.0 {
-            return f64::INFINITY;
-        }
-        let share = total * smallest / square;
-        return (1.0 - share * share).max(0.0);
+    let ((square, total), smallest) = (set.norms(), smallest_margin(set));
+    if smallest <= 0.0 {
+        return f64::INFINITY;
     }
-    let loss: f64 = set.margins.iter().map(|margin| (1.0 - margin).max(0.0)).sum();
-    let primal = 0.5 * square + cost * loss;
-    if primal > 0.0 { ((primal - (total - 0.5 * square)) / primal).max(0.0) } else { 0.0 }
+    let share = total * smallest / square;
+    (1.0 - share * share).max(0.0)
 }
 
-/// The error of a hard margin. The certificate is the better one of the multipliers and `direction`.
+/// The error of an empty version space. The certificate is the better one of the multipliers and `direction`.
 fn infeasible(
     set: &ActiveSet<'_>,
     direction: Option<&[f64]>,
@@ -148,15 +127,14 @@ fn search<'s>(
     stop_gap: f64,
     control: &Control,
 ) -> Result<(ActiveSet<'s>, usize)> {
-    let hard = settings.cost.is_infinite();
-    let mut ascent = Ascent::new(space, settings);
+    let mut ascent = Ascent::new(space);
     let steps = ascent.run((ASCENT_STEPS * space.len()).min(settings.max_iter), control)?;
-    let mut set = ActiveSet::new(space, *settings);
+    let mut set = ActiveSet::new(space);
     set.start_from(&ascent.a, control)?;
     let limit = settings.max_iter - steps;
     let least = SMALLEST_MARGIN * longest(space);
     let is_enough = |set: &ActiveSet<'_>, norms: (f64, f64)| {
-        hard && (bound(norms) < least || stop_gap > 0.0 && gap(set) <= stop_gap)
+        bound(norms) < least || stop_gap > 0.0 && gap(set) <= stop_gap
     };
     for _ in 0..ROUNDS {
         let before = set.changes;
@@ -175,7 +153,7 @@ fn search<'s>(
         }
     }
     let smallest = smallest_margin(&set);
-    if hard && (smallest <= 0.0 || smallest.is_nan() || bound(set.norms()) < least) {
+    if smallest <= 0.0 || smallest.is_nan() || bound(set.norms()) < least {
         return Err(infeasible(&set, None, ascent.fewest_violations, control)?);
     }
     let iterations = steps + set.changes;
@@ -184,9 +162,8 @@ fn search<'s>(
 
 /// Finds the weight vector of the largest margin.
 ///
-/// [`Error::Invalid`] for settings out of range, for labels of one class with a free bias, or if the lengths of the feature
-/// vectors differ so much that rounding hides the margin; [`Error::Infeasible`] for a hard margin if the data are not separable
-/// or `max_iter` steps did not suffice; [`Error::Interrupted`].
+/// [`Error::Invalid`] for settings out of range, or if the lengths of the feature vectors differ so much that rounding hides the
+/// margin; [`Error::Infeasible`] if the data are not separable or `max_iter` steps did not suffice; [`Error::Interrupted`].
 pub fn max_margin(
     space: &VersionSpace<'_>,
     settings: &MarginSettings,
@@ -194,42 +171,25 @@ pub fn max_margin(
 ) -> Result<MaxMargin> {
     settings.check()?;
     space.check_no_walls("method", "a maximal margin")?;
-    let MarginSettings { cost, free_bias, tol, .. } = *settings;
-    if free_bias {
-        space.check_two_classes("free_bias", "true")?;
-    }
-    if cost.is_finite() {
-        space.check_two_classes("C", &cost.to_string())?;
-    }
-    let fits = !free_bias || space.labels().iter().any(|y| *y != space.labels()[0]);
-    require(fits, "labels", "one class", "of both classes for a free bias")?;
     let (set, iterations) = match search(space, settings, 0.0, control) {
-        Err(error @ Error::Infeasible { .. }) if !free_bias => {
+        Err(error @ Error::Infeasible { .. }) => {
             return Err(margin_lost_in_rounding(space, control)?.unwrap_or(error));
         }
         other => other?,
     };
     let norm = set.norms().0.sqrt();
-    let wanted = "infinite, or so small that the square of a sum of multipliers is finite";
-    require(norm.is_finite(), "C", cost, wanted)?;
     let scale = if norm > 0.0 { norm.recip() } else { 1.0 };
-    let smallest = if cost.is_infinite() {
-        smallest_margin(&set)
-    } else {
-        set.margins.iter().copied().fold(f64::INFINITY, f64::min)
-    };
     let (kkt, rounding) = set.residual();
     Ok(MaxMargin {
         dual: set.dual().iter().map(|c| c * scale).collect(),
         multipliers: set.a.clone(),
-        bias: set.bias,
         norm,
-        margin: smallest * scale,
+        margin: smallest_margin(&set) * scale,
         bound: bound(set.norms()),
         gap: gap(&set),
         kkt,
         iterations,
-        converged: kkt <= tol.max(rounding),
+        converged: kkt <= settings.tol.max(rounding),
     })
 }
 

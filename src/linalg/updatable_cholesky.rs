@@ -50,10 +50,9 @@ impl Cholesky {
         self.rows.push(forwarded);
     }
 
-    /// Removes member `k`, by Givens rotations of the rows below, also from `carried = L⁻¹ b`.
-    pub(crate) fn remove(&mut self, k: usize, carried: &mut Vec<f64>) {
+    /// Removes member `k`, by Givens rotations of the rows below.
+    pub(crate) fn remove(&mut self, k: usize) {
         self.rows.remove(k);
-        debug_assert_eq!(carried.len(), self.rows.len() + 1);
         let mut rotations: Vec<(f64, f64)> = Vec::with_capacity(self.rows.len() - k);
         for i in k..self.rows.len() {
             let row = &mut self.rows[i];
@@ -66,13 +65,8 @@ impl Cholesky {
             let r = x.hypot(y);
             row[i] = r;
             row.pop();
-            let (cos, sin) = (x / r, y / r);
-            let (x, y) = (carried[i], carried[i + 1]);
-            carried[i] = cos * x + sin * y;
-            carried[i + 1] = cos * y - sin * x;
-            rotations.push((cos, sin));
+            rotations.push((x / r, y / r));
         }
-        carried.pop();
     }
 }
 

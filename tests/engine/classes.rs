@@ -535,12 +535,6 @@ fn what_is_defined_for_two_classes_alone_is_refused() {
     let bridge = EvidenceSettings { method: Method::Bridge, ..EvidenceSettings::default() };
     refused("method", evidence(&space, &bridge, &control).expect_err("refused"));
     refused("method", onion(&space, &OnionSettings::default(), &control).expect_err("refused"));
-    for (name, settings) in [
-        ("C", MarginSettings { cost: 1.0, ..MarginSettings::default() }),
-        ("free_bias", MarginSettings { free_bias: true, ..MarginSettings::default() }),
-    ] {
-        refused(name, max_margin(&space, &settings, &control).expect_err("refused"));
-    }
 }
 
 #[test]

@@ -130,8 +130,6 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
         }
         160..=179 => {
             let settings = MarginSettings {
-                cost: if bytes.rarely(2) { bytes.wild() } else { f64::INFINITY },
-                free_bias: bytes.rarely(4),
                 tol: bytes.mostly(1e-8),
                 max_iter: if bytes.rarely(8) { bytes.below(20) } else { 10_000 },
             };
@@ -139,12 +137,9 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
             match max_margin(space, &settings, &control) {
                 Ok(found) if is_kernel => {
                     assert!(finite(&found.dual) && found.norm.is_finite(), "{found:?}");
-                    let most = settings.cost * (1.0 + 1e-9);
-                    assert!(found.multipliers.iter().all(|a| (0.0..=most).contains(a)));
-                    if settings.cost.is_infinite() && !settings.free_bias {
-                        assert!(inside(space, &found.dual), "{found:?}");
-                        assert!(found.margin <= found.bound * (1.0 + 1e-6), "{found:?}");
-                    }
+                    assert!(found.multipliers.iter().all(|a| *a >= 0.0));
+                    assert!(inside(space, &found.dual), "{found:?}");
+                    assert!(found.margin <= found.bound * (1.0 + 1e-6), "{found:?}");
                 }
                 Ok(_) => {}
                 Err(error) => of(&error),

@@ -222,8 +222,7 @@ def _arguments(b, name, m):
     if name == "light_trap":
         return common | {"seed": b.byte()}
     if name == "max_margin":
-        cost = float("inf") if b.rarely(2) else b.number()
-        return common | {"cost": cost, "free_bias": b.rarely(3), "tol": 1e-6, "max_iter": 500}
+        return common | {"tol": 1e-6, "max_iter": 500}
     raise AssertionError(name)
 
 

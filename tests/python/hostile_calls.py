@@ -149,7 +149,7 @@ def _calls():
     yield of_space("margins", finite, dual_coef=np.arange(12.0))
     yield of_space("contains", dual_coef=np.arange(12.0))
     yield of_space("feasible_point", finite, method="max_margin", random_state=1)
-    yield of_space("max_margin", free_bias=False, tol=1e-6, max_iter=1000)
+    yield of_space("max_margin", tol=1e-6, max_iter=1000)
     yield of_space("evidence", **SHORT, method="integration")
     yield of_space("evidence", **SHORT, label_noise=np.array([0.1, 0.2]), method="integration")
     yield one(
@@ -174,7 +174,6 @@ def _calls():
         yield of_model("predict", None, kind, X=NEW)
         if not issubclass(kind, BayesPointClassifier):
             yield of_model("margins", finite, kind, X=X, y=Y)
-            yield of_model("margin_histogram", None, kind, X=X, y=Y, bins=4)
     ordered = BayesPointOrdinalClassifier
     yield of_model("predict_proba", chances, ordered, X=NEW, method="mixture")
     yield of_model("sample_functions", finite, ordered, X=NEW, random_state=0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -53,21 +52,13 @@ def light_trap(
 def max_margin(
     problem: Problem,
     *,
-    C: float = math.inf,
-    free_bias: bool = False,
     tol: float = 1e-8,
     max_iter: int = 10_000_000,
     callback: Callback = None,
 ) -> MaxMargin:
     """Return the largest margin; `VersionSpace.max_margin` has the parameters."""
-    settings, y = MarginSettings(C, free_bias, tol, max_iter), problem.y
+    settings = MarginSettings(tol, max_iter)
     problem.require_labels("a maximal margin")
-    if settings.free_bias:
-        problem.require_binary("a free bias")
-    if math.isfinite(settings.C):
-        problem.require_binary("a finite C, the price of hinge loss")
-    if settings.free_bias and (y == y[0]).all():
-        raise ValueError(f"y must hold both labels with a free bias; got only {int(y[0])}")
     found = _core.max_margin(problem, settings, callback=callback)
     found["dual_coef"] = problem.from_planes(found["dual_coef"])
     found["multipliers"] = problem.by_class(found["multipliers"])

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from numpy.typing import ArrayLike
 
 from bayespoint import _core
-from bayespoint.base.validation import boolean, choice, integer, number, pair, set_fields
+from bayespoint.base.validation import choice, integer, number, pair, set_fields
 from bayespoint.engine import dynamics as engine_dynamics
 from bayespoint.engine.dynamics import Dynamics
 from bayespoint.results.billiard import BilliardResult
@@ -227,13 +227,11 @@ class EvidenceSettings:
 class MarginSettings:
     """Settings of `VersionSpace.max_margin`."""
 
-    C: float
-    free_bias: bool
     tol: float
     max_iter: int
 
     def __post_init__(self) -> None:
-        _convert(self, "margin", C=number, free_bias=boolean, tol=number, max_iter=integer)
+        _convert(self, "margin", tol=number, max_iter=integer)
 
 
 @dataclass(frozen=True)

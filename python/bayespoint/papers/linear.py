@@ -110,34 +110,6 @@ class OneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         geometric = validation.boolean("geometric", geometric)
         return own_values(self._values(X, by_distance=geometric), self.classes_, y)
 
-    def margin_histogram(
-        self, X: ArrayLike, y: ArrayLike, *, bins: Any = 10, geometric: bool = True
-    ) -> tuple[NDArray[np.intp], Floats]:
-        """Return the histogram of the margins.
-
-        Parameters
-        ----------
-        X, y
-            As for `margins`.
-        bins : int, sequence of floats or str, default=10
-            As for :func:`numpy.histogram`.
-        geometric : bool, default=True
-            As for `margins`.
-
-        Returns
-        -------
-        counts : ndarray of shape (n_bins,)
-            Examples in each bin.
-        edges : ndarray of shape (n_bins + 1,)
-            Edges of the bins.
-
-        References
-        ----------
-        J. L. Crowley, "Perceptrons and Support Vector Machines", Intelligent Systems: Reasoning
-        and Recognition, Lesson 6, 2018.
-        """
-        return histogram(self.margins(X, y, geometric=geometric), bins)
-
     def _values(self, X: ArrayLike, *, by_distance: bool) -> Floats:
         """Return the (n, n_problems) values."""
         raise NotImplementedError
@@ -355,13 +327,3 @@ def own_values(values: Floats, classes: NDArray[Any], y: ArrayLike) -> Floats:
         return np.where(index == 1, values[:, 0], -values[:, 0])
     own: Floats = values[np.arange(len(values)), index]
     return own
-
-
-def histogram(margins: Floats, bins: Any) -> tuple[NDArray[np.intp], Floats]:
-    """Return counts and edges as :func:`numpy.histogram` does."""
-    if isinstance(bins, (int, np.integer)):
-        bins = validation.integer("bins", bins, low=1, high=10**7)
-    try:
-        return np.histogram(margins, bins=bins)
-    except (TypeError, ValueError) as error:
-        raise validation.named(error, "bins must be as for numpy.histogram") from error

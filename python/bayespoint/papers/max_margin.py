@@ -5,17 +5,21 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
+from bayespoint.base.warnings import warn
 from bayespoint.bounds.rows import Learned
 from bayespoint.engine import InfeasibleError, interior
 from bayespoint.engine.problem import Problem
+from bayespoint.engine.settings import MarginSettings
 from bayespoint.estimators.advice import infeasible_advice
 from bayespoint.papers.linear import LinearClassifier
 from bayespoint.papers.rollback import roll_back_on_error
@@ -30,6 +34,12 @@ _AGREEMENT = 1e-4
 """Largest difference of decision values from those of a second fit, relative to the larger of 1,
 which is the margin, and the value itself."""
 
+_Found: TypeAlias = tuple[Floats, float, float, float, float, float, float, int]
+"""Multipliers, intercept, norm, margin, bound, gap, violation, steps."""
+
+_SHIFTS, _REFINEMENTS = 10, 4  # two are usual
+_ROUNDING = 8 * np.finfo(np.float64).eps
+
 _UNDETERMINED = (
     "The {d} examples with coefficients do not determine the classifier: a fit to them alone "
     "differs. The fit did not converge, or the free intercept is not determined."
@@ -37,7 +47,7 @@ _UNDETERMINED = (
 
 
 class MaxMarginClassifier(LinearClassifier):
-    r"""Maximal-margin classification: the support vector machine, solved exactly.
+    r"""Maximal-margin classification: the support vector machine, solved to double precision.
 
     Minimizes :math:`\frac12 |w|^2 + C \sum_i \max(0, 1 - y_i f(x_i))`. If all feature vectors have
     the same length, the hard margin is the center of the largest ball inscribed in version space,
@@ -62,7 +72,7 @@ class MaxMarginClassifier(LinearClassifier):
     tol : float, default=1e-8
         Largest violation of the optimality conditions (KKT), in units of the margin, in (0, 1).
     max_iter : int, default=10000000
-        Largest number of steps for each binary problem, at least 1.
+        Largest number of steps of a search for each binary problem, at least 1.
 
     Attributes
     ----------
@@ -93,23 +103,24 @@ class MaxMarginClassifier(LinearClassifier):
     kkt_ : ndarray of shape (1,) or (n_classes,)
         Largest violation of the optimality conditions, in units of the margin.
     n_iter_ : ndarray of shape (1,) or (n_classes,)
-        Steps taken.
+        Steps taken: of libsvm for a finite C, else those of :meth:`VersionSpace.max_margin`.
 
     Warns
     -----
     ConvergenceWarning
-        If `max_iter` steps did not reach `tol`.
+        If the fit did not reach `tol`.
 
     See Also
     --------
-    BayesPointClassifier : The center of mass instead, with probabilities.
-    VersionSpace.max_margin : The same for one labeled kernel matrix.
+    VersionSpace.max_margin : The hard margin without a free intercept of a kernel matrix.
 
     Notes
     -----
-    The kernel matrix is held in memory. The fit also ends without a warning if the violation is not
-    larger than the rounding errors of large multipliers. Hard margins of ill-conditioned matrices
-    are therefore exact to double precision.
+    The kernel matrix is held in memory; for a finite C without a free intercept also that of the
+    examples with their mirror images, four times as large. A finite C is libsvm's part, in single
+    precision; then steps of Newton's method refine the multipliers between 0 and C. If C times the
+    kernel's values is large, libsvm may not come near enough. There is no warning if the violation
+    is not larger than the rounding errors of large multipliers.
 
     References
     ----------
@@ -180,30 +191,21 @@ class MaxMarginClassifier(LinearClassifier):
         softness = validation.real("softness", self.softness, low=0.0)
         problems = self._problems(X, y, offset, softness)
         with infeasible_advice("Use a finite C, or softness > 0"):
-            found = [
-                interior.max_margin(
-                    problem, C=self.C, free_bias=free, tol=self.tol, max_iter=self.max_iter
-                )
-                for problem in problems
-            ]
-        labels = np.stack([problem.y for problem in problems])
-        dual_coef = np.stack([one.multipliers for one in found]) * labels + 0.0  # no -0.0
-        bias = np.array([one.bias for one in found])
-        self._keep(dual_coef, bias if free else problems[0].offset * dual_coef.sum(axis=1))
-        self.norm_ = np.array([one.norm for one in found])
+            found = zip(*(self._solve(problem) for problem in problems), strict=True)
+        a, b, self.norm_, self.margin_, bound, gap, self.kkt_, self.n_iter_ = map(np.array, found)
+        dual_coef = a * np.stack([problem.y for problem in problems]) + 0.0  # no -0.0
+        self._keep(dual_coef, b if free else problems[0].offset * dual_coef.sum(axis=1))
         sides = 2.0 if free else 1.0
-        if math.isinf(self.C):
-            self.margin_ = np.array([one.margin for one in found])
-            self.connector_ = sides * np.array([one.bound for one in found])
-            self.gap_ = sides * self.margin_
-        else:
-            with np.errstate(divide="ignore"):
-                self.margin_ = 1 / self.norm_
-            self.connector_ = self.gap_ = np.full(len(found), np.nan)
-        self.duality_gap_ = np.array([one.gap for one in found])
-        self.kkt_ = np.array([one.kkt for one in found])
-        self.n_iter_ = np.array([one.iterations for one in found])
+        self.duality_gap_, self.connector_ = gap, sides * bound
+        self.gap_ = sides * (self.margin_ if math.isinf(self.C) else bound)
         return self
+
+    def _solve(self, problem: Problem) -> _Found:
+        C, free = validation.number("C", self.C), isinstance(self.fit_intercept, str)
+        if not C > 0:
+            raise ValueError(f"C must be a positive number, or inf for a hard margin; got {C:g}")
+        limits = MarginSettings(self.tol, self.max_iter)
+        return _hard(problem, free, limits) if math.isinf(C) else _soft(problem, C, free, limits)
 
     def _learned(self, space: VersionSpace, k: int) -> Learned:
         """Return the weight vector, and whether the examples with coefficients determine it."""
@@ -218,23 +220,87 @@ class MaxMarginClassifier(LinearClassifier):
         self, space: VersionSpace, dual_coef: Floats, bias: float | None
     ) -> bool:
         """Return whether a fit to the examples with coefficients alone gives the same values."""
-        free = bias is not None
         kept = np.flatnonzero(dual_coef)
         y = space.y[kept]
-        if len(kept) == 0 or (free and (y == y[0]).all()):
+        if len(kept) == 0 or (bias is not None and (y == y[0]).all()):
             return False
         gram = np.asarray(space.gram, dtype=np.float64)  # as in a fit
         few = Problem(gram[np.ix_(kept, kept)], y, space.softness[kept], space.offset)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # the values are compared below
-                found = interior.max_margin(
-                    few, C=self.C, free_bias=free, tol=self.tol, max_iter=self.max_iter
-                )
+                multipliers, intercept, *_ = self._solve(few)
         except InfeasibleError:
             return False
         again = np.zeros(len(dual_coef))
-        again[kept] = found.multipliers * y
+        again[kept] = multipliers * y
         values = space.margins(dual_coef) + (bias or 0.0) * space.y
-        difference = space.margins(again - dual_coef) + (found.bias - (bias or 0.0)) * space.y
+        difference = space.margins(again - dual_coef) + (intercept - (bias or 0.0)) * space.y
         return bool((np.abs(difference) <= _AGREEMENT * np.maximum(np.abs(values), 1)).all())
+
+
+def _hard(problem: Problem, free: bool, limits: MarginSettings) -> _Found:
+    """Find the hard margin with the engine.
+
+    A free intercept is 0 from an origin halfway between the nearest points of the classes, with the
+    same w. There the penalty of the offset is 0 as well.
+    """
+    y, offset, steps = problem.y, problem.offset, 0
+    gram, weights = problem.gram + np.diag(problem.softness), np.ones(len(y))
+    for _ in range(_SHIFTS if free else 1):
+        if free:
+            origin = 0.5 * weights / np.where(y > 0, weights[y > 0].sum(), weights[y < 0].sum())
+            shift = gram @ origin
+            centered = gram - shift - shift[:, None] + origin @ shift
+            problem = Problem(centered, y, np.zeros(len(y)), offset)
+        found = interior.max_margin(problem, tol=limits.tol, max_iter=limits.max_iter)
+        weights, steps = found.multipliers, steps + found.iterations
+        if abs(weights @ y) <= _ROUNDING * weights.sum():
+            break
+    f = gram @ (weights * y)
+    b = -0.5 * (f[y > 0].min() + f[y < 0].max()) if free else 0.0
+    return weights, b, found.norm, found.margin, found.bound, found.gap, found.kkt, steps
+
+
+def _soft(problem: Problem, C: float, free: bool, limits: MarginSettings) -> _Found:
+    """Find the margin with hinge loss with libsvm, whose intercept is free, and Newton's method.
+
+    The mirror images -phi_i of the examples, with labels -y_i, make the intercept 0 by symmetry.
+    """
+    y, gram = problem.y, problem.gram + problem.offset * (not free) + np.diag(problem.softness)
+    unit = 2.0 ** np.round(np.log2(gram.diagonal().max() or 1.0))  # for single precision
+    price, given = (C, gram) if free else (0.5 * C, np.block([[gram, -gram], [-gram, gram]]))
+    machine = SVC(C=price * unit, kernel="precomputed", tol=limits.tol, max_iter=limits.max_iter)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the violation is judged below
+        machine.fit(given / unit, y if free else np.append(y, -y))
+    a = np.zeros(len(given))
+    a[machine.support_] = np.abs(machine.dual_coef_[0]) / unit
+    a, steps = a.reshape(-1, len(y)).sum(axis=0), int(machine.n_iter_[0])
+    # The intercept with the least violation. (libsvm's own is in single precision.)
+    wanted, signed, states = y - gram @ (a * y), gram * np.outer(y, y), []
+    low, high = np.where(y > 0, a < C, a > 0), np.where(y > 0, a > 0, a < C)
+    b = 0.5 * (wanted[low].max() + wanted[high].min()) if free else 0.0
+    for _ in range(_REFINEMENTS):
+        margins = signed @ a + b * y
+        violations = np.maximum((1 - margins) * (a < C), (margins - 1) * (a > 0))
+        states.append((float(violations.max()), a, b, margins))
+        # Steps to margins of 1 for the others, and with a free intercept to sum(a_i y_i) = 0.
+        kept = ((a > 0) & (a < C)) | (violations > limits.tol)
+        border = y[kept] * float(free)
+        system = np.block([[signed[np.ix_(kept, kept)], border[:, None]], [border, 1.0 - free]])
+        goal = np.append(1 - margins[kept], -free * (a @ y))
+        step = np.linalg.lstsq(system, goal, rcond=None)[0]
+        a, b = a.copy(), b + step[-1]
+        a[kept] = np.clip(a[kept] + step[:-1], 0, C)
+    kkt, a, b, margins = min(states, key=itemgetter(0))
+    if kkt > max(limits.tol, _ROUNDING * (np.abs(gram) @ a).max()):
+        warn(
+            f"the fit violates a condition by {kkt:.2g} margins after {steps} steps; "
+            f"tol={limits.tol:g} was asked for: raise max_iter",
+            ConvergenceWarning,
+        )
+    square = max(a @ (margins - b * y), 0.0)
+    primal = 0.5 * square + C * np.maximum(1 - margins, 0).sum()
+    gap, norm = max(primal + 0.5 * square - a.sum(), 0.0) / primal, math.sqrt(square)
+    return a, b, norm, 1 / norm if norm > 0 else math.inf, math.nan, gap, kkt, steps

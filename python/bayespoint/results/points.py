@@ -23,22 +23,20 @@ class MaxMargin(Result):
     dual_coef: NDArray[np.float64]
     """(m,) or (n_classes, m) Dual coefficients of the unit vector, labels included."""
     multipliers: NDArray[np.float64]
-    """(m,) Lagrange multipliers ``a_i``, from 0 to C. With ``w = sum(a_i y_i phi_i)`` the examples
+    """(m,) Lagrange multipliers ``a_i``. With ``w = sum(a_i y_i phi_i)`` the examples
     on the margin have decision values of 1 in absolute value. With more than two classes
     (n_classes, m): those of the walls between the class of an example and every other."""
-    bias: float
-    """The bias b that belongs to this w; 0 unless it is free."""
     norm: float
     """``|w|``."""
     margin: float
-    """``min_i y_i (<w, phi_i> + b) / |w|``, positive inside version space."""
+    """``min_i y_i <w, phi_i> / |w|``, positive inside version space."""
     bound: float
-    """``|w| / sum(a_i)``: no margin is larger; with a free bias half the distance of the hulls."""
+    """``|w| / sum(a_i)``: no margin is larger."""
     gap: float
-    """Relative duality gap: for a hard margin ``1 - (margin / bound)^2``."""
+    """Relative duality gap, ``1 - (margin / bound)^2``."""
     kkt: float
     """Largest violation of an optimality condition (Karush, Kuhn and Tucker), in units of the
-    margin: how far margins are below 1 for multiplier 0, above 1 for C, and from 1 for others."""
+    margin: how far margins are below 1 for multiplier 0, and from 1 for others."""
     iterations: int
     """Coordinate steps and changes of the active set."""
     converged: bool
@@ -54,7 +52,6 @@ class MaxMargin(Result):
             ("examples", f"{self.multipliers.shape[-1]}"),
             ("support vectors", f"{len(self.support)}"),
             ("margin", f"{self.margin:.6g}, at most {self.bound:.6g}"),
-            ("bias", f"{self.bias:.6g}"),
             ("relative duality gap", f"{self.gap:.1e}"),
             ("violation", f"{self.kkt:.1e} margins"),
             ("steps", f"{self.iterations}"),

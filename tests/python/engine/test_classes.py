@@ -326,8 +326,6 @@ def run(space, **options):
         (lambda s: run(s, transparency=(0.1, 0.2)), "two classes for a transparency"),
         (lambda s: onion(s, (1, 1)), "two classes for an onion"),
         (lambda s: choose_layer(s, (1, 1)), "two classes for an onion"),
-        (lambda s: s.max_margin(C=1.0), "two classes for a finite C"),
-        (lambda s: s.max_margin(free_bias=True), "two classes for a free bias"),
         (lambda s: s.evidence((0.1, 0.2)), "label_noise must be one rate or an array"),
         (lambda s: s.evidence(method="bridge"), "method must be 'integration' for more than two"),
     ],

@@ -167,10 +167,6 @@ def test_margins(make):
     assert geometric.min() == pytest.approx(model.geometric_margin_[0])
     assert functional.min() > 0
     np.testing.assert_allclose(np.abs(model.decision_function(x)), geometric)
-    counts, edges = model.margin_histogram(x, y, bins=5)
-    assert (counts.sum(), len(edges)) == (100, 6)
-    assert counts[0] == (geometric < edges[1]).sum()
-    assert model.margin_histogram(x, y, geometric=False)[1][0] == pytest.approx(functional.min())
 
 
 def test_a_tie_is_a_mistake_and_predicts_the_first_class():

@@ -270,7 +270,7 @@ def _draw_margins(rows: list[Row], settings: Settings, figure: Any) -> None:
         (perceptron, _ORANGE, "solid", "perceptron"),
         (machine, _BLUE, "dashed", "hard margin"),
     ):
-        counts, _ = model.margin_histogram(X, y, bins=edges)
+        counts, _ = np.histogram(model.margins(X, y, geometric=True), edges)
         margin = float(model.margins(X, y, geometric=True).min())
         left.stairs(counts, edges, color=color, linestyle=style, linewidth=1.8,
                     label=f"{label}, γ = {margin:.2g}")  # fmt: skip
