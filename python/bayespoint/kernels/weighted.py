@@ -20,15 +20,7 @@ from bayespoint.kernels.base import (
 )
 from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import Mixed, pair_of_vectors, vectors
-from bayespoint.kernels.protocol import (
-    Bounds,
-    ByName,
-    Floats,
-    Other,
-    Parameter,
-    Pullback,
-    Slopes,
-)
+from bayespoint.kernels.protocol import Bounds, ByName, Floats, Other, Parameter, Pullback, Slopes
 from bayespoint.kernels.stationary import scales
 
 _REACH = (math.exp(-5), math.exp(5))  # bounds of a weight
