@@ -61,10 +61,7 @@ class Factor(Stored):
         return np.asarray(linalg.blas.dtrsm(1.0, self.lower, copied, lower=1, overwrite_b=1))
 
     def bordered(self, border: Floats, corner: Floats) -> Factor:
-        """Return the factor with n more vectors: (n, m) and (n, n) are their inner products.
-
-        Raises numpy.linalg.LinAlgError if these are not positive definite.
-        """
+        """Return the factor with n more vectors, by inner products; LinAlgError if singular."""
         r, n = self.rank, len(corner)
         solved = self.whitened(border)
         rest = np.asfortranarray(corner - solved.T @ solved)

@@ -25,10 +25,7 @@ _used_in = 0  # the process in which they have been used
 
 
 def require_blas() -> None:
-    """Raise MemoryError if BLAS, unused so far in this process, has no address space.
-
-    It would hang, or end the process.
-    """
+    """Raise MemoryError if BLAS has no address space for its first use: it would hang or crash."""
     global _used_in
     if resource is None or _used_in == os.getpid():
         return

@@ -244,10 +244,7 @@ class Columns(Stored):
     def of(
         cls, rows: Records, weight: Floats, *, scaled: bool, seen: Sequence[Values] | None = None
     ) -> Columns:
-        """Return the columns of a table, perhaps with numbers to be `scaled` to variance 1.
-
-        `seen` holds the different values in all rows, of which these may be a sample.
-        """
+        """Return the columns of a table, `scaled` to variance 1 or not, with all values `seen`."""
         each = zip(rows.columns, seen or rows.columns, strict=True)
         return cls(tuple(Column.of(one, weight, scaled=scaled, known=all) for one, all in each))
 

@@ -76,10 +76,7 @@ class Examples:
         return replace(self, label=places[self.label], parts=parts)
 
     def sample(self, n: int, seed: int) -> Examples:
-        """Return n of the examples in memory, stratified by labels; all if there are no more.
-
-        Those that stand for several observations may occur several times.
-        """
+        """Return n of the examples in memory, or all, stratified; those of counts may recur."""
         if self.counts is not None:
             rows = _observations(self.label, self.counts, n, seed)
             return replace(self.part(rows), counts=None)

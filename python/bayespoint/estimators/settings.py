@@ -80,10 +80,7 @@ def verbosity(params: Params) -> int:
 
 
 def uses_landmarks(params: Params, n_examples: int, n_observations: float, plan: Plan) -> bool:
-    """Return whether a fit uses landmarks, by the parameter `approximation`.
-
-    All kernel values are those of the observations for which weights make examples count.
-    """
+    """Return whether a fit uses landmarks, by `approximation` and the number of observations."""
     wanted = choice("approximation", params["approximation"], ("auto", "landmarks", None))
     if wanted == "landmarks":
         require_landmarks(params, plan, "approximation='landmarks'")

@@ -79,10 +79,7 @@ class Block:
         return self._by_weight(by_value).astype(np.float64)
 
     def moments(self, mean: Floats, root: Floats | None) -> Moments:
-        """Return the moments under a normal distribution of w.
-
-        Its covariance is ``root @ root.T``; None stands for 0.
-        """
+        """Return the moments under a normal distribution of covariance ``root root^T``; None: 0."""
         rng = np.random.default_rng(self.seed)  # the same draws in every pass
         size = ROWS
         if isinstance(self, JointBlock):
@@ -129,10 +126,7 @@ class BinaryBlock(Block):
         return Moments(float(value.sum()), gradient, weighted_outer(self.rows, curvature))
 
     def expected(self, mean: Floats, root: Floats | None) -> Any:
-        """Return the expected log likelihood of each example, with derivatives by its value.
-
-        They are the first and the negative second derivatives.
-        """
+        """Return expected log likelihoods, with first and negative second derivatives by values."""
         t = self.values(mean[None])[0].astype(np.float64)
         if root is None:
             return self.likelihood.derivatives(t, self.given)
@@ -197,10 +191,7 @@ class OrderedBlock(BinaryBlock):
 
 
 class JointBlock(Block):
-    """A block of several classes, each with a function; the functions sum to zero.
-
-    `given` are the classes, uint32.
-    """
+    """A block of several classes, with functions of sum zero; `given` are the classes, uint32."""
 
     likelihood: SeveralClasses
 
@@ -292,10 +283,7 @@ class Turns:
 
 
 class BlockSums:
-    """The likelihood of all examples: sums over blocks that an executor computes.
-
-    `blocks` stand for `Block` objects, kept or deferred.
-    """
+    """The likelihood of all examples: sums over `blocks`, kept or deferred, by an executor."""
 
     def __init__(self, executor: Executor, blocks: Sequence[Any]) -> None:
         self.executor, self.blocks = executor, list(blocks)

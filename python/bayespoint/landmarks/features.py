@@ -83,10 +83,7 @@ class Features:
         return float(self.own.mean() - self.mean @ self.mean)
 
     def slopes(self, by_psi: Floats, by_own: Floats) -> ByName:
-        """Return the derivatives of a function of `psi` and `own` by log parameters of the kernel.
-
-        Those by `psi` and `own` are given. There are only those that the kernel knows.
-        """
+        """Return the derivatives by log parameters that are known, from those by the features."""
         if self.pullbacks is None:
             return {}
         n, (pullback, alone) = self.inverse.shape[1], self.pullbacks

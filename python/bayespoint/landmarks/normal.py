@@ -134,10 +134,7 @@ def approximate(
 
 
 def _cholesky(precision: Floats) -> Floats:
-    """Return the Cholesky factor of a precision, with eigenvalues raised if one is negative.
-
-    With label noise the likelihood has such where labels contradict the function.
-    """
+    """Return the Cholesky factor, with eigenvalues raised if label noise has made one negative."""
     precision = 0.5 * (precision + precision.T)
     try:
         return np.asarray(linalg.cholesky(precision, lower=True, check_finite=False))

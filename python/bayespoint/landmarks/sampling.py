@@ -83,10 +83,7 @@ def sample(
 
 
 class _Record:
-    """The draws of a run so far, without its burn-in.
-
-    A chain has several balls: its draws are those of one ball, then those of the next.
-    """
+    """The draws of a run after burn-in; a chain has those of one ball, then those of the next."""
 
     def __init__(self, balls: Balls, shape: tuple[int, int], basis: Basis, n_chains: int) -> None:
         self.balls, self.basis, self.normal, self.n_chains = balls, basis, balls.normal, n_chains

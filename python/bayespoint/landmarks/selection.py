@@ -89,10 +89,7 @@ def _with_indicators(values: Floats, limits: Floats) -> Any:
 
 
 def metric(kernel: Any, d: int) -> tuple[Floats, Floats]:
-    """Return the factors of d features in a kernel's distances, and the limits of differences.
-
-    Those of a sum are those of its first part.
-    """
+    """Return factors of d features in distances, and limits; of a sum those of its first part."""
     scale, limits = np.ones(d), np.full(d, np.inf)
     while isinstance(kernel, Kernel):
         sigma = getattr(kernel, "sigma", None)

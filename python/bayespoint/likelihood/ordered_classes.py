@@ -179,10 +179,7 @@ class OrderedClasses(MoreClasses):
     def left_out(
         self, heights: Floats, dual_coef: Floats, precision: Floats, codes: Codes, lengths: Lengths
     ) -> Floats:
-        """Return the (n_functions, n) leave-one-out decision values, at most 8 in size.
-
-        `heights` are the (T, n_functions, n) differences to the thresholds.
-        """
+        """Return the (n_functions, n) values, at most 8, from `heights`, (T, n_functions, n)."""
         f = (heights - dual_coef[:, None] / precision) * np.sqrt(precision)
         f *= lengths.quantiles(len(heights))[:, None, None]
         above, below = special.ndtr(f), special.ndtr(-f)

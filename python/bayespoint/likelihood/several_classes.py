@@ -228,10 +228,7 @@ def with_lengths(values: Floats, variance: Floats, lengths: Lengths) -> Floats:
 
 
 def _probabilities(values: Floats, variance: Floats, weights: Floats | None) -> Floats:
-    """Return the (n_classes, n) probabilities, means of those given each draw.
-
-    Without variance they are the shares of the draws, ties counted in equal parts.
-    """
+    """Return the (n_classes, n) mean probabilities; without variance shares, ties in equal ones."""
     behind = values.max(axis=0) - values
     # Without variance all but the first are very far behind.
     scale = np.maximum(np.sqrt(variance), TINY)

@@ -74,10 +74,7 @@ class _Fit:
 
 
 def refined(model: Model, budget: Budget, report: Report, *, inputs: Any, plan: Plan) -> Model:
-    """Return a model whose billiard goes on from its end, to the tolerance of the plan.
-
-    `inputs` are those of the fit as the kernel gets them, or the kernel matrix that was given.
-    """
+    """Return the model whose billiard went on to the plan's tolerance, on its inputs or matrix."""
     run, basis = model.billiard, model.basis
     with linalg.threads_for(len(basis)):
         problem = model.problem_again(inputs, _inverse(basis.factor, report))

@@ -85,10 +85,7 @@ def error_of_mean(
     mean: Floats,
     n_trajectories: int,
 ) -> float:
-    """Return the standard error of the direction of the weighted mean of draws of trajectories.
-
-    `coordinates` of dual coefficients are their products with the Gram matrix.
-    """
+    """Return the standard error of a weighted mean's direction; `coordinates` are matrix products."""
     # Batches shorter than the autocorrelation time underestimate the error, trajectories are few.
     n_draws = len(draws) // n_trajectories
     batches = min(_BATCHES, max(1, n_draws // _BATCH_SIZE))

@@ -44,11 +44,7 @@ _WORSE = 3.0  # largest error, and fewest effective draws, in those at which a f
 def updated(
     model: Model, budget: Budget, report: Report, *, X: Any, index: NDArray[np.intp], plan: Plan
 ) -> Model:
-    """Return the model with further examples: inputs, and indices of their classes.
-
-    A billiard over all examples makes new draws where too few of the old ones agree with the
-    labels.
-    """
+    """Return the model with more examples, by a billiard where too few draws agree with labels."""
     new = scaled(model.hyper.transform, model.basis.inputs(X))
     with threads_for(len(model.basis) + count(new)):
         found = _extended(model, new, index)
@@ -69,10 +65,7 @@ def updated(
 
 
 def _extended(model: Model, new: Any, index: NDArray[np.intp]) -> Model | None:
-    """Return the model with its draws extended.
-
-    None if the matrix of all examples is singular, or hardly any draw agrees with a label.
-    """
+    """Return the model with its draws extended; None if singular, or if hardly any draw agrees."""
     old, draws, run, law = model.basis, model.draws, model.billiard, model.likelihood
     m, k, softness = len(old), len(index), np.full(len(index), model.hyper.softness)
     if not softness.all() or old.factor.pivots is not None:

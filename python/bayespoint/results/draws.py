@@ -84,10 +84,7 @@ class Draws(Stored):
         return (self.weighted or self.run).center_norm
 
     def values(self, k_star: Floats, dual_coef: Floats | None = None) -> Floats:
-        """Return the (n, n_draws) or (n_functions, n, n_draws) values, from (n, m) kernel values.
-
-        They are those of all draws, or of coefficients as of `one`.
-        """
+        """Return (n, n_draws) or (n_functions, n, n_draws) values of all draws or those given."""
         whole = self._all if dual_coef is None else dual_coef
         draws = self._of_points(whole)
         if draws.ndim == 2:

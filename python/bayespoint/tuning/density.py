@@ -323,10 +323,7 @@ def _climbed(task: Task) -> tuple[Density, Point, Rows, str]:
 
 
 def _sharpened(density: Density, state: Point) -> tuple[Point, str]:
-    """Return the state with length scales that predict better, and the limit reached.
-
-    They are divided by 1.5 while the calibrated leave-one-out log loss gains beyond chance.
-    """
+    """Return the state, length scales divided by 1.5 while this predicts better, and the limit."""
     names = density.objective.own
     scales = [k for k, name in enumerate(names) if _LENGTH_SCALE.fullmatch(name)]
     log_p = _log_left_out(density, state)

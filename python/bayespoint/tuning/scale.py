@@ -34,10 +34,7 @@ def choose(
     scaler: Any,
     budget: Budget,
 ) -> Any:
-    """Return the transformation of largest evidence: `scaler`, or with a warp after it.
-
-    The evidence is that of the most probable setting of a kernel with one length scale.
-    """
+    """Return the transformation of largest evidence by one length scale: `scaler`, or a warp."""
     n, n_landmarks, steps = LEVELS[0]
     some = examples.sample(n, budget.choice_seed)
     inputs, places = some.inputs, _skewed(some.inputs, columns)
