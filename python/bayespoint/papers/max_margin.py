@@ -281,12 +281,13 @@ def _soft(problem: Problem, C: float, free: bool, limits: MarginSettings) -> _Fo
     wanted, signed, states = y - gram @ (a * y), gram * np.outer(y, y), []
     low, high = np.where(y > 0, a < C, a > 0), np.where(y > 0, a > 0, a < C)
     b = 0.5 * (wanted[low].max() + wanted[high].min()) if free else 0.0
+    rounding = _ROUNDING * (np.abs(gram) @ a).max()
     for _ in range(_REFINEMENTS):
         margins = signed @ a + b * y
         violations = np.maximum((1 - margins) * (a < C), (margins - 1) * (a > 0))
         states.append((float(violations.max()), a, b, margins))
         # Steps to margins of 1 for the others, and with a free intercept to sum(a_i y_i) = 0.
-        kept = ((a > 0) & (a < C)) | (violations > limits.tol)
+        kept = ((a > 0) & (a < C)) | (violations > rounding)
         border = y[kept] * float(free)
         system = np.block([[signed[np.ix_(kept, kept)], border[:, None]], [border, 1.0 - free]])
         goal = np.append(1 - margins[kept], -free * (a @ y))
@@ -294,7 +295,7 @@ def _soft(problem: Problem, C: float, free: bool, limits: MarginSettings) -> _Fo
         a, b = a.copy(), b + step[-1]
         a[kept] = np.clip(a[kept] + step[:-1], 0, C)
     kkt, a, b, margins = min(states, key=itemgetter(0))
-    if kkt > max(limits.tol, _ROUNDING * (np.abs(gram) @ a).max()):
+    if kkt > max(limits.tol, rounding):
         warn(
             f"the fit violates a condition by {kkt:.2g} margins after {steps} steps; "
             f"tol={limits.tol:g} was asked for: raise max_iter",
