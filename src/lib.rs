@@ -61,7 +61,8 @@ pub use ensemble::{Average, CenterOfMass, Outcome, Settings, StopReason, resume,
 pub use evidence::{EvidenceOutcome, EvidenceSettings, Method, evidence};
 pub use gram::{Gram, Wall};
 pub use interior::{
-    MarginSettings, MaxMargin, OneWay, Start, feasible_point, max_margin, one_way, perceptron_point,
+    MarginSettings, MaxMargin, OneWay, Perceptron, PerceptronSettings, Start, feasible_point,
+    max_margin, one_way, perceptron, perceptron_point,
 };
 pub use linalg::{Draw, Factor, Inverse, Isotropic};
 pub use onion::{OnionMethod, OnionOutcome, OnionSettings, onion};

@@ -16,7 +16,7 @@ use crate::space::{Mirror, VersionSpace, one_dimensional};
 
 pub use light_trap::{OneWay, one_way};
 pub use max_margin::{MarginSettings, MaxMargin, max_margin};
-pub use perceptron::perceptron_point;
+pub use perceptron::{Perceptron, PerceptronSettings, perceptron, perceptron_point};
 
 /// How the start of a trajectory was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

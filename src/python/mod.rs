@@ -33,7 +33,7 @@ use crate::base::{Control, Error, State};
 use crate::correlation::CorrelationSettings;
 use crate::ensemble::{self, Settings};
 use crate::evidence::EvidenceSettings;
-use crate::interior::MarginSettings;
+use crate::interior::{MarginSettings, PerceptronSettings};
 use crate::onion::OnionSettings;
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::Motion;
@@ -51,7 +51,7 @@ mod _core {
         largest_probabilities, likelihood_of_classes, likelihood_of_signs, tall_product,
     };
     #[pymodule_export]
-    use super::points::{feasible_point, light_trap_one_way};
+    use super::points::{feasible_point, light_trap_one_way, perceptron_path};
     #[pymodule_export]
     use super::propagation::{inverse_of_factor, propagation};
     #[pymodule_export]
@@ -82,9 +82,10 @@ fn check_settings(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
         "evidence" => read::<EvidenceSettings>(values)?.check()?,
         "onion" => read::<OnionSettings>(values)?.check()?,
         "margin" => read::<MarginSettings>(values)?.check()?,
+        "perceptron" => read::<PerceptronSettings>(values)?.check()?,
         "correlation" => read::<CorrelationSettings>(values)?.check()?,
         other => {
-            let wanted = "'sample', 'dynamics', 'evidence', 'onion', 'margin' or 'correlation'";
+            let wanted = "'sample', 'dynamics', 'evidence', 'onion', 'margin', 'perceptron' or 'correlation'";
             return Err(Error::invalid("kind", other, wanted).into());
         }
     }

@@ -1,12 +1,14 @@
-//! Single weight vectors: feasible points and light traps.
+//! Single weight vectors: feasible points, light traps, perceptrons.
 
-use numpy::IntoPyArray;
+use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use super::arrays::contiguous;
+use super::read;
 use super::space::Space;
 use crate::base::{Control, Error};
-use crate::interior::{self, Start, light_trap};
+use crate::interior::{self, PerceptronSettings, Start, light_trap, perceptron};
 use crate::space::{Mirror, VersionSpace};
 
 /// Updates of the kernel perceptron before the maximal-margin search takes over.
@@ -65,5 +67,31 @@ pub fn light_trap_one_way<'py>(
         "errors": errors.into_pyarray(py),
         "bounces": found.bounces.into_pyarray(py),
         "caught": found.caught,
+    )
+}
+
+/// Runs the kernel perceptron in a given order; see `KernelPerceptron`.
+#[pyfunction]
+#[pyo3(name = "perceptron", signature = (problem, settings, *, order, callback))]
+pub fn perceptron_path<'py>(
+    py: Python<'py>,
+    problem: Space<'py>,
+    settings: &Bound<'py, PyAny>,
+    order: PyReadonlyArray1<'py, i64>,
+    callback: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let settings = read::<PerceptronSettings>(settings)?;
+    let order: Vec<usize> = contiguous("order", &order)?
+        .iter()
+        .map(|&i| usize::try_from(i))
+        .collect::<std::result::Result<_, _>>()?;
+    let found = problem.call(py, callback, false, |space, control| {
+        perceptron::perceptron(space, &order, &settings, control)
+    })?;
+    dict!(py,
+        "dual_coef": found.dual.into_pyarray(py),
+        "mistakes": found.mistakes,
+        "epochs": found.epochs,
+        "converged": found.converged,
     )
 }

@@ -1,8 +1,9 @@
-//! The largest margin meets its optimality conditions, or a certificate proves that there is none. A point inside is found within
-//! Novikoff's bound.
+//! The largest margin meets its optimality conditions, or a certificate proves that there is none. The perceptron meets Novikoff's
+//! bound.
 
 use bayespoint::{
-    Control, Error, Gram, MarginSettings, MaxMargin, VersionSpace, max_margin, perceptron_point,
+    Control, Error, Gram, MarginSettings, MaxMargin, PerceptronSettings, VersionSpace, max_margin,
+    perceptron, perceptron_point,
 };
 use rand::RngExt;
 
@@ -97,6 +98,38 @@ fn bad_settings_are_refused() {
     ] {
         let error = max_margin(&space, &settings, &Control::new()).expect_err(name);
         assert!(error.to_string().starts_with(name), "{error}");
+    }
+    for (order, rate) in [(vec![0, 2], 1.0), (vec![0, 1], 0.0), (vec![0, 1], f64::NAN)] {
+        assert!(perceptron(&space, &order, &learning(rate), &Control::new()).is_err());
+    }
+}
+
+fn learning(learning_rate: f64) -> PerceptronSettings {
+    PerceptronSettings { learning_rate, max_epochs: 10_000_000 }
+}
+
+#[test]
+fn perceptron_mistakes_stay_below_novikoffs_bound() {
+    for index in 0..300 {
+        let problem = problem(3000 + index, 0.0);
+        let space = problem.space();
+        let Ok(best) = max_margin(&space, &MarginSettings::default(), &Control::new()) else {
+            continue; // rounding to the lattice has moved an example across
+        };
+        let square = (0..space.len()).map(|i| space.gram().diagonal(i)).fold(0.0, f64::max);
+        let bound = square / best.margin.powi(2);
+        if bound > 1e6 {
+            continue;
+        }
+        let mut order: Vec<usize> = (0..space.len()).collect();
+        for turn in 0..2 {
+            let found = perceptron(&space, &order, &learning(0.5), &Control::new()).expect("ok");
+            assert!(found.converged && space.contains(&found.dual).expect("shapes fit"));
+            assert!(found.mistakes as f64 <= bound, "{} {bound}", found.mistakes);
+            let made = found.dual.iter().map(|c| c.abs() / 0.5).sum::<f64>();
+            assert!((made - found.mistakes as f64).abs() < 1e-6, "turn {turn}");
+            order.reverse();
+        }
     }
 }
 

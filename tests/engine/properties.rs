@@ -313,4 +313,11 @@ fn overflows_are_errors_that_name_the_setting() {
     let pairs = RefreshChoice::Pair(Some(1e10));
     let settings = Settings { refresh: pairs, ..short(Motion::Geodesic) };
     assert_eq!(name(run(&space, &settings, &long_deadline()).err()), "refresh_rate");
+    let order: Vec<usize> = (0..10).collect();
+    let settings = bayespoint::PerceptronSettings { learning_rate: f64::MAX, max_epochs: 50 };
+    let found = bayespoint::perceptron(&space, &order, &settings, &long_deadline());
+    assert!(found.map_or_else(
+        |error| name(Some(error)) == "learning_rate",
+        |found| { found.dual.iter().all(|c| c.is_finite()) }
+    ));
 }

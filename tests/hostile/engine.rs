@@ -3,8 +3,9 @@
 use bayespoint::dynamics::{Motion, Radius};
 use bayespoint::{
     Average, CorrelationSettings, Error, EvidenceSettings, MarginSettings, Method, Mirror,
-    OnionMethod, OnionSettings, Outcome, Pair, RefreshChoice, Settings, VersionSpace, correlation,
-    evidence, feasible_point, max_margin, one_way, onion, perceptron_point, run,
+    OnionMethod, OnionSettings, Outcome, Pair, PerceptronSettings, RefreshChoice, Settings,
+    VersionSpace, correlation, evidence, feasible_point, max_margin, one_way, onion, perceptron,
+    perceptron_point, run,
 };
 
 use super::{Bytes, Problem, features, long_deadline, short_deadline, trace};
@@ -127,7 +128,7 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
                 Err(error) => of(&error),
             }
         }
-        160..=199 => {
+        160..=179 => {
             let settings = MarginSettings {
                 tol: bytes.mostly(1e-8),
                 max_iter: if bytes.rarely(8) { bytes.below(20) } else { 10_000 },
@@ -141,6 +142,23 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
                     assert!(found.margin <= found.bound * (1.0 + 1e-6), "{found:?}");
                 }
                 Ok(_) => {}
+                Err(error) => of(&error),
+            }
+        }
+        180..=199 => {
+            let n = 1 + bytes.below(2 * space.len());
+            // Sometimes an index is out of range.
+            let most = space.len() + usize::from(bytes.rarely(16));
+            let order: Vec<usize> = (0..n).map(|_| bytes.below(most)).collect();
+            let settings = PerceptronSettings {
+                learning_rate: bytes.mostly(1.0),
+                max_epochs: bytes.below(30),
+            };
+            match perceptron(space, &order, &settings, &control) {
+                Ok(found) if is_kernel && found.converged => {
+                    assert!(space.contains(&found.dual).expect("as many"), "{found:?}");
+                }
+                Ok(found) => assert!(!is_kernel || finite(&found.dual), "{found:?}"),
                 Err(error) => of(&error),
             }
         }

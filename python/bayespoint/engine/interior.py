@@ -1,4 +1,4 @@
-"""Single weight vectors: feasible points and the maximal margin."""
+"""Single weight vectors: feasible points, the maximal margin, and the kernel perceptron."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _core
@@ -14,7 +15,7 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine.problem import Callback, Problem
-from bayespoint.engine.settings import MarginSettings
+from bayespoint.engine.settings import MarginSettings, PerceptronSettings
 from bayespoint.results.points import MaxMargin
 
 
@@ -69,6 +70,13 @@ def max_margin(
             ConvergenceWarning,
         )
     return result
+
+
+def perceptron(
+    problem: Problem, settings: PerceptronSettings, *, order: NDArray[np.int64]
+) -> Mapping[str, Any]:
+    """Return ``dual_coef``, ``mistakes``, ``epochs``, ``converged`` of the kernel perceptron."""
+    return _core.perceptron(problem, settings, order=order, callback=None)
 
 
 def conflict(problem: Problem) -> InfeasibleError | None:

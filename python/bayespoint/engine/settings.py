@@ -235,6 +235,17 @@ class MarginSettings:
 
 
 @dataclass(frozen=True)
+class PerceptronSettings:
+    """Settings of the kernel perceptron."""
+
+    learning_rate: float
+    max_epochs: int
+
+    def __post_init__(self) -> None:
+        _convert(self, "perceptron", learning_rate=number, max_epochs=integer)
+
+
+@dataclass(frozen=True)
 class CorrelationSettings:
     """Settings of `bayespoint.papers.correlation.correlation_length`."""
 

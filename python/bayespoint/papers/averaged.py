@@ -13,10 +13,12 @@ from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.bounds.rows import Learned
+from bayespoint.engine import interior
 from bayespoint.engine.problem import Problem
+from bayespoint.engine.settings import PerceptronSettings
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.papers.linear import KernelClassifier, LinearClassifier
-from bayespoint.papers.perceptron import learn, warn_of_mistakes
+from bayespoint.papers.perceptron import warn_of_mistakes
 from bayespoint.papers.rollback import roll_back_on_error
 from bayespoint.version_space import VersionSpace
 
@@ -96,21 +98,20 @@ class AveragedPerceptron(LinearClassifier):
         n = validation.integer("n_perceptrons", self.n_perceptrons, low=1)
         offset = float(validation.boolean("fit_intercept", self.fit_intercept))
         softness = validation.real("softness", self.softness, low=0.0)
-        max_epochs = validation.integer("max_epochs", self.max_epochs, low=1)
+        settings = PerceptronSettings(1.0, self.max_epochs)
         children = np.random.default_rng(validation.seed(self.random_state)).spawn(n)
         problems = self._problems(X, y, offset, softness)
         orders = [child.permutation(len(problems[0])) for child in children]
         means, self.separating_ = [], np.zeros(len(problems))
         for k, problem in enumerate(problems):
-            found = [learn(problem, max_epochs, order) for order in orders]
-            counts = [np.bincount(at, minlength=len(problem)) for at, _, _ in found]
-            coef = np.stack(counts) * problem.y
+            found = [interior.perceptron(problem, settings, order=order) for order in orders]
+            coef = np.stack([one["dual_coef"] for one in found])
             means.append((coef / _lengths(coef, problem)[:, None]).mean(axis=0))
-            self.separating_[k] = np.mean([passes <= max_epochs for *_, passes in found])
+            self.separating_[k] = np.mean([one["converged"] for one in found])
         dual_coef = np.stack(means)
         self._keep(dual_coef, offset * dual_coef.sum(axis=1))
         self.norm_ = _lengths(dual_coef, problems[0])
-        warn_of_mistakes(int((self.separating_ < 1).sum()), max_epochs)
+        warn_of_mistakes(int((self.separating_ < 1).sum()), settings.max_epochs)
         return self
 
     def _learned(self, space: VersionSpace, k: int) -> Learned:
@@ -172,10 +173,10 @@ class VotedPerceptron(KernelClassifier):
         offset = float(validation.boolean("fit_intercept", self.fit_intercept))
         max_epochs = validation.integer("max_epochs", self.max_epochs, low=1)
         problems = self._problems(X, y, offset, 0.0)
-        order = np.arange(len(problems[0]))
-        found = zip(*(learn(problem, max_epochs, order) for problem in problems), strict=True)
-        self.mistakes_, self.votes_, passes = map(list, found)
-        warn_of_mistakes(sum(number > max_epochs for number in passes), max_epochs)
+        found = [_voters(problem, max_epochs) for problem in problems]
+        self.mistakes_ = [np.array(mistakes, dtype=np.int64) for mistakes, _, _ in found]
+        self.votes_ = [np.array(votes, dtype=np.float64) for _, votes, _ in found]
+        warn_of_mistakes(sum(not converged for *_, converged in found), max_epochs)
         return self
 
     def _values(self, X: ArrayLike, *, by_distance: bool) -> Floats:
@@ -196,5 +197,25 @@ class VotedPerceptron(KernelClassifier):
 
 def _lengths(coef: Floats, problem: Problem) -> Floats:
     """Return the lengths of weight vectors with these coefficients; 1 for zero vectors."""
-    squares = np.einsum("ij,ij->i", coef, problem.coordinates(coef))
+    values = coef @ problem.gram + coef * problem.softness
+    values += problem.offset * coef.sum(axis=1)[:, None]
+    squares = np.einsum("ij,ij->i", coef, values)
     return np.sqrt(np.where(squares > 0, squares, 1.0))
+
+
+def _voters(problem: Problem, max_epochs: int) -> tuple[list[int], list[int], bool]:
+    """Return the mistakes, the votes of the weight vector after each, and whether they end."""
+    y, m, start, left = problem.y, len(problem), 0, max_epochs * len(problem)
+    f, gram = np.zeros(m), np.asarray(problem.gram)
+    mistakes: list[int] = []
+    votes: list[int] = []
+    while True:
+        wrong = np.flatnonzero(np.roll(y * f, -start) <= 0)
+        votes.append(min(int(wrong[0]) if len(wrong) else m, left))
+        left -= votes[-1] + 1
+        if left < 0 or not len(wrong):
+            return mistakes, votes[1:], not len(wrong)  # the first weight vector is 0
+        at = (start + votes[-1]) % m
+        mistakes.append(at)
+        f += y[at] * (gram[at] + problem.offset)
+        start = at + 1

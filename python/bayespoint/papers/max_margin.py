@@ -110,6 +110,10 @@ class MaxMarginClassifier(LinearClassifier):
     ConvergenceWarning
         If the fit did not reach `tol`.
 
+    See Also
+    --------
+    VersionSpace.max_margin : The hard margin without a free intercept of a kernel matrix.
+
     Notes
     -----
     The kernel matrix is held in memory; for a finite C without a free intercept also that of the

@@ -14,7 +14,8 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.bounds.rows import Learned
-from bayespoint.engine.problem import Problem
+from bayespoint.engine import interior
+from bayespoint.engine.settings import PerceptronSettings
 from bayespoint.papers.linear import LinearClassifier
 from bayespoint.papers.rollback import roll_back_on_error
 from bayespoint.version_space import VersionSpace
@@ -90,6 +91,10 @@ class KernelPerceptron(LinearClassifier):
     ConvergenceWarning
         If `max_epochs` passes were not enough.
 
+    See Also
+    --------
+    bayespoint.papers.max_margin.MaxMarginClassifier : The largest margin: it bounds mistakes.
+
     Notes
     -----
     The decision function is the signed distance from the plane in feature space. There are at most
@@ -164,61 +169,30 @@ class KernelPerceptron(LinearClassifier):
         normalize = validation.boolean("normalize", self.normalize)
         offset = float(validation.boolean("fit_intercept", self.fit_intercept))
         softness = validation.real("softness", self.softness, low=0.0)
-        rate = validation.real("learning_rate", self.learning_rate, low=0.0, low_open=True)
-        max_epochs = validation.integer("max_epochs", self.max_epochs, low=1)
+        settings = PerceptronSettings(self.learning_rate, self.max_epochs)
         if normalize and isinstance(self.kernel, str) and self.kernel == "precomputed":
             raise ValueError(
                 "normalize must be False with kernel='precomputed'; normalize the matrix itself"
             )
         problems = self._problems(X, y, offset, softness, normalize=normalize)
         order = presentation(self.order, len(problems[0]), self.random_state)
-        found = [learn(problem, max_epochs, order) for problem in problems]
-        counts = np.stack([np.bincount(at, minlength=len(order)) for at, _, _ in found])
-        squares = problems[0].gram.diagonal() + offset + problems[0].softness
-        labels = np.stack([problem.y for problem in problems])
-        dual_coef = labels * (rate * counts) + 0.0  # no -0.0
-        if not np.isfinite(dual_coef).all():
-            raise ValueError(f"learning_rate must be so small that sums are finite; got {rate:g}")
+        found = [interior.perceptron(problem, settings, order=order) for problem in problems]
+        dual_coef = np.stack([one["dual_coef"] for one in found])
         self._keep(dual_coef, offset * dual_coef.sum(axis=1))
-        self.n_mistakes_, epochs = counts.sum(axis=1), np.array([passes for *_, passes in found])
-        self.n_epochs_, f = np.minimum(epochs, max_epochs), problems[0].coordinates(dual_coef)
+        gram, soft = problems[0].gram, problems[0].softness
+        labels = np.stack([problem.y for problem in problems])
+        self.n_mistakes_ = np.array([one["mistakes"] for one in found])
+        self.n_epochs_ = np.array([one["epochs"] for one in found])
+        f = dual_coef @ gram + self.intercept_[:, None] + dual_coef * soft
         self.norm_ = np.sqrt(np.maximum(np.einsum("ij,ij->i", dual_coef, f), 0.0))
-        self.radius_ = float(np.sqrt(squares.max()))
+        self.radius_ = float(np.sqrt((gram.diagonal() + offset + soft).max()))
         self.functional_margin_ = (labels * f).min(axis=1)
         self.geometric_margin_ = divided(self.functional_margin_, self.norm_)
         with np.errstate(divide="ignore"):
             bound = (self.radius_ / self.geometric_margin_) ** 2
         self.mistake_bound_ = np.where(self.geometric_margin_ > 0, bound, math.inf)
-        warn_of_mistakes(int((epochs > max_epochs).sum()), max_epochs)
+        warn_of_mistakes(sum(not one["converged"] for one in found), settings.max_epochs)
         return self
-
-
-def learn(
-    problem: Problem, max_epochs: int, order: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
-    """Return the mistakes, the votes of the weight vectors after each, and the number of passes.
-
-    A vote is an example that was shown without a mistake. More passes than `max_epochs`: one
-    without mistakes was not reached.
-    """
-    y, m, start, left = problem.y[order], len(order), 0, max_epochs * len(order)
-    gram = np.asarray(problem.gram)[np.ix_(order, order)] * np.outer(y, y)
-    margins = np.zeros(m)
-    mistakes: list[int] = []
-    votes: list[int] = []
-    while True:
-        right = int(((np.flatnonzero(margins <= 0) - start) % m).min(initial=m))
-        votes.append(min(right, left))
-        left -= votes[-1] + 1
-        if left < 0 or right == m:
-            passes = -(-(sum(votes[:-1]) + len(mistakes)) // m) + 1
-            return order[mistakes], np.array(votes[1:], dtype=np.float64), passes
-        at = (start + right) % m
-        mistakes.append(at)
-        margins += gram[at]
-        margins += problem.offset * y[at] * y
-        margins[at] += problem.softness[order[at]]
-        start = at + 1
 
 
 def presentation(order: object, m: int, random_state: RandomState) -> NDArray[np.int64]:

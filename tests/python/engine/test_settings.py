@@ -14,6 +14,7 @@ from bayespoint.engine.settings import (
     EvidenceSettings,
     MarginSettings,
     OnionSettings,
+    PerceptronSettings,
     SampleOptions,
     SampleSettings,
 )
@@ -30,6 +31,7 @@ GOOD = {
     },
     EvidenceSettings: {"method": "auto", "tol": 0.1, "max_length": 1.0, "n_trajectories": 2},
     MarginSettings: {"tol": 1e-8, "max_iter": 9},
+    PerceptronSettings: {"learning_rate": 1.0, "max_epochs": 9},
     CorrelationSettings: {
         "angle": 0.1,
         "n_pairs": 1,
@@ -84,6 +86,8 @@ NUMBER = r"a finite number in \(0, inf\)"
         (EvidenceSettings, {"n_trajectories": -7}, COUNT),
         (MarginSettings, {"tol": 1.0}, r"in \(0, 1\)"),
         (MarginSettings, {"max_iter": 0}, COUNT),
+        (PerceptronSettings, {"learning_rate": 0.0}, NUMBER),
+        (PerceptronSettings, {"max_epochs": -2}, COUNT),
         (CorrelationSettings, {"angle": 1.0}, r"in \(0, 1\)"),
         (CorrelationSettings, {"n_pairs": -1}, COUNT),
     ],
@@ -110,6 +114,7 @@ def test_a_range_is_told_with_the_name_and_what_came(kind, settings, wanted):
         (OnionSettings, {"max_length": None}),
         (EvidenceSettings, {"tol": 1j}),
         (MarginSettings, {"tol": True}),
+        (PerceptronSettings, {"max_epochs": 2.0}),
         (CorrelationSettings, {"dynamics": Chord()}),
     ],
 )
