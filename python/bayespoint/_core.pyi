@@ -29,6 +29,7 @@ __all__ = [
     "likelihood_of_signs",
     "max_margin",
     "onion",
+    "perceptron",
     "propagation",
     "run",
     "sums_of_differences",
