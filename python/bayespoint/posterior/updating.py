@@ -38,7 +38,7 @@ from bayespoint.results.lengths import Lengths
 
 _TRIES = 10_000  # most values that are drawn for an example until one agrees with its label
 _STEP = 1e-4  # of a difference quotient, in standard deviations
-_WORSE = 3.0  # largest error, and fewest effective draws, in those at which a fit ends
+_WORSE = 3.0  # times a fit's tolerance, or its fewest effective draws divided by this, is accepted
 
 
 def updated(
