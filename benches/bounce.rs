@@ -141,7 +141,7 @@ fn classes(criterion: &mut Criterion<Clock>) {
             run(5000);
             b.iter(|| run(BOUNCES));
         };
-        group.bench_function(BenchmarkId::new("two", m), |b| bounces(&problem.space(), b));
+        group.bench_function(BenchmarkId::new("2", m), |b| bounces(&problem.space(), b));
         for n in [3, 10] {
             group.bench_function(BenchmarkId::new(n.to_string(), m), |b| {
                 bounces(&joint_space(&problem.gram, m, n), b);

@@ -45,9 +45,8 @@ def last_figures(folder: Path) -> tuple[dict[str, Times], dict[str, list[str]]]:
         about = json.loads((file.parent / "benchmark.json").read_text())
         median = json.loads(file.read_text())["median"]
         group, name, parameter = about["group_id"], about["function_id"], about["value_str"]
-        each = (
-            about["throughput"]["Elements"] if name.startswith(("trajectory", "near", "all")) else 1
-        )
+        of_bounces = group == "classes" or name.startswith(("trajectory", "near", "all"))
+        each = about["throughput"]["Elements"] if of_bounces else 1
         times = groups.setdefault(group, {}).setdefault(name, {})
         times[parameter] = median["point_estimate"] / each
         if file.parent.name not in revisions.setdefault(group, []):
@@ -110,7 +109,8 @@ def report(folder: Path) -> str:
             parts.append(table(times, [name for name in BOUNCE if name in times], ratios=True))
         else:
             parts.append(f"{title} times.")
-            parts.append(table(times, sorted(times)))
+            names = sorted(times, key=lambda name: (name.isdigit() and len(name), name))
+            parts.append(table(times, names))
     return "\n\n".join(parts) + "\n"
 
 
