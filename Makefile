@@ -120,8 +120,9 @@ test-rust-all: | check-cargo
 PARALLEL ?= -n logical --maxprocesses 8 --dist loadgroup
 TESTS    := tests/python README.md docs/index.md docs/guide --pyargs bayespoint
 
+# One thread of BLAS: more of them wait for each other, which takes twice the time. `test-python-all` has as many as users have.
 test-python: install
-	$(VENV_PYTHON) -m pytest $(TESTS) $(PARALLEL) -m "not long" $(PYTEST_ARGS)
+	OPENBLAS_NUM_THREADS=1 $(VENV_PYTHON) -m pytest $(TESTS) $(PARALLEL) -m "not long" $(PYTEST_ARGS)
 
 test-python-all: install
 	$(VENV_PYTHON) -m pytest $(TESTS) $(PARALLEL) $(PYTEST_ARGS)

@@ -217,7 +217,7 @@ def odd_features(name):
     return given[:180], y[:180], given[180:], y[180:]
 
 
-@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("standardize", [True, pytest.param(False, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     "name", ["constant", "duplicate", "one-hot", "heavy tails", "tiny", "huge", "all constant"]
 )

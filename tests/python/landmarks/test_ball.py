@@ -143,7 +143,7 @@ def test_three_classes_agree_with_quadrature():
     [[0, 1, 2], [0, 0, 1, 2, 2, 2, 2, 0], [0] * 9 + [1] * 2 + [2] * 30, [0] * 25 + [1] + [2] * 25],
 )
 @pytest.mark.parametrize("noise", [0.0, 0.2])
-@pytest.mark.parametrize("kind", [Balls, PlainBalls])
+@pytest.mark.parametrize("kind", [Balls, pytest.param(PlainBalls, marks=pytest.mark.long)])
 def test_thresholds_agree_with_quadrature(labels, noise, kind):
     labels = np.array(labels, dtype=np.uint32)
     block = ordered_block(np.zeros((len(labels), 0)), np.zeros(2), labels, noise)
@@ -278,6 +278,7 @@ NOISY_CLASSES = {"n_classes": 3, "noise": 0.1}
 LAWS = [{}, {"noise": 0.1}, {"n_classes": 3}, NOISY_CLASSES, ORDERED, ORDERED | {"noise": 0.1}]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("settings", LAWS, ids=str)
 def test_ranks_of_true_functions_are_uniform(settings):
     assert rank_p_value(PROBLEMS, **settings) > LEAST_P
