@@ -120,7 +120,7 @@ test-rust-all: | check-cargo
 PARALLEL ?= -n logical --maxprocesses 8 --dist loadgroup
 TESTS    := tests/python README.md docs/index.md docs/guide --pyargs bayespoint
 
-# One thread of BLAS: more of them wait for each other, which takes twice the time. `test-python-all` has as many as users have.
+# One thread of BLAS: those of several processes wait for each other. `test-python-all` has as many as users have.
 test-python: install
 	OPENBLAS_NUM_THREADS=1 $(VENV_PYTHON) -m pytest $(TESTS) $(PARALLEL) -m "not long" $(PYTEST_ARGS)
 

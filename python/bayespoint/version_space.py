@@ -76,12 +76,12 @@ class VersionSpace:
     it was found; FloatingPointError if double precision is not sufficient for an ill-conditioned
     Gram matrix (a softness helps); MemoryError; and ValueError or TypeError for a wrong setting.
 
-    For more than two classes ValueError is raised for what two define: a finite C or free bias of
-    `max_margin`, label noise by class, and the dynamics `Chord` and `Flipper`.
+    For more than two classes ValueError is raised for what two define: label noise by class, and
+    the dynamics `Chord` and `Flipper`.
 
     With walls dual coefficients are those of the coordinates, margins have a number for each wall,
-    and ``hits`` counts bounces at all walls of a coordinate. Observations are what is violated or
-    transparent. ValueError is raised for `max_margin`, the kernel perceptron, conditional means
+    and ``hits`` counts bounces at all walls of a coordinate. Violations and transparency are by
+    observation. ValueError is raised for `max_margin`, the kernel perceptron, conditional means
     behind transparent walls, and what two classes define. The evidence is that of all walls.
 
     References
@@ -366,7 +366,8 @@ class VersionSpace:
         Raises
         ------
         TypeError, ValueError
-            For wrong types, weights, or shapes of `result`, or if the weighted mean is zero.
+            If an argument is of another type, `result` of another number of examples or classes, if
+            weights are of a wrong shape or value, or if the weighted mean is zero.
         """
         return reweight(result, weight, self.problem, log=log)
 

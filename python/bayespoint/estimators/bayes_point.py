@@ -236,7 +236,7 @@ class BayesPointClassifier(
         y : array-like of shape (n_samples,)
             Class labels of any type; for collections of Dask another one.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples, at least 0; None: 1. Whole numbers, up to 1e-9, are counts: an
+            Weights of the examples, at least 0; None: 1. Whole numbers (to 1e-9) are counts: an
             example stands for w observations of its label, each with its own noise. Others are
             relative, of mean 1: the noise has the variance ``softness / w`` (:doc:`/guide/models`).
 
@@ -252,7 +252,8 @@ class BayesPointClassifier(
         FloatingPointError
             If double precision is not sufficient. A larger `softness` helps.
         MemoryError, TimeoutError
-            If kernel values do not fit into memory; with softness=0, if `max_time` finds no start.
+            If kernel values do not fit into memory; with softness=0, if `max_time` was over before
+            a starting point was found.
         TypeError, ValueError
             If a setting is out of range, `X` or `y` is not valid data for classification, or the
             kernel does not take `X` (sparse, or not numbers); if a column of `X` holds text,
@@ -407,7 +408,8 @@ class BayesPointClassifier(
         X : array-like of shape (n_samples, n_features)
             As for `predict`.
         diag : array-like of shape (n_samples,), default=None
-            With "precomputed", ``k(x, x)``; None: their mean in fit, a UserWarning if they vary.
+            With kernel="precomputed": the values ``k(x, x)``. None takes the mean of the diagonal
+            of the training matrix, with a UserWarning if that is not constant.
 
         Returns
         -------
@@ -619,8 +621,9 @@ class BayesPointClassifier(
         Returns
         -------
         ndarray of shape (n_draws_total, n_samples) or (n_classes, n_draws_total, n_samples)
-            A function for each draw, trajectory by trajectory, of models chosen by their weights.
-            Positive for the second of two classes; of several, of sum zero, the largest decides.
+            A function for each draw, trajectory by trajectory; of several models each from one that
+            is chosen by its weight. Positive for the second of two classes; of several the largest
+            determines the class, and their sum is zero.
 
         Notes
         -----
@@ -882,7 +885,8 @@ class BayesPointClassifier(
         Raises
         ------
         ValueError
-            With landmarks or "precomputed", for invalid `X`, `y` or settings or `fit_intercept`.
+            With landmarks or kernel="precomputed"; if `X` or `y` is not valid, a setting is out of
+            range or `fit_intercept` has changed.
         InfeasibleError, FloatingPointError, MemoryError
             As in `fit`. After an exception the estimator is unchanged.
 

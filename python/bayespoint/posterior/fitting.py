@@ -74,7 +74,10 @@ class _Fit:
 
 
 def refined(model: Model, budget: Budget, report: Report, *, inputs: Any, plan: Plan) -> Model:
-    """Return the model whose billiard went on to the plan's tolerance, on its inputs or matrix."""
+    """Return the model whose billiard went on to the plan's tolerance.
+
+    `inputs` are those of the fit as the kernel gets them, or the kernel matrix that was given.
+    """
     run, basis = model.billiard, model.basis
     with linalg.threads_for(len(basis)):
         problem = model.problem_again(inputs, _inverse(basis.factor, report))

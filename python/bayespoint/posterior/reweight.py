@@ -85,7 +85,10 @@ def error_of_mean(
     mean: Floats,
     n_trajectories: int,
 ) -> float:
-    """Return the standard error of a weighted mean's direction; `coordinates` are products."""
+    """Return the standard error of the direction of the weighted mean of draws.
+
+    `coordinates` of dual coefficients are their products with the Gram matrix.
+    """
     # Batches shorter than the autocorrelation time underestimate the error, trajectories are few.
     n_draws = len(draws) // n_trajectories
     batches = min(_BATCHES, max(1, n_draws // _BATCH_SIZE))

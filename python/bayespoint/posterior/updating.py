@@ -44,7 +44,10 @@ _WORSE = 3.0  # times a fit's tolerance, or its fewest effective draws divided b
 def updated(
     model: Model, budget: Budget, report: Report, *, X: Any, index: NDArray[np.intp], plan: Plan
 ) -> Model:
-    """Return the model with more examples, by a billiard where too few draws agree with labels."""
+    """Return the model with further examples.
+
+    Where too few draws agree with their labels, a billiard over all examples makes new ones.
+    """
     new = scaled(model.hyper.transform, model.basis.inputs(X))
     with threads_for(len(model.basis) + count(new)):
         found = _extended(model, new, index)
@@ -65,7 +68,10 @@ def updated(
 
 
 def _extended(model: Model, new: Any, index: NDArray[np.intp]) -> Model | None:
-    """Return the model with its draws extended; None if singular, or if hardly any draw agrees."""
+    """Return the model with its draws extended.
+
+    None if the matrix of all examples is singular, or hardly any draw agrees with the labels.
+    """
     old, draws, run, law = model.basis, model.draws, model.billiard, model.likelihood
     m, k, softness = len(old), len(index), np.full(len(index), model.hyper.softness)
     if not softness.all() or old.factor.pivots is not None:
