@@ -32,9 +32,10 @@ mod base;
 mod simd;
 
 mod gram;
-mod soft;
+mod laws;
 
 mod linalg;
+mod soft;
 mod space;
 
 mod ball;
@@ -66,8 +67,9 @@ pub use interior::{
 };
 pub use linalg::{Draw, Factor, Inverse, Isotropic};
 pub use onion::{OnionMethod, OnionOutcome, OnionSettings, onion};
-pub use simd::{Entry, Largest, Precision, Row, pass};
-pub use simd::{distance, likelihood, tall};
+pub use laws::{Largest, Law, Observed, Paths, Trial};
+pub use simd::{Entry, Precision, Row, pass};
+pub use simd::{distance, tall};
 pub use soft::{NormalLaw, SoftBalls, SoftDraws, SoftWalls, Turns};
 pub use space::{LayerRange, Mirror, VersionSpace};
 pub use trajectory::dynamics::{Addition, RunningCenter};

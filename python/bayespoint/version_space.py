@@ -16,7 +16,7 @@ from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import EvidenceSettings, SampleOptions, sample_settings
 from bayespoint.engine.walls import Walls
 from bayespoint.kernels import explicit
-from bayespoint.likelihood import evidence
+from bayespoint.labels import evidence
 from bayespoint.posterior.reweight import reweight
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.evidence import Evidence
@@ -141,15 +141,15 @@ class VersionSpace:
         soft = validation.softness(softness, len(gram))
         constant = validation.real("offset", offset, low=0.0)
         validation.positive_diagonal(gram, constant, soft, name=name)
-        n_classes = max(2, len(self.classes))
-        self.problem = Problem(gram, labels, soft, constant, n_classes=n_classes, walls=walls)
+        n = len(self.classes) if len(self.classes) > 2 else 1
+        self.problem = Problem(gram, labels, soft, constant, n_functions=n, walls=walls)
 
     @classmethod
     def over(cls, problem: Problem) -> VersionSpace:
         """Return the version space of a problem, of the classes -1 and +1 or 0, 1, ..."""
         space = cls.__new__(cls)
         space.problem = problem
-        space.classes = np.arange(problem.n_classes) if problem.is_joint else np.array([-1, 1])
+        space.classes = np.arange(problem.n_functions) if problem.is_joint else np.array([-1, 1])
         return space
 
     @classmethod

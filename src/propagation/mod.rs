@@ -17,8 +17,9 @@ use pulp::Arch;
 
 use crate::base::{Control, Result};
 use crate::ensemble::WorkerPool;
+use crate::laws::{Law, Observed};
 use crate::simd::dot::{axpy, dot};
-use site::{Likelihood, Site, Tilted};
+use site::{Labels, Site, Tilted};
 
 const SWEEPS: usize = 60;
 /// Factor on the step size of the sites after a sweep that turns the one before back.
@@ -204,13 +205,24 @@ impl Problems<'_> {
         let positive = self.positive.row(k);
         let signs: Vec<f64> = positive.iter().map(|&is| if is { 1.0 } else { -1.0 }).collect();
         let is_noisy = self.noise.iter().any(|&rate| rate != 0.0);
-        let log_span = (-self.noise[0] - self.noise[1]).ln_1p();
-        let likelihood = |i: usize| {
-            let log_floor = self.noise[usize::from(!positive[i])].ln();
-            Likelihood { log_floor, log_span, interval: self.interval(i) }
+        let (mut floors, mut spans) = (Vec::new(), Vec::new());
+        if is_noisy {
+            floors.extend(positive.iter().map(|&is| self.noise[usize::from(!is)]));
+            spans.resize(floors.len(), 1.0 - self.noise[0] - self.noise[1]);
+        }
+        let law = if self.intervals.is_some() { Law::Interval } else { Law::OneWall };
+        let labels = Labels {
+            observed: Observed {
+                law,
+                n_contrasts: 1 + usize::from(law == Law::Interval),
+                noise: [&floors, &spans],
+                counts: &[],
+            },
+            intervals: (0..sites.len()).map(|i| self.interval(i)).collect(),
         };
         let mut posterior = Posterior::new(rows.dim());
         let mut tilted = Vec::<Tilted>::with_capacity(sites.len());
+        let mut moments = Vec::with_capacity(sites.len());
         let (mut size, mut moved) = (if is_noisy { NOISY_STEP } else { 1.0 }, 0.0);
         let (mut value, mut converged) = (f64::NEG_INFINITY, false);
         for sweep in 0..SWEEPS {
@@ -224,10 +236,10 @@ impl Problems<'_> {
                 sites.iter_mut().for_each(|site| *site = site.moved(0.5, flat));
                 continue;
             }
-            tilted.clear();
-            tilted.extend(posterior.moments().enumerate().map(|(i, [mean, variance])| {
-                likelihood(i).tilted(sites[i], signs[i] * mean, variance)
-            }));
+            let of_signs = posterior.moments().zip(&signs);
+            moments.clear();
+            moments.extend(of_signs.map(|([mean, variance], sign)| [sign * mean, variance]));
+            labels.tilt(&sites, &moments, &mut tilted);
             let before = value;
             value = posterior.log_integral() + tilted.iter().map(|one| one.value).sum::<f64>();
             let step = value - before;

@@ -1,6 +1,6 @@
-//! The update of one site: the normal factor that stands for the likelihood of an example.
+//! The update of sites: the normal factors that stand for the likelihoods of examples.
 
-use crate::simd::log_normal::ln_normal_cdf;
+use crate::laws::{BLOCK, Largest, Law, Observed};
 
 /// Smallest precision of a cavity, and of a site without label noise.
 const FLAT: f64 = 1e-10;
@@ -30,13 +30,12 @@ impl Site {
     }
 }
 
-/// Probability ε + s (Φ(b - t) - Φ(a - t)) of a label, as ln ε and ln s: of two classes the interval is above 0.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Likelihood {
-    pub log_floor: f64,
-    pub log_span: f64,
-    /// a and b, of which one may be infinite.
-    pub interval: [f64; 2],
+/// The labels of a problem, whose values t have the sign of the label, or lie between the ends of an interval.
+pub(super) struct Labels<'a> {
+    /// The law with label noise.
+    pub observed: Observed<'a>,
+    /// The intervals of t, of which one end may be infinite: of two classes 0 and infinity.
+    pub intervals: Vec<[f64; 2]>,
 }
 
 /// An example whose site is replaced by its likelihood.
@@ -47,8 +46,8 @@ pub(super) struct Tilted {
     pub variance: f64,
     /// The example's summand of the evidence.
     pub value: f64,
-    /// Logarithm of the probability that noise leaves the value in the interval.
-    log_normal: f64,
+    /// Logarithm of the probability of the true label.
+    log_true: f64,
     /// Sum of the derivatives of `ln p` by logarithms of the ends of the interval.
     pub by_ends: f64,
     /// Logarithm of the label's probability given all others.
@@ -57,66 +56,98 @@ pub(super) struct Tilted {
     pub site: Site,
 }
 
+/// The value of an example without its site, and one over the deviation of this value with noise.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cavity {
+    precision: f64,
+    mean: f64,
+    scale: f64,
+}
+
+impl Cavity {
+    fn new(site: Site, [mean, variance]: [f64; 2]) -> Self {
+        let inverse = 1.0 / at_least(variance, LEAST);
+        let precision = at_least(inverse - site.precision, FLAT);
+        let cavity = 1.0 / precision;
+        let mean = cavity * (mean * inverse - site.shift);
+        Self { precision, mean, scale: 1.0 / (1.0 + cavity).sqrt() }
+    }
+}
+
 /// Returns the larger number, and NaN for NaN.
 fn at_least(x: f64, low: f64) -> f64 {
     if x < low { low } else { x }
 }
 
-fn ln_add_exp(a: f64, b: f64) -> f64 {
-    let high = if a > b { a } else { b };
-    high + (-(a - b).abs()).exp().ln_1p()
-}
-
-/// `ln(Φ(b) - Φ(a))`, for a < b.
-fn ln_between(a: f64, b: f64) -> f64 {
-    // Where tails are small, not near 1.
-    let (a, b) = if a > 0.0 || b == f64::INFINITY { (-b, -a) } else { (a, b) };
-    if a == f64::NEG_INFINITY {
-        return ln_normal_cdf(b);
+impl Labels<'_> {
+    /// Writes the examples whose values have these means and variances with their sites.
+    ///
+    /// Integrated over a normal value, a law is that of contrasts divided by a larger deviation.
+    pub fn tilt(&self, sites: &[Site], moments: &[[f64; 2]], tilted: &mut Vec<Tilted>) {
+        let (k, law) = (self.observed.n_contrasts, self.observed.law);
+        let mut largest = Largest::default();
+        let mut lanes = vec![[0.0; BLOCK]; k];
+        let mut bends = vec![[0.0; BLOCK]; k * k];
+        let mut cavities = [Cavity::default(); BLOCK];
+        let [mut log_true, mut log_p] = [[0.0; BLOCK]; 2];
+        tilted.clear();
+        for first in (0..sites.len()).step_by(BLOCK) {
+            let block = first..sites.len().min(first + BLOCK);
+            let n = block.len();
+            for (i, example) in block.clone().enumerate() {
+                let cavity = Cavity::new(sites[example], moments[example]);
+                let [low, high] = self.intervals[example];
+                let distances = [cavity.mean - low, high - cavity.mean];
+                lanes.iter_mut().zip(distances).for_each(|(lane, d)| lane[i] = d * cavity.scale);
+                cavities[i] = cavity;
+            }
+            let mut slopes = lanes.clone();
+            law.log_prob(&mut largest, &mut slopes, &mut log_true[..n]);
+            law.bends(&mut largest, &lanes, &slopes, n, &mut bends);
+            log_p[..n].copy_from_slice(&log_true[..n]);
+            let shares = self.observed.mix(block.clone(), &mut log_p[..n]);
+            for (i, example) in block.enumerate() {
+                // The derivatives by t: of both distances, the second with the other sign.
+                let scale = cavities[i].scale;
+                let heights = [0, 1].map(|j| slopes.get(j).map_or(0.0, |lane| shares[i] * lane[i] * scale));
+                let bend: f64 = (0..k).map(|j| bends[j * k + j][i]).sum();
+                let slope = heights[0] - heights[1];
+                let curvature = slope * slope + shares[i] * bend * scale * scale;
+                let by_end = |(end, height): (f64, f64)| if end.is_finite() { end * height } else { 0.0 };
+                let [low, high] = self.intervals[example];
+                tilted.push(Tilted {
+                    by_ends: by_end((high, heights[1])) - by_end((low, heights[0])),
+                    log_true: log_true[i],
+                    ..self.replaced(sites[example], moments[example], cavities[i], [log_p[i], slope, curvature])
+                });
+            }
+        }
     }
-    let (low, high) = (ln_normal_cdf(a), ln_normal_cdf(b));
-    high + (-(low - high).exp_m1()).ln()
-}
 
-impl Likelihood {
-    /// Returns the example whose value t has the mean and variance under the posterior with its site.
-    pub fn tilted(self, site: Site, mean: f64, variance: f64) -> Tilted {
-        let Self { log_floor, log_span, interval } = self;
+    /// Returns the example whose label has this log probability, with its first and negative second derivatives by t.
+    fn replaced(
+        &self,
+        site: Site,
+        [mean, variance]: [f64; 2],
+        cavity: Cavity,
+        [log_p, slope, curvature]: [f64; 3],
+    ) -> Tilted {
         let Site { precision, shift } = site;
-        let is_noisy = log_span < 0.0;
-        let inverse = 1.0 / at_least(variance, LEAST);
-        let cavity_precision = at_least(inverse - precision, FLAT);
-        let cavity = 1.0 / cavity_precision;
-        let cavity_mean = cavity * (mean * inverse - shift);
-        let scale = 1.0 / (1.0 + cavity).sqrt();
-        let [a, b] = interval.map(|end| (end - cavity_mean) * scale);
-        let log_normal = ln_between(a, b);
-        let log_p =
-            if is_noisy { ln_add_exp(log_floor, log_span + log_normal) } else { log_normal };
-        // Densities at the ends relative to the probability; an end at infinity has none.
-        let height = |end: f64| {
-            let log_density = -0.5 * (end * end + std::f64::consts::TAU.ln());
-            if end.is_finite() { (log_span + log_density - log_p).exp() * scale } else { 0.0 }
-        };
-        let times = |x: f64, height: f64| if x.is_finite() { x * height } else { 0.0 };
-        let [low, high] = [height(a), height(b)];
-        let slope = low - high;
-        let curvature = slope * slope - (times(a, low) - times(b, high)) * scale;
-        let by_ends = times(interval[1], high) - times(interval[0], low);
-        let total = at_least(cavity_precision + precision, FLAT);
-        let square = cavity_mean * cavity_precision * (precision * cavity_mean - 2.0 * shift);
-        let rest = 1.0 / at_least(1.0 - cavity * curvature, FLAT);
-        let lowest = if is_noisy { f64::NEG_INFINITY } else { FLAT };
+        let total = at_least(cavity.precision + precision, FLAT);
+        let square = cavity.mean * cavity.precision * (precision * cavity.mean - 2.0 * shift);
+        let rest = 1.0 / at_least(1.0 - curvature / cavity.precision, FLAT);
+        let lowest = if self.observed.noise[0].is_empty() { FLAT } else { f64::NEG_INFINITY };
         Tilted {
             mean,
             variance,
-            value: log_p + 0.5 * ((total * cavity).ln() + (square - shift * shift) / total),
-            log_normal,
-            by_ends,
+            value: log_p
+                + 0.5 * ((total / cavity.precision).ln() + (square - shift * shift) / total),
+            log_true: 0.0,
+            by_ends: 0.0,
             log_p,
             site: Site {
                 precision: at_least(curvature * rest, lowest),
-                shift: (slope + cavity_mean * curvature) * rest,
+                shift: (slope + cavity.mean * curvature) * rest,
             },
         }
     }
@@ -130,7 +161,7 @@ impl Tilted {
 
     /// Derivatives of `ln p` by the probability that the label is wrong if it should be another, and if it should be this.
     pub fn by_noise(self) -> [f64; 2] {
-        let log_other = (-self.log_normal.exp_m1()).max(0.0).ln();
-        [(log_other - self.log_p).exp(), -(self.log_normal - self.log_p).exp()]
+        let log_other = (-self.log_true.exp_m1()).max(0.0).ln();
+        [(log_other - self.log_p).exp(), -(self.log_true - self.log_p).exp()]
     }
 }

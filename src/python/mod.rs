@@ -15,7 +15,7 @@ mod arrays;
 mod call;
 mod distance;
 mod errors;
-mod likelihood;
+mod laws;
 mod outcomes;
 mod points;
 mod propagation;
@@ -47,8 +47,8 @@ mod _core {
     #[pymodule_export]
     use super::errors::InfeasibleError;
     #[pymodule_export]
-    use super::likelihood::{
-        largest_probabilities, likelihood_of_classes, likelihood_of_signs, tall_product,
+    use super::laws::{
+        largest_probabilities, law_derivatives, log_likelihoods, tall_product,
     };
     #[pymodule_export]
     use super::points::{feasible_point, light_trap_one_way, perceptron_path};

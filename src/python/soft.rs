@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 
 use super::arrays::{contiguous, matrix};
 use crate::base::require;
-use crate::simd::likelihood::Trial;
+use crate::laws::Trial;
 use crate::soft::{NormalLaw, SoftWalls, Turns};
 
 /// Balls about a normal distribution, which is an argument of `steps`.

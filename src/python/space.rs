@@ -23,22 +23,14 @@ type Given<'py> =
 #[derive(FromPyObject)]
 pub struct Space<'py> {
     gram: Rows<'py>,
-    #[pyo3(attribute("y"))]
-    labels: Labels<'py>,
-    n_classes: usize,
+    label: PyReadonlyArray1<'py, i64>,
+    n_functions: usize,
     #[pyo3(from_py_with = arrays_of_walls)]
     walls: Option<Given<'py>>,
     offset: f64,
     softness: PyReadonlyArray1<'py, f64>,
     #[pyo3(from_py_with = factored)]
     inverse: Option<Factored<'py>>,
-}
-
-/// Labels -1 and +1 of two classes, or 0, 1, ... of several.
-#[derive(FromPyObject)]
-enum Labels<'py> {
-    Signs(PyReadonlyArray1<'py, i8>),
-    Classes(PyReadonlyArray1<'py, i64>),
 }
 
 type Make<'a> = Box<dyn FnOnce(Gram<'a>) -> Result<VersionSpace<'a>> + Send>;
@@ -106,34 +98,23 @@ impl Space<'_> {
             let walls = walls(given)?;
             return Ok(Box::new(move |gram| VersionSpace::of_walls(gram, &walls)));
         }
-        Ok(match &self.labels {
-            Labels::Signs(labels) => {
-                let labels = contiguous("labels", labels)?.to_vec();
-                Box::new(|gram| VersionSpace::new(gram, labels))
-            }
-            Labels::Classes(labels) => {
-                let n_classes = self.n_classes;
-                require(n_classes >= 2, "n_classes", n_classes, "at least 2")?;
-                let index = |&label: &i64| {
-                    let wanted = "in 0, ..., n_classes - 1";
-                    usize::try_from(label).map_err(|_| Error::invalid("labels", label, wanted))
-                };
-                let labels = contiguous("labels", labels)?.iter().map(index);
-                let labels = labels.collect::<Result<Vec<_>>>()?;
-                Box::new(move |gram| VersionSpace::of_classes(gram, &labels, n_classes))
-            }
-        })
+        let (label, n_classes) = (contiguous("label", &self.label)?, self.n_functions);
+        if n_classes == 1 {
+            let signs = label.iter().map(|&label| if label > 0 { 1 } else { -1 }).collect();
+            return Ok(Box::new(|gram| VersionSpace::new(gram, signs)));
+        }
+        let index = |&label: &i64| {
+            let wanted = "in 0, ..., n_functions - 1";
+            usize::try_from(label).map_err(|_| Error::invalid("label", label, wanted))
+        };
+        let label = label.iter().map(index).collect::<Result<Vec<_>>>()?;
+        Ok(Box::new(move |gram| VersionSpace::of_classes(gram, &label, n_classes)))
     }
 
     /// Returns the number of dual coefficients: that of coordinates of walls, or of planes.
     pub fn width(&self) -> usize {
-        match &self.labels {
-            Labels::Classes(labels) if self.walls.is_some() => labels.len().unwrap_or(0),
-            Labels::Signs(labels) => labels.len().unwrap_or(0),
-            Labels::Classes(labels) => {
-                labels.len().unwrap_or(0).saturating_mul(self.n_classes.saturating_sub(1))
-            }
-        }
+        let planes = self.n_functions.saturating_sub(1).max(1);
+        self.label.len().unwrap_or(0).saturating_mul(planes)
     }
 
     /// Returns the inverse of the Gram matrix, if the problem has a factor.

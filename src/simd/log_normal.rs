@@ -66,70 +66,57 @@ pub(crate) fn ln_normal_cdf_all(arch: Arch, numbers: &mut [f64], values: &mut [f
     );
 }
 
-/// Writes ln(floor + span Φ) of each number and its derivative, as [`ln_normal_cdf_all`].
-pub(crate) fn ln_noisy_cdf_all(
-    arch: Arch,
-    numbers: &mut [f64],
-    values: &mut [f64],
-    floors: &[f64],
-    span: f64,
-) {
+/// Half the width of an interval below which its probability is its width times the density.
+const NARROW: f64 = 1e-6;
+
+/// Writes the logarithms of `Φ(a) - Φ(-b)`, and their derivatives in place of a and b.
+///
+/// These are the distances of a value from the ends of an interval, from inside; a distance may be infinite. Without room, a + b <= 0,
+/// the logarithm is minus infinity.
+pub(crate) fn ln_interval_all(arch: Arch, [below, above]: [&mut [f64]; 2], values: &mut [f64]) {
     let mills = *MILLS;
     arch.dispatch(
         #[inline(always)]
         || {
-            for ((z, value), floor) in numbers.iter_mut().zip(values).zip(floors) {
-                let (_, density, ratio) = parts(&mills, *z);
-                let below = density * ratio;
-                let p = floor + span * if *z < 0.0 { below } else { 1.0 - below };
-                *value = ln(p);
-                *z = span * density / p;
+            for ((a, b), value) in below.iter_mut().zip(above).zip(values) {
+                // Φ(x) - Φ(-y) with x <= y, where tails are small: N(y) = e N(x).
+                let is_first = *a <= *b;
+                let (x, y) = if is_first { (*a, *b) } else { (*b, *a) };
+                let (width, empty) = (x + y, x + y <= 0.0);
+                let e = if empty { 0.0 } else { exp(-0.5 * width * (y - x)) };
+                let (half, density, ratio) = parts(&mills, x);
+                let (_, _, other) = parts(&mills, y);
+                // On the left N(x) is a factor.
+                let left = x < 0.0;
+                let p = if left { ratio - e * other } else { 1.0 - density * (ratio + e * other) };
+                let factor = if left { 1.0 } else { density };
+                let p = if width < 2.0 * NARROW { width * factor } else { p };
+                let by_x = if empty { 0.0 } else { factor / p };
+                let by_y = by_x * e;
+                *value = if empty { f64::NEG_INFINITY } else { ln(p) + if left { half } else { 0.0 } };
+                *a = if is_first { by_x } else { by_y };
+                *b = if is_first { by_y } else { by_x };
             }
         },
     );
 }
 
-/// Half the width of an interval below which its probability is that times twice the density.
-const NARROW: f64 = 1e-6;
-
-/// Writes ln(floor + span p) of each pair of numbers and its derivatives, as [`ln_normal_cdf_all`].
-///
-/// If bounded, p is `Φ(c + h) - Φ(c - h)`, else `Φ(c)`. Without room, h ≤ 0, the logarithm is minus infinity.
-pub(crate) fn ln_interval_all(
+/// Replaces ln p by ln(floor + span p), and writes the derivative of the one by the other. Minus infinity stays.
+pub(crate) fn ln_with_noise_all(
     arch: Arch,
-    [places, halves]: [&mut [f64]; 2],
     values: &mut [f64],
-    floors: &[f64],
-    span: f64,
-    bounded: &[bool],
+    shares: &mut [f64],
+    [floors, spans]: [&[f64]; 2],
 ) {
-    let mills = *MILLS;
     arch.dispatch(
         #[inline(always)]
         || {
-            let pairs = places.iter_mut().zip(halves);
-            let given = floors.iter().zip(bounded);
-            for (((c, h), value), (floor, &bounded)) in pairs.zip(values).zip(given) {
-                // Φ(x) - Φ(y) with x = h - |c| and y = -h - |c|, where tails are small: N(y) = e N(x).
-                let size = c.abs();
-                let x = if bounded { *h - size } else { *c };
-                let empty = bounded && *h <= 0.0;
-                let e = if bounded && !empty { exp(-2.0 * *h * size) } else { 0.0 };
-                let (half, density, ratio) = parts(&mills, x);
-                let (_, _, other) = parts(&mills, *h + size);
-                let left = x < 0.0;
-                let p = if left { ratio - e * other } else { 1.0 - density * (ratio + e * other) };
-                let narrow = 2.0 * *h * if left { 1.0 } else { density };
-                let p = if bounded && *h < NARROW { narrow } else { p };
-                // Without a floor, N(x) is a factor on the left.
-                let relative = left && *floor == 0.0;
-                let p = floor + span * if left && !relative { density * p } else { p };
-                let density = if relative { 1.0 } else { density };
-                let by_x = if empty { 0.0 } else { span * density / p };
-                let log_p = ln(p) + if relative { half } else { 0.0 };
-                *value = if empty { f64::NEG_INFINITY } else { log_p };
-                *c = by_x * if bounded { (e - 1.0).copysign(-*c) } else { 1.0 };
-                *h = if bounded { by_x * (1.0 + e) } else { 0.0 };
+            let noise = floors.iter().zip(spans);
+            for ((value, share), (floor, span)) in values.iter_mut().zip(shares).zip(noise) {
+                let part = span * exp(*value);
+                let p = floor + part;
+                *share = part / p;
+                *value = if *value == f64::NEG_INFINITY { *value } else { ln(p) };
             }
         },
     );

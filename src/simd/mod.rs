@@ -3,8 +3,6 @@
 pub mod distance;
 pub(crate) mod dot;
 mod entry;
-mod largest;
-pub mod likelihood;
 pub(crate) mod log_normal;
 pub mod pass;
 pub(crate) mod special;
@@ -14,5 +12,4 @@ pub(crate) mod tile;
 pub use dot::Precision;
 pub(crate) use entry::Call;
 pub use entry::{Entry, Row};
-pub use largest::Largest;
 pub(crate) use pass::NextWall;

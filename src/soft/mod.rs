@@ -25,7 +25,7 @@ use rand_distr::{ChiSquared, Distribution, Exp1, StandardNormal};
 
 use crate::base::random::stream;
 use crate::simd::dot::dot;
-use crate::simd::likelihood::Trial;
+use crate::laws::Trial;
 use crate::simd::tall::Tall;
 use flight::{End, Flight, Node, QUARTER};
 

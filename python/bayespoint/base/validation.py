@@ -264,7 +264,7 @@ def softness(value: ArrayLike, m: int) -> Floats:
 
 
 def class_labels(y: ArrayLike, m: int, *, rows: str = "gram") -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return labels, -1 and +1 as int8 or of several classes indices as int64, and the classes."""
+    """Return the indices of the classes of labels, and the classes."""
     if np.ma.isMaskedArray(y) or sparse.issparse(y):
         raise TypeError(f"y must be a plain array of labels; got a {type(y).__name__}")
     array = labels("y", y)
@@ -279,13 +279,13 @@ def class_labels(y: ArrayLike, m: int, *, rows: str = "gram") -> tuple[NDArray[A
     except TypeError as error:
         raise TypeError(f"y must hold labels that can be sorted: {error}") from error
     if len(classes) == 1 and array.dtype.kind in "iuf" and abs(classes[0]) == 1:
-        return array.astype(np.int8), np.array([-1, 1])
+        return (array > 0).astype(np.intp), np.array([-1, 1])
     if len(classes) < 2:
         raise ValueError(
             "y must hold labels -1 and +1, or two classes or more; got "
             f"{len(classes)} class: {classes.tolist()}"
         )
-    return (2 * index - 1).astype(np.int8) if len(classes) == 2 else index.astype(np.int64), classes
+    return index.astype(np.intp), classes
 
 
 def reals(name: str, value: ArrayLike, **limits: Any) -> Floats:

@@ -99,12 +99,12 @@ def _digest(array: Gram | NDArray[Any]) -> str:
 
 def digests(problem: Problem) -> dict[str, str]:
     """Return digests of a problem, without the kernel values off the diagonal."""
-    more = {"number of classes": str(problem.n_classes)} if problem.is_joint else {}
+    more = {"number of classes": str(problem.n_functions)} if problem.is_joint else {}
     if problem.walls is not None:
         parts = vars(problem.walls).values()
         more["walls"] = " ".join(map(_digest, parts))
     return more | {
-        "labels": _digest(problem.y),
+        "labels": _digest(problem.label),
         "softness": _digest(problem.softness),
         "offset": repr(problem.offset),
         "diagonal of the Gram matrix": _digest(np.asarray(problem.gram.diagonal())),

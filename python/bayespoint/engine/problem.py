@@ -31,32 +31,38 @@ class Problem:
     """
 
     gram: Gram  # (m, m) kernel values, without offset and softness, or explicit features
-    y: NDArray[Any]  # (m,) labels -1 and +1, int8, or of several classes numbers from 0, int64
+    label: NDArray[np.intp]  # (m,) indices of classes, of two of which the second is positive
     softness: Floats  # (m,) added to the diagonal
     offset: float  # added to every kernel value
     inverse: tuple[Factor, Floats] | None = None  # factor and diagonal of the inverse
-    n_classes: int = 2
-    """Two classes have one weight vector; several, or in tests two with int64 labels, one each."""
+    n_functions: int = 1  # weight vectors: 1 of two classes, otherwise one for each class
     walls: Walls | None = None
     """In place of labels, walls of the vector of m coordinates whose covariance is the matrix."""
 
     def __len__(self) -> int:
-        return len(self.y)
+        return len(self.softness)
+
+    @property
+    def y(self) -> NDArray[Any]:
+        """(m,) Labels -1 and +1, int8, or those of several classes."""
+        if self.n_functions > 1:
+            return self.label
+        return np.where(self.label > 0, 1, -1).astype(np.int8)
 
     @property
     def is_joint(self) -> bool:
         """Whether a weight vector has a part for each class."""
-        return self.walls is None and self.y.dtype != np.int8
+        return self.n_functions > 1
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the dual coefficients of a weight vector: (m,) or (n_classes, m)."""
-        return (self.n_classes, len(self)) if self.is_joint else (len(self),)
+        return (self.n_functions, len(self)) if self.is_joint else (len(self),)
 
     def require_binary(self, what: str) -> None:
         """Raise ValueError for several classes: `what` is defined for two only."""
         if self.is_joint:
-            raise ValueError(f"y must be of two classes for {what}; got {self.n_classes} classes")
+            raise ValueError(f"y must be of two classes for {what}; got {self.n_functions} classes")
         self.require_labels(what)
 
     def require_labels(self, what: str) -> None:
@@ -72,17 +78,17 @@ class Problem:
         """Return the problem of the examples with the given indices."""
         self.require_labels("a part of the examples")
         gram, softness = explicit.part(self.gram, index), self.softness[index]
-        return replace(self, gram=gram, y=self.y[index], softness=softness, inverse=None)
+        return replace(self, gram=gram, label=self.label[index], softness=softness, inverse=None)
 
     @cached_property
     def _planes(self) -> NDArray[np.intp]:
         """The places of the engine's planes in a flat array of shape (n_classes, m).
 
-        Column s of n_classes - 1, of the examples sorted by class, has each one's plane towards
+        Column s of n_functions - 1, of the examples sorted by class, has each one's plane towards
         class s, or s + 1 for examples of the classes up to s.
         """
         examples = np.argsort(self.y, kind="stable")
-        columns = np.arange(self.n_classes - 1)[:, None]
+        columns = np.arange(self.n_functions - 1)[:, None]
         others = columns + (columns >= self.y[examples])
         return np.asarray(others * len(self) + examples, dtype=np.intp).ravel()
 
@@ -107,9 +113,9 @@ class Problem:
         """Return values of the engine's planes, 0 for each example's own class."""
         if not self.is_joint:
             return values
-        found = np.zeros((*values.shape[:-1], self.n_classes * len(self)), dtype=values.dtype)
+        found = np.zeros((*values.shape[:-1], self.n_functions * len(self)), dtype=values.dtype)
         found[..., self._planes] = values
-        return found.reshape(*values.shape[:-1], self.n_classes, len(self))
+        return found.reshape(*values.shape[:-1], self.n_functions, len(self))
 
     def plane_indices(self, planes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the engine's planes as places in flat arrays of the shape of coefficients."""

@@ -105,7 +105,7 @@ def _result(
     problem: Problem, settings: SampleSettings, origin: continuation.Origin, run: Mapping[str, Any]
 ) -> BilliardResult:
     state = {**run["state"], "settings": origin.settings, "problem": origin.problem}
-    known: dict[str, Any] = {"y": problem.y, "softness": problem.softness, "offset": problem.offset}
+    known: dict[str, Any] = {"label": problem.label, "softness": problem.softness, "offset": problem.offset}
     known |= {"seed": origin.seed, "state": state}
     if problem.is_joint:
         vectors = ("arc_center", "impulse_center", "draws")

@@ -30,7 +30,7 @@ from bayespoint.estimators import reading, settings
 from bayespoint.estimators.advice import infeasible_advice
 from bayespoint.estimators.progress import CallbackSupportMixin, Progress, with_callbacks
 from bayespoint.kernels.products import count
-from bayespoint.likelihood import of_classes
+from bayespoint.labels import Labels
 from bayespoint.posterior import Mixture, evidence, fitting, several, updating
 from bayespoint.results import Estimate, Evidence, FeatureRelevance
 from bayespoint.tuning import scale
@@ -270,24 +270,23 @@ class BayesPointClassifier(
         if not plan.landmarks:
             reading.require_memory(len(examples), len(classes), plan)
         report = Progress(self, verbose, 1 + plan.n_models, X=X, y=y)
-        likelihood = of_classes(len(classes), plan.label_noise, plan.rule)
+        labels = Labels.of_classes(len(classes), plan.rule).with_noise(plan.label_noise)
         begun, transform, columns = budget.part(0.5), table.transform, table.columns
         chooses = self.kernel is None and transform is not None and begun.max_iter is None
         if chooses and columns is not None:
-            transform = scale.choose(plan, examples, likelihood, columns, transform, begun)
+            transform = scale.choose(plan, examples, labels, columns, transform, begun)
             examples = examples.warped(transform)
         examples = with_matrix(plan, examples)
-        found = search(plan, examples, likelihood, transform, begun, report)
+        found = search(plan, examples, labels, transform, begun, report)
         plan = replace(plan, n_models=len(found))  # a limit may leave fewer
         with infeasible_advice("Use softness > 0, or label_noise > 0"):
-            models = several.fit_models(found, examples, likelihood, classes, plan, budget, report)
+            models = several.fit_models(found, examples, labels, classes, plan, budget, report)
         posterior = Mixture.of(models, class_weight)
         fitted = {
             **table.seen,
             "columns_": table.columns,
             "sample_indices_": table.rows,
             "posterior_": posterior,  # from which all other attributes follow
-            "prior_from_examples_": posterior.prior_from_examples(self.kernel, table.columns),
             "class_weight_": class_weight,
             "seed_": budget.choice_seed,
         }
@@ -369,7 +368,7 @@ class BayesPointClassifier(
         if diag is not None:
             raise ValueError("diag must be None unless kernel='precomputed'")
         dtype = {"predict": self.classes_.dtype, "predict_set": bool}.get(name, np.float64)
-        n, names = self._first.likelihood.n_functions, getattr(self, "feature_names_in_", None)
+        n, names = self._first.draws.n_rows, getattr(self, "feature_names_in_", None)
         columns = {"predict": 0, "decision_function": 0 if n == 1 else n}  # 0: one dimension
         width = columns.get(name, len(self.classes_))
         return map_blocks(partial(_answer, self, name, options), X, names, width, dtype)

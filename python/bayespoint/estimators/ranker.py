@@ -146,13 +146,15 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
         params |= {"fit_intercept": False, "calibration": None}
         plan, budget = settings.check(params, self.random_state, began)
         report = Progress(self, settings.verbosity(params), 0)
-        table, plan, likelihood = reading.read_choices(self, params, X, y, groups, plan)
-        examples, begun = with_matrix(plan, table.examples), budget.part(0.5)
-        found = search(plan, examples, likelihood, None, begun, report)
-        found = [_scaled(one, found[0], examples.inputs) for one in found]
+        table, plan, labels = reading.read_choices(self, params, X, y, groups, plan)
+        compared, of_pairs = labels.compared(table.examples)
+        compared, begun = with_matrix(plan, compared), budget.part(0.5)
+        found = search(plan, compared, of_pairs, None, begun, report)
+        found = [_scaled(one, found[0], compared.inputs) for one in found]
+        examples = compared if labels.n_inputs == 1 else table.examples
         plan = replace(plan, n_models=len(found))
         with infeasible_advice("Use softness > 0, or label_noise > 0"):
-            given = examples, likelihood, table.classes, plan, budget, report
+            given = examples, labels, table.classes, plan, budget, report
             models = several.fit_models(found, *given)
         fitted = {
             **table.seen,

@@ -25,7 +25,7 @@ from bayespoint.estimators import advice, inputs, settings
 from bayespoint.estimators.settings import Params
 from bayespoint.kernels import Differences
 from bayespoint.kernels.products import count
-from bayespoint.likelihood import Choices, Likelihood, TwoClasses, of_classes
+from bayespoint.labels import Labels
 from bayespoint.tuning import defaults
 
 _MANY = 3.0  # mean number of observations of an example beyond which none with another label is odd
@@ -53,7 +53,7 @@ def read(
             "label_noise must be one rate for more than two classes; got "
             f"{noise!r} for {n_classes} classes"
         )
-    n_problems = of_classes(n_classes, rule=plan.rule).n_problems
+    n_problems = Labels.of_classes(n_classes, plan.rule).n_functions
     given = params["kernel"], params["n_models"], table.examples, n_problems, plan, table.columns
     kernel, n_models = defaults.choice(*given)
     return table, replace(plan, kernel=kernel, n_models=n_models)
@@ -61,8 +61,8 @@ def read(
 
 def read_choices(
     estimator: BaseEstimator, params: Params, X: Any, y: Any, groups: Any, plan: Plan
-) -> tuple[Table, Plan, Likelihood]:
-    """Return comparisons of items as examples, all of the second class, and their likelihood."""
+) -> tuple[Table, Plan, Labels]:
+    """Return comparisons of items as examples, all of the second class, and what they say."""
     kernel, noise = params["kernel"], params["label_noise"]
     if np.ndim(noise):
         raise ValueError(f"label_noise must be one rate for preferences; got {noise!r}")
@@ -75,9 +75,8 @@ def read_choices(
     given, _, seen = inputs.table(estimator, X, np.zeros(n), params["categorical_features"])
     rows = choices.read(y, n, groups)
     first, second, choice = choices.walls(rows)
-    m, sets = len(choice), rows.shape[1] > 2 and (rows[:, 2] >= 0).any()
-    wanted = {**params, "approximation": None} if sets else params
-    landmarks = settings.uses_landmarks(wanted, m, m, plan)
+    m = len(choice)
+    landmarks = settings.uses_landmarks(params, m, m, plan)
     if m == 1 and not landmarks:  # one wall leaves no dimension to play in; its items have two
         landmarks = params["approximation"] == "auto" and plan.softness != 0
         if not landmarks:
@@ -85,11 +84,6 @@ def read_choices(
                 "y must hold two comparisons or more with softness=0 or approximation=None; got one"
             )
     plan = replace(plan, landmarks=landmarks)
-    if sets and params["approximation"] == "landmarks":
-        raise ValueError(
-            "approximation must be None or 'auto' for choices out of more than two items, whose "
-            "posterior over landmarks is not available; got 'landmarks'"
-        )
     ones, scales = np.ones(n), validation.boolean("standardize", params["standardize"])
     columns = Columns.of(given, ones, scaled=scales)
     items = columns.features(given)
@@ -104,12 +98,9 @@ def read_choices(
     plan = replace(plan, kernel=kernel, n_models=n_models)
     if not plan.landmarks:
         require_memory(m, 2, plan)
-    pairs = Differences.rows(items[first], items[second], choice if sets else None)
-    likelihood: Likelihood = TwoClasses(plan.label_noise)
-    if sets:
-        likelihood = Choices(plan.label_noise, choices=choice)
-    examples = Examples(pairs, label, np.ones(m))
-    return Table(classes, examples, transform, np.ones(2), None, columns, seen), plan, likelihood
+    examples, labels = choices.examples(items, rows)
+    labels = labels.with_noise(plan.label_noise)
+    return Table(classes, examples, transform, np.ones(2), None, columns, seen), plan, labels
 
 
 def _ordered(table: Table, wanted: ArrayLike | None, y: Any) -> Table:

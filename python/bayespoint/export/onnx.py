@@ -22,13 +22,13 @@ from sklearn.utils.validation import check_is_fitted
 from bayespoint import kernels
 from bayespoint.base.validation import Floats, boolean
 from bayespoint.data.warps import OneUnit, RankNormal, Warped
-from bayespoint.engine.likelihood import NODES
+from bayespoint.engine.laws import NODES
 from bayespoint.estimators.bayes_point import BayesPointClassifier
 from bayespoint.kernels.parameters import given
 from bayespoint.kernels.stationary import units_of
 from bayespoint.kernels.weighted import factors_of
-from bayespoint.likelihood import Likelihood, OrderedClasses, SeveralClasses
-from bayespoint.likelihood.several_classes import RARE
+from bayespoint.labels import Labels
+from bayespoint.labels.laws import RARE
 from bayespoint.posterior import Mixture, Model
 from bayespoint.results.draws import Draws
 from bayespoint.results.hyperplanes import Hyperplanes
@@ -118,8 +118,8 @@ def _mixture(graph: _Graph, posterior: Mixture, probabilities: bool) -> None:
             f"{posterior.class_weight.tolist()}, relative to the largest: fit with "
             "class_weight=None, and multiply the probabilities by the weights"
         )
-    if isinstance(posterior.first.likelihood, OrderedClasses):
-        raise ValueError(  # noqa: TRY004
+    if posterior.first.labels.n_shared:
+        raise ValueError(
             "classifier must be of classes in no order for the export; got one of ordered classes: "
             f"{classes.tolist()}"
         )
@@ -132,7 +132,7 @@ def _mixture(graph: _Graph, posterior: Mixture, probabilities: bool) -> None:
     graph.decide(z, sign, classes)
     if probabilities:
         pairs = zip(values, models, strict=True)
-        each = [_probabilities(own, model.likelihood) for (own, _), model in pairs]
+        each = [_probabilities(own, model.labels) for (own, _), model in pairs]
         _average(each, weights).op("Identity", output="probabilities")
 
 
@@ -167,10 +167,10 @@ def _decision_values(x: _Value, model: Model) -> tuple[_Value, _Value]:
     inverse = linalg.solve_triangular(basis.factor.lower, identity, lower=True)
     solved = permuted @ inverse.T
     variance = (own - (solved * solved).sum()).at_least(0.0)
-    if isinstance(model.likelihood, SeveralClasses):
+    if not model.labels.predicts.by_moments:
         z = _joint_values(draws, k_star, variance) * model.calibration
         return z, z
-    # As TwoClasses.decision_values.
+    # As OneWall.decision_values.
     mean = draws.lengths.mean * draws.center_norm * draws.center
     numerator = k_star @ mean[:, None]
     h = k_star @ draws.coefficients.T
@@ -226,7 +226,7 @@ def _powers(x: _Value, warp: PowerTransformer) -> _Value:
 
 def _joint_values(draws: Draws, k_star: _Value, variance: _Value) -> _Value:
     """Return the decision values of several classes, shape (n, n_classes)."""
-    # As SeveralClasses.decision_values, in shape (n_classes, n, n_draws); lengths are in `coef`.
+    # As LargestOf.decision_values, in shape (n_classes, n, n_draws); lengths are in `coef`.
     mean = draws.lengths.mean * draws.center_norm * draws.center
     coef = draws.coefficients * draws.lengths.quantiles(len(draws))[:, None, None]
     coef += mean - coef.mean(axis=0)
@@ -280,14 +280,9 @@ def _quantile(p: _Value) -> _Value:
     return q.op("Abs").op("Less", 0.425).op("Where", q * middle, outer)
 
 
-def _probabilities(z: _Value, likelihood: Likelihood) -> _Value:
+def _probabilities(z: _Value, labels: Labels) -> _Value:
     """Return the probabilities of observed labels, shape (n, n_classes)."""
-    first, second = likelihood.label_noise
-    if isinstance(likelihood, SeveralClasses):
-        p, other = z.normal(), first / (likelihood.n_classes - 1)
-        return p / p.sum() * (1 - first - other) + other
-    span = 1 - first - second
-    return ((-z).normal() * span + second).op("Concat", z.normal() * span + first, axis=1)
+    return _shares(z, labels.n_classes) * labels.spans + labels.floors
 
 
 def _linear(graph: _Graph, planes: Hyperplanes) -> None:

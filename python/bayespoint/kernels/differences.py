@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayespoint.base import validation
 from bayespoint.kernels.base import CompoundKernel, parameters, part_with_pullback
 from bayespoint.kernels.protocol import Floats, Inputs, Other, Parameter, Pullback, Slopes
 
-PAIR, ALONE = -1.0, -2.0  # last columns of rows of a pair outside any set, and of an input alone
+PAIR, ALONE = -1.0, -2.0  # last columns of rows of a pair, and of an input alone
 
 
 @dataclass(frozen=True, repr=False)
@@ -20,28 +19,31 @@ class Differences(CompoundKernel):
     r"""The covariance of differences :math:`f(a) - f(b)` of a function f with a kernel k.
 
     :math:`k(a, a') + k(b, b') - k(a, b') - k(b, a')`, with the features of a, those of b and a
-    number in each row: the set from 0 on out of which a was chosen, `PAIR`, or `ALONE` for f(a).
+    number in each row: `PAIR`, or `ALONE` for f(a).
 
     Parameters
     ----------
     kernel : kernel object or callable
         The kernel of f.
-    shared : float, default=0.0
-        Covariance of the noise of pairs of one set.
     """
 
     kernel: Any
-    shared: float = 0.0
 
     @property
     def _inner(self) -> dict[str, Any]:
         return {"": self.kernel}
 
     @staticmethod
-    def rows(a: Floats, b: Floats | None = None, sets: NDArray[Any] | None = None) -> Floats:
+    def rows(a: Floats, b: Floats | None = None) -> Floats:
         """Return the rows of pairs of inputs, or of inputs alone."""
-        column = np.full(len(a), ALONE if b is None else PAIR) if sets is None else sets
-        return np.column_stack([a, np.zeros_like(a) if b is None else b, column])
+        kind = np.full(len(a), ALONE if b is None else PAIR)
+        return np.column_stack([a, np.zeros_like(a) if b is None else b, kind])
+
+    @staticmethod
+    def between(first: Floats, second: Floats) -> Floats:
+        """Return the rows of pairs, from those of inputs alone."""
+        width = (first.shape[1] - 1) // 2
+        return Differences.rows(first[:, :width], second[:, :width])
 
     def items(self, X: Inputs) -> Floats:
         """Return the different inputs in rows."""
@@ -65,8 +67,6 @@ class Differences(CompoundKernel):
         left, right, n, m = _signs(X)[:, None], _signs(other), len(X), len(other)
         found = values[:n, :m] + left * right * values[n:, m:]
         found += right * values[:n, m:] + left * values[n:, :m]
-        if self.shared:
-            found += self.shared * ((X[:, -1:] == other[:, -1]) & (X[:, -1:] >= 0))
 
         def pullback(by: Floats) -> Slopes:
             """Return the derivatives by the values of all inputs."""

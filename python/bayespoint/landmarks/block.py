@@ -1,40 +1,38 @@
-r"""The likelihood of a block of examples under functions of few dimensions.
+r"""The likelihood of a block of observations under functions of few dimensions.
 
-A weight vector w, of D dimensions in all, gives each example one value, or one for each class,
-divided by the standard deviation of the noise: the square root of its softness and of what the
-features miss of its variance. The posterior is the product of the likelihoods of all blocks and a
-standard normal density of w.
+A weight vector w, of D dimensions in all, gives each observation latent values, divided by the
+standard deviation of the noise: the square root of its softness and of what the features miss of
+its variance. Its label is a law of contrasts of these. The posterior is the product of the
+likelihoods of all blocks and a standard normal density of w.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from bayespoint.base import validation
 from bayespoint.base.linalg import times_upper, weighted_outer
 from bayespoint.base.validation import Floats
 from bayespoint.data.examples import ROWS, Examples
 from bayespoint.data.executors import Executor
-from bayespoint.engine.likelihood import NODES, Trials, sums_of_rows, values_of_rows
+from bayespoint.engine.laws import Observed, Trials, sums_of_rows, values_of_rows
+from bayespoint.labels import Labels
 from bayespoint.landmarks.basis import Basis
-from bayespoint.likelihood import Likelihood, OrderedClasses, SeveralClasses, TwoClasses
 
 _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)  # of normal expectations
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-_GROUP = 8  # examples of one draw in the moments of several classes
-_ENTRIES = 2**21  # numbers in an array of several classes, examples and nodes
+_GROUP = 8  # observations of one draw in the moments of several latent values
+_ENTRIES = 2**21  # numbers in an array of second derivatives
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Expectations under a normal distribution of w: sums over examples, which add up."""
+    """Expectations under a normal distribution of w: sums over observations, which add up."""
 
     value: float  # of the log likelihood
     slope: Floats  # (D,) of its derivatives
@@ -48,228 +46,232 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A block of examples; `BinaryBlock`, `OrderedBlock` and `JointBlock` have the formulas."""
+    """A block of n observations, in the order of their labels unless contrasts are values.
 
-    rows: NDArray[Any]  # (n, r) features, divided by the standard deviation of the noise
-    likelihood: Any
-    given: NDArray[Any] | None = None  # (n,) what `likelihood` is told of each label; None: nothing
-    seed: int = 0  # seed of the draws that replace integrals over several functions
-    counts: Floats | None = None  # (n,) multiples of each example's log likelihood; None: 1
+    Of q basis functions at I inputs an observation has q I values, and its contrasts are `table`
+    times these and the shared coordinates, which are the last weights.
+    """
 
-    def part(self, examples: slice) -> Block:
-        """Return the block of some of the examples."""
-        given, counts = (
-            None if each is None else each[examples] for each in (self.given, self.counts)
+    rows: NDArray[Any]  # (I, n, r) features, divided by the standard deviation of the noise
+    label: NDArray[np.intp]  # (n,)
+    scale: Floats  # (n,) one over this deviation, for shared coordinates
+    table: Floats  # (n_labels, n_contrasts, q I + n_shared)
+    constants: Floats  # (n_labels, n_contrasts) infinite for contrasts that a label lacks
+    n_shared: int
+    observed: Observed
+    seed: int = 0  # seed of the draws that replace integrals over several values
+
+    @classmethod
+    def of(
+        cls,
+        rows: NDArray[Any],
+        label: NDArray[np.intp],
+        scale: Floats,
+        labels: Labels,
+        counts: Floats | None,
+        seed: int = 0,
+    ) -> Block:
+        """Return the block of observations with these labels, in any order."""
+        table = labels.of_weights
+        if table.shape[1:] == (1, 1):  # the contrast is a multiple of the value: one less pass
+            rows = rows * table[label].astype(rows.dtype).swapaxes(0, 1)
+            table = np.ones(table.shape)
+        else:
+            order = np.argsort(label, kind="stable")
+            label, counts = label[order], None if counts is None else counts[order]
+            rows, scale = rows[:, order], scale[order]
+        observed = labels.observations(label, counts)
+        return cls(rows, label, scale, table, labels.constants, labels.n_shared, observed, seed)
+
+    def part(self, rows: slice) -> Block:
+        """Return the block of some of the observations."""
+        return replace(
+            self,
+            rows=self.rows[:, rows],
+            label=self.label[rows],
+            scale=self.scale[rows],
+            observed=self.observed.part(rows),
         )
-        return replace(self, rows=self.rows[examples], given=given, counts=counts)
 
     def without_rows(self) -> Block:
         """Return what `log_likelihoods` needs, without the features."""
-        return replace(self, rows=self.rows[:0])
+        return replace(self, rows=self.rows[:, :0])
 
-    def log_likelihoods(self, values: Sequence[NDArray[Any]], trials: Trials) -> Floats:
+    def log_likelihoods(self, contrasts: Sequence[NDArray[Any]], trials: Trials) -> Floats:
         """Return the log likelihoods of trials, each with its derivatives by the two factors."""
-        found: Floats = self.likelihood.log_likelihoods(values, trials, self.given, self.counts)
+        return self.observed.log_likelihoods(contrasts, trials)
+
+    def slopes(self, contrasts: Sequence[NDArray[Any]], trials: Trials) -> Floats:
+        """Return the (n_trials, D) derivatives of log likelihoods by the weight vector."""
+        by_contrast = self.observed.log_likelihoods(contrasts, trials, by_contrast=True)
+        return self.by_weight(by_contrast).astype(np.float64)
+
+    def at_paths(self, vectors: Floats) -> list[NDArray[Any]]:
+        """Return the contrasts for a mean, and for places and directions."""
+        first, *others = self.contrasts(vectors)
+        return [first + self._lacking.astype(first.dtype), *others]
+
+    def contrasts(self, directions: Floats) -> NDArray[Any]:
+        """Return the (k, n_contrasts, n) contrasts for k weight vectors, all finite."""
+        k, (inputs, n, r) = len(directions), self.rows.shape
+        w, shared = np.split(directions, [directions.shape[1] - self.n_shared], axis=1)
+        rows = self.rows.reshape(-1, r)
+        values = values_of_rows(rows, w.reshape(-1, r)).reshape(k, -1, n)
+        if self._is_plain:
+            return values
+        found = np.empty((k, self.table.shape[1], n), dtype=values.dtype)
+        for part, table in self._by_label(values.dtype):
+            np.matmul(table[:, : values.shape[1]], values[..., part], out=found[..., part])
+            if self.n_shared:
+                moved = shared.astype(values.dtype) @ table[:, values.shape[1] :].T
+                found[..., part] += moved[..., None] * self.scale[part].astype(values.dtype)
         return found
 
-    def slopes(self, values: Sequence[NDArray[Any]], trials: Trials) -> Floats:
-        """Return the (n_trials, D) derivatives of log likelihoods by the weight vector."""
-        law = self.likelihood.log_likelihoods
-        by_value = law(values, trials, self.given, self.counts, by_value=True)
-        return self._by_weight(by_value).astype(np.float64)
+    def by_weight(self, by_contrast: NDArray[Any]) -> NDArray[Any]:
+        """Return the (k, D) derivatives by weights from those by (k, n_contrasts, n) contrasts."""
+        k, (_, n, r) = len(by_contrast), self.rows.shape
+        by_value, shared = by_contrast, np.zeros((k, 0))
+        if not self._is_plain:
+            by_value = np.empty((k, self.table.shape[2], n), dtype=by_contrast.dtype)
+            for part, table in self._by_label(by_contrast.dtype):
+                np.matmul(table.T, by_contrast[..., part], out=by_value[..., part])
+            by_value, rest = np.split(by_value, [by_value.shape[1] - self.n_shared], axis=1)
+            shared = rest @ self.scale
+        sums = sums_of_rows(self.rows.reshape(-1, r), by_value.reshape(-1, self.rows[..., 0].size))
+        return np.concatenate([sums.reshape(k, -1), shared], axis=1)
 
     def moments(self, mean: Floats, root: Floats | None) -> Moments:
         """Return the moments under a normal distribution of covariance ``root root^T``; None: 0."""
         rng = np.random.default_rng(self.seed)  # the same draws in every pass
-        size = ROWS
-        if isinstance(self, JointBlock):
-            nodes = len(NODES) * self.likelihood.n_classes
-            size = max(1, min(ROWS, _ENTRIES // nodes) // _GROUP) * _GROUP
-        parts = validation.blocks(len(self.rows), size)
-        each = (self.part(part)._moments(mean, root, rng) for part in parts)
+        size = max(1, min(ROWS, _ENTRIES // self.table.shape[1] ** 2) // _GROUP) * _GROUP
+        parts = (self.part(part) for part in validation.blocks(len(self.label), size))
         nothing = Moments(0.0, np.zeros(len(mean)), np.zeros((len(mean), len(mean))))
-        return sum(each, nothing)
-
-    def values(self, directions: Floats) -> NDArray[Any]:
-        """Return the (k, [n_values,] n) values of k weight vectors."""
-        raise NotImplementedError
-
-    def _by_weight(self, by_value: NDArray[Any]) -> NDArray[Any]:
-        """Return the (k, D) derivatives by weights from those by (k, [n_values,] n) values."""
-        raise NotImplementedError
+        return sum((part._moments(mean, root, rng) for part in parts), nothing)
 
     def _moments(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Moments:
-        raise NotImplementedError
+        value, slopes, curvatures = self.expected(mean, root, rng)
+        gradient = self.by_weight(slopes[None].astype(self.rows.dtype))[0].astype(np.float64)
+        return Moments(float(value.sum()), gradient, self._precision(curvatures))
 
-
-class BinaryBlock(Block):
-    """A block of two classes.
-
-    The `rows` are multiplied by the label -1 or +1; `given` are the probabilities of the labels for
-    a function of the other sign, None if all are 0.
-    """
-
-    likelihood: TwoClasses
-
-    def values(self, directions: Floats) -> NDArray[Any]:
-        """Return the (k, n) values of k weight vectors."""
-        return values_of_rows(self.rows, directions)
-
-    def _by_weight(self, by_value: NDArray[Any]) -> NDArray[Any]:
-        return sums_of_rows(self.rows, by_value)
-
-    def _moments(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Moments:
-        value, slope, curvature = self.expected(mean, root)
-        if self.counts is not None:
-            value, slope, curvature = (self.counts * each for each in (value, slope, curvature))
-        gradient = (slope.astype(self.rows.dtype) @ self.rows).astype(np.float64)
-        return Moments(float(value.sum()), gradient, weighted_outer(self.rows, curvature))
-
-    def expected(self, mean: Floats, root: Floats | None) -> Any:
-        """Return expected log likelihoods, with first and negative second derivatives by values."""
-        t = self.values(mean[None])[0].astype(np.float64)
+    def expected(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Any:
+        """Return expected log likelihoods, with first and negative second derivatives."""
+        contrasts = self.contrasts(mean[None])[0].astype(np.float64) + self._lacking
         if root is None:
-            return self.likelihood.derivatives(t, self.given)
-        half = times_upper(self.rows, root)
+            return self.observed.derivatives(contrasts)
+        total: Any = None
+        for weight, away in self._nodes(root, rng):
+            parts = self.observed.derivatives(contrasts + away)
+            parts = tuple(weight * part for part in parts)
+            total = parts if total is None else [a + b for a, b in zip(total, parts, strict=True)]
+        return total
+
+    def _nodes(self, root: Floats, rng: np.random.Generator) -> Iterator[tuple[float, Floats]]:
+        """Yield weights and (n_contrasts, n) deviations of contrasts under a normal distribution.
+
+        A single value has Gauss-Hermite nodes: distances between shared coordinates stay, since
+        their logarithms have no expectation. Several values have a draw of w and its negative,
+        another one for each few observations: the errors of many groups average out.
+        """
+        n_values = self.table.shape[2] - self.n_shared
+        if n_values > 1:
+            away = self._tabled(self._deviations(root, rng))
+            yield from ((0.5, away), (0.5, -away))
+            return
+        rows = self.rows[0]
+        if self.n_shared:  # of the middle between the walls of each label
+            middles = np.linalg.pinv(self.table[..., :1]) @ self.table[..., 1:]
+            middle = middles[self.label, 0] * self.scale[:, None]
+            rows = np.concatenate([rows, middle.astype(rows.dtype)], axis=1)
+        half = times_upper(rows, root)
         spread = np.sqrt(np.einsum("ij,ij->i", half, half, dtype=np.float64))
-        if t.ndim == 2:  # widths of intervals stay: their logarithms have no expectation
-            spread = np.stack([spread, np.zeros_like(spread)])
-        found: Any = 0.0
+        away = self._tabled(spread[None])
         for point, weight in zip(_POINTS, _WEIGHTS, strict=True):
-            found += weight * np.stack(self.likelihood.derivatives(t + spread * point, self.given))
-        return found
-
-
-class OrderedBlock(BinaryBlock):
-    """A block of ordered classes, whose thresholds are the last weights.
-
-    The values of an example are the function minus the middle of the interval of its label, or the
-    distance inside from the only end, and half the interval's width, 0 with one end. The last
-    columns of `rows` are those of the middles. `given` are the classes, uint32.
-    """
-
-    likelihood: OrderedClasses  # type: ignore[assignment]
-    given: NDArray[np.uint32]
-
-    def values(self, directions: Floats) -> NDArray[Any]:
-        """Return the (k, 2, n) values of k weight vectors."""
-        widths = directions[:, -self.likelihood.n_thresholds :] @ self.likelihood.widths.T
-        halves = self._halves * widths.astype(self.rows.dtype)[:, self.given]
-        return np.stack([super().values(directions), halves], axis=1)
-
-    def _by_weight(self, by_value: NDArray[Any]) -> NDArray[Any]:
-        found = super()._by_weight(by_value[:, 0]).astype(np.float64)
-        by_width = self._by_class(by_value[:, 1] * self._halves)
-        found[:, -self.likelihood.n_thresholds :] += by_width @ self.likelihood.widths
-        return found
-
-    def _moments(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Moments:
-        found = self.expected(mean, root) * (1.0 if self.counts is None else self.counts)
-        value, slopes, (curvature, mixed, by_half) = found[0], found[1:3], found[3:]
-        law, halves = self.likelihood, self._halves
-        last = slice(len(mean) - law.n_thresholds, None)
-        precision = weighted_outer(self.rows, curvature)
-        of_class = np.where(np.arange(law.n_classes)[:, None] == self.given, halves * mixed, 0.0)
-        across = law.widths.T @ sums_of_rows(self.rows, of_class)
-        precision[last] += across
-        precision[:, last] += across.T
-        by_width = self._by_class((halves**2 * by_half)[None])[0]
-        precision[last, last] += (law.widths.T * by_width) @ law.widths
-        return Moments(float(value.sum()), self._by_weight(slopes[None])[0], precision)
-
-    @property
-    def _halves(self) -> NDArray[Any]:
-        """(n,) Half the width of a bounded interval whose thresholds' weights are 1 apart."""
-        columns = self.rows[:, -self.likelihood.n_thresholds :]
-        own = np.minimum(self.given, self.likelihood.n_thresholds - 1)
-        return -columns[np.arange(len(columns)), own]
-
-    def _by_class(self, values: NDArray[Any]) -> Floats:
-        """Return the (k, n_classes) sums of (k, n) values."""
-        n_classes = self.likelihood.n_classes
-        return np.stack([np.bincount(self.given, one, n_classes) for one in values])
-
-
-class JointBlock(Block):
-    """A block of several classes, with functions of sum zero; `given` are the classes, uint32."""
-
-    likelihood: SeveralClasses
-
-    def values(self, directions: Floats) -> NDArray[Any]:
-        """Return the (k, n_classes, n) values of k weight vectors."""
-        w = by_class(directions, self.likelihood.n_classes)
-        found = values_of_rows(self.rows, w.reshape(-1, w.shape[-1]))
-        return found.reshape(*w.shape[:-1], -1)
-
-    def _by_weight(self, by_value: NDArray[Any]) -> NDArray[Any]:
-        across = contrasts(self.likelihood.n_classes).T.astype(by_value.dtype)
-        inner = np.matmul(across, by_value).reshape(-1, by_value.shape[-1])
-        return sums_of_rows(self.rows, inner).reshape(len(by_value), -1)
-
-    def _moments(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Moments:
-        f = self.values(mean[None])[0].astype(np.float64)
-        assert self.given is not None
-        if root is None:
-            value, by_f, curvature = self.likelihood.derivatives(f, self.given)
-        else:
-            away = self._deviations(root, rng)
-            pair = [self.likelihood.derivatives(f + one, self.given) for one in (away, -away)]
-            value, by_f, curvature = ((one + other) / 2 for one, other in zip(*pair, strict=True))
-        if self.counts is not None:
-            value, by_f = self.counts * value, self.counts * by_f
-            curvature = self.counts[:, None, None] * curvature
-        rows, basis = self.rows, contrasts(self.likelihood.n_classes)
-        gradient = ((basis.T @ by_f).astype(rows.dtype) @ rows).astype(np.float64)
-        k, r = basis.shape[1], rows.shape[1]
-        inner = np.einsum("ca,icd,db->iab", basis, curvature, basis, optimize=True)
-        precision = np.empty((k, r, k, r))
-        for a in range(k):
-            for b in range(a + 1):
-                precision[a, :, b, :] = weighted_outer(rows, inner[:, a, b])
-                precision[b, :, a, :] = precision[a, :, b, :]
-        return Moments(float(value.sum()), gradient.ravel(), precision.reshape(k * r, k * r))
+            yield weight, point * away
 
     def _deviations(self, root: Floats, rng: np.random.Generator) -> Floats:
-        """Return the values of a draw of w minus its mean, another draw for each few examples.
-
-        Integrals over the functions of all classes are means over such draws and their negatives:
-        the errors of many groups average out.
-        """
-        n, r = self.rows.shape
+        """Return the (n_values, n) values of draws of w minus their means."""
+        inputs, n, r = self.rows.shape
         groups = -(-n // _GROUP)
-        w = by_class(rng.standard_normal((groups, len(root))) @ root.T, self.likelihood.n_classes)
-        padded = np.zeros((groups * _GROUP, r), dtype=self.rows.dtype)
-        padded[:n] = self.rows
-        by_group = np.matmul(w.astype(padded.dtype), padded.reshape(groups, _GROUP, r).mT)
-        found = np.moveaxis(by_group, 0, 1).reshape(w.shape[1], -1)[:, :n]
-        return np.asarray(found, dtype=np.float64)
+        w = (rng.standard_normal((groups, len(root))) @ root.T).reshape(groups, -1, r)
+        padded = np.zeros((inputs, groups * _GROUP, r), dtype=self.rows.dtype)
+        padded[:, :n] = self.rows
+        padded = padded.reshape(inputs, groups, _GROUP, r)
+        values = np.moveaxis(np.matmul(w.astype(padded.dtype), padded.mT), 2, 1)
+        values = values.reshape(inputs * w.shape[1], -1)[:, :n]
+        return np.asarray(values, dtype=np.float64)
+
+    def _precision(self, curvatures: Floats) -> Floats:
+        """Return the (D, D) sums of second derivatives, from (n_contrasts, n_contrasts, n)."""
+        inputs, n, r = self.rows.shape
+        inner = curvatures
+        if not self._is_plain:
+            width = self.table.shape[2]
+            inner = np.empty((width, width, n))
+            for part, table in self._by_label(np.float64):
+                half = np.tensordot(table.T, curvatures[..., part], 1)
+                inner[..., part] = np.einsum("acn,cb->abn", half, table)
+        q = (len(inner) - self.n_shared) // inputs
+        whole = np.zeros((q * r + self.n_shared,) * 2)
+        of_functions = whole[: q * r, : q * r].reshape(q, r, q, r)
+        if inputs > 1:
+            for b, rows in enumerate(self.rows):
+                other = np.einsum("anr,an->nr", self.rows, inner[:, b].astype(rows.dtype))
+                of_functions[0, :, 0] += other.T @ rows
+        for a in range(q if inputs == 1 else 0):
+            for b in range(a + 1):
+                of_functions[a, :, b, :] = weighted_outer(self.rows[0], inner[a, b])
+                of_functions[b, :, a, :] = of_functions[a, :, b, :]
+        if self.n_shared:
+            last = slice(-self.n_shared, None)
+            across = sums_of_rows(self.rows[0], inner[0, last] * self.scale)
+            whole[last, :r], whole[:r, last] = across, across.T
+            whole[last, last] = inner[last, last] @ self.scale**2
+        return whole
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether the contrast of an observation is its value."""
+        return self.table.shape[1:] == (1, 1)
+
+    @property
+    def _lacking(self) -> Floats:
+        """(n_contrasts, n) Infinity for the contrasts that observations lack."""
+        return self.constants[self.label].T
+
+    def _by_label(self, dtype: Any) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Yield the observations of each label with its table."""
+        ends = np.searchsorted(self.label, np.arange(len(self.table) + 1))
+        for first, last, table in zip(ends, ends[1:], self.table, strict=False):
+            if first < last:
+                yield slice(first, last), table.astype(dtype)
+
+    def _tabled(self, values: Floats) -> Floats:
+        """Return the (n_contrasts, n) contrasts of (q I, n) values."""
+        found = np.empty((self.table.shape[1], values.shape[1]))
+        for part, table in self._by_label(np.float64):
+            found[:, part] = table[:, : len(values)] @ values[:, part]
+        return found
 
 
 def make_block(
-    examples: Examples, seed: int, basis: Basis, likelihood: Likelihood, softness: float, dtype: Any
+    examples: Examples, seed: int, basis: Basis, labels: Labels, softness: float, dtype: Any
 ) -> Block:
     """Return a block of examples with its features, of the type `dtype`."""
-    n = len(examples.label)
-    signs, thresholds = np.ones(n), None
-    if isinstance(likelihood, TwoClasses):
-        signs = likelihood.codes(examples.label).astype(np.float64)
-    elif isinstance(likelihood, OrderedClasses):
-        signs[examples.label == 0] = -1.0
-        thresholds = -math.sqrt(likelihood.variance) * likelihood.middles[examples.label]
-    rows = np.empty((n, len(basis) + likelihood.n_thresholds), dtype=dtype)
+    n, inputs = len(examples.label), labels.n_inputs
+    rows, scale = np.empty((inputs, n, len(basis)), dtype=dtype), np.empty(n)
     for part in validation.blocks(n, ROWS):
         some = examples.part(part)
-        psi = basis.features(some.inputs)
-        variance = softness / some.precision + basis.missed(some.inputs, psi)
-        scale = signs[part] / np.sqrt(variance)
-        if thresholds is not None:
-            psi = np.concatenate([psi, thresholds[part]], axis=1)
-        np.multiply(psi, scale[:, None], out=rows[part], casting="same_kind")
-    given = seed, examples.counts
-    if isinstance(likelihood, TwoClasses):
-        return BinaryBlock(rows, likelihood, likelihood.floors(examples.label == 1), *given)
-    kind = OrderedBlock if likelihood.n_thresholds else JointBlock
-    return kind(rows, likelihood, examples.label.astype(np.uint32), *given)
+        points = some.inputs
+        if inputs > 1:
+            points = points.reshape(len(some.label) * inputs, -1)
+        psi = basis.features(points)
+        # What the features miss of several inputs counts as their mean.
+        missed = basis.missed(points, psi).reshape(-1, inputs).mean(axis=1)
+        variance = labels.softness(softness) / some.precision + missed
+        scale[part] = 1 / np.sqrt(variance)
+        by_input = psi.reshape(-1, inputs, len(basis)).swapaxes(0, 1)
+        np.multiply(by_input, scale[part, None], out=rows[:, part], casting="same_kind")
+    return Block.of(rows, examples.label, scale, labels, examples.counts, seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,7 +301,7 @@ class BlockSums:
     def start(self, vectors: Floats) -> None:
         """Compute the values of all examples for the mean, and place and direction of each ball."""
         self._values = []  # the memory of the last ones first
-        self._values = self.executor.keep(_values, self.blocks, common=(vectors,))
+        self._values = self.executor.keep(Block.at_paths, self.blocks, common=(vectors,))
 
     def turn(
         self, balls: NDArray[np.int64], places: Floats, directions: Floats, added: Floats
@@ -311,23 +313,19 @@ class BlockSums:
     def log_likelihoods(self, trials: Trials) -> Floats:
         """Return those of trials, each with its derivatives by the two factors."""
         columns = self._labels, self._values
-        found: Floats = self.executor.total(Block.log_likelihoods, *columns, common=(trials,))
-        return found
+        sums: Floats = self.executor.total(Block.log_likelihoods, *columns, common=(trials,))
+        return sums
 
     def slopes(self, trials: Trials) -> Floats:
         """Return the (n_trials, D) derivatives by the weight vector."""
         columns = self.blocks, self._values
-        found: Floats = self.executor.total(Block.slopes, *columns, common=(trials,))
-        return found
-
-
-def _values(block: Block, vectors: Floats) -> list[NDArray[Any]]:
-    return list(block.values(vectors))
+        slopes: Floats = self.executor.total(Block.slopes, *columns, common=(trials,))
+        return slopes
 
 
 def _turned(block: Block, values: Sequence[NDArray[Any]], turns: Turns) -> list[NDArray[Any]]:
     found, kind = list(values), values[0].dtype
-    pairs = turns.places.astype(kind), turns.directions.astype(kind), block.values(turns.added)
+    pairs = turns.places.astype(kind), turns.directions.astype(kind), block.contrasts(turns.added)
     for ball, (a, b), (c, d), added in zip(turns.balls.tolist(), *pairs, strict=True):
         place, direction = values[1 + 2 * ball], values[2 + 2 * ball]
         found[1 + 2 * ball] = a * place + b * direction
@@ -337,12 +335,3 @@ def _turned(block: Block, values: Sequence[NDArray[Any]], turns: Turns) -> list[
     return found
 
 
-def by_class(w: Floats, n_classes: int) -> Floats:
-    """Return the (..., n_classes, r) weights of each class's function, of (..., D) vectors w."""
-    each = w.reshape(*w.shape[:-1], n_classes - 1, -1)
-    return np.asarray(np.matmul(contrasts(n_classes), each))
-
-
-def contrasts(n_classes: int) -> Floats:
-    """Return an (n_classes, n_classes - 1) orthonormal basis of vectors that sum to zero."""
-    return np.ascontiguousarray(linalg.helmert(n_classes).T)

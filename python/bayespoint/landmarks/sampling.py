@@ -13,9 +13,9 @@ from bayespoint.base.validation import Floats
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.landmarks.ball import BATCH, Balls, together
 from bayespoint.landmarks.basis import Basis
-from bayespoint.landmarks.block import BlockSums, by_class
+from bayespoint.labels import Labels
+from bayespoint.landmarks.block import BlockSums
 from bayespoint.landmarks.normal import Normal
-from bayespoint.likelihood import Likelihood, OrderedClasses, SeveralClasses
 from bayespoint.results.landmarks import LandmarkResult
 
 _WATCHED = 16  # largest number of landmarks whose function values are watched
@@ -36,7 +36,7 @@ def sample(
     plan: Plan,
     budget: Budget,
     *,
-    likelihood: Likelihood,
+    labels: Labels,
     n_examples: int,
     report: Callable[[LandmarkResult], object],
 ) -> LandmarkResult:
@@ -55,7 +55,7 @@ def sample(
 
     per_chain = together(plan.n_chains) // plan.n_chains
     n_balls = per_chain * plan.n_chains
-    balls = Balls(posterior, normal, n_balls, seed, likelihood.n_thresholds)
+    balls = Balls(posterior, normal, n_balls, seed, labels.n_shared)
     # Each ball begins at a draw of the normal distribution, from which the residual rises.
     least, burn_in, rises = _BURN_IN * n_draws / per_chain, 0, False
     while (burn_in < least or rises) and not over(burn_in * per_chain):
@@ -72,7 +72,7 @@ def sample(
             reason = over(record.n_steps)
         known = {"burn_in": burn_in, "spacing": spacing, "stop_reason": reason or "tol"}
         known |= {"n_examples": n_examples, "seed": seed}
-        found = record.result(n_draws, likelihood, known)
+        found = record.result(n_draws, labels, known)
         report(found)
         if reason or (found.mixed and found.center_error <= tol):
             return found
@@ -135,7 +135,7 @@ class _Record:
         self.z = [np.concatenate(self.z, axis=1)[:, 1::2]]
         self.residuals = [np.concatenate(self.residuals, axis=1)[:, 1::2]]
 
-    def result(self, n_draws: int, likelihood: Likelihood, known: dict[str, Any]) -> LandmarkResult:
+    def result(self, n_draws: int, labels: Labels, known: dict[str, Any]) -> LandmarkResult:
         """Return the result so far, with the fields that are `known`."""
         normal, basis = self.normal, self.basis
         dimension = len(normal.mean)
@@ -146,17 +146,22 @@ class _Record:
         total = self.sums.sum(axis=0) + (np.sum(self._open, axis=0) if self._open else 0.0)
         mean = normal.mean + normal.root @ (total.mean(axis=0) / self.taken)
         length = max(float(np.linalg.norm(mean)), 1e-300)
-        if isinstance(likelihood, SeveralClasses):
-            w, mean = (by_class(each, likelihood.n_classes) for each in (w, mean))
-        r = len(basis)
+        # Weights of functions, then those of thresholds.
+        r, functions = len(basis), labels.basis
+        (w, t), (mean, center_t) = (
+            np.split(vectors, [dimension - labels.n_shared], axis=-1) for vectors in (w, mean)
+        )
+        if labels.n_functions > 1:
+            w, mean = (np.matmul(functions, v.reshape(*v.shape[:-1], -1, r)) for v in (w, mean))
         watched = np.unique(np.linspace(0, r - 1, _WATCHED).astype(int))
-        heights = w[..., :r] @ basis.factor.lower[watched].T
-        draws, center = (basis.dual_coef(each[..., :r]) for each in (w, mean))
-        if isinstance(likelihood, OrderedClasses):
-            scale = math.sqrt(likelihood.variance)
-            draws = np.append(draws, scale * w[:, r:], axis=1)
-            center = np.append(center, scale * mean[r:])
-            heights = np.append(heights, w[:, r:], axis=1)
+        heights = np.append(
+            (w @ basis.factor.lower[watched].T).reshape(len(w), -1), t, axis=1
+        )
+        draws, center = basis.dual_coef(w), basis.dual_coef(mean)
+        if labels.n_shared:
+            scale = math.sqrt(labels.variance)
+            draws = np.append(draws, scale * t, axis=1)
+            center = np.append(center, scale * center_t)
         draws = draws.reshape(n_chains, n, *draws.shape[1:])
         found = LandmarkResult(
             draws=draws.astype(np.float32) if draws.size > _SINGLES else draws,
@@ -169,7 +174,7 @@ class _Record:
             angles=self.trials / (n_chains * self.n_steps),
             bounces=self.bounces / (n_chains * self.n_steps),
             center_error=math.inf,
-            n_thresholds=likelihood.n_thresholds,
+            n_shared=labels.n_shared,
             **known,
         )
         return replace(found, center_error=self._error(found.ess) / length)

@@ -19,10 +19,10 @@ from bayespoint.kernels.base import Kernel
 from bayespoint.kernels.differences import Differences
 from bayespoint.kernels.products import count, in_rows
 from bayespoint.kernels.weighted import Weighted, factors_of
+from bayespoint.labels import Labels
 from bayespoint.landmarks.basis import Basis
 from bayespoint.landmarks.block import BlockSums, make_block
 from bayespoint.landmarks.normal import Normal, approximate
-from bayespoint.likelihood import Likelihood, OrderedClasses, SeveralClasses
 
 DIMENSIONS = 3000  # most dimensions of several classes, (n_classes - 1) times the landmarks
 N_COMPONENTS = (250, 500, 1000, 2000)  # tried by default; the second for several classes
@@ -106,7 +106,7 @@ def metric(kernel: Any, d: int) -> tuple[Floats, Floats]:
 def choose_basis(
     kernel: Any,
     examples: Examples,
-    likelihood: Likelihood,
+    labels: Labels,
     plan: Plan,
     budget: Budget,
     softness: float,
@@ -119,16 +119,14 @@ def choose_basis(
     m, seed = len(examples), budget.choice_seed
 
     def untried(n: int) -> tuple[Basis, Floats]:
-        points = choose(kernel, examples.inputs, n, seed)
+        points = choose(kernel, labels.points(examples.inputs, examples.label), n, seed)
         basis = Basis.of_landmarks(kernel, points, plan.offset)
-        if isinstance(likelihood, OrderedClasses):
-            return basis, likelihood.first_weights(len(basis), examples.label)
-        return basis, np.zeros(likelihood.dimension(len(basis)))
+        return basis, labels.first_weights(len(basis), examples.label)
 
     if plan.n_components is not None:
         return untried(plan.n_components)
-    if isinstance(likelihood, SeveralClasses):
-        most = DIMENSIONS // (likelihood.n_classes - 1)
+    if labels.n_functions > 1:
+        most = DIMENSIONS // (labels.n_functions - 1)
         return untried(max(1, min(N_COMPONENTS[1], most, m)))
     most = max(N_COMPONENTS[0], min(m // _FEWEST_EXAMPLES, int(math.sqrt(_WORK / m))))
     allowed = [n for n in N_COMPONENTS if n <= most]
@@ -147,7 +145,7 @@ def choose_basis(
                 function, rest = np.split(mean, [len(fewer)])
                 heights = fewer.features(basis.points) @ function
                 start = np.append(basis.factor.whitened(heights), rest)
-            found = _approximation(basis, some, likelihood, softness, start, budget.n_threads)
+            found = _approximation(basis, some, labels, softness, start, budget.n_threads)
             regained = _REGAINED * (1 - tried / m) * found.prior_term
             values.append((found.bound - regained) / tried)
             gains = np.diff(values)
@@ -163,17 +161,17 @@ def choose_basis(
 def _approximation(
     basis: Basis,
     examples: Examples,
-    likelihood: Likelihood,
+    labels: Labels,
     softness: float,
     mean: Floats,
     n_threads: int,
 ) -> Normal:
     """Return the normal approximation with landmarks, from features in singles."""
     m = len(examples.label)
-    whole = make_block(examples, 0, basis, likelihood, softness, np.float32)
+    whole = make_block(examples, 0, basis, labels, softness, np.float32)
     blocks = [whole.part(rows) for rows in validation.blocks(m, max(1024, -(-m // 4)))]
     executor = Threads(n_threads)
     with executor.running():
         moments = BlockSums(executor, blocks).moments
-        options: Any = {"n_rising": likelihood.n_thresholds, "tol": _ERROR * _GAIN * m}
+        options: Any = {"n_rising": labels.n_shared, "tol": _ERROR * _GAIN * m}
         return approximate(moments, len(mean), mean=mean, **options)

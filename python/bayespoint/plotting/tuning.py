@@ -241,9 +241,9 @@ def _evidence(model: Model, search: Search, params: tuple[str, ...]) -> Callable
         old = search.label_noise
         noise = (old[0] if first is None else first, old[1] if second is None else second)
         kernel = kernels.replace(search.kernel, values)
-        likelihood = model.likelihood.with_noise(noise)
+        labels = model.labels.with_noise(noise)
         return approximate_log_evidence(
-            kernel, examples, likelihood, offset=model.basis.offset, softness=softness
+            kernel, examples, labels, offset=model.basis.offset, softness=softness
         )
 
     return evidence

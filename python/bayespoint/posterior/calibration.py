@@ -4,9 +4,7 @@ Decision values are multiplied by the factor that makes labels most probable in 
 
 Let h be the function values at the examples with their noise, and Q the inverse of their
 covariance. Given all others, :math:`h_i` has the mean :math:`h_i - (Q h)_i / Q_{ii}` and the
-variance :math:`1 / Q_{ii}`, and :math:`Q h = \rho\,\gamma` for a draw. :math:`P(y_i | y_{-i})` is
-the harmonic mean of :math:`P(y_i | h_{-i})` over the draws (Gelfand, Dey and Chang, 1992), whose
-inverses are the weights of other classes.
+variance :math:`1 / Q_{ii}`, and :math:`Q h = \rho\,\gamma` for a draw (`Labels.left_out`).
 """
 
 from __future__ import annotations
@@ -24,11 +22,11 @@ from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
 from bayespoint.engine.problem import Problem
+from bayespoint.labels import Labels
 from bayespoint.landmarks.basis import Basis
-from bayespoint.likelihood import Likelihood
-from bayespoint.likelihood.several_classes import MOST_LEFT_OUT
 from bayespoint.results.draws import Draws
 
+MOST_LEFT_OUT = 100  # largest number of draws of a leave-one-out prediction: integrals
 _COLUMNS = 128  # number of columns of the kernel matrix in one product
 
 _SPREAD, _FREEDOM = 0.5, 3.0
@@ -43,20 +41,21 @@ _AT_BOUND = 0.999  # share of its logarithm from which a factor is at a bound
 class LeftOut(Stored):
     """Leave-one-out predictions of training examples."""
 
-    _shapes = "*n: z; n: codes counts"
+    _shapes = "nr: z; n: label counts"
 
-    likelihood: Likelihood
+    labels: Labels
 
-    z: Floats  # decision values as the likelihood's `left_out` returns them, without calibration
-    codes: NDArray[np.integer]  # (n,) labels
+    z: Floats  # (n, n_rows) decision values of true classes, without calibration
+    label: NDArray[np.integer]  # (n,) indices of the classes
     counts: Floats | None = None  # (n,) observations for which each example stands; None: 1
 
     @classmethod
     def of_matrix(
-        cls, basis: Basis, draws: Draws, likelihood: Likelihood, problem: Problem
+        cls, basis: Basis, draws: Draws, labels: Labels, label: NDArray[np.intp], problem: Problem
     ) -> LeftOut | None:
         """Return those of all examples; None if some may be determined by the others."""
-        if basis.softness.min() == 0 or basis.factor.pivots is not None:
+        singular = basis.softness.min() == 0 or basis.factor.pivots is not None
+        if singular or labels.n_inputs > 1:
             return None
         inverse, gram, m = problem.inverse, np.asarray(problem.gram), len(basis)
         diagonal = basis.factor.inverse_diagonal() if inverse is None else inverse[1]
@@ -69,32 +68,26 @@ class LeftOut(Stored):
         if problem.walls is None:  # whose matrix has it already
             heights += basis.offset * rows.sum(axis=1, keepdims=True)
         heights += basis.softness * rows
-        values = heights.reshape(dual.shape)
-        if draws.n_thresholds:
-            values = values[:, None] - draws.thresholds()[..., None]
-        codes = problem.y[:m]
-        args = values, dual, diagonal[:m], codes
-        return cls(likelihood, likelihood.left_out(*args, draws.lengths), codes)
+        values = heights.reshape(len(dual), -1, m)
+        if draws.n_shared:
+            values = values - draws.thresholds()[..., None]
+        dual = dual.reshape(len(dual), -1, m)
+        z = labels.left_out(values, dual, diagonal[:m], label, draws.lengths)
+        return cls(labels, z, label)
 
     def check_parts(self) -> None:
         """Raise an error if labels are unknown, or values are not those of the classes."""
-        if self.log_classes(1.0).shape[1] != self.likelihood.n_classes or self.label.min() < 0:
+        if self.log_classes(1.0).shape[1] != self.labels.n_classes or self.label.min() < 0:
             raise ValueError("leave-one-out predictions are of other classes")
         self.log_labels(1.0)
 
-    @property
-    def label(self) -> NDArray[np.integer]:
-        """(n,) indices of the classes."""
-        return (self.codes > 0).astype(np.intp) if self.z.ndim == 1 else self.codes
-
     def log_classes(self, calibration: float) -> Floats:
         """Return the (n, n_classes) log probabilities of true classes."""
-        z = (self.codes * self.z)[None] if self.z.ndim == 1 else self.z
-        return self.likelihood.log_classes(calibration * z.T)
+        return self.labels.log_classes(calibration * self.z)
 
     def log_labels(self, calibration: float) -> Floats:
         """Return the (n,) log probabilities of the examples' observed labels."""
-        return self.likelihood.log_code(calibration * self.z, self.codes)
+        return self.labels.log_labels(calibration * self.z, self.label)
 
     def factor(self) -> float:
         """Return the most probable factor on decision values."""

@@ -21,7 +21,7 @@ from bayespoint.data.inputs import scaled
 from bayespoint.engine import InfeasibleError
 from bayespoint.engine.settings import EvidenceSettings
 from bayespoint.kernels.products import count, joined
-from bayespoint.likelihood.evidence import evidence as billiard_evidence
+from bayespoint.labels.evidence import evidence as billiard_evidence
 from bayespoint.posterior.mixture import Mixture
 from bayespoint.posterior.model import Model
 from bayespoint.results import Estimate, Evidence
@@ -39,12 +39,13 @@ def evidence(
     rng: np.random.Generator,
 ) -> Evidence:
     """Return the log evidence as `BayesPointClassifier.evidence` says."""
-    log_orders = model.likelihood.log_orders  # thresholds are in order
+    label = np.empty(0, dtype=np.intp) if model.label is None else model.label
+    constant = model.labels.log_constant(label)
     if not isinstance(model.draws.run, LandmarkResult):
-        given = model.problem("evidence"), model.likelihood.noise
+        given = model.problem("evidence"), model.labels.noise
         settings = EvidenceSettings(method, tol, max_length)
         found = billiard_evidence(*given, settings, n_jobs=n_jobs, seed=rng)
-        return replace(found, value=found.value + log_orders)
+        return replace(found, value=found.value + constant)
     validation.positive("max_length", max_length)  # of a billiard
     if validation.choice("method", method, ("auto", "bridge", "integration")) == "integration":
         raise ValueError("method must be 'auto' or 'bridge' with landmarks; got 'integration'")
@@ -57,7 +58,7 @@ def evidence(
             "the classifier",
             ConvergenceWarning,
         )
-    return replace(found, value=found.value + log_orders)
+    return replace(found, value=found.value + constant)
 
 
 def log_labeling_probability(
@@ -120,18 +121,18 @@ def _by_evidence(
         )
     points = scaled(hyper.transform, basis.inputs(X))
     softness = np.concatenate([basis.softness, np.full(len(index), hyper.softness)])
-    codes = np.concatenate([model.codes, model.likelihood.codes(index)])
+    assert model.label is not None
+    label = np.concatenate([model.label, index])
     gram = kernels.evaluate(hyper.kernel, joined(basis.points, points))
 
     def log_p(size: int) -> Evidence:
-        part = np.ascontiguousarray(gram[:size, :size]), codes[:size], softness[:size]
-        given = *part, basis.offset
-        problem = model.likelihood.problem(*given, variance=model.draws.variance)
-        return evidence_of(problem, model.likelihood.noise)
+        part = np.ascontiguousarray(gram[:size, :size])
+        problem = model.labels.problem(part, label[:size], softness[:size], basis.offset)
+        return evidence_of(problem, model.labels.noise)
 
-    examples = log_p(len(codes) - len(index))
+    examples = log_p(len(model.label))
     try:
-        both = log_p(len(codes))
+        both = log_p(len(label))
     except InfeasibleError:
         return Estimate(-math.inf, math.inf)
     return Estimate(both.value - examples.value, math.sqrt(examples.error**2 + both.error**2))

@@ -21,11 +21,11 @@ from bayespoint.data.plan import Budget, Plan
 from bayespoint.engine import sampling as billiard
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
+from bayespoint.labels import Labels
 from bayespoint.landmarks import normal, sampling, selection
 from bayespoint.landmarks.ball import ROWS_OF_VALUES, together
 from bayespoint.landmarks.basis import Basis
 from bayespoint.landmarks.block import BlockSums, make_block
-from bayespoint.likelihood import Likelihood, OrderedClasses
 from bayespoint.posterior.calibration import LeftOut
 from bayespoint.posterior.model import Model
 from bayespoint.results import BilliardResult
@@ -44,7 +44,7 @@ _SHARE_OF_MEMORY = 0.6  # part of the available memory that features may take
 def fit_model(
     hyper: Hyperparameters,
     examples: Examples,
-    likelihood: Likelihood,
+    labels: Labels,
     classes: Any,
     plan: Plan,
     budget: Budget,
@@ -55,18 +55,18 @@ def fit_model(
     Its draws are those of a billiard over all examples, or of one with soft walls over landmarks.
     Without a deadline they depend on hyperparameters, examples, plan and seed alone.
     """
-    likelihood = likelihood.with_noise(hyper.label_noise)
+    labels = labels.with_noise(hyper.label_noise)
     fit = _landmarks if plan.landmarks else _billiard
-    return fit(_Fit(hyper, examples, likelihood, classes, plan, budget, report))
+    return fit(_Fit(hyper, examples, labels, classes, plan, budget, report))
 
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """The arguments of `fit_model`, the likelihood with its label noise."""
+    """The arguments of `fit_model`, the labels with their noise."""
 
     hyper: Hyperparameters
     examples: Examples
-    likelihood: Likelihood
+    labels: Labels
     classes: Any
     plan: Plan
     budget: Budget
@@ -81,14 +81,14 @@ def refined(model: Model, budget: Budget, report: Report, *, inputs: Any, plan: 
     run, basis = model.billiard, model.basis
     with linalg.threads_for(len(basis)):
         problem = model.problem_again(inputs, _inverse(basis.factor, report))
-        settings = SampleSettings(tol=_tolerance(plan, model.likelihood, len(basis)))
+        settings = SampleSettings(tol=_tolerance(plan, model.labels, len(basis)))
         result = _run(problem, settings, budget, report, continue_from=run)
-        model = replace(model, draws=replace(model.draws, run=result, weighted=None))
+        model = replace(model, draws=replace(model.draws, run=result))
         return _calibrated(model, plan, problem)
 
 
-def _tolerance(plan: Plan, likelihood: Likelihood, m: int) -> float:
-    return plan.tolerance(m, max(2, likelihood.n_problems))
+def _tolerance(plan: Plan, labels: Labels, m: int) -> float:
+    return plan.tolerance(m, max(2, labels.n_functions))
 
 
 def _inverse(factor: Factor, report: Report) -> tuple[Factor, Floats] | None:
@@ -101,7 +101,9 @@ def _inverse(factor: Factor, report: Report) -> tuple[Factor, Floats] | None:
 
 def _calibrated(model: Model, plan: Plan, problem: Problem) -> Model:
     """Return the model with its leave-one-out predictions and its calibration."""
-    found = LeftOut.of_matrix(model.basis, model.draws, model.likelihood, problem)
+    found = LeftOut.of_matrix(
+        model.basis, model.draws, model.labels, model.label, problem
+    )
     if found is None or not plan.calibrates_with(model.hyper.search is not None):
         return replace(model, left_out=found, calibration=1.0)
     return replace(model, left_out=found, calibration=found.checked_factor())
@@ -109,39 +111,40 @@ def _calibrated(model: Model, plan: Plan, problem: Problem) -> Model:
 
 def _billiard(task: _Fit) -> Model:
     """Return the model of a billiard over all examples."""
-    hyper, examples, likelihood = task.hyper, task.examples, task.likelihood
+    hyper, examples, labels = task.hyper, task.examples, task.labels
     plan, budget, report = task.plan, task.budget, task.report
     m = len(examples)
     with linalg.threads_for(m):
-        shared, kernel, gram = likelihood.shared * hyper.softness, hyper.kernel, examples.gram
-        softness = validation.softness((hyper.softness - shared) / examples.precision, m)
-        if shared:  # noise of differences, in their kernel
-            kernel, gram = replace(kernel, shared=shared), None  # type: ignore[type-var]
+        kernel, gram = hyper.kernel, examples.gram
+        noise = labels.softness(hyper.softness) / examples.precision
+        softness = noise if labels.n_inputs == 1 else noise.repeat(labels.present(examples.label).sum(axis=1))
+        softness = validation.softness(softness, len(softness))
+        points = labels.points(examples.inputs, examples.label)
         with report.part("kernel matrix"):
             if gram is None or isinstance(kernel, str):
-                inputs = examples.inputs if gram is None else gram
+                inputs = points if gram is None else gram
                 gram, _ = kernels.training_gram(kernel, inputs, plan.offset, softness)
         with report.part("factor of the matrix") as share_done:
             factor = factorize(gram, plan.offset, softness, report=share_done)
         inverse = _inverse(factor, report)
         if report.verbose:
             report.tell(f"kernel matrix and factor of {m} examples: {report.seconds()}")
-        given = kernel, examples.inputs, plan.offset, softness, gram, factor
-        basis, codes = Basis.of_examples(*given), likelihood.codes(examples.label)
-        problem = likelihood.problem(gram, codes, softness, plan.offset, inverse)
+        if labels.n_shared and labels.variance is None:  # that of a latent value
+            variance = float((gram.diagonal() + softness).mean()) + plan.offset
+            labels = replace(labels, variance=variance)
+        basis = Basis.of_examples(kernel, points, plan.offset, softness, gram, factor)
+        problem = labels.problem(gram, examples.label, softness, plan.offset, inverse)
         settings = SampleSettings(
             n_trajectories=plan.n_chains,
             n_draws=plan.n_draws,
-            tol=_tolerance(plan, likelihood, m),
+            tol=_tolerance(plan, labels, m),
             max_bounces=budget.max_iter,
-            transparency=likelihood.transparency,
+            transparency=labels.transparency,
         )
         settings = settings.resolved(conditional=inverse is not None and problem.smooths(settings))
         result = _run(problem, settings, budget, report)
-        n_thresholds = likelihood.n_thresholds
-        freedom = factor.rank * max(1, likelihood.n_problems - 1) + n_thresholds
-        draws = Draws(result, Lengths(freedom), n_thresholds=n_thresholds)
-        model = Model(task.classes, hyper, likelihood, basis, draws)
+        draws = Draws(result, Lengths(labels.dimension(factor.rank)), n_shared=labels.n_shared)
+        model = Model(task.classes, hyper, labels, basis, draws, examples.label)
         return _calibrated(model, plan, problem)
 
 
@@ -170,7 +173,7 @@ def _run(
         report.tell(
             f"billiard: {int(result.bounces.sum())} bounces, {report.seconds()}: "
             f"center_error {result.center_error:.2g} rad (tol {tol:.2g}), "
-            f"the walls of {len(result.support)} of {len(result.y)} examples were hit"
+            f"the walls of {len(result.support)} of {len(result.label)} examples were hit"
         )
     return result
 
@@ -181,8 +184,11 @@ def _compact(result: BilliardResult, problem: Problem) -> BilliardResult:
     # changes function values by less than a thousandth of their standard deviation.
     if problem.softness.min() < _SINGLE_SOFTNESS * float(problem.gram.diagonal().mean()):
         return result
-    # Of several classes, rounded coefficients sum to zero as those do from which a run continues.
-    draws = problem.from_planes(problem.to_planes(result.draws.astype(np.float32)))
+    draws = result.draws.astype(np.float32)
+    if problem.n_functions > 1:  # rounded coefficients sum to zero as those of a continued run do
+        own = ..., problem.label, np.arange(len(problem))
+        draws[own] = 0.0
+        draws[own] = 0.0 - draws.sum(axis=-2)
     return replace(result, draws=draws)
 
 
@@ -207,17 +213,16 @@ def _percents(advance: Advance, tol: float) -> Callable[[Mapping[str, Any]], Non
 
 def _landmarks(task: _Fit) -> Model:
     """Return the model of a billiard with soft walls over landmarks."""
-    hyper, examples, likelihood = task.hyper, task.examples, task.likelihood
+    hyper, examples, labels = task.hyper, task.examples, task.labels
     plan, budget, report = task.plan, task.budget, task.report
-    if isinstance(likelihood, OrderedClasses):  # with the variance of a latent value, as all have
-        kernel: Any = hyper.kernel
-        own = kernels.diagonal(kernel, examples.inputs) + hyper.softness / examples.precision
+    if labels.n_shared and labels.variance is None:  # that of a latent value
+        own = kernels.diagonal(hyper.kernel, examples.inputs) + hyper.softness / examples.precision
         variance = float(np.average(own, weights=examples.counts)) + plan.offset
-        likelihood = replace(likelihood, variance=variance)
-        task = replace(task, likelihood=likelihood)
+        labels = replace(labels, variance=variance)
+        task = replace(task, labels=labels)
     with report.part("landmarks"):
         basis, start = selection.choose_basis(
-            hyper.kernel, examples, likelihood, plan, budget, hyper.softness
+            hyper.kernel, examples, labels, plan, budget, hyper.softness
         )
     if report.verbose:
         report.tell(f"{len(basis)} landmarks: {report.seconds()}")
@@ -226,14 +231,14 @@ def _landmarks(task: _Fit) -> Model:
     with examples.executor.running():
         blocks = _blocks(task, examples, basis)
         result = _soft_billiard(task, blocks, basis, start)
-    draws = Draws(result, Lengths(None), n_thresholds=likelihood.n_thresholds)
-    model = Model(task.classes, hyper, likelihood, basis, draws)
-    return replace(model, left_out=model.without_each(some))
+    draws = Draws(result, Lengths(None), n_shared=labels.n_shared)
+    model = Model(task.classes, hyper, labels, basis, draws)
+    return model if labels.n_inputs > 1 else replace(model, left_out=model.without_each(some))
 
 
 def _soft_billiard(task: _Fit, blocks: BlockSums, basis: Basis, start: Floats) -> LandmarkResult:
     """Return the draws over landmarks, with warnings."""
-    likelihood, plan, budget, report = task.likelihood, task.plan, task.budget, task.report
+    labels, plan, budget, report = task.labels, task.plan, task.budget, task.report
     n_examples = len(task.examples)
     tol, passes = plan.tolerance(n_examples, 2), [0]
     with report.part("normal approximation"):
@@ -241,7 +246,7 @@ def _soft_billiard(task: _Fit, blocks: BlockSums, basis: Basis, start: Floats) -
             blocks.moments,
             len(start),
             mean=start,
-            n_rising=likelihood.n_thresholds,
+            n_rising=labels.n_shared,
             tol=_NORMAL_TOL,
             report=lambda done, bound: passes.append(done),
         )
@@ -262,7 +267,7 @@ def _soft_billiard(task: _Fit, blocks: BlockSums, basis: Basis, start: Floats) -
             basis,
             plan,
             budget,
-            likelihood=likelihood,
+            labels=labels,
             n_examples=n_examples,
             report=progress,
         )
@@ -284,12 +289,12 @@ def _soft_billiard(task: _Fit, blocks: BlockSums, basis: Basis, start: Floats) -
 
 def _blocks(task: _Fit, examples: Examples, basis: Basis) -> BlockSums:
     """Return the likelihood of all blocks: their features are kept if they fit, or recomputed."""
-    hyper, likelihood, plan, report = task.hyper, task.likelihood, task.plan, task.report
-    m, r, functions = len(examples), len(basis), likelihood.n_values
+    hyper, labels, plan, report = task.hyper, task.labels, task.plan, task.report
+    m, r, functions = len(examples), len(basis), labels.n_contrasts
     dtype, parts = np.dtype(np.float64 if m <= _DOUBLES else np.float32), examples.parts
     assert parts is not None
     directions = together(plan.n_chains) * ROWS_OF_VALUES * functions
-    dimension = likelihood.dimension(r)
+    dimension = labels.dimension(r)
     needed = dtype.itemsize * float(m) * directions + 5 * 8.0 * dimension**2
     available = examples.memory / _SHARE_OF_MEMORY
     if needed > available:
@@ -299,10 +304,10 @@ def _blocks(task: _Fit, examples: Examples, basis: Basis) -> BlockSums:
             f"{memory.readable(available)} of memory is available. A smaller "
             "n_components or n_trajectories helps"
         )
-    keeps = needed + dtype.itemsize * float(m) * r <= examples.memory
+    keeps = needed + dtype.itemsize * float(m) * r * labels.n_inputs <= examples.memory
     hold = examples.executor.keep if keeps else examples.executor.defer
     with report.part("features"):
-        common = (basis, likelihood, hyper.softness, dtype)
+        common = (basis, labels, hyper.softness, dtype)
         made = hold(make_block, parts, range(len(parts)), common=common)
         blocks = BlockSums(examples.executor, made)
     if report.verbose:

@@ -20,12 +20,10 @@ from bayespoint.data.columns import Columns
 from bayespoint.data.examples import Examples
 from bayespoint.data.inputs import scaled
 from bayespoint.kernels.products import count, in_rows
-from bayespoint.likelihood import OrderedClasses
+from bayespoint.labels import Labels
 from bayespoint.posterior.calibration import LeftOut
-from bayespoint.posterior.class_weight import weighted_values
-from bayespoint.posterior.model import Model
+from bayespoint.posterior.model import Model, one_column_alone
 from bayespoint.results.relevance import FeatureRelevance
-from bayespoint.results.weighted import WeightedResult
 
 _ROUNDING = 1e-12  # difference up to which probabilities count as equal
 _VALUES = 2**21  # number of probabilities, given each draw, that are sorted at a time
@@ -104,11 +102,6 @@ class Mixture(Savable):
         """Intercepts of the center of the first model, shape (n_rows,)."""
         return np.asarray(self.first.basis.offset * self.dual_coef.sum(axis=1))
 
-    @property
-    def weighted(self) -> WeightedResult | None:
-        """The weighted draws of the only model; None unless `reweight` made this object."""
-        return self.first.draws.weighted
-
     def feature_relevance(self, names: Sequence[str] | None = None) -> FeatureRelevance | None:
         """Return the posterior of the features' weights."""
         pairs = [
@@ -124,23 +117,11 @@ class Mixture(Savable):
         )
         return FeatureRelevance.of(states, weights / weights.sum(), names)
 
-    def prior_from_examples(self, kernel: Any, columns: Columns | None) -> str:
-        """Return what the prior took from the training examples; empty for nothing."""
-        first, points = self.first, self.first.basis.points
-        if first.hyper.search is not None:
-            return "evidence"
-        if points is not None and kernels.parameters(kernels.resolve(kernel), points):
-            return "length scale"
-        if first.hyper.transform is not None or not (columns is None or columns.plain):
-            return "scale of the features"
-        return "" if first.basis.is_all else "landmarks"
-
     # --- decisions and probabilities -------------------------------------------------------------
 
     def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
         """Return the decision values, calibrated and with class weights."""
-        columns = self._weighted_values(X, diag)
-        return columns[:, 0] if self._is_binary else columns
+        return one_column_alone(self._weighted_values(X, diag))
 
     def predict_proba(
         self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
@@ -200,8 +181,7 @@ class Mixture(Savable):
         points = in_rows(self.first.basis.inputs(X))
         n, shares = count(points), []
         for model, weight in zip(self.models, self.weights, strict=True):
-            of_draws, total = model.draws.weights, len(model.draws)
-            shares.append(weight * (np.full(total, 1 / total) if of_draws is None else of_draws))
+            shares.append(np.full(len(model.draws), weight / len(model.draws)))
         share = np.concatenate(shares)
         if diag is not None:
             diag = validation.dual_coef("diag", diag, n)
@@ -229,25 +209,14 @@ class Mixture(Savable):
         """Return the class predicted by the center, by the vote of the draws or by one draw."""
         method = validation.choice("method", method, ("center", "vote", "gibbs"))
         if method == "vote":
-            values = self.votes(X)
-            if self.class_weight is not None:
-                shares = (1 + values) / 2 if self._is_binary else values
-                if self._is_binary:
-                    shares = np.concatenate([1 - shares, shares], axis=1)
-                elif self._is_ordered:
-                    shares = np.exp(self.first.likelihood.log_shares((1 + values) / 2))
-                return np.asarray(self.classes[(shares * self.class_weight).argmax(axis=1)])
-            if self._is_ordered:
-                values = special.ndtri((1 + values) / 2)
+            values = self._of_votes(X)
         elif method == "gibbs":
             values = self.gibbs(X, diag=diag, random_state=random_state)
-        elif len(self.models) == 1 and self._is_binary and self.class_weight is None:
-            values = self.first.center_values(X)
-        elif self._is_binary and self.class_weight is None and diag is None:
+        elif self.class_weight is None and (len(self.models) == 1 or diag is None):
             values = self._signs(X)
         else:
             values = self._weighted_values(X, diag, strict=False)
-        return np.asarray(self.classes[self.first.likelihood.winner(values)])
+        return np.asarray(self.classes[self._labels.winner(values)])
 
     def votes(self, X: ArrayLike) -> Floats:
         """Return the (n, n_rows) votes, mean signs or shares, without class weights."""
@@ -282,12 +251,7 @@ class Mixture(Savable):
         n = validation.integer("n", n, low=1)
         if n > (most := count(X)):
             raise ValueError(f"n must be at most the number of points in X, {most}; got {n}")
-        votes = self.votes(X)
-        if self._is_binary or self._is_ordered:
-            lead = np.abs(votes).min(axis=1)
-        else:
-            ordered = np.sort(votes, axis=1)
-            lead = ordered[:, -1] - ordered[:, -2]
+        lead = self._labels.predicts.lead(self.votes(X))
         return np.argsort(lead, kind="stable")[:n]
 
     def sample_functions(
@@ -315,29 +279,10 @@ class Mixture(Savable):
             found[..., rows, :] = functions[..., rows * functions.shape[-2] // total, :]
         return found
 
-    def bayes_point(self, X_unlabelled: ArrayLike) -> Floats:
-        """Return the function of the first model that is closest to its votes at given points."""
-        try:
-            return self.first.closest_to_vote(X_unlabelled)
-        except (TypeError, ValueError) as error:
-            raise validation.named(error, "X_unlabelled") from error
-
-    def reweight(self, weight: Callable[[Floats], ArrayLike], *, log: bool = False) -> Mixture:
-        """Return the posterior for another density of the weight vectors' directions."""
-        if len(self.models) > 1:
-            raise ValueError(
-                "reweight needs one setting of the hyperparameters, n_models=1; got "
-                f"{len(self.models)} models, which have different margins"
-            )
-        return replace(self, models=(self.first.reweighted(weight, log=log),))
-
     @property
-    def _is_binary(self) -> bool:
-        return len(self.classes) == 2
-
-    @property
-    def _is_ordered(self) -> bool:
-        return isinstance(self.first.likelihood, OrderedClasses)
+    def _labels(self) -> Labels:
+        """What labels say, but for their noise, in all models."""
+        return self.first.labels
 
     def _kept(self) -> list[LeftOut]:
         """Return the leave-one-out predictions that the models keep."""
@@ -366,15 +311,26 @@ class Mixture(Savable):
         for model, logs in zip(self.models, mass, strict=True):
             of_model = special.logsumexp(logs, axis=1, keepdims=True)
             given = np.where(np.isfinite(of_model), logs - of_model, -math.log(logs.shape[1]))
-            seen.append(model.likelihood.observed(given) + of_model)
+            seen.append(model.labels.observed(given) + of_model)
         return np.asarray(np.minimum(special.logsumexp(seen, axis=0), 0.0))
 
+    def _of_votes(self, X: Any) -> Floats:
+        """Return decision values of the shares of the votes, with class weights."""
+        votes = self.votes(X)
+        if self.class_weight is None:
+            return np.asarray(special.ndtri((1 + votes) / 2))
+        law = self._labels.predicts
+        with np.errstate(divide="ignore"):
+            return law.decision(np.log(law.shares(votes) * self.class_weight))
+
     def _signs(self, X: Any) -> Floats:
-        """Return (n, 1) signs of decision values, without variances where centers agree."""
+        """Return decision values, or numbers of their signs without variances where these agree."""
+        if not self._labels.predicts.by_moments:
+            return self._weighted_values(X, None, strict=False)
         points = in_rows(self.first.basis.inputs(X))
-        signs = np.sum([np.sign(model.center_values(points)) for model in self.models], axis=0)
+        signs = np.sum([np.sign(model.signs(points)) for model in self.models], axis=0)
         split = np.flatnonzero(np.abs(signs[:, 0]) < len(self.models))
-        if len(split):
+        if len(split) and len(self.models) > 1:
             signs[split] = self._weighted_values(points[split], None, strict=False)
         return np.asarray(signs)
 
@@ -384,12 +340,8 @@ class Mixture(Savable):
             values = self.first.values(X, diag, strict=strict)
         else:  # those that give the averages before label noise
             shares = special.logsumexp(self._log_shares(X, diag, strict=strict), axis=0)
-            values = self.first.likelihood.decision(shares)
-        return (
-            values
-            if self.class_weight is None
-            else weighted_values(values, self.class_weight, self.first.likelihood)
-        )
+            values = self._labels.predicts.decision(shares)
+        return self._labels.weighted(values, self.class_weight)
 
     def _log_shares(
         self, X: Any, diag: ArrayLike | None, *, strict: bool, mixture: bool = False
@@ -398,7 +350,6 @@ class Mixture(Savable):
         logs = []
         for model in self.models:
             values = model.values(X, diag, strict=strict, mixture=mixture)
-            of_values = model.likelihood.log_shares if mixture else model.likelihood.log_classes
-            logs.append(of_values(values))
+            logs.append(model.labels.log_classes(values))
         with np.errstate(divide="ignore"):
             return np.stack(logs) + np.log(self.weights)[:, None, None]

@@ -1,4 +1,4 @@
-"""One fitted model: hyperparameters, likelihood, basis, draws and calibration."""
+"""One fitted model: hyperparameters, labels, basis, draws and calibration."""
 
 from __future__ import annotations
 
@@ -20,20 +20,17 @@ from bayespoint.data.examples import Examples
 from bayespoint.data.inputs import scaled
 from bayespoint.engine.problem import Problem
 from bayespoint.kernels.products import count
+from bayespoint.labels import Labels
+from bayespoint.labels.laws import of_moments, spread
 from bayespoint.landmarks.basis import Basis
-from bayespoint.likelihood import Likelihood
-from bayespoint.likelihood.two_classes import of_variance, spread
 from bayespoint.posterior.calibration import LeftOut
-from bayespoint.posterior.class_weight import weighted_probabilities, weighted_values
 from bayespoint.posterior.quadratic import Quadratic
-from bayespoint.posterior.reweight import reweight
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.draws import Draws
 from bayespoint.results.hyperparameters import Hyperparameters
 
 _HARD = 1e-300  # variance in place of a softness of zero
 _CERTAIN = 40.0  # decision value of what is certain
-_RIDGE = 1e-8  # ridge in `Model.closest_to_vote`, relative to the mean eigenvalue
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,17 +41,19 @@ class Model(Stored):
     """(n_classes,) labels, sorted. Of two, the second is the positive one."""
     hyper: Hyperparameters
     """Transformation of the inputs, kernel, softness and label noise."""
-    likelihood: Likelihood
-    """How labels arise from functions."""
+    labels: Labels
+    """What labels say of functions, and how new ones are predicted."""
     basis: Basis
     """The points at which functions have coefficients."""
     draws: Draws
     """The functions drawn from the posterior."""
+    label: NDArray[np.intp] | None = None
+    """(m,) Index of the label of each training example; None with landmarks."""
     calibration: float = 1.0
     """Factor on the decision values."""
     left_out: LeftOut | None = None
     """Leave-one-out predictions of the training examples, with landmarks of some of them; None for
-    weighted draws, and where examples may be determined by others."""
+    choices, and where examples may be determined by others."""
 
     def check_parts(self) -> None:
         """Raise an error if the parts cannot predict, or are of other classes or points."""
@@ -65,24 +64,26 @@ class Model(Stored):
         self.draws.lengths.points()
         if "factor" in vars(self.basis):
             self.basis.factor.whitened(k_star)
-        width, n_classes = self.likelihood.n_functions, self.likelihood.n_classes
-        found = k_star.shape[1], votes.shape[1], center.size, *self.classes.shape
-        if found != (m, width, width, n_classes):
-            raise ValueError(f"a model of {m} points and {width} functions has {found}")
+        rows = self.labels.log_classes(votes).shape[1], *self.classes.shape
+        if k_star.shape[1] != m or votes.shape[1] != center.size or rows != (self.n_classes,) * 2:
+            raise ValueError(f"a model of {m} points has {votes.shape[1]} values of {rows} classes")
 
     def __repr__(self) -> str:
-        weighted = "weighted " if self.draws.weighted else ""
         return (
-            f"<Model: {self.hyper.kernel!r}, {len(self.draws)} {weighted}draws at "
-            f"{len(self.basis)} {'examples' if self.basis.is_all else 'landmarks'}>"
+            f"<Model: {self.hyper.kernel!r}, {len(self.draws)} draws at {len(self.basis)} "
+            f"{'examples' if self.basis.is_all else 'landmarks'}>"
         )
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.labels.n_classes
 
     # --- predictions -----------------------------------------------------------------------------
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class that the center predicts."""
-        values = self.center_values(X) if self._is_binary else self.values(X, strict=False)
-        return self.classes[self.likelihood.winner(values)]
+        return self.classes[self.labels.winner(self.signs(X))]
 
     def predict_proba(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
         """Return the probability of observing each class label."""
@@ -90,8 +91,7 @@ class Model(Stored):
 
     def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
         """Return the calibrated decision values."""
-        values = self.values(X, diag)
-        return values[:, 0] if self._is_binary else values
+        return one_column_alone(self.values(X, diag))
 
     def log_proba(
         self,
@@ -102,55 +102,47 @@ class Model(Stored):
         class_weight: Floats | None = None,
     ) -> Floats:
         """Return the (n, n_classes) log probabilities of observed labels."""
-        values = self.values(X, diag, mixture=mixture)
-        if mixture:
-            if class_weight is not None:
-                values = weighted_probabilities(values, class_weight, self.likelihood)
-            return self.likelihood.observed(self.likelihood.log_shares(values))
-        if class_weight is not None:
-            values = weighted_values(values, class_weight, self.likelihood)
-        return self.likelihood.observed(self.likelihood.log_classes(values))
+        values = self.labels.weighted(self.values(X, diag, mixture=mixture), class_weight)
+        return self.labels.observed(self.labels.log_classes(values))
 
     def values(
         self, X: Any, diag: ArrayLike | None = None, *, strict: bool = True, mixture: bool = False
     ) -> Floats:
-        """Return the (n, n_functions) decision values.
+        """Return the (n, n_rows) decision values.
 
-        With `mixture` they are probabilities of classes before noise. If k(x, x) is unknown, raises
-        ValueError if `strict`. Otherwise the point is assumed to be in the span of the training
-        examples, where its variance is the softness.
+        With `mixture` they are of means over draws of probabilities given each. If k(x, x) is
+        unknown, raises ValueError if `strict`. Otherwise the point is assumed to be in the span of
+        the training examples, where its variance is the softness.
         """
-        points, draws = self._points(X), self.draws
+        points, draws, law = self._points(X), self.draws, self.labels.predicts
         own = self._prior_variance(points, diag, strict=strict)
-        found = np.empty((count(points), self.likelihood.n_functions))
         form = None
-        if self._is_binary and not mixture:
-            form = Quadratic.of(self.basis, draws, self.hyper.softness, len(found))
+        if law.by_moments and not mixture:
+            form = Quadratic.of(self.basis, draws, self.hyper.softness, count(points))
+        blocks = list[Floats]()
         for rows, k_star in self._blocks(points):
             total = None if form is None else form.variance(own[rows], k_star)
             if total is not None:
-                found[rows] = self.calibration * of_variance(draws.center_values(k_star), total)
+                blocks.append(of_moments(draws.center_values(k_star)[0], total)[:, None])
                 continue
-            variance = self._variance(own, rows, k_star)
-            args = variance, draws.lengths, draws.weights
+            values, variance = draws.values(k_star), self._variance(own, rows, k_star)
             if mixture:
-                p = self.likelihood.mixture(draws.values(k_star), *args)
-                if self.calibration != 1:
-                    p = special.ndtr(self.calibration * special.ndtri(p))
-                found[rows] = p
+                log_p = law.mixture(values, variance, draws.lengths)
+                blocks.append(law.decision(log_p))
             else:
                 center = draws.center_values(k_star)
-                z = self.likelihood.decision_values(draws.values(k_star), center, *args)
-                found[rows] = self.calibration * z
-        return found
+                blocks.append(law.decision_values(values, center, variance, draws.lengths))
+        return self.calibration * np.concatenate(blocks)
 
-    def center_values(self, X: Any) -> Floats:
-        """Return the (n, 1) values of the center of two classes, whose signs are predictions."""
+    def signs(self, X: Any) -> Floats:
+        """Return decision values, or numbers of their signs where these tell the class."""
+        if not self.labels.predicts.by_moments:
+            return self.values(X, strict=False)
         center = self.draws.center_norm * self.draws.center
         return self._by_blocks(X, lambda k_star: product(k_star, center)[:, None])
 
     def moments(self, X: Any) -> Floats:
-        """Return the means and variances of the function of two classes, without noise.
+        """Return the means and variances of the first function, without noise.
 
         Parameters
         ----------
@@ -165,35 +157,30 @@ class Model(Stored):
         points, draws = self._points(X), self.draws
         own, found = self._prior_variance(points, None, strict=True), np.empty((2, count(points)))
         for rows, k_star in self._blocks(points):
-            found[0, rows] = draws.center_values(k_star)
+            found[0, rows] = draws.center_values(k_star)[0]
             rest = np.maximum(self._variance(own, rows, k_star) - self.hyper.softness, 0.0)
-            found[1, rows] = spread(draws.values(k_star), draws.lengths, draws.weights) + rest
+            found[1, rows] = spread(draws.values(k_star)[0], draws.lengths) + rest
         return found
 
     def votes(self, X: Any) -> Floats:
-        """Return the votes of the draws: their mean sign, or the share for each class."""
-        law, draws = self.likelihood, self.draws
-        return self._by_blocks(X, lambda k_star: law.votes(draws.values(k_star), draws.weights))
+        """Return the (n, n_rows) votes of the draws: mean signs, or shares for each class."""
+        return self._by_blocks(X, lambda k: self.labels.predicts.votes(self.draws.values(k)))
 
     def one_draw(
         self, X: Any, diag: ArrayLike | None, rng: np.random.Generator, class_weight: Floats | None
     ) -> Floats:
         """Return the values of a draw chosen at random, as `Mixture.gibbs` says."""
-        draw, lengths, width = self.draws.one(rng), self.draws.lengths, self.likelihood.n_functions
+        draw, lengths, law = self.draws.drawn(rng)[None], self.draws.lengths, self.labels.predicts
         if class_weight is None:  # the function decides by itself, without its variance
-            values_of = self.draws.values
-            found = self._by_blocks(
-                X, lambda k: values_of(k, draw[None])[..., 0].T.reshape(-1, width)
-            )
-            return np.copysign(_CERTAIN, found) if self.draws.n_thresholds else found
+            found = self._by_blocks(X, lambda k: self.draws.values(k, draw)[..., 0].T)
+            return np.copysign(_CERTAIN, found) if self.draws.n_shared else found
         points = self._points(X)
         own = self._prior_variance(points, diag, strict=False)
-        values = np.empty((count(points), width))
+        blocks = list[Floats]()
         for rows, k_star in self._blocks(points):
-            f, variance = self.draws.values(k_star, draw[None]), self._variance(own, rows, k_star)
-            args = f, lengths.mean * f[..., 0], variance, lengths, None
-            values[rows] = self.likelihood.decision_values(*args)
-        return weighted_values(values, class_weight, self.likelihood)
+            f, variance = self.draws.values(k_star, draw), self._variance(own, rows, k_star)
+            blocks.append(law.decision_values(f, lengths.mean * f[..., 0], variance, lengths))
+        return self.labels.weighted(np.concatenate(blocks), class_weight)
 
     # --- functions -------------------------------------------------------------------------------
 
@@ -203,67 +190,35 @@ class Model(Stored):
         """Return values of latent functions as `BayesPointClassifier.sample_functions` says."""
         points, basis = self._points(X), self.basis
         covariance = basis.between(points, gram) + basis.offset
-        total, rank, n = len(self.draws), basis.factor.rank, count(points)
+        rank, n, draws = basis.factor.rank, count(points), self.draws.coefficients
         covariance.flat[:: n + 1] += self.hyper.softness if noise else 0.0
-        draws, n_thresholds = self.draws.alike(rng), self.draws.n_thresholds
-        thresholds = self.draws.thresholds(draws) if n_thresholds else None
-        draws = draws[..., : draws.shape[-1] - n_thresholds]
-        each = np.moveaxis(draws, 1, 0) if draws.ndim == 3 else draws[None]  # a row for each class
-        means = np.empty((len(each), total, n))
+        draws = draws.reshape(len(draws), -1, len(basis)).swapaxes(0, 1)  # a row for each function
+        means = np.empty((*draws.shape[:2], n))
         solved = np.empty((rank, n))
         for rows, k_star in self._blocks(points):
             solved[:, rows] = basis.factor.whitened(k_star)
-            for row, dual_coef in enumerate(each):
+            for row, dual_coef in enumerate(draws):
                 means[row, :, rows] = product(dual_coef, k_star.T)
         spread = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
         require_square(np.maximum(spread, np.abs(means).max(axis=(0, 1))))
         for rows in validation.blocks(n, interruptible_step(n * rank)):
             covariance[rows] -= product(solved[:, rows].T, solved)
-        lengths = self.draws.lengths.draw(rng, (1, total, 1))  # one for all classes
+        lengths = self.draws.lengths.draw(rng, (1, means.shape[1], 1))  # one for all functions
         means *= lengths
         root, normal = _root(covariance), rng.standard_normal(means.shape)
         for rows in validation.blocks(n, interruptible_step(means.size)):
             means[..., rows] += normal @ root[rows].T
-        if thresholds is not None:
-            return np.asarray(means - lengths * thresholds.T[:, :, None])
-        if self._is_binary:
+        if self.draws.n_shared:
+            return np.asarray(means - lengths * self.draws.thresholds().T[:, :, None])
+        if len(means) == 1:
             return np.asarray(means[0])
-        means -= means.mean(axis=0)
-        return means
-
-    def closest_to_vote(self, X: Any) -> Floats:
-        """Return the (n_functions, m) dual coefficients of the function closest to the vote."""
-        if self.draws.n_thresholds:
-            raise ValueError(
-                "bayes_point is not defined for ordered classes, whose thresholds are no functions"
-            )
-        factor, inputs = self.basis.factor, self._points(X)
-        rank, n, m = factor.rank, count(inputs), len(self.basis)
-        small = min(rank, n)
-        points = np.empty((rank, n), order="F")
-        for rows, k_star in self._blocks(inputs):
-            points[:, rows] = factor.whitened(k_star)
-        votes = self.votes(X)
-        if not self._is_binary:  # which sums to zero over the classes, as all functions do
-            votes -= 1 / self.likelihood.n_functions
-        # Only the largest matters: squares that underflow are negligible.
-        require_square(np.maximum(points.max(), -points.min()))
-        products = points @ points.T if rank <= n else points.T @ points
-        ridge = _RIDGE * float(products.trace()) / small
-        if ridge == 0.0:  # all kernel values between points and examples are zero
-            return np.zeros((self.likelihood.n_functions, m))
-        products.flat[:: small + 1] += ridge
-        if rank <= n:
-            solution = linalg.solve(products, points @ votes, assume_a="pos")
-        else:
-            solution = points @ linalg.solve(products, votes, assume_a="pos")
-        return factor.dual_coef(np.asfortranarray(solution), m)
+        return np.asarray(means - means.mean(axis=0))
 
     def log_labels(self, X: Any, index: NDArray[np.intp]) -> Floats:
-        """Return the (n_draws,) log probabilities of all labels given each one over landmarks."""
-        law, total = self.likelihood, np.zeros(len(self.draws))
+        """Return the (n_draws,) log probabilities of all labels given each draw over landmarks."""
+        law, total = self.labels, np.zeros(len(self.draws))
         for rows, values, variance in self._given(self._points(X)):
-            logs = law.observed(law.log_given(values, variance))
+            logs = law.observed(law.predicts.log_given(values / np.sqrt(variance)[:, None]))
             own = np.take_along_axis(logs, index[rows, None, None], axis=2)
             total += own[..., 0].sum(axis=0)
         return total
@@ -274,18 +229,16 @@ class Model(Stored):
         A function is a draw with a length, and at each point an error from what is left of its
         variance, the same number of standard deviations at all points.
         """
-        law, total, softness = self.likelihood, len(self.draws), self.hyper.softness
+        law, total, softness = self.labels, len(self.draws), self.hyper.softness
         points, lengths = self._points(X), self.draws.lengths.quantiles(total)
-        error = np.random.default_rng(0).standard_normal((law.n_problems, 1, total))
-        if self._is_binary:
-            error = error[0]
+        error = np.random.default_rng(0).standard_normal((law.n_functions, 1, total))
         found = np.empty((count(points), total, law.n_classes))
         for rows, values, variance in self._given(points, diag):
-            largest = np.atleast_2d(np.abs(values).max(axis=-1)).max(axis=0)
+            largest = np.abs(values).max(axis=(0, 2))
             require_square(np.maximum(largest, np.sqrt(variance)))
             rest = np.sqrt(np.maximum(variance - softness, 0.0))
             f = self.calibration * (values * lengths + rest[:, None] * error)
-            logs = law.log_given(f, np.full(len(rest), max(softness, _HARD)))
+            logs = law.predicts.log_given(f / math.sqrt(max(softness, _HARD)))
             if class_weight is not None:
                 logs += np.log(class_weight)
                 logs -= special.logsumexp(logs, axis=2, keepdims=True)
@@ -296,22 +249,23 @@ class Model(Stored):
 
     def without_each(self, examples: Examples) -> LeftOut:
         """Return leave-one-out predictions of training examples of a model with landmarks."""
-        law, softness = self.likelihood, self.hyper.softness
-        codes, z = law.codes(examples.label), []
+        labels, softness, lengths = self.labels, self.hyper.softness, self.draws.lengths
+        z = list[Floats]()
         for rows, values, variance in self._given(examples.inputs):
             precision = 1 / (variance + softness * (1 / examples.precision[rows] - 1))
-            heights = np.moveaxis(values, -1, 0)
-            args = heights, np.zeros(1), precision, codes[rows]  # the noise is all of the variance
-            z.append(law.left_out(*args, self.draws.lengths))
-        return LeftOut(law, np.concatenate(z, axis=-1), codes, examples.counts)
+            # The noise is all of the variance: duals are 0.
+            args = np.moveaxis(values, -1, 0), np.zeros(1), precision
+            z.append(labels.left_out(*args, examples.label[rows], lengths))
+        return LeftOut(labels, np.concatenate(z), examples.label, examples.counts)
 
     @property
     def kept(self) -> LeftOut | None:
         """Leave-one-out predictions: those of the fit, or of the draws after an update."""
-        if not self.basis.added or self.draws.weighted is not None:
+        if not self.basis.added:
             return self.left_out
+        assert self.label is not None
         problem = self.problem_again(self.basis.points)
-        return LeftOut.of_matrix(self.basis, self.draws, self.likelihood, problem)
+        return LeftOut.of_matrix(self.basis, self.draws, self.labels, self.label, problem)
 
     @property
     def billiard(self) -> BilliardResult:
@@ -323,11 +277,11 @@ class Model(Stored):
     @property
     def examples(self) -> Examples:
         """The training examples, of a basis of all examples."""
-        y, weight = self.codes, np.ones(len(self.basis))
+        weight = np.ones(len(self.basis))
         if self.hyper.softness > 0:
             weight = self.hyper.softness / self.basis.softness
-        label = (y > 0).astype(np.intp) if self._is_binary else y
-        return Examples(self.basis.points, label, weight)
+        assert self.label is not None
+        return Examples(self.basis.points, self.label, weight)
 
     @property
     def totals(self) -> Floats:
@@ -338,41 +292,15 @@ class Model(Stored):
     def problem(self, question: str) -> Problem:
         """Return the labeled kernel matrix that `question` needs, or raise ValueError without."""
         gram, offset, softness = self.basis.matrix(question)
-        given = gram, self.codes, softness, offset
-        return self.likelihood.problem(*given, variance=self.draws.variance)
+        assert self.label is not None
+        return self.labels.problem(gram, self.label, softness, offset)
 
     def problem_again(self, inputs: Any, inverse: tuple[Factor, Floats] | None = None) -> Problem:
         """Return the labeled kernel matrix, from the inputs of the fit or the given matrix."""
         offset, softness = self.basis.offset, self.basis.softness
         gram, _ = kernels.training_gram(self.basis.kernel, inputs, offset, softness)
-        given = gram, self.codes, softness, offset, inverse
-        return self.likelihood.problem(*given, variance=self.draws.variance)
-
-    @property
-    def codes(self) -> NDArray[Any]:
-        """(m,) Labels of the examples as the engine takes them."""
-        return self.billiard.y[: len(self.basis)]
-
-    def reweighted(self, weight: Callable[[Floats], ArrayLike], *, log: bool) -> Model:
-        """Return the model for another density, without calibration."""
-        if not callable(weight):
-            raise TypeError(f"weight must be a callable; got {weight!r}")
-        log = validation.boolean("log", log)
-        problem, before = self.problem("reweight"), self.draws.weights
-
-        def relative(margins: Floats) -> ArrayLike:
-            if before is None:
-                return weight(margins)
-            values = validation.weights("weight", weight(margins), len(before), log=log)
-            with np.errstate(divide="ignore"):
-                return values + np.log(before) if log else values * before
-
-        found = reweight(self.billiard, relative, problem, log=log)
-        return replace(self, draws=self.draws.reweighted(found), calibration=1.0, left_out=None)
-
-    @property
-    def _is_binary(self) -> bool:
-        return self.likelihood.n_functions == 1
+        assert self.label is not None
+        return self.labels.problem(gram, self.label, softness, offset, inverse)
 
     def _points(self, X: Any) -> Any:
         return scaled(self.hyper.transform, self.basis.inputs(X))
@@ -389,12 +317,8 @@ class Model(Stored):
             yield rows, self.draws.values(k_star), self._variance(own, rows, k_star)
 
     def _by_blocks(self, X: Any, of: Callable[[Floats], Floats]) -> Floats:
-        """Return the (n, n_functions) values of a function of the kernel values."""
-        points = self._points(X)
-        found = np.empty((count(points), self.likelihood.n_functions))
-        for rows, k_star in self._blocks(points):
-            found[rows] = of(k_star)
-        return found
+        """Return the (n, n_rows) values of a function of the kernel values."""
+        return np.concatenate([of(k_star) for _, k_star in self._blocks(self._points(X))])
 
     def _prior_variance(self, points: Any, diag: ArrayLike | None, *, strict: bool) -> Any:
         extra = self.basis.offset + self.hyper.softness
@@ -406,6 +330,11 @@ class Model(Stored):
             return np.full(len(k_star), self.hyper.softness)
         # Overflow gives NaN, which fmax replaces by 0.
         return np.asarray(np.fmax(own[rows] - self.basis.factor.explained(k_star), 0.0))
+
+
+def one_column_alone(values: Floats) -> Floats:
+    """Return decision values, those of two classes as a vector."""
+    return values[:, 0] if values.shape[1] == 1 else values
 
 
 def _root(covariance: Floats) -> Floats:

@@ -1,6 +1,6 @@
 r"""The variance of the latent value of two classes as one quadratic form of the kernel values.
 
-In the notation of :mod:`bayespoint.likelihood.two_classes`, decision values depend on no single
+In the notation of :mod:`bayespoint.labels.laws`, decision values depend on no single
 draw, only on the center and the variance
 
 .. math:: V + s_*^2 = k(x, x) + \lambda + k_*^\top Q k_*, \qquad
@@ -22,7 +22,7 @@ from bayespoint.base import memory, validation
 from bayespoint.base.linalg import clear_above, weighted_outer
 from bayespoint.base.validation import Floats
 from bayespoint.landmarks.basis import Basis
-from bayespoint.likelihood.two_classes import spread
+from bayespoint.labels.laws import spread
 from bayespoint.results.draws import Draws
 
 _TOLERANCE = 8e-6  # relative error of a variance that changes a probability by at most 1e-6
@@ -51,10 +51,10 @@ class Quadratic:
         if memory.available() < 32.0 * m * (m + total):
             return None
         factor, coefficients, lengths = basis.factor, draws.coefficients, draws.lengths
-        weights = np.full(total, 1 / total) if draws.weights is None else draws.weights
-        mean, squared = weights @ coefficients, lengths.mean_square
+        mean, squared = coefficients.mean(axis=0), lengths.mean_square
         rows = np.concatenate([coefficients - mean, mean[None]])
-        upper = weighted_outer(rows, np.append(squared * weights, squared - lengths.mean**2))
+        shares = np.append(np.full(total, squared / total), squared - lengths.mean**2)
+        upper = weighted_outer(rows, shares)
         upper -= linalg.lapack.dpotri(factor.lower, lower=1)[0].T
         clear_above(upper.T)
         upper *= 2.0
@@ -63,7 +63,7 @@ class Quadratic:
         k_star, each = factor.lower[chosen] @ factor.lower.T, np.arange(len(chosen))
         k_star[each, chosen] -= basis.softness[chosen]
         own = k_star[each, chosen] + softness
-        exact = spread(draws.values(k_star), lengths, weights) - factor.explained(k_star)
+        exact = spread(draws.values(k_star)[0], lengths) - factor.explained(k_star)
         found = cls(upper, float((np.abs(cls(upper).form(k_star) - exact) / own).max()))
         return None if found.variance(own, k_star) is None else found
 

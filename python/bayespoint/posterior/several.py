@@ -23,13 +23,13 @@ from bayespoint.base.progress import Advance, Report
 from bayespoint.base.warnings import Messages, kept_warnings, warn
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
-from bayespoint.likelihood import Likelihood
+from bayespoint.labels import Labels
 from bayespoint.posterior.fitting import fit_model
 from bayespoint.posterior.model import Model
 from bayespoint.results.hyperparameters import Hyperparameters
 
 T = TypeVar("T")
-_Given: TypeAlias = tuple[Likelihood, Any, Plan]  # likelihood, classes and plan of all models
+_Given: TypeAlias = tuple[Labels, Any, Plan]  # labels, classes and plan of all models
 
 _NAMES = ("sequential", "threading", "loky", "multiprocessing")
 _LOCAL = tuple(BACKENDS[name] for name in _NAMES if name in BACKENDS)
@@ -39,14 +39,14 @@ _LOCAL = tuple(BACKENDS[name] for name in _NAMES if name in BACKENDS)
 def fit_models(
     hypers: Sequence[Hyperparameters],
     examples: Examples,
-    likelihood: Likelihood,
+    labels: Labels,
     classes: Any,
     plan: Plan,
     budget: Budget,
     report: Report,
 ) -> list[Model]:
     """Return the models of `fit_model` for each setting, to the bit wherever they are made."""
-    given = likelihood, classes, plan
+    given = labels, classes, plan
     if len(hypers) > 1 and not plan.landmarks and _elsewhere():
         return _fit_elsewhere(hypers, examples, given, budget)
 

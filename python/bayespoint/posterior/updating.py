@@ -30,7 +30,7 @@ from bayespoint.base.validation import Floats
 from bayespoint.data.inputs import scaled
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.kernels.products import count, joined
-from bayespoint.likelihood import Likelihood, OrderedClasses
+from bayespoint.labels import Labels
 from bayespoint.posterior.fitting import fit_model
 from bayespoint.posterior.model import Model
 from bayespoint.posterior.reweight import error_of_mean
@@ -52,7 +52,7 @@ def updated(
     with threads_for(len(model.basis) + count(new)):
         found = _extended(model, new, index)
     if found is not None:
-        run, n_classes = found.billiard, max(2, model.likelihood.n_problems)
+        run, n_classes = found.billiard, max(2, model.labels.n_functions)
         tol = plan.tolerance(len(found.basis), n_classes)
         if run.center_error <= _WORSE * tol and run.ess >= run.least_ess / _WORSE:
             return found
@@ -63,7 +63,7 @@ def updated(
         label=np.append(known.label, index),
         precision=np.append(known.precision, np.ones(len(index))),
     )
-    given = model.likelihood, model.classes, plan, budget, report
+    given = model.labels, model.classes, plan, budget, report
     return replace(fit_model(model.hyper, examples, *given), calibration=model.calibration)
 
 
@@ -72,7 +72,8 @@ def _extended(model: Model, new: Any, index: NDArray[np.intp]) -> Model | None:
 
     None if the matrix of all examples is singular, or hardly any draw agrees with the labels.
     """
-    old, draws, run, law = model.basis, model.draws, model.billiard, model.likelihood
+    old, draws, run, law = model.basis, model.draws, model.billiard, model.labels
+    assert model.label is not None
     m, k, softness = len(old), len(index), np.full(len(index), model.hyper.softness)
     if not softness.all() or old.factor.pivots is not None:
         return None
@@ -123,7 +124,7 @@ def _extended(model: Model, new: Any, index: NDArray[np.intp]) -> Model | None:
     size = math.sqrt(float(mean @ coordinates(mean)))
     shares, about = np.full(len(length), 1 / len(length)), parts - parts.mean(axis=0) + mean
     error = error_of_mean(about, shares, coordinates, mean, shape[0])
-    lengths = Lengths(round(draws.lengths.mean_square) + k * max(1, law.n_problems - 1))
+    lengths = Lengths(round(draws.lengths.mean_square) + k * law.basis.shape[1])
     wide = (*shape[2:-1], after.shape[-1])
     center, ratio = (mean / size).reshape(wide), length[chosen, 0] / new_length[:, 0]
     functionals = run.functionals.reshape(len(length), -1)[chosen] * ratio
@@ -139,16 +140,17 @@ def _extended(model: Model, new: Any, index: NDArray[np.intp]) -> Model | None:
         functionals=functionals.reshape(run.functionals.shape),
         watched=row * wide[-1] + place + np.where(place < m, 0, k),
         hits=widened(run.hits),
-        y=widened(run.y, law.codes(index)),
+        label=widened(run.label, 0 if law.n_shared else index),
         softness=widened(run.softness, softness),
         state=None,
     )
     draws = replace(draws, run=run, lengths=lengths)
-    return replace(model, basis=basis, draws=draws, left_out=None)
+    label = np.append(model.label, index)
+    return replace(model, basis=basis, draws=draws, label=label, left_out=None)
 
 
 def _agreeing(
-    law: Likelihood,
+    law: Labels,
     functions: Floats,
     values: Floats,
     corner: Floats,
@@ -190,40 +192,37 @@ def _agreeing(
     return chosen, z, (change, change_of_z)
 
 
-def _log_label(law: Likelihood, mean: Floats, deviation: float, label: int) -> Floats:
+def _log_label(law: Labels, mean: Floats, deviation: float, label: int) -> Floats:
     """Return the (n,) log probabilities of a label, given the (n_values, n) means of values."""
-    given = mean if law.n_functions == 1 and not law.n_thresholds else mean[:, None]
-    log_p = law.log_given(given, np.array([deviation**2]))[0]
-    return np.asarray(law.observed(log_p)[:, label])
+    return np.asarray(law.observed(law.predicts.log_given(mean / deviation))[:, label])
 
 
-def _mean_given_label(law: Likelihood, mean: Floats, deviation: float, label: int) -> Floats:
-    """Return the (n, n_problems) means of z given the label: slopes of its log probability."""
-    found = np.empty((mean.shape[1], law.n_problems))
-    for k in range(law.n_problems):
+def _mean_given_label(law: Labels, mean: Floats, deviation: float, label: int) -> Floats:
+    """Return the (n, n_functions) means of z given the label: slopes of its log probability."""
+    found = np.empty((mean.shape[1], law.n_functions))
+    for k in range(law.n_functions):
         step = np.zeros((len(mean), 1))
-        step[slice(None) if law.n_problems == 1 else k] = _STEP * deviation
-        up, down = (_log_label(law, mean + one, deviation, label) for one in (step, -step))
+        step[slice(None) if law.n_functions == 1 else k] = _STEP * deviation
+        up, down = (_log_label(law, mean + way, deviation, label) for way in (step, -step))
         found[:, k] = (up - down) / (2 * _STEP)
     return found
 
 
 def _given_label(
-    law: Likelihood, mean: Floats, deviation: float, label: int, rng: np.random.Generator
+    law: Labels, mean: Floats, deviation: float, label: int, rng: np.random.Generator
 ) -> Floats | None:
-    """Return (n, n_problems) values of z drawn given the label, or None after too many tries."""
-    rule = replace(law, rule="median") if isinstance(law, OrderedClasses) else law
+    """Return (n, n_functions) values of z drawn given the label, or None after too many tries."""
     with np.errstate(divide="ignore"):
         log_share = law.observed(np.log(np.eye(law.n_classes)))[:, label]
     log_share -= log_share.max()
     left = np.arange(mean.shape[1])
-    found = np.empty((len(left), law.n_problems))
+    found = np.empty((len(left), law.n_functions))
     for _ in range(_TRIES):
-        z = rng.standard_normal((len(left), law.n_problems))
-        if law.n_problems > 1:  # the functions of several classes have the sum zero
+        z = rng.standard_normal((len(left), law.n_functions))
+        if law.n_functions > 1:  # the functions of several classes have the sum zero
             z -= z.mean(axis=1, keepdims=True)
         found[left] = z
-        of_values = rule.winner((mean[:, left] + deviation * z.T).T)
+        of_values = law.predicts.winner((mean[:, left] + deviation * z.T).T, "median")
         left = left[np.log(rng.random(len(left))) >= log_share[of_values]]
         if not len(left):
             return found

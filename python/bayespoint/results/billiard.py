@@ -41,7 +41,7 @@ class BilliardResult(Run):
     _title = "Billiard in version space"
     _shapes = (
         "*m: center arc_center impulse_center hits; tn*m: draws; tnk: functionals; k: watched; "
-        "t: bounces crossings refreshes cycles missed escapes scatterings start; m: y softness"
+        "t: bounces crossings refreshes cycles missed escapes scatterings start; m: label softness"
     )
 
     center: NDArray[np.float64]
@@ -102,8 +102,8 @@ class BilliardResult(Run):
     start: tuple[str, ...]
     """Source of the start of each trajectory: ``"light_trap"``, ``"max_margin"``, ``"typical"``
     (drawn around the center, for average="conditional") or ``"given"``."""
-    y: NDArray[Any]
-    """(m,) Labels of the examples, -1 and +1, or with more than two classes 0, 1, ..."""
+    label: NDArray[np.integer]
+    """(m,) Index of the class of each example; 0 with walls."""
     softness: NDArray[np.float64]
     """(m,) Softness of the examples."""
     offset: float
@@ -196,10 +196,10 @@ class BilliardResult(Run):
     @property
     def support(self) -> NDArray[np.intp]:
         """Indices of the planes that were hit: the examples that bound version space."""
-        return np.flatnonzero(self.hits.reshape(-1, len(self.y)).any(axis=0))
+        return np.flatnonzero(self.hits.reshape(-1, len(self.label)).any(axis=0))
 
     def _rows(self) -> list[tuple[str, str]]:
-        (n_trajectories, n_draws), m = self.draws.shape[:2], len(self.y)
+        (n_trajectories, n_draws), m = self.draws.shape[:2], len(self.label)
         bounces, path = int(self.bounces.sum()), self.length * n_trajectories
         rate = f", {bounces / path:.1f} per radian" if path > 0 else ""
         rows = [
@@ -243,7 +243,7 @@ class BilliardResult(Run):
         return to_datatree(vars(self))
 
     def __repr__(self) -> str:
-        (n_trajectories, n_draws), m = self.draws.shape[:2], len(self.y)
+        (n_trajectories, n_draws), m = self.draws.shape[:2], len(self.label)
         classes = f"{self.draws.shape[2]} classes, " if self.draws.ndim > 3 else ""
         return (
             f"<BilliardResult: m={m}, {classes}{n_trajectories} x {n_draws} draws, "

@@ -61,7 +61,7 @@ class LandmarkResult(Run):
     """The limit that ended the run: ``"tol"``, ``"max_iter"`` or ``"max_time"``."""
     seed: int
     """Seed of the chains."""
-    n_thresholds: int = 0
+    n_shared: int = 0
     """Number of thresholds of ordered classes."""
 
     @property
@@ -142,7 +142,7 @@ class LandmarkResult(Run):
 
     @property
     def _n_landmarks(self) -> int:
-        return int(self.draws.shape[-1]) - self.n_thresholds
+        return int(self.draws.shape[-1]) - self.n_shared
 
     def _rows(self) -> list[tuple[str, str]]:
         n_chains, n_draws = self.draws.shape[:2]

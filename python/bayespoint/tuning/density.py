@@ -33,8 +33,7 @@ from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
 from bayespoint.data.executors import Threads
 from bayespoint.kernels import Parameter
-from bayespoint.likelihood import OrderedClasses
-from bayespoint.likelihood.two_classes import LARGEST_Z, quantiles
+from bayespoint.labels.laws import LARGEST_Z
 from bayespoint.posterior.calibration import LeftOut
 from bayespoint.results.diagnostics import r_hat
 from bayespoint.results.hyperparameters import Hyperparameters
@@ -293,7 +292,7 @@ def most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
 
 def _climbed(task: Task) -> tuple[Density, Point, Rows, str]:
     """Return the density with its largest state, the settings tried, and the limit reached."""
-    most = max(LEVELS[0][0], _LARGEST_SUM // task.likelihood.n_problems)
+    most = max(LEVELS[0][0], _LARGEST_SUM // task.labels.n_functions)
     rated = (False, True) if task.plan.rates else (False,)
     best, tried, limit = dict[bool, tuple[Density, Point]](), Rows(), ""
     with one_thread():
@@ -347,15 +346,17 @@ def _sharpened(density: Density, state: Point) -> tuple[Point, str]:
 def _log_left_out(density: Density, state: Point) -> Floats:
     """Return the log probabilities of the labels given all others, calibrated if the fit is."""
     examples, task = density.objective.examples, density.objective.task
-    p, likelihood = state.left_out, task.likelihood.with_noise((0.0, 0.0))
+    p, labels = state.left_out, task.labels.with_noise((0.0, 0.0))
     with np.errstate(divide="ignore"):
         log_p = np.log(p)
-    # Ordered classes have the probabilities of the labels alone, which tell no decision values.
-    if isinstance(likelihood, OrderedClasses) or not p.size:
+    # With thresholds there are the probabilities of the labels alone, which tell no decision values.
+    if labels.n_shared or not p.size:
         return log_p
-    codes = likelihood.codes(examples.label)
-    z = special.ndtri(p) if p.ndim == 1 else quantiles(log_p)
-    left_out = LeftOut(likelihood, np.clip(z, -LARGEST_Z, LARGEST_Z), codes)
+    if p.ndim == 1:  # of the label, of two
+        z = (np.where(examples.label > 0, 1.0, -1.0) * special.ndtri(p))[:, None]
+    else:
+        z = labels.predicts.decision(log_p.T)
+    left_out = LeftOut(labels, np.clip(z, -LARGEST_Z, LARGEST_Z), examples.label)
     calibrates = task.plan.calibrates_with(searched=True)
     return left_out.log_labels(left_out.factor() if calibrates else 1.0)
 
@@ -382,7 +383,7 @@ def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
         budget = task.budget.rest(len(first.objective.tried), _CHAINS)
         each = [_density(replace(task, budget=budget), seed) for seed in seeds]
         given = zip(each, map(np.random.default_rng, seeds), strict=True)
-        several = task.likelihood.n_problems > 1
+        several = task.labels.n_functions > 1
         n_adapt, length = _ADAPTED[several], max(_STATES[several], _FEWEST_STATES * n)
         begun = [one.chain(start.theta, units, rng, n_adapt) for one, rng in given]
         chains, limit = _states(each, begun, n_adapt + length, threads)

@@ -27,11 +27,11 @@ from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.kernels.products import in_rows
 from bayespoint.kernels.protocol import ByName
+from bayespoint.labels import Labels
 from bayespoint.landmarks import selection
 from bayespoint.landmarks.basis import JITTER
 from bayespoint.landmarks.features import Features
 from bayespoint.landmarks.propagation import Propagation, propagate
-from bayespoint.likelihood import Likelihood, OrderedClasses
 from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.results.search import Search
 
@@ -65,7 +65,7 @@ class Task:
     kernel: Any
     plan: Plan
     examples: Examples
-    likelihood: Likelihood
+    labels: Labels
     budget: Budget
     trial: Trial | None = None
 
@@ -133,14 +133,8 @@ class Objective:
         self.relative = self.plan.softness is None or self.plan.softness == 0
         """Whether the softness is relative to the variance of f."""
         self.tried: Rows = []
-        self.n_classes, n = task.likelihood.n_classes, task.likelihood.n_problems
-        label = self.examples.label
-        self._positive = label == np.arange(self.n_classes)[1 if n == 1 else 0 :, None]
-        self._ends: Floats | None = None  # of the interval of each label, in deviations of f
-        if isinstance(task.likelihood, OrderedClasses):
-            ends = np.concatenate([[-np.inf], task.likelihood.thresholds(label), [np.inf]])
-            self._ends = np.stack([ends[label], ends[label + 1]], axis=1)
-            self._positive = np.ones((1, len(label)), dtype=np.bool_)
+        label, n = self.examples.label, task.labels.n_functions
+        self._sites = task.labels.sites(label)
         self._inputs = self.examples.inputs
         if self.examples.gram is None:  # checked once, for all evaluations
             given = self.kernel, self._inputs, landmarks
@@ -282,16 +276,11 @@ class Objective:
         _, features, softness, noise = setting
         levels = softness / self.examples.precision
         psi, level = features.psi, levels + features.missed
-        share, n_classes, several = 1.0, self.n_classes, len(self._positive) > 1
+        sites, share = self._sites, self._sites.share
         total = variance(features) + float(levels.mean())
-        ends = None if self._ends is None else math.sqrt(total) * self._ends
-        if several:
-            p = 1 / n_classes
-            entropy = -p * math.log(p) - (1 - p) * math.log(1 - p)
-            share = math.log(n_classes) / (n_classes * entropy)
-        if n_classes > 2:  # of all wrong labels, those of a class
-            noise = noise[0] / (n_classes - 1), noise[0]
-        given = psi, level, self._positive, noise, self._nearest
+        ends = None if sites.ends is None else math.sqrt(total) * sites.ends
+        noise = noise[0] / sites.wrong[0], noise[1] / sites.wrong[1]
+        given = psi, level, sites.positive, noise, self._nearest
         options: Any = {"change": self._change, "n_threads": self.task.budget.n_threads}
         found = propagate(*given, intervals=ends, **options)
         self._nearest = found
@@ -303,10 +292,9 @@ class Objective:
         by_total = 0.5 * found.by_thresholds / total
         by_softness = float(by_own @ levels) + by_total * float(levels.mean())
         by_noise, left_out = share * found.by_noise, found.left_out[0]
-        if n_classes > 2:
-            by_noise = np.array([by_noise[0] / (n_classes - 1), by_noise[1]])
-        if several:
-            left_out = np.where(self._positive, found.left_out, 1 - found.left_out)
+        by_noise = by_noise / sites.wrong
+        if len(sites.positive) > 1:
+            left_out = np.where(sites.positive, found.left_out, 1 - found.left_out)
             left_out = left_out / left_out.sum(axis=0)
         known: ByName = {}
         if slopes:
@@ -340,7 +328,7 @@ class Objective:
 
 
 def approximate_log_evidence(
-    kernel: Any, examples: Examples, likelihood: Likelihood, *, offset: float, softness: float
+    kernel: Any, examples: Examples, labels: Labels, *, offset: float, softness: float
 ) -> float:
     """Return the approximate log evidence of hyperparameters, which the search follows.
 
@@ -350,8 +338,8 @@ def approximate_log_evidence(
     ----------
     kernel : kernel object or callable
         The kernel, with values of all parameters.
-    examples, likelihood
-        Those of a model: ``model.models_[0].examples`` and ``.likelihood``.
+    examples, labels
+        Those of a model: ``model.models_[0].examples`` and ``.labels``.
     offset, softness : float
         What is added to all kernel values (1 for `fit_intercept`), and to the diagonal.
 
@@ -360,9 +348,9 @@ def approximate_log_evidence(
     float
         Nats; minus infinity for an indefinite kernel or if the approximation does not converge.
     """
-    given = (likelihood.label_noise, 0, None, False, None, 1, 1, None)
+    given = (labels.label_noise, 0, None, False, None, 1, 1, None)
     plan = Plan(kernel, 1, offset, softness, *given)
-    task = Task(kernel, plan, examples, likelihood, Budget(0))
+    task = Task(kernel, plan, examples, labels, Budget(0))
     with one_thread():
         return Objective(task, choose_landmarks(task, _LANDMARKS, 0)).log_evidence()
 

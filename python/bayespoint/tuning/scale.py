@@ -14,7 +14,7 @@ from bayespoint.data.columns import Columns
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.data.warps import OneUnit, RankNormal, Warped, warps
-from bayespoint.likelihood import Likelihood
+from bayespoint.labels import Labels
 from bayespoint.tuning import defaults
 from bayespoint.tuning.density import LEVELS, Density
 from bayespoint.tuning.objective import Objective, Task, choose_landmarks
@@ -29,7 +29,7 @@ _NORMAL = 0.98  # squared correlation of a number with its normal scores from wh
 def choose(
     plan: Plan,
     examples: Examples,
-    likelihood: Likelihood,
+    labels: Labels,
     columns: Columns,
     scaler: Any,
     budget: Budget,
@@ -57,7 +57,7 @@ def choose(
             moved = some.warped(transform)
             if not np.isfinite(moved.inputs).all():
                 continue
-            task = Task(kernel, plan, moved, likelihood, budget)
+            task = Task(kernel, plan, moved, labels, budget)
             objective = Objective(task, choose_landmarks(task, n_landmarks, budget.choice_seed))
             density = Density(objective, spreads=False, noisy=False)
             value = density.evidence(density.climb(steps))

@@ -18,7 +18,7 @@ from bayespoint.base.warnings import warn
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.engine import interior
-from bayespoint.likelihood import Likelihood
+from bayespoint.labels import Labels
 from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.results.search import rates
 from bayespoint.tuning import density
@@ -30,7 +30,7 @@ _TINY = 1e-150  # least softness with which feature vectors may have the length 
 def search(
     plan: Plan,
     examples: Examples,
-    likelihood: Likelihood,
+    labels: Labels,
     transform: Any,
     budget: Budget,
     report: Report,
@@ -43,7 +43,7 @@ def search(
     """
     with report.task("search by evidence") as advance:
         trial = None if advance is None else _trial(len(examples.label), advance, report)
-        task = Task(plan.kernel, plan, examples, likelihood, budget, trial)
+        task = Task(plan.kernel, plan, examples, labels, budget, trial)
         found, limit = _found(task)
     if limit:
         tried = {id(one.search.tried): len(one.search.tried) for one in found if one.search}
@@ -108,8 +108,8 @@ def _require_possible(task: Task, *, hard: bool) -> None:
     gram = _gram(kernel, plan, examples, softness)
     if not hard:
         return
-    codes = task.likelihood.codes(examples.label)
-    impossible = interior.conflict(task.likelihood.problem(gram, codes, softness, plan.offset))
+    problem = task.labels.problem(gram, examples.label, softness, plan.offset)
+    impossible = interior.conflict(problem)
     if impossible is not None:
         raise impossible from None
 

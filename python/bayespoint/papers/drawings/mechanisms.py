@@ -39,7 +39,8 @@ def _plane_points(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Labels]:
     points = np.array(validation.dense("X", X), dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(f"X must have shape (m, 2); got shape {points.shape}")
-    labels, _ = validation.class_labels(y, len(points))
+    index, _ = validation.class_labels(y, len(points))
+    labels = 2 * index - 1
     if (n := len(np.unique(labels))) != 2:
         raise ValueError(f"y must hold two classes; got {n}")
     return points, labels

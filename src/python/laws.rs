@@ -1,66 +1,87 @@
-//! Log likelihoods of labels for combinations of functions, and probabilities that each of several normal values is the largest.
+//! Laws of labels: log likelihoods for combinations of functions, and probabilities that each of several values is the largest.
 
+use ndarray::Array1;
 use numpy::{
-    Element, IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
-    PyReadonlyArrayDyn, PyUntypedArrayMethods,
+    Element, IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1,
+    PyReadonlyArray2, PyReadonlyArrayDyn, PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
 
 use super::arrays::{Rows, contiguous};
 use super::call;
 use crate::base::{Error, require};
-use crate::simd::likelihood::{ClassLabels, LabelLaw, Paths, Signs, Trial};
+use crate::laws::{Largest, Law, Observed, Paths, Trial};
+use crate::simd::Entry;
 use crate::simd::tall::Tall;
-use crate::simd::{Entry, Largest};
 
 /// Columns between two checks for signals.
 const COLUMNS: usize = 4096;
 
-/// Returns log likelihoods of two classes with derivatives; see `bayespoint.engine.likelihood`.
-#[pyfunction]
-#[pyo3(signature = (values, trials, floors, span, counts, bounded, *, by_value))]
-#[allow(clippy::too_many_arguments, reason = "names in Python")]
-pub fn likelihood_of_signs<'py>(
-    py: Python<'py>,
-    values: Values<'py>,
-    trials: Trials<'py>,
+/// Observed labels: the attributes of `bayespoint.labels.laws.Observed`.
+#[derive(FromPyObject)]
+pub struct Labels<'py> {
+    law: String,
+    n_contrasts: usize,
     floors: PyReadonlyArray1<'py, f64>,
-    span: f64,
+    spans: PyReadonlyArray1<'py, f64>,
     counts: PyReadonlyArray1<'py, f64>,
-    bounded: PyReadonlyArray1<'py, bool>,
-    by_value: bool,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let (floors, counts) = (contiguous("floors", &floors)?, contiguous("counts", &counts)?);
-    let bounded = contiguous("bounded", &bounded)?;
-    let n = if bounded.is_empty() { values.len() } else { bounded.len() };
-    check_shape("bounded", bounded.is_empty() || values.len() == 2 * n)?;
-    for (name, each) in [("floors", floors), ("counts", counts)] {
-        check_shape(name, each.is_empty() || each.len() == n)?;
-    }
-    let mut signs = Signs { floors, span, counts, bounded };
-    values.found(py, &made(&trials)?, &mut signs, by_value)
 }
 
-/// Returns the same of several classes; the derivatives by the values are those of a class one after the other.
+impl Labels<'_> {
+    /// The labels of n observations, whose arrays are empty or have a number for each.
+    fn observed(&self, n_values: usize) -> PyResult<Observed<'_>> {
+        let known = Law::NAMES.into_iter().find(|(name, _)| *name == self.law);
+        let law = known.ok_or_else(|| Error::invalid("law", &self.law, "the name of a law"))?.1;
+        require(law.takes(self.n_contrasts), "n_contrasts", self.n_contrasts, "those of the law")?;
+        let n = n_values / self.n_contrasts;
+        check_shape("values", n * self.n_contrasts == n_values)?;
+        let noise = [contiguous("floors", &self.floors)?, contiguous("spans", &self.spans)?];
+        let counts = contiguous("counts", &self.counts)?;
+        check_shape("spans", noise[0].len() == noise[1].len())?;
+        for (name, each) in [("floors", noise[0]), ("counts", counts)] {
+            check_shape(name, each.is_empty() || each.len() == n)?;
+        }
+        Ok(Observed { law, n_contrasts: self.n_contrasts, noise, counts })
+    }
+}
+
+/// Returns log likelihoods on the paths of balls, with derivatives; see `bayespoint.labels.laws`.
 #[pyfunction]
-#[pyo3(signature = (values, trials, labels, noise, counts, *, by_value))]
-pub fn likelihood_of_classes<'py>(
+#[pyo3(signature = (labels, values, trials, *, by_contrast))]
+pub fn log_likelihoods<'py>(
     py: Python<'py>,
+    labels: Labels<'py>,
     values: Values<'py>,
     trials: Trials<'py>,
-    labels: PyReadonlyArray1<'py, u32>,
-    noise: f64,
-    counts: PyReadonlyArray1<'py, f64>,
-    by_value: bool,
+    by_contrast: bool,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let labels = contiguous("labels", &labels)?;
-    let n_classes = values.len().checked_div(labels.len()).unwrap_or(2);
-    let known = labels.iter().all(|&label| (label as usize) < n_classes);
-    check_shape("labels", n_classes * labels.len() == values.len() && known)?;
-    let counts = contiguous("counts", &counts)?;
-    check_shape("counts", counts.is_empty() || counts.len() == labels.len())?;
-    let mut classes = ClassLabels::new(labels, noise, counts, n_classes);
-    values.found(py, &made(&trials)?, &mut classes, by_value)
+    let (observed, trials) = (labels.observed(values.len())?, made(&trials)?);
+    match &values {
+        Values::Doubles(rows) => found(py, rows, &trials, &observed, by_contrast),
+        Values::Singles(rows) => found(py, rows, &trials, &observed, by_contrast),
+    }
+}
+
+/// Log probabilities, slopes and negative second derivatives.
+type Derivatives<'py> =
+    (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray3<f64>>);
+
+/// Returns log probabilities at contrasts, shape (K, n), with first and negative second derivatives.
+#[pyfunction]
+pub fn law_derivatives<'py>(
+    py: Python<'py>,
+    labels: Labels<'py>,
+    contrasts: PyReadonlyArray2<'py, f64>,
+) -> PyResult<Derivatives<'py>> {
+    let observed = labels.observed(contrasts.len())?;
+    let contrasts = contiguous("contrasts", &contrasts)?;
+    let (k, n) = (observed.n_contrasts, contrasts.len() / observed.n_contrasts);
+    let [log_p, slopes, curvatures] = py.detach(|| observed.derivatives(contrasts));
+    Ok((
+        Array1::from(log_p).into_pyarray(py),
+        slopes.into_pyarray(py).reshape([k, n])?,
+        curvatures.into_pyarray(py).reshape([k, k, n])?,
+    ))
 }
 
 /// Returns products of the rows of a matrix with vectors, or sums of multiples of them; see `bayespoint.engine.likelihood`.
@@ -111,27 +132,14 @@ impl<'py> Values<'py> {
             Self::Singles(rows) => rows.first().map_or(0, |row| row.len()),
         }
     }
-
-    fn found(
-        &self,
-        py: Python<'py>,
-        trials: &[Trial],
-        law: &mut (impl LabelLaw + Send),
-        by_value: bool,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        match self {
-            Self::Doubles(rows) => found(py, rows, trials, law, by_value),
-            Self::Singles(rows) => found(py, rows, trials, law, by_value),
-        }
-    }
 }
 
 fn found<'py, E: Entry + Element>(
     py: Python<'py>,
     rows: &[PyReadonlyArrayDyn<'py, E>],
     trials: &[Trial],
-    law: &mut (impl LabelLaw + Send),
-    by_value: bool,
+    observed: &Observed<'_>,
+    by_contrast: bool,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let rows: Vec<&[E]> =
         rows.iter().map(|row| contiguous("values", row)).collect::<PyResult<_>>()?;
@@ -143,10 +151,10 @@ fn found<'py, E: Entry + Element>(
     check_shape("balls", trials.iter().all(|trial| trial.ball < balls.len()))?;
     let paths = Paths { mean, balls };
     let found = py.detach(|| {
-        if by_value {
-            law.slopes(&paths, trials)
+        if by_contrast {
+            observed.slopes(&paths, trials)
         } else {
-            law.sums(&paths, trials).into_iter().map(Vec::from).collect()
+            observed.sums(&paths, trials).into_iter().map(Vec::from).collect()
         }
     });
     Ok(PyArray2::from_vec2(py, &found)?)

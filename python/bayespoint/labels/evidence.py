@@ -122,7 +122,7 @@ def _log_evidence(
     pair = rates if isinstance(rates, tuple) else (rates, rates)
     first, second = np.array(pair, dtype=np.float64).reshape(2, -1)
     # P(label | other class) / P(label | its own class), for labels -1 and +1, all others alike.
-    others = problem.n_classes - 1
+    others = max(2, problem.n_functions) - 1
     negative, positive = second / others / (1 - first), first / others / (1 - second)
     if walls is not None and walls.constrained:
         if several:
@@ -175,7 +175,7 @@ def _infeasible(problem: Problem, found: Evidence, hard: NDArray[np.bool_]) -> I
         error.certificate, error.margin_bound = np.full(len(problem.walls), np.nan), 1.0
         return error
     if problem.is_joint:
-        others = problem.n_classes - 1
+        others = max(2, problem.n_functions) - 1
         weights = np.full(others * len(problem), 1 / (others * len(problem)))
         error.certificate, combined = problem.by_class(weights), problem.from_planes(weights)
         diagonal = 2 * diagonal

@@ -7,15 +7,16 @@
 //! ```
 //!
 //! The integrals of all values share the nodes of a trapezoidal rule. At these, Φ and its derivative φ follow from one series
-//! in b around an entry of a table, in vector instructions over the nodes.
+//! in b around an entry of a table, in vector instructions over the nodes. A value that is far behind has an integral of its own,
+//! about the mode of the integrand and in logarithms.
 
 use std::sync::LazyLock;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::entry::Call;
-use super::log_normal::ln_normal_cdf_and_slope;
-use super::special::{hazard_plain, normal};
+use crate::simd::Call;
+use crate::simd::log_normal::ln_normal_cdf_all;
+use crate::simd::special::{hazard, hazard_plain, normal};
 
 /// Nodes of the integral, and the next larger number that fills vectors. The first node is [`FIRST`].
 const NODES: usize = 29;
@@ -26,6 +27,12 @@ const DENSITY: usize = 2;
 
 /// Standard deviations by which a value that can be the largest is at most behind.
 const FAR: u32 = 11;
+/// Standard deviations behind from which a value's own integral is about its mode: nodes of the shared rule end too near to it.
+const OWN_FAR: f64 = 7.0;
+
+/// Half the width of the nodes about a mode, and their distance where the integrand is as narrow as k walls can make it.
+const HALF_WIDTH: f64 = 8.5;
+const STEP: f64 = 0.7;
 
 /// Entries of the table per unit and per distance of two nodes.
 const PER_UNIT: usize = 64;
@@ -77,6 +84,9 @@ pub struct Largest {
     arch: Arch,
     /// Φ, and φ times the product of Φ over the values before, at the nodes, for each value that is near.
     scratch: Vec<[Lanes; 2]>,
+    /// By how much the values of an observation are behind, and their sums over the nodes.
+    behind: Vec<f64>,
+    sums: Vec<f64>,
 }
 
 impl Largest {
@@ -98,25 +108,91 @@ impl Largest {
         p.iter_mut().for_each(|p| *p /= total);
     }
 
-    /// Returns the log probability that value `own` is the largest, of the largest alone if far behind, and writes derivatives.
-    pub(crate) fn ln_probability(&mut self, behind: &[f64], own: usize, slopes: &mut [f64]) -> f64 {
-        slopes.fill(0.0);
-        let near = behind.iter().filter(|b| is_near(**b)).count();
-        if !is_near(behind[own]) {
-            let scale = std::f64::consts::FRAC_1_SQRT_2;
-            let [value, slope] = ln_normal_cdf_and_slope(-behind[own] * scale);
-            slopes[own] = slope * scale;
-            slopes[behind.iter().position(|b| *b == 0.0).unwrap_or(own)] -= slope * scale;
-            return value;
+    /// Returns the log probability that a value is the largest, given by how much its mean is above each other one, and replaces
+    /// these by derivatives.
+    pub(crate) fn ln_probability(&mut self, contrasts: &mut [f64]) -> f64 {
+        let most = contrasts.iter().fold(0.0, |most, d| f64::max(most, -d));
+        if most >= OWN_FAR {
+            return self.about_mode(contrasts, None);
         }
+        self.behind.clear();
+        self.behind.push(most);
+        self.behind.extend(contrasts.iter().map(|d| most + d));
+        let near = self.behind.iter().filter(|b| is_near(**b)).count();
         if near == 1 {
+            contrasts.fill(0.0);
             return 0.0;
         }
-        self.integrals(behind, near, Some(own), slopes);
-        let p = std::mem::take(&mut slopes[own]);
-        slopes.iter_mut().for_each(|slope| *slope /= -p);
-        slopes[own] = -slopes.iter().sum::<f64>();
+        let behind = std::mem::take(&mut self.behind);
+        let mut sums = std::mem::take(&mut self.sums);
+        sums.resize(behind.len(), 0.0);
+        self.integrals(&behind, near, Some(0), &mut sums);
+        let p = sums[0];
+        contrasts.iter_mut().zip(&sums[1..]).for_each(|(slope, sum)| *slope = sum / p);
+        (self.behind, self.sums) = (behind, sums);
         (p / DENSITY as f64).ln()
+    }
+
+    /// The same by an integral about the mode of its integrand, exact however far the value is behind.
+    ///
+    /// Writes also minus the second derivatives of the probability by each two contrasts, relative to it.
+    pub(crate) fn about_mode(&mut self, contrasts: &mut [f64], bends: Option<&mut [f64]>) -> f64 {
+        let finite: Vec<usize> = (0..contrasts.len()).filter(|&j| contrasts[j].is_finite()).collect();
+        let given: Vec<f64> = finite.iter().map(|&j| contrasts[j]).collect();
+        // The logarithm of the integrand is concave, and its derivative convex: Newton's steps from 0 rise to the mode.
+        let mut mode = 0.0;
+        for _ in 0..100 {
+            let (mut slope, mut curvature) = (-mode, 1.0);
+            for d in &given {
+                let (t, h) = (mode + d, hazard(mode + d));
+                slope += h;
+                curvature += h * (t + h);
+            }
+            let step = slope / curvature;
+            mode += step;
+            if step.abs() < 1e-3 {
+                break;
+            }
+        }
+        let step = STEP / (1.0 + given.len() as f64).sqrt();
+        let n_nodes = 2.0 * HALF_WIDTH / step;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most some hundreds")]
+        let nodes: Vec<f64> = (0..=n_nodes as usize)
+            .map(|k| mode - HALF_WIDTH + step * k as f64)
+            .collect();
+        let mut weights: Vec<f64> = nodes.iter().map(|v| -0.5 * v * v).collect();
+        let mut log_p = vec![0.0; nodes.len()];
+        let mut hazards = Vec::with_capacity(given.len());
+        for d in &given {
+            let mut hazard: Vec<f64> = nodes.iter().map(|v| v + d).collect();
+            ln_normal_cdf_all(self.arch, &mut hazard, &mut log_p);
+            weights.iter_mut().zip(&log_p).for_each(|(weight, log_p)| *weight += log_p);
+            hazards.push(hazard);
+        }
+        let most = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        weights.iter_mut().for_each(|weight| *weight = (*weight - most).exp());
+        let sum: f64 = weights.iter().sum();
+        weights.iter_mut().for_each(|weight| *weight /= sum);
+        let mean = |of: &dyn Fn(usize) -> f64| -> f64 {
+            weights.iter().enumerate().map(|(k, weight)| weight * of(k)).sum()
+        };
+        contrasts.fill(0.0);
+        for (&j, hazard) in finite.iter().zip(&hazards) {
+            contrasts[j] = mean(&|k| hazard[k]);
+        }
+        if let Some(bends) = bends {
+            bends.fill(0.0);
+            let width = contrasts.len();
+            for (a, &j) in finite.iter().enumerate() {
+                bends[j * width + j] = mean(&|k| (nodes[k] + given[a]) * hazards[a][k]);
+                for (b, &l) in finite.iter().enumerate().take(a) {
+                    let product = -mean(&|k| hazards[a][k] * hazards[b][k]);
+                    bends[j * width + l] = product;
+                    bends[l * width + j] = product;
+                }
+            }
+        }
+        most + (sum * step).ln() - 0.5 * std::f64::consts::TAU.ln()
     }
 
     /// Writes sums over the nodes: of the probabilities, or of one and of its derivatives by how much the others are behind.
@@ -198,5 +274,5 @@ fn compute<S: Simd>(
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/simd/largest.rs"]
+#[path = "../../tests/unit/laws/largest.rs"]
 mod tests;

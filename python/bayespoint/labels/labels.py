@@ -1,0 +1,396 @@
+r"""What labels say: some contrasts of noisy latent values are positive.
+
+===============  ================================  ==========================================
+labels           latent values of an observation   contrasts
+===============  ================================  ==========================================
+two classes      f(x)                              f or -f
+ordered classes  f(x), and thresholds t of all     :math:`f - t_{y-1}` and :math:`t_y - f`
+several classes  :math:`f_1(x), ..., f_C(x)`       :math:`f_y - f_c` for all other classes c
+a choice         :math:`f(x_1), ..., f(x_k)`       f of the chosen one minus f of each other
+===============  ================================  ==========================================
+
+Thresholds rise (Chu and Ghahramani, "Gaussian processes for ordinal regression", Journal of Machine
+Learning Research 6, 2005); a priori they are independent and normal, but for their order. A
+function common to all classes changes no label, so functions of classes sum to zero. Choices follow
+L. L. Thurstone, "A Law of Comparative Judgment", Psychological Review 34, 1927.
+
+A wrong label, :math:`\kappa` times as probable as the right one each, is a mixture around any law.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, special
+
+from bayespoint.base.linalg import Factor
+from bayespoint.base.stored import Stored
+from bayespoint.base.validation import Floats
+from bayespoint.data.examples import Examples
+from bayespoint.engine.laws import Observed
+from bayespoint.engine.problem import Problem
+from bayespoint.engine.walls import Walls
+from bayespoint.kernels import Differences
+from bayespoint.kernels.explicit import Gram
+from bayespoint.labels.laws import LARGEST_Z, Interval, LargestOf, Law, OneWall
+from bayespoint.results.lengths import Lengths
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+RULES = ("probability", "median", "mean")
+
+
+@dataclass(frozen=True, eq=False)
+class Sites:
+    """Problems of one latent value each, for expectation propagation over m examples."""
+
+    positive: NDArray[np.bool_]  # (n_problems, m) whether the value is to be positive
+    ends: Floats | None  # (m, 2) between which it is instead, in deviations of a latent value
+    share: float  # what the sum of their log evidences is multiplied by
+    wrong: Floats  # (2,) number of wrong labels among which each rate of label noise is divided
+
+
+@dataclass(frozen=True, eq=False)
+class Labels(Stored):
+    """The labels of a model: contrasts of latent values, their law, label noise, and predictions.
+
+    A label is an index: of a class, or of a choice out of k items k - 2. Latent values are those of
+    functions at an input, or of one function at several inputs, then shared coordinates.
+    """
+
+    _shapes = "lc: constants; lcv: contrasts"
+
+    law: Law  # of an observation's contrasts
+    predicts: Law  # of a new row: how its classes follow from decision values
+    n_classes: int
+    contrasts: Floats  # (n_labels, n_contrasts, n_values) factors of values in contrasts
+    constants: Floats  # (n_labels, n_contrasts) 0; infinity for a contrast that a label lacks
+    n_functions: int = 1
+    n_inputs: int = 1  # most inputs of an observation
+    label_noise: tuple[float, float] = (0.0, 0.0)  # probabilities of wrong labels, by true class
+    rule: str = "probability"  # which class is predicted: "probability", "median" or "mean"
+    variance: float | None = None  # of shared coordinates a priori; a fit sets what is None
+
+    @classmethod
+    def two_classes(cls) -> Labels:
+        """Return the labels of two classes, of which the second is positive."""
+        law, signs = OneWall(), np.array([[[-1.0]], [[1.0]]])
+        return cls(law, law, 2, signs, np.zeros((2, 1)), rule="median")
+
+    @classmethod
+    def several(cls, n_classes: int) -> Labels:
+        """Return the labels of more than two classes, each with a function."""
+        eye, law = np.eye(n_classes), LargestOf()
+        others = [np.delete(np.arange(n_classes), y) for y in range(n_classes)]
+        contrasts = np.stack([eye[y] - eye[rest] for y, rest in enumerate(others)])
+        return cls(law, law, n_classes, contrasts, np.zeros(contrasts.shape[:2]), n_classes)
+
+    @classmethod
+    def ordered(cls, n_classes: int, rule: str) -> Labels:
+        """Return the labels of more than two classes in an order."""
+        above, law = np.eye(n_classes, n_classes - 1, -1), Interval()
+        thresholds = np.stack([-above, np.eye(n_classes, n_classes - 1)], axis=1)
+        of_f = np.stack([above.sum(axis=1), -thresholds[:, 1].sum(axis=1)], axis=1)
+        contrasts = np.concatenate([of_f[..., None], thresholds], axis=2)
+        constants = np.where(of_f == 0, np.inf, 0.0)
+        return cls(law, law, n_classes, contrasts, constants, rule=rule)
+
+    @classmethod
+    def choices(cls, largest: int) -> Labels:
+        """Return the labels of choices out of up to `largest` items, the chosen one first.
+
+        Predictions are of pairs: whether f is positive, a difference of two utilities.
+        """
+        places = np.arange(largest - 1)
+        there = places <= places[:, None]
+        differences = np.concatenate([np.ones((largest - 1, 1)), -np.eye(largest - 1)], axis=1)
+        contrasts = there[..., None] * differences
+        constants = np.where(there, 0.0, np.inf)
+        laws = LargestOf(), OneWall()
+        return cls(*laws, 2, contrasts, constants, n_inputs=largest, rule="median")
+
+    @classmethod
+    def of_classes(cls, n_classes: int, rule: str | None = None) -> Labels:
+        """Return the labels of classes: in an order with a `rule`, which is nothing new for two."""
+        if n_classes == 2:
+            return cls.two_classes()
+        return cls.several(n_classes) if rule is None else cls.ordered(n_classes, rule)
+
+    def check_parts(self) -> None:
+        """Raise ValueError for an unknown rule, or values that are not those of the contrasts."""
+        if self.rule not in RULES or self.n_shared < 0 or min(self.n_functions, self.n_inputs) < 1:
+            raise ValueError(f"labels of the rule {self.rule!r} have {self.n_values} values")
+
+    # --- sizes ------------------------------------------------------------------------------------
+
+    @property
+    def n_values(self) -> int:
+        """Number of latent values of an observation."""
+        return self.n_functions * self.n_inputs
+
+    @property
+    def n_shared(self) -> int:
+        """Number of coordinates that all observations share, which rise."""
+        return self.contrasts.shape[2] - self.n_values
+
+    @property
+    def n_contrasts(self) -> int:
+        """Largest number of contrasts of an observation."""
+        return self.contrasts.shape[1]
+
+    @property
+    def basis(self) -> Floats:
+        """(n_functions, k) Orthonormal basis of the functions: those of several sum to zero."""
+        if self.n_functions == 1:
+            return np.ones((1, 1))
+        return np.ascontiguousarray(linalg.helmert(self.n_functions).T)
+
+    @property
+    def of_weights(self) -> Floats:
+        """`contrasts` of values of the basis, and of shared coordinates over their deviation."""
+        values, shared = np.split(self.contrasts, [self.n_values], axis=2)
+        values = values if self.n_functions == 1 else values @ self.basis
+        return np.concatenate([values, math.sqrt(self.variance or 1.0) * shared], axis=2)
+
+    def dimension(self, r: int) -> int:
+        """Return the number of weights of functions of r features, and of shared coordinates."""
+        return r * self.basis.shape[1] + self.n_shared
+
+    def softness(self, softness: float) -> float:
+        """Return the variance of the noise on a latent value: of two inputs, half of a difference."""
+        return softness if self.n_inputs == 1 else softness / 2
+
+    # --- label noise ------------------------------------------------------------------------------
+
+    def with_noise(self, label_noise: tuple[float, float]) -> Self:
+        """Return the same with another label noise."""
+        return replace(self, label_noise=label_noise)
+
+    @property
+    def _rates(self) -> tuple[Floats, Floats]:
+        """Probabilities of a wrong label where each is the true one, and of one other's."""
+        n = len(self.contrasts)
+        rates = np.array(self.label_noise)
+        return np.resize(rates, n), np.resize(rates[::-1], n)
+
+    @property
+    def transparencies(self) -> Floats:
+        """(n_labels,) P(label | another is true) / P(label | it is true)."""
+        own, other = self._rates
+        return np.asarray(other / (self.n_classes - 1) / (1 - own))
+
+    @property
+    def transparency(self) -> tuple[float, float]:
+        """The first and the last of `transparencies`, as the engine takes them."""
+        return float(self.transparencies[0]), float(self.transparencies[-1])
+
+    @property
+    def noise(self) -> float | tuple[float, float]:
+        """Label noise as `VersionSpace.evidence` takes it."""
+        first, second = self.label_noise
+        return first if first == second else (first, second)
+
+    @property
+    def right(self) -> Floats:
+        """(n_labels,) Probability of observing each label where it is the true one."""
+        own, _ = self._rates
+        sizes = np.maximum(self.n_classes, 1 + np.isfinite(self.constants).sum(axis=1))
+        return np.asarray((1 - own) / (1 + (sizes - self.n_classes) * own / (self.n_classes - 1)))
+
+    @property
+    def floors(self) -> Floats:
+        """(n_labels,) Probability of observing each label where another is the true one."""
+        return self.transparencies * self.right
+
+    @property
+    def spans(self) -> Floats:
+        """(n_labels,) What the true label adds to this probability."""
+        return self.right - self.floors
+
+    def observed(self, log_p: Floats) -> Floats:
+        """Return the log probabilities of observed classes from those of true ones, (..., C)."""
+        if not any(self.label_noise):
+            return log_p
+        floors, spans = (part[: self.n_classes] for part in (self.floors, self.spans))
+        with np.errstate(divide="ignore"):
+            return np.logaddexp(np.log(floors), np.log(spans) + log_p)
+
+    def log_constant(self, label: NDArray[np.intp]) -> float:
+        """Return what is added to the engine's log evidence of observed labels.
+
+        One order of the thresholds is possible, and a choice out of many has more wrong labels.
+        """
+        more = np.log(self.right / (1 - self._rates[0]))[label].sum()
+        return math.lgamma(self.n_shared + 1) + float(more)
+
+    # --- observations -----------------------------------------------------------------------------
+
+    def observations(self, label: NDArray[np.intp], counts: Floats | None = None) -> Observed:
+        """Return the law of observed labels, each with a number of times that it counts."""
+        none = np.empty(0)
+        noise = (self.floors[label], self.spans[label]) if any(self.label_noise) else (none, none)
+        return Observed(
+            self.law.name, self.n_contrasts, *noise, counts=none if counts is None else counts
+        )
+
+    def points(self, inputs: Any, label: NDArray[np.intp]) -> Any:
+        """Return the inputs of all latent values, those of an observation after one another."""
+        if self.n_inputs == 1:
+            return inputs
+        return inputs.reshape(len(label) * self.n_inputs, -1)[self.present(label).ravel()]
+
+    def compared(self, examples: Examples) -> tuple[Examples, Labels]:
+        """Return pairs of two classes in place of choices, and the same of all others.
+
+        The approximate evidence takes the pairs of a choice for independent ones.
+        """
+        if self.n_inputs == 1:
+            return examples, self
+        n = len(examples.label)
+        inputs = examples.inputs.reshape(n, self.n_inputs, -1)
+        choice, other = np.nonzero(self.present(examples.label)[:, 1:])
+        pairs = Differences.between(inputs[choice, 0], inputs[choice, other + 1])
+        label, precision = np.ones(len(choice), dtype=np.intp), examples.precision[choice]
+        return Examples(pairs, label, precision), Labels.two_classes().with_noise(self.label_noise)
+
+    def present(self, label: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return which latent values observations have, (n, n_values)."""
+        return (self.contrasts[..., : self.n_values] != 0).any(axis=1)[label]
+
+    def problem(
+        self,
+        gram: Gram,
+        label: NDArray[np.intp],
+        softness: Floats,
+        offset: float,
+        inverse: tuple[Factor, Floats] | None = None,
+    ) -> Problem:
+        """Return the engine's problem of the latent values with this matrix, one after the other.
+
+        Shared coordinates come after them.
+        """
+        if self.n_functions > 1 or self.contrasts.shape[1:] == (1, 1):
+            return Problem(gram, label, softness, offset, inverse, self.n_functions)
+        m, n = len(softness), self.n_shared
+        if n:
+            gram, offset = np.pad(gram + offset, (0, n)), 0.0
+            softness = np.append(softness, np.full(n, self.variance))
+            if inverse is not None:
+                factor, diagonal = inverse
+                wider = factor.bordered(np.zeros((n, m)), self.variance * np.eye(n))
+                inverse = wider, np.append(diagonal, np.full(n, 1 / self.variance))
+        none, walls = np.zeros(m + n, dtype=np.intp), self._walls(label, m)
+        return Problem(gram, none, softness, offset, inverse, walls=walls)
+
+    def _walls(self, label: NDArray[np.intp], m: int) -> Walls:
+        """Return the walls of observations with m latent values, and between shared coordinates."""
+        there = self.present(label)
+        places = np.zeros((len(label), self.contrasts.shape[2]), dtype=np.intp)
+        places[:, : self.n_values][there] = np.arange(m)
+        places[:, self.n_values :] = m + np.arange(self.n_shared)
+        contrast, observation = np.nonzero(np.isfinite(self.constants[label]).T)
+        factors = self.contrasts[label[observation], contrast]
+        width = int((factors != 0).sum(axis=1).max())
+        order = np.argsort(factors == 0, axis=1, kind="stable")[:, :width]
+        rising = m + np.arange(1, self.n_shared)
+        pairs = np.zeros((len(rising), width), dtype=np.intp)
+        pairs[:, :2] = np.stack([rising, rising - 1], axis=1)
+        signs = np.zeros(pairs.shape)
+        signs[:, :2] = [1.0, -1.0]
+        return Walls(
+            np.concatenate([np.take_along_axis(places[observation], order, axis=1), pairs]),
+            np.concatenate([np.take_along_axis(factors, order, axis=1), signs]),
+            np.concatenate([observation, np.full(len(rising), -1)]),
+        )
+
+    def sites(self, label: NDArray[np.intp]) -> Sites:
+        """Return the problems of one value whose evidence approximates that of labels.
+
+        Of several classes they are each class against the rest, whose evidence is divided by how
+        much more all these labels tell than the classes do: a problem has the entropy H(1/C), a
+        class ln C. Thresholds are at quantiles.
+        """
+        ends, n = None, self.n_classes
+        positive = label[None] > 0
+        if self.n_functions > 1:
+            positive = label == np.arange(n)[:, None]
+        if self.n_shared:
+            all_ends = np.concatenate([[-np.inf], self.quantiles(label), [np.inf]])
+            ends = np.stack([all_ends[label], all_ends[label + 1]], axis=1)
+            positive = np.ones((1, len(label)), dtype=np.bool_)
+        share = 1.0
+        if len(positive) > 1:
+            share = math.log(n) / (n * float(special.entr(1 / n) + special.entr(1 - 1 / n)))
+        return Sites(positive, ends, share, np.array([n - 1.0, 1.0]))
+
+    def quantiles(self, label: NDArray[np.intp]) -> Floats:
+        """Return the n_shared normal quantiles at the shares of the labels."""
+        shares = np.cumsum(np.bincount(label, minlength=self.n_classes))[: self.n_shared]
+        least = 0.5 / len(label)
+        return np.asarray(special.ndtri(np.clip(shares / len(label), least, 1 - least)))
+
+    def first_weights(self, r: int, label: NDArray[np.intp]) -> Floats:
+        """Return weights to start from: functions that are 0, and thresholds that rise."""
+        weights = np.zeros(self.dimension(r))
+        rising = self.quantiles(label) + 0.01 * np.arange(self.n_shared)
+        weights[len(weights) - self.n_shared :] = rising
+        return weights
+
+    # --- predictions ------------------------------------------------------------------------------
+
+    def winner(self, z: Floats) -> NDArray[np.intp]:
+        """Return the (n,) indices of the classes predicted by decision values; ties go down."""
+        return self.predicts.winner(z, self.rule)
+
+    def log_classes(self, z: Floats) -> Floats:
+        """Return the (n, C) log probabilities of true classes from decision values."""
+        return self.predicts.log_classes(z)
+
+    def log_labels(self, z: Floats, label: NDArray[np.intp]) -> Floats:
+        """Return the (n,) log probabilities of observed labels from decision values."""
+        log_p = self.observed(self.predicts.log_classes(z))
+        return np.asarray(log_p[np.arange(len(label)), label])
+
+    def weighted(self, z: Floats, class_weight: Floats | None) -> Floats:
+        r"""Return the decision values for a population in which the classes have other weights.
+
+        The posterior odds of true classes are multiplied by the ratio of their weights, before
+        label noise, which stays: exactly, without a new fit. In logarithms the order of values is
+        kept also where probabilities underflow.
+        """
+        if class_weight is None:
+            return z
+        return self.predicts.decision(self.predicts.log_classes(z) + np.log(class_weight))
+
+    def left_out(
+        self,
+        values: Floats,
+        dual_coef: Floats,
+        precision: Floats,
+        label: NDArray[np.intp],
+        lengths: Lengths,
+    ) -> Floats:
+        r"""Return the (n, n_rows) leave-one-out decision values of examples, at most 8 in size.
+
+        Given all others, the value of an example has the mean of the (T, n_rows, n) `values` minus
+        `dual_coef` over `precision`, the (n,) diagonal of the inverse of their covariance, and the
+        variance one over it. :math:`P(y_i | y_{-i})` is the harmonic mean of :math:`P(y_i |
+        h_{-i})` over the draws (Gelfand, Dey and Chang, 1992), whose inverses are the weights of
+        other classes.
+        """
+        f = np.moveaxis((values - dual_coef / precision) * np.sqrt(precision), 1, 0)
+        floors, spans = self.floors[label], self.spans[label]
+        total: Any = 0.0
+        for length in self.predicts.lengths(lengths, f.shape[1]):
+            p = self.predicts.probabilities(length * f)
+            right = np.take_along_axis(p, label[None, None], axis=0)[0]
+            weight = 1 / np.maximum(floors + spans * right, special.ndtr(-LARGEST_Z))
+            total = total + np.einsum("ctn,tn->nc", p, weight)
+        with np.errstate(divide="ignore"):
+            z = self.predicts.decision(np.log(total))
+        return np.clip(z, -LARGEST_Z, LARGEST_Z)

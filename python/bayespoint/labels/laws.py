@@ -1,0 +1,337 @@
+r"""Three laws: how the classes of a new row follow from its latent values.
+
+A draw from version space, with dual coefficients :math:`\gamma`, is the direction of a draw from
+the posterior. Its length :math:`\rho` is independent of it and has the chi distribution with as
+many degrees of freedom as the span has dimensions. At a new point the latent value is :math:`\rho
+h`, :math:`h = k_*^\top\gamma`, plus Gaussian noise of the variance :math:`s_*^2 = k(x, x) + \lambda
+- k_*^\top A^{-1} k_*` (Rasmussen & Williams, *Gaussian Processes for Machine Learning*, 2006, Eq.
+3.9 and Section 3.3). Probabilities are means over the draws.
+
+Shapes: n points, T draws, C classes. `values` of draws have the shape (n_rows, n, T), the `center`
+(n_rows, n); `variance` is the (n,) variance of the noise. Decision values z, (n, n_rows), are
+quantiles of the normal distribution. The laws of observations are `bayespoint.engine.laws`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from bayespoint.base import validation
+from bayespoint.base.stored import Stored
+from bayespoint.base.validation import Floats, require_square
+from bayespoint.engine.laws import largest_probabilities
+from bayespoint.results.lengths import Lengths
+
+LARGEST_Z = 8.0  # absolute value to which leave-one-out decision values are clipped
+RARE = 1e-3  # probability below which some hundreds of draws tell little
+_TINY = 1e-300  # standard deviation in place of zero
+_BLOCK = 2**17  # number of values of Student's distribution function between two checks for Ctrl-C
+
+
+class Law(Stored):
+    """How classes follow from latent values; the default is by quadrature over draws."""
+
+    name: ClassVar[str]  # as in the engine
+    by_moments: ClassVar[bool] = False  # whether decision values need two moments of f only
+
+    def log_classes(self, z: Floats) -> Floats:
+        """Return the (n, C) log probabilities of true classes from decision values."""
+        raise NotImplementedError
+
+    def decision(self, log_p: Floats) -> Floats:
+        """Return the decision values of (n, C) log probabilities, which are scaled to sum to 1."""
+        raise NotImplementedError
+
+    def probabilities(self, f: Floats) -> Floats:
+        """Return the (C, ...) probabilities of classes at (n_rows, ...) values over the noise's."""
+        raise NotImplementedError
+
+    def log_given(self, f: Floats) -> Floats:
+        """Return the logarithms of `probabilities`, (..., C)."""
+        with np.errstate(divide="ignore"):
+            return np.moveaxis(np.log(self.probabilities(f)), 0, -1)
+
+    def decision_values(
+        self, values: Floats, center: Floats, variance: Floats, lengths: Lengths
+    ) -> Floats:
+        """Return the decision values of means over draws, shifted so that their mean is `center`.
+
+        The center is more accurate than the mean of the draws.
+        """
+        raise NotImplementedError
+
+    def mixture(self, values: Floats, variance: Floats, lengths: Lengths) -> Floats:
+        """Return the (n, C) logarithms of means over draws of the probabilities given each."""
+        f = _with_lengths(values, variance, lengths) / _deviation(variance)
+        with np.errstate(divide="ignore"):
+            return np.log(self.probabilities(f).mean(axis=-1)).T
+
+    def lengths(self, lengths: Lengths, n_draws: int) -> Sequence[Any]:
+        """Return lengths of draws, (n_draws, 1) each, over which leave-one-out sums go."""
+        return [lengths.quantiles(n_draws)[:, None]]
+
+    def votes(self, values: Floats) -> Floats:
+        """Return the (n, n_rows) votes of the draws: mean signs, or shares of the classes."""
+        return np.sign(values).mean(axis=-1).T
+
+    def shares(self, votes: Floats) -> Floats:
+        """Return the (n, C) shares of the draws for each class."""
+        raise NotImplementedError
+
+    def lead(self, votes: Floats) -> Floats:
+        """Return the (n,) leads of the first class in votes, 0 where the draws disagree most."""
+        return np.abs(votes).min(axis=1)
+
+    def winner(self, z: Floats, rule: str) -> NDArray[np.intp]:
+        """Return the (n,) indices of the predicted classes."""
+        if rule == "median":
+            return np.asarray((z > 0).sum(axis=1))
+        if rule == "mean":
+            return np.asarray(np.ceil(special.ndtr(z).sum(axis=1) - 0.5).astype(np.intp))
+        return np.asarray(self.log_classes(z).argmax(axis=1))
+
+
+@dataclass(frozen=True)
+class Interval(Law):
+    r"""The place of one value among thresholds: rows are differences :math:`g_k = f - t_k`.
+
+    They fall with k, and decision values are :math:`z_k = \Phi^{-1}(P(y \ge k))`.
+    """
+
+    name = "interval"
+
+    def log_classes(self, z: Floats) -> Floats:
+        ends = np.full((len(z), 1), np.inf)
+        high, low = np.concatenate([ends, z], axis=1), np.concatenate([z, -ends], axis=1)
+        turned = low > 0  # where the smaller tails are
+        high, low = np.where(turned, -low, high), np.where(turned, -high, low)
+        log_high, log_low = special.log_ndtr(high), special.log_ndtr(low)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_p = log_high + np.log1p(-np.exp(np.minimum(log_low - log_high, 0.0)))
+        return np.asarray(np.where(np.isnan(log_p), -np.inf, log_p))
+
+    def decision(self, log_p: Floats) -> Floats:
+        log_p = log_p - special.logsumexp(log_p, axis=1, keepdims=True)
+        below = np.logaddexp.accumulate(log_p, axis=1)[:, :-1]
+        above = np.logaddexp.accumulate(log_p[:, ::-1], axis=1)[:, -2::-1]
+        near = above < math.log(0.5)
+        return np.asarray(np.where(near, special.ndtri_exp(above), -special.ndtri_exp(below)))
+
+    def probabilities(self, f: Floats) -> Floats:
+        ends = np.ones((1, *f.shape[1:]))
+        above = np.concatenate([ends, special.ndtr(f), 0 * ends])
+        return np.asarray(np.maximum(-np.diff(above, axis=0), 0.0))
+
+    def log_given(self, f: Floats) -> Floats:
+        z = np.moveaxis(f, 0, -1)
+        return self.log_classes(z.reshape(-1, len(f))).reshape(*z.shape[:-1], -1)
+
+    def decision_values(
+        self, values: Floats, center: Floats, variance: Floats, lengths: Lengths
+    ) -> Floats:
+        """Return decision values of means over shifted draws.
+
+        Of probabilities below 1e-3 the draws tell little: they are at least the smaller of this and
+        that of normal latent values.
+        """
+        f = _with_lengths(values, variance, lengths)
+        f += (center - f.mean(axis=-1))[..., None]
+        z = _quantiles(f / _deviation(variance))
+        rare = special.ndtri(RARE)
+        for of_draws, g, h, shifted in zip(z, values, center, f, strict=True):
+            if (rows := np.flatnonzero(np.abs(of_draws) > -rare)).size:
+                normal = np.abs(of_moments(h[rows], spread(g[rows], lengths) + variance[rows]))
+                most = np.maximum(np.minimum(np.abs(of_draws[rows]), normal), -rare)
+                of_draws[rows] = np.copysign(most, shifted[rows].mean(axis=-1))
+        return np.minimum.accumulate(z, axis=0).T
+
+    def shares(self, votes: Floats) -> Floats:
+        ends = np.ones((len(votes), 1))
+        above = np.concatenate([ends, (1 + votes) / 2, 0 * ends], axis=1)
+        return np.asarray(np.maximum(-np.diff(above, axis=1), 0.0))
+
+
+@dataclass(frozen=True)
+class OneWall(Interval):
+    r"""The sign of one value: one row, and the decision value of the second class."""
+
+    name = "one wall"
+    by_moments = True
+
+    def log_classes(self, z: Floats) -> Floats:
+        return np.concatenate([special.log_ndtr(-z), special.log_ndtr(z)], axis=1)
+
+    def probabilities(self, f: Floats) -> Floats:
+        p = special.ndtr(f)
+        return np.concatenate([1.0 - p, p])
+
+    def decision_values(
+        self, values: Floats, center: Floats, variance: Floats, lengths: Lengths
+    ) -> Floats:
+        r"""Return the decision values from two moments of f.
+
+        :math:`z = M / \sqrt{V + s_*^2}` with the mean function's value M, the `center`, which is
+        more accurate than the mean of the draws, and :math:`V = E\rho^2\,\overline{h^2} -
+        (E\rho)^2\,\bar h^2` over the values h of unit draws. The absolute value of z is at most
+        1e8, and z = 0 where all three are zero.
+        """
+        _require_range(variance, values[0], center[0])
+        return of_moments(center[0], spread(values[0], lengths) + variance)[:, None]
+
+    def mixture(self, values: Floats, variance: Floats, lengths: Lengths) -> Floats:
+        r"""Return the (n, 2) logarithms of means over draws of P(f > 0 | direction).
+
+        With chi lengths it is :math:`F_{t,n}(\sqrt n\, h / s_*)`, with the distribution function of
+        Student's t; where :math:`s_* = 0` the share of draws with h > 0, ties counted half.
+        """
+        _require_range(variance, values[0])
+        p, certain = values[0].copy(), variance == 0
+        with np.errstate(over="ignore", under="ignore"):  # probabilities 0 and 1
+            p[~certain] *= math.sqrt(lengths.mean_square) / np.sqrt(variance[~certain, None])
+        for rows in validation.blocks(len(p), max(1, _BLOCK // p.shape[1])):
+            p[rows][~certain[rows]] = lengths.probability(p[rows][~certain[rows]])
+        p[certain] = (1 + np.sign(p[certain])) / 2
+        mean = p.mean(axis=1)
+        with np.errstate(divide="ignore"):
+            return np.stack([np.log1p(-mean), np.log(mean)], axis=1)
+
+    def lengths(self, lengths: Lengths, n_draws: int) -> Sequence[Any]:
+        return lengths.points()
+
+
+@dataclass(frozen=True)
+class LargestOf(Law):
+    r"""The largest of several values: a row and a decision value :math:`\Phi^{-1}(P(c))` each.
+
+    .. math:: P(c) = \int \varphi(v - f_c / s_*) \prod_{j \ne c} \Phi(v - f_j / s_*)\, dv
+    """
+
+    name = "largest"
+
+    def log_classes(self, z: Floats) -> Floats:
+        log_p = special.log_ndtr(z)
+        total = special.logsumexp(log_p, axis=1, keepdims=True)
+        even = np.full_like(log_p, -math.log(log_p.shape[1]))
+        return np.subtract(log_p, total, out=even, where=np.isfinite(total))
+
+    def decision(self, log_p: Floats) -> Floats:
+        return quantiles(log_p.T).T
+
+    def probabilities(self, f: Floats) -> Floats:
+        return largest_probabilities(f.max(axis=0) - f)
+
+    def decision_values(
+        self, values: Floats, center: Floats, variance: Floats, lengths: Lengths
+    ) -> Floats:
+        """Return decision values of means over shifted draws.
+
+        Of probabilities below 1e-3 the draws tell little: they are at least the smaller of this and
+        :math:`P(f_c > f_j)` for the class j of the largest mean and normal latent values.
+        """
+        f = _with_lengths(values, variance, lengths)
+        f += (center - f.mean(axis=-1))[..., None]
+        with np.errstate(divide="ignore"):
+            log_p = np.log(self._shifted(f, variance).mean(axis=-1))
+        rare = math.log(RARE)
+        rows = np.flatnonzero((log_p < rare).any(axis=0))
+        if len(rows):
+            z = _against_first(f[:, rows], center[:, rows], variance[rows])
+            log_p[:, rows] = np.maximum(log_p[:, rows], np.minimum(special.log_ndtr(z), rare))
+        return quantiles(log_p).T
+
+    def mixture(self, values: Floats, variance: Floats, lengths: Lengths) -> Floats:
+        f = _with_lengths(values, variance, lengths)
+        with np.errstate(divide="ignore"):
+            return np.log(self._shifted(f, variance).mean(axis=-1)).T
+
+    def _shifted(self, f: Floats, variance: Floats) -> Floats:
+        """Return `probabilities`; without variance shares, ties in equal ones."""
+        behind = f.max(axis=0) - f  # without variance all but the first are very far behind
+        with np.errstate(over="ignore"):
+            behind /= _deviation(variance)
+        return largest_probabilities(behind)
+
+    def votes(self, values: Floats) -> Floats:
+        first = values == values.max(axis=0)
+        return np.asarray((first / first.sum(axis=0)).mean(axis=-1).T)
+
+    def shares(self, votes: Floats) -> Floats:
+        return votes
+
+    def lead(self, votes: Floats) -> Floats:
+        ordered = np.sort(votes, axis=1)
+        return np.asarray(ordered[:, -1] - ordered[:, -2])
+
+    def winner(self, z: Floats, rule: str) -> NDArray[np.intp]:
+        return np.asarray(z.argmax(axis=1))
+
+
+def spread(values: Floats, lengths: Lengths) -> Floats:
+    """Return the (n,) variances V of latent values over (n, T) values of the draws."""
+    second = np.einsum("ij,ij->i", values, values) / values.shape[1]
+    first = lengths.mean * values.mean(axis=1)
+    return np.asarray(np.maximum(lengths.mean_square * second - first**2, 0.0))
+
+
+def of_moments(center: Floats, total: Floats) -> Floats:
+    """Return the (n,) decision values from the center and :math:`V + s_*^2`."""
+    require_square(np.maximum(np.abs(center), np.sqrt(total)))
+    scale = np.maximum(total, 1e-16 * center**2)
+    return np.divide(center, np.sqrt(scale), out=np.zeros_like(center), where=scale > 0)
+
+
+def quantiles(log_p: Floats) -> Floats:
+    r"""Return :math:`\Phi^{-1}` of log probabilities of classes (first axis), scaled to 1."""
+    log_p = log_p - special.logsumexp(log_p, axis=0)
+    z: Floats = special.ndtri_exp(log_p)
+    first = log_p.argmax(axis=0)[None]
+    rest = log_p.copy()
+    np.put_along_axis(rest, first, -np.inf, axis=0)
+    of_rest = -special.ndtri_exp(special.logsumexp(rest, axis=0, keepdims=True))
+    near_one = np.take_along_axis(log_p, first, axis=0) > math.log(0.5)
+    own = np.where(near_one, of_rest, np.take_along_axis(z, first, axis=0))
+    np.put_along_axis(z, first, own, axis=0)
+    return z
+
+
+def _with_lengths(values: Floats, variance: Floats, lengths: Lengths) -> Floats:
+    """Return latent values of draws with their lengths, without noise."""
+    require_square(np.maximum(np.abs(values).max(axis=(0, 2)), np.sqrt(variance)))
+    return values * lengths.quantiles(values.shape[2])
+
+
+def _deviation(variance: Floats) -> Floats:
+    """Return the (n, 1) deviations of the noise, tiny in place of zero."""
+    return np.maximum(np.sqrt(variance), _TINY)[:, None]
+
+
+def _quantiles(f: Floats) -> Floats:
+    """Return the normal quantiles of the means of P(f + noise > 0), accurate in both tails."""
+    above, below = special.ndtr(f).mean(axis=-1), special.ndtr(-f).mean(axis=-1)
+    z: Floats = np.where(above < below, special.ndtri(above), -special.ndtri(below))
+    return z
+
+
+def _against_first(values: Floats, mean: Floats, variance: Floats) -> Floats:
+    """Return the decision values of two moments for each class against that of largest mean."""
+    first = mean.argmax(axis=0)
+    points = np.arange(len(first))
+    top, gap = values[first, points], mean - mean[first, points]
+    scale = np.stack([((of_class - top) ** 2).mean(axis=-1) for of_class in values])
+    scale = np.maximum(scale - gap**2, 0.0) + 2.0 * variance
+    np.maximum(scale, 1e-16 * gap**2, out=scale)
+    z: Floats = np.divide(gap, np.sqrt(scale), out=np.zeros_like(gap), where=scale > 0)
+    return z
+
+
+def _require_range(variance: Floats, values: Floats, mean: Floats | float = 0.0) -> None:
+    """Raise ValueError if squares of f overflow or underflow, which would give a wrong z."""
+    size = np.maximum(np.abs(mean), np.sqrt(variance))
+    require_square(np.maximum(size, np.maximum(values.max(axis=1), -values.min(axis=1))))
