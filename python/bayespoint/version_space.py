@@ -15,7 +15,7 @@ from bayespoint.engine import InfeasibleError, interior, sampling
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import EvidenceSettings, SampleOptions, sample_settings
 from bayespoint.engine.walls import Walls
-from bayespoint.kernels import explicit
+from bayespoint.kernels.gram import Gram
 from bayespoint.likelihood import evidence
 from bayespoint.posterior.reweight import reweight
 from bayespoint.results.billiard import BilliardResult
@@ -115,34 +115,23 @@ class VersionSpace:
         walls: Walls | None = None,
     ) -> None:
         matrix, exact = validation.gram_matrix(gram, keep_singles=True)
-        self._set(matrix, y, softness, offset, "gram", walls)
-        validation.positive_semidefinite(matrix, self.offset, self.softness, exact=exact)
-
-    def _set(
-        self,
-        gram: explicit.Gram,
-        y: ArrayLike | None,
-        softness: ArrayLike,
-        offset: float,
-        name: str,
-        walls: Walls | None = None,
-    ) -> None:
-        """Check all but the kernel values, of the matrix `name` in error messages."""
+        m = len(matrix)
         memory.require_blas()
-        labels, self.classes = np.zeros(len(gram), dtype=np.int64), np.empty(0)
+        labels, self.classes = np.zeros(m, dtype=np.int64), np.empty(0)
         if walls is None:
             if y is None:
                 raise TypeError("y must be labels, unless there are walls; got None")
-            labels, self.classes = validation.class_labels(y, len(gram), rows=name)
+            labels, self.classes = validation.class_labels(y, m)
         elif not isinstance(walls, Walls) or y is not None:
             raise TypeError(f"walls must be Walls without y; got {walls!r} and y={y!r}")
         else:
-            walls.require(len(gram))
-        soft = validation.softness(softness, len(gram))
+            walls.require(m)
+        soft = validation.softness(softness, m)
         constant = validation.real("offset", offset, low=0.0)
-        validation.positive_diagonal(gram, constant, soft, name=name)
+        validation.positive_diagonal(matrix, constant, soft)
+        validation.positive_semidefinite(matrix, constant, soft, exact=exact)
         n_classes = max(2, len(self.classes))
-        self.problem = Problem(gram, labels, soft, constant, n_classes=n_classes, walls=walls)
+        self.problem = Problem(matrix, labels, soft, constant, n_classes=n_classes, walls=walls)
 
     @classmethod
     def over(cls, problem: Problem) -> VersionSpace:
@@ -152,40 +141,9 @@ class VersionSpace:
         space.classes = np.arange(problem.n_classes) if problem.is_joint else np.array([-1, 1])
         return space
 
-    @classmethod
-    def from_features(
-        cls, X: ArrayLike, y: ArrayLike, *, softness: ArrayLike = 0.0, offset: float = 0.0
-    ) -> VersionSpace:
-        """Return the version space of explicit features, without their Gram matrix.
-
-        The kernel is linear; `X` may hold features of another one, such as ``Nystroem`` makes.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n_features)
-            Finite features. Arrays of float64 in C order are not copied.
-        y, softness, offset
-            As for the constructor.
-
-        Returns
-        -------
-        VersionSpace
-            With a ``FeatureRows`` as `gram`. Errors are those of the constructor.
-
-        Notes
-        -----
-        For many examples with few features, and no softness. From 1000 examples on, and 8 for each
-        feature, a neighbor list of walls makes most bounces cheap; others take O(m n_features)
-        operations. Refused is what needs a factor of the matrix: refresh="full", `Scattered`
-        dynamics, and `evidence`.
-        """
-        space = cls.__new__(cls)
-        space._set(explicit.feature_rows(X), y, softness, offset, "X @ X.T")
-        return space
-
     @property
-    def gram(self) -> explicit.Gram:
-        """(m, m) Kernel values without offset and softness; ``FeatureRows`` by `from_features`."""
+    def gram(self) -> Gram:
+        """(m, m) Kernel values without offset and softness."""
         return self.problem.gram
 
     @property

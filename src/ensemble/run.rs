@@ -14,8 +14,8 @@ use crate::ensemble::stages::Measurement;
 use crate::ensemble::start::start;
 use crate::linalg::{Factor, Inverse};
 use crate::space::{VersionSpace, one_dimensional};
+use crate::trajectory::Refresh;
 use crate::trajectory::dynamics::{Geodesic, Motion, Points, Radius, Scattered, Straight};
-use crate::trajectory::{Refresh, RefreshChoice};
 
 /// Samples version space with several trajectories.
 ///
@@ -47,7 +47,7 @@ pub fn resume(
 
 /// As [`run`]; with the inverse of the Gram matrix the center is of conditional means, with less noise, as are refreshes.
 ///
-/// Errors as [`run`]; [`crate::Error::Invalid`] for an inverse of another size, of features, or with a motion not geodesic.
+/// Errors as [`run`]; [`crate::Error::Invalid`] for an inverse of another size, or with a motion not geodesic.
 pub fn run_with(
     space: &VersionSpace<'_>,
     settings: &Settings,
@@ -83,7 +83,6 @@ fn sample(
     }
     let inverse = inverse.map(|inverse| inverse.of_planes(space.gram()));
     if let Some(inverse) = inverse {
-        space.gram().check_in_memory()?;
         let got = format_args!("{} rows", inverse.len());
         require(inverse.len() == space.len(), "factor", got, "one row for each example")?;
         let fits = matches!(settings.motion, Motion::Geodesic);
@@ -94,11 +93,6 @@ fn sample(
     require(fits, "average", "'conditional'", "another for transparent walls in general")?;
     let fits = settings.average != Average::Conditional || inverse.is_some();
     require(fits, "average", "'conditional'", "another without an inverse")?;
-    if matches!(settings.refresh, RefreshChoice::Full(_))
-        || matches!(settings.motion, Motion::Scattered { .. })
-    {
-        space.gram().check_in_memory()?;
-    }
     if let Some(start) = settings.start.as_ref().filter(|_| state.is_none())
         && settings.mirror.is_hard()
     {

@@ -12,7 +12,6 @@ pub mod tall;
 pub(crate) mod tile;
 
 pub use dot::Precision;
-pub(crate) use entry::Call;
 pub use entry::{Entry, Row};
 pub use largest::Largest;
 pub(crate) use pass::NextWall;

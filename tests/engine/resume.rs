@@ -11,9 +11,7 @@ use bayespoint::{
 use rand::RngExt;
 
 use crate::common::states::{complete, doubles, forge, set_double};
-use crate::common::{
-    assert_same, each, inverse, normals, rbf, rng, seed, size, space, space_of, uniform,
-};
+use crate::common::{assert_same, each, inverse, rbf, rng, seed, size, space, space_of, uniform};
 
 /// A problem, and the inverse of its matrix for the center by conditional means.
 struct Case<'a> {
@@ -86,19 +84,6 @@ fn resumed_on_the_way(case: &Case<'_>, settings: &Settings) {
     }
 }
 
-/// Inputs in few dimensions with a linear boundary.
-fn inputs(m: usize, d: usize, index: u64) -> (Vec<f64>, Vec<i8>) {
-    let x = normals(m * d, &mut rng(index));
-    let labels = x.chunks(d).map(|x| if x[0] + 0.5 * x[1] > 0.0 { 1 } else { -1 }).collect();
-    (x, labels)
-}
-
-fn features(m: usize, d: usize, softness: f64) -> Case<'static> {
-    let (x, labels) = inputs(m, d, 5);
-    let space = space_of(Gram::of_features(&x, d, 1.0, vec![softness; m]), &labels);
-    Case { name: "features", space, inverse: None }
-}
-
 #[test]
 fn every_dynamics_and_refresh_on_a_matrix() {
     let (gram, labels) = rbf(40, 3.0, 1);
@@ -138,34 +123,15 @@ fn every_dynamics_and_refresh_on_a_matrix() {
 }
 
 #[test]
-fn every_source_of_rows() {
+fn a_matrix_of_singles() {
     let (gram, labels) = rbf(60, 3.0, 3);
     #[allow(clippy::cast_possible_truncation, reason = "rounded to singles")]
     let singles: Vec<f32> = gram.iter().map(|x| *x as f32).collect();
     let space = space_of(Gram::new(&singles, 0.5, vec![0.01; 60]), &labels);
-    let singles = Case { name: "singles", space, inverse: None };
-    for case in [singles, features(70, 4, 0.01)] {
-        let settings = Settings { refresh: RefreshChoice::Pair(None), ..base(5) };
-        cut_by_length(&case, &settings, size(5.0, 50.0));
-        resumed_on_the_way(&case, &Settings { length: Some(size(30.0, 300.0)), ..settings });
-    }
-}
-
-/// States contain the neighbor lists.
-#[test]
-fn near_walls() {
-    for softness in [0.0, 1e-4] {
-        let case = features(1_200, 4, softness);
-        for refresh in [RefreshChoice::None, RefreshChoice::Pair(Some(20.0))] {
-            let settings = Settings { refresh, ..base(6) };
-            cut_by_length(&case, &settings, size(0.4, 4.0));
-            resumed_on_the_way(&case, &Settings { length: Some(size(4.0, 40.0)), ..settings });
-        }
-        // In a wide version space lists are rebuilt all the time.
-        let mirror = Mirror::new(0.3, 0.3).expect("in range");
-        let settings = Settings { mirror, refresh: RefreshChoice::Pair(Some(20.0)), ..base(7) };
-        cut_by_length(&case, &settings, size(0.7, 7.0));
-    }
+    let case = Case { name: "singles", space, inverse: None };
+    let settings = Settings { refresh: RefreshChoice::Pair(None), ..base(5) };
+    cut_by_length(&case, &settings, size(5.0, 50.0));
+    resumed_on_the_way(&case, &Settings { length: Some(size(30.0, 300.0)), ..settings });
 }
 
 /// A run to a smaller tolerance repeats that to a larger one.
@@ -370,10 +336,12 @@ fn states_that_do_not_fit_are_errors() {
     }
 }
 
-/// A modified state of a run with neighbor lists is an error or resumes, without a panic and soon. (`fuzz` has few examples.)
+/// A modified state of a run is an error or resumes, without a panic and soon. (`fuzz` has few examples.)
 #[test]
 fn states_of_nonsense() {
-    let case = features(1_100, 3, 1e-4);
+    let (gram, labels) = rbf(100, 3.0, 5);
+    let space = space(&gram, &labels, 1e-4);
+    let case = Case { name: "nonsense", space, inverse: None };
     let settings = Settings { length: Some(0.5), n_draws: 2, n_trajectories: 2, ..base(21) };
     let state = complete(&case.run(&settings));
     let further = Settings { length: Some(0.7), ..settings };

@@ -22,7 +22,6 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import LIMITS, SampleSettings
-from bayespoint.kernels.explicit import FeatureRows, Gram
 from bayespoint.results.billiard import BilliardResult
 
 State = Mapping[str, Any]
@@ -88,8 +87,7 @@ def begin(
     return _from_file(origin, checkpoint, {"settings": whole, "problem": about, "seed": number})
 
 
-def _digest(array: Gram | NDArray[Any]) -> str:
-    values: NDArray[Any] = array.X if isinstance(array, FeatureRows) else array
+def _digest(values: NDArray[Any]) -> str:
     digest = hashlib.blake2b(f"{values.dtype.str}{values.shape}".encode(), digest_size=16)
     rows = values if values.flags.c_contiguous else values.T  # a matrix of kernel values
     for block in validation.blocks(len(rows)):

@@ -18,10 +18,9 @@ from bayespoint.base.linalg import Factor, factorize
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine import continuation
-from bayespoint.engine.dynamics import Chord, Flipper, Geodesic, Scattered
+from bayespoint.engine.dynamics import Chord, Flipper, Geodesic
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import SampleSettings
-from bayespoint.kernels import explicit
 from bayespoint.results.billiard import BilliardResult
 
 LEAST_TIME = 1e-3  # seconds that a run has at least, also if its preparation took all of its time
@@ -84,9 +83,6 @@ def _run(
         problem.require_binary("a transparency that depends on the class")
     if isinstance(settings.motion, (Chord, Flipper)):
         problem.require_binary("the dynamics of the papers, Chord and Flipper")
-    if settings.refresh == "full" or isinstance(settings.motion, Scattered):
-        what = "refresh='full'" if settings.refresh == "full" else "to scatter a ball"
-        explicit.require_matrix(problem.gram, what)
     values = settings.engine_values()
     if problem.walls is not None and problem.walls.constrained:
         values["transparency"] = (0.0, settings.transparency[1])  # type: ignore[index]
@@ -119,15 +115,12 @@ def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats
     """Return a factor and the diagonal of the inverse if conditional means are to be used."""
     asked, left_open = (settings.average == one for one in ("conditional", "auto"))
     possible = isinstance(settings.motion, Geodesic) and settings.refresh in ("auto", "full")
-    affordable = isinstance(problem.gram, np.ndarray) and (
-        problem.gram.dtype == np.float64 or len(problem) <= _MAX_SINGLES
-    )
+    affordable = problem.gram.dtype == np.float64 or len(problem) <= _MAX_SINGLES
     soft = problem.softness.min() > 0
     if not (asked or (left_open and possible and affordable and soft)):
         return None
     if problem.inverse is not None:
         return problem.inverse
-    explicit.require_matrix(problem.gram, "average='conditional'")
     with linalg.threads_for(len(problem)):
         factor = factorize(problem.gram, problem.offset, problem.softness)
         if factor.invertible:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.walls import Walls
-from bayespoint.kernels.explicit import Gram
+from bayespoint.kernels.gram import Gram
 from bayespoint.likelihood.two_classes import TwoClasses
 
 

@@ -26,7 +26,7 @@ from bayespoint.engine import likelihood as engine_likelihood
 from bayespoint.engine.likelihood import Trials
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.walls import joined
-from bayespoint.kernels.explicit import Gram
+from bayespoint.kernels.gram import Gram
 from bayespoint.likelihood.several_classes import RARE, TINY, MoreClasses, with_lengths
 from bayespoint.likelihood.two_classes import (
     LARGEST_Z,

@@ -26,7 +26,7 @@ from bayespoint.base.validation import Floats, Labels, require_square
 from bayespoint.engine import likelihood as engine_likelihood
 from bayespoint.engine.likelihood import Trials
 from bayespoint.engine.problem import Problem
-from bayespoint.kernels.explicit import Gram
+from bayespoint.kernels.gram import Gram
 from bayespoint.results.draws import mean_of_draws
 from bayespoint.results.lengths import Lengths
 

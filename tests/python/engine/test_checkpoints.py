@@ -159,24 +159,6 @@ def nudged():
     return gram
 
 
-def test_files_of_features(tmp_path):
-    x = np.random.default_rng(SEED).standard_normal((50, 3))
-    y = np.where(x[:, 0] > 0, 1, -1)
-
-    def run(x):
-        one = VersionSpace.from_features(x, y, softness=0.1)
-        return one.sample(
-            length=5.0, random_state=SEED, options=SampleOptions(checkpoint=tmp_path / "file")
-        )
-
-    same(run(x), run(x))
-    with pytest.raises(ValueError, match="diagonal of the Gram matrix differs"):
-        run(x + 0.0001)
-    # Features of the same lengths.
-    with pytest.raises(ValueError, match="the Gram matrix differs"):
-        run(x * [1.0, -1.0, 1.0])
-
-
 def test_files_that_are_damaged_or_none(tmp_path):
     one, path = space(), tmp_path / "run.npz"
     settings = {"length": 20.0, "random_state": SEED, "checkpoint": path}

@@ -256,20 +256,6 @@ def test_points(space):
         assert inner(space, point, point) == pytest.approx(1.0)
 
 
-def test_features():
-    rng = np.random.default_rng(seed(15))
-    x = rng.standard_normal((60, 3))
-    y = np.argmax(x @ rng.standard_normal((3, 3)), axis=1)
-    rows = VersionSpace.from_features(x, y, softness=0.2, offset=1.0)
-    whole = VersionSpace(x @ x.T, y, softness=0.2, offset=1.0)
-    one = rows.sample(tol=0.03, random_state=1)
-    two = whole.sample(tol=0.03, random_state=1, options=SampleOptions(average="arc"))
-    assert one.center.shape == (3, 60)
-    assert rows.contains(one.center)
-    apart = angle(whole, one.center, two.center)
-    assert apart < 3 * math.hypot(one.center_error, two.center_error)
-
-
 def test_singles():
     gram, y, _ = taught(30, 3, 16)
     narrow = gram.astype(np.float32)
