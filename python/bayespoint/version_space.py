@@ -281,7 +281,7 @@ class VersionSpace:
             If the checkpoint could not be written, as on a full disk; the run continues.
         ConvergenceWarning
             If another limit ended the run before `tol`, R-hat or the effective sample size were
-            reached; if rounding has moved the walls, or a trajectory repeats a short cycle.
+            reached; or if rounding has moved the walls.
         """
         if options is None:
             options = SampleOptions()

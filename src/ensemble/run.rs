@@ -6,7 +6,6 @@ use crate::base::{Control, Result, State, ensure, random, require};
 use crate::ensemble::burn_in::{burn_in, burn_in_goal, with_scatterer};
 use crate::ensemble::chain::{Chain, Context, check_memory, totals};
 use crate::ensemble::conditional_means::Densities;
-use crate::ensemble::cycle;
 use crate::ensemble::outcome::Outcome;
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::{Average, Settings};
@@ -14,7 +13,6 @@ use crate::ensemble::stages::Measurement;
 use crate::ensemble::start::start;
 use crate::linalg::{Factor, Inverse};
 use crate::space::{VersionSpace, one_dimensional};
-use crate::trajectory::Refresh;
 use crate::trajectory::dynamics::{Geodesic, Motion, Points, Radius, Scattered, Straight};
 
 /// Samples version space with several trajectories.
@@ -132,12 +130,7 @@ fn geodesic(run: &Context<'_, '_>, state: Option<&State>) -> Result<Outcome> {
         }
         Measurement::begin(run, chains, burn_in_length)?
     };
-    let mut outcome = measurement.outcome()?;
-    let refresh = measurement.chains[0].trajectory.refresh();
-    if matches!(refresh, Refresh::None) && settings.mirror.is_hard() {
-        outcome.cycles = cycles(run, &mut measurement.chains)?;
-    }
-    Ok(outcome)
+    measurement.outcome()
 }
 
 fn scattered(
@@ -182,15 +175,4 @@ fn straight(run: &Context<'_, '_>, state: Option<&State>, dynamics: &Straight) -
     run.pool.each(&mut chains, |_, chain| chain.trajectory.run(goal, control))?;
     let burn_in_length = totals(&chains).0 / chains.len() as f64;
     Measurement::begin(run, chains, burn_in_length)?.outcome()
-}
-
-/// Returns the period of each trajectory in a short cycle, else 0. In two dimensions a cycle fills version space: 0.
-fn cycles(run: &Context<'_, '_>, chains: &mut [Chain<'_>]) -> Result<Vec<u64>> {
-    let (gram, control) = (run.space.gram(), run.control);
-    let cycles = run
-        .pool
-        .each(chains, |_, chain| cycle::period(chain.trajectory.ball().clone(), gram, control))?;
-    let found = cycles.iter().any(|&period| period > 0);
-    let harmless = found && cycle::is_all_there_is(gram, control)?;
-    Ok(if harmless { vec![0; cycles.len()] } else { cycles })
 }

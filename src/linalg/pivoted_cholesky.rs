@@ -235,13 +235,6 @@ fn affordable_rank(m: usize) -> usize {
     (1..=m).take_while(|&rank| operations(rank as f64) <= MAX_OPERATIONS).count()
 }
 
-/// Whether the feature vectors span more than `most` dimensions. Reads few rows if `most` is small.
-pub(crate) fn has_rank_above(gram: &Gram<'_>, most: usize, control: &Control) -> Result<bool> {
-    // Sixteen rounding units of singles.
-    let least = if gram.is_single() { 1e-6 } else { 0.0 };
-    Ok(!Pivoted::new(gram, least).run(most, control)?)
-}
-
 impl Factor {
     /// Factors K in O(m rank²) operations, with memory for 2 m rank numbers.
     ///

@@ -257,9 +257,9 @@ fn weights_that_end_a_run() {
     }
 }
 
-/// Without refresh a run ends with a search for cycles.
+/// Orthogonal planes without refresh: every path repeats itself.
 #[test]
-fn cycles_are_found_after_resuming() {
+fn paths_that_repeat_themselves() {
     let identity = uniform(3, 1.0, 0.0);
     let case = Case::dense("octant", &identity, &[1, 1, 1], 0.0);
     cut_by_length(&case, &Settings { refresh: RefreshChoice::None, ..base(16) }, 20.0);
