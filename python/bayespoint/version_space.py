@@ -258,7 +258,7 @@ class VersionSpace:
             Called about ten times a second, in the calling thread, with a mapping of the current
             ``length``, ``bounces`` and ``center_error``. An exception from it ends the run.
         options : SampleOptions, default=None
-            Other settings, such as a checkpoint or transparent walls. None: their defaults.
+            Other settings, such as transparent walls. None: their defaults.
 
         Returns
         -------
@@ -269,16 +269,12 @@ class VersionSpace:
         ------
         InfeasibleError, FloatingPointError, MemoryError, ValueError
             See the notes of the class. ValueError also if the start is outside version space, the
-            run to continue or the checkpoint is of another problem or settings, or damaged.
-        OSError
-            If no file can be written in the folder of the checkpoint, or it cannot be read.
+            run to continue is of another problem or settings, or damaged.
         TimeoutError
             If `max_time` was over before a starting point was found.
 
         Warns
         -----
-        RuntimeWarning
-            If the checkpoint could not be written, as on a full disk; the run continues.
         ConvergenceWarning
             If another limit ended the run before `tol`, R-hat or the effective sample size were
             reached; or if rounding has moved the walls.
@@ -295,7 +291,6 @@ class VersionSpace:
             start=options.start,
             callback=callback,
             continue_from=options.continue_from,
-            checkpoint=options.checkpoint,
             n_jobs=n_jobs,
         )
 

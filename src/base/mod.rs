@@ -1,14 +1,14 @@
-//! Errors, control of a call, memory, checkpoints and random streams.
+//! Errors, control of a call, memory, states of runs and random streams.
 
-mod checkpoint;
+mod state;
 mod control;
 mod error;
 pub(crate) mod memory;
 pub(crate) mod random;
 mod range;
 
-pub use checkpoint::State;
-pub(crate) use checkpoint::{
+pub use state::State;
+pub(crate) use state::{
     decode, encode, ensure, ensure_finite, ensure_vectors, incompatible, pack, unpack,
 };
 pub use control::Control;

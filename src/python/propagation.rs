@@ -52,7 +52,7 @@ pub fn propagation<'py>(
     let (found, by_features) = if n_threads == 1 {
         call::here(py, work)?
     } else {
-        call::interruptible(py, None, None, work)?
+        call::interruptible(py, None, work)?
     };
     let each = |of: fn(&Approximation) -> &Vec<f64>| {
         let values = found.iter().flat_map(|one| of(one).iter().copied()).collect();

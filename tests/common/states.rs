@@ -1,4 +1,4 @@
-//! Helpers for the tests of checkpoints: a linear problem that owns its arrays, and states of finished runs.
+//! Helpers for the tests of states: a linear problem that owns its arrays, and states of finished runs.
 
 use bayespoint::{Gram, Inverse, Outcome, State, VersionSpace};
 

@@ -1,7 +1,4 @@
-//! Runs that are continued: to a smaller tolerance, or from a state on the way, with the bits of a single run; after another
-//! limit, with its law.
-
-use std::sync::mpsc::channel;
+//! Runs that are continued: to a smaller tolerance with the bits of a single run; after another limit, with its law.
 
 use bayespoint::dynamics::{Motion, Radius};
 use bayespoint::{
@@ -38,15 +35,6 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Returns the states that a run passes on, and its outcome.
-fn watched(case: &Case<'_>, settings: &Settings) -> (Vec<State>, Outcome) {
-    let (sender, states) = channel();
-    let control = Control::new().kept_by(move |state| sender.send(state).expect("is received"));
-    let outcome = run_with(&case.space, settings, case.inverse, &control).expect("a good run");
-    drop(control);
-    (states.iter().collect(), outcome)
-}
-
 fn base(index: u64) -> Settings {
     Settings { n_trajectories: 3, n_draws: 12, tol: None, seed: seed(index), ..Settings::default() }
 }
@@ -68,20 +56,6 @@ fn cut_by_length(case: &Case<'_>, settings: &Settings, first: f64) {
     }
     // Resumed for no further path.
     assert_same(&outcome, &case.resume(&to(5.3 * first, 1), &complete(&outcome)), name);
-}
-
-/// Resumes a run from states on the way.
-fn resumed_on_the_way(case: &Case<'_>, settings: &Settings) {
-    let whole = case.run(settings);
-    let (states, outcome) = watched(case, &Settings { n_threads: 2, ..settings.clone() });
-    assert_same(&whole, &outcome, case.name);
-    assert!(states.len() >= 3, "{}: {} states are few", case.name, states.len());
-    let mut rng = rng(77);
-    for _ in 0..3 {
-        let state = &states[rng.random_range(0..states.len())];
-        let threads = Settings { n_threads: rng.random_range(1..4), ..settings.clone() };
-        assert_same(&whole, &case.resume(&threads, state), case.name);
-    }
 }
 
 #[test]
@@ -116,9 +90,6 @@ fn every_dynamics_and_refresh_on_a_matrix() {
         let settings = Settings { motion, average, refresh, mirror, ..base(2) };
         let case = Case { name, space: space.clone(), inverse: None };
         cut_by_length(&case, &settings, size(7.0, 70.0));
-        let length = Some(size(60.0, 600.0));
-        resumed_on_the_way(&case, &Settings { length, ..settings.clone() });
-        resumed_on_the_way(&case, &Settings { max_bounces: Some(9_000), ..settings });
     }
 }
 
@@ -131,7 +102,6 @@ fn a_matrix_of_singles() {
     let case = Case { name: "singles", space, inverse: None };
     let settings = Settings { refresh: RefreshChoice::Pair(None), ..base(5) };
     cut_by_length(&case, &settings, size(5.0, 50.0));
-    resumed_on_the_way(&case, &Settings { length: Some(size(30.0, 300.0)), ..settings });
 }
 
 /// A run to a smaller tolerance repeats that to a larger one.
@@ -165,10 +135,6 @@ fn a_smaller_tolerance_goes_on_from_a_larger_one() {
         }
     }
     cut_by_length(&conditional, &base(10), 9.0);
-    for (case, tol) in [(&conditional, 0.004), (&arc, 0.01)] {
-        resumed_on_the_way(case, &Settings { tol: Some(size(tol, 0.5 * tol)), ..base(11) });
-        resumed_on_the_way(case, &Settings { length: Some(size(40.0, 400.0)), ..base(12) });
-    }
 }
 
 /// Where the center is accurate and the draws lag, directions are refreshed more often from there on, unless a rate is given.

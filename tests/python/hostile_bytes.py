@@ -119,7 +119,6 @@ def _run_arguments():
         "factor": None,
         "inverse_diagonal": None,
         "state": None,
-        "checkpoint": None,
         "n_threads": 1,
         "seed": 1,
         "callback": None,
@@ -155,7 +154,7 @@ def _called(name, call):
     if isinstance(refresh, str) and refresh in ("pair", "full"):
         call["refresh"] = {refresh: rate}
     call["average"] = "impulse" if impulses else "bounces" if bounces else "arc"
-    keys = "start", "state", "checkpoint", "callback"
+    keys = "start", "state", "callback"
     given = {key: call.pop(key) for key in keys}
     return _core.run(problem, call, **given)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -35,7 +34,6 @@ def sample(
     start: ArrayLike | None = None,
     callback: Callback = None,
     continue_from: BilliardResult | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
     n_jobs: int | None = None,
 ) -> BilliardResult:
     """Run the billiard; `VersionSpace.sample` and `SampleOptions` have the parameters."""
@@ -48,16 +46,12 @@ def sample(
     problem = replace(problem, inverse=inverse)
     settings = settings.resolved(conditional=inverse is not None and problem.smooths(settings))
     first = None if start is None else _checked_start(problem, start, settings)
-    origin = continuation.begin(
-        problem, settings, seed, first, continue_from=continue_from, checkpoint=checkpoint
-    )
+    origin = continuation.begin(problem, settings, seed, continue_from)
     if settings.max_time is not None:
         left = settings.max_time - (time.monotonic() - began)
         settings = replace(settings, max_time=max(left, LEAST_TIME))
     run = _run(problem, settings, origin, threads, first, callback)
     result = _result(problem, settings, origin, run)
-    if origin.write is not None:
-        origin.write(continuation.complete(problem, result))
     messages = result.convergence_messages(settings.limits()["tol"], settings.n_draws)
     if run["loses_softness"]:
         messages.append(
@@ -92,7 +86,6 @@ def _run(
         values | given,
         start=None if start is None else problem.to_planes(start),
         state=origin.state,
-        checkpoint=origin.write,
         callback=callback,
     )
 

@@ -99,5 +99,5 @@ pub(crate) fn ensure_finite(vectors: &[&[f64]]) -> Result<()> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/base/checkpoint.rs"]
+#[path = "../../tests/unit/base/state.rs"]
 mod tests;
