@@ -85,7 +85,7 @@ impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
     /// therefore that before its decision, which is then repeated. If another limit cuts a stage short, the state is that at the
     /// end of the path, with the present pieces open: these are closed for the outcome alone.
     pub fn run(&mut self) -> Result<(StopReason, State)> {
-        let Context { settings, control, .. } = *self.run;
+        let settings = self.run.settings;
         let length = settings.length.unwrap_or(f64::INFINITY);
         let until =
             if settings.weight_tol().is_some() { Until::CenterConverged } else { Until::Never };
