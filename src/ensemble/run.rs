@@ -94,8 +94,11 @@ fn sample(
     if let Some(start) = settings.start.as_ref().filter(|_| state.is_none())
         && settings.mirror.is_hard()
     {
-        let got = "a point that violates an example";
-        require(space.contains(start)?, "start", got, "inside version space")?;
+        let (margins, m) = (space.margins(start)?, space.examples());
+        let violated = space.count_examples(|i| margins[i].is_nan() || margins[i] <= 0.0);
+        let got = format_args!("a point that violates {violated} of {m} examples");
+        let wanted = "in version space unless the walls are transparent";
+        require(violated == 0, "start", got, wanted)?;
     }
     let pool = WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?;
     check_memory(space, settings.n_trajectories, inverse.is_some(), &pool)?;

@@ -45,7 +45,7 @@ def sample(
     inverse = _inverse(problem, settings)
     problem = replace(problem, inverse=inverse)
     settings = settings.resolved(conditional=inverse is not None and problem.smooths(settings))
-    first = None if start is None else _checked_start(problem, start, settings)
+    first = None if start is None else _checked_start(problem, start)
     origin = continuation.begin(problem, settings, seed, continue_from)
     if settings.max_time is not None:
         left = settings.max_time - (time.monotonic() - began)
@@ -126,21 +126,12 @@ def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats
     )
 
 
-def _checked_start(problem: Problem, start: ArrayLike, settings: SampleSettings) -> Floats:
+def _checked_start(problem: Problem, start: ArrayLike) -> Floats:
     c = validation.dual_coef("start", start, problem.shape)
     if problem.is_joint:
         c = c - c.mean(axis=0)
     if not c.any():
         raise ValueError("start must not be the zero vector")
     size = float(np.abs(c).max())
-    if not 1e-100 < size < 1e100:  # only the direction matters; the squared length would overflow
-        c = c / size
-    margins = problem.margins(c)
-    if settings.transparency == (0.0, 0.0) and not (margins > 0).all():
-        worst = int(np.argmin(margins))
-        raise ValueError(
-            "start must be in version space unless the walls are transparent; got a point that "
-            f"violates {int((margins <= 0).sum())} of {len(margins)} examples, example "
-            f"{worst} with margin {margins[worst]:.3g}"
-        )
-    return c
+    # Only the direction matters; the squared length would overflow.
+    return c if 1e-100 < size < 1e100 else c / size
