@@ -25,7 +25,6 @@ BENCHES = {
     "bounce": r"^(bounce/(bare/200|trajectory(_with_pairs)?/(200|1000))|classes/3/400)$",
     "engine": r"^engine/((refresh_full|run)/100|(soft_step|max_margin)/1000)$",
     "evidence": r"^evidence/bridge/100x20$",
-    "sources": r"^(sources/row_features/1000|near_walls/near/2000x20)$",
 }
 """A few of each bench, by file: those whose ratios vary least from turn to turn."""
 BARE = "bounce/bare/200"

@@ -1,11 +1,10 @@
 """How the time of an effective sample grows with the number of examples.
 
-``python benches/growth.py`` where bayespoint is installed, on one thread. Dense: normal points in
-ten dimensions, y = sign(x_0 + sin(2 x_1) / 2), RBF kernel of length scale 2, softness 0.01, kernel
-matrix in memory. Near walls: a teacher's labels in 20 dimensions, linear kernel from features. The
-time is that of the path alone: a call less one of a tenth of its path. The effective samples are
-the smallest over the plane coordinates that the billiard watches. The exponent is the slope of a
-line through the logarithms, with its standard error.
+``python benches/growth.py`` where bayespoint is installed, on one thread. Normal points in ten
+dimensions, y = sign(x_0 + sin(2 x_1) / 2), RBF kernel of length scale 2, softness 0.01. The time is
+that of the path alone: a call less one of a tenth of its path. The effective samples are the
+smallest over the plane coordinates that the billiard watches. The exponent is the slope of a line
+through the logarithms, with its standard error.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from collections.abc import Callable
 
 import numpy as np
 from scipy import stats
@@ -21,7 +19,6 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from bayespoint import BilliardResult, SampleOptions, VersionSpace
-from bayespoint.datasets import make_teacher
 from bayespoint.kernels import RBF
 
 SIZES = (100, 300, 1000, 3000, 10_000)
@@ -33,17 +30,11 @@ DRAWS = 100
 """Least duration of a timed run in seconds, and the number of draws that it keeps."""
 
 
-def dense(m: int, seed: int) -> VersionSpace:
-    """Return a problem with its kernel matrix in memory."""
+def problem(m: int, seed: int) -> VersionSpace:
+    """Return the version space of m examples."""
     X = np.random.default_rng(seed).normal(size=(m, 10))
     y = np.where(X[:, 0] + np.sin(2 * X[:, 1]) / 2 > 0, 1, -1)
     return VersionSpace(RBF(2.0)(X), y, softness=0.01)
-
-
-def near_walls(m: int, seed: int) -> VersionSpace:
-    """Return a problem of few dimensions, whose far walls are not looked at."""
-    X, y = make_teacher(m, 20, random_state=seed)
-    return VersionSpace.from_features(X, y)
 
 
 def seconds_each(space: VersionSpace, seed: int, effective: float) -> float:
@@ -72,29 +63,25 @@ def seconds_each(space: VersionSpace, seed: int, effective: float) -> float:
     return (taken - run(DRAWS, length=length / 10)[0]) / (0.9 * length * each_radian)
 
 
-def growth(name: str, make: Callable[[int, int], VersionSpace], args: argparse.Namespace) -> None:
-    """Print a table and the exponent of one kind of problem."""
-    print(f"\n| {name}, m | milliseconds per effective sample |\n|---:|---|")
-    sizes, times = [], []
-    for m in args.sizes:
-        own = [seconds_each(make(m, seed), seed, args.effective) for seed in range(args.problems)]
-        print(f"| {m} | {', '.join(f'{1e3 * value:.3g}' for value in own)} |", flush=True)
-        sizes += [m] * len(own)
-        times += own
-    line = stats.linregress(np.log(sizes), np.log(times))
-    print(f"\nexponent {line.slope:.2f} ± {line.stderr:.2f}")
-
-
 def main() -> None:
-    """Print both."""
+    """Print a table and the exponent."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--problems", type=int, default=2, help="of each size")
     parser.add_argument("--effective", type=float, default=200.0, help="samples of each")
     args = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    growth("dense", dense, args)
-    growth("near walls", near_walls, args)
+    print("\n| m | milliseconds per effective sample |\n|---:|---|")
+    sizes, times = [], []
+    for m in args.sizes:
+        own = [
+            seconds_each(problem(m, seed), seed, args.effective) for seed in range(args.problems)
+        ]
+        print(f"| {m} | {', '.join(f'{1e3 * value:.3g}' for value in own)} |", flush=True)
+        sizes += [m] * len(own)
+        times += own
+    line = stats.linregress(np.log(sizes), np.log(times))
+    print(f"\nexponent {line.slope:.2f} ± {line.stderr:.2f}")
 
 
 if __name__ == "__main__":

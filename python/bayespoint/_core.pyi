@@ -110,7 +110,6 @@ def run(
     *,
     start: NDArray[np.float64] | None,
     state: Mapping[str, Any] | None,
-    checkpoint: Callable[[_State], object] | None,
     callback: _Callback,
 ) -> _Found: ...
 def correlation(problem: _Problem, settings: _Settings, *, callback: _Callback) -> _Found: ...

@@ -15,7 +15,7 @@ from bayespoint.engine import InfeasibleError, interior, sampling
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import EvidenceSettings, SampleOptions, sample_settings
 from bayespoint.engine.walls import Walls
-from bayespoint.kernels import explicit
+from bayespoint.kernels.gram import Gram
 from bayespoint.labels import evidence
 from bayespoint.posterior.reweight import reweight
 from bayespoint.results.billiard import BilliardResult
@@ -115,34 +115,23 @@ class VersionSpace:
         walls: Walls | None = None,
     ) -> None:
         matrix, exact = validation.gram_matrix(gram, keep_singles=True)
-        self._set(matrix, y, softness, offset, "gram", walls)
-        validation.positive_semidefinite(matrix, self.offset, self.softness, exact=exact)
-
-    def _set(
-        self,
-        gram: explicit.Gram,
-        y: ArrayLike | None,
-        softness: ArrayLike,
-        offset: float,
-        name: str,
-        walls: Walls | None = None,
-    ) -> None:
-        """Check all but the kernel values, of the matrix `name` in error messages."""
+        m = len(matrix)
         memory.require_blas()
-        labels, self.classes = np.zeros(len(gram), dtype=np.int64), np.empty(0)
+        labels, self.classes = np.zeros(m, dtype=np.int64), np.empty(0)
         if walls is None:
             if y is None:
                 raise TypeError("y must be labels, unless there are walls; got None")
-            labels, self.classes = validation.class_labels(y, len(gram), rows=name)
+            labels, self.classes = validation.class_labels(y, m)
         elif not isinstance(walls, Walls) or y is not None:
             raise TypeError(f"walls must be Walls without y; got {walls!r} and y={y!r}")
         else:
-            walls.require(len(gram))
-        soft = validation.softness(softness, len(gram))
+            walls.require(m)
+        soft = validation.softness(softness, m)
         constant = validation.real("offset", offset, low=0.0)
-        validation.positive_diagonal(gram, constant, soft, name=name)
+        validation.positive_diagonal(matrix, constant, soft)
+        validation.positive_semidefinite(matrix, constant, soft, exact=exact)
         n = len(self.classes) if len(self.classes) > 2 else 1
-        self.problem = Problem(gram, labels, soft, constant, n_functions=n, walls=walls)
+        self.problem = Problem(matrix, labels, soft, constant, n_functions=n, walls=walls)
 
     @classmethod
     def over(cls, problem: Problem) -> VersionSpace:
@@ -152,40 +141,9 @@ class VersionSpace:
         space.classes = np.arange(problem.n_functions) if problem.is_joint else np.array([-1, 1])
         return space
 
-    @classmethod
-    def from_features(
-        cls, X: ArrayLike, y: ArrayLike, *, softness: ArrayLike = 0.0, offset: float = 0.0
-    ) -> VersionSpace:
-        """Return the version space of explicit features, without their Gram matrix.
-
-        The kernel is linear; `X` may hold features of another one, such as ``Nystroem`` makes.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n_features)
-            Finite features. Arrays of float64 in C order are not copied.
-        y, softness, offset
-            As for the constructor.
-
-        Returns
-        -------
-        VersionSpace
-            With a ``FeatureRows`` as `gram`. Errors are those of the constructor.
-
-        Notes
-        -----
-        For many examples with few features, and no softness. From 1000 examples on, and 8 for each
-        feature, a neighbor list of walls makes most bounces cheap; others take O(m n_features)
-        operations. Refused is what needs a factor of the matrix: refresh="full", `Scattered`
-        dynamics, and `evidence`.
-        """
-        space = cls.__new__(cls)
-        space._set(explicit.feature_rows(X), y, softness, offset, "X @ X.T")
-        return space
-
     @property
-    def gram(self) -> explicit.Gram:
-        """(m, m) Kernel values without offset and softness; ``FeatureRows`` by `from_features`."""
+    def gram(self) -> Gram:
+        """(m, m) Kernel values without offset and softness."""
         return self.problem.gram
 
     @property
@@ -300,7 +258,7 @@ class VersionSpace:
             Called about ten times a second, in the calling thread, with a mapping of the current
             ``length``, ``bounces`` and ``center_error``. An exception from it ends the run.
         options : SampleOptions, default=None
-            Other settings, such as a checkpoint or transparent walls. None: their defaults.
+            Other settings, such as transparent walls. None: their defaults.
 
         Returns
         -------
@@ -311,19 +269,15 @@ class VersionSpace:
         ------
         InfeasibleError, FloatingPointError, MemoryError, ValueError
             See the notes of the class. ValueError also if the start is outside version space, the
-            run to continue or the checkpoint is of another problem or settings, or damaged.
-        OSError
-            If no file can be written in the folder of the checkpoint, or it cannot be read.
+            run to continue is of another problem or settings, or damaged.
         TimeoutError
             If `max_time` was over before a starting point was found.
 
         Warns
         -----
-        RuntimeWarning
-            If the checkpoint could not be written, as on a full disk; the run continues.
         ConvergenceWarning
             If another limit ended the run before `tol`, R-hat or the effective sample size were
-            reached; if rounding has moved the walls, or a trajectory repeats a short cycle.
+            reached; or if rounding has moved the walls.
         """
         if options is None:
             options = SampleOptions()
@@ -337,7 +291,6 @@ class VersionSpace:
             start=options.start,
             callback=callback,
             continue_from=options.continue_from,
-            checkpoint=options.checkpoint,
             n_jobs=n_jobs,
         )
 

@@ -36,8 +36,6 @@ impl Ball {
             layers: None,
             wall: NextWall::NONE,
             to_wall: 0.0,
-            neighbors_enabled: false,
-            neighbors: None,
             scratch: Vec::new(),
         };
         let out = &mut [ball.f.as_mut_slice(), &mut ball.g];
@@ -85,7 +83,6 @@ impl Ball {
 
     /// Reverses the direction.
     pub fn reverse(&mut self, gram: &Gram<'_>) {
-        self.update_all(gram);
         let (position, mut direction) = self.frame.unfold(0.0);
         direction.iter_mut().for_each(|v| *v = -*v);
         self.g.iter_mut().for_each(|g| *g = -*g);
@@ -112,7 +109,6 @@ impl Ball {
         direction: Vec<f64>,
         control: &Control,
     ) -> Result<(f64, f64)> {
-        self.update_all(gram);
         let (old_f, old_g) = (self.f.clone(), self.g.clone());
         self.lay(gram, position, direction, control)?;
         let drifts = (drift(gram, &self.f, &old_f), drift(gram, &self.g, &old_g));
@@ -135,7 +131,6 @@ impl Ball {
         mut draw: impl FnMut() -> Vec<f64>,
         control: &Control,
     ) -> Result<(f64, f64)> {
-        self.update_all(gram);
         let stays = position.is_none();
         let position = position.unwrap_or_else(|| self.frame.unfold(0.0).0);
         let old_f = self.f.clone();
@@ -215,13 +210,9 @@ impl Ball {
     }
 
     /// Lays the frame at the present position: the integral of a short path, a difference of sines, then loses no digits.
-    pub(crate) fn lay_here(&mut self, gram: &Gram<'_>) {
+    pub(crate) fn lay_here(&mut self) {
         let (position, direction) = self.frame.unfold(0.0);
-        self.update_all(gram);
         self.lay_frame(position, direction);
-        if self.neighbors_enabled {
-            self.find_wall(gram);
-        }
     }
 
     /// Replaces the frame, with the integrals complete up to here.
@@ -248,15 +239,13 @@ pub(crate) fn ball_at(
     control: &Control,
 ) -> Result<Ball> {
     let direction = random_direction(gram, rng);
-    let mut ball = Ball::new(gram, position, &direction, control).map_err(|error| {
+    Ball::new(gram, position, &direction, control).map_err(|error| {
         let what = "length of a direction tangent at the position";
         match error {
             Error::Invalid { name: "direction", .. } => Error::Breakdown { what, value: 0.0 },
             other => other,
         }
-    })?;
-    ball.use_neighbors(gram);
-    Ok(ball)
+    })
 }
 
 /// Returns the sum of the unit feature vectors times normal numbers: a random vector of symmetric, not isotropic distribution.

@@ -3,7 +3,6 @@
 mod arc_integral;
 mod frame;
 pub(crate) mod laying;
-mod neighbor_list;
 
 use rand::Rng;
 use serde::{Deserialize, Serialize};
@@ -14,14 +13,9 @@ use crate::linalg::{Draw, Factor};
 use crate::simd::{NextWall, Precision, Row, dot, pass};
 use arc_integral::{ArcIntegral, LayerIntegral, LayerIntegrals};
 use frame::Frame;
-use neighbor_list::NeighborList;
 
 /// Smallest |u|² relative to its terms in a pair refresh: below it the rounding of f and g would be visible in |v|.
 const TINY: f64 = 1e-8;
-
-/// Numbers of planes, and of planes per feature, from which on a neighbor list is used.
-const FEWEST_PLANES: usize = 1_000;
-const PLANES_PER_FEATURE: usize = 8;
 
 /// Largest number of attempts to draw a direction.
 const DRAWS: usize = 64;
@@ -41,11 +35,6 @@ fn on_side(old: f64, f: f64) -> f64 {
     (side * f).max(0.0).copysign(side)
 }
 
-/// Returns the largest number of doubles in the neighbor list of a ball, up to a few vectors.
-pub(crate) fn neighbor_memory(gram: &Gram<'_>) -> usize {
-    gram.features().map_or(0, |points| gram.len() * points.dimension() + neighbor_list::KEPT)
-}
-
 /// A ball on the unit sphere of the span of the feature vectors.
 ///
 /// The plane coordinates `f_i = <b, φ_i>` and `g_i = <v, φ_i>` are rotated at each event, in one fused pass. The dual
@@ -63,9 +52,6 @@ pub struct Ball {
     /// Flight time to that wall, radians.
     #[serde(skip)]
     to_wall: f64,
-    /// Whether to use a neighbor list, if the Gram matrix has features.
-    neighbors_enabled: bool,
-    neighbors: Option<Box<NeighborList>>,
     /// Rows of planes that are not those of single examples.
     #[serde(skip)]
     scratch: Vec<f64>,
@@ -81,10 +67,6 @@ impl Ball {
         ensure_finite(&[&[self.wall.n, self.wall.d]])?;
         ensure(self.wall.plane < m && self.wall.d >= 0.0, "one with another wall")?;
         self.to_wall = self.wall.angle();
-        if let Some(list) = self.neighbors {
-            ensure(gram.features().is_some(), "one with a neighbor list")?;
-            self.neighbors = Some(Box::new(list.restored(gram, &self.frame)?));
-        }
         Ok(self)
     }
 
@@ -100,11 +82,8 @@ impl Ball {
             && (dot(&direction, &g) - 1.0).abs() < CLOSE
             && dot(&direction, &f).abs() < CLOSE;
         let close = |i: usize| {
-            let (own_f, own_g) = self.coordinates(gram, i);
             let far = CLOSE * gram.diagonal(i).sqrt();
-            (f[i] - own_f).abs() < far
-                && (g[i] - own_g).abs() < far
-                && (own_f == 0.0 || own_f.is_sign_negative() == self.f[i].is_sign_negative())
+            (f[i] - self.f[i]).abs() < far && (g[i] - self.g[i]).abs() < far
         };
         Ok(unit && (0..gram.len()).all(close) && self.next_wall_fits(gram, CLOSE))
     }
@@ -112,7 +91,7 @@ impl Ball {
     /// Returns whether no wall comes before the next one, except planes at the position itself.
     fn next_wall_fits(&self, gram: &Gram<'_>, close: f64) -> bool {
         let angle = |i: usize| {
-            let (f, g) = self.coordinates(gram, i);
+            let (f, g) = (self.f[i], self.g[i]);
             let far = close * gram.diagonal(i).sqrt();
             (f.abs() > far).then(|| NextWall::of(i, f, g).angle())
         };
@@ -121,52 +100,13 @@ impl Ball {
     }
 
     /// Returns the plane coordinates of the position, shape (m,). The sign bit is the side, also of zeros.
-    ///
-    /// While a neighbor list is in use ([`Ball::uses_neighbors`]) only the signs are up to date; see [`Ball::coordinates`].
     pub fn f(&self) -> &[f64] {
         &self.f
     }
 
-    /// Returns the plane coordinates of the direction, shape (m,). Not up to date while a neighbor list is in use.
+    /// Returns the plane coordinates of the direction, shape (m,).
     pub fn g(&self) -> &[f64] {
         &self.g
-    }
-
-    /// Returns the plane coordinates of position and direction for plane i.
-    pub fn coordinates(&self, gram: &Gram<'_>, i: usize) -> (f64, f64) {
-        match &self.neighbors {
-            Some(list) => list.coordinates(gram, &self.frame, i, self.f[i]),
-            None => (self.f[i], self.g[i]),
-        }
-    }
-
-    /// Enables a neighbor list if the Gram matrix has far fewer features than planes. The ball meets the same walls, but an
-    /// event costs only as much as the listed planes. If many planes are near, all are listed.
-    pub fn use_neighbors(&mut self, gram: &Gram<'_>) {
-        let Some(points) = gram.features() else { return };
-        let d = points.dimension();
-        self.neighbors_enabled = gram.len() >= FEWEST_PLANES.max(PLANES_PER_FEATURE * d);
-        if self.neighbors_enabled && self.neighbors.is_none() {
-            self.find_wall(gram);
-        }
-    }
-
-    /// Returns whether a neighbor list is in use.
-    pub fn uses_neighbors(&self) -> bool {
-        self.neighbors.is_some()
-    }
-
-    /// Disables the neighbor list and brings all plane coordinates up to date.
-    pub fn use_all_planes(&mut self, gram: &Gram<'_>) {
-        self.update_all(gram);
-        self.neighbors_enabled = false;
-    }
-
-    /// Brings all plane coordinates up to date and drops the neighbor list, until the next [`Ball::find_wall`].
-    fn update_all(&mut self, gram: &Gram<'_>) {
-        if let Some(list) = self.neighbors.take() {
-            list.write_all(gram, &self.frame, &mut self.f, &mut self.g);
-        }
     }
 
     /// Returns the next wall.
@@ -242,15 +182,12 @@ impl Ball {
         let (sin, cos) = angle.sin_cos();
         self.frame.turn(angle, (cos, sin));
         let wall = self.pass(gram, (cos, sin), &[]);
-        self.take_wall(gram, wall);
+        self.take_wall(wall);
     }
 
-    /// Runs [`pass::advance`] on the planes of the neighbor list, or on all planes.
+    /// Rotates and kicks the plane coordinates, and finds the next wall.
     #[inline(always)]
     fn pass(&mut self, gram: &Gram<'_>, rotation: (f64, f64), kicks: &[(usize, f64)]) -> NextWall {
-        if let Some(list) = &mut self.neighbors {
-            return list.pass(gram, &self.frame, rotation, kicks);
-        }
         let (arch, f, g) = (gram.arch(), &mut self.f, &mut self.g);
         if let Some(joint) = gram.joint() {
             return joint.advance(arch, (f, g), rotation, kicks, &mut self.scratch);
@@ -275,14 +212,6 @@ impl Ball {
         }
     }
 
-    #[inline(always)]
-    fn set(&mut self, plane: usize, f: f64, g: f64) {
-        (self.f[plane], self.g[plane]) = (f, g);
-        if let Some(list) = &mut self.neighbors {
-            list.set(plane, f, g);
-        }
-    }
-
     /// Flies to the next wall and reflects: `v ← v - 2 <v, φ_j> φ_j / K_jj`. Returns j and the multiple of φ_j added.
     #[inline]
     pub fn reflect(&mut self, gram: &Gram<'_>) -> (usize, f64) {
@@ -291,10 +220,10 @@ impl Ball {
         let (cos, sin, speed) = self.wall.rotation();
         let impulse = 2.0 * side * speed / gram.diagonal(plane);
         self.frame.turn(self.to_wall, (cos, sin));
-        self.set(plane, self.f[plane], f64::NAN);
+        self.g[plane] = f64::NAN;
         let wall = self.pass(gram, (cos, sin), &[(plane, impulse)]);
-        self.kick(gram, plane, impulse);
-        self.leave(gram, plane, side, speed, wall);
+        self.kick(plane, impulse);
+        self.leave(plane, side, speed, wall);
         (plane, impulse)
     }
 
@@ -304,9 +233,9 @@ impl Ball {
         let side = 1f64.copysign(self.f[plane]);
         let (cos, sin, speed) = self.wall.rotation();
         self.frame.turn(self.to_wall, (cos, sin));
-        self.set(plane, self.f[plane], f64::NAN);
+        self.g[plane] = f64::NAN;
         let wall = self.pass(gram, (cos, sin), &[]);
-        self.leave(gram, plane, -side, speed, wall);
+        self.leave(plane, -side, speed, wall);
         plane
     }
 
@@ -317,15 +246,11 @@ impl Ball {
         debug_assert_ne!(k, l);
         let (sin, cos) = angle.sin_cos();
         let turned = |i: usize| {
-            let (f, g) = self.coordinates(gram, i);
+            let (f, g) = (self.f[i], self.g[i]);
             (on_side(f, f * cos + g * sin), g * cos - f * sin)
         };
         let ((f_k, g_k), (f_l, g_l)) = (turned(k), turned(l));
-        let k_kl = match self.neighbors {
-            Some(_) => NeighborList::inner(gram, k, l),
-            None => gram.entry(k, l),
-        };
-        let (k_kk, k_ll) = (gram.diagonal(k), gram.diagonal(l));
+        let (k_kk, k_kl, k_ll) = (gram.diagonal(k), gram.entry(k, l), gram.diagonal(l));
         // |u|² = f_l (f_l K_kk - f_k K_kl) + f_k (f_k K_ll - f_l K_kl): between nearly parallel planes digits cancel.
         let square = f_l * product_difference(f_l, k_kk, f_k, k_kl)
             + f_k * product_difference(f_k, k_ll, f_l, k_kl);
@@ -336,23 +261,20 @@ impl Ball {
         let a = -2.0 * product_difference(f_l, g_k, f_k, g_l) / square;
         let (at_k, at_l) = (a * f_l, -a * f_k);
         self.frame.turn(angle, (cos, sin));
-        self.set(k, self.f[k], f64::NAN);
-        self.set(l, self.f[l], f64::NAN);
+        (self.g[k], self.g[l]) = (f64::NAN, f64::NAN);
         let wall = self.pass(gram, (cos, sin), &[(k, at_k), (l, at_l)]);
         let (g_k, g_l) = (g_k + at_k * k_kk + at_l * k_kl, g_l + at_k * k_kl + at_l * k_ll);
-        self.set(k, f_k, g_k);
-        self.set(l, f_l, g_l);
-        self.kick(gram, k, at_k);
-        self.kick(gram, l, at_l);
+        (self.f[k], self.g[k], self.f[l], self.g[l]) = (f_k, g_k, f_l, g_l);
+        self.kick(k, at_k);
+        self.kick(l, at_l);
         let own = NextWall::of(k, f_k, g_k).or(NextWall::of(l, f_l, g_l));
-        self.take_wall(gram, wall.or(own));
+        self.take_wall(wall.or(own));
         true
     }
 
     /// Flies `angle` radians and draws a new isotropic direction, the tangent part of a Gaussian vector; on a line it stays.
     pub fn refresh_full(&mut self, gram: &Gram<'_>, angle: f64, mut draw: impl FnMut() -> Draw) {
         self.fly(gram, angle);
-        self.update_all(gram);
         let (position, _) = self.frame.unfold(0.0);
         // The tangent part of a Gaussian vector is isotropic whatever its angle with the position, so draws at less than
         // 45 degrees to the position may be rejected. They must be: the rounding difference between f and the dual
@@ -386,7 +308,6 @@ impl Ball {
         control: &Control,
     ) -> Result<()> {
         self.fly(gram, angle);
-        self.update_all(gram);
         let (position, mut direction) = self.frame.unfold(0.0);
         if let Some(mut turned) = factor.turn(&self.f, &self.g, rng) {
             let arch = gram.arch();
@@ -422,7 +343,6 @@ impl Ball {
         mut draw: impl FnMut() -> Draw,
     ) -> (usize, f64) {
         let mirrored = self.reflect(gram);
-        self.update_all(gram);
         let (plane, impulse) = mirrored;
         let length = gram.diagonal(plane).sqrt();
         let side = 1f64.copysign(self.f[plane]);
@@ -456,59 +376,41 @@ impl Ball {
 
     /// `v ← v + a φ_plane` in all but the plane coordinates.
     #[inline(always)]
-    fn kick(&mut self, gram: &Gram<'_>, plane: usize, a: f64) {
+    fn kick(&mut self, plane: usize, a: f64) {
         self.arc.catch_up(plane, &self.frame);
         if let Some(layers) = &mut self.layers {
             layers.before_kick(plane, a, &self.frame);
-        }
-        if let Some(list) = &mut self.neighbors {
-            list.kick(gram, plane, self.frame.jump(a));
         }
         self.frame.kick(plane, a);
     }
 
     /// Puts the ball exactly on a plane just hit or crossed, moving away on side `side`.
     #[inline(always)]
-    fn leave(&mut self, gram: &Gram<'_>, plane: usize, side: f64, speed: f64, others: NextWall) {
-        self.set(plane, 0f64.copysign(side), side * speed);
+    fn leave(&mut self, plane: usize, side: f64, speed: f64, others: NextWall) {
+        (self.f[plane], self.g[plane]) = (0f64.copysign(side), side * speed);
         let own = NextWall { plane, n: -speed, d: 0.0 };
-        self.set_wall(gram, if others.plane == usize::MAX { own } else { others });
+        self.set_wall(if others.plane == usize::MAX { own } else { others });
     }
 
-    /// Finds the next wall of a ball whose plane coordinates are up to date, with a new neighbor list if enabled.
+    /// Finds the next wall of a ball whose plane coordinates are up to date.
     fn find_wall(&mut self, gram: &Gram<'_>) {
-        self.neighbors = None;
-        if self.neighbors_enabled && gram.features().is_some() {
-            let mut list = Box::new(NeighborList::new(gram, &self.frame));
-            self.wall = list.renew(gram, &self.frame, &self.f);
-            self.to_wall = self.wall.angle();
-            self.neighbors = Some(list);
-            return;
-        }
         let wall = self.pass(gram, (1.0, 0.0), &[]);
-        self.take_wall(gram, wall);
+        self.take_wall(wall);
     }
 
     /// Sets the wall found by a pass. If there is none, all planes have just been left, to be met again after half a turn.
     #[inline]
-    fn take_wall(&mut self, gram: &Gram<'_>, wall: NextWall) {
+    fn take_wall(&mut self, wall: NextWall) {
         let wall = if wall.plane == usize::MAX {
             NextWall { plane: 0, n: -self.g[0].abs().max(f64::MIN_POSITIVE), d: 0.0 }
         } else {
             wall
         };
-        self.set_wall(gram, wall);
+        self.set_wall(wall);
     }
 
-    /// Sets the next wall. If a plane that is not listed may come earlier, the neighbor list is rebuilt first.
     #[inline(always)]
-    fn set_wall(&mut self, gram: &Gram<'_>, wall: NextWall) {
+    fn set_wall(&mut self, wall: NextWall) {
         (self.wall, self.to_wall) = (wall, wall.angle());
-        if let Some(list) = &mut self.neighbors
-            && !list.is_valid_to(self.wall)
-        {
-            self.wall = list.renew(gram, &self.frame, &self.f);
-            self.to_wall = self.wall.angle();
-        }
     }
 }

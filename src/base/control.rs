@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::base::checkpoint::State;
 use crate::base::error::{Error, Result};
 
 static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
@@ -20,8 +19,6 @@ fn nanos(time: Duration) -> u64 {
 pub struct Control {
     /// Called by every check; returns whether to stop.
     listener: Option<Box<dyn Fn() -> bool + Send + Sync>>,
-    /// Receiver of states of the run.
-    keeper: Option<Box<dyn Fn(State) + Send + Sync>>,
     stop: AtomicBool,
     /// End of the time of the run, in nanoseconds after [`ORIGIN`]; 0 for none.
     deadline: AtomicU64,
@@ -55,17 +52,6 @@ impl Control {
         Self { listener: Some(Box::new(listener)), ..Self::new() }
     }
 
-    /// Passes the states of a run to `keeper`, on a thread of the run, which waits, at the end of every stage or piece of path.
-    #[must_use]
-    pub fn kept_by(mut self, keeper: impl Fn(State) + Send + Sync + 'static) -> Self {
-        self.keeper = Some(Box::new(keeper));
-        self
-    }
-
-    pub(crate) fn keeps_states(&self) -> bool {
-        self.keeper.is_some()
-    }
-
     /// Sets the time of the run in seconds from now on, or removes the limit.
     pub(crate) fn limit_time(&self, seconds: Option<f64>) {
         let deadline = seconds.map_or(0, |seconds| {
@@ -84,13 +70,6 @@ impl Control {
     /// Says whether the work that follows cannot end early with what there is, so that the checks fail when the time is over.
     pub(crate) fn require_all(&self, must_finish: bool) {
         self.must_finish.store(must_finish, Ordering::Relaxed);
-    }
-
-    /// Keeps the result of `state`, if states are kept.
-    pub(crate) fn keep(&self, state: impl FnOnce() -> State) {
-        if let Some(keeper) = &self.keeper {
-            keeper(state());
-        }
     }
 
     /// Asks all workers to stop.

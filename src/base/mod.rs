@@ -1,17 +1,17 @@
-//! Errors, control of a call, memory, checkpoints and random streams.
+//! Errors, control of a call, memory, states of runs and random streams.
 
-mod checkpoint;
 mod control;
 mod error;
 pub(crate) mod memory;
 pub(crate) mod random;
 mod range;
+mod state;
 
-pub use checkpoint::State;
-pub(crate) use checkpoint::{
-    decode, encode, ensure, ensure_finite, ensure_vectors, incompatible, pack, unpack,
-};
 pub use control::Control;
 pub(crate) use error::SMALLEST_MARGIN;
 pub use error::{Error, Result};
 pub(crate) use range::{check_count, check_positive, count, require, some_count};
+pub use state::State;
+pub(crate) use state::{
+    decode, encode, ensure, ensure_finite, ensure_vectors, incompatible, pack, unpack,
+};

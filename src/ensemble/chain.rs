@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ball::neighbor_memory;
 use crate::base::{Control, Result, ensure, ensure_finite, incompatible};
 use crate::ensemble::center::{self, Batch, Center};
 use crate::ensemble::conditional_means::{Densities, Smoother, Sums};
@@ -261,6 +260,5 @@ pub(crate) fn check_memory(
     pool: &WorkerPool<'_>,
 ) -> Result<()> {
     let vectors = if smooths { SMOOTH_VECTORS } else { VECTORS };
-    let near = neighbor_memory(space.gram()).div_ceil(space.len());
-    pool.check_memory(n, vectors + near, space.len())
+    pool.check_memory(n, vectors, space.len())
 }

@@ -99,7 +99,6 @@ impl<D: Dynamics> Measurement<'_, '_, D> {
             starts: chains.iter().map(|chain| chain.path.start).collect(),
             tallies: chains.iter().map(|chain| chain.trajectory.tally().clone()).collect(),
             missed: missed(chains, &hits),
-            cycles: vec![0; chains.len()],
             hits: space.walls().map_or_else(|| hits.clone(), |walls| walls.hits(&hits)),
             mean_violations: violations / totals(chains).0,
             drift,

@@ -4,7 +4,6 @@ pub(crate) mod burn_in;
 pub(crate) mod center;
 pub(crate) mod chain;
 mod conditional_means;
-mod cycle;
 mod merge;
 mod mixing;
 mod outcome;

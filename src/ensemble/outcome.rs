@@ -42,8 +42,6 @@ pub struct Outcome {
     pub tallies: Vec<Tally>,
     /// Share of the bounces of the other trajectories at planes that this one never hit, shape (T,).
     pub missed: Vec<f64>,
-    /// Periods in bounces of short cycles of trajectories without refresh, shape (T,); 0 without, and in two dimensions.
-    pub cycles: Vec<u64>,
     /// Bounces per plane, or at all walls of a coordinate, shape (m,).
     pub hits: Vec<u64>,
     /// Time average of the number of violated planes.

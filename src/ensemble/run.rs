@@ -6,7 +6,6 @@ use crate::base::{Control, Result, State, ensure, random, require};
 use crate::ensemble::burn_in::{burn_in, burn_in_goal, with_scatterer};
 use crate::ensemble::chain::{Chain, Context, check_memory, totals};
 use crate::ensemble::conditional_means::Densities;
-use crate::ensemble::cycle;
 use crate::ensemble::outcome::Outcome;
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::{Average, Settings};
@@ -15,7 +14,6 @@ use crate::ensemble::start::start;
 use crate::linalg::{Factor, Inverse};
 use crate::space::{VersionSpace, one_dimensional};
 use crate::trajectory::dynamics::{Geodesic, Motion, Points, Radius, Scattered, Straight};
-use crate::trajectory::{Refresh, RefreshChoice};
 
 /// Samples version space with several trajectories.
 ///
@@ -47,7 +45,7 @@ pub fn resume(
 
 /// As [`run`]; with the inverse of the Gram matrix the center is of conditional means, with less noise, as are refreshes.
 ///
-/// Errors as [`run`]; [`crate::Error::Invalid`] for an inverse of another size, of features, or with a motion not geodesic.
+/// Errors as [`run`]; [`crate::Error::Invalid`] for an inverse of another size, or with a motion not geodesic.
 pub fn run_with(
     space: &VersionSpace<'_>,
     settings: &Settings,
@@ -83,7 +81,6 @@ fn sample(
     }
     let inverse = inverse.map(|inverse| inverse.of_planes(space.gram()));
     if let Some(inverse) = inverse {
-        space.gram().check_in_memory()?;
         let got = format_args!("{} rows", inverse.len());
         require(inverse.len() == space.len(), "factor", got, "one row for each example")?;
         let fits = matches!(settings.motion, Motion::Geodesic);
@@ -94,16 +91,14 @@ fn sample(
     require(fits, "average", "'conditional'", "another for transparent walls in general")?;
     let fits = settings.average != Average::Conditional || inverse.is_some();
     require(fits, "average", "'conditional'", "another without an inverse")?;
-    if matches!(settings.refresh, RefreshChoice::Full(_))
-        || matches!(settings.motion, Motion::Scattered { .. })
-    {
-        space.gram().check_in_memory()?;
-    }
     if let Some(start) = settings.start.as_ref().filter(|_| state.is_none())
         && settings.mirror.is_hard()
     {
-        let got = "a point that violates an example";
-        require(space.contains(start)?, "start", got, "inside version space")?;
+        let (margins, m) = (space.margins(start)?, space.examples());
+        let violated = space.count_examples(|i| margins[i].is_nan() || margins[i] <= 0.0);
+        let got = format_args!("a point that violates {violated} of {m} examples");
+        let wanted = "in version space unless the walls are transparent";
+        require(violated == 0, "start", got, wanted)?;
     }
     let pool = WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?;
     check_memory(space, settings.n_trajectories, inverse.is_some(), &pool)?;
@@ -138,12 +133,7 @@ fn geodesic(run: &Context<'_, '_>, state: Option<&State>) -> Result<Outcome> {
         }
         Measurement::begin(run, chains, burn_in_length)?
     };
-    let mut outcome = measurement.outcome()?;
-    let refresh = measurement.chains[0].trajectory.refresh();
-    if matches!(refresh, Refresh::None) && settings.mirror.is_hard() {
-        outcome.cycles = cycles(run, &mut measurement.chains)?;
-    }
-    Ok(outcome)
+    measurement.outcome()
 }
 
 fn scattered(
@@ -188,15 +178,4 @@ fn straight(run: &Context<'_, '_>, state: Option<&State>, dynamics: &Straight) -
     run.pool.each(&mut chains, |_, chain| chain.trajectory.run(goal, control))?;
     let burn_in_length = totals(&chains).0 / chains.len() as f64;
     Measurement::begin(run, chains, burn_in_length)?.outcome()
-}
-
-/// Returns the period of each trajectory in a short cycle, else 0. In two dimensions a cycle fills version space: 0.
-fn cycles(run: &Context<'_, '_>, chains: &mut [Chain<'_>]) -> Result<Vec<u64>> {
-    let (gram, control) = (run.space.gram(), run.control);
-    let cycles = run
-        .pool
-        .each(chains, |_, chain| cycle::period(chain.trajectory.ball().clone(), gram, control))?;
-    let found = cycles.iter().any(|&period| period > 0);
-    let harmless = found && cycle::is_all_there_is(gram, control)?;
-    Ok(if harmless { vec![0; cycles.len()] } else { cycles })
 }

@@ -128,7 +128,7 @@ impl Settings {
         }
     }
 
-    /// Returns a number for the dynamics and the points it averages, for checkpoints.
+    /// Returns a number for the dynamics and the points it averages, for states of runs.
     pub(crate) fn code(&self) -> u64 {
         let flips = matches!(self.motion, Motion::Flipper { .. });
         self.motion.code() + u64::from(flips && self.average == Average::Bounces)

@@ -73,7 +73,7 @@ impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
                 densities.spacing = piece / EVALUATIONS;
             }
         }
-        // Once more in one piece, for the outcome and for states of the run.
+        // Once more in one piece, for the outcome and its state.
         memory::check_vectors(kept.saturating_mul(chains.len()), gram.len() + run.watched.len())?;
         let plan = Plan { burn_in_length, unit, stage: next_stage(settings, 0), is_open: true };
         Ok(Self { run, chains, plan })
@@ -85,7 +85,7 @@ impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
     /// therefore that before its decision, which is then repeated. If another limit cuts a stage short, the state is that at the
     /// end of the path, with the present pieces open: these are closed for the outcome alone.
     pub fn run(&mut self) -> Result<(StopReason, State)> {
-        let Context { settings, control, .. } = *self.run;
+        let settings = self.run.settings;
         let length = settings.length.unwrap_or(f64::INFINITY);
         let until =
             if settings.weight_tol().is_some() { Until::CenterConverged } else { Until::Never };
@@ -114,7 +114,6 @@ impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
             if is_good {
                 return Ok((StopReason::Tol, self.save()));
             }
-            control.keep(|| self.save_all());
             if draws_lag {
                 self.hasten_refresh();
             }
@@ -139,10 +138,8 @@ impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
         let Context { settings, pool, control, .. } = *self.run;
         let Plan { unit, stage: last, .. } = self.plan;
         let done = self.chains.iter().map(|chain| chain.path.pieces.len()).min().unwrap_or(0);
-        // With a limit of time trajectories go on piece by piece, none far behind; without a tolerance all pieces are kept.
-        let keeps = settings.tol.is_none() && control.keeps_states();
-        let by_piece = settings.max_time.is_some() || keeps;
-        for stage in if by_piece { last.min(done + 1) } else { last }..=last {
+        // With a limit of time trajectories go on piece by piece, none far behind.
+        for stage in if settings.max_time.is_some() { last.min(done + 1) } else { last }..=last {
             let have_begun = self.chains.iter().all(|chain| !chain.path.pieces.is_empty());
             if control.is_out_of_time() && have_begun {
                 return Ok(Some(StopReason::MaxTime));
@@ -153,9 +150,6 @@ impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
             };
             if !self.chains.iter().all(is_done) {
                 return Ok(Some(StopReason::MaxTime));
-            }
-            if keeps && stage < last {
-                control.keep(|| self.save_all());
             }
         }
         let reached: Vec<_> =
@@ -207,16 +201,6 @@ impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
             kept: chains.iter().map(|chain| chain.recorder.kept() as u64).collect(),
             ..State::default()
         }
-    }
-
-    fn save_all(&self) -> State {
-        let mut state = self.save();
-        for Chain { recorder, .. } in &self.chains {
-            let (draws, functionals) = recorder.first(recorder.kept());
-            state.draws.extend_from_slice(draws);
-            state.functionals.extend_from_slice(functionals);
-        }
-        state
     }
 
     pub fn restored(run: &'r Context<'s, 'r>, state: &State, dynamics: &D) -> Result<Self> {

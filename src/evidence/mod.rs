@@ -55,7 +55,6 @@ pub fn evidence(
     control: &Control,
 ) -> Result<EvidenceOutcome> {
     let descent = settings.descent()?;
-    space.gram().check_in_memory()?;
     one_dimensional::refuse(space.gram())?;
     if settings.method == Method::Bridge {
         // It would need the matrix of all walls.

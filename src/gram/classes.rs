@@ -160,8 +160,7 @@ impl<'a> ClassRows<'a> {
             return Some(self.gram);
         }
         let copy = || {
-            let is_kept =
-                m <= COPIED && self.gram.is_in_memory() && memory::check_vectors(m, m).is_ok();
+            let is_kept = m <= COPIED && memory::check_vectors(m, m).is_ok();
             is_kept.then(|| self.gram.submatrix(&self.planes.order))
         };
         self.sorted.get_or_init(copy).as_ref()

@@ -1,15 +1,13 @@
-//! The Gram matrix: rows from memory or of explicit features, with intercept and softness added.
+//! The Gram matrix, with intercept and softness added.
 
 mod classes;
 mod dense;
-mod panels;
 mod planes;
 #[cfg(test)]
 #[path = "../../tests/unit/gram/mod.rs"]
 mod tests;
 mod walls;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use pulp::Arch;
@@ -19,7 +17,6 @@ use crate::simd::{Entry, Precision, Row, dot};
 use classes::ClassPlanes;
 use dense::Dense;
 
-pub(crate) use panels::{KEY_WINDOW, Panels};
 pub(crate) use planes::{Joint, Planes};
 pub use walls::Wall;
 pub(crate) use walls::Walls;
@@ -32,8 +29,6 @@ const SQUARED_LENGTHS: std::ops::RangeInclusive<f64> = 1e-150..=1e150;
 enum Source<'a> {
     /// In memory.
     Dense(Dense<'a>),
-    /// Inner products of explicit features.
-    Features(Panels),
     /// Those of the walls between several classes, or of walls in general.
     Joint(Joint<'a>),
 }
@@ -44,7 +39,6 @@ impl Source<'_> {
     fn entry(&self, i: usize, j: usize) -> f64 {
         match self {
             Self::Dense(dense) => dense.entry(i, j),
-            Self::Features(features) => features.entry(i, j),
             Self::Joint(joint) => joint.entry(i, j),
         }
     }
@@ -52,8 +46,8 @@ impl Source<'_> {
 
 /// A Gram matrix `K_ij + offset + λ_i δ_ij`.
 ///
-/// The rows of K are borrowed from a matrix of doubles or singles ([`Gram::new`]), or computed from explicit
-/// features ([`Gram::of_features`]). All arithmetic is in doubles: singles perturb the entries of an exact billiard by 6e-8.
+/// The rows of K are borrowed from a matrix of doubles or singles. All arithmetic is in doubles: singles perturb the entries of
+/// an exact billiard by 6e-8.
 ///
 /// `offset = 1` is the intercept: each feature vector gets a constant coordinate 1. `λ` is the softness of the boundary
 /// (Herbrich et al., sec. 5), one value per example. Labels cancel in the flight times: all labelings share one matrix.
@@ -79,14 +73,6 @@ impl<'a> Gram<'a> {
         let wanted = "a square matrix with one softness per row";
         require(values.len() == m * m, "gram", got, wanted)?;
         Self::from_source(Source::Dense(Dense::new(values, m)?), offset, softness)
-    }
-
-    /// Copies explicit features, row-major with d values per example; rows of inner products are computed when needed.
-    ///
-    /// [`Error::Invalid`] without features, not d for each softness, not finite, or as in [`Gram::new`]; [`Error::Memory`].
-    pub fn of_features(values: &[f64], d: usize, offset: f64, softness: Vec<f64>) -> Result<Self> {
-        let features = Panels::of_features(values, softness.len(), d)?;
-        Self::from_source(Source::Features(features), offset, softness)
     }
 
     /// Returns the Gram matrix of the m (`n_classes` - 1) walls between each example's class and the others; all labels are +1.
@@ -128,7 +114,6 @@ impl<'a> Gram<'a> {
         let pick = |of: &[f64]| chosen.iter().map(|&i| of[i]).collect();
         let source = match &*self.source {
             Source::Dense(dense) => Source::Dense(dense.submatrix(chosen)),
-            Source::Features(features) => Source::Features(features.subset(chosen)),
             Source::Joint(joint) => {
                 let entry = |i: usize, j: usize| joint.entry(chosen[i], chosen[j]);
                 Source::Dense(Dense::of(chosen.len(), entry))
@@ -166,17 +151,12 @@ impl<'a> Gram<'a> {
         self.walls().map_or(self.len(), Walls::coordinates)
     }
 
-    /// True if all rows are in memory. Only then may a factor take as much memory as the matrix.
-    pub(crate) fn is_in_memory(&self) -> bool {
-        self.of_examples().features().is_none()
-    }
-
     /// The planes of several classes or of walls, if these are the planes.
     #[inline]
     pub(crate) fn joint(&self) -> Option<&Joint<'_>> {
         match &*self.source {
             Source::Joint(joint) => Some(joint),
-            _ => None,
+            Source::Dense(_) => None,
         }
     }
 
@@ -190,26 +170,9 @@ impl<'a> Gram<'a> {
         self.joint().map_or(self, |joint| &joint.gram)
     }
 
-    /// True for a matrix of singles in memory.
+    /// True for a matrix of singles.
     pub(crate) fn is_single(&self) -> bool {
-        self.is_in_memory() && matches!(self.of_examples().row(0), Row::Singles(_))
-    }
-
-    pub(crate) fn check_in_memory(&self) -> Result<()> {
-        let wanted = "a matrix in memory, of which a factor can be made";
-        require(self.is_in_memory(), "gram", "explicit features", wanted)
-    }
-
-    /// The features, one point per example, where the entries are their inner products and no matrix is in memory.
-    pub(crate) fn features(&self) -> Option<&Panels> {
-        match &*self.source {
-            Source::Features(features) => Some(features),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn keys(&self) -> Option<Vec<f64>> {
-        self.features().map(|features| features.keys(self.arch, self.offset))
+        matches!(self.of_examples().row(0), Row::Singles(_))
     }
 
     /// Row i without offset and softness, length m.
@@ -217,7 +180,6 @@ impl<'a> Gram<'a> {
     pub fn row(&self, i: usize) -> Row<'_> {
         match &*self.source {
             Source::Dense(dense) => dense.row(i),
-            Source::Features(features) => Row::Doubles(Cow::Owned(features.row(i))),
             Source::Joint(joint) => joint.row(i),
         }
     }
@@ -271,14 +233,11 @@ impl<'a> Gram<'a> {
         dot::axpy_all(self.arch, &singles, out);
     }
 
-    /// Plane coordinates `K c` of a vector with few nonzero dual coefficients. Reads only the rows of these, or the features.
+    /// Plane coordinates `K c` of a vector with few nonzero dual coefficients. Reads only the rows of these.
     pub(crate) fn combination(&self, dual: &[f64], control: &Control) -> Result<Vec<f64>> {
         const ROWS_AT_A_TIME: usize = 32;
         if let Some(joint) = self.joint() {
             return joint.combination(dual, control);
-        }
-        if self.features().is_some() {
-            return self.product(dual, Precision::Plain, control);
         }
         let mut field = vec![0.0; self.len()];
         let terms: Vec<(f64, usize)> =
@@ -317,7 +276,6 @@ impl<'a> Gram<'a> {
     ) -> Result<()> {
         match &*self.source {
             Source::Dense(dense) => dense.multiply(duals, out, precision, control),
-            Source::Features(features) => features.multiply(duals, out, precision, control),
             Source::Joint(joint) => joint.multiply(duals, out, precision, control),
         }?;
         for (c, f) in duals.iter().zip(out) {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::base::{Control, Error, Result, check_count, check_positive, count, require};
-use crate::interior::{lengths, max_margin};
+use crate::interior::lengths;
 use crate::simd::{Precision, dot};
 use crate::space::VersionSpace;
 
@@ -167,17 +167,16 @@ pub(crate) fn fewest_violations(space: &VersionSpace<'_>, control: &Control) -> 
     Ok(fewest)
 }
 
-/// Finds a point inside version space, of unit length, by updates at the example with the smallest normalized margin:
-/// `w ← w + y_i φ_i / |φ_i|`, that is, `c_i ← c_i + y_i / √K_ii`, from w = 0; or by the maximal-margin search if `max_updates`
-/// do not suffice. Errors as [`max_margin()`](super::max_margin()).
+/// Returns a point inside version space, of unit length, by updates at the example with the smallest normalized margin:
+/// `w ← w + y_i φ_i / |φ_i|`, that is, `c_i ← c_i + y_i / √K_ii`, from w = 0. None if `max_updates` do not suffice.
 ///
 /// By Novikoff's theorem `1/Γ²` updates suffice, where Γ is the largest normalized margin. Steps of `y_i / K_ii` may take as many
 /// times more as the longest feature vector is longer than the shortest.
-pub fn perceptron_point(
+pub(super) fn point(
     space: &VersionSpace<'_>,
     max_updates: usize,
     control: &Control,
-) -> Result<Vec<f64>> {
+) -> Result<Option<Vec<f64>>> {
     space.check_no_walls("method", "a perceptron")?;
     let gram = space.gram();
     let m = space.len();
@@ -200,13 +199,10 @@ pub fn perceptron_point(
             let scale = dot::dot(gram.arch(), &learner.dual, &learner.f).sqrt().recip();
             learner.dual.iter_mut().for_each(|c| *c *= scale);
             // If coefficients are large and margins small, the rounding of the scaling may lead out of version space.
-            if space.contains(&learner.dual)? {
-                return Ok(learner.dual);
-            }
-            return max_margin::interior_point(space, control);
+            return Ok(space.contains(&learner.dual)?.then_some(learner.dual));
         }
         if updates == max_updates {
-            return max_margin::interior_point(space, control);
+            return Ok(None);
         }
         learner.correct(worst, lengths[worst].recip());
         updates += 1;

@@ -8,8 +8,6 @@ use crate::space::VersionSpace;
 
 /// Ratio of the longest to the shortest feature vector above which they are scaled. Unscaled vectors do no harm up to 1e6.
 const MAX_LENGTH_RATIO: f64 = 1e4;
-/// Most examples for which the matrix of explicit features is computed.
-const MAX_COMPUTED: usize = 4000;
 
 /// The Gram matrix of the scaled vectors of the examples, whose diagonal entries are 1.
 pub(crate) struct UnitDiagonal {
@@ -33,7 +31,6 @@ impl UnitDiagonal {
         let lengths: Vec<f64> = (0..m).map(|i| gram.diagonal(i).sqrt()).collect();
         let longest = lengths.iter().copied().fold(0.0, f64::max);
         if longest <= MAX_LENGTH_RATIO * lengths.iter().copied().fold(f64::INFINITY, f64::min)
-            || !(gram.is_in_memory() || m <= MAX_COMPUTED)
             || memory::check_vectors(m, m).is_err()
         {
             return Ok(None);

@@ -235,27 +235,18 @@ fn affordable_rank(m: usize) -> usize {
     (1..=m).take_while(|&rank| operations(rank as f64) <= MAX_OPERATIONS).count()
 }
 
-/// Whether the feature vectors span more than `most` dimensions. Reads few rows if `most` is small.
-pub(crate) fn has_rank_above(gram: &Gram<'_>, most: usize, control: &Control) -> Result<bool> {
-    // Sixteen rounding units of singles.
-    let least = if gram.is_single() { 1e-6 } else { 0.0 };
-    Ok(!Pivoted::new(gram, least).run(most, control)?)
-}
-
 impl Factor {
     /// Factors K in O(m rank²) operations, with memory for 2 m rank numbers.
     ///
     /// Columns are added until each residual diagonal entry is at most `4 m ε` of its own: short vectors count as much.
     ///
-    /// [`crate::Error::Invalid`] when the rows of K are computed from features, since the rank may be m;
     /// [`crate::Error::Breakdown`] when a residual diagonal entry is clearly negative (K is not positive semi-definite);
     /// [`crate::Error::Memory`]; [`crate::Error::Interrupted`].
     pub fn new(gram: &Gram<'_>, control: &Control) -> Result<Self> {
-        gram.check_in_memory()?;
         Self::truncated(gram, 0.0, control)
     }
 
-    /// As [`Self::new`] from any source of rows, but stops when each residual diagonal entry is at most the share `least` of
+    /// As [`Self::new`], but stops when each residual diagonal entry is at most the share `least` of
     /// its diagonal entry. [`crate::Error::Breakdown`] also if that leaves only one direction.
     pub(crate) fn truncated(gram: &Gram<'_>, least: f64, control: &Control) -> Result<Self> {
         let mut pivoted = Pivoted::new(gram.of_examples(), least);

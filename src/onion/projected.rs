@@ -45,7 +45,6 @@ pub(super) fn onion(
     let shortest = PIECE_PATH.min(PIECE_ARRIVALS * per_arrival);
     let mut unit = shortest;
     for (trajectory, ..) in &mut probers {
-        trajectory.ball_mut().use_all_planes(space.gram());
         trajectory.reset();
         trajectory.keep_layers(Some(range));
     }

@@ -36,11 +36,6 @@ pub(super) fn contiguous<'a, T: Element, D: Dimension>(
 pub enum Rows<'py> {
     Doubles(PyReadonlyArray2<'py, f64>),
     Singles(PyReadonlyArray2<'py, f32>),
-    /// `bayespoint.kernels.explicit.FeatureRows`.
-    Features {
-        #[pyo3(attribute("X"))]
-        values: PyReadonlyArray2<'py, f64>,
-    },
 }
 
 type Make<'a> = Box<dyn FnOnce(f64, Vec<f64>) -> Result<Gram<'a>> + Send + 'a>;
@@ -56,11 +51,6 @@ impl Rows<'_> {
             Self::Singles(array) => {
                 let values = matrix("gram", array)?;
                 Box::new(move |offset, softness| Gram::new(values, offset, softness))
-            }
-            Self::Features { values } => {
-                let d = values.shape()[1];
-                let values = contiguous("features", values)?;
-                Box::new(move |offset, softness| Gram::of_features(values, d, offset, softness))
             }
         })
     }

@@ -9,20 +9,16 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::base::{Control, Result, State, memory};
+use crate::base::{Control, Result, memory};
 
 /// Time between two checks for signals. The callback is called at every second one.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A function that stores states of the run.
-pub(super) type Keep = dyn Fn(Python<'_>, State) -> PyResult<()> + Send + Sync;
-
-/// Runs `work` on a new thread, detached from the interpreter. Meanwhile the calling thread checks for signals, calls
-/// `callback`, and stores the states of the run. An exception in any of these stops the work and is then raised.
+/// Runs `work` on a new thread, detached from the interpreter. Meanwhile the calling thread checks for signals and calls
+/// `callback`. An exception in either stops the work and is then raised.
 pub(super) fn interruptible<R: Send>(
     py: Python<'_>,
     callback: Option<&Bound<'_, PyAny>>,
-    keep: Option<&Keep>,
     work: impl FnOnce(&Control) -> Result<R> + Send,
 ) -> PyResult<R> {
     if let Some(callback) = callback
@@ -31,16 +27,8 @@ pub(super) fn interruptible<R: Send>(
         let text = format!("callback must be a callable or None; got {}", callback.repr()?);
         return Err(PyTypeError::new_err(text));
     }
-    // Some(state) of the run, or None when the work is over.
-    let (to_caller, news) = channel();
-    let mut control = Control::new();
-    if keep.is_some() {
-        let to_caller = to_caller.clone();
-        control = control.kept_by(move |state| {
-            // The receiver is gone after a signal. The state is then not needed.
-            let _ = to_caller.send(Some(state));
-        });
-    }
+    let (to_caller, is_over) = channel();
+    let control = Control::new();
     let callback = callback.map(|callback| callback.clone().unbind());
     memory::check_threads(1)?;
     py.detach(move || {
@@ -50,7 +38,7 @@ pub(super) fn interruptible<R: Send>(
                 .spawn_scoped(scope, move || {
                     let result = catch_unwind(AssertUnwindSafe(|| work(control)));
                     // The receiver is gone after a signal.
-                    let _ = to_caller.send(None);
+                    let _ = to_caller.send(());
                     result
                 })
                 .map_err(|error| {
@@ -58,18 +46,10 @@ pub(super) fn interruptible<R: Send>(
                 })?;
             let mut raised = None;
             let mut report_at = Instant::now() + 2 * TICK;
-            loop {
-                let state = match news.recv_timeout(TICK) {
-                    Ok(Some(state)) => Some(state),
-                    Err(RecvTimeoutError::Timeout) => None,
-                    Ok(None) | Err(RecvTimeoutError::Disconnected) => break,
-                };
+            while let Err(RecvTimeoutError::Timeout) = is_over.recv_timeout(TICK) {
                 let now = Instant::now();
                 let listened = Python::attach(|py| {
                     py.check_signals()?;
-                    if let (Some(state), Some(keep)) = (state, keep) {
-                        keep(py, state)?;
-                    }
                     match &callback {
                         Some(callback) if now >= report_at => {
                             report_at = now + 2 * TICK;

@@ -93,14 +93,13 @@ fn check_settings(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (problem, settings, *, start, state, checkpoint, callback))]
+#[pyo3(signature = (problem, settings, *, start, state, callback))]
 fn run<'py>(
     py: Python<'py>,
     problem: Space<'py>,
     settings: &Bound<'py, PyAny>,
     start: Option<PyReadonlyArray1<'py, f64>>,
     #[pyo3(from_py_with = arrays::read_state)] state: Option<State>,
-    checkpoint: Option<Py<PyAny>>,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let start = match &start {
@@ -108,19 +107,12 @@ fn run<'py>(
         None => None,
     };
     let settings = Settings { start, ..read(settings)? };
-    let m = problem.width();
     let inverse = problem.inverse()?;
-    let keep = checkpoint.map(|checkpoint| {
-        move |py: Python<'_>, state: State| -> PyResult<()> {
-            checkpoint.call1(py, (arrays::state_dict(py, state, m)?,)).map(drop)
-        }
-    });
     let work = problem.on_space(|space, control| match &state {
         Some(state) => ensemble::resume(space, &settings, inverse, state, control),
         None => ensemble::run_with(space, &settings, inverse, control),
     })?;
-    let keep = keep.as_ref().map(|keep| keep as &call::Keep);
-    outcomes::run(py, call::interruptible(py, callback, keep, work)?)
+    outcomes::run(py, call::interruptible(py, callback, work)?)
 }
 
 /// Defines a function that reads settings, calls the engine, which may start threads, and converts what it found.

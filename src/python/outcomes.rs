@@ -43,7 +43,6 @@ pub(super) fn run(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict
         "escapes": count(|tally| tally.escapes).into_pyarray(py),
         "scatterings": count(|tally| tally.scatterings).into_pyarray(py),
         "missed": outcome.missed.into_pyarray(py),
-        "cycles": outcome.cycles.into_pyarray(py),
         "hits": outcome.hits.into_pyarray(py),
         "mean_violations": outcome.mean_violations,
         "drift": outcome.drift,

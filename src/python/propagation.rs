@@ -49,11 +49,8 @@ pub fn propagation<'py>(
     require(fits, "positive", format_args!("shape ({n}, {m})"), "labels of as many examples")?;
     let n_threads = n_threads.min(n).max(1);
     let work = |control: &_| propagate(&problems, start.as_ref(), n_threads, control);
-    let (found, by_features) = if n_threads == 1 {
-        call::here(py, work)?
-    } else {
-        call::interruptible(py, None, None, work)?
-    };
+    let (found, by_features) =
+        if n_threads == 1 { call::here(py, work)? } else { call::interruptible(py, None, work)? };
     let each = |of: fn(&Approximation) -> &Vec<f64>| {
         let values = found.iter().flat_map(|one| of(one).iter().copied()).collect();
         Array2::from_shape_vec((n, m), values).expect("a value each").into_pyarray(py)

@@ -134,7 +134,7 @@ impl Space<'_> {
     ) -> PyResult<R> {
         let work = self.on_space(work)?;
         if has_threads || callback.is_some() {
-            return call::interruptible(py, callback, None, work);
+            return call::interruptible(py, callback, work);
         }
         call::here(py, work)
     }

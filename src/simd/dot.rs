@@ -2,7 +2,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::simd::entry::{Call, Entry};
+use crate::simd::entry::{Call, Entry, Row};
 
 /// Number of independent sums, which hide the latency of an addition.
 const SUMS: usize = 4;
@@ -141,6 +141,21 @@ pub(crate) fn dots<E: Entry, const V: usize>(
     match precision {
         Precision::Plain => arch.dispatch(Call::<_, false>((a, b))),
         Precision::Compensated => arch.dispatch(Call::<_, true>((a, b))),
+    }
+}
+
+impl Row<'_> {
+    /// Inner products with V vectors.
+    pub(crate) fn dots<const V: usize>(
+        &self,
+        arch: Arch,
+        b: [&[f64]; V],
+        precision: Precision,
+    ) -> [f64; V] {
+        match self {
+            Row::Doubles(row) => dots(arch, row, b, precision),
+            Row::Singles(row) => dots(arch, row, b, precision),
+        }
     }
 }
 

@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use pulp::{Arch, Simd};
-
-use super::dot::{Precision, dots};
+use pulp::Simd;
 
 /// Largest number of lanes of a vector of doubles.
 pub(crate) const WIDEST: usize = 32;
@@ -28,19 +26,6 @@ impl Row<'_> {
         match self {
             Row::Doubles(row) => row[j],
             Row::Singles(row) => f64::from(row[j]),
-        }
-    }
-
-    /// Inner products with V vectors.
-    pub(crate) fn dots<const V: usize>(
-        &self,
-        arch: Arch,
-        b: [&[f64]; V],
-        precision: Precision,
-    ) -> [f64; V] {
-        match self {
-            Row::Doubles(row) => dots(arch, row, b, precision),
-            Row::Singles(row) => dots(arch, row, b, precision),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Coinciding planes: examples with parallel feature vectors, which share one wall.
 
-use crate::gram::{Gram, KEY_WINDOW, Planes};
+use crate::gram::{Gram, Planes};
 use crate::simd::{Entry, Row};
 
 /// Role of a plane in its group of coinciding planes.
@@ -45,28 +45,31 @@ pub(super) fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
         }
     };
     let mut roles = vec![Role::Alone; m];
-    let keys = gram.keys().filter(|_| !hard.is_empty());
-    let order = keys.as_ref().map(|keys| {
-        let mut order = hard.clone();
-        order.sort_by(|&i, &j| keys[i].total_cmp(&keys[j]));
-        order
-    });
-    let values = keys.unwrap_or_else(|| (0..gram.len()).map(|i| gram.diagonal(i)).collect());
-    let candidates = (&*values, order.as_deref());
+    let squares: Vec<f64> = (0..m).map(|i| gram.diagonal(i)).collect();
     for (k, &i) in hard.iter().enumerate() {
         if roles[i] != Role::Alone {
             continue;
         }
         let (mut above, mut below) = ([0; 2], [0; 2]);
         let mut group = Vec::new();
-        each_near(gram, &hard[k..], candidates, |j, inner| {
+        let row = gram.row(i);
+        // Few planes coincide with another. A vectorized test without branches excludes the rest.
+        let is_alone = match &row {
+            Row::Doubles(row) => !any_near(&row[i..], gram.offset(), &squares[i..]),
+            Row::Singles(row) => !any_near(&row[i..], gram.offset(), &squares[i..]),
+        };
+        if is_alone {
+            continue;
+        }
+        for &j in &hard[k..] {
+            let inner = row.at(j) + gram.offset();
             if is_parallel(gram, i, j, inner) {
                 group.push(j);
                 let satisfied_above = (inner > 0.0) == (labels[j] > 0);
                 let side = if satisfied_above { &mut above } else { &mut below };
                 side[usize::from(labels[j] > 0)] += 1;
             }
-        });
+        }
         if group.len() > 1 {
             for j in group {
                 roles[j] = Role::Follows { agrees: above == [0; 2] || below == [0; 2] };
@@ -77,44 +80,6 @@ pub(super) fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
     if roles.iter().all(|role| *role == Role::Alone) { Vec::new() } else { roles }
 }
 
-/// Number of entries from which on computing a whole row is faster.
-const MANY: usize = 64;
-
-/// Calls `call` with each plane of `rest` that may coincide with the first, in rising order, and their inner product. It
-/// searches the row of the matrix, given all squared lengths; or near keys, given those and the hard planes in their order.
-fn each_near(
-    gram: &Gram<'_>,
-    rest: &[usize],
-    (values, order): (&[f64], Option<&[usize]>),
-    mut call: impl FnMut(usize, f64),
-) {
-    let first = rest[0];
-    let Some(order) = order else {
-        let row = gram.row(first);
-        // Few planes coincide with another. A vectorized test without branches excludes the rest.
-        let near = match &row {
-            Row::Doubles(row) => any_near(&row[first..], gram.offset(), &values[first..]),
-            Row::Singles(row) => any_near(&row[first..], gram.offset(), &values[first..]),
-        };
-        if near {
-            rest.iter().for_each(|&j| call(j, row.at(j) + gram.offset()));
-        }
-        return;
-    };
-    let key = values[first];
-    let start = order.partition_point(|&j| key - values[j] > KEY_WINDOW);
-    let end = order.partition_point(|&j| values[j] - key <= KEY_WINDOW);
-    let window = order[start..end].iter().copied();
-    let mut near: Vec<usize> = window.filter(|&j| j >= first).collect();
-    near.sort_unstable();
-    if near.len() > MANY {
-        let row = gram.row(first);
-        near.iter().for_each(|&j| call(j, row.at(j) + gram.offset()));
-    } else {
-        near.iter().for_each(|&j| call(j, gram.entry(first, j)));
-    }
-}
-
 /// Returns whether the first plane may coincide with another, given its row and the squared lengths of all feature vectors.
 fn any_near<E: Entry>(row: &[E], offset: f64, squares: &[f64]) -> bool {
     let least = 0.999 * squares[0];
@@ -122,7 +87,3 @@ fn any_near<E: Entry>(row: &[E], offset: f64, squares: &[f64]) -> bool {
     let others = row[1..].iter().zip(&squares[1..]);
     others.fold(false, |any, (k, square)| any | near(k, square))
 }
-
-#[cfg(test)]
-#[path = "../../tests/unit/space/coinciding.rs"]
-mod tests;

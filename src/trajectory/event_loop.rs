@@ -108,9 +108,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     }
 
     /// Returns the ball under another dynamics, with the same mirrors and refresh and an empty tally.
-    pub(crate) fn under<E: Dynamics>(mut self, dynamics: E) -> Trajectory<'s, E> {
-        // Another dynamics may have a center that depends on all planes.
-        self.ball.use_all_planes(self.space.gram());
+    pub(crate) fn under<E: Dynamics>(self, dynamics: E) -> Trajectory<'s, E> {
         let mut other = Trajectory::new(self.space, dynamics, self.ball, self.rng);
         other.set_mirror(self.mirror);
         (other.refresh, other.clock) = (self.refresh, self.clock);
@@ -210,7 +208,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     /// Resets the tally and the integrals.
     pub fn reset(&mut self) {
         self.tally = Tally::new(self.space.len());
-        self.ball.lay_here(self.space.gram());
+        self.ball.lay_here();
         self.ball.take_arc_integral();
         self.dynamics.reset();
     }

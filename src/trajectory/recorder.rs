@@ -114,10 +114,11 @@ impl Recorder {
         } else {
             self.draws.extend(gram.outer_duals(ball.position(ahead)));
         }
-        self.functionals.extend(self.watched.iter().map(|&(i, inverse_length)| {
-            let (f, g) = ball.coordinates(gram, i);
-            (f * cos + g * sin) * inverse_length
-        }));
+        self.functionals.extend(
+            self.watched.iter().map(|&(i, inverse_length)| {
+                (ball.f()[i] * cos + ball.g()[i] * sin) * inverse_length
+            }),
+        );
     }
 
     /// Keeps every second position and doubles the spacing.

@@ -9,7 +9,7 @@ use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
 use crate::ball::Ball;
-use crate::base::{Control, Error, Result, ensure, incompatible};
+use crate::base::{Control, Error, Result, ensure};
 use crate::gram::Gram;
 use crate::linalg::{Factor, Inverse, Isotropic};
 
@@ -98,7 +98,10 @@ impl<'s> Refresh<'s> {
                 let free = || rate_of_full(gram, has_isolated_planes(gram));
                 match given {
                     Some(inverse) => full(rate.unwrap_or(FULL_PER_RADIAN), Arc::new(inverse)),
-                    None => full(rate.unwrap_or_else(free), Arc::new(directions(gram, control)?)),
+                    None => full(
+                        rate.unwrap_or_else(free),
+                        Arc::new(Factor::truncated(gram, thin(gram), control)?),
+                    ),
                 }
             }
         }
@@ -221,15 +224,6 @@ impl<'s> Refresh<'s> {
         }
         Ok(())
     }
-}
-
-/// Returns a factor as the source of directions, at any cost: full refreshes were asked for, or the first part had one.
-fn directions(gram: &Gram<'_>, control: &Control) -> Result<Factor> {
-    if gram.is_in_memory() {
-        return Factor::truncated(gram, thin(gram), control);
-    }
-    let found = Factor::if_affordable(gram, thin(gram), control)?;
-    found.ok_or_else(|| incompatible("one with fresh directions of explicit features"))
 }
 
 /// Few examples that nearly contradict one another leave a version space that is thin itself.

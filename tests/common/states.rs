@@ -1,4 +1,4 @@
-//! Helpers for the tests of checkpoints: a linear problem that owns its arrays, and states of finished runs.
+//! Helpers for the tests of states: a linear problem that owns its arrays, and states of finished runs.
 
 use bayespoint::{Gram, Inverse, Outcome, State, VersionSpace};
 
@@ -6,23 +6,19 @@ use super::{dot, inverse};
 
 #[derive(Clone)]
 pub struct Owned {
-    features: Vec<f64>,
     gram: Vec<f64>,
     labels: Vec<i8>,
     softness: f64,
     /// Columns of the Cholesky factor, and the diagonal of the inverse.
     inverse: Option<(Vec<f64>, Vec<f64>)>,
-    /// Number of features, if these are given in place of the matrix.
-    dimension: Option<usize>,
 }
 
 impl Owned {
     /// A problem with features of the given dimension, row-major.
-    pub fn new(features: Vec<f64>, dimension: usize, labels: Vec<i8>, softness: f64) -> Self {
+    pub fn new(features: &[f64], dimension: usize, labels: Vec<i8>, softness: f64) -> Self {
         let x: Vec<&[f64]> = features.chunks_exact(dimension).collect();
         let gram = x.iter().flat_map(|a| x.iter().map(|b| dot(a, b))).collect();
-        drop(x);
-        Self { features, gram, labels, softness, inverse: None, dimension: None }
+        Self { gram, labels, softness, inverse: None }
     }
 
     /// With the inverse, for conditional means.
@@ -31,19 +27,8 @@ impl Owned {
         self
     }
 
-    /// With the features in place of the matrix.
-    pub fn of_features(mut self) -> Self {
-        self.dimension = Some(self.features.len() / self.labels.len());
-        self
-    }
-
     pub fn with<R>(&self, work: impl FnOnce(&VersionSpace<'_>, Option<Inverse<'_>>) -> R) -> R {
-        let m = self.labels.len();
-        let softness = vec![self.softness; m];
-        let gram = match self.dimension {
-            Some(d) => Gram::of_features(&self.features, d, 0.0, softness),
-            None => Gram::new(&self.gram, 0.0, softness),
-        };
+        let gram = Gram::new(&self.gram, 0.0, vec![self.softness; self.labels.len()]);
         let space = VersionSpace::new(gram.expect("a matrix"), self.labels.clone());
         let inverse = self
             .inverse

@@ -24,6 +24,5 @@ mod resume;
 mod runs;
 mod scattered;
 mod soft;
-mod sources;
 mod straight;
 mod walls;

@@ -4,8 +4,8 @@
 
 use bayespoint::dynamics::Motion;
 use bayespoint::{
-    Error, Gram, MarginSettings, RefreshChoice, Settings, VersionSpace, feasible_point, max_margin,
-    perceptron_point, run,
+    Error, MarginSettings, RefreshChoice, Settings, feasible_point, max_margin, perceptron_point,
+    run,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -217,32 +217,6 @@ proptest! {
                 let margin = space.margins(&found)?.into_iter().fold(f64::INFINITY, f64::min);
                 prop_assert!(margin <= bound, "{margin} {bound}");
             }
-        }
-    }
-
-    /// Explicit features fail if and only if their matrix fails.
-    #[test]
-    fn sources_agree(problem in taught(), offset in prop_oneof![Just(0.0), Just(1.0)]) {
-        let m = problem.labels.len();
-        let x: Vec<f64> = problem.x.concat();
-        let features = || Gram::of_features(&x, problem.x[0].len(), offset, vec![0.1; m]);
-        let rows = features()?;
-        let gram: Vec<f64> = (0..m).flat_map(|i| rows.row(i).to_vec()).collect();
-        let of = |gram: bayespoint::Result<Gram<'_>>| -> bayespoint::Result<Vec<f64>> {
-            let space = VersionSpace::new(gram?, problem.labels.clone())?;
-            // In a slit of many walls a path of burn-in would take minutes.
-            let settings = Settings { burn_in: Some(0.0), ..short(Motion::Geodesic) };
-            Ok(run(&space, &settings, &long_deadline())?.center.dual)
-        };
-        let one = of(Gram::new(&gram, offset, vec![0.1; m]));
-        let other = of(features());
-        // In a slit as thin as rounding either source may fail.
-        let is_slit = |found: &bayespoint::Result<_>| {
-            matches!(found, Err(Error::Breakdown { .. }))
-                || matches!(found, Err(Error::Infeasible { margin_bound, .. }) if *margin_bound < 1e-8)
-        };
-        if !(is_slit(&one) || is_slit(&other)) {
-            prop_assert_eq!(is_refused(&one), is_refused(&other), "{:?} {:?}", one, other);
         }
     }
 }

@@ -1,7 +1,4 @@
-//! Runs that are continued: to a smaller tolerance, or from a state on the way, with the bits of a single run; after another
-//! limit, with its law.
-
-use std::sync::mpsc::channel;
+//! Runs that are continued: to a smaller tolerance with the bits of a single run; after another limit, with its law.
 
 use bayespoint::dynamics::{Motion, Radius};
 use bayespoint::{
@@ -11,9 +8,7 @@ use bayespoint::{
 use rand::RngExt;
 
 use crate::common::states::{complete, doubles, forge, set_double};
-use crate::common::{
-    assert_same, each, inverse, normals, rbf, rng, seed, size, space, space_of, uniform,
-};
+use crate::common::{assert_same, each, inverse, rbf, rng, seed, size, space, space_of, uniform};
 
 /// A problem, and the inverse of its matrix for the center by conditional means.
 struct Case<'a> {
@@ -40,15 +35,6 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Returns the states that a run passes on, and its outcome.
-fn watched(case: &Case<'_>, settings: &Settings) -> (Vec<State>, Outcome) {
-    let (sender, states) = channel();
-    let control = Control::new().kept_by(move |state| sender.send(state).expect("is received"));
-    let outcome = run_with(&case.space, settings, case.inverse, &control).expect("a good run");
-    drop(control);
-    (states.iter().collect(), outcome)
-}
-
 fn base(index: u64) -> Settings {
     Settings { n_trajectories: 3, n_draws: 12, tol: None, seed: seed(index), ..Settings::default() }
 }
@@ -70,33 +56,6 @@ fn cut_by_length(case: &Case<'_>, settings: &Settings, first: f64) {
     }
     // Resumed for no further path.
     assert_same(&outcome, &case.resume(&to(5.3 * first, 1), &complete(&outcome)), name);
-}
-
-/// Resumes a run from states on the way.
-fn resumed_on_the_way(case: &Case<'_>, settings: &Settings) {
-    let whole = case.run(settings);
-    let (states, outcome) = watched(case, &Settings { n_threads: 2, ..settings.clone() });
-    assert_same(&whole, &outcome, case.name);
-    assert!(states.len() >= 3, "{}: {} states are few", case.name, states.len());
-    let mut rng = rng(77);
-    for _ in 0..3 {
-        let state = &states[rng.random_range(0..states.len())];
-        let threads = Settings { n_threads: rng.random_range(1..4), ..settings.clone() };
-        assert_same(&whole, &case.resume(&threads, state), case.name);
-    }
-}
-
-/// Inputs in few dimensions with a linear boundary.
-fn inputs(m: usize, d: usize, index: u64) -> (Vec<f64>, Vec<i8>) {
-    let x = normals(m * d, &mut rng(index));
-    let labels = x.chunks(d).map(|x| if x[0] + 0.5 * x[1] > 0.0 { 1 } else { -1 }).collect();
-    (x, labels)
-}
-
-fn features(m: usize, d: usize, softness: f64) -> Case<'static> {
-    let (x, labels) = inputs(m, d, 5);
-    let space = space_of(Gram::of_features(&x, d, 1.0, vec![softness; m]), &labels);
-    Case { name: "features", space, inverse: None }
 }
 
 #[test]
@@ -131,41 +90,18 @@ fn every_dynamics_and_refresh_on_a_matrix() {
         let settings = Settings { motion, average, refresh, mirror, ..base(2) };
         let case = Case { name, space: space.clone(), inverse: None };
         cut_by_length(&case, &settings, size(7.0, 70.0));
-        let length = Some(size(60.0, 600.0));
-        resumed_on_the_way(&case, &Settings { length, ..settings.clone() });
-        resumed_on_the_way(&case, &Settings { max_bounces: Some(9_000), ..settings });
     }
 }
 
 #[test]
-fn every_source_of_rows() {
+fn a_matrix_of_singles() {
     let (gram, labels) = rbf(60, 3.0, 3);
     #[allow(clippy::cast_possible_truncation, reason = "rounded to singles")]
     let singles: Vec<f32> = gram.iter().map(|x| *x as f32).collect();
     let space = space_of(Gram::new(&singles, 0.5, vec![0.01; 60]), &labels);
-    let singles = Case { name: "singles", space, inverse: None };
-    for case in [singles, features(70, 4, 0.01)] {
-        let settings = Settings { refresh: RefreshChoice::Pair(None), ..base(5) };
-        cut_by_length(&case, &settings, size(5.0, 50.0));
-        resumed_on_the_way(&case, &Settings { length: Some(size(30.0, 300.0)), ..settings });
-    }
-}
-
-/// States contain the neighbor lists.
-#[test]
-fn near_walls() {
-    for softness in [0.0, 1e-4] {
-        let case = features(1_200, 4, softness);
-        for refresh in [RefreshChoice::None, RefreshChoice::Pair(Some(20.0))] {
-            let settings = Settings { refresh, ..base(6) };
-            cut_by_length(&case, &settings, size(0.4, 4.0));
-            resumed_on_the_way(&case, &Settings { length: Some(size(4.0, 40.0)), ..settings });
-        }
-        // In a wide version space lists are rebuilt all the time.
-        let mirror = Mirror::new(0.3, 0.3).expect("in range");
-        let settings = Settings { mirror, refresh: RefreshChoice::Pair(Some(20.0)), ..base(7) };
-        cut_by_length(&case, &settings, size(0.7, 7.0));
-    }
+    let case = Case { name: "singles", space, inverse: None };
+    let settings = Settings { refresh: RefreshChoice::Pair(None), ..base(5) };
+    cut_by_length(&case, &settings, size(5.0, 50.0));
 }
 
 /// A run to a smaller tolerance repeats that to a larger one.
@@ -199,10 +135,6 @@ fn a_smaller_tolerance_goes_on_from_a_larger_one() {
         }
     }
     cut_by_length(&conditional, &base(10), 9.0);
-    for (case, tol) in [(&conditional, 0.004), (&arc, 0.01)] {
-        resumed_on_the_way(case, &Settings { tol: Some(size(tol, 0.5 * tol)), ..base(11) });
-        resumed_on_the_way(case, &Settings { length: Some(size(40.0, 400.0)), ..base(12) });
-    }
 }
 
 /// Where the center is accurate and the draws lag, directions are refreshed more often from there on, unless a rate is given.
@@ -291,9 +223,9 @@ fn weights_that_end_a_run() {
     }
 }
 
-/// Without refresh a run ends with a search for cycles.
+/// Orthogonal planes without refresh: every path repeats itself.
 #[test]
-fn cycles_are_found_after_resuming() {
+fn paths_that_repeat_themselves() {
     let identity = uniform(3, 1.0, 0.0);
     let case = Case::dense("octant", &identity, &[1, 1, 1], 0.0);
     cut_by_length(&case, &Settings { refresh: RefreshChoice::None, ..base(16) }, 20.0);
@@ -370,10 +302,12 @@ fn states_that_do_not_fit_are_errors() {
     }
 }
 
-/// A modified state of a run with neighbor lists is an error or resumes, without a panic and soon. (`fuzz` has few examples.)
+/// A modified state of a run is an error or resumes, without a panic and soon. (`fuzz` has few examples.)
 #[test]
 fn states_of_nonsense() {
-    let case = features(1_100, 3, 1e-4);
+    let (gram, labels) = rbf(100, 3.0, 5);
+    let space = space(&gram, &labels, 1e-4);
+    let case = Case { name: "nonsense", space, inverse: None };
     let settings = Settings { length: Some(0.5), n_draws: 2, n_trajectories: 2, ..base(21) };
     let state = complete(&case.run(&settings));
     let further = Settings { length: Some(0.7), ..settings };

@@ -8,7 +8,7 @@ use bayespoint::{
     perceptron_point, run,
 };
 
-use super::{Bytes, Problem, features, long_deadline, short_deadline, trace};
+use super::{Bytes, Problem, long_deadline, short_deadline, trace};
 use crate::common::{draws, each, total};
 
 /// Largest violation of a wall by rounding, relative to the length of the feature vector.
@@ -22,21 +22,15 @@ const ROUNDING: f64 = 1e-6;
 pub fn engine(data: &[u8]) {
     let mut bytes = Bytes::new(data);
     let choice = bytes.byte();
-    if bytes.rarely(8) {
-        let problem = features(&mut bytes).and_then(|gram| {
-            let labels = gram.softness().iter().map(|_| if bytes.rarely(2) { 1 } else { -1 });
-            let labels = labels.collect();
-            VersionSpace::new(gram, labels)
-        });
-        match problem {
-            Ok(space) => check(&space, choice, true, &mut bytes),
-            Err(error) => documented(&error, None),
-        }
-        return;
-    }
+    let in_singles = bytes.rarely(8);
     let problem = Problem::from_bytes(&mut bytes);
-    trace(&problem);
-    let done = problem.with(|space| check(space, choice, problem.is_kernel, &mut bytes));
+    trace(&(&problem, in_singles));
+    // Rounded entries need not be of a kernel.
+    let done = if in_singles {
+        problem.with_singles(|space| check(space, choice, false, &mut bytes))
+    } else {
+        problem.with(|space| check(space, choice, problem.is_kernel, &mut bytes))
+    };
     if let Err(error) = done {
         documented(&error, None);
     }

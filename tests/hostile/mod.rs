@@ -9,7 +9,7 @@ pub mod states;
 
 use std::time::{Duration, Instant};
 
-use bayespoint::{Control, Error, Gram, VersionSpace};
+use bayespoint::{Control, Entry, Error, Gram, VersionSpace};
 
 /// For calls with bounded work: stops only one that hangs.
 pub fn long_deadline() -> Control {
@@ -145,7 +145,22 @@ impl Problem {
     }
 
     pub fn with<R>(&self, work: impl FnOnce(&VersionSpace<'_>) -> R) -> Result<R, Error> {
-        let gram = Gram::new(&self.gram, self.offset, self.softness.clone())?;
+        self.with_matrix(&self.gram, work)
+    }
+
+    /// As [`Problem::with`], with the entries rounded to singles.
+    pub fn with_singles<R>(&self, work: impl FnOnce(&VersionSpace<'_>) -> R) -> Result<R, Error> {
+        #[allow(clippy::cast_possible_truncation, reason = "a matrix of singles")]
+        let singles: Vec<f32> = self.gram.iter().map(|&x| x as f32).collect();
+        self.with_matrix(&singles, work)
+    }
+
+    fn with_matrix<E: Entry, R>(
+        &self,
+        matrix: &[E],
+        work: impl FnOnce(&VersionSpace<'_>) -> R,
+    ) -> Result<R, Error> {
+        let gram = Gram::new(matrix, self.offset, self.softness.clone())?;
         Ok(work(&VersionSpace::new(gram, self.labels.clone())?))
     }
 }
@@ -212,14 +227,4 @@ fn of_features(m: usize, kind: usize, bytes: &mut Bytes<'_>) -> Vec<f64> {
         }
     }
     gram
-}
-
-/// A Gram matrix of explicit features, of any size.
-pub fn features(bytes: &mut Bytes<'_>) -> Result<Gram<'static>, Error> {
-    let (m, d) = (1 + bytes.below(12), 1 + bytes.below(4));
-    let wild = bytes.rarely(8);
-    let n = if bytes.rarely(32) { bytes.below(40) } else { m * d };
-    let values: Vec<f64> = (0..n).map(|_| if wild { bytes.wild() } else { bytes.tame() }).collect();
-    let softness = (0..m).map(|_| bytes.mostly(0.0)).collect();
-    Gram::of_features(&values, d, bytes.mostly(0.0), softness)
 }

@@ -24,13 +24,13 @@ const RATE: usize = 14;
 
 fn case(softness: f64) -> Owned {
     // Five points on a spiral, no two of them parallel.
-    let inputs = (0..M)
+    let inputs: Vec<f64> = (0..M)
         .flat_map(|i| {
             let t = 1.0 + i as f64;
             [t.sin(), t.cos(), 0.3 * t]
         })
         .collect();
-    let case = Owned::new(inputs, D, vec![1, 1, -1, -1, 1], softness);
+    let case = Owned::new(&inputs, D, vec![1, 1, -1, -1, 1], softness);
     if softness > 0.0 { case.inverted() } else { case }
 }
 
@@ -59,7 +59,6 @@ fn bases() -> &'static [Base] {
             (hard.clone(), Settings { mirror: soft, ..settings.clone() }),
             (noisy.clone(), settings.clone()),
             (noisy.clone(), Settings { mirror: soft, ..grows.clone() }),
-            (case(0.0).of_features(), settings.clone()),
             (hard.clone(), moved(Motion::Scattered { cosine: true, scatterer: None })),
             (
                 hard.clone(),

@@ -19,8 +19,6 @@ use crate::targets::{Sample, Target, inverse};
 pub enum Source {
     Doubles,
     Singles,
-    /// Computed from the feature vectors. With many more planes than features, balls have neighbor lists.
-    Features,
 }
 
 impl Target {
@@ -45,7 +43,6 @@ impl Target {
                 singles = rounded;
                 Gram::new(&singles, self.offset, softness)
             }
-            Source::Features => Gram::of_features(&self.base, d, self.offset, softness),
         };
         let labels = self.problem.labels.clone();
         with(&VersionSpace::new(gram.expect("a good matrix"), labels).expect("good labels"))

@@ -183,38 +183,6 @@ pub fn orthant(n: usize, kappa: f64) -> Target {
     target
 }
 
-/// An orthant among planes that cut nothing off, since they are positive combinations of its own.
-pub fn orthant_among(n: usize, planes: usize, rng: &mut ChaCha8Rng) -> Target {
-    let plain = orthant(n, 0.0);
-    let sign: Vec<f64> = plain.problem.labels.iter().map(|y| f64::from(*y)).collect();
-    let mut x = plain.problem.x;
-    x.extend((n..planes).map(|_| {
-        unit(normals(n, rng).iter().zip(&sign).map(|(z, y)| (z.abs() + 0.3) * y).collect())
-    }));
-    let mut labels = plain.problem.labels;
-    labels.resize(planes, 1);
-    let mut target = Target::plain(format!("orthant, n = {n}, among {planes} planes"), x, labels);
-    (target.quantities, target.exact) = (plain.quantities, plain.exact);
-    target
-}
-
-/// An orthant of half-silvered walls, all of label 1, among transparent ones of label -1.
-pub fn orthant_behind(n: usize, kappa: f64, planes: usize, rng: &mut ChaCha8Rng) -> Target {
-    let plain = orthant(n, kappa);
-    let mut x = orthant_among(n, planes, rng).problem.x;
-    for (x, &y) in x.iter_mut().zip(&plain.problem.labels) {
-        x.iter_mut().for_each(|x| *x *= f64::from(y));
-    }
-    let labels = (0..planes).map(|i| if i < n { 1 } else { -1 }).collect();
-    let name = format!("{}, behind {planes} planes", plain.name);
-    let mut target = Target::plain(name, x, labels);
-    target.mirror = Mirror::new(1.0, kappa).expect("transparencies");
-    (target.quantities, target.exact) = (plain.quantities, plain.exact);
-    // The harness counts violations of transparent planes too.
-    target.quantities.retain(|quantity| !quantity.name.starts_with("violations"));
-    target
-}
-
 /// A wedge of opening angle ω, times an orthant in the other n - 2 dimensions.
 pub fn wedge(n: usize, omega: f64) -> Target {
     let mut x: Vec<Vec<f64>> = (0..n).map(|i| axis(n, i)).collect();

@@ -74,13 +74,6 @@ def _disguised(b, array):
     return b.pick(STRANGERS)
 
 
-class Rows:
-    """What the door takes for explicit features."""
-
-    def __init__(self, b, m):
-        self.X = _array(b, (m, 1 + b.below(3)), "f8", tame=not b.rarely(4))
-
-
 @functools.cache
 def _good_state():
     """Return the matrix, the arguments and the state of a run."""
@@ -126,7 +119,6 @@ def _run_arguments():
         "factor": None,
         "inverse_diagonal": None,
         "state": None,
-        "checkpoint": None,
         "n_threads": 1,
         "seed": 1,
         "callback": None,
@@ -162,7 +154,7 @@ def _called(name, call):
     if isinstance(refresh, str) and refresh in ("pair", "full"):
         call["refresh"] = {refresh: rate}
     call["average"] = "impulse" if impulses else "bounces" if bounces else "arc"
-    keys = "start", "state", "checkpoint", "callback"
+    keys = "start", "state", "callback"
     given = {key: call.pop(key) for key in keys}
     return _core.run(problem, call, **given)
 
@@ -271,9 +263,7 @@ def door(data):
         x = _array(b, (m, 1 + b.below(4)), "f8", tame=not b.rarely(6))
         with np.errstate(all="ignore"):
             gram = x @ x.T if not b.rarely(8) else _array(b, (m, m), "f8", tame=False)
-        if b.rarely(8):
-            gram = Rows(b, m)
-        elif b.rarely(8):
+        if b.rarely(4):
             with np.errstate(all="ignore"):
                 gram = gram.astype(np.float32)
         labels = np.array([1 if b.rarely(2) else -1 for _ in range(m)], dtype=np.int8)

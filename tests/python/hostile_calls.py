@@ -123,15 +123,6 @@ def _calls():
         coefficients=np.array([[1.0, -1.0], [0.5, 2.0]]),
         observations=np.array([0, -1]),
     )
-    yield one(
-        "VersionSpace.from_features",
-        VersionSpace.from_features,
-        names=("X @ X.T",),
-        X=X,
-        y=Y,
-        softness=0.1,
-        offset=1.0,
-    )
     run = functools.partial(one, "VersionSpace.sample", lambda **more: sample(space(), **more))
     yield run(
         run_is_right,

@@ -1,4 +1,4 @@
-"""Bytes made into damaged and forged files of models, results and checkpoints."""
+"""Bytes made into damaged and forged files of models and results."""
 
 import copy
 import functools
@@ -85,10 +85,6 @@ def originals():
             for name, (one, new) in fitted.items():
                 one.save(path)
                 found[name] = path.read_bytes(), new, answers(one, new)
-            checkpoint = Path(folder) / "run"
-            options = SampleOptions(max_bounces=100, checkpoint=checkpoint)
-            space.sample(random_state=0, options=options)
-            found["checkpoint"] = checkpoint.read_bytes(), space, resumed(space, checkpoint)
     return found
 
 
@@ -105,12 +101,6 @@ def answers(one, new):
             if hasattr(one.random_state, "normal"):
                 answered.append(copy.deepcopy(one.random_state).normal(size=700).tolist())
     return re.sub(" at 0x[0-9A-F]+", "", repr(one)), answered
-
-
-def resumed(space, path):
-    """Return the end of the run that a checkpoint holds."""
-    options = SampleOptions(max_bounces=100, checkpoint=path)
-    return space.sample(random_state=0, options=options).draws.tobytes()
 
 
 # --- damage ------------------------------------------------------------------------------------
@@ -307,8 +297,6 @@ def read(name, content):
         path = Path(folder) / "file"
         path.write_bytes(content)
         try:
-            if name == "checkpoint":
-                return "read", resumed(new, path)
             one = bayespoint.load(path)
         except ValueError:
             return "refused", None

@@ -1,4 +1,4 @@
-"""Files of models, results and checkpoints: files of skops, which hold no pickles."""
+"""Files of models and results: files of skops, which hold no pickles."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ import re
 import secrets
 import stat
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from bayespoint.base.memory import require_blas
@@ -33,10 +32,9 @@ except ImportError:  # Windows, where no open file can be removed
     fcntl = None  # type: ignore[assignment]
 
 StrPath: TypeAlias = "str | os.PathLike[str]"
-Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 _FORMAT = "bayespoint model or result"
-_VERSION = 4  # version of this format, to be raised when older files can no longer be read
+_VERSION = 5  # version of this format, to be raised when older files can no longer be read
 _release = partial(importlib.metadata.version, "bayespoint")
 
 _UNCHECKED = {"pos", "buffer_pos", "pool_size"}  # of generators' states, which NumPy does not check
@@ -70,7 +68,7 @@ class Savable(Stored):
         with _replacing(path) as file:
             try:
                 check(self)
-                _pack(skops.io.dumps(self), file, _FORMAT, _VERSION)
+                _pack(skops.io.dumps(self), file)
             except (OSError, MemoryError):
                 raise
             except Exception as error:
@@ -120,29 +118,11 @@ def load(path: StrPath) -> Any:
     """
     check_path("path", path)
     require_blas()
-    with _reading(path, _FORMAT, _VERSION) as found:
+    with _reading(path) as found:
         if not isinstance(found, Savable):
             raise TypeError(f"it holds a {type(found).__name__}")
         check(found)
         return found
-
-
-def write(
-    path: StrPath, format_name: str, version: int, arrays: Arrays, meta: Mapping[str, Any]
-) -> None:
-    """Write arrays and plain values to a file."""
-    import skops.io
-
-    with _replacing(path) as file:
-        _pack(skops.io.dumps((dict(arrays), dict(meta))), file, format_name, version)
-
-
-def read(path: StrPath, format_name: str, version: int) -> tuple[Arrays, dict[str, Any]]:
-    """Return arrays and `meta` of a file of :func:`write`; raise ValueError for any other file."""
-    with _reading(path, format_name, version) as (arrays, meta):
-        if not all(isinstance(value, np.ndarray) for value in arrays.values()):
-            raise TypeError("its arrays are of other types")
-        return arrays, dict(meta)
 
 
 def check_path(name: str, path: StrPath) -> None:
@@ -153,12 +133,6 @@ def check_path(name: str, path: StrPath) -> None:
         raise TypeError(f"{name} must be a str or path-like; got {path!r}") from None
     if "\0" in text:
         raise ValueError(f"{name} must be a path without null characters; got {path!r}")
-
-
-def try_to_write(path: StrPath) -> None:
-    """Raise OSError if no file can be written at `path`."""
-    with _temporary(Path(os.path.realpath(path))):
-        pass
 
 
 def trusted_types() -> list[str]:
@@ -257,7 +231,7 @@ def _remove_leftovers(target: Path) -> None:
                 left.unlink()
 
 
-def _pack(data: bytes, file: IO[bytes], format_name: str, version: int) -> None:
+def _pack(data: bytes, file: IO[bytes]) -> None:
     """Write an archive of skops, with equal arrays once and a digest of all at the end."""
     with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(file, "w") as archive:
         schema, numbers = json.loads(source.read("schema.json")), dict[tuple[str, bytes], int]()
@@ -280,7 +254,7 @@ def _pack(data: bytes, file: IO[bytes], format_name: str, version: int) -> None:
                     node["content"] = {numbered.get(k, k): v for k, v in node["content"].items()}
         text = json.dumps(schema, separators=(",", ":"))
         archive.writestr(zipfile.ZipInfo("schema.json"), text)
-        archive.comment = f"{format_name} {version} {_release()} {'0' * _DIGEST}".encode()
+        archive.comment = f"{_FORMAT} {_VERSION} {_release()} {'0' * _DIGEST}".encode()
     file.seek(-_DIGEST, os.SEEK_END)
     file.write(_digest(file))
     file.flush()  # an error of the disk must not reach zipfile, for which it is one of the archive
@@ -329,7 +303,7 @@ def _digest(file: IO[bytes]) -> bytes:
 
 
 @contextlib.contextmanager
-def _reading(path: StrPath, format_name: str, version: int) -> Iterator[Any]:
+def _reading(path: StrPath) -> Iterator[Any]:
     """Return the content of a file; whatever is wrong with it raises ValueError."""
     import skops.io
 
@@ -339,7 +313,7 @@ def _reading(path: StrPath, format_name: str, version: int) -> Iterator[Any]:
     with open(path, "rb") as file:
         try:
             with zipfile.ZipFile(file) as archive:
-                _check_origin(archive, format_name, version)
+                _check_origin(archive)
                 _check_content(archive)
             file.seek(0)
             yield skops.io.load(file, trusted=sorted(set().union(*_listed().values())))
@@ -351,23 +325,23 @@ def _reading(path: StrPath, format_name: str, version: int) -> Iterator[Any]:
                 text = f"could not read the file: {cause.strerror}"
                 raise OSError(cause.errno, text, os.fspath(path)) from error
             raise ValueError(
-                f"{os.fspath(path)!r} is not a {format_name} that bayespoint {_release()} can "
+                f"{os.fspath(path)!r} is not a {_FORMAT} that bayespoint {_release()} can "
                 f"read: {str(error) or type(error).__name__}"
             ) from error
 
 
-def _check_origin(archive: zipfile.ZipFile, format_name: str, version: int) -> None:
+def _check_origin(archive: zipfile.ZipFile) -> None:
     """Raise ValueError for a file of another program, format or version, or a changed one."""
-    reads = f"this bayespoint reads version {version}"
+    reads = f"this bayespoint reads version {_VERSION}"
     known = re.fullmatch(r"(.+?) (\d+) (\S+)( [0-9a-f]{32})?", archive.comment.decode())
     if known is None:
         if "header.npy" in archive.namelist():
             raise ValueError(f"it was written in version 2 of the format, or before; {reads}")
         raise ValueError("it was written by another program (pipelines: skops.io.load)")
     name, number, release, _ = known.groups()
-    if not format_name.startswith(name):  # version 2 wrote "bayespoint model"
+    if not _FORMAT.startswith(name):  # version 2 wrote "bayespoint model"
         raise ValueError(f"it is a {name}")
-    if int(number) != version:
+    if int(number) != _VERSION:
         written = f"it was written by bayespoint {release} in version {number} of the format"
         raise ValueError(f"{written}; {reads}")
     assert archive.fp is not None

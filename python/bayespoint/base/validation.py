@@ -263,7 +263,7 @@ def softness(value: ArrayLike, m: int) -> Floats:
     return array
 
 
-def class_labels(y: ArrayLike, m: int, *, rows: str = "gram") -> tuple[NDArray[Any], NDArray[Any]]:
+def class_labels(y: ArrayLike, m: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the indices of the classes of labels, and the classes."""
     if np.ma.isMaskedArray(y) or sparse.issparse(y):
         raise TypeError(f"y must be a plain array of labels; got a {type(y).__name__}")
@@ -271,7 +271,7 @@ def class_labels(y: ArrayLike, m: int, *, rows: str = "gram") -> tuple[NDArray[A
     if array.ndim != 1:
         raise ValueError(f"y must have one dimension; got shape {array.shape}")
     if len(array) != m:
-        raise ValueError(f"y must have as many labels as {rows} has rows, {m}; got {len(array)}")
+        raise ValueError(f"y must have as many labels as gram has rows, {m}; got {len(array)}")
     if array.dtype.kind in "fc":
         finite("y", array)
     try:

@@ -14,7 +14,6 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.bounds.result import RiskBound
 from bayespoint.bounds.volume import volume_gibbs
 from bayespoint.engine.problem import Problem
-from bayespoint.kernels import explicit
 from bayespoint.results import Estimate, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace
 
@@ -79,7 +78,6 @@ def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
         )
     c, m = c / np.sqrt(square), len(c)
     memory.require(8 * 8.0 * m * m, f"the Gram matrix of {2 * m} examples, half of them mirrored")
-    explicit.require_matrix(space.gram, "the mirrored version space")
     gram = np.add(space.gram, space.offset, dtype=np.float64)
     gram.flat[:: m + 1] += space.softness
     # Not from f = K c, whose rounding errors would increase the rank of the matrix.

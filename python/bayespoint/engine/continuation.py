@@ -1,4 +1,4 @@
-"""Continued runs, from the state in a result or from a checkpoint.
+"""Continued runs, from the state in a result.
 
 A state is a mapping of arrays, with the settings of its run and digests of its problem. Its bytes
 are the engine's. Draws are arrays of their own: those in the result are not stored again.
@@ -8,27 +8,20 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import os
-from collections.abc import Callable, Mapping
-from functools import partial
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayespoint.base import io, validation
-from bayespoint.base.validation import Floats, RandomState
-from bayespoint.base.warnings import warn
+from bayespoint.base import validation
+from bayespoint.base.validation import RandomState
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import LIMITS, SampleSettings
-from bayespoint.kernels.explicit import FeatureRows, Gram
 from bayespoint.results.billiard import BilliardResult
 
 State = Mapping[str, Any]
 
-FORMAT = "bayespoint checkpoint"
-VERSION = 5
 _ARRAYS = {
     "bytes": (np.uint8, 1),
     "draws": (np.float64, 2),
@@ -45,51 +38,33 @@ class Origin:
     problem: dict[str, str]  # digests of the problem
     seed: int
     state: State | None
-    write: Callable[[State], None] | None  # writes a state to the checkpoint, if there is one
 
 
 def begin(
     problem: Problem,
     settings: SampleSettings,
     seed: RandomState,
-    start: Floats | None,
-    *,
     continue_from: BilliardResult | None,
-    checkpoint: io.StrPath | None,
 ) -> Origin:
     """Return the origin of a run; `SampleOptions` has the parameters."""
-    about, state = digests(problem), None
-    given = int(seed) if isinstance(seed, (int, np.integer)) else None
+    about = digests(problem)
     if continue_from is None:
-        number = validation.seed(seed)
-    else:
-        theirs, number = _state(continue_from)["problem"], continue_from.seed
-        if seed is not None and given != number:
+        return Origin(settings.plain(), about, validation.seed(seed), None)
+    theirs, number = _state(continue_from)["problem"], continue_from.seed
+    if seed is not None and (not isinstance(seed, (int, np.integer)) or seed != number):
+        raise ValueError(
+            f"random_state must be left out with continue_from, or be {number} as in the "
+            f"earlier run; got {seed!r}"
+        )
+    for what, digest in about.items():
+        if theirs.get(what) != digest:
             raise ValueError(
-                f"random_state must be left out with continue_from, or be {number} as in the "
-                f"earlier run; got {seed!r}"
+                f"continue_from must be a result of this version space: its {what} differ"
             )
-        for what, digest in about.items():
-            if theirs.get(what) != digest:
-                raise ValueError(
-                    f"continue_from must be a result of this version space: its {what} differ"
-                )
-        state = complete(problem, continue_from)
-    origin = Origin(settings.plain(), about, number, state, None)
-    if checkpoint is None:
-        return origin
-    whole = origin.settings | settings.limits()
-    whole["weight_tol"] = getattr(settings.motion, "weight_tol", None)
-    # Seeds drawn from a generator are not compared: it has moved on since the first call.
-    whole["random_state"] = given
-    whole["start"] = None if start is None else _digest(start)
-    whole["continue_from"] = None if state is None else _digest(state["bytes"])
-    about = about | {"Gram matrix": _digest(problem.gram)}
-    return _from_file(origin, checkpoint, {"settings": whole, "problem": about, "seed": number})
+    return Origin(settings.plain(), about, number, complete(problem, continue_from))
 
 
-def _digest(array: Gram | NDArray[Any]) -> str:
-    values: NDArray[Any] = array.X if isinstance(array, FeatureRows) else array
+def _digest(values: NDArray[Any]) -> str:
     digest = hashlib.blake2b(f"{values.dtype.str}{values.shape}".encode(), digest_size=16)
     rows = values if values.flags.c_contiguous else values.T  # a matrix of kernel values
     for block in validation.blocks(len(rows)):
@@ -183,50 +158,3 @@ def _checked(state: State) -> dict[str, NDArray[Any]]:
             raise ValueError(f"{name!r} of a state must be an array of {dtype.__name__}, {ndim}-d")
         arrays[name] = np.ascontiguousarray(array)
     return arrays
-
-
-def _from_file(origin: Origin, path: io.StrPath, meta: dict[str, Any]) -> Origin:
-    """Return an origin with a checkpoint: that of the file, if there is one."""
-    try:
-        path = Path(path)
-    except TypeError:
-        raise TypeError(f"checkpoint must be a path; got {path!r}") from None
-    io.check_path("checkpoint", path)
-    seed, state = origin.seed, origin.state
-    try:
-        arrays, theirs = io.read(path, FORMAT, VERSION)
-    except FileNotFoundError:
-        io.try_to_write(path)
-    else:
-        _compare(path, "another problem", meta["problem"], theirs.get("problem"), show=False)
-        _compare(path, "another run", meta["settings"], theirs.get("settings"), show=True)
-        if type(theirs.get("seed")) is not int:
-            raise ValueError(f"checkpoint {os.fspath(path)!r} has no seed")
-        seed = theirs["seed"]
-        try:
-            state = _checked(arrays)
-        except ValueError as error:
-            raise ValueError(f"checkpoint {os.fspath(path)!r}: {error}") from None
-    write = partial(write_checkpoint, path, meta=meta | {"seed": seed})
-    return dataclasses.replace(origin, seed=seed, state=state, write=write)
-
-
-def _compare(path: Path, of: str, own: dict[str, Any], theirs: Any, *, show: bool) -> None:
-    """Raise ValueError if the problem or the settings differ from those in the file."""
-    found = theirs if isinstance(theirs, dict) else {}
-    for key in (*own, *found):
-        if key not in found or key not in own or found[key] != own[key]:
-            seen = f" ({found.get(key)!r}, not {own.get(key)!r})" if show else ""
-            raise ValueError(
-                f"checkpoint {os.fspath(path)!r} is of {of}: the {key} differs{seen}. Remove the "
-                "file to start again, or give another one"
-            )
-
-
-def write_checkpoint(path: Path, state: State, meta: dict[str, Any]) -> None:
-    """Write a state to a file, or issue a warning if that fails."""
-    try:
-        io.write(path, FORMAT, VERSION, {name: state[name] for name in _ARRAYS}, meta)
-    except OSError as error:
-        text = f"the checkpoint is not up to date, the run continues without it: {error}"
-        warn(text, RuntimeWarning)

@@ -50,8 +50,8 @@ class Chord:
 
     tau_max: float = 1e6
     """Positive flight time from which a flight counts as escaped. In a time of 1 the ball moves by
-    the length of its unit direction. With a singular Gram matrix of more than 2000 rows, or with
-    explicit features, values near 1 or below magnify rounding: check the drift."""
+    the length of its unit direction. With a singular Gram matrix of more than 2000 rows values near
+    1 or below magnify rounding: check the drift."""
     weight_tol: float | None = None
     """TOL of the algorithm, in (0, 1): the run ends when the next flight cannot have a larger share
     of the center of a trajectory. The limit is computed with the smallest cosine between the center

@@ -12,7 +12,6 @@ import numpy as np
 from bayespoint import _core
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import EvidenceSettings
-from bayespoint.kernels import explicit
 from bayespoint.results.evidence import Evidence
 
 
@@ -26,7 +25,6 @@ def log_z(
     callback: Callback,
 ) -> Evidence:
     """Return ln Z for walls of the given transparencies, (label -1, label +1)."""
-    explicit.require_matrix(problem.gram, "the evidence")
 
     def report(progress: Mapping[str, Any]) -> object:
         assert callback is not None

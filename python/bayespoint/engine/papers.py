@@ -8,15 +8,12 @@ from typing import Any
 from bayespoint import _core
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import CorrelationSettings, OnionSettings
-from bayespoint.kernels import explicit
 
 
 def layers(
     problem: Problem, settings: OnionSettings, *, n_threads: int, seed: int, callback: Callback
 ) -> dict[str, Any]:
     """Return what the engine computes; `bayespoint.papers.onion.OnionTable` has the fields."""
-    if settings.method == "exact":
-        explicit.require_matrix(problem.gram, "the onion with method='exact'")
     run = {"n_threads": min(n_threads, settings.n_trajectories), "seed": seed}
     return _core.onion(problem, vars(settings) | run, callback=callback)
 
@@ -30,6 +27,5 @@ def correlation(
     callback: Callback,
 ) -> Mapping[str, Any]:
     """Return ``pair_bounces``, ``pair_lengths`` and ``parted``, each (n_trajectories, n_pairs)."""
-    explicit.require_matrix(problem.gram, "the correlation length")
     run = {"n_threads": min(n_threads, settings.n_trajectories), "seed": seed}
     return _core.correlation(problem, settings.engine_values() | run, callback=callback)

@@ -14,8 +14,7 @@ from bayespoint.base.linalg import Factor
 from bayespoint.base.validation import Floats
 from bayespoint.engine.settings import SampleSettings
 from bayespoint.engine.walls import Walls
-from bayespoint.kernels import explicit
-from bayespoint.kernels.explicit import Gram
+from bayespoint.kernels.gram import Gram, product
 
 Callback: TypeAlias = Callable[[Mapping[str, Any]], object] | None
 """Called with the progress of a run. An exception from it ends the run."""
@@ -30,7 +29,7 @@ class Problem:
     of an example sum to zero.
     """
 
-    gram: Gram  # (m, m) kernel values, without offset and softness, or explicit features
+    gram: Gram  # (m, m) kernel values, without offset and softness
     label: NDArray[np.intp]  # (m,) indices of classes, of two of which the second is positive
     softness: Floats  # (m,) added to the diagonal
     offset: float  # added to every kernel value
@@ -77,8 +76,9 @@ class Problem:
     def part(self, index: NDArray[np.intp]) -> Problem:
         """Return the problem of the examples with the given indices."""
         self.require_labels("a part of the examples")
-        gram, softness = explicit.part(self.gram, index), self.softness[index]
-        return replace(self, gram=gram, label=self.label[index], softness=softness, inverse=None)
+        gram: NDArray[Any] = np.ascontiguousarray(self.gram[np.ix_(index, index)])
+        label, softness = self.label[index], self.softness[index]
+        return replace(self, gram=gram, label=label, softness=softness, inverse=None)
 
     @cached_property
     def _planes(self) -> NDArray[np.intp]:
@@ -123,7 +123,7 @@ class Problem:
 
     def coordinates(self, dual_coef: Floats) -> Floats:
         """Return the values ``<w, phi_i>`` of dual coefficients, in their shape (..., m)."""
-        f = explicit.product(dual_coef, self.gram)
+        f = product(dual_coef, self.gram)
         if self.offset:
             f += self.offset * dual_coef.sum(axis=-1, keepdims=True)
         f += dual_coef * self.softness

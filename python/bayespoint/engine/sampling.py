@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,10 +17,9 @@ from bayespoint.base.linalg import Factor, factorize
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine import continuation
-from bayespoint.engine.dynamics import Chord, Flipper, Geodesic, Scattered
+from bayespoint.engine.dynamics import Chord, Flipper, Geodesic
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import SampleSettings
-from bayespoint.kernels import explicit
 from bayespoint.results.billiard import BilliardResult
 
 LEAST_TIME = 1e-3  # seconds that a run has at least, also if its preparation took all of its time
@@ -36,7 +34,6 @@ def sample(
     start: ArrayLike | None = None,
     callback: Callback = None,
     continue_from: BilliardResult | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
     n_jobs: int | None = None,
 ) -> BilliardResult:
     """Run the billiard; `VersionSpace.sample` and `SampleOptions` have the parameters."""
@@ -48,17 +45,13 @@ def sample(
     inverse = _inverse(problem, settings)
     problem = replace(problem, inverse=inverse)
     settings = settings.resolved(conditional=inverse is not None and problem.smooths(settings))
-    first = None if start is None else _checked_start(problem, start, settings)
-    origin = continuation.begin(
-        problem, settings, seed, first, continue_from=continue_from, checkpoint=checkpoint
-    )
+    first = None if start is None else _checked_start(problem, start)
+    origin = continuation.begin(problem, settings, seed, continue_from)
     if settings.max_time is not None:
         left = settings.max_time - (time.monotonic() - began)
         settings = replace(settings, max_time=max(left, LEAST_TIME))
     run = _run(problem, settings, origin, threads, first, callback)
     result = _result(problem, settings, origin, run)
-    if origin.write is not None:
-        origin.write(continuation.complete(problem, result))
     messages = result.convergence_messages(settings.limits()["tol"], settings.n_draws)
     if run["loses_softness"]:
         messages.append(
@@ -84,9 +77,6 @@ def _run(
         problem.require_binary("a transparency that depends on the class")
     if isinstance(settings.motion, (Chord, Flipper)):
         problem.require_binary("the dynamics of the papers, Chord and Flipper")
-    if settings.refresh == "full" or isinstance(settings.motion, Scattered):
-        what = "refresh='full'" if settings.refresh == "full" else "to scatter a ball"
-        explicit.require_matrix(problem.gram, what)
     values = settings.engine_values()
     if problem.walls is not None and problem.walls.constrained:
         values["transparency"] = (0.0, settings.transparency[1])  # type: ignore[index]
@@ -96,7 +86,6 @@ def _run(
         values | given,
         start=None if start is None else problem.to_planes(start),
         state=origin.state,
-        checkpoint=origin.write,
         callback=callback,
     )
 
@@ -119,15 +108,12 @@ def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats
     """Return a factor and the diagonal of the inverse if conditional means are to be used."""
     asked, left_open = (settings.average == one for one in ("conditional", "auto"))
     possible = isinstance(settings.motion, Geodesic) and settings.refresh in ("auto", "full")
-    affordable = isinstance(problem.gram, np.ndarray) and (
-        problem.gram.dtype == np.float64 or len(problem) <= _MAX_SINGLES
-    )
+    affordable = problem.gram.dtype == np.float64 or len(problem) <= _MAX_SINGLES
     soft = problem.softness.min() > 0
     if not (asked or (left_open and possible and affordable and soft)):
         return None
     if problem.inverse is not None:
         return problem.inverse
-    explicit.require_matrix(problem.gram, "average='conditional'")
     with linalg.threads_for(len(problem)):
         factor = factorize(problem.gram, problem.offset, problem.softness)
         if factor.invertible:
@@ -140,21 +126,12 @@ def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats
     )
 
 
-def _checked_start(problem: Problem, start: ArrayLike, settings: SampleSettings) -> Floats:
+def _checked_start(problem: Problem, start: ArrayLike) -> Floats:
     c = validation.dual_coef("start", start, problem.shape)
     if problem.is_joint:
         c = c - c.mean(axis=0)
     if not c.any():
         raise ValueError("start must not be the zero vector")
     size = float(np.abs(c).max())
-    if not 1e-100 < size < 1e100:  # only the direction matters; the squared length would overflow
-        c = c / size
-    margins = problem.margins(c)
-    if settings.transparency == (0.0, 0.0) and not (margins > 0).all():
-        worst = int(np.argmin(margins))
-        raise ValueError(
-            "start must be in version space unless the walls are transparent; got a point that "
-            f"violates {int((margins <= 0).sum())} of {len(margins)} examples, example "
-            f"{worst} with margin {margins[worst]:.3g}"
-        )
-    return c
+    # Only the direction matters; the squared length would overflow.
+    return c if 1e-100 < size < 1e100 else c / size

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -127,7 +126,7 @@ class SampleSettings(_RareSettings):
 class SampleOptions(_RareSettings):
     r"""Settings of :meth:`VersionSpace.sample` that few runs need.
 
-    Types and ranges are checked when the object is created, the first three fields by the run.
+    Types and ranges are checked when the object is created, the first two fields by the run.
 
     Parameters
     ----------
@@ -138,9 +137,6 @@ class SampleOptions(_RareSettings):
         A run on the same version space to continue. `length`, `tol` and `max_bounces` are limits of
         the whole run, `max_time` is that of the new call; all other settings are those of the
         earlier run. The law is that of a single run, and the bits if `tol` ended both.
-    checkpoint : str or path-like, default=None
-        A file for the state of the run, written at the end of every stage. If it exists, it must be
-        of the same problem and settings, and only of one run, which continues with the same bits.
     max_bounces : int, default=None
         Number of arrivals at walls, reflected or not, of one trajectory at which to stop. 10 000
         000 in a run with `tol` and without `length`. The first limit reached ends the run.
@@ -179,7 +175,6 @@ class SampleOptions(_RareSettings):
 
     start: ArrayLike | None = None
     continue_from: BilliardResult | None = None
-    checkpoint: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         sample_settings(self)

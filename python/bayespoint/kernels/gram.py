@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -18,9 +18,13 @@ from bayespoint.kernels.products import count, in_rows
 from bayespoint.kernels.protocol import Floats, Inputs
 from bayespoint.kernels.stationary import RBF, Matern
 
+Gram: TypeAlias = "NDArray[np.float64] | NDArray[np.float32]"
+"""(m, m) kernel values of the examples, in C order."""
+
 _NAMED: dict[str, Kernel] = {"linear": Linear(), "rbf": RBF(), "poly": Polynomial()}
 
 _BLOCK = 2048  # number of examples in a block: enough for BLAS to be fast, and 32 MiB of doubles
+_BLOCK_BYTES = 64 * 2**20  # approximate memory of a block of singles that are made doubles
 
 
 def resolve(kernel: Any) -> Callable[..., Any] | str:
@@ -137,3 +141,14 @@ def gram_matrix(
             lower = np.tril(gram[rows, rows])
             gram[rows, rows] = lower + np.tril(lower, -1).T
     return gram
+
+
+def product(c: Floats, gram: Gram) -> Floats:
+    """Return ``c @ gram`` in double precision for c of shape (..., m), in bounded memory."""
+    if gram.dtype == np.float64:
+        return np.asarray(c @ gram)
+    m = len(gram)
+    values = np.zeros_like(c)
+    for rows in validation.blocks(m, max(1, _BLOCK_BYTES // (8 * m))):
+        values += c[..., rows] @ gram[rows].astype(np.float64)
+    return values

@@ -35,7 +35,7 @@ from bayespoint.engine.laws import Observed
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.walls import Walls
 from bayespoint.kernels import Differences
-from bayespoint.kernels.explicit import Gram
+from bayespoint.kernels.gram import Gram
 from bayespoint.labels.laws import LARGEST_Z, Interval, LargestOf, Law, OneWall
 from bayespoint.results.lengths import Lengths
 

@@ -57,7 +57,7 @@ class LeftOut(Stored):
         singular = basis.softness.min() == 0 or basis.factor.pivots is not None
         if singular or labels.n_inputs > 1:
             return None
-        inverse, gram, m = problem.inverse, np.asarray(problem.gram), len(basis)
+        inverse, gram, m = problem.inverse, problem.gram, len(basis)
         diagonal = basis.factor.inverse_diagonal() if inverse is None else inverse[1]
         dual = draws.coefficients
         if dual.ndim > 2:  # fewer of several classes, whose probabilities are integrals

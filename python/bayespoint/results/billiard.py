@@ -41,7 +41,7 @@ class BilliardResult(Run):
     _title = "Billiard in version space"
     _shapes = (
         "*m: center arc_center impulse_center hits; tn*m: draws; tnk: functionals; k: watched; "
-        "t: bounces crossings refreshes cycles missed escapes scatterings start; m: label softness"
+        "t: bounces crossings refreshes missed escapes scatterings start; m: label softness"
     )
 
     center: NDArray[np.float64]
@@ -75,9 +75,6 @@ class BilliardResult(Run):
     """Path before it, which is not averaged, in radians per trajectory."""
     hits: NDArray[np.uint64]
     """(m,) Bounces at each plane; 0 for the own class of an example."""
-    cycles: NDArray[np.uint64]
-    """(n_trajectories,) Number of bounces after which a trajectory repeats the same planes, with
-    opaque, specular walls and no refresh; 0 without such a cycle of up to 4 m + 64 bounces."""
     missed: NDArray[np.float64]
     """(n_trajectories,) Share of the others' bounces at planes that this trajectory never hit."""
     stop_reason: str
@@ -154,11 +151,6 @@ class BilliardResult(Run):
                 f"the plane coordinates drifted by {self.drift:.2g}: the Gram matrix is too "
                 "ill-conditioned for exact walls, a larger softness helps"
             )
-        if self.cycles.any():
-            messages.append(
-                f"{np.count_nonzero(self.cycles)} of {len(self.cycles)} trajectories go round a "
-                "short cycle and do not fill version space: a refresh helps"
-            )
         return [f"{message} (see the guide on diagnostics)" for message in messages]
 
     def _messages_of_draws(self, tol: float | None, wanted: int) -> list[str]:
@@ -223,9 +215,6 @@ class BilliardResult(Run):
         if self.scatterer is not None:
             hits = int(self.scatterings.sum())
             rows.append(("scatterer", f"radius {self.scatterer:.3g} rad, hit {hits} times"))
-        if self.cycles.any():
-            cycling = np.count_nonzero(self.cycles)
-            rows.append(("cycles", f"{cycling} trajectories, not to be trusted"))
         return rows
 
     def to_datatree(self) -> xr.DataTree:

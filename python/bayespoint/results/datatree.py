@@ -19,7 +19,6 @@ _OF_CHAINS = (
     ("refreshes", "refreshes", "changes of direction between walls"),
     ("escapes", "escapes", "flights that met no wall"),
     ("scatterings", "scatterings", "reflections off the scatterer"),
-    ("cycles", "bounces", "period of a cycle of planes, 0 without one"),
     ("missed", "1", "share of the others' bounces at planes never hit by this trajectory"),
 )
 _OF_EXAMPLES = (

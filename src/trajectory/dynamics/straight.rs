@@ -111,7 +111,7 @@ impl Straight {
         };
         let large = size(&ball.position(0.0));
         let is_short = large.max(size(&ball.direction())) < LARGE;
-        if is_short || gram.len() > MANY || !gram.is_in_memory() {
+        if is_short || gram.len() > MANY {
             return Ok(0.0);
         }
         if self.factor.get().is_none() {

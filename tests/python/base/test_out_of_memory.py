@@ -30,13 +30,9 @@ PROGRAM = """
     X = rng.standard_normal((m, 5))
     y = np.where(X[:, 0] > 0, 1, -1)
     K = kernels.RBF(2.0)(X)
-    many = rng.standard_normal((20_000, 10))
 
     def space():
         return VersionSpace(K, y, softness=0.1)
-
-    def of_features(X, **settings):
-        return VersionSpace.from_features(X, np.where(X[:, 0] > 0, 1, -1), **settings)
 
     fly = dict(length=20.0, random_state=0)
     pair, chord = SampleOptions(refresh="pair"), SampleOptions(dynamics="chord")
@@ -47,12 +43,6 @@ PROGRAM = """
         "pair": lambda: space().sample(options=pair, **fly),
         "full": lambda: space().sample(n_jobs=4, options=full, **fly),
         "chord": lambda: VersionSpace(K, y).sample(options=chord, **fly),
-        "near": lambda: of_features(many, offset=1.0).sample(
-            length=0.01, n_jobs=2, n_draws=10, random_state=0
-        ),
-        "features": lambda: of_features(X, softness=0.1).sample(
-            n_jobs=2, length=5.0, random_state=0
-        ),
         "bridge": lambda: space().evidence(**roughly),
         "integration": lambda: space().evidence(method="integration", **roughly),
         "onion": lambda: onion(
@@ -101,8 +91,6 @@ CALLS = (
     ("pair", 250),
     ("full", 600),
     ("chord", 250),
-    ("near", 600),
-    ("features", 400),
     ("bridge", 400),
     ("integration", 400),
     ("onion", 400),
@@ -114,7 +102,7 @@ CALLS = (
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("name", "room"), [("draws", 105), ("bridge", 45), ("near", 170)])
+@pytest.mark.parametrize(("name", "room"), [("draws", 105), ("bridge", 45)])
 def test_what_does_not_fit_is_a_memory_error(name, room):
     assert ending(name, room).startswith("refused:")
 

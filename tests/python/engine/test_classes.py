@@ -207,7 +207,7 @@ def test_margins(space, result):
         space.margins(result.center.T)
 
 
-def test_same_bits_for_threads_continued_runs_and_checkpoints(space, result, tmp_path):
+def test_same_bits_for_threads_and_continued_runs(space, result):
     assert (space.sample(tol=0.05, n_jobs=2, random_state=1).draws == result.draws).all()
     whole = space.sample(tol=0.02, random_state=1)
     options = SampleOptions(continue_from=pickle.loads(pickle.dumps(result)))
@@ -215,13 +215,6 @@ def test_same_bits_for_threads_continued_runs_and_checkpoints(space, result, tmp
     assert whole.length > result.length
     for name in ("center", "draws", "hits", "functionals"):
         assert (getattr(whole, name) == getattr(continued, name)).all(), name
-    path = tmp_path / "run.npz"
-    once, again = (
-        space.sample(tol=0.05, random_state=1, options=SampleOptions(checkpoint=path))
-        for _ in range(2)
-    )
-    assert (again.draws == once.draws).all()
-    assert (once.draws == result.draws).all()
     gram, y, _ = taught(40, 4, 13)
     with pytest.raises(ValueError, match="its labels differ"):
         VersionSpace(gram, (y + 1) % 4, softness=0.2).sample(tol=0.02, options=options)
@@ -254,20 +247,6 @@ def test_points(space):
         assert point.shape == (4, 40)
         assert space.contains(point)
         assert inner(space, point, point) == pytest.approx(1.0)
-
-
-def test_features():
-    rng = np.random.default_rng(seed(15))
-    x = rng.standard_normal((60, 3))
-    y = np.argmax(x @ rng.standard_normal((3, 3)), axis=1)
-    rows = VersionSpace.from_features(x, y, softness=0.2, offset=1.0)
-    whole = VersionSpace(x @ x.T, y, softness=0.2, offset=1.0)
-    one = rows.sample(tol=0.03, random_state=1)
-    two = whole.sample(tol=0.03, random_state=1, options=SampleOptions(average="arc"))
-    assert one.center.shape == (3, 60)
-    assert rows.contains(one.center)
-    apart = angle(whole, one.center, two.center)
-    assert apart < 3 * math.hypot(one.center_error, two.center_error)
 
 
 def test_singles():

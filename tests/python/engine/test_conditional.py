@@ -122,10 +122,6 @@ def test_what_it_cannot_do_is_refused():
         space.sample(options=SampleOptions(average="conditional", dynamics=Scattered()))
     with pytest.raises(ValueError, match="average must be one of 'auto', 'midpoints'"):
         space.sample(options=SampleOptions(average="conditional", dynamics="chord"))
-    X = np.random.default_rng(seed(0)).normal(size=(30, 2))
-    rows = VersionSpace.from_features(X, np.sign(X[:, 0]), softness=0.1)
-    with pytest.raises(ValueError, match="average='conditional'"):
-        rows.sample(options=SampleOptions(average="conditional"))
 
 
 def test_classifiers_use_them_where_they_can():

@@ -45,19 +45,6 @@ def test_a_smaller_tolerance_has_the_bits_of_a_run_with_it(name):
     )
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-6])
-def test_fresh_directions_of_features(scale):
-    x = np.random.default_rng(SEED).standard_normal((300, 3)) * [1.0, 1.0, scale]
-    one = VersionSpace.from_features(x, np.where(x[:, 0] > 0, 1, -1), offset=1.0)
-    start = one.sample(length=5.0, random_state=SEED)
-    # Without the directions in which they are thin, but for the first.
-    assert start.refresh == "full"
-    end = one.sample(length=20.0, options=SampleOptions(continue_from=start), n_jobs=2)
-    assert end.refresh == "full"
-    assert end.length == pytest.approx(20.0)
-    same(end, one.sample(length=20.0, options=SampleOptions(continue_from=start)))
-
-
 def test_a_state_is_small_and_of_arrays_and_plain_values():
     result = space(200).sample(length=20.0, random_state=SEED)
     size = sum(v.nbytes for v in result.state.values() if isinstance(v, np.ndarray))

@@ -46,11 +46,10 @@ def wedge(width, distance=1.0):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # of drift
 @pytest.mark.parametrize("width", [1e-6, 3e-7, 1e-7])
-@pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("start", [None, [1.0, 1.0]])
-def test_narrow_wedges_are_no_conflicts(width, rows, start):
+def test_narrow_wedges_are_no_conflicts(width, start):
     x, bisector = wedge(width)
-    space = VersionSpace.from_features(x, [1, 1]) if rows else VersionSpace(x @ x.T, [1, 1])
+    space = VersionSpace(x @ x.T, [1, 1])
     assert space.contains([1.0, 1.0])
     assert space.max_margin().margin == pytest.approx(width / 2, rel=0.05)
     try:
@@ -66,13 +65,11 @@ def test_narrow_wedges_are_no_conflicts(width, rows, start):
     assert center @ bisector > 0
 
 
-@pytest.mark.parametrize("rows", [False, True])
-def test_what_rounding_hides_is_not_called_impossible(rows):
+def test_what_rounding_hides_is_not_called_impossible():
     """No claim that no weight vector exists if one does."""
     x = np.zeros((3, 3))
     x[:2, :2], x[2, 2] = wedge(3e-8, 3.0)[0], 1.0
-    labels = [1, 1, 1]
-    space = VersionSpace.from_features(x, labels) if rows else VersionSpace(x @ x.T, labels)
+    space = VersionSpace(x @ x.T, [1, 1, 1])
     for attempt in (
         lambda: space.sample(random_state=SEED),
         lambda: space.feasible_point(random_state=SEED),
@@ -95,18 +92,17 @@ def test_violations_are_counted(pairs, others):
     x = np.concatenate([x, x[:pairs]])
     labels = np.concatenate([labels, -labels[:pairs]])
     space = VersionSpace(x @ x.T, labels)
-    rows = VersionSpace.from_features(x, labels)
     classifier = BayesPointClassifier(
         "linear", fit_intercept=False, standardize=False, softness=0.0, calibration=None
     )
-    calls = [lambda: classifier.fit(x, labels), lambda: space.evidence(random_state=SEED)]
-    for each in (space, rows):
-        calls += [
-            lambda each=each: each.sample(random_state=SEED),
-            lambda each=each: each.feasible_point(random_state=SEED),
-            lambda each=each: light_trap(each, random_state=SEED),
-            each.max_margin,
-        ]
+    calls = [
+        lambda: classifier.fit(x, labels),
+        lambda: space.evidence(random_state=SEED),
+        lambda: space.sample(random_state=SEED),
+        lambda: space.feasible_point(random_state=SEED),
+        lambda: light_trap(space, random_state=SEED),
+        space.max_margin,
+    ]
     # The difference of the class means is one of the vectors tried.
     unit = labels / np.linalg.norm(x, axis=1)
     means = unit / np.where(labels > 0, (labels > 0).sum(), (labels < 0).sum())

@@ -54,12 +54,6 @@ def hard():
     return VersionSpace(K, SIGN)
 
 
-def linear():
-    inputs = np.random.default_rng(SEED).standard_normal((5000, 5))
-    labels = np.where(inputs[:, 0] > 0, 1, -1)
-    return VersionSpace.from_features(inputs, labels, offset=1.0)
-
-
 def given(**settings):
     return BayesPointClassifier(**{"kernel": RBF, "softness": 0.1, "random_state": 0} | settings)
 
@@ -86,10 +80,6 @@ CALLS = {
     "sample, flipper": lambda: hard().sample(options=SampleOptions(dynamics="flipper"), **FOR_EVER),
     "sample, sphere": lambda: soft().sample(
         options=SampleOptions(dynamics=Scattered("specular", "auto")), **FOR_EVER
-    ),
-    "sample, near walls": lambda: linear().sample(n_jobs=2, **FOR_EVER),
-    "sample, features": lambda: VersionSpace.from_features(X, NOISY, softness=0.1).sample(
-        **FOR_EVER
     ),
     "bridge": lambda: soft().evidence(max_length=1e15, **LONG),
     "integration": lambda: soft().evidence(method="integration", max_length=1e15, **LONG),

@@ -158,7 +158,7 @@ def test_each_setting_of_a_run_is_a_parameter_or_an_option():
     ]  # fmt: skip
     settings = {field.name: field.default for field in dataclasses.fields(SampleSettings)}
     options = {field.name: field.default for field in dataclasses.fields(SampleOptions)}
-    assert set(options) - set(settings) == {"start", "continue_from", "checkpoint"}
+    assert set(options) - set(settings) == {"start", "continue_from"}
     assert set(settings) - set(options) == set(own)
     for name in own:
         assert parameters[name].default == settings[name]

@@ -57,14 +57,18 @@ def test_an_error_that_cannot_be_estimated_is_infinite():
     assert result.center_error == math.inf
 
 
-def test_time_with_a_checkpoint_and_a_callback(tmp_path):
-    space, seen = soft_space(), []
-    settings = {"tol": 1e-9, "max_time": 0.5, "random_state": seed(0)}
+def test_time_with_a_callback_and_an_earlier_run():
+    space, seen, run = soft_space(), [], None
     lengths = []
     for _ in range(2):
         with pytest.warns(ConvergenceWarning):
-            run = sample(
-                space, checkpoint=tmp_path / "run.npz", callback=seen.append, n_jobs=2, **settings
+            run = space.sample(
+                tol=1e-9,
+                max_time=0.5,
+                random_state=seed(0),
+                callback=seen.append,
+                n_jobs=2,
+                options=SampleOptions(continue_from=run),
             )
         assert run.stop_reason == "max_time"
         lengths.append(run.length)

@@ -37,7 +37,7 @@ def test_utilities_and_evidence_are_those_of_rejection(space):
     assert abs(found.value - math.log(p)) < 4 * math.hypot(found.error, 1 / math.sqrt(len(kept)))
 
 
-def test_runs_continue_and_points_are_found(space, tmp_path):
+def test_runs_continue_and_points_are_found(space):
     whole = space.sample(tol=0.03, random_state=seed(4))
     part = space.sample(tol=0.1, random_state=seed(4))
     on = space.sample(tol=0.03, options=SampleOptions(continue_from=part))
@@ -45,7 +45,7 @@ def test_runs_continue_and_points_are_found(space, tmp_path):
     np.testing.assert_array_equal(on.center, whole.center)
     for method in ("light_trap", "max_margin"):
         assert space.contains(space.feasible_point(method, random_state=seed(5)))
-    given = SampleOptions(start=whole.draws[0, 0], checkpoint=tmp_path / "run")
+    given = SampleOptions(start=whole.draws[0, 0])
     space.sample(length=300.0, random_state=0, options=given)
     other = VersionSpace(ITEMS, walls=preferences(BEFORE[:4]), softness=0.2)
     with pytest.raises(ValueError, match="walls differ"):

@@ -213,9 +213,6 @@ def test_invalid_arguments_of_a_billiard_display(cone, ax, space_ax):
         draw.from_result(run, space, view="chart", ax=space_ax)
     with pytest.raises(ValueError, match="length must be at most"):
         draw.from_space(space, length=1e6, ax=space_ax)
-    rows = VersionSpace.from_features(np.eye(3), [1, 1, -1])
-    with pytest.raises(ValueError, match="a picture on the sphere needs"):
-        draw.from_space(rows)
     with pytest.raises(TypeError, match="space must be a VersionSpace; got a BilliardResult"):
         draw.from_space(run)
     display = draw.from_result(run, space, view="chart", ax=ax)

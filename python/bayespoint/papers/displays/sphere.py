@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy import linalg, spatial
 
 from bayespoint.base.validation import Floats
-from bayespoint.kernels import explicit
 
 if TYPE_CHECKING:
     from bayespoint.version_space import VersionSpace
@@ -22,7 +21,7 @@ def has_three_dimensions(space: VersionSpace) -> bool:
     """Return whether the Gram matrix, with offset and softness, is of rank 3."""
     if len(space.y) > 3 and space.softness.all():
         return False  # each softness adds a dimension
-    return _spectrum(space, "a picture without view='projection'")[0] == 3
+    return _spectrum(space)[0] == 3
 
 
 def feature_vectors(space: VersionSpace, purpose: str) -> Floats:
@@ -37,7 +36,7 @@ def feature_vectors(space: VersionSpace, purpose: str) -> Floats:
         If the Gram matrix is not of rank 3.
     """
     m = len(space.y)
-    rank, values, vectors = _spectrum(space, purpose)
+    rank, values, vectors = _spectrum(space)
     if rank != 3:
         found = f"{rank}" if rank < 4 else "4 or more"
         hint = "; softness adds a dimension for each example" * bool(space.softness.any())
@@ -50,11 +49,10 @@ def feature_vectors(space: VersionSpace, purpose: str) -> Floats:
     return points
 
 
-def _spectrum(space: VersionSpace, purpose: str) -> tuple[int, Floats, Floats]:
+def _spectrum(space: VersionSpace) -> tuple[int, Floats, Floats]:
     """Return the rank, 4 for more, and the largest four eigenvalues with their vectors."""
-    gram, m = space.gram, len(space.y)
-    explicit.require_matrix(gram, purpose)
-    matrix = np.asarray(gram, dtype=np.float64) + space.offset + np.diag(space.softness)
+    m = len(space.y)
+    matrix = np.asarray(space.gram, dtype=np.float64) + space.offset + np.diag(space.softness)
     values, vectors = linalg.eigh(matrix, subset_by_index=(max(0, m - 4), m - 1))
     return int((values > _NEGLIGIBLE * values[-1]).sum()), values, vectors
 

@@ -151,7 +151,6 @@ def fly(
         # Warnings about the center of one ball without refresh: only its flights are used.
         warnings.filterwarnings("ignore", "the trajectories disagree", ConvergenceWarning)
         warnings.filterwarnings("ignore", ".*are worth .* independent ones", ConvergenceWarning)
-        warnings.filterwarnings("ignore", ".*go round a short cycle", ConvergenceWarning)
         run = space.sample(
             n_trajectories=1,
             n_draws=max(4, math.ceil(length / SPACING)),

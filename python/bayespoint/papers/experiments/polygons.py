@@ -266,8 +266,7 @@ def _rational(unit: Row, settings: Settings) -> Row:
         runs = {way: fly(space, n, seed, balls=1, average="arc", refresh=refresh)
                 for way, refresh in (("kept", None), ("refreshed", "full"))}  # fmt: skip
         off = {way: float(np.linalg.norm(run.center - pole)) for way, run in runs.items()}
-        cycles = {f"cycle_{way}": bool(run.cycles.any()) for way, run in runs.items()}
-        return {**off, **cycles, "directions": 0}
+        return {**off, "directions": 0}
     polygon = RATIONAL[unit["table"]]
     rng = np.random.default_rng(seed)
     kept, refreshed = _both_paths(polygon, n, unit["square"], rng)
@@ -276,7 +275,7 @@ def _rational(unit: Row, settings: Settings) -> Row:
         for way, path in (("kept", kept), ("refreshed", refreshed))
     }
     directions = len(np.unique(kept.directions.round(6) + 0.0, axis=0))
-    return {**off, "cycle_kept": False, "cycle_refreshed": False, "directions": directions}
+    return {**off, "directions": directions}
 
 
 def _both_paths(
@@ -318,13 +317,11 @@ def _rational_report(rows: list[Row], settings: Settings) -> Report:
         most = f"{column(of, 'directions').max()}" if name in RATIONAL else ""
         lines.append([name, first, most, *(f"{value:.4f}" for value in median[name, square]),
                       f"{nearer[name, square]} of {len(of)}"])  # fmt: skip
-    of_octant = select(rows, table=OCTANT)
     directions = {name: column(select(rows, table=name), "directions") for name in RATIONAL}
     *rational, irregular = RATIONAL
     closed = min(median[name, True][0] / median[name, True][1] for name in rational)
     bounces = BOUNCES[0] if settings.quick else BOUNCES[1]
-    found = {way: int(column(of_octant, f"cycle_{way}").sum()) for way in ("kept", "refreshed")}
-    n = len(of_octant)
+    n = len(select(rows, table=OCTANT))
     typical = max(median[name, False][0] / median[name, False][1] for name in rational)
     claims = [
         _RATIONAL.claim(
@@ -335,14 +332,7 @@ def _rational_report(rows: list[Row], settings: Settings) -> Report:
             least=directions[irregular].min(),
         ),
         _RATIONAL.claim("closed", closed > 3, closed=closed),
-        _RATIONAL.claim(
-            "octant",
-            nearer[OCTANT, False] == n == found["kept"] and found["refreshed"] == 0,
-            count=nearer[OCTANT, False],
-            n=n,
-            kept=found["kept"],
-            refreshed=found["refreshed"],
-        ),
+        _RATIONAL.claim("octant", nearer[OCTANT, False] == n, count=nearer[OCTANT, False], n=n),
         _RATIONAL.claim("typical", typical < 1, typical=typical),
     ]
     return Report([_RATIONAL.table("paths", lines, bounces=bounces)], claims)

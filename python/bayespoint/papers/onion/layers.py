@@ -14,7 +14,6 @@ from bayespoint.base.warnings import warn
 from bayespoint.engine.papers import layers
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import OnionSettings
-from bayespoint.kernels import explicit
 from bayespoint.papers.onion.table import LayerChoice, OnionTable
 from bayespoint.plotting.runs import check_type
 from bayespoint.version_space import VersionSpace
@@ -204,7 +203,7 @@ def choose_layer(
         table = _compute_table(
             part, settings, np.array([-1, 1]), threads, validation.seed(rng), callback
         )
-        between = explicit.between(problem.gram, left_out, rest)
+        between = problem.gram[np.ix_(left_out, rest)].astype(np.float64, copy=False)
         errors = table.test_errors(between, problem.y[left_out])
         wrong += np.nan_to_num(errors)
         tests += np.where(np.isnan(errors), 0, k)

@@ -9,7 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::base::range::require;
 
 /// Version of the encoded bytes. Raise it whenever a stored struct changes; other versions are refused.
-const VERSION: u64 = 3;
+const VERSION: u64 = 4;
 
 /// The state of a run that can be continued; see [`crate::resume`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,7 +55,7 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let (version, value) = body.split_first_chunk().ok_or_else(damaged)?;
     let version = u64::from_le_bytes(*version);
     let got = format_args!("one of version {version}");
-    require(version == VERSION, "state", got, "of version 3, of this engine")?;
+    require(version == VERSION, "state", got, "of version 4, of this engine")?;
     unpack(value)
 }
 
@@ -99,5 +99,5 @@ pub(crate) fn ensure_finite(vectors: &[&[f64]]) -> Result<()> {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/base/checkpoint.rs"]
+#[path = "../../tests/unit/base/state.rs"]
 mod tests;

@@ -1,4 +1,4 @@
-//! Tests of `base::checkpoint` that need its private parts.
+//! Tests of `base::state` that need its private parts.
 
 use super::*;
 

@@ -1,0 +1,56 @@
+"""Processes that are killed while they write a file."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
+SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+
+KILLED = """
+    import os, signal, sys, time
+    import numpy as np
+    import bayespoint
+    from bayespoint import VersionSpace
+
+    path, kills, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    rng = np.random.default_rng(seed)
+    space = VersionSpace(np.eye(100), np.ones(100))
+    runs = [space.sample(length=20.0, random_state=k) for k in range(2)]
+    draws = [run.draws.tobytes() for run in runs]
+    runs[0].save(path)
+    seen = set()
+    for _ in range(kills):
+        child = os.fork()
+        if child == 0:
+            for k in range(10**6):
+                runs[k % 2].save(path)
+            os._exit(0)
+        time.sleep(rng.uniform(0.05, 0.1))
+        os.kill(child, signal.SIGKILL)
+        assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        seen.add(draws.index(bayespoint.load(path).draws.tobytes()))  # complete, at any moment
+    runs[0].save(path)
+    assert os.listdir(os.path.dirname(path)) == [os.path.basename(path)]
+    print(len(seen))
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+def test_killed_again_and_again(tmp_path):
+    """SIGKILL at random moments, most of them while a file is written."""
+    arguments = [str(tmp_path / "run.skops"), str(200 if SLOW else 20), str(SEED)]
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(KILLED), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=500,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout) == 2, "only one of two files was ever found"
