@@ -65,9 +65,9 @@ pub use interior::{
     MarginSettings, MaxMargin, OneWay, Perceptron, PerceptronSettings, Start, feasible_point,
     max_margin, one_way, perceptron, perceptron_point,
 };
+pub use laws::{Largest, Law, Observed, Paths, Trial};
 pub use linalg::{Draw, Factor, Inverse, Isotropic};
 pub use onion::{OnionMethod, OnionOutcome, OnionSettings, onion};
-pub use laws::{Largest, Law, Observed, Paths, Trial};
 pub use simd::{Entry, Precision, Row, pass};
 pub use simd::{distance, tall};
 pub use soft::{NormalLaw, SoftBalls, SoftDraws, SoftWalls, Turns};

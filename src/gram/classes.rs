@@ -23,7 +23,7 @@ use crate::simd::{Entry, NextWall, Row, pass};
 ///
 /// Planes are ordered by columns. A column has one plane for each example, the examples sorted by their classes; in column s it
 /// is the plane between their class y and class s, or s + 1 from s = y on. A row of the matrix is then a row of K times
-/// constants that change only from class to class. Python's `Problem` has the same order.
+/// constants that change only from class to class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClassPlanes {
     n_classes: usize,
@@ -81,6 +81,12 @@ impl ClassPlanes {
         let example = self.order[plane - column * self.examples()];
         let own = self.labels[example];
         (example, own, column + usize::from(column >= own))
+    }
+
+    /// The place of a plane in vectors with a part for each class, shape (C, m): that of the other class.
+    pub fn index(&self, plane: usize) -> usize {
+        let (example, _, other) = self.of(plane);
+        other * self.examples() + example
     }
 
     /// `<e_{y_i} - e_c, e_{y_j} - e_d>` of two planes.

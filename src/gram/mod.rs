@@ -14,7 +14,7 @@ use pulp::Arch;
 
 use crate::base::{Control, Error, Result, require};
 use crate::simd::{Entry, Precision, Row, dot};
-use classes::ClassPlanes;
+pub(crate) use classes::ClassPlanes;
 use dense::Dense;
 
 pub(crate) use planes::{Joint, Planes};

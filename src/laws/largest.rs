@@ -137,7 +137,8 @@ impl Largest {
     ///
     /// Writes also minus the second derivatives of the probability by each two contrasts, relative to it.
     pub(crate) fn about_mode(&mut self, contrasts: &mut [f64], bends: Option<&mut [f64]>) -> f64 {
-        let finite: Vec<usize> = (0..contrasts.len()).filter(|&j| contrasts[j].is_finite()).collect();
+        let finite: Vec<usize> =
+            (0..contrasts.len()).filter(|&j| contrasts[j].is_finite()).collect();
         let given: Vec<f64> = finite.iter().map(|&j| contrasts[j]).collect();
         // The logarithm of the integrand is concave, and its derivative convex: Newton's steps from 0 rise to the mode.
         let mut mode = 0.0;
@@ -156,10 +157,13 @@ impl Largest {
         }
         let step = STEP / (1.0 + given.len() as f64).sqrt();
         let n_nodes = 2.0 * HALF_WIDTH / step;
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most some hundreds")]
-        let nodes: Vec<f64> = (0..=n_nodes as usize)
-            .map(|k| mode - HALF_WIDTH + step * k as f64)
-            .collect();
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "at most some hundreds"
+        )]
+        let nodes: Vec<f64> =
+            (0..=n_nodes as usize).map(|k| mode - HALF_WIDTH + step * k as f64).collect();
         let mut weights: Vec<f64> = nodes.iter().map(|v| -0.5 * v * v).collect();
         let mut log_p = vec![0.0; nodes.len()];
         let mut hazards = Vec::with_capacity(given.len());

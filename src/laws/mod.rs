@@ -54,12 +54,7 @@ impl Law {
     }
 
     /// Writes the log probabilities of observations, and their derivatives in place of the contrasts.
-    pub(crate) fn log_prob(
-        self,
-        largest: &mut Largest,
-        contrasts: &mut [Lane],
-        log_p: &mut [f64],
-    ) {
+    pub(crate) fn log_prob(self, largest: &mut Largest, contrasts: &mut [Lane], log_p: &mut [f64]) {
         let (arch, n) = (Arch::new(), log_p.len());
         match (self, contrasts) {
             (Self::OneWall, [u]) => ln_normal_cdf_all(arch, &mut u[..n], log_p),

@@ -1,6 +1,6 @@
 //! The update of sites: the normal factors that stand for the likelihoods of examples.
 
-use crate::laws::{BLOCK, Largest, Law, Observed};
+use crate::laws::{BLOCK, Largest, Observed};
 
 /// Smallest precision of a cavity, and of a site without label noise.
 const FLAT: f64 = 1e-10;
@@ -109,16 +109,23 @@ impl Labels<'_> {
             for (i, example) in block.enumerate() {
                 // The derivatives by t: of both distances, the second with the other sign.
                 let scale = cavities[i].scale;
-                let heights = [0, 1].map(|j| slopes.get(j).map_or(0.0, |lane| shares[i] * lane[i] * scale));
+                let heights =
+                    [0, 1].map(|j| slopes.get(j).map_or(0.0, |lane| shares[i] * lane[i] * scale));
                 let bend: f64 = (0..k).map(|j| bends[j * k + j][i]).sum();
                 let slope = heights[0] - heights[1];
                 let curvature = slope * slope + shares[i] * bend * scale * scale;
-                let by_end = |(end, height): (f64, f64)| if end.is_finite() { end * height } else { 0.0 };
+                let by_end =
+                    |(end, height): (f64, f64)| if end.is_finite() { end * height } else { 0.0 };
                 let [low, high] = self.intervals[example];
                 tilted.push(Tilted {
                     by_ends: by_end((high, heights[1])) - by_end((low, heights[0])),
                     log_true: log_true[i],
-                    ..self.replaced(sites[example], moments[example], cavities[i], [log_p[i], slope, curvature])
+                    ..self.replaced(
+                        sites[example],
+                        moments[example],
+                        cavities[i],
+                        [log_p[i], slope, curvature],
+                    )
                 });
             }
         }

@@ -29,16 +29,16 @@ use pyo3::types::PyDict;
 use pythonize::Depythonizer;
 use serde::de::DeserializeOwned;
 
-use crate::base::{Control, Error, State};
+use crate::base::{Control, Error, Result, State};
 use crate::correlation::CorrelationSettings;
 use crate::ensemble::{self, Settings};
 use crate::evidence::EvidenceSettings;
-use crate::interior::{MarginSettings, PerceptronSettings};
+use crate::interior::{self, MarginSettings, MaxMargin, PerceptronSettings};
 use crate::onion::OnionSettings;
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::Motion;
 use arrays::contiguous;
-use space::Space;
+use space::{Outer, Space};
 
 #[pymodule(gil_used = false)]
 mod _core {
@@ -47,9 +47,7 @@ mod _core {
     #[pymodule_export]
     use super::errors::InfeasibleError;
     #[pymodule_export]
-    use super::laws::{
-        largest_probabilities, law_derivatives, log_likelihoods, tall_product,
-    };
+    use super::laws::{largest_probabilities, law_derivatives, log_likelihoods, tall_product};
     #[pymodule_export]
     use super::points::{feasible_point, light_trap_one_way, perceptron_path};
     #[pymodule_export]
@@ -106,11 +104,20 @@ fn run<'py>(
         Some(start) => Some(contiguous("start", start)?.to_vec()),
         None => None,
     };
-    let settings = Settings { start, ..read(settings)? };
+    let settings: Settings = read(settings)?;
     let inverse = problem.inverse()?;
-    let work = problem.on_space(|space, control| match &state {
-        Some(state) => ensemble::resume(space, &settings, inverse, state, control),
-        None => ensemble::run_with(space, &settings, inverse, control),
+    let work = problem.on_space(|space, control| {
+        let outer = Outer::of(space);
+        let start = start.map(|start| outer.of_planes(start));
+        let settings = Settings { start, ..settings };
+        let found = match state {
+            Some(mut state) => {
+                state.draws = outer.of_planes(state.draws);
+                ensemble::resume(space, &settings, inverse, &state, control)
+            }
+            None => ensemble::run_with(space, &settings, inverse, control),
+        };
+        found.map(|outcome| outcomes::outer(outcome, outer))
     })?;
     outcomes::run(py, call::interruptible(py, callback, work)?)
 }
@@ -146,7 +153,17 @@ measurement! {
 
 measurement! {
     /// Computes the maximal margin; see `VersionSpace.max_margin`.
-    max_margin: false, crate::interior::max_margin, outcomes::max_margin
+    max_margin: false, outer_max_margin, outcomes::max_margin
+}
+
+fn outer_max_margin(
+    space: &VersionSpace<'_>,
+    settings: &MarginSettings,
+    control: &Control,
+) -> Result<MaxMargin> {
+    let (found, outer) = (interior::max_margin(space, settings, control)?, Outer::of(space));
+    let (dual, multipliers) = (outer.duals(found.dual), outer.values(found.multipliers));
+    Ok(MaxMargin { dual, multipliers, ..found })
 }
 
 measurement! {

@@ -1,12 +1,13 @@
 //! Results of runs as dicts of plain values and arrays, without copies. Keys are the fields in `bayespoint.results`.
 
 use numpy::IntoPyArray;
-use numpy::ndarray::Array2;
+use numpy::ndarray::{Array2, Array3};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use pythonize::pythonize;
 
 use super::arrays;
+use super::space::Outer;
 use crate::correlation::Pair;
 use crate::ensemble::{CenterOfMass, Outcome};
 use crate::evidence::EvidenceOutcome;
@@ -16,6 +17,21 @@ use crate::trajectory::Tally;
 
 fn layers(layers: Vec<[u32; 2]>) -> Array2<i64> {
     Array2::from(layers).mapv(i64::from)
+}
+
+/// Returns the outcome with vectors of several classes as Python has them.
+pub(super) fn outer(mut outcome: Outcome, outer: Outer<'_>) -> Outcome {
+    let (chains, n, _) = outcome.draws.dim();
+    let CenterOfMass { dual, impulse, .. } = &mut outcome.center;
+    for vector in [dual, impulse, &mut outcome.state.draws] {
+        *vector = outer.duals(std::mem::take(vector));
+    }
+    let width = outcome.center.dual.len();
+    let draws = outer.duals(std::mem::take(&mut outcome.draws).into_raw_vec_and_offset().0);
+    outcome.draws = Array3::from_shape_vec((chains, n, width), draws).expect("as many draws");
+    outcome.hits = outer.values(outcome.hits);
+    outcome.watched = outcome.watched.into_iter().map(|plane| outer.index(plane)).collect();
+    outcome
 }
 
 pub(super) fn run(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {

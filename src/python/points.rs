@@ -6,7 +6,7 @@ use pyo3::types::PyDict;
 
 use super::arrays::contiguous;
 use super::read;
-use super::space::Space;
+use super::space::{Outer, Space};
 use crate::base::{Control, Error};
 use crate::interior::{self, PerceptronSettings, Start, light_trap, perceptron};
 use crate::space::{Mirror, VersionSpace};
@@ -41,7 +41,8 @@ pub fn feasible_point<'py>(
                 Err(Error::invalid("method", other, wanted))
             }
         };
-        found.map(|(dual, has_found)| (space.gram().outer_duals(dual), has_found))
+        let outer = Outer::of(space);
+        found.map(|(dual, has_found)| (outer.duals(space.gram().outer_duals(dual)), has_found))
     })?;
     dict!(py,
         "dual_coef": dual.into_pyarray(py),

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use super::arrays::{Rows, contiguous, matrix};
 use super::call;
 use crate::base::{Control, Error, Result, memory, require};
-use crate::gram::{Gram, Planes, Wall};
+use crate::gram::{ClassPlanes, Gram, Planes, Wall};
 use crate::linalg::Inverse;
 use crate::space::VersionSpace;
 
@@ -35,29 +35,55 @@ pub struct Space<'py> {
 
 type Make<'a> = Box<dyn FnOnce(Gram<'a>) -> Result<VersionSpace<'a>> + Send>;
 
-/// Converts the certificate of an error about planes to one about classes and examples, row-major (C, m).
-fn by_class(error: Error, planes: Option<&Planes>) -> Error {
-    match (error, planes) {
-        (
-            Error::Infeasible { examples, violations, margin_bound, mut certificate },
-            Some(Planes::Walls(walls)),
-        ) => {
-            certificate.truncate(walls.walls());
-            Error::Infeasible { examples, violations, margin_bound, certificate }
-        }
-        (
-            Error::Infeasible { examples, violations, margin_bound, certificate },
-            Some(Planes::Classes(planes)),
-        ) => {
-            let mut weights = vec![0.0; examples * planes.n_classes()];
-            for (plane, weight) in certificate.into_iter().enumerate() {
-                let (example, _, other) = planes.of(plane);
-                weights[other * examples + example] = weight;
-            }
-            Error::Infeasible { examples, violations, margin_bound, certificate: weights }
-        }
-        (error, _) => error,
+/// Vectors of the planes as Python has them: of several classes with a part for each class, shape (C, m), one after the other.
+#[derive(Clone, Copy)]
+pub(super) struct Outer<'a>(Option<&'a ClassPlanes>);
+
+impl<'a> Outer<'a> {
+    pub fn of(space: &'a VersionSpace<'_>) -> Self {
+        Self(space.planes().and_then(Planes::classes))
     }
+
+    /// The place of a plane.
+    pub fn index(self, plane: usize) -> usize {
+        self.0.map_or(plane, |planes| planes.index(plane))
+    }
+
+    /// Values of the planes of a vector, 0 for each example's own class.
+    pub fn values<T: Clone + Default>(self, values: Vec<T>) -> Vec<T> {
+        let Some(planes) = self.0 else { return values };
+        let mut found = vec![T::default(); planes.n_classes() * planes.examples()];
+        values.into_iter().enumerate().for_each(|(plane, x)| found[planes.index(plane)] = x);
+        found
+    }
+
+    /// Dual coefficients of some vectors, one after the other; over the classes they sum to zero.
+    pub fn duals(self, duals: Vec<f64>) -> Vec<f64> {
+        let Some(planes) = self.0 else { return duals };
+        duals
+            .chunks_exact(planes.len())
+            .flat_map(|dual| planes.class_duals(dual).concat())
+            .collect()
+    }
+
+    /// Returns the dual coefficients of which these are [`Outer::duals`].
+    pub fn of_planes(self, outer: Vec<f64>) -> Vec<f64> {
+        let Some(planes) = self.0 else { return outer };
+        let rows = outer.chunks_exact(planes.n_classes() * planes.examples());
+        rows.flat_map(|row| (0..planes.len()).map(|plane| -row[planes.index(plane)])).collect()
+    }
+}
+
+/// Converts the certificate of an error about planes.
+fn outer_certificate(error: Error, space: &VersionSpace<'_>) -> Error {
+    let Error::Infeasible { examples, violations, margin_bound, mut certificate } = error else {
+        return error;
+    };
+    if let Some(walls) = space.walls() {
+        certificate.truncate(walls.walls());
+    }
+    let certificate = Outer::of(space).values(certificate);
+    Error::Infeasible { examples, violations, margin_bound, certificate }
 }
 
 /// Extracts the transposed lower triangular factor, whose rows are contiguous, and the diagonal of the inverse.
@@ -151,7 +177,7 @@ impl Space<'_> {
         let gram = self.gram.borrow()?;
         Ok(move |control: &Control| {
             let space = labeled(gram(offset, softness)?)?;
-            work(&space, control).map_err(|error| by_class(error, space.planes()))
+            work(&space, control).map_err(|error| outer_certificate(error, &space))
         })
     }
 }

@@ -36,19 +36,8 @@ static MILLS: LazyLock<[f64; TERMS]> = LazyLock::new(|| {
     found
 });
 
-/// Returns ln Φ(z) with an error below 1e-12, absolute or relative.
-pub(crate) fn ln_normal_cdf(z: f64) -> f64 {
-    ln_normal_cdf_and_slope(z)[0]
-}
-
-/// Returns ln Φ(z) and its derivative, the hazard N(z) / Φ(z).
-pub(crate) fn ln_normal_cdf_and_slope(z: f64) -> [f64; 2] {
-    let (mut slope, mut value) = ([z], [0.0]);
-    ln_normal_cdf_all(Arch::new(), &mut slope, &mut value);
-    [value[0], slope[0]]
-}
-
-/// Writes ln Φ of each number to `values`, and its derivative in place of the number.
+/// Writes ln Φ of each number to `values`, with an error below 1e-12, absolute or relative, and its derivative, the hazard N / Φ, in
+/// place of the number.
 pub(crate) fn ln_normal_cdf_all(arch: Arch, numbers: &mut [f64], values: &mut [f64]) {
     let mills = *MILLS;
     arch.dispatch(
@@ -93,7 +82,8 @@ pub(crate) fn ln_interval_all(arch: Arch, [below, above]: [&mut [f64]; 2], value
                 let p = if width < 2.0 * NARROW { width * factor } else { p };
                 let by_x = if empty { 0.0 } else { factor / p };
                 let by_y = by_x * e;
-                *value = if empty { f64::NEG_INFINITY } else { ln(p) + if left { half } else { 0.0 } };
+                *value =
+                    if empty { f64::NEG_INFINITY } else { ln(p) + if left { half } else { 0.0 } };
                 *a = if is_first { by_x } else { by_y };
                 *b = if is_first { by_y } else { by_x };
             }

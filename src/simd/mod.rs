@@ -10,5 +10,6 @@ pub mod tall;
 pub(crate) mod tile;
 
 pub use dot::Precision;
+pub(crate) use entry::Call;
 pub use entry::{Entry, Row};
 pub(crate) use pass::NextWall;

@@ -24,8 +24,8 @@ use rand::rngs::ChaCha8Rng;
 use rand_distr::{ChiSquared, Distribution, Exp1, StandardNormal};
 
 use crate::base::random::stream;
-use crate::simd::dot::dot;
 use crate::laws::Trial;
+use crate::simd::dot::dot;
 use crate::simd::tall::Tall;
 use flight::{End, Flight, Node, QUARTER};
 

@@ -144,7 +144,7 @@ def complete(problem: Problem, result: BilliardResult) -> dict[str, NDArray[Any]
         return np.concatenate([part for pair in pairs for part in pair])
 
     return state | {
-        "draws": joined("draws", problem.to_planes(result.draws)),
+        "draws": joined("draws", result.draws.reshape(n_trajectories, n_draws, -1)),
         "functionals": joined("functionals", result.functionals),
     }
 

@@ -38,7 +38,7 @@ def feasible_point(
             "search for the largest margin",
             ConvergenceWarning,
         )
-    return problem.from_planes(found["dual_coef"])
+    return np.asarray(found["dual_coef"].reshape(problem.shape))
 
 
 def light_trap(
@@ -60,8 +60,8 @@ def max_margin(
     settings = MarginSettings(tol, max_iter)
     problem.require_labels("a maximal margin")
     found = _core.max_margin(problem, settings, callback=callback)
-    found["dual_coef"] = problem.from_planes(found["dual_coef"])
-    found["multipliers"] = problem.by_class(found["multipliers"])
+    for name in ("dual_coef", "multipliers"):
+        found[name] = found[name].reshape(problem.shape)
     result = MaxMargin(**found)
     if not result.converged:
         warn(

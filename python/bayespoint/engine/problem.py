@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -79,47 +78,6 @@ class Problem:
         gram: NDArray[Any] = np.ascontiguousarray(self.gram[np.ix_(index, index)])
         label, softness = self.label[index], self.softness[index]
         return replace(self, gram=gram, label=label, softness=softness, inverse=None)
-
-    @cached_property
-    def _planes(self) -> NDArray[np.intp]:
-        """The places of the engine's planes in a flat array of shape (n_classes, m).
-
-        Column s of n_functions - 1, of the examples sorted by class, has each one's plane towards
-        class s, or s + 1 for examples of the classes up to s.
-        """
-        examples = np.argsort(self.y, kind="stable")
-        columns = np.arange(self.n_functions - 1)[:, None]
-        others = columns + (columns >= self.y[examples])
-        return np.asarray(others * len(self) + examples, dtype=np.intp).ravel()
-
-    def to_planes(self, dual_coef: NDArray[Any]) -> NDArray[Any]:
-        """Return the engine's coefficients, (..., planes), of which these are `from_planes`."""
-        if not self.is_joint:
-            return dual_coef
-        return -dual_coef.reshape(*dual_coef.shape[:-2], -1)[..., self._planes]
-
-    def from_planes(self, dual: NDArray[Any]) -> NDArray[Any]:
-        """Return dual coefficients, (..., n_classes, m), of the engine's, (..., planes)."""
-        if not self.is_joint:
-            return dual
-        found, own = self.by_class(dual), np.arange(len(self))
-        np.negative(found, out=found)
-        found[..., self.y, own] = 0.0
-        found[..., self.y, own] = 0.0 - found.sum(axis=-2)
-        found += 0.0  # no negative zeros
-        return found
-
-    def by_class(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values of the engine's planes, 0 for each example's own class."""
-        if not self.is_joint:
-            return values
-        found = np.zeros((*values.shape[:-1], self.n_functions * len(self)), dtype=values.dtype)
-        found[..., self._planes] = values
-        return found.reshape(*values.shape[:-1], self.n_functions, len(self))
-
-    def plane_indices(self, planes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the engine's planes as places in flat arrays of the shape of coefficients."""
-        return self._planes[planes].astype(np.int64) if self.is_joint else planes
 
     def coordinates(self, dual_coef: Floats) -> Floats:
         """Return the values ``<w, phi_i>`` of dual coefficients, in their shape (..., m)."""

@@ -84,7 +84,7 @@ def _run(
     return _core.run(
         problem,
         values | given,
-        start=None if start is None else problem.to_planes(start),
+        start=None if start is None else start.ravel(),
         state=origin.state,
         callback=callback,
     )
@@ -94,13 +94,17 @@ def _result(
     problem: Problem, settings: SampleSettings, origin: continuation.Origin, run: Mapping[str, Any]
 ) -> BilliardResult:
     state = {**run["state"], "settings": origin.settings, "problem": origin.problem}
-    known: dict[str, Any] = {"label": problem.label, "softness": problem.softness, "offset": problem.offset}
-    known |= {"seed": origin.seed, "state": state}
-    if problem.is_joint:
-        vectors = ("arc_center", "impulse_center", "draws")
-        known |= {name: problem.from_planes(run[name]) for name in vectors}
-        known["hits"] = problem.by_class(run["hits"])
-        known["watched"] = problem.plane_indices(run["watched"])
+    draws = run["draws"]
+    known = {
+        "label": problem.label,
+        "softness": problem.softness,
+        "offset": problem.offset,
+        "seed": origin.seed,
+        "state": state,
+        "draws": draws.reshape(*draws.shape[:2], *problem.shape),
+    }
+    for name in ("arc_center", "impulse_center", "hits"):
+        known[name] = run[name].reshape(problem.shape)
     return BilliardResult.from_run({**run, **known}, settings.average)
 
 

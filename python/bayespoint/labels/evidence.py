@@ -175,9 +175,11 @@ def _infeasible(problem: Problem, found: Evidence, hard: NDArray[np.bool_]) -> I
         error.certificate, error.margin_bound = np.full(len(problem.walls), np.nan), 1.0
         return error
     if problem.is_joint:
-        others = max(2, problem.n_functions) - 1
-        weights = np.full(others * len(problem), 1 / (others * len(problem)))
-        error.certificate, combined = problem.by_class(weights), problem.from_planes(weights)
+        own, weight = (problem.label, np.arange(len(problem))), 1 / (problem.n_functions - 1)
+        error.certificate = np.full(problem.shape, weight / len(problem))
+        error.certificate[own] = 0.0
+        combined = -error.certificate
+        combined[own] = 1 / len(problem)
         diagonal = 2 * diagonal
     else:
         error.certificate = hard / hard.sum()
