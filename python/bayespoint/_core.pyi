@@ -52,12 +52,6 @@ class _Progress(TypedDict):
 
 _Callback: TypeAlias = Callable[[_Progress], object] | None
 
-class _State(TypedDict):
-    bytes: NDArray[np.uint8]
-    draws: NDArray[np.float64]
-    functionals: NDArray[np.float64]
-    kept: NDArray[np.uint64]
-
 class _FeasiblePoint(TypedDict):
     dual_coef: NDArray[np.float64]
     method: str
