@@ -31,7 +31,6 @@ PASSED_ON = (
     "one_draw",
     "over",
     "planes_",
-    "prior_from_examples",
     "problem",
     "problem_again",
     "require",
@@ -67,13 +66,13 @@ GUIDE = {
     "bayespoint.Walls": ("guide/ordered",),
     "bayespoint.WeightedResult": ("guide/version-space",),
     "bayespoint.blocks": ("guide/large-data", "guide/distributed"),
-    "bayespoint.bounds": ("guide/risk-bounds",),
     "bayespoint.datasets": (),
     "bayespoint.dynamics": ("guide/version-space", "theory"),
     "bayespoint.export": ("guide/persistence",),
     "bayespoint.kernels": ("guide/kernels", "guide/structured-objects"),
     "bayespoint.load": ("guide/persistence",),
     "bayespoint.papers": ("papers",),
+    "bayespoint.papers.bounds": ("guide/risk-bounds",),
     "bayespoint.papers.displays": ("guide/plots",),
     "bayespoint.papers.max_margin": ("guide/migration",),
     "bayespoint.papers.onion": ("guide/version-space",),
@@ -99,7 +98,6 @@ SECTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "Hyperparameters and kernels": ((), ("kernels", "tuning")),
     "Sampling of polytopes": (("VersionSpace", "Walls", "SampleOptions"), ("dynamics",)),
     "Results": (("BilliardResult", "WeightedResult", "Evidence", "MaxMargin"), ("results",)),
-    "Risk bounds": ((), ("bounds",)),
     "Files and ONNX": (("load",), ("export",)),
     "Plots": ((), ("plotting",)),
 }
@@ -125,7 +123,6 @@ METHODS = {
             "log_labeling_probability",
             "reweight",
             "bayes_point",
-            "risk_bounds",
         ),
     }
 }

@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from bayespoint import bounds, kernels
+from bayespoint import kernels
 from bayespoint.base.io import load
 from bayespoint.engine import InfeasibleError, __version__
 from bayespoint.engine.settings import SampleOptions
@@ -36,7 +36,6 @@ __all__ = [
     "Walls",
     "WeightedResult",
     "__version__",
-    "bounds",
     "datasets",
     "kernels",
     "load",

@@ -10,11 +10,10 @@ from bayespoint import (
     BayesPointRanker,
     VersionSpace,
     Walls,
-    bounds,
     kernels,
 )
 from bayespoint.dynamics import Chord, Flipper, Scattered
-from bayespoint.papers import learning_curves
+from bayespoint.papers import bounds, learning_curves
 from bayespoint.papers.averaged import AveragedPerceptron, VotedPerceptron
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
@@ -78,7 +77,6 @@ ELSEWHERE = {
             "predict_log_proba",
             "refine",
             "reweight",
-            "risk_bounds",
             "update",
         )
     ),
@@ -195,11 +193,10 @@ def _calls():
     yield of_model("evidence", None, ranks, tol=0.5, max_length=4.0, random_state=0)
     yield of_model("risk_bounds", None, MaxMarginClassifier, delta=0.1)
     yield one(
-        "bounds.risk_bounds",
-        lambda **more: bounds.risk_bounds(
-            fitted().posterior_, fitted().X_fit_, prior_from_examples="", **more
-        ),
+        "papers.bounds.risk_bounds",
+        lambda **more: bounds.risk_bounds(fitted(), **more),
         delta=0.1,
+        random_state=0,
     )
     yield of_model("risk_bounds", None, KernelPerceptron, delta=0.1)
     yield of_model("risk_bounds", None, AveragedPerceptron, delta=0.1)
@@ -228,7 +225,6 @@ def _calls():
     )
     yield of_model("suggest_query", None, X=NEW, n=2)
     yield of_model("reweight", None, weight=flat, log=False)
-    yield of_model("risk_bounds", None, delta=0.1, random_state=0)
     yield one(
         "BayesPointClassifier.refine",
         lambda **more: BayesPointClassifier(kernels.RBF(1.5), **QUICK).fit(X, Y).refine(**more),
@@ -293,26 +289,35 @@ def _calls():
             yield one(f"{own}.{name}", method(by_weights, name), check, X=NEW)
 
     plain = {"m": np.array([100, 1000]), "delta": 0.05}
-    yield one("bounds.sparsity", bounds.sparsity, not_nan, **plain, d=np.array([5, 7]))
-    yield one("bounds.margin", bounds.margin, not_nan, **plain, kappa=np.array([5, 7]))
-    yield one("bounds.pac_margin", bounds.pac_margin, not_nan, **plain, kappa=np.array([5, 7]))
-    yield one("bounds.luckiness", bounds.luckiness, not_nan, **plain, margin=0.5, radius=1.0)
-    yield one("bounds.mistakes", bounds.mistakes, not_nan, margin=np.array([0.5, 1.0]), radius=1.0)
-    yield one("bounds.volume_gibbs", bounds.volume_gibbs, not_nan, **plain, log_volume=-5.0)
-    yield one("bounds.volume_bayes", bounds.volume_bayes, not_nan, **plain, log_volume=-5.0)
-    yield one("bounds.linear_svm", bounds.linear_svm, not_nan, **plain, n=3, margin=0.5)
+    yield one("papers.bounds.sparsity", bounds.sparsity, not_nan, **plain, d=np.array([5, 7]))
+    yield one("papers.bounds.margin", bounds.margin, not_nan, **plain, kappa=np.array([5, 7]))
     yield one(
-        "bounds.pac_bayes_kl", bounds.pac_bayes_kl, shares, **plain, kl=5.0, empirical_error=0.1
+        "papers.bounds.pac_margin", bounds.pac_margin, not_nan, **plain, kappa=np.array([5, 7])
+    )
+    yield one("papers.bounds.luckiness", bounds.luckiness, not_nan, **plain, margin=0.5, radius=1.0)
+    yield one(
+        "papers.bounds.mistakes", bounds.mistakes, not_nan, margin=np.array([0.5, 1.0]), radius=1.0
+    )
+    yield one("papers.bounds.volume_gibbs", bounds.volume_gibbs, not_nan, **plain, log_volume=-5.0)
+    yield one("papers.bounds.volume_bayes", bounds.volume_bayes, not_nan, **plain, log_volume=-5.0)
+    yield one("papers.bounds.linear_svm", bounds.linear_svm, not_nan, **plain, n=3, margin=0.5)
+    yield one(
+        "papers.bounds.pac_bayes_kl",
+        bounds.pac_bayes_kl,
+        shares,
+        **plain,
+        kl=5.0,
+        empirical_error=0.1,
     )
     yield one(
-        "bounds.cap_log_fraction",
+        "papers.bounds.cap_log_fraction",
         bounds.cap_log_fraction,
         not_nan,
         n=np.array([3, 10]),
         angle=np.array([0.5, 1.0]),
     )
     yield one(
-        "bounds.hoeffding_samples",
+        "papers.bounds.hoeffding_samples",
         bounds.hoeffding_samples,
         not_nan,
         n=np.array([3, 10]),
@@ -326,7 +331,7 @@ def _calls():
     def on_space(name, check=None, **arguments):
         function = getattr(bounds, name)
         return one(
-            f"bounds.{name}",
+            f"papers.bounds.{name}",
             lambda **rest: function(space(), **rest),
             check,
             **arguments,
@@ -336,7 +341,7 @@ def _calls():
     yield on_space("mirrored_space", None, dual_coef=center)
     yield on_space("point_mirror", None, dual_coef=center, delta=0.1, **SHORT)
     yield one(
-        "bounds.table",
+        "papers.bounds.table",
         bounds.table,
         None,
         gram=GRAM,

@@ -6,12 +6,12 @@ import inspect
 from dataclasses import is_dataclass
 
 MODULES = (
-    "bounds",
     "datasets",
     "kernels",
     "posterior",
     "results.diagnostics",
     "papers.averaged",
+    "papers.bounds",
     "papers.elongated",
     "papers.learning_curves",
     "papers.max_margin",
@@ -31,7 +31,6 @@ OF_THE_PACKAGE = {
     "kernels.Parameter",
     "posterior.Mixture.feature_relevance",
     "posterior.Mixture.of",
-    "posterior.Mixture.prior_from_examples",
     *(
         f"posterior.Model.{name}"
         for name in (

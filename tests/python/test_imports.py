@@ -52,7 +52,6 @@ def test_the_public_names():
         "VersionSpace",
         "Walls",
         "WeightedResult",
-        "bounds",
         "datasets",
         "kernels",
         "load",

@@ -8,6 +8,7 @@ not import this folder. Functions that draw need the extra ``plot`` (matplotlib)
 `drawings`          the mechanisms as pictures
 `displays`          version spaces, walls, layers and evidences as pictures
 `planar`            version spaces in the plane, and their exact Bayes points
+`bounds`            bounds on the probability of an error, from the training examples alone
 `averaged`          averages and votes of kernel perceptrons
 `correlation`       the correlation length of the billiard
 `elongated`         a toy problem whose version space may be long and thin

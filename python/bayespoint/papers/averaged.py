@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
-from bayespoint.bounds.rows import Learned
 from bayespoint.engine import interior
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import PerceptronSettings
 from bayespoint.estimators import inputs as estimators_inputs
+from bayespoint.papers.bounds.rows import Learned
 from bayespoint.papers.linear import KernelClassifier, LinearClassifier
 from bayespoint.papers.perceptron import warn_of_mistakes
 from bayespoint.papers.rollback import roll_back_on_error

@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
-from bayespoint.bounds.rows import Learned
 from bayespoint.engine import interior
 from bayespoint.engine.settings import PerceptronSettings
+from bayespoint.papers.bounds.rows import Learned
 from bayespoint.papers.linear import LinearClassifier
 from bayespoint.papers.rollback import roll_back_on_error
 from bayespoint.version_space import VersionSpace

@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.base.io import Savable
 from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, RandomState
-from bayespoint.data.columns import Columns
 from bayespoint.data.examples import Examples
 from bayespoint.data.inputs import scaled
 from bayespoint.kernels.products import count, in_rows
@@ -123,17 +121,6 @@ class Mixture(Savable):
             [np.full(len(states), weight / len(states)) for states, weight in pairs]
         )
         return FeatureRelevance.of(states, weights / weights.sum(), names)
-
-    def prior_from_examples(self, kernel: Any, columns: Columns | None) -> str:
-        """Return what the prior took from the training examples; empty for nothing."""
-        first, points = self.first, self.first.basis.points
-        if first.hyper.search is not None:
-            return "evidence"
-        if points is not None and kernels.parameters(kernels.resolve(kernel), points):
-            return "length scale"
-        if first.hyper.transform is not None or not (columns is None or columns.plain):
-            return "scale of the features"
-        return "" if first.basis.is_all else "landmarks"
 
     # --- decisions and probabilities -------------------------------------------------------------
 

@@ -16,7 +16,7 @@ import pytest
 from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, _core, kernels
 from bayespoint.dynamics import Scattered
 from bayespoint.estimators.progress import Progress
-from bayespoint.papers import planar
+from bayespoint.papers import bounds, planar
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.max_margin import MaxMarginClassifier
@@ -120,7 +120,7 @@ CALLS = {
     "mixture": again(lambda: FITTED.predict_proba(POINTS, method="mixture")),
     "sample_functions": again(lambda: FITTED.sample_functions(POINTS[:3000])),
     "suggest_query": again(lambda: FITTED.suggest_query(POINTS, 5)),
-    "risk_bounds": again(lambda: TRAINED.risk_bounds(random_state=0)),
+    "risk_bounds": again(lambda: bounds.risk_bounds(TRAINED, random_state=0)),
     "MaxMarginClassifier": again(lambda: MaxMarginClassifier(RBF, C=100.0).fit(X, COIN)),
     "KernelPerceptron": lambda: KernelPerceptron("linear", max_epochs=10**8).fit(X, COIN),
     "Polygon.sample": again(lambda: SQUARE.sample(10**7, random_state=0)),

@@ -200,7 +200,6 @@ def test_what_needs_the_kernel_matrix_says_so():
     model = classifier(n_components=20).fit(X, y)
     for call in (
         lambda: model.refine(tol=0.1),
-        lambda: model.risk_bounds(),
         lambda: model.reweight(lambda margins: margins.sum(axis=1)),
     ):
         with pytest.raises(ValueError, match="approximation=None"):

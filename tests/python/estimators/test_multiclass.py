@@ -129,11 +129,6 @@ def test_evidence_and_the_probability_of_a_label():
         assert abs(joint.value - expected) < 4 * joint.error + 0.03
 
 
-def test_bounds_are_refused_with_the_way_out(model):
-    with pytest.raises(ValueError, match=r"of several classes jointly there is none.*fit one to"):
-        model.risk_bounds()
-
-
 def test_one_classifier_for_each_class_against_the_rest():
     """By scikit-learn, with the bits of fits to the binary problems."""
     each = OneVsRestClassifier(BayesPointClassifier(**GIVEN)).fit(X, Y)

@@ -11,10 +11,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier, VersionSpace, _core
-from bayespoint.bounds import RiskBounds
 from bayespoint.datasets import make_teacher
 from bayespoint.kernels import RBF
 from bayespoint.papers import planar, soft_boundary
+from bayespoint.papers.bounds import RiskBounds, risk_bounds
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.max_margin import MaxMarginClassifier
@@ -94,7 +94,7 @@ def results():
 
 def three_bounds(X, y):
     model = BayesPointClassifier("linear", softness=0.0, random_state=seed(0), standardize=False)
-    return model.fit(X, y).risk_bounds(random_state=seed(0))
+    return risk_bounds(model.fit(X, y), random_state=seed(0))
 
 
 def count_calls(monkeypatch):

@@ -7,11 +7,12 @@ import pytest
 from scipy import sparse
 from sklearn.kernel_approximation import Nystroem
 
-from bayespoint import InfeasibleError, SampleOptions, VersionSpace, bounds
+from bayespoint import InfeasibleError, SampleOptions, VersionSpace
 from bayespoint.base import memory as base_memory
 from bayespoint.base.linalg import factorize
 from bayespoint.dynamics import Scattered
 from bayespoint.kernels import RBF
+from bayespoint.papers import bounds
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.onion import choose_layer, onion

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from bayespoint import BilliardResult, VersionSpace, bounds
+from bayespoint import BilliardResult, VersionSpace
 from bayespoint.datasets import make_teacher
+from bayespoint.papers import bounds
 from bayespoint.papers.displays import sphere
 from bayespoint.papers.experiments.billiards import fly
 from bayespoint.papers.experiments.drawing import legend_below
