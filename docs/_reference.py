@@ -34,7 +34,6 @@ PASSED_ON = (
     "problem",
     "problem_again",
     "require",
-    "reweighted",
     "set_params",
     "values",
     "votes",
@@ -64,7 +63,6 @@ GUIDE = {
     "bayespoint.SampleOptions": ("guide/version-space", "guide/continuing"),
     "bayespoint.VersionSpace": ("guide/version-space", "guide/continuing", "guide/large-data"),
     "bayespoint.Walls": ("guide/ordered",),
-    "bayespoint.WeightedResult": ("guide/version-space",),
     "bayespoint.blocks": ("guide/large-data", "guide/distributed"),
     "bayespoint.datasets": (),
     "bayespoint.dynamics": ("guide/version-space", "theory"),
@@ -76,6 +74,7 @@ GUIDE = {
     "bayespoint.papers.displays": ("guide/plots",),
     "bayespoint.papers.max_margin": ("guide/migration",),
     "bayespoint.papers.onion": ("guide/version-space",),
+    "bayespoint.papers.reweighting": ("guide/version-space",),
     "bayespoint.plotting": ("guide/plots",),
     "bayespoint.posterior": ("guide/abstaining", "guide/sets", "theory"),
     "bayespoint.results": ("guide/diagnostics",),
@@ -97,7 +96,7 @@ SECTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "Probabilities and decisions": ((), ("posterior",)),
     "Hyperparameters and kernels": ((), ("kernels", "tuning")),
     "Sampling of polytopes": (("VersionSpace", "Walls", "SampleOptions"), ("dynamics",)),
-    "Results": (("BilliardResult", "WeightedResult", "Evidence", "MaxMargin"), ("results",)),
+    "Results": (("BilliardResult", "Evidence", "MaxMargin"), ("results",)),
     "Files and ONNX": (("load",), ("export",)),
     "Plots": ((), ("plotting",)),
 }
@@ -121,7 +120,6 @@ METHODS = {
             "sample_functions",
             "evidence",
             "log_labeling_probability",
-            "reweight",
             "bayes_point",
         ),
     }
@@ -279,7 +277,7 @@ COMPLETED = {
     ),
     r"bayespoint\.posterior\.(?:Mixture|Model)\."
     r"(predict|predict_proba|predict_log_proba|decision_function|reject|suggest_query"
-    r"|sample_functions|bayes_point|reweight|leave_one_out|predict_set"
+    r"|sample_functions|bayes_point|leave_one_out|predict_set"
     r"|predict_proba_interval)": bayespoint.BayesPointClassifier,
 }
 """Methods, and the class whose methods of the same names say what they take and return."""

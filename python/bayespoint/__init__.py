@@ -20,7 +20,6 @@ from bayespoint.estimators.bayes_point import BayesPointClassifier
 from bayespoint.estimators.ordinal import BayesPointOrdinalClassifier
 from bayespoint.estimators.ranker import BayesPointRanker
 from bayespoint.results import BilliardResult, Evidence, MaxMargin
-from bayespoint.results.weighted import WeightedResult
 from bayespoint.version_space import VersionSpace
 
 __all__ = [
@@ -34,7 +33,6 @@ __all__ = [
     "SampleOptions",
     "VersionSpace",
     "Walls",
-    "WeightedResult",
     "__version__",
     "datasets",
     "kernels",

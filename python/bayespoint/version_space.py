@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,9 @@ from bayespoint.engine.settings import EvidenceSettings, SampleOptions, sample_s
 from bayespoint.engine.walls import Walls
 from bayespoint.kernels import explicit
 from bayespoint.likelihood import evidence
-from bayespoint.posterior.reweight import reweight
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.evidence import Evidence
 from bayespoint.results.points import MaxMargin
-from bayespoint.results.weighted import WeightedResult
 
 __all__ = ["InfeasibleError", "VersionSpace"]
 
@@ -340,36 +338,6 @@ class VersionSpace:
             checkpoint=options.checkpoint,
             n_jobs=n_jobs,
         )
-
-    def reweight(
-        self, result: BilliardResult, weight: Callable[[Floats], ArrayLike], *, log: bool = False
-    ) -> WeightedResult:
-        """Return the center of mass of a density on version space, from weighted draws.
-
-        It is importance sampling (Ruján and Marchand, 2000, section 18.4), with a bias for few.
-
-        Parameters
-        ----------
-        result : BilliardResult
-            A run of `sample` in this version space.
-        weight : callable
-            The density, up to a factor, relative to that of the run (uniform with opaque walls).
-            Called once with the (n, m) margins of the draws, it returns n weights, not all 0.
-        log : bool, default=False
-            Whether `weight` returns natural logarithms, -inf for 0, which do not underflow.
-
-        Returns
-        -------
-        WeightedResult
-            The center, weights and effective sample size; ConvergenceWarning if that is small.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is of another type, `result` of another number of examples or classes, if
-            weights are of a wrong shape or value, or if the weighted mean is zero.
-        """
-        return reweight(result, weight, self.problem, log=log)
 
     def feasible_point(
         self,

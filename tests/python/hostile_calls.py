@@ -17,6 +17,7 @@ from bayespoint.papers import bounds, learning_curves
 from bayespoint.papers.averaged import AveragedPerceptron, VotedPerceptron
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
+from bayespoint.papers.reweighting import reweight
 from bayespoint.posterior import rejection
 from fitted_models import (
     CHOICES,
@@ -44,12 +45,12 @@ from fitted_models import (
     method,
     not_nan,
     of_the_center,
+    posterior,
     result,
     run_is_right,
     shares,
     space,
     table,
-    weighted,
 )
 from helpers import sample
 
@@ -76,7 +77,6 @@ ELSEWHERE = {
             "log_labeling_probability",
             "predict_log_proba",
             "refine",
-            "reweight",
             "update",
         )
     ),
@@ -151,8 +151,8 @@ def _calls():
     yield of_space("evidence", **SHORT, method="integration")
     yield of_space("evidence", **SHORT, label_noise=np.array([0.1, 0.2]), method="integration")
     yield one(
-        "VersionSpace.reweight",
-        lambda weight, log: space().reweight(result(), weight, log=log),
+        "papers.reweighting.reweight",
+        lambda weight, log: reweight(space(), result(), weight, log=log),
         weight=flat,
         log=False,
     )
@@ -224,7 +224,6 @@ def _calls():
         "log_labeling_probability", None, X=NEW, y=np.array([1, -1, 1, 1]), random_state=0
     )
     yield of_model("suggest_query", None, X=NEW, n=2)
-    yield of_model("reweight", None, weight=flat, log=False)
     yield one(
         "BayesPointClassifier.refine",
         lambda **more: BayesPointClassifier(kernels.RBF(1.5), **QUICK).fit(X, Y).refine(**more),
@@ -243,7 +242,7 @@ def _calls():
         ("predict_proba", chances),
         ("predict_log_proba", None),
     ):
-        yield one(f"{own}.{name}", method(weighted, name), check, X=NEW)
+        yield one(f"{own}.{name}", method(posterior, name), check, X=NEW)
 
     for name, check in (
         ("decision_function", finite),
@@ -260,13 +259,11 @@ def _calls():
         ("predict_proba_interval", shares, {"X": NEW, "level": 0.8}),
         ("predict_set", None, {"X": NEW, "alpha": 0.2}),
         ("reject", None, {"X": NEW, "cost": 0.2}),
-        ("reweight", None, {"weight": flat, "log": False}),
         ("sample_functions", finite, {"X": NEW, "random_state": 0}),
         ("suggest_query", None, {"X": NEW, "n": 2}),
         ("votes", finite, {"X": NEW}),
     ):
-        posterior_of = functools.partial(getattr, fitted(), "posterior_")
-        yield one(f"{own}.{name}", method(posterior_of, name), check, **arguments)
+        yield one(f"{own}.{name}", method(posterior, name), check, **arguments)
 
     for kernel in GROWING:
         of_growing = functools.partial(of_model, kernel=kernel)
@@ -281,12 +278,12 @@ def _calls():
         yield of_growing("predict_proba_interval", shares, X=NEW, level=0.8)
         yield of_growing("bayes_point", finite, X_unlabelled=NEW)
         yield of_growing("suggest_query", None, X=NEW, n=2)
-        by_weights = functools.partial(weighted, kernel)
+        of_kernel = functools.partial(posterior, kernel)
         for name, check in (
-            ("decision_function", of_the_center(by_weights)),
+            ("decision_function", of_the_center(of_kernel)),
             ("predict_proba", chances),
         ):
-            yield one(f"{own}.{name}", method(by_weights, name), check, X=NEW)
+            yield one(f"{own}.{name}", method(of_kernel, name), check, X=NEW)
 
     plain = {"m": np.array([100, 1000]), "delta": 0.05}
     yield one("papers.bounds.sparsity", bounds.sparsity, not_nan, **plain, d=np.array([5, 7]))
@@ -313,6 +310,7 @@ def _calls():
         "papers.bounds.cap_log_fraction",
         bounds.cap_log_fraction,
         not_nan,
+        posterior,
         n=np.array([3, 10]),
         angle=np.array([0.5, 1.0]),
     )
@@ -320,6 +318,7 @@ def _calls():
         "papers.bounds.hoeffding_samples",
         bounds.hoeffding_samples,
         not_nan,
+        posterior,
         n=np.array([3, 10]),
         epsilon=0.1,
         eta=0.05,

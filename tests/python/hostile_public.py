@@ -18,6 +18,7 @@ MODULES = (
     "papers.onion",
     "papers.perceptron",
     "papers.planar",
+    "papers.reweighting",
     "papers.soft_boundary",
 )
 """Modules with functions of data, beside the package itself. Others draw pictures, run experiments
@@ -43,7 +44,6 @@ OF_THE_PACKAGE = {
             "one_draw",
             "problem",
             "problem_again",
-            "reweighted",
             "values",
             "votes",
             "without_each",

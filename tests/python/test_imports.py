@@ -51,7 +51,6 @@ def test_the_public_names():
         "SampleOptions",
         "VersionSpace",
         "Walls",
-        "WeightedResult",
         "datasets",
         "kernels",
         "load",

@@ -655,26 +655,6 @@ class BayesPointClassifier(
             raise validation.named(error, "X_unlabelled") from error
         return self.posterior_.bayes_point(points)
 
-    def reweight(self, weight: Callable[[Floats], ArrayLike], *, log: bool = False) -> Mixture:
-        """Return the posterior for another density of the weight vectors' directions.
-
-        Parameters
-        ----------
-        weight, log
-            As for :meth:`VersionSpace.reweight`, relative to the posterior of the fit.
-
-        Returns
-        -------
-        Mixture
-            Predicts from the draws; its `weighted` has their effective sample size and center.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As in :meth:`VersionSpace.reweight`, and if several models are averaged.
-        """
-        return self._mixture.reweight(weight, log=log)
-
     # --- evidence ----------------------------------------------------------------------------
 
     def evidence(

@@ -32,11 +32,9 @@ from bayespoint.likelihood.two_classes import (
     LARGEST_Z,
     Codes,
     Inverse,
-    Weights,
     of_variance,
     spread,
 )
-from bayespoint.results.draws import mean_of_draws
 from bayespoint.results.lengths import Lengths
 
 
@@ -145,7 +143,7 @@ class OrderedClasses(MoreClasses):
         return np.asarray(self.log_classes(z).argmax(axis=1))
 
     def decision_values(
-        self, values: Floats, center: Floats, variance: Floats, lengths: Lengths, weights: Weights
+        self, values: Floats, center: Floats, variance: Floats, lengths: Lengths
     ) -> Floats:
         r"""Return the (n, n_functions) decision values :math:`z_k = \Phi^{-1}(P(y \ge k))`.
 
@@ -154,27 +152,25 @@ class OrderedClasses(MoreClasses):
         that of normal latent values.
         """
         f = with_lengths(values, variance, lengths)
-        f += (center - mean_of_draws(f, weights))[..., None]
-        z = _quantiles(f, variance, weights)
+        f += (center - f.mean(axis=-1))[..., None]
+        z = _quantiles(f, variance)
         rare = special.ndtri(RARE)
         for of_draws, g, h, shifted in zip(z, values, center, f, strict=True):
             if (rows := np.flatnonzero(np.abs(of_draws) > -rare)).size:
-                total = spread(g[rows], lengths, weights) + variance[rows]
+                total = spread(g[rows], lengths) + variance[rows]
                 normal = np.abs(of_variance(h[rows], total)[:, 0])
                 most = np.maximum(np.minimum(np.abs(of_draws[rows]), normal), -rare)
-                of_draws[rows] = np.copysign(most, mean_of_draws(shifted[rows], weights))
+                of_draws[rows] = np.copysign(most, shifted[rows].mean(axis=1))
         return np.minimum.accumulate(z, axis=0).T
 
-    def mixture(
-        self, values: Floats, variance: Floats, lengths: Lengths, weights: Floats | None
-    ) -> Floats:
+    def mixture(self, values: Floats, variance: Floats, lengths: Lengths) -> Floats:
         """Return the (n, n_functions) means over draws of the probabilities to be above."""
         f = with_lengths(values, variance, lengths)
-        return np.minimum(_above(f, variance, weights), 1.0).T
+        return _above(f, variance).T
 
-    def votes(self, values: Floats, weights: Floats | None) -> Floats:
+    def votes(self, values: Floats) -> Floats:
         """Return the (n, n_functions) mean signs of the draws' differences."""
-        return mean_of_draws(np.sign(values), weights).T
+        return np.asarray(np.sign(values).mean(axis=-1).T)
 
     def left_out(
         self, heights: Floats, dual_coef: Floats, precision: Floats, codes: Codes, lengths: Lengths
@@ -268,16 +264,16 @@ class OrderedClasses(MoreClasses):
         return (labels > 0) & (labels < self.n_functions)
 
 
-def _above(f: Floats, variance: Floats, weights: Floats | None) -> Floats:
+def _above(f: Floats, variance: Floats) -> Floats:
     """Return the (F, n) means over draws of P(f + noise > 0); without variance ties count half."""
     with np.errstate(over="ignore"):
         z = f / np.maximum(np.sqrt(variance), TINY)[:, None]
-    return mean_of_draws(special.ndtr(z), weights)
+    return np.asarray(special.ndtr(z).mean(axis=-1))
 
 
-def _quantiles(f: Floats, variance: Floats, weights: Floats | None) -> Floats:
+def _quantiles(f: Floats, variance: Floats) -> Floats:
     """Return the normal quantiles of these means, accurate in both tails."""
-    above, below = _above(f, variance, weights), _above(-f, variance, weights)
+    above, below = _above(f, variance), _above(-f, variance)
     near = above < below
     z: Floats = np.where(near, special.ndtri(above), -special.ndtri(below))
     return z

@@ -24,8 +24,7 @@ from scipy import special
 from bayespoint.base.validation import Floats, require_square
 from bayespoint.engine import likelihood as engine_likelihood
 from bayespoint.engine.likelihood import NODES, Trials, largest_probabilities
-from bayespoint.likelihood.two_classes import LARGEST_Z, Classes, Codes, Weights, quantiles
-from bayespoint.results.draws import mean_of_draws
+from bayespoint.likelihood.two_classes import LARGEST_Z, Classes, Codes, quantiles
 from bayespoint.results.lengths import Lengths
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ class SeveralClasses(MoreClasses):
         return np.asarray(log_p[np.arange(len(codes)), codes])
 
     def decision_values(
-        self, values: Floats, center: Floats, variance: Floats, lengths: Lengths, weights: Weights
+        self, values: Floats, center: Floats, variance: Floats, lengths: Lengths
     ) -> Floats:
         r"""Return the (n, n_classes) decision values :math:`z_c = \Phi^{-1}(P(c))`.
 
@@ -126,26 +125,24 @@ class SeveralClasses(MoreClasses):
         :math:`P(f_c > f_j)` for the class j of the largest mean and normal latent values.
         """
         f = with_lengths(values, variance, lengths)
-        f += (center - mean_of_draws(f, weights))[..., None]
+        f += (center - f.mean(axis=-1))[..., None]
         with np.errstate(divide="ignore"):
-            log_p = np.log(_probabilities(f, variance, weights))
+            log_p = np.log(_probabilities(f, variance))
         rare = math.log(RARE)
         rows = np.flatnonzero((log_p < rare).any(axis=0))
         if len(rows):
-            z = _against_first(f[:, rows], center[:, rows], variance[rows], weights)
+            z = _against_first(f[:, rows], center[:, rows], variance[rows])
             log_p[:, rows] = np.maximum(log_p[:, rows], np.minimum(special.log_ndtr(z), rare))
         return quantiles(log_p).T
 
-    def mixture(
-        self, values: Floats, variance: Floats, lengths: Lengths, weights: Floats | None
-    ) -> Floats:
+    def mixture(self, values: Floats, variance: Floats, lengths: Lengths) -> Floats:
         """Return the (n, n_classes) means over draws of the probabilities given each."""
-        return _probabilities(with_lengths(values, variance, lengths), variance, weights).T
+        return _probabilities(with_lengths(values, variance, lengths), variance).T
 
-    def votes(self, values: Floats, weights: Floats | None) -> Floats:
+    def votes(self, values: Floats) -> Floats:
         """Return the (n, n_classes) shares of the draws for each class, ties in equal parts."""
         first = values == values.max(axis=0)
-        return mean_of_draws(first / first.sum(axis=0), weights).T
+        return np.asarray((first / first.sum(axis=0)).mean(axis=-1).T)
 
     def left_out(
         self, heights: Floats, dual_coef: Floats, precision: Floats, codes: Codes, lengths: Lengths
@@ -227,24 +224,22 @@ def with_lengths(values: Floats, variance: Floats, lengths: Lengths) -> Floats:
     return values * lengths.quantiles(values.shape[2])
 
 
-def _probabilities(values: Floats, variance: Floats, weights: Floats | None) -> Floats:
+def _probabilities(values: Floats, variance: Floats) -> Floats:
     """Return the (n_classes, n) mean probabilities; without variance shares, ties in equal ones."""
     behind = values.max(axis=0) - values
     # Without variance all but the first are very far behind.
     scale = np.maximum(np.sqrt(variance), TINY)
     with np.errstate(over="ignore"):
         behind /= scale[:, None]
-    return mean_of_draws(largest_probabilities(behind), weights)
+    return np.asarray(largest_probabilities(behind).mean(axis=-1))
 
 
-def _against_first(
-    values: Floats, mean: Floats, variance: Floats, weights: Floats | None
-) -> Floats:
+def _against_first(values: Floats, mean: Floats, variance: Floats) -> Floats:
     """Return the decision values of two moments for each class against that of largest mean."""
     first = mean.argmax(axis=0)
     points = np.arange(len(first))
     top, gap = values[first, points], mean - mean[first, points]
-    scale = np.stack([mean_of_draws((one - top) ** 2, weights) for one in values])
+    scale = np.stack([((one - top) ** 2).mean(axis=-1) for one in values])
     scale = np.maximum(scale - gap**2, 0.0) + 2.0 * variance
     np.maximum(scale, 1e-16 * gap**2, out=scale)
     z: Floats = np.divide(gap, np.sqrt(scale), out=np.zeros_like(gap), where=scale > 0)

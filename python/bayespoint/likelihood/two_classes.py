@@ -27,12 +27,10 @@ from bayespoint.engine import likelihood as engine_likelihood
 from bayespoint.engine.likelihood import Trials
 from bayespoint.engine.problem import Problem
 from bayespoint.kernels.explicit import Gram
-from bayespoint.results.draws import mean_of_draws
 from bayespoint.results.lengths import Lengths
 
 Codes: TypeAlias = NDArray[Any]  # (n,) labels as the engine takes them
 Inverse: TypeAlias = tuple[Factor, Floats] | None  # a factor, and the diagonal of the inverse
-Weights: TypeAlias = Floats | None  # (T,) weights of draws; None if all are equal
 
 LARGEST_Z = 8.0  # absolute value to which leave-one-out decision values are clipped
 _BLOCK = 2**17  # number of values of Student's distribution function between two checks for Ctrl-C
@@ -136,7 +134,7 @@ class TwoClasses(Classes):
         return np.asarray(np.logaddexp(floor, log_span + special.log_ndtr(z)))
 
     def decision_values(
-        self, values: Floats, center: Floats, variance: Floats, lengths: Lengths, weights: Weights
+        self, values: Floats, center: Floats, variance: Floats, lengths: Lengths
     ) -> Floats:
         r"""Return the (n, 1) decision values from two moments of f.
 
@@ -146,11 +144,9 @@ class TwoClasses(Classes):
         :math:`s_*^2`. The absolute value of z is at most 1e8, and z = 0 where all three are zero.
         """
         _require_range(variance, values, center)
-        return of_variance(center, spread(values, lengths, weights) + variance)
+        return of_variance(center, spread(values, lengths) + variance)
 
-    def mixture(
-        self, values: Floats, variance: Floats, lengths: Lengths, weights: Floats | None
-    ) -> Floats:
+    def mixture(self, values: Floats, variance: Floats, lengths: Lengths) -> Floats:
         r"""Return the (n, 1) means over draws of P(f > 0 | direction).
 
         With chi lengths it is :math:`F_{t,n}(\sqrt n\, h / s_*)`, with the distribution function of
@@ -163,12 +159,11 @@ class TwoClasses(Classes):
         for rows in validation.blocks(len(p), max(1, _BLOCK // p.shape[1])):
             p[rows][~certain[rows]] = lengths.probability(p[rows][~certain[rows]])
         p[certain] = (1 + np.sign(p[certain])) / 2
-        # The weights sum to 1 up to rounding.
-        return np.minimum(mean_of_draws(p, weights), 1.0)[:, None]
+        return np.asarray(p.mean(axis=1)[:, None])
 
-    def votes(self, values: Floats, weights: Floats | None) -> Floats:
+    def votes(self, values: Floats) -> Floats:
         """Return the (n, 1) mean signs of the draws."""
-        return mean_of_draws(np.sign(values), weights)[:, None]
+        return np.asarray(np.sign(values).mean(axis=1)[:, None])
 
     def left_out(
         self, heights: Floats, dual_coef: Floats, precision: Floats, codes: Codes, lengths: Lengths
@@ -232,13 +227,10 @@ class TwoClasses(Classes):
         return floor, math.log1p(-first - second)
 
 
-def spread(values: Floats, lengths: Lengths, weights: Floats | None) -> Floats:
+def spread(values: Floats, lengths: Lengths) -> Floats:
     """Return the (n,) variances V of latent values over the draws."""
-    if weights is None:
-        second = np.einsum("ij,ij->i", values, values) / values.shape[1]
-    else:
-        second = np.einsum("ij,ij,j->i", values, values, weights)
-    first = lengths.mean * mean_of_draws(values, weights)
+    second = np.einsum("ij,ij->i", values, values) / values.shape[1]
+    first = lengths.mean * values.mean(axis=1)
     return np.asarray(np.maximum(lengths.mean_square * second - first**2, 0.0))
 
 

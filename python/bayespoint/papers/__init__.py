@@ -15,6 +15,7 @@ not import this folder. Functions that draw need the extra ``plot`` (matplotlib)
 `learning_curves`   the theory of a perceptron that learns from random examples
 `light_trap`        the light trap of Ruján and Marchand
 `onion`             the layers of weight vectors with some training errors
+`reweighting`       the center of another density, from weighted draws
 `primal`            Rosenblatt's perceptron, and gradient descent on the hinge loss
 `soft_boundary`     the ellipsoid of the parameter space, by softness
 `data`              data that only the experiments use

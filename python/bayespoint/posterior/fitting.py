@@ -83,7 +83,7 @@ def refined(model: Model, budget: Budget, report: Report, *, inputs: Any, plan: 
         problem = model.problem_again(inputs, _inverse(basis.factor, report))
         settings = SampleSettings(tol=_tolerance(plan, model.likelihood, len(basis)))
         result = _run(problem, settings, budget, report, continue_from=run)
-        model = replace(model, draws=replace(model.draws, run=result, weighted=None))
+        model = replace(model, draws=replace(model.draws, run=result))
         return _calibrated(model, plan, problem)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,6 @@ from bayespoint.posterior.calibration import LeftOut
 from bayespoint.posterior.class_weight import weighted_values
 from bayespoint.posterior.model import Model
 from bayespoint.results.relevance import FeatureRelevance
-from bayespoint.results.weighted import WeightedResult
 
 _ROUNDING = 1e-12  # difference up to which probabilities count as equal
 _VALUES = 2**21  # number of probabilities, given each draw, that are sorted at a time
@@ -101,11 +100,6 @@ class Mixture(Savable):
     def intercept(self) -> Floats:
         """Intercepts of the center of the first model, shape (n_rows,)."""
         return np.asarray(self.first.basis.offset * self.dual_coef.sum(axis=1))
-
-    @property
-    def weighted(self) -> WeightedResult | None:
-        """The weighted draws of the only model; None unless `reweight` made this object."""
-        return self.first.draws.weighted
 
     def feature_relevance(self, names: Sequence[str] | None = None) -> FeatureRelevance | None:
         """Return the posterior of the features' weights."""
@@ -187,8 +181,8 @@ class Mixture(Savable):
         points = in_rows(self.first.basis.inputs(X))
         n, shares = count(points), []
         for model, weight in zip(self.models, self.weights, strict=True):
-            of_draws, total = model.draws.weights, len(model.draws)
-            shares.append(weight * (np.full(total, 1 / total) if of_draws is None else of_draws))
+            total = len(model.draws)
+            shares.append(np.full(total, weight / total))
         share = np.concatenate(shares)
         if diag is not None:
             diag = validation.dual_coef("diag", diag, n)
@@ -309,15 +303,6 @@ class Mixture(Savable):
         except (TypeError, ValueError) as error:
             raise validation.named(error, "X_unlabelled") from error
 
-    def reweight(self, weight: Callable[[Floats], ArrayLike], *, log: bool = False) -> Mixture:
-        """Return the posterior for another density of the weight vectors' directions."""
-        if len(self.models) > 1:
-            raise ValueError(
-                "reweight needs one setting of the hyperparameters, n_models=1; got "
-                f"{len(self.models)} models, which have different margins"
-            )
-        return replace(self, models=(self.first.reweighted(weight, log=log),))
-
     @property
     def _is_binary(self) -> bool:
         return len(self.classes) == 2
@@ -331,8 +316,8 @@ class Mixture(Savable):
         found = [kept for model in self.models if (kept := model.kept) is not None]
         if len(found) < len(self.models):
             raise ValueError(
-                "leave-one-out predictions need softness > 0, a kernel matrix that is not singular "
-                "and draws without weights"
+                "leave-one-out predictions need softness > 0 and a kernel matrix that is not "
+                "singular"
             )
         return found
 

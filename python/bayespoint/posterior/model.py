@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,6 @@ from bayespoint.likelihood.two_classes import of_variance, spread
 from bayespoint.posterior.calibration import LeftOut
 from bayespoint.posterior.class_weight import weighted_probabilities, weighted_values
 from bayespoint.posterior.quadratic import Quadratic
-from bayespoint.posterior.reweight import reweight
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.draws import Draws
 from bayespoint.results.hyperparameters import Hyperparameters
@@ -53,8 +52,8 @@ class Model(Stored):
     calibration: float = 1.0
     """Factor on the decision values."""
     left_out: LeftOut | None = None
-    """Leave-one-out predictions of the training examples, with landmarks of some of them; None for
-    weighted draws, and where examples may be determined by others."""
+    """Leave-one-out predictions of the training examples, with landmarks of some of them; None
+    where examples may be determined by others."""
 
     def check_parts(self) -> None:
         """Raise an error if the parts cannot predict, or are of other classes or points."""
@@ -71,9 +70,8 @@ class Model(Stored):
             raise ValueError(f"a model of {m} points and {width} functions has {found}")
 
     def __repr__(self) -> str:
-        weighted = "weighted " if self.draws.weighted else ""
         return (
-            f"<Model: {self.hyper.kernel!r}, {len(self.draws)} {weighted}draws at "
+            f"<Model: {self.hyper.kernel!r}, {len(self.draws)} draws at "
             f"{len(self.basis)} {'examples' if self.basis.is_all else 'landmarks'}>"
         )
 
@@ -132,7 +130,7 @@ class Model(Stored):
                 found[rows] = self.calibration * of_variance(draws.center_values(k_star), total)
                 continue
             variance = self._variance(own, rows, k_star)
-            args = variance, draws.lengths, draws.weights
+            args = variance, draws.lengths
             if mixture:
                 p = self.likelihood.mixture(draws.values(k_star), *args)
                 if self.calibration != 1:
@@ -167,13 +165,13 @@ class Model(Stored):
         for rows, k_star in self._blocks(points):
             found[0, rows] = draws.center_values(k_star)
             rest = np.maximum(self._variance(own, rows, k_star) - self.hyper.softness, 0.0)
-            found[1, rows] = spread(draws.values(k_star), draws.lengths, draws.weights) + rest
+            found[1, rows] = spread(draws.values(k_star), draws.lengths) + rest
         return found
 
     def votes(self, X: Any) -> Floats:
         """Return the votes of the draws: their mean sign, or the share for each class."""
         law, draws = self.likelihood, self.draws
-        return self._by_blocks(X, lambda k_star: law.votes(draws.values(k_star), draws.weights))
+        return self._by_blocks(X, lambda k_star: law.votes(draws.values(k_star)))
 
     def one_draw(
         self, X: Any, diag: ArrayLike | None, rng: np.random.Generator, class_weight: Floats | None
@@ -191,7 +189,7 @@ class Model(Stored):
         values = np.empty((count(points), width))
         for rows, k_star in self._blocks(points):
             f, variance = self.draws.values(k_star, draw[None]), self._variance(own, rows, k_star)
-            args = f, lengths.mean * f[..., 0], variance, lengths, None
+            args = f, lengths.mean * f[..., 0], variance, lengths
             values[rows] = self.likelihood.decision_values(*args)
         return weighted_values(values, class_weight, self.likelihood)
 
@@ -205,7 +203,7 @@ class Model(Stored):
         covariance = basis.between(points, gram) + basis.offset
         total, rank, n = len(self.draws), basis.factor.rank, count(points)
         covariance.flat[:: n + 1] += self.hyper.softness if noise else 0.0
-        draws, n_thresholds = self.draws.alike(rng), self.draws.n_thresholds
+        draws, n_thresholds = self.draws.whole, self.draws.n_thresholds
         thresholds = self.draws.thresholds(draws) if n_thresholds else None
         draws = draws[..., : draws.shape[-1] - n_thresholds]
         each = np.moveaxis(draws, 1, 0) if draws.ndim == 3 else draws[None]  # a row for each class
@@ -308,7 +306,7 @@ class Model(Stored):
     @property
     def kept(self) -> LeftOut | None:
         """Leave-one-out predictions: those of the fit, or of the draws after an update."""
-        if not self.basis.added or self.draws.weighted is not None:
+        if not self.basis.added:
             return self.left_out
         problem = self.problem_again(self.basis.points)
         return LeftOut.of_matrix(self.basis, self.draws, self.likelihood, problem)
@@ -352,23 +350,6 @@ class Model(Stored):
     def codes(self) -> NDArray[Any]:
         """(m,) Labels of the examples as the engine takes them."""
         return self.billiard.y[: len(self.basis)]
-
-    def reweighted(self, weight: Callable[[Floats], ArrayLike], *, log: bool) -> Model:
-        """Return the model for another density, without calibration."""
-        if not callable(weight):
-            raise TypeError(f"weight must be a callable; got {weight!r}")
-        log = validation.boolean("log", log)
-        problem, before = self.problem("reweight"), self.draws.weights
-
-        def relative(margins: Floats) -> ArrayLike:
-            if before is None:
-                return weight(margins)
-            values = validation.weights("weight", weight(margins), len(before), log=log)
-            with np.errstate(divide="ignore"):
-                return values + np.log(before) if log else values * before
-
-        found = reweight(self.billiard, relative, problem, log=log)
-        return replace(self, draws=self.draws.reweighted(found), calibration=1.0, left_out=None)
 
     @property
     def _is_binary(self) -> bool:

@@ -51,10 +51,11 @@ class Quadratic:
         if memory.available() < 32.0 * m * (m + total):
             return None
         factor, coefficients, lengths = basis.factor, draws.coefficients, draws.lengths
-        weights = np.full(total, 1 / total) if draws.weights is None else draws.weights
-        mean, squared = weights @ coefficients, lengths.mean_square
+        mean, squared = coefficients.mean(axis=0), lengths.mean_square
         rows = np.concatenate([coefficients - mean, mean[None]])
-        upper = weighted_outer(rows, np.append(squared * weights, squared - lengths.mean**2))
+        upper = weighted_outer(
+            rows, np.append(np.full(total, squared / total), squared - lengths.mean**2)
+        )
         upper -= linalg.lapack.dpotri(factor.lower, lower=1)[0].T
         clear_above(upper.T)
         upper *= 2.0
@@ -63,7 +64,7 @@ class Quadratic:
         k_star, each = factor.lower[chosen] @ factor.lower.T, np.arange(len(chosen))
         k_star[each, chosen] -= basis.softness[chosen]
         own = k_star[each, chosen] + softness
-        exact = spread(draws.values(k_star), lengths, weights) - factor.explained(k_star)
+        exact = spread(draws.values(k_star), lengths) - factor.explained(k_star)
         found = cls(upper, float((np.abs(cls(upper).form(k_star) - exact) / own).max()))
         return None if found.variance(own, k_star) is None else found
 

@@ -12,7 +12,6 @@ from bayespoint.base.validation import Floats, product
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.landmarks import LandmarkResult
 from bayespoint.results.lengths import Lengths
-from bayespoint.results.weighted import WeightedResult
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +20,6 @@ class Draws(Stored):
 
     run: BilliardResult | LandmarkResult  # the run that made them, with its diagnostics
     lengths: Lengths  # the law of the length of each draw
-    weighted: WeightedResult | None = None
-    """The weights of the draws and their center, for a density other than the one sampled."""
     n_thresholds: int = 0  # of ordered classes, the last coordinates of the run
 
     def __getstate__(self) -> dict[str, Any]:
@@ -41,10 +38,10 @@ class Draws(Stored):
     @property
     def coefficients(self) -> Floats:
         """Dual coefficients of all draws, (n_draws, [n_classes,] m)."""
-        return self._of_points(self._all)
+        return self._of_points(self.whole)
 
     @property
-    def _all(self) -> Floats:
+    def whole(self) -> Floats:
         """The same with those of the thresholds."""
         draws = self.run.draws.astype(np.float64, copy=False)
         return draws.reshape(-1, *draws.shape[2:])
@@ -64,28 +61,23 @@ class Draws(Stored):
 
         A billiard has their dual coefficients, and draws over landmarks have them as they are.
         """
-        dual_coef = self._all if dual_coef is None else dual_coef
+        dual_coef = self.whole if dual_coef is None else dual_coef
         found = dual_coef[..., -self.n_thresholds :]
         return np.asarray(found if self.variance is None else self.variance * found)
 
     @property
-    def weights(self) -> Floats | None:
-        """(n_draws,) weights of the draws, of sum 1; None if all are equal."""
-        return None if self.weighted is None else self.weighted.weights.ravel()
-
-    @property
     def center(self) -> Floats:
         """Dual coefficients of the center of mass, ([n_classes,] m)."""
-        return self._of_points((self.weighted or self.run).center)
+        return self._of_points(self.run.center)
 
     @property
     def center_norm(self) -> float:
         """Length of the mean of the draws, in units of the center's."""
-        return (self.weighted or self.run).center_norm
+        return self.run.center_norm
 
     def values(self, k_star: Floats, dual_coef: Floats | None = None) -> Floats:
         """Return (n, n_draws) or (n_functions, n, n_draws) values of all draws or those given."""
-        whole = self._all if dual_coef is None else dual_coef
+        whole = self.whole if dual_coef is None else dual_coef
         draws = self._of_points(whole)
         if draws.ndim == 2:
             f = product(k_star, draws.T)
@@ -100,29 +92,9 @@ class Draws(Stored):
         scale = self.lengths.mean * self.center_norm
         f = product(k_star, self.center.T).T
         if self.n_thresholds:
-            f = f - self.thresholds((self.weighted or self.run).center)[:, None]
+            f = f - self.thresholds(self.run.center)[:, None]
         return scale * f
 
     def one(self, rng: np.random.Generator) -> Floats:
         """Return the dual coefficients of a draw chosen at random, with those of thresholds."""
-        draws, weights = self._all, self.weights
-        n = len(draws)
-        k = rng.integers(n) if weights is None else rng.choice(n, p=weights)
-        return np.asarray(draws[int(k)])
-
-    def alike(self, rng: np.random.Generator) -> Floats:
-        """Return the draws as `one`; if they are weighted, a random sample of the same size."""
-        draws, weights = self._all, self.weights
-        if weights is None:
-            return draws
-        return draws[rng.choice(len(draws), size=len(draws), p=weights)]
-
-    def reweighted(self, weighted: WeightedResult) -> Draws:
-        """Return the draws with these weights."""
-        return replace(self, weighted=weighted)
-
-
-def mean_of_draws(values: Floats, weights: Floats | None) -> Floats:
-    """Return the means over the last axis, weighted if there are weights."""
-    mean: Floats = values.mean(axis=-1) if weights is None else values @ weights
-    return mean
+        return np.asarray(self.whole[int(rng.integers(len(self)))])

@@ -198,10 +198,7 @@ def test_settings_that_do_not_fit_are_errors(settings, text):
 def test_what_needs_the_kernel_matrix_says_so():
     X, y = examples(200)
     model = classifier(n_components=20).fit(X, y)
-    for call in (
-        lambda: model.refine(tol=0.1),
-        lambda: model.reweight(lambda margins: margins.sum(axis=1)),
-    ):
+    for call in (lambda: model.refine(tol=0.1),):
         with pytest.raises(ValueError, match="approximation=None"):
             call()
     with pytest.raises(ValueError, match="'auto' or 'bridge'"):

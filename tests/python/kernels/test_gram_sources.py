@@ -16,6 +16,7 @@ from bayespoint.papers import bounds
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.onion import choose_layer, onion
+from bayespoint.papers.reweighting import reweight
 from helpers import SHIFT as SEED
 
 # Runs that are compared bit by bit are too short for their chains to agree.
@@ -118,8 +119,10 @@ def test_everything_that_needs_no_factor():
         options=SampleOptions(transparency=(0.0, 0.1)), length=20.0, n_draws=5, random_state=0
     )
     assert result.mean_violations > 0
-    weighed = space.reweight(
-        space.sample(length=200.0, n_draws=200, random_state=0), lambda margins: margins[:, 0]
+    weighed = reweight(
+        space,
+        space.sample(length=200.0, n_draws=200, random_state=0),
+        lambda margins: margins[:, 0],
     )
     assert dense.contains(weighed.center)
     table = onion(space, (1, 1), method="projected", tol=0.2, random_state=0)
