@@ -18,7 +18,6 @@ LEFT_OUT = ("experiments", "likelihood")
 PASSED_ON = (
     "check_parts",
     "center_values",
-    "closest_to_vote",
     "convergence_messages",
     "feature_relevance",
     "from_run",
@@ -71,6 +70,7 @@ GUIDE = {
     "bayespoint.load": ("guide/persistence",),
     "bayespoint.papers": ("papers",),
     "bayespoint.papers.bounds": ("guide/risk-bounds",),
+    "bayespoint.papers.centers": ("theory",),
     "bayespoint.papers.displays": ("guide/plots",),
     "bayespoint.papers.max_margin": ("guide/migration",),
     "bayespoint.papers.onion": ("guide/version-space",),
@@ -120,7 +120,6 @@ METHODS = {
             "sample_functions",
             "evidence",
             "log_labeling_probability",
-            "bayes_point",
         ),
     }
 }
@@ -277,7 +276,7 @@ COMPLETED = {
     ),
     r"bayespoint\.posterior\.(?:Mixture|Model)\."
     r"(predict|predict_proba|predict_log_proba|decision_function|reject|suggest_query"
-    r"|sample_functions|bayes_point|leave_one_out|predict_set"
+    r"|sample_functions|leave_one_out|predict_set"
     r"|predict_proba_interval)": bayespoint.BayesPointClassifier,
 }
 """Methods, and the class whose methods of the same names say what they take and return."""

@@ -15,6 +15,7 @@ from bayespoint import (
 from bayespoint.dynamics import Chord, Flipper, Scattered
 from bayespoint.papers import bounds, learning_curves
 from bayespoint.papers.averaged import AveragedPerceptron, VotedPerceptron
+from bayespoint.papers.centers import closest_to_vote
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.papers.reweighting import reweight
@@ -71,7 +72,6 @@ ELSEWHERE = {
     *(
         f"BayesPointOrdinalClassifier.{name}"
         for name in (
-            "bayes_point",
             "evidence",
             "leave_one_out",
             "log_labeling_probability",
@@ -218,7 +218,11 @@ def _calls():
         X=X,
         y=Y,
     )
-    yield of_model("bayes_point", None, X_unlabelled=NEW)
+    yield one(
+        "papers.centers.closest_to_vote",
+        lambda **more: closest_to_vote(fitted().models_[0], **more),
+        X=NEW,
+    )
     yield of_model("evidence", None, tol=0.5, max_length=4.0, random_state=0)
     yield of_model(
         "log_labeling_probability", None, X=NEW, y=np.array([1, -1, 1, 1]), random_state=0
@@ -254,7 +258,6 @@ def _calls():
     yield one("posterior.Model.moments", method(lambda: fitted().models_[0], "moments"), X=NEW)
 
     for name, check, arguments in (
-        ("bayes_point", None, {"X_unlabelled": NEW}),
         ("gibbs", None, {"X": NEW, "random_state": 0}),
         ("predict_proba_interval", shares, {"X": NEW, "level": 0.8}),
         ("predict_set", None, {"X": NEW, "alpha": 0.2}),
@@ -276,7 +279,6 @@ def _calls():
         yield of_growing("reject", None, X=NEW, cost=0.2)
         yield of_growing("predict_set", None, X=NEW, alpha=0.2)
         yield of_growing("predict_proba_interval", shares, X=NEW, level=0.8)
-        yield of_growing("bayes_point", finite, X_unlabelled=NEW)
         yield of_growing("suggest_query", None, X=NEW, n=2)
         of_kernel = functools.partial(posterior, kernel)
         for name, check in (

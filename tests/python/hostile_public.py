@@ -12,6 +12,7 @@ MODULES = (
     "results.diagnostics",
     "papers.averaged",
     "papers.bounds",
+    "papers.centers",
     "papers.elongated",
     "papers.learning_curves",
     "papers.max_margin",
@@ -36,7 +37,6 @@ OF_THE_PACKAGE = {
         f"posterior.Model.{name}"
         for name in (
             "center_values",
-            "closest_to_vote",
             "functions",
             "log_draws",
             "log_labels",

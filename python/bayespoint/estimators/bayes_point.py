@@ -629,32 +629,6 @@ class BayesPointClassifier(
             self._checked(X), gram=gram, noise=noise, random_state=random_state
         )
 
-    def bayes_point(self, X_unlabelled: ArrayLike) -> Floats:
-        r"""Return the function closest to the vote of the draws at given points.
-
-        Parameters
-        ----------
-        X_unlabelled : array-like of shape (n_samples, n_features)
-            The points, such as test inputs, as for `predict`; errors: `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (1, n_train) or (n_classes, n_train)
-            Dual coefficients c, not normalized, of each function :math:`\sum_i c_i k(x_i, x)`, plus
-            the intercept :math:`\sum_i c_i` with `fit_intercept`, for rules without class weights.
-
-        Notes
-        -----
-        So Herbrich et al. define the Bayes point (after their Eq. 7), with a density in place of
-        the points. The vote is the mean sign of the draws, of several classes the share of the
-        draws minus 1 / n_classes, and the squares of the differences are summed.
-        """
-        try:
-            points = self._checked(X_unlabelled)
-        except (TypeError, ValueError) as error:
-            raise validation.named(error, "X_unlabelled") from error
-        return self.posterior_.bayes_point(points)
-
     # --- evidence ----------------------------------------------------------------------------
 
     def evidence(

@@ -296,13 +296,6 @@ class Mixture(Savable):
             found[..., rows, :] = functions[..., rows * functions.shape[-2] // total, :]
         return found
 
-    def bayes_point(self, X_unlabelled: ArrayLike) -> Floats:
-        """Return the function of the first model that is closest to its votes at given points."""
-        try:
-            return self.first.closest_to_vote(X_unlabelled)
-        except (TypeError, ValueError) as error:
-            raise validation.named(error, "X_unlabelled") from error
-
     @property
     def _is_binary(self) -> bool:
         return len(self.classes) == 2

@@ -32,7 +32,6 @@ from bayespoint.results.hyperparameters import Hyperparameters
 
 _HARD = 1e-300  # variance in place of a softness of zero
 _CERTAIN = 40.0  # decision value of what is certain
-_RIDGE = 1e-8  # ridge in `Model.closest_to_vote`, relative to the mean eigenvalue
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -228,34 +227,6 @@ class Model(Stored):
             return np.asarray(means[0])
         means -= means.mean(axis=0)
         return means
-
-    def closest_to_vote(self, X: Any) -> Floats:
-        """Return the (n_functions, m) dual coefficients of the function closest to the vote."""
-        if self.draws.n_thresholds:
-            raise ValueError(
-                "bayes_point is not defined for ordered classes, whose thresholds are no functions"
-            )
-        factor, inputs = self.basis.factor, self._points(X)
-        rank, n, m = factor.rank, count(inputs), len(self.basis)
-        small = min(rank, n)
-        points = np.empty((rank, n), order="F")
-        for rows, k_star in self._blocks(inputs):
-            points[:, rows] = factor.whitened(k_star)
-        votes = self.votes(X)
-        if not self._is_binary:  # which sums to zero over the classes, as all functions do
-            votes -= 1 / self.likelihood.n_functions
-        # Only the largest matters: squares that underflow are negligible.
-        require_square(np.maximum(points.max(), -points.min()))
-        products = points @ points.T if rank <= n else points.T @ points
-        ridge = _RIDGE * float(products.trace()) / small
-        if ridge == 0.0:  # all kernel values between points and examples are zero
-            return np.zeros((self.likelihood.n_functions, m))
-        products.flat[:: small + 1] += ridge
-        if rank <= n:
-            solution = linalg.solve(products, points @ votes, assume_a="pos")
-        else:
-            solution = points @ linalg.solve(products, votes, assume_a="pos")
-        return factor.dual_coef(np.asfortranarray(solution), m)
 
     def log_labels(self, X: Any, index: NDArray[np.intp]) -> Floats:
         """Return the (n_draws,) log probabilities of all labels given each one over landmarks."""

@@ -265,8 +265,3 @@ def test_two_classes_are_those_of_the_other_classifier():
 def test_errors_name_the_argument(settings, y, match):
     with pytest.raises(ValueError, match=match):
         BayesPointOrdinalClassifier(**GIVEN | settings).fit(X, y)
-
-
-def test_what_is_not_defined_is_an_error(model):
-    with pytest.raises(ValueError, match="classes"):
-        model.bayes_point(POINTS)

@@ -147,22 +147,6 @@ def test_the_unit_of_f_does_not_matter(power):
     np.testing.assert_allclose(mixture(*law, *scaled), mixture(*law, *given), rtol=1e-13)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_the_function_closest_to_the_vote(classes):
-    """It scales inversely with the points and keeps its values at them."""
-    model = fitted(LINEAR, classes, softness=0.1, fit_intercept=False)
-    for length in (2.0**-400, 2.0**400):
-        np.testing.assert_allclose(
-            model.bayes_point(length * RAYS) * length, model.bayes_point(RAYS), rtol=1e-9
-        )
-    with pytest.raises(ValueError, match="X_unlabelled: X must not be so large"):
-        model.bayes_point(1e150 * RAYS)
-    with pytest.raises(ValueError, match="X_unlabelled: X must not be so small"):
-        model.bayes_point(1e-150 * RAYS)
-    with pytest.raises(ValueError, match=r"X_unlabelled: kernel\(X, Y\) must be finite"):
-        fitted(SQUARE, 2).bayes_point(1e160 * RAYS)
-
-
 @pytest.mark.parametrize("size", [1e150, 1e300, 2e307])
 def test_impossible_kernel_values(size):
     """Precomputed values larger than k(x, x) allows: a certain decision, or an error."""
@@ -175,7 +159,6 @@ def test_impossible_kernel_values(size):
     for answer in (
         lambda: model.predict_proba(size * rows, diag=diag),
         lambda: model.predict_proba(size * rows, diag=diag, method="mixture"),
-        lambda: model.bayes_point(size * rows),
         lambda: model.sample_functions(size * rows, gram=np.eye(len(RAYS))),
     ):
         with pytest.raises(ValueError, match="X must not be so large that decision values over"):
