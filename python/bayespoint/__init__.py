@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-_LATER = ("datasets", "dynamics", "export", "papers", "plotting", "posterior", "results", "tuning")
+_LATER = ("datasets", "export", "papers", "plotting", "posterior", "results", "tuning")
 
 
 def __getattr__(name: str) -> Any:

@@ -74,8 +74,7 @@ class VersionSpace:
     it was found; FloatingPointError if double precision is not sufficient for an ill-conditioned
     Gram matrix (a softness helps); MemoryError; and ValueError or TypeError for a wrong setting.
 
-    For more than two classes ValueError is raised for what two define: label noise by class, and
-    the dynamics `Chord` and `Flipper`.
+    For more than two classes ValueError is raised for what two define: label noise by class.
 
     With walls dual coefficients are those of the coordinates, margins have a number for each wall,
     and ``hits`` counts bounces at all walls of a coordinate. Violations and transparency are by
@@ -174,8 +173,8 @@ class VersionSpace:
         -----
         For many examples with few features, and no softness. From 1000 examples on, and 8 for each
         feature, a neighbor list of walls makes most bounces cheap; others take O(m n_features)
-        operations. Refused is what needs a factor of the matrix: refresh="full", `Scattered`
-        dynamics, and `evidence`.
+        operations. Refused is what needs a factor of the matrix: refresh="full"
+        and `evidence`.
         """
         space = cls.__new__(cls)
         space._set(explicit.feature_rows(X), y, softness, offset, "X @ X.T")
@@ -350,11 +349,11 @@ class VersionSpace:
 
         Parameters
         ----------
-        method : {"light_trap", "one_way", "perceptron", "max_margin"}, default="light_trap"
+        method : {"light_trap", "max_margin"}, default="light_trap"
             "light_trap": a billiard from a random point, with walls that always let the ball in,
-            and out with a probability that decreases from 1 to 0; "one_way": with probability 0. If
-            it fails, ConvergenceWarning is issued, and "max_margin" used, the search for the
-            maximal margin until no example is violated. "perceptron": the kernel perceptron.
+            and out with a probability that decreases from 1 to 0. If it fails, ConvergenceWarning
+            is issued, and "max_margin" used, the search for the maximal margin until no example is
+            violated.
         random_state, callback
             As for `sample`.
 

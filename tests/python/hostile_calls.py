@@ -12,10 +12,10 @@ from bayespoint import (
     Walls,
     kernels,
 )
-from bayespoint.dynamics import Chord, Flipper, Scattered
 from bayespoint.papers import bounds, learning_curves
 from bayespoint.papers.averaged import AveragedPerceptron, VotedPerceptron
 from bayespoint.papers.centers import closest_to_vote
+from bayespoint.papers.dynamics import Chord, Flipper, Scattered
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.papers.reweighting import reweight
@@ -53,7 +53,7 @@ from fitted_models import (
     space,
     table,
 )
-from helpers import sample
+from helpers import flown, sample
 
 ESTIMATORS = {
     BayesPointClassifier: "BayesPointClassifier",
@@ -141,9 +141,9 @@ def _calls():
         refresh_rate=2.0,
         average="arc",
     )
-    for motion in (Chord(1e3), Flipper(1e3)):
-        yield run(**RUN, dynamics=motion, average="midpoints")
-    yield run(run_is_right, **RUN, dynamics=Scattered("cosine", 0.01))
+    for motion in (Chord(1e3), Flipper(1e3), Scattered("cosine", 0.01)):
+        fly = functools.partial(flown, motion=motion)
+        yield one("papers.dynamics.sample", lambda fly=fly, **more: fly(space(), **more), **RUN)
     yield of_space("margins", finite, dual_coef=np.arange(12.0))
     yield of_space("contains", dual_coef=np.arange(12.0))
     yield of_space("feasible_point", finite, method="max_margin", random_state=1)
@@ -312,7 +312,6 @@ def _calls():
         "papers.bounds.cap_log_fraction",
         bounds.cap_log_fraction,
         not_nan,
-        posterior,
         n=np.array([3, 10]),
         angle=np.array([0.5, 1.0]),
     )
@@ -320,7 +319,6 @@ def _calls():
         "papers.bounds.hoeffding_samples",
         bounds.hoeffding_samples,
         not_nan,
-        posterior,
         n=np.array([3, 10]),
         epsilon=0.1,
         eta=0.05,

@@ -13,6 +13,7 @@ MODULES = (
     "papers.averaged",
     "papers.bounds",
     "papers.centers",
+    "papers.dynamics",
     "papers.elongated",
     "papers.learning_curves",
     "papers.max_margin",

@@ -36,7 +36,7 @@ StrPath: TypeAlias = "str | os.PathLike[str]"
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 _FORMAT = "bayespoint model or result"
-_VERSION = 4  # version of this format, to be raised when older files can no longer be read
+_VERSION = 5  # version of this format, to be raised when older files can no longer be read
 _release = partial(importlib.metadata.version, "bayespoint")
 
 _UNCHECKED = {"pos", "buffer_pos", "pool_size"}  # of generators' states, which NumPy does not check

@@ -18,7 +18,6 @@ from bayespoint.base.linalg import Factor, factorize
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine import continuation
-from bayespoint.engine.dynamics import Chord, Flipper, Geodesic, Scattered
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import SampleSettings
 from bayespoint.kernels import explicit
@@ -48,7 +47,7 @@ def sample(
     inverse = _inverse(problem, settings)
     problem = replace(problem, inverse=inverse)
     settings = settings.resolved(conditional=inverse is not None and problem.smooths(settings))
-    first = None if start is None else _checked_start(problem, start, settings)
+    first = None if start is None else checked_start(problem, start, settings)
     origin = continuation.begin(
         problem, settings, seed, first, continue_from=continue_from, checkpoint=checkpoint
     )
@@ -82,11 +81,8 @@ def _run(
     pair = settings.transparency
     if isinstance(pair, tuple) and pair[0] != pair[1]:
         problem.require_binary("a transparency that depends on the class")
-    if isinstance(settings.motion, (Chord, Flipper)):
-        problem.require_binary("the dynamics of the papers, Chord and Flipper")
-    if settings.refresh == "full" or isinstance(settings.motion, Scattered):
-        what = "refresh='full'" if settings.refresh == "full" else "to scatter a ball"
-        explicit.require_matrix(problem.gram, what)
+    if settings.refresh == "full":
+        explicit.require_matrix(problem.gram, "refresh='full'")
     values = settings.engine_values()
     if problem.walls is not None and problem.walls.constrained:
         values["transparency"] = (0.0, settings.transparency[1])  # type: ignore[index]
@@ -112,13 +108,14 @@ def _result(
         known |= {name: problem.from_planes(run[name]) for name in vectors}
         known["hits"] = problem.by_class(run["hits"])
         known["watched"] = problem.plane_indices(run["watched"])
-    return BilliardResult.from_run({**run, **known}, settings.average)
+    center = "impulse_center" if settings.average == "impulse" else "arc_center"
+    return BilliardResult.from_run({**run, **known}, center)
 
 
 def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats] | None:
     """Return a factor and the diagonal of the inverse if conditional means are to be used."""
     asked, left_open = (settings.average == one for one in ("conditional", "auto"))
-    possible = isinstance(settings.motion, Geodesic) and settings.refresh in ("auto", "full")
+    possible = settings.refresh in ("auto", "full")
     affordable = isinstance(problem.gram, np.ndarray) and (
         problem.gram.dtype == np.float64 or len(problem) <= _MAX_SINGLES
     )
@@ -140,7 +137,8 @@ def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats
     )
 
 
-def _checked_start(problem: Problem, start: ArrayLike, settings: SampleSettings) -> Floats:
+def checked_start(problem: Problem, start: ArrayLike, settings: SampleSettings) -> Floats:
+    """Return the dual coefficients of a start, or raise ValueError for an impossible one."""
     c = validation.dual_coef("start", start, problem.shape)
     if problem.is_joint:
         c = c - c.mean(axis=0)

@@ -12,6 +12,7 @@ not import this folder. Functions that draw need the extra ``plot`` (matplotlib)
 `averaged`          averages and votes of kernel perceptrons
 `centers`           the Bayes point by its definition, the function closest to the vote
 `correlation`       the correlation length of the billiard
+`dynamics`          the papers' motions of the ball
 `elongated`         a toy problem whose version space may be long and thin
 `learning_curves`   the theory of a perceptron that learns from random examples
 `light_trap`        the light trap of Ruján and Marchand

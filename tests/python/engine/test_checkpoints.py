@@ -43,7 +43,7 @@ def broken_off(one, path, *, after=2, **settings):
 def test_broken_off_and_taken_up(tmp_path, settings):
     """Every kind of run, from intermediate states."""
     one, path = space(), tmp_path / "run.npz"
-    settings = settings | {"max_bounces": 15_000 if "dynamics" in settings else 60_000}
+    settings = settings | {"max_bounces": 60_000}
     whole = sample(one, **settings)
     same(whole, sample(one, checkpoint=tmp_path / "other.npz", n_jobs=2, **settings))
     broken_off(one, path, **settings)
@@ -104,7 +104,6 @@ def test_a_result_goes_on_with_a_file(tmp_path):
         {"max_bounces": 10**9},
         {"n_trajectories": 2},
         {"n_draws": 99},
-        {"dynamics": "chord"},
         {"transparency": 0.1},
         {"refresh": "pair"},
         {"average": "arc"},

@@ -13,11 +13,11 @@ import numpy as np
 import psutil
 import pytest
 
-from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, _core, kernels
-from bayespoint.dynamics import Scattered
+from bayespoint import BayesPointClassifier, VersionSpace, _core, kernels
 from bayespoint.estimators.progress import Progress
-from bayespoint.papers import bounds, planar
+from bayespoint.papers import bounds, dynamics, planar
 from bayespoint.papers.correlation import correlation_length
+from bayespoint.papers.dynamics import Chord, Flipper, Scattered
 from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.onion import choose_layer, onion
@@ -82,11 +82,9 @@ def again(call):
 CALLS = {
     "VersionSpace": again(soft),
     "sample": lambda: soft().sample(**FOR_EVER),
-    "sample, chord": lambda: hard().sample(options=SampleOptions(dynamics="chord"), **FOR_EVER),
-    "sample, flipper": lambda: hard().sample(options=SampleOptions(dynamics="flipper"), **FOR_EVER),
-    "sample, sphere": lambda: soft().sample(
-        options=SampleOptions(dynamics=Scattered("specular", "auto")), **FOR_EVER
-    ),
+    "chord": lambda: dynamics.sample(hard(), Chord(), **FOR_EVER),
+    "flipper": lambda: dynamics.sample(hard(), Flipper(), **FOR_EVER),
+    "sphere": lambda: dynamics.sample(soft(), Scattered("specular", "auto"), **FOR_EVER),
     "sample, near walls": lambda: linear().sample(n_jobs=2, **FOR_EVER),
     "sample, features": lambda: VersionSpace.from_features(X, NOISY, softness=0.1).sample(
         **FOR_EVER
@@ -99,7 +97,7 @@ CALLS = {
     ),
     "choose_layer": again(lambda: choose_layer(soft(), random_state=0)),
     "light_trap": again(lambda: light_trap(hard(), random_state=0)),
-    "feasible_point": again(lambda: hard().feasible_point(method="perceptron", random_state=0)),
+    "feasible_point": again(lambda: hard().feasible_point(random_state=0)),
     "max_margin": again(lambda: VersionSpace(K, COIN, softness=1e-9).max_margin()),
     "fit": again(lambda: BayesPointClassifier(random_state=0).fit(X, NOISY)),
     "fit, many scales": again(

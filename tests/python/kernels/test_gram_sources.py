@@ -10,10 +10,10 @@ from sklearn.kernel_approximation import Nystroem
 from bayespoint import InfeasibleError, SampleOptions, VersionSpace
 from bayespoint.base import memory as base_memory
 from bayespoint.base.linalg import factorize
-from bayespoint.dynamics import Scattered
 from bayespoint.kernels import RBF
-from bayespoint.papers import bounds
+from bayespoint.papers import bounds, dynamics
 from bayespoint.papers.correlation import correlation_length
+from bayespoint.papers.dynamics import Chord, Flipper, Scattered
 from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.onion import choose_layer, onion
 from bayespoint.papers.reweighting import reweight
@@ -104,16 +104,14 @@ def test_everything_that_needs_no_factor():
     dense = VersionSpace(X @ X.T, y, softness=0.05, offset=1.0)
     space = VersionSpace.from_features(X, y, softness=0.05, offset=1.0)
     assert space.gram.shape == (80, 80)
-    for method in ["light_trap", "one_way", "perceptron", "max_margin"]:
+    for method in ["light_trap", "max_margin"]:
         assert dense.contains(space.feasible_point(method, random_state=0))
     assert dense.contains(light_trap(space, random_state=0).dual_coef)
     found, expected = (s.max_margin() for s in (space, dense))
     np.testing.assert_allclose(found.margin, expected.margin, rtol=1e-6)
     np.testing.assert_allclose(found.dual_coef, expected.dual_coef, atol=1e-6)
-    for dynamics in ["chord", "flipper"]:
-        result = space.sample(
-            options=SampleOptions(dynamics=dynamics), length=20.0, n_draws=5, random_state=0
-        )
+    for motion in (Chord(), Flipper()):
+        result = dynamics.sample(space, motion, length=20.0, n_draws=5, random_state=0).run
         assert (dense.margins(result.draws) > 0).all()
     result = space.sample(
         options=SampleOptions(transparency=(0.0, 0.1)), length=20.0, n_draws=5, random_state=0
@@ -140,7 +138,7 @@ def test_errors_where_a_factor_is_needed():
     text = r"needs a factor of the Gram matrix, .* VersionSpace\(X @ X.T, y\)"
     for call in [
         lambda: space.sample(options=SampleOptions(refresh="full")),
-        lambda: space.sample(options=SampleOptions(dynamics=Scattered())),
+        lambda: dynamics.sample(space, Scattered()),
         space.evidence,
         lambda: space.evidence(0.1, method="integration"),
         lambda: onion(space),
