@@ -19,14 +19,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import SampleOptions, VersionSpace
 from bayespoint.datasets import make_teacher
-from bayespoint.dynamics import Scattered
 from bayespoint.kernels import RBF
+from bayespoint.papers import dynamics
+from bayespoint.papers.dynamics import Flipper, Scattered
 
-WAYS: dict[str, dict[str, Any]] = {
-    "refresh": {},
-    "none": {"refresh": None},
-    "cosine law": {"refresh": None, "dynamics": Scattered()},
-    "sphere": {"refresh": None, "dynamics": Scattered("specular", "auto")},
+WAYS: dict[str, Scattered | str | None] = {
+    "refresh": "auto",
+    "none": None,
+    "cosine law": Scattered(),
+    "sphere": Scattered("specular", "auto"),
 }
 SIGMAS = (0.05, 0.2, 0.5, 1.0, 2.0, 5.0)
 
@@ -42,16 +43,18 @@ def centers(m: int, r: int, problems: int, bounces: int) -> list[str]:
             options=SampleOptions(max_bounces=20 * bounces), n_draws=1, random_state=seed
         )
         exact = long.center @ X / np.linalg.norm(long.center @ X)
-        for way, options in WAYS.items():
-            run = space.sample(
-                n_trajectories=1,
-                n_draws=1,
-                random_state=1000 + seed,
-                options=SampleOptions(max_bounces=bounces, **options),
-            )
+        for way, motion in WAYS.items():
+            refresh = None if isinstance(motion, Scattered) else motion
+            options = SampleOptions(max_bounces=bounces, refresh=refresh)
+            one: Any = {"n_trajectories": 1, "n_draws": 1, "random_state": 1000 + seed}
+            if isinstance(motion, Scattered):
+                flight = dynamics.sample(space, motion, options=options, **one)
+                met += int(flight.scatterings.sum()) if way == "sphere" else 0
+                run = flight.run
+            else:
+                run = space.sample(options=options, **one)
             center = run.center @ X / np.linalg.norm(run.center @ X)
             errors[way].append(float(np.linalg.norm(center - exact)))
-            met += int(run.scatterings.sum()) if way == "sphere" else 0
     cells = [f"{np.sqrt(np.mean(np.square(own))):.4f}" for own in errors.values()]
     each = f"{problems * bounces / met:.0f}" if met else f"> {problems * bounces}"
     return [*cells, each]
@@ -63,15 +66,17 @@ def openness(name: str, cases: list[tuple[str, Any, Any]]) -> None:
     print("|---|" + "---:|" * len(cases))
     cells = []
     for _, gram, y in cases:
-        run = VersionSpace(gram, y).sample(
-            options=SampleOptions(dynamics="flipper", max_bounces=5000),
+        flight = dynamics.sample(
+            VersionSpace(gram, y),
+            Flipper(),
+            options=SampleOptions(max_bounces=5000),
             n_trajectories=8,
             n_draws=1,
             random_state=0,
         )
-        shares = run.escapes / (run.escapes + run.bounces)
+        shares = flight.escapes / (flight.escapes + flight.run.bounces)
         error = shares.std(ddof=1) / np.sqrt(len(shares))
-        cells.append(f"{run.escape_fraction:.3f} ± {error:.3f}")
+        cells.append(f"{flight.escape_fraction:.3f} ± {error:.3f}")
     print("| escapes | " + " | ".join(cells) + " |")
 
 

@@ -18,7 +18,6 @@ LEFT_OUT = ("experiments", "likelihood")
 PASSED_ON = (
     "check_parts",
     "center_values",
-    "closest_to_vote",
     "convergence_messages",
     "feature_relevance",
     "from_run",
@@ -31,11 +30,9 @@ PASSED_ON = (
     "one_draw",
     "over",
     "planes_",
-    "prior_from_examples",
     "problem",
     "problem_again",
     "require",
-    "reweighted",
     "set_params",
     "values",
     "votes",
@@ -65,18 +62,19 @@ GUIDE = {
     "bayespoint.SampleOptions": ("guide/version-space", "guide/continuing"),
     "bayespoint.VersionSpace": ("guide/version-space", "guide/continuing", "guide/large-data"),
     "bayespoint.Walls": ("guide/ordered",),
-    "bayespoint.WeightedResult": ("guide/version-space",),
     "bayespoint.blocks": ("guide/large-data", "guide/distributed"),
-    "bayespoint.bounds": ("guide/risk-bounds",),
     "bayespoint.datasets": (),
-    "bayespoint.dynamics": ("guide/version-space", "theory"),
     "bayespoint.export": ("guide/persistence",),
     "bayespoint.kernels": ("guide/kernels", "guide/structured-objects"),
     "bayespoint.load": ("guide/persistence",),
     "bayespoint.papers": ("papers",),
+    "bayespoint.papers.bounds": ("guide/risk-bounds",),
+    "bayespoint.papers.centers": ("theory",),
     "bayespoint.papers.displays": ("guide/plots",),
+    "bayespoint.papers.dynamics": ("guide/version-space", "theory"),
     "bayespoint.papers.max_margin": ("guide/migration",),
     "bayespoint.papers.onion": ("guide/version-space",),
+    "bayespoint.papers.reweighting": ("guide/version-space",),
     "bayespoint.plotting": ("guide/plots",),
     "bayespoint.posterior": ("guide/abstaining", "guide/sets", "theory"),
     "bayespoint.results": ("guide/diagnostics",),
@@ -97,9 +95,8 @@ SECTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "Probabilities and decisions": ((), ("posterior",)),
     "Hyperparameters and kernels": ((), ("kernels", "tuning")),
-    "Sampling of polytopes": (("VersionSpace", "Walls", "SampleOptions"), ("dynamics",)),
-    "Results": (("BilliardResult", "WeightedResult", "Evidence", "MaxMargin"), ("results",)),
-    "Risk bounds": ((), ("bounds",)),
+    "Sampling of polytopes": (("VersionSpace", "Walls", "SampleOptions"), ()),
+    "Results": (("BilliardResult", "Evidence", "MaxMargin"), ("results",)),
     "Files and ONNX": (("load",), ("export",)),
     "Plots": ((), ("plotting",)),
 }
@@ -123,9 +120,6 @@ METHODS = {
             "sample_functions",
             "evidence",
             "log_labeling_probability",
-            "reweight",
-            "bayes_point",
-            "risk_bounds",
         ),
     }
 }
@@ -282,7 +276,7 @@ COMPLETED = {
     ),
     r"bayespoint\.posterior\.(?:Mixture|Model)\."
     r"(predict|predict_proba|predict_log_proba|decision_function|reject|suggest_query"
-    r"|sample_functions|bayes_point|reweight|leave_one_out|predict_set"
+    r"|sample_functions|leave_one_out|predict_set"
     r"|predict_proba_interval)": bayespoint.BayesPointClassifier,
 }
 """Methods, and the class whose methods of the same names say what they take and return."""

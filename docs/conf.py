@@ -75,7 +75,6 @@ numpydoc_validation_exclude = {
     r"^bayespoint\.kernels\.\w+\.(accepts_limits|accepts_sparse|requires_vector_input)$",
     # Their fields and properties have a text each.
     r"^bayespoint\.posterior\.(Mixture|Model)\.(classes|dual_coef|examples|first|intercept|totals)$",
-    r"^bayespoint\.posterior\.Mixture\.weighted$",
 }
 nitpicky = True
 # Names of other packages: their inventories are on the net, which the build must not need.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from bayespoint import bounds, kernels
+from bayespoint import kernels
 from bayespoint.base.io import load
 from bayespoint.engine import InfeasibleError, __version__
 from bayespoint.engine.settings import SampleOptions
@@ -20,7 +20,6 @@ from bayespoint.estimators.bayes_point import BayesPointClassifier
 from bayespoint.estimators.ordinal import BayesPointOrdinalClassifier
 from bayespoint.estimators.ranker import BayesPointRanker
 from bayespoint.results import BilliardResult, Evidence, MaxMargin
-from bayespoint.results.weighted import WeightedResult
 from bayespoint.version_space import VersionSpace
 
 __all__ = [
@@ -34,9 +33,7 @@ __all__ = [
     "SampleOptions",
     "VersionSpace",
     "Walls",
-    "WeightedResult",
     "__version__",
-    "bounds",
     "datasets",
     "kernels",
     "load",
@@ -45,7 +42,7 @@ __all__ = [
 ]
 
 
-_LATER = ("datasets", "dynamics", "export", "papers", "plotting", "posterior", "results", "tuning")
+_LATER = ("datasets", "export", "papers", "plotting", "posterior", "results", "tuning")
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,9 @@ from bayespoint.engine.settings import EvidenceSettings, SampleOptions, sample_s
 from bayespoint.engine.walls import Walls
 from bayespoint.kernels.gram import Gram
 from bayespoint.labels import evidence
-from bayespoint.posterior.reweight import reweight
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.evidence import Evidence
 from bayespoint.results.points import MaxMargin
-from bayespoint.results.weighted import WeightedResult
 
 __all__ = ["InfeasibleError", "VersionSpace"]
 
@@ -76,8 +74,7 @@ class VersionSpace:
     it was found; FloatingPointError if double precision is not sufficient for an ill-conditioned
     Gram matrix (a softness helps); MemoryError; and ValueError or TypeError for a wrong setting.
 
-    For more than two classes ValueError is raised for what two define: label noise by class, and
-    the dynamics `Chord` and `Flipper`.
+    For more than two classes ValueError is raised for what two define: label noise by class.
 
     With walls dual coefficients are those of the coordinates, margins have a number for each wall,
     and ``hits`` counts bounces at all walls of a coordinate. Violations and transparency are by
@@ -294,36 +291,6 @@ class VersionSpace:
             n_jobs=n_jobs,
         )
 
-    def reweight(
-        self, result: BilliardResult, weight: Callable[[Floats], ArrayLike], *, log: bool = False
-    ) -> WeightedResult:
-        """Return the center of mass of a density on version space, from weighted draws.
-
-        It is importance sampling (Ruján and Marchand, 2000, section 18.4), with a bias for few.
-
-        Parameters
-        ----------
-        result : BilliardResult
-            A run of `sample` in this version space.
-        weight : callable
-            The density, up to a factor, relative to that of the run (uniform with opaque walls).
-            Called once with the (n, m) margins of the draws, it returns n weights, not all 0.
-        log : bool, default=False
-            Whether `weight` returns natural logarithms, -inf for 0, which do not underflow.
-
-        Returns
-        -------
-        WeightedResult
-            The center, weights and effective sample size; ConvergenceWarning if that is small.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is of another type, `result` of another number of examples or classes, if
-            weights are of a wrong shape or value, or if the weighted mean is zero.
-        """
-        return reweight(result, weight, self.problem, log=log)
-
     def feasible_point(
         self,
         method: str = "light_trap",
@@ -335,11 +302,11 @@ class VersionSpace:
 
         Parameters
         ----------
-        method : {"light_trap", "one_way", "perceptron", "max_margin"}, default="light_trap"
+        method : {"light_trap", "max_margin"}, default="light_trap"
             "light_trap": a billiard from a random point, with walls that always let the ball in,
-            and out with a probability that decreases from 1 to 0; "one_way": with probability 0. If
-            it fails, ConvergenceWarning is issued, and "max_margin" used, the search for the
-            maximal margin until no example is violated. "perceptron": the kernel perceptron.
+            and out with a probability that decreases from 1 to 0. If it fails, ConvergenceWarning
+            is issued, and "max_margin" used, the search for the maximal margin until no example is
+            violated.
         random_state, callback
             As for `sample`.
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from bayespoint import VersionSpace, kernels
-from bayespoint.dynamics import Flipper, Scattered
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
@@ -37,9 +36,6 @@ RUNS = {
     "conditional": {"average": "conditional"},
     "transparent": {"transparency": (0.1, 0.3), "refresh": "pair", "refresh_rate": 20.0},
     "bare": {"refresh": None, "n_draws": 7},
-    "sphere": {"dynamics": Scattered("cosine", "auto")},
-    "chord": {"dynamics": "chord"},
-    "flipper": {"dynamics": Flipper(tau_max=1e5), "average": "bounces"},
 }
 
 every_kind = pytest.mark.parametrize(

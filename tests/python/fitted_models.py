@@ -81,9 +81,8 @@ def table():
     )
 
 
-@functools.cache
-def weighted(kernel=RBF):
-    return fitted(kernel=kernel).reweight(flat)
+def posterior(kernel=RBF):
+    return fitted(kernel=kernel).posterior_
 
 
 def flat(margins):

@@ -7,6 +7,7 @@ import os
 import numpy as np
 
 from bayespoint import SampleOptions, VersionSpace
+from bayespoint.papers import dynamics
 
 SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
@@ -22,6 +23,12 @@ def sample(space, **settings):
     """Run the billiard with settings of which some may be those of `SampleOptions`."""
     options = {name: settings.pop(name) for name in OPTIONS & settings.keys()}
     return space.sample(**settings, options=SampleOptions(**options))
+
+
+def flown(space, motion, **settings):
+    """Run a motion of the papers with settings of which some may be those of `SampleOptions`."""
+    options = {name: settings.pop(name) for name in OPTIONS & settings.keys()}
+    return dynamics.sample(space, motion, **settings, options=SampleOptions(**options))
 
 
 def teacher_space(m, r, index, *, softness=0.0, offset=0.0):

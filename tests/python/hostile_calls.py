@@ -10,14 +10,15 @@ from bayespoint import (
     BayesPointRanker,
     VersionSpace,
     Walls,
-    bounds,
     kernels,
 )
-from bayespoint.dynamics import Chord, Flipper, Scattered
-from bayespoint.papers import learning_curves
+from bayespoint.papers import bounds, learning_curves
 from bayespoint.papers.averaged import AveragedPerceptron, VotedPerceptron
+from bayespoint.papers.centers import closest_to_vote
+from bayespoint.papers.dynamics import Chord, Flipper, Scattered
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
+from bayespoint.papers.reweighting import reweight
 from bayespoint.posterior import rejection
 from fitted_models import (
     CHOICES,
@@ -45,14 +46,14 @@ from fitted_models import (
     method,
     not_nan,
     of_the_center,
+    posterior,
     result,
     run_is_right,
     shares,
     space,
     table,
-    weighted,
 )
-from helpers import sample
+from helpers import flown, sample
 
 ESTIMATORS = {
     BayesPointClassifier: "BayesPointClassifier",
@@ -71,14 +72,11 @@ ELSEWHERE = {
     *(
         f"BayesPointOrdinalClassifier.{name}"
         for name in (
-            "bayes_point",
             "evidence",
             "leave_one_out",
             "log_labeling_probability",
             "predict_log_proba",
             "refine",
-            "reweight",
-            "risk_bounds",
             "update",
         )
     ),
@@ -134,9 +132,9 @@ def _calls():
         refresh_rate=2.0,
         average="arc",
     )
-    for motion in (Chord(1e3), Flipper(1e3)):
-        yield run(**RUN, dynamics=motion, average="midpoints")
-    yield run(run_is_right, **RUN, dynamics=Scattered("cosine", 0.01))
+    for motion in (Chord(1e3), Flipper(1e3), Scattered("cosine", 0.01)):
+        fly = functools.partial(flown, motion=motion)
+        yield one("papers.dynamics.sample", lambda fly=fly, **more: fly(space(), **more), **RUN)
     yield of_space("margins", finite, dual_coef=np.arange(12.0))
     yield of_space("contains", dual_coef=np.arange(12.0))
     yield of_space("feasible_point", finite, method="max_margin", random_state=1)
@@ -144,8 +142,8 @@ def _calls():
     yield of_space("evidence", **SHORT, method="integration")
     yield of_space("evidence", **SHORT, label_noise=np.array([0.1, 0.2]), method="integration")
     yield one(
-        "VersionSpace.reweight",
-        lambda weight, log: space().reweight(result(), weight, log=log),
+        "papers.reweighting.reweight",
+        lambda weight, log: reweight(space(), result(), weight, log=log),
         weight=flat,
         log=False,
     )
@@ -186,11 +184,10 @@ def _calls():
     yield of_model("evidence", None, ranks, tol=0.5, max_length=4.0, random_state=0)
     yield of_model("risk_bounds", None, MaxMarginClassifier, delta=0.1)
     yield one(
-        "bounds.risk_bounds",
-        lambda **more: bounds.risk_bounds(
-            fitted().posterior_, fitted().X_fit_, prior_from_examples="", **more
-        ),
+        "papers.bounds.risk_bounds",
+        lambda **more: bounds.risk_bounds(fitted(), **more),
         delta=0.1,
+        random_state=0,
     )
     yield of_model("risk_bounds", None, KernelPerceptron, delta=0.1)
     yield of_model("risk_bounds", None, AveragedPerceptron, delta=0.1)
@@ -212,14 +209,16 @@ def _calls():
         X=X,
         y=Y,
     )
-    yield of_model("bayes_point", None, X_unlabelled=NEW)
+    yield one(
+        "papers.centers.closest_to_vote",
+        lambda **more: closest_to_vote(fitted().models_[0], **more),
+        X=NEW,
+    )
     yield of_model("evidence", None, tol=0.5, max_length=4.0, random_state=0)
     yield of_model(
         "log_labeling_probability", None, X=NEW, y=np.array([1, -1, 1, 1]), random_state=0
     )
     yield of_model("suggest_query", None, X=NEW, n=2)
-    yield of_model("reweight", None, weight=flat, log=False)
-    yield of_model("risk_bounds", None, delta=0.1, random_state=0)
     yield one(
         "BayesPointClassifier.refine",
         lambda **more: BayesPointClassifier(kernels.RBF(1.5), **QUICK).fit(X, Y).refine(**more),
@@ -238,7 +237,7 @@ def _calls():
         ("predict_proba", chances),
         ("predict_log_proba", None),
     ):
-        yield one(f"{own}.{name}", method(weighted, name), check, X=NEW)
+        yield one(f"{own}.{name}", method(posterior, name), check, X=NEW)
 
     for name, check in (
         ("decision_function", finite),
@@ -250,18 +249,15 @@ def _calls():
     yield one("posterior.Model.moments", method(lambda: fitted().models_[0], "moments"), X=NEW)
 
     for name, check, arguments in (
-        ("bayes_point", None, {"X_unlabelled": NEW}),
         ("gibbs", None, {"X": NEW, "random_state": 0}),
         ("predict_proba_interval", shares, {"X": NEW, "level": 0.8}),
         ("predict_set", None, {"X": NEW, "alpha": 0.2}),
         ("reject", None, {"X": NEW, "cost": 0.2}),
-        ("reweight", None, {"weight": flat, "log": False}),
         ("sample_functions", finite, {"X": NEW, "random_state": 0}),
         ("suggest_query", None, {"X": NEW, "n": 2}),
         ("votes", finite, {"X": NEW}),
     ):
-        posterior_of = functools.partial(getattr, fitted(), "posterior_")
-        yield one(f"{own}.{name}", method(posterior_of, name), check, **arguments)
+        yield one(f"{own}.{name}", method(posterior, name), check, **arguments)
 
     for kernel in GROWING:
         of_growing = functools.partial(of_model, kernel=kernel)
@@ -274,36 +270,44 @@ def _calls():
         yield of_growing("reject", None, X=NEW, cost=0.2)
         yield of_growing("predict_set", None, X=NEW, alpha=0.2)
         yield of_growing("predict_proba_interval", shares, X=NEW, level=0.8)
-        yield of_growing("bayes_point", finite, X_unlabelled=NEW)
         yield of_growing("suggest_query", None, X=NEW, n=2)
-        by_weights = functools.partial(weighted, kernel)
+        of_kernel = functools.partial(posterior, kernel)
         for name, check in (
-            ("decision_function", of_the_center(by_weights)),
+            ("decision_function", of_the_center(of_kernel)),
             ("predict_proba", chances),
         ):
-            yield one(f"{own}.{name}", method(by_weights, name), check, X=NEW)
+            yield one(f"{own}.{name}", method(of_kernel, name), check, X=NEW)
 
     plain = {"m": np.array([100, 1000]), "delta": 0.05}
-    yield one("bounds.sparsity", bounds.sparsity, not_nan, **plain, d=np.array([5, 7]))
-    yield one("bounds.margin", bounds.margin, not_nan, **plain, kappa=np.array([5, 7]))
-    yield one("bounds.pac_margin", bounds.pac_margin, not_nan, **plain, kappa=np.array([5, 7]))
-    yield one("bounds.luckiness", bounds.luckiness, not_nan, **plain, margin=0.5, radius=1.0)
-    yield one("bounds.mistakes", bounds.mistakes, not_nan, margin=np.array([0.5, 1.0]), radius=1.0)
-    yield one("bounds.volume_gibbs", bounds.volume_gibbs, not_nan, **plain, log_volume=-5.0)
-    yield one("bounds.volume_bayes", bounds.volume_bayes, not_nan, **plain, log_volume=-5.0)
-    yield one("bounds.linear_svm", bounds.linear_svm, not_nan, **plain, n=3, margin=0.5)
+    yield one("papers.bounds.sparsity", bounds.sparsity, not_nan, **plain, d=np.array([5, 7]))
+    yield one("papers.bounds.margin", bounds.margin, not_nan, **plain, kappa=np.array([5, 7]))
     yield one(
-        "bounds.pac_bayes_kl", bounds.pac_bayes_kl, shares, **plain, kl=5.0, empirical_error=0.1
+        "papers.bounds.pac_margin", bounds.pac_margin, not_nan, **plain, kappa=np.array([5, 7])
+    )
+    yield one("papers.bounds.luckiness", bounds.luckiness, not_nan, **plain, margin=0.5, radius=1.0)
+    yield one(
+        "papers.bounds.mistakes", bounds.mistakes, not_nan, margin=np.array([0.5, 1.0]), radius=1.0
+    )
+    yield one("papers.bounds.volume_gibbs", bounds.volume_gibbs, not_nan, **plain, log_volume=-5.0)
+    yield one("papers.bounds.volume_bayes", bounds.volume_bayes, not_nan, **plain, log_volume=-5.0)
+    yield one("papers.bounds.linear_svm", bounds.linear_svm, not_nan, **plain, n=3, margin=0.5)
+    yield one(
+        "papers.bounds.pac_bayes_kl",
+        bounds.pac_bayes_kl,
+        shares,
+        **plain,
+        kl=5.0,
+        empirical_error=0.1,
     )
     yield one(
-        "bounds.cap_log_fraction",
+        "papers.bounds.cap_log_fraction",
         bounds.cap_log_fraction,
         not_nan,
         n=np.array([3, 10]),
         angle=np.array([0.5, 1.0]),
     )
     yield one(
-        "bounds.hoeffding_samples",
+        "papers.bounds.hoeffding_samples",
         bounds.hoeffding_samples,
         not_nan,
         n=np.array([3, 10]),
@@ -317,7 +321,7 @@ def _calls():
     def on_space(name, check=None, **arguments):
         function = getattr(bounds, name)
         return one(
-            f"bounds.{name}",
+            f"papers.bounds.{name}",
             lambda **rest: function(space(), **rest),
             check,
             **arguments,
@@ -327,7 +331,7 @@ def _calls():
     yield on_space("mirrored_space", None, dual_coef=center)
     yield on_space("point_mirror", None, dual_coef=center, delta=0.1, **SHORT)
     yield one(
-        "bounds.table",
+        "papers.bounds.table",
         bounds.table,
         None,
         gram=GRAM,

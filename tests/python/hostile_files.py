@@ -23,6 +23,7 @@ from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.onion import onion
 from bayespoint.papers.perceptron import KernelPerceptron
+from bayespoint.papers.reweighting import reweight
 from hostile_bytes import Bytes
 
 RNG = np.random.default_rng(8)
@@ -66,19 +67,19 @@ def originals():
         fitted = {name: (model.fit(x, y), new) for name, (model, x, y, new) in models.items()}
         randoms = np.random.RandomState(4), np.random.Generator(np.random.Philox(5))
         fitted["several"][0].random_state, fitted["composed"][0].random_state = randoms
-        weighted = fitted["composed"][0].reweight(lambda margins: margins[:, 0] ** 4)
         run = space.sample(random_state=0, options=SampleOptions(max_bounces=100))
         results = [
             run,
             onion(space, max_errors=(1, 1), tol=0.9, random_state=0),
             space.evidence(tol=0.9, random_state=0),
             space.max_margin(),
+            reweight(space, run, lambda margins: np.ones(len(margins))),
             light_trap(space, random_state=0),
             correlation_length(space, random_state=0),
             fitted["average"][0].tuning_,
             fitted["average"][0].feature_relevance_,
         ]
-        fitted |= {"weighted": (weighted, NEW)}
+        fitted |= {"posterior": (fitted["composed"][0].posterior_, NEW)}
         fitted |= {type(one).__name__: (one, None) for one in results}
         with tempfile.TemporaryDirectory() as folder:
             found, path = {}, Path(folder) / "file"

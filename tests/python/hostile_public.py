@@ -6,18 +6,21 @@ import inspect
 from dataclasses import is_dataclass
 
 MODULES = (
-    "bounds",
     "datasets",
     "kernels",
     "posterior",
     "results.diagnostics",
     "papers.averaged",
+    "papers.bounds",
+    "papers.centers",
+    "papers.dynamics",
     "papers.elongated",
     "papers.learning_curves",
     "papers.max_margin",
     "papers.onion",
     "papers.perceptron",
     "papers.planar",
+    "papers.reweighting",
     "papers.soft_boundary",
 )
 """Modules with functions of data, beside the package itself. Others draw pictures, run experiments
@@ -31,12 +34,10 @@ OF_THE_PACKAGE = {
     "kernels.Parameter",
     "posterior.Mixture.feature_relevance",
     "posterior.Mixture.of",
-    "posterior.Mixture.prior_from_examples",
     *(
         f"posterior.Model.{name}"
         for name in (
             "center_values",
-            "closest_to_vote",
             "functions",
             "log_draws",
             "log_labels",
@@ -44,7 +45,6 @@ OF_THE_PACKAGE = {
             "one_draw",
             "problem",
             "problem_again",
-            "reweighted",
             "values",
             "votes",
             "without_each",

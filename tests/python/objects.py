@@ -120,24 +120,21 @@ def mean_direction(units, matrix):
     return mean / norm, norm
 
 
-def draws(units, freedom, center, norm, weights=None):
+def draws(units, freedom, center, norm):
     """Return unit vectors as the draws of a run with this center."""
     run = SimpleNamespace(draws=units[None], center=center, center_norm=norm)
-    weighted = None
-    if weights is not None:
-        weighted = SimpleNamespace(weights=weights, center=center, center_norm=norm)
-    return Draws(run, Lengths(freedom), weighted)
+    return Draws(run, Lengths(freedom))
 
 
 def decision_values(law, drawn, k_star, variance):
     """Return the decision values at points by a likelihood."""
     values, center = drawn.values(k_star), drawn.center_values(k_star)
-    return law.decision_values(values, center, variance, drawn.lengths, drawn.weights)
+    return law.decision_values(values, center, variance, drawn.lengths)
 
 
 def mixture(law, drawn, k_star, variance):
     """Return the probabilities at points, means over the draws, by a likelihood."""
-    return law.mixture(drawn.values(k_star), variance, drawn.lengths, drawn.weights)
+    return law.mixture(drawn.values(k_star), variance, drawn.lengths)
 
 
 def assert_slopes(objective, theta, *, noisy=False, step=1e-3, **tolerance):

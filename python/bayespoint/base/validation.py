@@ -227,21 +227,12 @@ def dual_coef(
     return array
 
 
-def weights(name: str, value: ArrayLike, n: int, *, log: bool) -> Floats:
-    """Return the checked values of a weight function: n weights, not all 0, or their logs."""
-    wanted = "logarithms below infinity" if log else "finite numbers of at least 0"
-    array = _each(f"the value of {name}", value, n, -np.inf if log else 0.0, wanted, "draw")
-    if (array == (-np.inf if log else 0.0)).all():
-        raise ValueError(f"{name} must be positive at some draw; got 0 at all {n}")
-    return array
-
-
 def sample_weight(value: ArrayLike, n: int) -> Floats:
     """Return the (n,) finite weights, at least 0, of the examples of a fit."""
-    return _each("sample_weight", value, n, 0.0, "finite and at least 0", "example")
+    return vector("sample_weight", value, n, 0.0, "finite and at least 0", "example")
 
 
-def _each(name: str, value: ArrayLike, n: int, low: float, wanted: str, what: str) -> Floats:
+def vector(name: str, value: ArrayLike, n: int, low: float, wanted: str, what: str) -> Floats:
     """Return n numbers of at least `low` and below infinity, one for each `what`."""
     array = dense(name, value).astype(np.float64)
     if array.shape != (n,):

@@ -89,9 +89,8 @@ def digests(problem: Problem) -> dict[str, str]:
 def resumed_settings(result: BilliardResult, new: SampleSettings) -> SampleSettings:
     """Return the settings of `result`, with the limits of `new`, whose others must be the same."""
     own = SampleSettings.from_plain(_state(result)["settings"])
-    weight_tol = getattr(new.motion, "weight_tol", None)
     limits = {name: getattr(new, name) for name in LIMITS}
-    if weight_tol is None and all(limit is None for limit in limits.values()):
+    if all(limit is None for limit in limits.values()):
         raise ValueError("continue_from needs a limit of the run: length, tol, max_bounces, ...")
     theirs, default = own.plain(), SampleSettings().plain()
     for name, value in new.plain().items():
@@ -105,8 +104,7 @@ def resumed_settings(result: BilliardResult, new: SampleSettings) -> SampleSetti
             "length is that of the whole path, and must be at least the "
             f"{result.length!r} radians of the earlier run; got {new.length!r}"
         )
-    dynamics = own.motion if weight_tol is None else new.motion
-    return dataclasses.replace(own, **limits, dynamics=dynamics)
+    return dataclasses.replace(own, **limits)
 
 
 def _state(result: object) -> State:

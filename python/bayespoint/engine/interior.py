@@ -1,12 +1,8 @@
-"""Single weight vectors: feasible points, the maximal margin, and the kernel perceptron."""
+"""Single weight vectors: feasible points and the maximal margin."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _core
@@ -15,7 +11,7 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine.problem import Callback, Problem
-from bayespoint.engine.settings import MarginSettings, PerceptronSettings
+from bayespoint.engine.settings import MarginSettings
 from bayespoint.results.points import MaxMargin
 
 
@@ -27,10 +23,8 @@ def feasible_point(
     callback: Callback = None,
 ) -> Floats:
     """Return a unit vector; `VersionSpace.feasible_point` has the parameters."""
-    methods = ("light_trap", "one_way", "perceptron", "max_margin")
-    method, number = validation.choice("method", method, methods), validation.seed(seed)
-    if method == "perceptron":
-        problem.require_labels("method='perceptron'")
+    method = validation.choice("method", method, ("light_trap", "max_margin"))
+    number = validation.seed(seed)
     found = _core.feasible_point(problem, method=method, seed=number, callback=callback)
     if found["method"] != method:
         warn(
@@ -39,14 +33,6 @@ def feasible_point(
             ConvergenceWarning,
         )
     return np.asarray(found["dual_coef"].reshape(problem.shape))
-
-
-def light_trap(
-    problem: Problem, *, seed: RandomState = None, callback: Callback = None
-) -> Mapping[str, Any]:
-    """Return the path of a ball with one-way walls: ``dual_coef``, ``errors``, ``bounces``."""
-    problem.require_binary("the light trap of the paper")
-    return _core.light_trap(problem, seed=validation.seed(seed), callback=callback)
 
 
 def max_margin(
@@ -70,13 +56,6 @@ def max_margin(
             ConvergenceWarning,
         )
     return result
-
-
-def perceptron(
-    problem: Problem, settings: PerceptronSettings, *, order: NDArray[np.int64]
-) -> Mapping[str, Any]:
-    """Return ``dual_coef``, ``mistakes``, ``epochs``, ``converged`` of the kernel perceptron."""
-    return _core.perceptron(problem, settings, order=order, callback=None)
 
 
 def conflict(problem: Problem) -> InfeasibleError | None:

@@ -17,7 +17,6 @@ from bayespoint.base.linalg import Factor, factorize
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine import continuation
-from bayespoint.engine.dynamics import Chord, Flipper, Geodesic
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import SampleSettings
 from bayespoint.results.billiard import BilliardResult
@@ -45,7 +44,7 @@ def sample(
     inverse = _inverse(problem, settings)
     problem = replace(problem, inverse=inverse)
     settings = settings.resolved(conditional=inverse is not None and problem.smooths(settings))
-    first = None if start is None else _checked_start(problem, start)
+    first = None if start is None else checked_start(problem, start)
     origin = continuation.begin(problem, settings, seed, continue_from)
     if settings.max_time is not None:
         left = settings.max_time - (time.monotonic() - began)
@@ -75,8 +74,6 @@ def _run(
     pair = settings.transparency
     if isinstance(pair, tuple) and pair[0] != pair[1]:
         problem.require_binary("a transparency that depends on the class")
-    if isinstance(settings.motion, (Chord, Flipper)):
-        problem.require_binary("the dynamics of the papers, Chord and Flipper")
     values = settings.engine_values()
     if problem.walls is not None and problem.walls.constrained:
         values["transparency"] = (0.0, settings.transparency[1])  # type: ignore[index]
@@ -105,13 +102,14 @@ def _result(
     }
     for name in ("arc_center", "impulse_center", "hits"):
         known[name] = run[name].reshape(problem.shape)
-    return BilliardResult.from_run({**run, **known}, settings.average)
+    center = "impulse_center" if settings.average == "impulse" else "arc_center"
+    return BilliardResult.from_run({**run, **known}, center)
 
 
 def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats] | None:
     """Return a factor and the diagonal of the inverse if conditional means are to be used."""
     asked, left_open = (settings.average == one for one in ("conditional", "auto"))
-    possible = isinstance(settings.motion, Geodesic) and settings.refresh in ("auto", "full")
+    possible = settings.refresh in ("auto", "full")
     affordable = problem.gram.dtype == np.float64 or len(problem) <= _MAX_SINGLES
     soft = problem.softness.min() > 0
     if not (asked or (left_open and possible and affordable and soft)):
@@ -130,7 +128,8 @@ def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats
     )
 
 
-def _checked_start(problem: Problem, start: ArrayLike) -> Floats:
+def checked_start(problem: Problem, start: ArrayLike) -> Floats:
+    """Return the dual coefficients of a start, or raise ValueError for an impossible one."""
     c = validation.dual_coef("start", start, problem.shape)
     if problem.is_joint:
         c = c - c.mean(axis=0)

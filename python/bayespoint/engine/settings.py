@@ -11,17 +11,15 @@ from numpy.typing import ArrayLike
 
 from bayespoint import _core
 from bayespoint.base.validation import choice, integer, number, pair, set_fields
-from bayespoint.engine import dynamics as engine_dynamics
-from bayespoint.engine.dynamics import Dynamics
 from bayespoint.results.billiard import BilliardResult
 
 LIMITS = ("length", "tol", "max_bounces", "max_time")
-"""Settings that end a run. The `weight_tol` of `Chord` is another limit."""
+"""Settings that end a run."""
 
 Check: TypeAlias = Callable[[str, Any], object]
 
 
-def _convert(settings: object, kind: str | None, /, **checks: Check) -> None:
+def convert(settings: object, kind: str | None, /, **checks: Check) -> None:
     """Replace the named fields by what the checks of their types return; then check the ranges."""
     values = {name: check(name, getattr(settings, name)) for name, check in checks.items()}
     set_fields(settings, **values)
@@ -29,7 +27,7 @@ def _convert(settings: object, kind: str | None, /, **checks: Check) -> None:
         _core.check_settings(kind, vars(settings))
 
 
-def _optional(check: Check) -> Check:
+def optional(check: Check) -> Check:
     """Return a check that also accepts None."""
     return lambda name, value: None if value is None else check(name, value)
 
@@ -40,7 +38,6 @@ class _RareSettings:
 
     max_bounces: int | None = None
     transparency: float | tuple[float, float] = 0.0
-    dynamics: Dynamics | str = "geodesic"
     refresh: str | None = "auto"
     refresh_rate: float | str = "auto"
     average: str = "auto"
@@ -58,12 +55,11 @@ class SampleSettings(_RareSettings):
 
     def __post_init__(self) -> None:
         choice("refresh", self.refresh, ("auto", "pair", "full", None))
-        averages = ("auto", "arc", "impulse", "conditional", "midpoints", "bounces")
+        averages = ("auto", "arc", "impulse", "conditional")
         choice("average", self.average, averages)
         counts: dict[str, Check] = {"n_trajectories": integer, "n_draws": integer}
-        limits = dict.fromkeys(LIMITS, _optional(number)) | {"max_bounces": _optional(integer)}
-        _convert(self, None, **counts, **limits, transparency=partial(pair, check=number))
-        set_fields(self, dynamics=self.motion)
+        limits = dict.fromkeys(LIMITS, optional(number)) | {"max_bounces": optional(integer)}
+        convert(self, None, **counts, **limits, transparency=partial(pair, check=number))
         rate = self.refresh_rate
         if rate is None or (isinstance(rate, str) and rate != "auto"):
             raise ValueError(f"refresh_rate must be 'auto' or events per radian; got {rate!r}")
@@ -85,18 +81,12 @@ class SampleSettings(_RareSettings):
             values["refresh"] = "none"
         elif self.refresh != "auto":
             values["refresh"] = {self.refresh: None if rate == "auto" else rate}
-        return values | {"dynamics": engine_dynamics.engine_values(self.motion)}
-
-    @property
-    def motion(self) -> Dynamics:
-        """The dynamics as an object."""
-        return engine_dynamics.resolve(self.dynamics)
+        return values
 
     def limits(self) -> dict[str, Any]:
         """Return the limits of the run, defaults included."""
         length, tol, bounces = self.length, self.tol, self.max_bounces
-        others = (length, bounces, self.max_time, getattr(self.motion, "weight_tol", None))
-        if tol is None and not any(others):
+        if tol is None and not any((length, bounces, self.max_time)):
             tol = 0.1
         only_time = tol is None and self.max_time is not None
         if length is None and bounces is None and not only_time:
@@ -107,19 +97,17 @@ class SampleSettings(_RareSettings):
         """Return the settings with `average` resolved, to conditional means or the default."""
         if not conditional and self.average != "auto":
             return self
-        default = "midpoints" if isinstance(self.motion, engine_dynamics.STRAIGHT) else "arc"
-        return replace(self, average="conditional" if conditional else default)
+        return replace(self, average="conditional" if conditional else "arc")
 
     def plain(self) -> dict[str, Any]:
         """Return all settings but the limits, as plain values: a continued run keeps them."""
         values = {name: value for name, value in vars(self).items() if name not in LIMITS}
-        values["dynamics"] = engine_dynamics.plain(self.motion)
         return values | {"transparency": list(values["transparency"])}
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> SampleSettings:
         """Return the settings of the values of `plain`, without limits."""
-        return cls(**{**values, "dynamics": engine_dynamics.from_plain(values["dynamics"])})
+        return cls(**values)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -145,9 +133,6 @@ class SampleOptions(_RareSettings):
         examples labeled -1 and +1. The density sampled is proportional to the product of the
         transparencies of all violated examples, :math:`\epsilon / ((C - 1)(1 - \epsilon))` in the
         posterior of C classes for label noise of rate :math:`\epsilon`.
-    dynamics : str or object of :mod:`bayespoint.dynamics`, default="geodesic"
-        Great circles with exact reflections, "scattered" at the walls or by a sphere, or "chord"
-        and "flipper", biased straight flights. A name stands for the object with its defaults.
     refresh : {"auto", "pair", "full", None}, default="auto"
         Random changes of direction, without which a billiard can be confined to a part of version
         space. "full": an independent direction, by a factor of the Gram matrix. "pair": a
@@ -157,12 +142,11 @@ class SampleOptions(_RareSettings):
         Refreshes per radian, positive, at most 1e9. "auto" with "full" is 0.1 to 0.3, and 0.5 once
         only the draws of a run with `tol` and average="conditional" need a longer path; with "pair"
         a twentieth of the rate of bounces, or 1.5 times it with softness or orthogonal planes.
-    average : {"auto", "arc", "impulse", "conditional", "midpoints", "bounces"}, default="auto"
+    average : {"auto", "arc", "impulse", "conditional"}, default="auto"
         Estimator of `center`. "arc": the integral along the path. "impulse": the sum of the
         impulses at the walls, less accurate, and zero for examples that do not bound version space.
         "conditional": the integral of the means of each plane coordinate given all others, those of
         a truncated normal variable. With softness the center needs at most a tenth of the bounces.
-        "midpoints" (default of "chord" and "flipper") and "bounces" ("flipper") are the papers'.
 
         "auto" is "conditional" if all examples have a positive softness, the matrix is one of
         doubles (or small) and far from singular, and `refresh` "auto" or "full"; else "arc".
@@ -170,7 +154,7 @@ class SampleOptions(_RareSettings):
     Raises
     ------
     ValueError, TypeError
-        If a setting is out of range or of a wrong type, or not supported by the `dynamics`.
+        If a setting is out of range or of a wrong type.
     """
 
     start: ArrayLike | None = None
@@ -187,23 +171,6 @@ def sample_settings(options: SampleOptions, **run: Any) -> SampleSettings:
 
 
 @dataclass(frozen=True)
-class OnionSettings:
-    """Settings of `bayespoint.papers.onion.onion`."""
-
-    max_errors: tuple[int, int]
-    method: str
-    tol: float
-    volume_tol: float | None
-    max_length: float
-    n_trajectories: int
-
-    def __post_init__(self) -> None:
-        choice("method", self.method, ("exact", "projected"))
-        limits = {"tol": number, "volume_tol": _optional(number), "max_length": number}
-        _convert(self, "onion", **limits, n_trajectories=integer)
-
-
-@dataclass(frozen=True)
 class EvidenceSettings:
     """Settings of `VersionSpace.evidence`."""
 
@@ -214,7 +181,7 @@ class EvidenceSettings:
 
     def __post_init__(self) -> None:
         choice("method", self.method, ("auto", "bridge", "integration"))
-        _convert(self, None, tol=number, max_length=number, n_trajectories=integer)
+        convert(self, None, tol=number, max_length=number, n_trajectories=integer)
         _core.check_settings("evidence", vars(self) | {"method": "bridge"})
 
 
@@ -226,37 +193,4 @@ class MarginSettings:
     max_iter: int
 
     def __post_init__(self) -> None:
-        _convert(self, "margin", tol=number, max_iter=integer)
-
-
-@dataclass(frozen=True)
-class PerceptronSettings:
-    """Settings of the kernel perceptron."""
-
-    learning_rate: float
-    max_epochs: int
-
-    def __post_init__(self) -> None:
-        _convert(self, "perceptron", learning_rate=number, max_epochs=integer)
-
-
-@dataclass(frozen=True)
-class CorrelationSettings:
-    """Settings of `bayespoint.papers.correlation.correlation_length`."""
-
-    angle: float
-    n_pairs: int
-    n_trajectories: int
-    max_bounces: int
-    dynamics: Dynamics
-
-    def __post_init__(self) -> None:
-        if isinstance(self.dynamics, engine_dynamics.STRAIGHT):
-            raise TypeError(f"dynamics must be Geodesic() or Scattered(...); got {self.dynamics}")
-        counts = dict.fromkeys(("n_pairs", "n_trajectories", "max_bounces"), integer)
-        _convert(self, None, angle=number, **counts)
-        _core.check_settings("correlation", self.engine_values())
-
-    def engine_values(self) -> dict[str, Any]:
-        """Return the settings as the compiled engine reads them."""
-        return vars(self) | {"dynamics": engine_dynamics.engine_values(self.dynamics)}
+        convert(self, "margin", tol=number, max_iter=integer)

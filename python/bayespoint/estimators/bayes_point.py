@@ -20,8 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 from bayespoint.base import memory, validation
 from bayespoint.base.io import Savable
 from bayespoint.base.validation import Floats, RandomState
-from bayespoint.bounds.result import RiskBounds
-from bayespoint.bounds.tables import risk_bounds
 from bayespoint.data.blocks import in_blocks, map_blocks
 from bayespoint.data.columns import Columns
 from bayespoint.data.plan import Budget, Plan
@@ -142,9 +140,8 @@ class BayesPointClassifier(
         Row of `X` in `fit` of each observation, which weights repeat; not for `X` in blocks.
     n_iter_ : int
         Bounces of the longest chain of the first model, or steps of each with landmarks.
-    approximation_, prior_from_examples_, seed_, n_features_in_, feature_names_in_
-        "landmarks" or None; what the prior took from the training examples (risk bounds hold only
-        for ""); the seed; the number of features, and their names if all are strings.
+    approximation_, seed_, n_features_in_, feature_names_in_
+        "landmarks" or None; the seed; the number of features, and their names if all are strings.
 
     Warns
     -----
@@ -197,7 +194,6 @@ class BayesPointClassifier(
     n_features_in_: int = field(init=False)
     feature_names_in_: NDArray[np.object_] = field(init=False)
     sample_indices_: NDArray[np.intp] = field(init=False)
-    prior_from_examples_: str = field(init=False)
     class_weight_: Floats = field(init=False)
     seed_: int = field(init=False)
 
@@ -633,53 +629,7 @@ class BayesPointClassifier(
             self._checked(X), gram=gram, noise=noise, random_state=random_state
         )
 
-    def bayes_point(self, X_unlabelled: ArrayLike) -> Floats:
-        r"""Return the function closest to the vote of the draws at given points.
-
-        Parameters
-        ----------
-        X_unlabelled : array-like of shape (n_samples, n_features)
-            The points, such as test inputs, as for `predict`; errors: `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (1, n_train) or (n_classes, n_train)
-            Dual coefficients c, not normalized, of each function :math:`\sum_i c_i k(x_i, x)`, plus
-            the intercept :math:`\sum_i c_i` with `fit_intercept`, for rules without class weights.
-
-        Notes
-        -----
-        So Herbrich et al. define the Bayes point (after their Eq. 7), with a density in place of
-        the points. The vote is the mean sign of the draws, of several classes the share of the
-        draws minus 1 / n_classes, and the squares of the differences are summed.
-        """
-        try:
-            points = self._checked(X_unlabelled)
-        except (TypeError, ValueError) as error:
-            raise validation.named(error, "X_unlabelled") from error
-        return self.posterior_.bayes_point(points)
-
-    def reweight(self, weight: Callable[[Floats], ArrayLike], *, log: bool = False) -> Mixture:
-        """Return the posterior for another density of the weight vectors' directions.
-
-        Parameters
-        ----------
-        weight, log
-            As for :meth:`VersionSpace.reweight`, relative to the posterior of the fit.
-
-        Returns
-        -------
-        Mixture
-            Predicts from the draws; its `weighted` has their effective sample size and center.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As in :meth:`VersionSpace.reweight`, and if several models are averaged.
-        """
-        return self._mixture.reweight(weight, log=log)
-
-    # --- evidence and bounds -----------------------------------------------------------------
+    # --- evidence ----------------------------------------------------------------------------
 
     def evidence(
         self,
@@ -752,60 +702,6 @@ class BayesPointClassifier(
         options: Any = {"tol": tol, "max_length": max_length, "n_jobs": self.n_jobs}
         return evidence.log_labeling_probability(*given, random_state=random_state, **options)
 
-    def risk_bounds(
-        self,
-        delta: float = 0.05,
-        *,
-        gram: ArrayLike | None = None,
-        candidates: int = 1,
-        tol: float = 0.3,
-        max_length: float = 1e5,
-        random_state: RandomState = None,
-    ) -> RiskBounds:
-        """Return bounds on the probability of an error on new examples.
-
-        All bounds are refused if kernel, softness or label noise were found on the examples, with
-        class weights, and with sample weights other than 0 and 1. What else depends on the examples
-        cannot be recognized: see :doc:`/guide/risk-bounds`. With label noise the bounds for
-        classifiers without training errors are refused; `pac_bayes_kl` is for noisy labels.
-
-        Parameters
-        ----------
-        delta, candidates
-            As for :func:`bayespoint.bounds.table`.
-        gram : array-like of shape (n_samples, n_samples), default=None
-            With kernel="precomputed", and only then: the matrix given to `fit`.
-        tol, max_length, random_state
-            As for `evidence`, for each volume, with its warning.
-
-        Returns
-        -------
-        RiskBounds
-            The table of :func:`bayespoint.bounds.table`. ValueError is raised if `gram` is missing
-            or does not fit, a setting is out of range, or there are more than two classes.
-        """
-        posterior = self._mixture
-        posterior.first.basis.require_all("risk_bounds")
-        return risk_bounds(
-            posterior,
-            self._inputs_again(gram),
-            delta,
-            prior_from_examples=self.prior_from_examples_,
-            repeats=len(np.unique(self.sample_indices_)) < len(self.sample_indices_),
-            candidates=candidates,
-            tol=tol,
-            max_length=max_length,
-            n_jobs=self.n_jobs,
-            random_state=random_state,
-        )
-
-    def _inputs_again(self, gram: ArrayLike | None) -> Any:
-        """Return the inputs of the fit, or with kernel="precomputed" `gram`, checked."""
-        if not isinstance(self.kernel_, str):
-            return estimators_inputs.again(self.kernel_, self.X_fit_, 0, gram)
-        rows = np.ix_(self.sample_indices_, self.sample_indices_)
-        return estimators_inputs.again(self.kernel_, None, self.n_features_in_, gram)[rows]
-
     # --- continuing a fit --------------------------------------------------------------------
 
     def refine(self, tol: float, *, gram: ArrayLike | None = None) -> Self:
@@ -847,7 +743,7 @@ class BayesPointClassifier(
                 f"tol={tol!r}"
             )
         class_weight = settings.class_weight(params, self.classes_, posterior.first.totals)
-        inputs = self._inputs_again(gram)
+        inputs = inputs_of_fit(self, gram)
         fit = partial(fitting.refined, inputs=inputs, plan=plan)
         try:
             refined = several.each(fit, models, budget, report, len(basis))
@@ -934,3 +830,11 @@ def _answer(model: BayesPointClassifier, name: str, options: Mapping[str, Any], 
     with warnings.catch_warnings():  # the names have been checked, and blocks have none
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         return model._answer(name, block, None, **options)
+
+
+def inputs_of_fit(model: BayesPointClassifier, gram: ArrayLike | None) -> Any:
+    """Return the inputs of the fit, or with kernel="precomputed" `gram`, checked."""
+    if not isinstance(model.kernel_, str):
+        return estimators_inputs.again(model.kernel_, model.X_fit_, 0, gram)
+    rows = np.ix_(model.sample_indices_, model.sample_indices_)
+    return estimators_inputs.again(model.kernel_, None, model.n_features_in_, gram)[rows]

@@ -54,7 +54,7 @@ class BayesPointOrdinalClassifier(BayesPointClassifier):
     probability of this class or a higher one, before label noise. The draws of `sample_functions`
     are values of the function minus each threshold, shape (n_classes - 1, n_draws_total,
     n_samples), and `suggest_query` returns points about which the draws disagree most on which side
-    of a threshold they are. `bayes_point`, `risk_bounds` and the export to ONNX raise ValueError.
+    of a threshold they are. The export to ONNX raises ValueError.
 
     References
     ----------

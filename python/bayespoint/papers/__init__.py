@@ -8,12 +8,16 @@ not import this folder. Functions that draw need the extra ``plot`` (matplotlib)
 `drawings`          the mechanisms as pictures
 `displays`          version spaces, walls, layers and evidences as pictures
 `planar`            version spaces in the plane, and their exact Bayes points
+`bounds`            bounds on the probability of an error, from the training examples alone
 `averaged`          averages and votes of kernel perceptrons
+`centers`           the Bayes point by its definition, the function closest to the vote
 `correlation`       the correlation length of the billiard
+`dynamics`          the papers' motions of the ball
 `elongated`         a toy problem whose version space may be long and thin
 `learning_curves`   the theory of a perceptron that learns from random examples
 `light_trap`        the light trap of Ruján and Marchand
 `onion`             the layers of weight vectors with some training errors
+`reweighting`       the center of another density, from weighted draws
 `primal`            Rosenblatt's perceptron, and gradient descent on the hinge loss
 `soft_boundary`     the ellipsoid of the parameter space, by softness
 `data`              data that only the experiments use

@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
-from bayespoint.bounds.rows import Learned
-from bayespoint.engine import interior
 from bayespoint.engine.problem import Problem
-from bayespoint.engine.settings import PerceptronSettings
 from bayespoint.estimators import inputs as estimators_inputs
+from bayespoint.papers import compiled
+from bayespoint.papers.bounds.rows import Learned
+from bayespoint.papers.compiled import PerceptronSettings
 from bayespoint.papers.linear import KernelClassifier, LinearClassifier
 from bayespoint.papers.perceptron import warn_of_mistakes
 from bayespoint.papers.rollback import roll_back_on_error
@@ -104,7 +104,7 @@ class AveragedPerceptron(LinearClassifier):
         orders = [child.permutation(len(problems[0])) for child in children]
         means, self.separating_ = [], np.zeros(len(problems))
         for k, problem in enumerate(problems):
-            found = [interior.perceptron(problem, settings, order=order) for order in orders]
+            found = [compiled.perceptron(problem, settings, order=order) for order in orders]
             coef = np.stack([one["dual_coef"] for one in found])
             means.append((coef / _lengths(coef, problem)[:, None]).mean(axis=0))
             self.separating_[k] = np.mean([one["converged"] for one in found])

@@ -14,9 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint.base import validation
 from bayespoint.base.validation import RandomState
 from bayespoint.base.warnings import warn
-from bayespoint.engine.dynamics import Geodesic, Scattered, resolve
-from bayespoint.engine.papers import correlation
-from bayespoint.engine.settings import CorrelationSettings
+from bayespoint.papers.compiled import CorrelationSettings, correlation
+from bayespoint.papers.dynamics import Scattered, engine_values
 from bayespoint.results.evidence import Estimate
 from bayespoint.results.result import Result
 from bayespoint.version_space import VersionSpace
@@ -108,7 +107,7 @@ def correlation_length(
     n_pairs: int = 100,
     n_trajectories: int = 4,
     max_bounces: int = 100_000,
-    dynamics: Geodesic | Scattered | str = "geodesic",
+    motion: Scattered | None = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
     callback: Callable[[Mapping[str, Any]], object] | None = None,
@@ -128,10 +127,9 @@ def correlation_length(
         Independent trajectories, at least 1.
     max_bounces : int, default=100000
         Largest number of bounces of a pair, at least 1.
-    dynamics : Geodesic or Scattered, default="geodesic"
-        As in `VersionSpace.sample`. With scattering="cosine" each ball of a pair draws its own
-        direction. Bounces at a sphere count like those at planes, and a pair parts if only one
-        ball meets it.
+    motion : Scattered, default=None
+        None: great circles. With scattering="cosine" each ball of a pair draws its own direction.
+        Bounces at a sphere count like those at planes, and a pair parts if only one ball meets it.
     n_jobs, random_state, callback
         As for `VersionSpace.sample`.
 
@@ -183,11 +181,13 @@ def correlation_length(
     >>> bool(found.parted.all())
     True
     """
-    motion = resolve(dynamics)
-    settings = CorrelationSettings(angle, n_pairs, n_trajectories, max_bounces, motion)
+    if not (motion is None or isinstance(motion, Scattered)):
+        raise TypeError(f"motion must be None or Scattered(...); got {motion!r}")
+    values = {"name": "geodesic"} if motion is None else engine_values(motion)
+    settings = CorrelationSettings(angle, n_pairs, n_trajectories, max_bounces, values)
     threads, seed = validation.threads(n_jobs), validation.seed(random_state)
     run = correlation(space.problem, settings, n_threads=threads, seed=seed, callback=callback)
-    scattering = getattr(motion, "scattering", "specular")
+    scattering = "specular" if motion is None else motion.scattering
     result = CorrelationLength.from_run(run, float(angle), scattering)
     together = int((~result.parted).sum())
     if together:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayespoint.base import validation
 from bayespoint.base.validation import RandomState
-from bayespoint.engine import interior
+from bayespoint.papers import compiled
 from bayespoint.results.result import Result
 from bayespoint.version_space import VersionSpace
 
@@ -101,5 +102,6 @@ def light_trap(
     >>> found.caught, found.errors.tolist()
     (True, [0])
     """
-    found = interior.light_trap(space.problem, seed=random_state, callback=callback)
-    return LightTrap(**found)
+    space.problem.require_binary("the light trap of the paper")
+    seed = validation.seed(random_state)
+    return LightTrap(**compiled.light_trap(space.problem, seed=seed, callback=callback))

@@ -15,14 +15,14 @@ from bayespoint import kernels
 from bayespoint.base import memory, validation
 from bayespoint.base.io import Savable
 from bayespoint.base.validation import Floats, Labels, RandomState
-from bayespoint.bounds.result import RiskBounds
-from bayespoint.bounds.rows import Learned
-from bayespoint.bounds.tables import REFUSALS, bounds_of
 from bayespoint.data.inputs import encode
 from bayespoint.engine.problem import Problem
 from bayespoint.estimators import advice
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators.settings import require_kernel_object
+from bayespoint.papers.bounds.result import RiskBounds
+from bayespoint.papers.bounds.rows import Learned
+from bayespoint.papers.bounds.tables import REFUSALS, bounds_of
 from bayespoint.results.hyperplanes import Hyperplanes
 from bayespoint.version_space import VersionSpace
 
@@ -211,7 +211,7 @@ class LinearClassifier(KernelClassifier):
     norm_: Floats
 
     rule = "max_margin"
-    """How the weight vector was found, as for :func:`bayespoint.bounds.table`."""
+    """How the weight vector was found, as for :func:`bayespoint.papers.bounds.table`."""
 
     def risk_bounds(
         self,
@@ -229,14 +229,14 @@ class LinearClassifier(KernelClassifier):
         Parameters
         ----------
         gram
-            As for :meth:`bayespoint.BayesPointClassifier.risk_bounds`.
+            As for :func:`bayespoint.papers.bounds.risk_bounds`.
         delta, candidates, tol, max_length, n_jobs, random_state
-            As for :func:`bayespoint.bounds.table`.
+            As for :func:`bayespoint.papers.bounds.table`.
 
         Returns
         -------
         RiskBounds or list of RiskBounds
-            As for :meth:`bayespoint.BayesPointClassifier.risk_bounds`, which raises the same
+            As for :func:`bayespoint.papers.bounds.risk_bounds`, which raises the same
             errors; for more than two classes a list with one table for each class against the rest.
 
         Notes
@@ -251,7 +251,7 @@ class LinearClassifier(KernelClassifier):
 
         The other bounds hold for weight vectors in version space. They are refused if there is a
         training error, and for a free intercept, which has no prior. For softness see
-        :func:`bayespoint.bounds.table`.
+        :func:`bayespoint.papers.bounds.table`.
 
         Examples
         --------

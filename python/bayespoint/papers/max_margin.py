@@ -16,11 +16,11 @@ from sklearn.svm import SVC
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
-from bayespoint.bounds.rows import Learned
 from bayespoint.engine import InfeasibleError, interior
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import MarginSettings
 from bayespoint.estimators.advice import infeasible_advice
+from bayespoint.papers.bounds.rows import Learned
 from bayespoint.papers.linear import LinearClassifier
 from bayespoint.papers.rollback import roll_back_on_error
 from bayespoint.version_space import VersionSpace

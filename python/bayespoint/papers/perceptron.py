@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
-from bayespoint.bounds.rows import Learned
-from bayespoint.engine import interior
-from bayespoint.engine.settings import PerceptronSettings
+from bayespoint.papers import compiled
+from bayespoint.papers.bounds.rows import Learned
+from bayespoint.papers.compiled import PerceptronSettings
 from bayespoint.papers.linear import LinearClassifier
 from bayespoint.papers.rollback import roll_back_on_error
 from bayespoint.version_space import VersionSpace
@@ -176,7 +176,7 @@ class KernelPerceptron(LinearClassifier):
             )
         problems = self._problems(X, y, offset, softness, normalize=normalize)
         order = presentation(self.order, len(problems[0]), self.random_state)
-        found = [interior.perceptron(problem, settings, order=order) for problem in problems]
+        found = [compiled.perceptron(problem, settings, order=order) for problem in problems]
         dual_coef = np.stack([one["dual_coef"] for one in found])
         self._keep(dual_coef, offset * dual_coef.sum(axis=1))
         gram, soft = problems[0].gram, problems[0].softness

@@ -9,7 +9,7 @@ Displays raise ``ImportError`` without matplotlib, ``NotFittedError`` for estima
 
 Decision boundaries, reliability diagrams and histograms are scikit-learn's and matplotlib's:
 ``sklearn.inspection.DecisionBoundaryDisplay``, ``sklearn.calibration.CalibrationDisplay``, and
-``ax.hist`` of :func:`bayespoint.bounds.normalized_margins`. `bayespoint.papers.displays` has
+``ax.hist`` of :func:`bayespoint.papers.bounds.normalized_margins`. `bayespoint.papers.displays` has
 pictures of version spaces, walls, layers and evidences.
 """
 

@@ -17,6 +17,7 @@ old center and of this difference.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -33,10 +34,11 @@ from bayespoint.kernels.products import count, joined
 from bayespoint.labels import Labels
 from bayespoint.posterior.fitting import fit_model
 from bayespoint.posterior.model import Model
-from bayespoint.posterior.reweight import error_of_mean
 from bayespoint.results.lengths import Lengths
 
 _TRIES = 10_000  # most values that are drawn for an example until one agrees with its label
+_BATCHES = 10  # largest number of batches of a trajectory, for the error of the center
+_BATCH_SIZE = 10  # smallest number of draws in a batch
 _STEP = 1e-4  # of a difference quotient, in standard deviations
 _WORSE = 3.0  # times a fit's tolerance, or its fewest effective draws divided by this, is accepted
 
@@ -122,8 +124,8 @@ def _extended(model: Model, new: Any, index: NDArray[np.intp]) -> Model | None:
     parts = extended(*change).reshape(len(length), -1)
     mean = scale * widened(run.center).ravel() + parts.mean(axis=0)
     size = math.sqrt(float(mean @ coordinates(mean)))
-    shares, about = np.full(len(length), 1 / len(length)), parts - parts.mean(axis=0) + mean
-    error = error_of_mean(about, shares, coordinates, mean, shape[0])
+    deviations = (parts - parts.mean(axis=0)) / len(parts)
+    error = error_of_mean(deviations, coordinates, mean, shape[0])
     lengths = Lengths(round(draws.lengths.mean_square) + k * law.basis.shape[1])
     wide = (*shape[2:-1], after.shape[-1])
     center, ratio = (mean / size).reshape(wide), length[chosen, 0] / new_length[:, 0]
@@ -227,3 +229,26 @@ def _given_label(
         if not len(left):
             return found
     return None
+
+
+def error_of_mean(
+    deviations: Floats, coordinates: Callable[[Floats], Floats], mean: Floats, n_trajectories: int
+) -> float:
+    """Return the standard error of the direction of a mean of draws.
+
+    `deviations` are the (n, D) distances of the draws from the (D,) mean times their shares in it.
+    `coordinates` of dual coefficients are their products with the Gram matrix.
+    """
+    # Batches shorter than the autocorrelation time underestimate the error, trajectories are few.
+    batches = min(_BATCHES, max(1, len(deviations) // n_trajectories // _BATCH_SIZE))
+    found, squared = math.nan, float(mean @ coordinates(mean))
+    for n_pieces in {n_trajectories, n_trajectories * batches} - {1}:
+        # The mean is a ratio of two sums. To first order, `parts` are the contributions of the
+        # pieces to its error. Only the components orthogonal to the mean change its direction.
+        parts = np.stack([piece.sum(axis=0) for piece in np.array_split(deviations, n_pieces)])
+        images = coordinates(parts)
+        along = images @ mean
+        across = np.einsum("ij,ij->i", parts, images) - along**2 / squared
+        variance = max(0.0, float(across.sum())) * n_pieces / (n_pieces - 1)
+        found = float(np.fmax(found, math.sqrt(variance / squared)))
+    return found

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 MAX_DRIFT = 1e-6  # largest relative drift of the plane coordinates without a warning
 MAX_R_HAT, CHANCE = 1.01, 1e-6  # largest without a warning, and the chance of one by chance
 R_HAT_DRAWS = 1000  # largest number of draws per trajectory from which R-hat is computed
-_CENTERS = {"arc": "arc_center", "impulse": "impulse_center", "conditional": "arc_center"}
 
 _LIMITS = {"max_time": "max_time", "max_bounces": "max_bounces (a classifier's max_iter)"}
 """Limits that end a run early, as warnings name them."""
@@ -41,19 +40,19 @@ class BilliardResult(Run):
     _title = "Billiard in version space"
     _shapes = (
         "*m: center arc_center impulse_center hits; tn*m: draws; tnk: functionals; k: watched; "
-        "t: bounces crossings refreshes missed escapes scatterings start; m: label softness"
+        "t: bounces crossings refreshes missed start; m: label softness"
     )
 
     center: NDArray[np.float64]
-    """(m,) Dual coefficients of the center of mass, scaled to a unit vector. By the setting
-    `average` it is `arc_center`, `impulse_center`, or the center of "chord" or "flipper"."""
+    """(m,) Dual coefficients of the center of mass, scaled to a unit vector: `arc_center`, or
+    `impulse_center` with average="impulse"."""
     center_norm: float
     """Length of the mean of the unit weight vectors, in (0, 1]: near 1 in a small version space."""
     arc_center: NDArray[np.float64]
     """(m,) Unit center by the integral of the position along the path, or of conditional means."""
     impulse_center: NDArray[np.float64]
     """(m,) Unit center from the impulses on the walls: entries have the sign of the label, or are
-    zero for planes never hit. NaN for "chord" and "flipper", whose launches change momentum."""
+    zero for planes never hit. NaN if the direction was also changed otherwise."""
     draws: NDArray[np.floating]
     """(n_trajectories, n_draws, m) Unit weight vectors at equal spacing, perhaps in singles."""
     functionals: NDArray[np.float64]
@@ -78,16 +77,10 @@ class BilliardResult(Run):
     missed: NDArray[np.float64]
     """(n_trajectories,) Share of the others' bounces at planes that this trajectory never hit."""
     stop_reason: str
-    """The limit that ended the run: "length", "max_bounces", "tol", "max_time" or "weight_tol"."""
-    escapes: NDArray[np.uint64]
-    """(n_trajectories,) Flights that met no wall, each followed by a launch; 0 for "geodesic"."""
-    scatterings: NDArray[np.uint64]
-    """(n_trajectories,) Reflections off the `scatterer`."""
-    scatterer: float | None
-    """Radius of the reflecting sphere around the center, in radians; None without one."""
+    """The limit that ended the run: "length", "max_bounces", "tol" or "max_time"."""
     center_error: float
     """Estimated angle between `arc_center` and the exact center of mass, in radians; with
-    average="impulse" that of `impulse_center`; without the bias of "chord" and "flipper"."""
+    average="impulse" that of `impulse_center`."""
     mean_violations: float
     """Mean number of violated examples along the path, 0 with opaque walls."""
     refresh: str
@@ -112,10 +105,10 @@ class BilliardResult(Run):
     of numbers for each example and trajectory. A classifier loaded from a file has none."""
 
     @classmethod
-    def from_run(cls, run: Mapping[str, Any], average: str) -> BilliardResult:
-        """Return the result of the engine's run, with the center that `average` names."""
-        given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
-        return cls(center=run[_CENTERS.get(average, "running_center")], **given)
+    def from_run(cls, run: Mapping[str, Any], center: str) -> BilliardResult:
+        """Return the result of the engine's run, with the center of this name."""
+        known = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
+        return cls(center=run[center], **known)
 
     def _watched(self, thinned: bool = False) -> NDArray[np.float64]:
         step = max(1, -(-self.functionals.shape[1] // R_HAT_DRAWS)) if thinned else 1
@@ -168,22 +161,12 @@ class BilliardResult(Run):
             allowed = allowed_r_hat(n_trajectories, worth, MAX_R_HAT, CHANCE)
         if self.r_hat > allowed:
             return [f"the trajectories disagree: R-hat is {self.r_hat:.3f} (above {allowed:.3f})"]
-        if self.stop_reason != "weight_tol" and ess < least and self.ess < least:
+        if ess < least and self.ess < least:
             return [
                 f"the {n_trajectories} x {n_draws} draws are worth {self.ess:.0f} independent ones "
                 f"(below {least:.0f})"
             ]
         return []
-
-    @property
-    def escape_fraction(self) -> float:
-        """Share of the flights that met no wall, in [0, 1]; NaN without flights.
-
-        For "chord" and "flipper" a value near 0 indicates a closed billiard in a small version
-        space. A straight flight covers less than pi radians between two launches.
-        """
-        escapes, bounces = int(self.escapes.sum()), int(self.bounces.sum())
-        return escapes / (escapes + bounces) if escapes + bounces else math.nan
 
     @property
     def support(self) -> NDArray[np.intp]:
@@ -203,7 +186,6 @@ class BilliardResult(Run):
             ("length of the mean", f"{self.center_norm:.4g}"),
             ("bounces", f"{bounces}{rate}"),
             ("walls passed", f"{int(self.crossings.sum())}"),
-            ("escapes", f"{int(self.escapes.sum())} ({self.escape_fraction:.3g} of the flights)"),
             ("mean violations", f"{self.mean_violations:.4g}"),
             ("planes hit", f"{len(self.support)} of {m}"),
             ("effective draws", f"{self.ess:.4g} at least"),
@@ -212,9 +194,6 @@ class BilliardResult(Run):
             ("drift", f"{self.drift:.1e}"),
             ("started from", ", ".join(self.start)),
         ]
-        if self.scatterer is not None:
-            hits = int(self.scatterings.sum())
-            rows.append(("scatterer", f"radius {self.scatterer:.3g} rad, hit {hits} times"))
         return rows
 
     def to_datatree(self) -> xr.DataTree:

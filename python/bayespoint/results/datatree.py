@@ -17,8 +17,6 @@ _OF_CHAINS = (
     ("bounces", "bounces", "reflections at walls"),
     ("crossings", "crossings", "walls passed through"),
     ("refreshes", "refreshes", "changes of direction between walls"),
-    ("escapes", "escapes", "flights that met no wall"),
-    ("scatterings", "scatterings", "reflections off the scatterer"),
     ("missed", "1", "share of the others' bounces at planes never hit by this trajectory"),
 )
 _OF_EXAMPLES = (
@@ -80,9 +78,6 @@ def to_datatree(run: Mapping[str, Any]) -> xr.DataTree:
         for name, units, meaning in table
     }
     statistics["start"] = told(("chain",), list(run["start"]), "source of the start")
-    if run["scatterer"] is not None:
-        meaning = "radius of the sphere around the center"
-        statistics["scatterer"] = told((), run["scatterer"], meaning, "rad")
     ends = {"stop_reason": run["stop_reason"], "refresh": run["refresh"]}
     labels = {"label": told("example", run["y"], "class" if sides else "class, -1 or +1", "1")}
     given = {

@@ -20,6 +20,7 @@ PROGRAM = """
     import resource, sys, warnings
     import numpy as np, psutil
     from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
+    from bayespoint.papers import dynamics
     from bayespoint.papers.correlation import correlation_length
     from bayespoint.papers.onion import onion
 
@@ -35,14 +36,14 @@ PROGRAM = """
         return VersionSpace(K, y, softness=0.1)
 
     fly = dict(length=20.0, random_state=0)
-    pair, chord = SampleOptions(refresh="pair"), SampleOptions(dynamics="chord")
+    pair = SampleOptions(refresh="pair")
     full = SampleOptions(refresh="full", average="arc")
     roughly = dict(tol=1.0, random_state=0)
     calls = {
         "draws": lambda: space().sample(n_jobs=2, n_draws=2000, **fly),
         "pair": lambda: space().sample(options=pair, **fly),
         "full": lambda: space().sample(n_jobs=4, options=full, **fly),
-        "chord": lambda: VersionSpace(K, y).sample(options=chord, **fly),
+        "chord": lambda: dynamics.sample(VersionSpace(K, y), dynamics.Chord(), **fly),
         "bridge": lambda: space().evidence(**roughly),
         "integration": lambda: space().evidence(method="integration", **roughly),
         "onion": lambda: onion(

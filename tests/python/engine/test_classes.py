@@ -9,7 +9,6 @@ from scipy import special
 from scipy.linalg import cho_factor, cho_solve, cholesky
 
 from bayespoint import InfeasibleError, SampleOptions, VersionSpace, _core
-from bayespoint.dynamics import Scattered
 from bayespoint.engine import sampling
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
@@ -132,19 +131,6 @@ def test_two_classes_played_jointly_agree_with_the_binary_machine():
     assert abs(noise[0].value - noise[1].value) < 4 * math.hypot(noise[0].error, noise[1].error)
 
 
-@pytest.mark.parametrize("scatter", [{"scattering": "cosine"}, {"scatterer": "auto"}])
-def test_scattered_balls_have_the_same_center(scatter):
-    gram, y, _ = taught(4, 3, 30)
-    space = VersionSpace(gram, y, softness=0.2)
-    one = space.sample(tol=0.02, random_state=seed(31))
-    options = SampleOptions(dynamics=Scattered(**scatter))
-    two = space.sample(tol=0.02, random_state=seed(31), options=options)
-    assert (two.scatterer is not None) == ("scatterer" in scatter)
-    error = math.hypot(one.center_error, two.center_error)
-    assert angle(space, one.center, two.center) < 2.5 * error
-    assert one.center_norm == pytest.approx(two.center_norm, abs=3 * error)
-
-
 # --- results ---------------------------------------------------------------------------------
 
 
@@ -242,7 +228,7 @@ def test_points(space):
     assert found.margin == pytest.approx(found.bound, rel=1e-6)
     assert repr(found).endswith(f"{len(found.support)} support vectors of 40>")
     assert "40" in found._repr_html_()
-    for method in ("light_trap", "one_way", "perceptron", "max_margin"):
+    for method in ("light_trap", "max_margin"):
         point = space.feasible_point(method, random_state=1)
         assert point.shape == (4, 40)
         assert space.contains(point)
@@ -300,8 +286,6 @@ def run(space, **options):
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda s: run(s, dynamics="chord"), "two classes for the dynamics of the papers"),
-        (lambda s: run(s, dynamics="flipper"), "two classes for the dynamics of the papers"),
         (lambda s: run(s, transparency=(0.1, 0.2)), "two classes for a transparency"),
         (lambda s: onion(s, (1, 1)), "two classes for an onion"),
         (lambda s: choose_layer(s, (1, 1)), "two classes for an onion"),

@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
 from bayespoint.base import linalg
-from bayespoint.dynamics import Scattered
 from helpers import dual_angle, sample, seed
 
 SEED = 13 + int(os.environ.get("BAYESPOINT_SEED", "0"))
@@ -65,8 +64,6 @@ def test_it_is_the_center_of_the_arcs(transparency, refresh):
         (0.1, {"refresh": "pair"}, False),
         (0.1, {"refresh": None}, False),
         (0.1, {"average": "arc"}, False),
-        (0.1, {"dynamics": "chord"}, False),
-        (0.1, {"dynamics": Scattered()}, False),
         (np.arange(150) > 0, {}, False),
         (0.0, {}, False),
     ],
@@ -115,13 +112,8 @@ def test_draws_are_worth_something_where_the_center_is_exact():
 
 
 def test_what_it_cannot_do_is_refused():
-    space = problem(40)
     with pytest.raises(ValueError, match="average='conditional' needs a Gram matrix"):
         VersionSpace(np.ones((2, 2)), [1, 1]).sample(options=SampleOptions(average="conditional"))
-    with pytest.raises(ValueError, match="average must be one of 'auto', 'arc', 'impulse' with"):
-        space.sample(options=SampleOptions(average="conditional", dynamics=Scattered()))
-    with pytest.raises(ValueError, match="average must be one of 'auto', 'midpoints'"):
-        space.sample(options=SampleOptions(average="conditional", dynamics="chord"))
 
 
 def test_classifiers_use_them_where_they_can():

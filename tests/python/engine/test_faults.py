@@ -13,11 +13,11 @@ import numpy as np
 import psutil
 import pytest
 
-from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, _core, kernels
-from bayespoint.dynamics import Scattered
+from bayespoint import BayesPointClassifier, VersionSpace, _core, kernels
 from bayespoint.estimators.progress import Progress
-from bayespoint.papers import planar
+from bayespoint.papers import bounds, dynamics, planar
 from bayespoint.papers.correlation import correlation_length
+from bayespoint.papers.dynamics import Chord, Flipper, Scattered
 from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.onion import choose_layer, onion
@@ -76,10 +76,10 @@ def again(call):
 CALLS = {
     "VersionSpace": again(soft),
     "sample": lambda: soft().sample(**FOR_EVER),
-    "sample, chord": lambda: hard().sample(options=SampleOptions(dynamics="chord"), **FOR_EVER),
-    "sample, flipper": lambda: hard().sample(options=SampleOptions(dynamics="flipper"), **FOR_EVER),
-    "sample, sphere": lambda: soft().sample(
-        options=SampleOptions(dynamics=Scattered("specular", "auto")), **FOR_EVER
+    "chord": lambda: dynamics.sample(hard(), Chord(), **FOR_EVER),
+    "flipper": lambda: dynamics.sample(hard(), Flipper(), **FOR_EVER),
+    "sphere": lambda: dynamics.sample(
+        soft(), Scattered("specular", "auto"), **FOR_EVER
     ),
     "bridge": lambda: soft().evidence(max_length=1e15, **LONG),
     "integration": lambda: soft().evidence(method="integration", max_length=1e15, **LONG),
@@ -89,7 +89,7 @@ CALLS = {
     ),
     "choose_layer": again(lambda: choose_layer(soft(), random_state=0)),
     "light_trap": again(lambda: light_trap(hard(), random_state=0)),
-    "feasible_point": again(lambda: hard().feasible_point(method="perceptron", random_state=0)),
+    "feasible_point": again(lambda: hard().feasible_point(random_state=0)),
     "max_margin": again(lambda: VersionSpace(K, COIN, softness=1e-9).max_margin()),
     "fit": again(lambda: BayesPointClassifier(random_state=0).fit(X, NOISY)),
     "fit, many scales": again(
@@ -110,7 +110,7 @@ CALLS = {
     "mixture": again(lambda: FITTED.predict_proba(POINTS, method="mixture")),
     "sample_functions": again(lambda: FITTED.sample_functions(POINTS[:3000])),
     "suggest_query": again(lambda: FITTED.suggest_query(POINTS, 5)),
-    "risk_bounds": again(lambda: TRAINED.risk_bounds(random_state=0)),
+    "risk_bounds": again(lambda: bounds.risk_bounds(TRAINED, random_state=0)),
     "MaxMarginClassifier": again(lambda: MaxMarginClassifier(RBF, C=100.0).fit(X, COIN)),
     "KernelPerceptron": lambda: KernelPerceptron("linear", max_epochs=10**8).fit(X, COIN),
     "Polygon.sample": again(lambda: SQUARE.sample(10**7, random_state=0)),

@@ -1,4 +1,4 @@
-"""Mixing of a billiard: cosine-law scattering, the reflecting sphere; planes that are missed."""
+"""Mixing of a billiard: centers of impulses; planes that are missed."""
 
 import math
 import os
@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from bayespoint import SampleOptions, VersionSpace
-from bayespoint.dynamics import Scattered
 from helpers import angle, cone, polygon_centroid, sample, space_of
 
 SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
 
-# --- scattering at the walls and off a sphere ---
+# --- impulses at the walls ---
 
 
 @pytest.mark.parametrize("tol", [0.1, 0.03])
@@ -46,49 +45,6 @@ def test_a_few_impulses_are_not_taken_for_the_center():
         assert short.center_error > 2.0 * space.sample(length=20.0, random_state=seed).center_error
 
 
-def test_scatterer_result():
-    x, y = cone(m=10, r=3)
-    space = space_of(x, y)
-    sphere = Scattered("specular", "auto")
-    result = space.sample(options=SampleOptions(dynamics=sphere), length=100.0, random_state=SHIFT)
-    nearest = math.asin((space.margins(result.center) / np.linalg.norm(x, axis=1)).min())
-    assert 0.2 * nearest < result.scatterer < 1.5 * nearest  # the first center is rough
-    assert result.scatterings.sum() > 0
-    assert result.stop_reason == "length"
-    assert f"hit {result.scatterings.sum()} times" in result.summary()
-    sphere = Scattered("specular", 0.3 * result.scatterer)
-    smaller = space.sample(options=SampleOptions(dynamics=sphere), length=100.0, random_state=SHIFT)
-    assert smaller.scatterer == 0.3 * result.scatterer
-    assert smaller.scatterings.sum() < result.scatterings.sum()
-    plain = space.sample(length=100.0, random_state=SHIFT)
-    assert plain.scatterer is None
-    assert plain.scatterings.sum() == 0
-    assert "scatterer" not in plain.summary()
-
-
-def test_refused():
-    with pytest.raises(ValueError, match="scattering must be"):
-        Scattered("diffuse")
-    space = space_of(*cone())
-    with pytest.raises(ValueError, match="transparency must be 0 with dynamics=Scattered"):
-        space.sample(options=SampleOptions(dynamics=Scattered("cosine", "auto"), transparency=0.1))
-    with pytest.raises(ValueError, match="scatterer must be at least 1e-6 and smaller than"):
-        space.sample(options=SampleOptions(dynamics=Scattered("cosine", 1.5)))
-
-
-def test_a_small_sphere_does_not_lose_the_ball():
-    """A normal of length 1 - cos(radius)^2 would give the direction its rounding error of 1e-7."""
-    x, y = cone(m=10, r=3)
-    run = space_of(x, y).sample(
-        options=SampleOptions(
-            dynamics=Scattered("specular", 1e-4), refresh="pair", refresh_rate=1.0
-        ),
-        length=5e4,
-        random_state=SHIFT,
-    )
-    assert run.scatterings.sum() > 0
-    assert run.drift < 1e-9
-
 
 # --- planes that are missed ---
 
@@ -99,7 +55,6 @@ def test_a_small_sphere_does_not_lose_the_ball():
         {},
         {"refresh": "pair"},
         {"refresh": "full"},
-        {"dynamics": Scattered(), "refresh": None},
         {"transparency": 0.1, "refresh": None},
     ],
 )

@@ -60,7 +60,7 @@ def test_contains():
 # --- feasible points and the largest margin ---
 
 
-@pytest.mark.parametrize("method", ["light_trap", "one_way", "perceptron", "max_margin"])
+@pytest.mark.parametrize("method", ["light_trap", "max_margin"])
 @pytest.mark.parametrize("settings", [{}, {"softness": 0.3}, {"offset": 1.0}])
 @pytest.mark.filterwarnings("ignore:method='light_trap' did not find")  # the fallback is allowed
 def test_feasible_points(method, settings):
@@ -183,8 +183,6 @@ def test_result(long_run):
     assert 0.98 < result.r_hat < 1.05
     assert 0 < result.center_error < 0.1
     assert result.drift < 1e-8
-    assert result.escapes.tolist() == [0, 0, 0, 0]
-    assert result.escape_fraction == 0.0
     assert len(result.start) == 4
     assert result.refresh in ("pair", "full")
 

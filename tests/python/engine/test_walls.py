@@ -91,7 +91,6 @@ def test_walls_are_checked(arguments, match):
 def test_what_is_not_for_walls_is_an_error(space):
     for call in (
         space.max_margin,
-        lambda: space.feasible_point("perceptron"),
         lambda: space.evidence((0.1, 0.2)),
         lambda: VersionSpace(ITEMS[:3, :3], walls=preferences(), softness=0.2),
     ):

@@ -165,11 +165,6 @@ def test_refined_models_are_averaged(model):
     assert np.abs(refined.predict_proba(NEW) - model.predict_proba(NEW)).max() < 0.1
 
 
-def test_reweighting_is_refused(model):
-    with pytest.raises(ValueError, match="reweight needs one setting"):
-        model.reweight(lambda margins: np.ones(len(margins)))
-
-
 def test_saved_averages_agree(tmp_path, model):
     model.save(tmp_path / "model.skops")
     again = bayespoint.load(tmp_path / "model.skops")

@@ -325,7 +325,7 @@ def test_a_search_without_any_evidence_keeps_the_kernel_of_its_start(monkeypatch
     with pytest.warns(ConvergenceWarning, match="the search for hyperparameters found no"):
         model.set_params(standardize=False).fit(x, y)
     assert model.kernel_ == kernels.at_start(kernels.RBF(), x)
-    assert model.prior_from_examples_ == "length scale"
+    assert model.tuning_ is None
 
 
 def test_hard_boundary_labels_the_training_examples():

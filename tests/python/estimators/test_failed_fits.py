@@ -41,7 +41,7 @@ def interrupted(monkeypatch, estimator):
     """Interrupt a fit before it sets its last attribute, or of our own all in one step."""
     kind = type(estimator)
     if kind is BayesPointClassifier:
-        monkeypatch.setattr(Mixture, "prior_from_examples", raise_stop)
+        monkeypatch.setattr(Mixture, "of", raise_stop)
         return
     fitted = clone(estimator).fit(X, Y)
     last = [name for name in vars(fitted) if name not in vars(estimator)][-1]

@@ -202,14 +202,6 @@ def test_empty_blocks_have_no_predictions(fitted):
     assert model.predict_proba(Blocks([frame[:0]])).shape == (0, 2)
 
 
-def test_no_bound_without_scaling_where_medians_come_from_the_examples():
-    frame, y = table(60)
-    settings = {"softness": 1.0, "standardize": False, **QUICK}
-    model = BayesPointClassifier(kernels.RBF(1.0), **settings)
-    assert model.fit(frame[["size"]].fillna(0.0), y).prior_from_examples_ == ""
-    assert model.fit(frame[["size"]], y).prior_from_examples_ == "scale of the features"
-
-
 def test_frames_of_dask():
     pytest.importorskip("pyarrow")
     dask = pytest.importorskip("dask.dataframe")

@@ -285,7 +285,7 @@ def test_lengths_that_hide_the_margin(decades):
         MaxMarginClassifier("linear", C=np.inf, fit_intercept=False).fit(x, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of searches that need the fallback
-        for method in ("light_trap", "max_margin", "perceptron"):
+        for method in ("light_trap", "max_margin"):
             assert space.contains(space.feasible_point(method, random_state=SEED))
     center = space.sample(tol=0.05, random_state=SEED).center @ x
     np.testing.assert_allclose(center, y / np.sqrt(5), atol=0.2)

@@ -129,11 +129,6 @@ def test_evidence_and_the_probability_of_a_label():
         assert abs(joint.value - expected) < 4 * joint.error + 0.03
 
 
-def test_bounds_are_refused_with_the_way_out(model):
-    with pytest.raises(ValueError, match=r"of several classes jointly there is none.*fit one to"):
-        model.risk_bounds()
-
-
 def test_one_classifier_for_each_class_against_the_rest():
     """By scikit-learn, with the bits of fits to the binary problems."""
     each = OneVsRestClassifier(BayesPointClassifier(**GIVEN)).fit(X, Y)
@@ -145,27 +140,6 @@ def test_one_classifier_for_each_class_against_the_rest():
     own = [BayesPointClassifier(**GIVEN).fit(X, name == Y) for name in NAMES]
     expected = np.stack([one.predict_proba(POINTS)[:, 1] for one in own], axis=1)
     np.testing.assert_allclose(p, expected / expected.sum(axis=1, keepdims=True), rtol=1e-12)
-
-
-def test_another_density(model):
-    flat = model.reweight(lambda margins: np.ones(len(margins)))
-    # Its center is the mean of the draws, without the accuracy of the path.
-    np.testing.assert_allclose(flat.predict_proba(POINTS), model.predict_proba(POINTS), atol=0.03)
-    np.testing.assert_allclose(
-        flat.predict_proba(POINTS, method="mixture"),
-        model.predict_proba(POINTS, method="mixture"),
-        rtol=1e-6,
-    )
-    seen = []
-    certain = model.reweight(lambda margins: (seen.append(margins), margins.mean(axis=1))[1])
-    assert seen[0].shape == (400, 90)
-    assert (seen[0] > 0).all()
-    assert certain.weighted.center.shape == (3, 90)
-    assert (
-        certain.predict_proba(POINTS).max(axis=1).mean()
-        > flat.predict_proba(POINTS).max(axis=1).mean()
-    )
-    assert certain.sample_functions(POINTS[:4], random_state=seed(0)).shape == (3, 400, 4)
 
 
 def test_relative_weights_divide_the_noise():

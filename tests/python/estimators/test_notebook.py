@@ -11,15 +11,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier, VersionSpace, _core
-from bayespoint.bounds import RiskBounds
 from bayespoint.datasets import make_teacher
 from bayespoint.kernels import RBF
 from bayespoint.papers import planar, soft_boundary
+from bayespoint.papers.bounds import RiskBounds, risk_bounds
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.onion import LayerChoice, onion
 from bayespoint.papers.perceptron import KernelPerceptron
+from bayespoint.papers.reweighting import reweight
 from bayespoint.results import Estimate
 from helpers import seed
 
@@ -80,9 +81,9 @@ def results():
             "OnionTable": table,
             "LayerChoice": LayerChoice((0, 1), np.array([[0.1, np.nan]]), np.array([[3, 0]])),
             "CorrelationLength": correlation_length(space, random_state=seed(0)),
-            "WeightedResult": space.reweight(run, lambda margins: margins[:, 0]),
-            "Posterior": model.reweight(lambda margins: margins[:, 0]),
-            "Posterior of three": three.reweight(lambda margins: margins[:, 0]),
+            "WeightedResult": reweight(space, run, lambda margins: margins[:, 0]),
+            "Posterior": model.posterior_,
+            "Posterior of three": three.posterior_,
             "RiskBounds": three_bounds(X, y),
             "RiskBound": three_bounds(X, y)[0],
             "ParameterSpace": soft_boundary.parameter_space(X @ X.T, softness=0.1),
@@ -94,7 +95,7 @@ def results():
 
 def three_bounds(X, y):
     model = BayesPointClassifier("linear", softness=0.0, random_state=seed(0), standardize=False)
-    return model.fit(X, y).risk_bounds(random_state=seed(0))
+    return risk_bounds(model.fit(X, y), random_state=seed(0))
 
 
 def count_calls(monkeypatch):

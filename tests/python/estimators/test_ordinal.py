@@ -265,9 +265,3 @@ def test_two_classes_are_those_of_the_other_classifier():
 def test_errors_name_the_argument(settings, y, match):
     with pytest.raises(ValueError, match=match):
         BayesPointOrdinalClassifier(**GIVEN | settings).fit(X, y)
-
-
-def test_what_is_not_defined_is_an_error(model):
-    for call in (lambda: model.bayes_point(POINTS), lambda: model.risk_bounds()):
-        with pytest.raises(ValueError, match="classes"):
-            call()

@@ -337,24 +337,6 @@ def test_other_weights_that_are_refused():
         BayesPointClassifier(**GIVEN, approximation=None).fit(X, y, np.r_[1e12, np.ones(39)])
 
 
-def test_bounds_need_independent_examples():
-    X, y, weights = data()
-    given = GIVEN | {"random_state": seed(0), "tol": 0.2}
-    for w in (weights + 1, weights + 0.5):
-        for row in (
-            BayesPointClassifier(**given, standardize=False).fit(X, y, w).risk_bounds(tol=2.0)
-        ):
-            assert row.refused
-            assert "sample weights" in row.reason
-    kept = (weights > 0).astype(float)
-    part = (
-        BayesPointClassifier(**given, standardize=False)
-        .fit(X, y, kept)
-        .risk_bounds(tol=2.0, random_state=0)
-    )
-    assert not all(row.refused for row in part)
-
-
 # --- continued fits ---
 
 

@@ -28,12 +28,6 @@ def fitted(kernel, classes, **settings):
     return model.set_params(**settings).fit(X, LABELS[classes])
 
 
-def weighted(kernel, classes, **settings):
-    # From 1 to 2, so that the weights are worth 8 of 9 draws at least.
-    density = lambda margins: 1 + np.tanh(margins[:, 0]) ** 2  # noqa: E731
-    return fitted(kernel, classes, **settings).reweight(density)
-
-
 VALUES = {
     "decision values": lambda model, points: model.decision_function(points),
     "moments": lambda model, points: model.predict_proba(points),
@@ -45,14 +39,13 @@ ANSWERS = {
     "vote": lambda model, points: model.predict(points, method="vote"),
     **VALUES,
     "classes": lambda model, points: model.predict(points),
-    "one draw": lambda model, points: (
-        model.posterior_ if hasattr(model, "posterior_") else model
-    ).predict(points, method="gibbs", random_state=seed(0)),
+    "one draw": lambda model, points: model.posterior_.predict(
+        points, method="gibbs", random_state=seed(0)
+    ),
 }
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("make", [fitted, weighted])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(
     ("kernel", "lengths"),
@@ -63,9 +56,9 @@ ANSWERS = {
         (kernels.Polynomial(3, 1.0), [1e40]),
     ],
 )
-def test_limits_along_rays(make, classes, kernel, lengths):
+def test_limits_along_rays(classes, kernel, lengths):
     """Far out, the distribution of f, scaled to the input, depends on the direction alone."""
-    model = make(kernel, classes)
+    model = fitted(kernel, classes)
     for name, answer in ANSWERS.items():
         limit = answer(model, 1e10 * RAYS)
         for length in lengths:
@@ -74,12 +67,11 @@ def test_limits_along_rays(make, classes, kernel, lengths):
     assert np.ptp(model.decision_function(1e10 * RAYS)) > 0.5
 
 
-@pytest.mark.parametrize("make", [fitted, weighted])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(("kernel", "length"), [(SQUARE, 1e72), (LINEAR, 1e143), (LINEAR, 1e160)])
-def test_values_too_large_to_square_are_refused(make, classes, kernel, length):
+def test_values_too_large_to_square_are_refused(classes, kernel, length):
     """Votes, the values of one draw and the signs of two classes need no squares."""
-    model = make(kernel, classes)
+    model = fitted(kernel, classes)
     points = length * np.concatenate([RAYS, -RAYS])
     known = ["vote", "one draw", *(["classes"] if classes == 2 else [])]
     for name, answer in ANSWERS.items():
@@ -150,26 +142,9 @@ def test_the_unit_of_f_does_not_matter(power):
     k_star, units = rng.standard_normal((50, 4)), rng.standard_normal((30, 4)) / 9
     variance, unit = rng.uniform(0.1, 1.0, 50), 2.0**power
     given, scaled = (k_star, variance), (k_star * unit, variance * unit**2)
-    for weights in (None, np.full(30, 1 / 30)):
-        law = TwoClasses(), draws(units, 9, units.mean(axis=0), 0.7, weights)
-        np.testing.assert_array_equal(decision_values(*law, *scaled), decision_values(*law, *given))
-        np.testing.assert_allclose(mixture(*law, *scaled), mixture(*law, *given), rtol=1e-13)
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_the_function_closest_to_the_vote(classes):
-    """It scales inversely with the points and keeps its values at them."""
-    model = fitted(LINEAR, classes, softness=0.1, fit_intercept=False)
-    for length in (2.0**-400, 2.0**400):
-        np.testing.assert_allclose(
-            model.bayes_point(length * RAYS) * length, model.bayes_point(RAYS), rtol=1e-9
-        )
-    with pytest.raises(ValueError, match="X_unlabelled: X must not be so large"):
-        model.bayes_point(1e150 * RAYS)
-    with pytest.raises(ValueError, match="X_unlabelled: X must not be so small"):
-        model.bayes_point(1e-150 * RAYS)
-    with pytest.raises(ValueError, match=r"X_unlabelled: kernel\(X, Y\) must be finite"):
-        fitted(SQUARE, 2).bayes_point(1e160 * RAYS)
+    law = TwoClasses(), draws(units, 9, units.mean(axis=0), 0.7)
+    np.testing.assert_array_equal(decision_values(*law, *scaled), decision_values(*law, *given))
+    np.testing.assert_allclose(mixture(*law, *scaled), mixture(*law, *given), rtol=1e-13)
 
 
 @pytest.mark.parametrize("size", [1e150, 1e300, 2e307])
@@ -184,7 +159,6 @@ def test_impossible_kernel_values(size):
     for answer in (
         lambda: model.predict_proba(size * rows, diag=diag),
         lambda: model.predict_proba(size * rows, diag=diag, method="mixture"),
-        lambda: model.bayes_point(size * rows),
         lambda: model.sample_functions(size * rows, gram=np.eye(len(RAYS))),
     ):
         with pytest.raises(ValueError, match="X must not be so large that decision values over"):
@@ -220,13 +194,6 @@ def test_sparse_points():
     np.testing.assert_allclose(model.decision_function(points), model.decision_function(1e9 * RAYS))
     with pytest.raises(ValueError, match="X must not be so large"):
         model.predict_proba(1e15 * points)
-
-
-def test_weights_that_sum_to_more_than_one():
-    """By rounding. Where all draws agree the probability is 1, not more and not NaN."""
-    weights = np.full(49, 1 / 49) * (1 + 1e-15)
-    drawn = draws(np.ones((49, 1)), 1, np.ones(1), 1.0, weights)
-    assert mixture(TwoClasses(), drawn, np.ones((1, 1)), np.zeros(1)) == 1.0
 
 
 def test_infinite_diagonals_are_refused():

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from bayespoint import SampleOptions, VersionSpace, bounds
+from bayespoint import SampleOptions, VersionSpace
 from bayespoint.base.linalg import factorize
 from bayespoint.kernels import RBF
+from bayespoint.papers import bounds
 from bayespoint.papers.onion import onion
 from helpers import SHIFT as SEED
 

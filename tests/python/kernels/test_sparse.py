@@ -133,7 +133,6 @@ def test_the_classifier(kernel):
         lambda one, x: one.predict(x, method="vote"),
         lambda one, x: one.reject(x, cost=0.2),
         lambda one, x: one.suggest_query(x, 3),
-        lambda one, x: one.bayes_point(x).round(4),
         lambda one, x: one.sample_functions(x, random_state=seed(0)).round(3),
     ):
         np.testing.assert_allclose(

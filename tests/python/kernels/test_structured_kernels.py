@@ -9,6 +9,7 @@ from sklearn.model_selection import cross_val_score
 
 import bayespoint
 from bayespoint import kernels
+from bayespoint.papers.centers import closest_to_vote
 from helpers import SETS, seed
 
 
@@ -121,7 +122,7 @@ def test_classifier_of_sets():
     assert model.kernel_.kernel.base != 2.0
     assert model.score(sets[60:], y[60:]) > 0.6
     assert model.sample_functions(sets[60:]).shape == (3, 400, 30)
-    assert model.bayes_point(sets).shape == (3, 60)
+    assert closest_to_vote(model.models_[0], sets).shape == (3, 60)
     scores = cross_val_score(
         bayespoint.BayesPointClassifier(kernel=kernel, random_state=seed(0)), sets, y, cv=3
     )

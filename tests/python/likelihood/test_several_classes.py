@@ -117,7 +117,7 @@ def test_permuting_the_classes_permutes_all():
         given = law, drawn, problem.k_star, problem.variance
         left_out = law.left_out(units @ problem.matrix, units, precision, labels, drawn.lengths)
         factor = LeftOut(law, left_out, labels).factor()
-        votes = law.votes(drawn.values(problem.k_star), None)
+        votes = law.votes(drawn.values(problem.k_star))
         return [decision_values(*given), mixture(*given), votes, left_out.T], factor
 
     one, factor = answers(units, problem.labels)
@@ -147,7 +147,7 @@ def test_two_classes_are_a_binary_problem():
     found = mixture(law, drawn, k_star, variance)
     np.testing.assert_allclose(found[:, 1], p.mean(axis=1), rtol=0, atol=1e-10)
     # The mean over all lengths is Student's distribution.
-    student = TwoClasses().mixture(k_star @ binary.T, variance, drawn.lengths, None)
+    student = TwoClasses().mixture(k_star @ binary.T, variance, drawn.lengths)
     np.testing.assert_allclose(found[:, 1:], student, rtol=0, atol=6e-3)
     shift = math.sqrt(2) * drawn.center_values(k_star)[1] - h.mean(axis=1)
     p = special.ndtr((h + shift[:, None]) / np.sqrt(variance)[:, None]).mean(axis=1)

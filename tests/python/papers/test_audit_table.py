@@ -12,7 +12,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from bayespoint import bounds
+from bayespoint.papers import bounds
 
 pytest.importorskip("matplotlib")
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayespoint import bounds
+from bayespoint.papers import bounds
 from bayespoint.papers.averaged import VotedPerceptron
 from bayespoint.papers.experiments import Settings, margin_bounds, risk, selection, sparsity
 from bayespoint.papers.perceptron import KernelPerceptron

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayespoint import bounds
+from bayespoint.papers import bounds
 from bayespoint.papers.experiments.registry import EXPERIMENTS
 
 matplotlib_figure = pytest.importorskip("matplotlib.figure")

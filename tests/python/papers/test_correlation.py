@@ -8,8 +8,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import InfeasibleError, VersionSpace
-from bayespoint.dynamics import Scattered
 from bayespoint.papers.correlation import correlation_length
+from bayespoint.papers.dynamics import Chord, Scattered
 from helpers import cone, polygon_centroid, space_of
 
 SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
@@ -101,7 +101,7 @@ def test_correlation_length_is_that_of_explicit_pairs(scattering, share, angle):
             angle=angle,
             n_pairs=500 if scattering else 2000,
             max_bounces=300,
-            dynamics=Scattered(scattering, radius) if scattering else "geodesic",
+            motion=Scattered(scattering, radius) if scattering else None,
             random_state=SHIFT,
             n_jobs=2,
         )
@@ -127,7 +127,7 @@ def test_the_sphere_disperses():
         found = correlation_length(
             space_of(x, y),
             angle=tilt,
-            dynamics=Scattered("specular", "auto"),
+            motion=Scattered("specular", "auto"),
             max_bounces=3000,
             random_state=SHIFT,
             n_jobs=2,
@@ -140,7 +140,7 @@ def test_the_sphere_disperses():
 def test_correlation_length_says_what_scattered():
     x, y = cone()
     found = correlation_length(
-        space_of(x, y), n_pairs=5, dynamics=Scattered("cosine", "auto"), random_state=SHIFT
+        space_of(x, y), n_pairs=5, motion=Scattered("cosine", "auto"), random_state=SHIFT
     )
     assert f"radius {found.scatterer:.3g} rad" in found.summary()
     assert "cosine" in found.summary()
@@ -186,8 +186,8 @@ def test_pairs_that_never_part():
         ({"n_pairs": 0}, ValueError, "n_pairs must be"),
         ({"max_bounces": 2.5}, TypeError, "max_bounces must be"),
         ({"n_jobs": 0}, ValueError, "n_jobs"),
-        ({"dynamics": "chord"}, TypeError, "dynamics must be Geodesic"),
-        ({"dynamics": Scattered("cosine", 1.5)}, ValueError, "scatterer must be at least 1e-6 and"),
+        ({"motion": Chord()}, TypeError, "motion must be None or Scattered"),
+        ({"motion": Scattered("cosine", 1.5)}, ValueError, "scatterer must be at least 1e-6 and"),
     ],
 )
 def test_refused_for_correlation(settings, error, text):

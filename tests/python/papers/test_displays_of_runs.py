@@ -9,9 +9,11 @@ from scipy import integrate, special
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from bayespoint import BayesPointClassifier, Evidence, SampleOptions, VersionSpace, datasets
+from bayespoint import BayesPointClassifier, Evidence, VersionSpace, datasets
 from bayespoint.papers.displays import EvidenceDisplay, OnionDisplay, WallsDisplay
+from bayespoint.papers.dynamics import Chord
 from bayespoint.papers.onion import onion
+from helpers import flown
 
 matplotlib = pytest.importorskip("matplotlib")
 colors = pytest.importorskip("matplotlib.colors")
@@ -62,13 +64,11 @@ def test_walls_refuse(ax):
         short = VersionSpace(np.eye(3), [1, 1, 1]).sample(
             length=1e-6, n_trajectories=1, n_draws=2, random_state=0
         )
-        chord = VersionSpace(np.eye(3), [1, 1, 1]).sample(
-            options=SampleOptions(max_bounces=50, dynamics="chord"), random_state=0
-        )
+        chord = flown(VersionSpace(np.eye(3), [1, 1, 1]), Chord(), max_bounces=50, random_state=0)
     with pytest.raises(ValueError, match="got a run that met no wall"):
         WallsDisplay.from_result(short, ax=ax)
-    with pytest.raises(ValueError, match="dynamics 'chord' or 'flipper'"):
-        WallsDisplay.from_result(chord, ax=ax)
+    with pytest.raises(ValueError, match="Chord or Flipper"):
+        WallsDisplay.from_result(chord.run, ax=ax)
     with pytest.raises(TypeError, match=r"a pipeline that ends in one.*got a LogisticRegression"):
         WallsDisplay.from_estimator(LogisticRegression().fit([[0], [1]], [0, 1]), ax=ax)
     with pytest.raises(NotFittedError):

@@ -6,22 +6,20 @@ import os
 import numpy as np
 import pytest
 
-from bayespoint import SampleOptions, VersionSpace
+from bayespoint import VersionSpace
 from bayespoint.kernels import RBF
+from bayespoint.papers.dynamics import Flipper
+from helpers import flown
 
 SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
 
 def escapes(gram, y, **settings):
     """Return the share, and its standard error by trajectories."""
-    run = VersionSpace(gram, y, **settings).sample(
-        options=SampleOptions(dynamics="flipper", max_bounces=5000),
-        n_trajectories=8,
-        n_draws=1,
-        random_state=SHIFT,
-    )
-    shares = run.escapes / (run.escapes + run.bounces)
-    return run.escape_fraction, shares.std(ddof=1) / np.sqrt(len(shares))
+    run = {"max_bounces": 5000, "n_trajectories": 8, "n_draws": 1, "random_state": SHIFT}
+    flight = flown(VersionSpace(gram, y, **settings), Flipper(), **run)
+    shares = flight.escapes / (flight.escapes + flight.run.bounces)
+    return flight.escape_fraction, shares.std(ddof=1) / np.sqrt(len(shares))
 
 
 def problem(m=60, d=2):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from bayespoint import VersionSpace, bounds
+from bayespoint import VersionSpace
+from bayespoint.papers import bounds
 from bayespoint.papers.displays import sphere
 from bayespoint.papers.experiments import symmetry
 from bayespoint.papers.experiments.toy import corners, cube

@@ -74,17 +74,6 @@ def test_few_points_are_predicted_by_single_draws(averaged, monkeypatch):
     np.testing.assert_allclose(model.predict_proba(points)[:9], found, rtol=0, atol=1e-9)
 
 
-def test_weighted_draws(monkeypatch):
-    inputs, labels, points = table()
-    model = BayesPointClassifier(kernels.RBF(2.0), softness=0.2, n_models=1, **QUICK)
-    posterior = model.fit(inputs, labels).posterior_
-    weighted = posterior.reweight(lambda margins: np.exp(0.3 * np.sign(margins).sum(axis=1) / 60))
-    found = weighted.predict_proba(points)
-    expected = plainly(monkeypatch, weighted.predict_proba, points)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
-    assert np.abs(found - posterior.predict_proba(points)).max() > 1e-7
-
-
 @pytest.mark.parametrize("softness", [1e-12, 1e-8, 1e-5, 1e-3])
 def test_small_softness(softness, monkeypatch):
     """Where the inverse is inaccurate, the triangular solve is used."""

@@ -7,9 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
-from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, __version__
+from bayespoint import BayesPointClassifier, VersionSpace, __version__
 from bayespoint.datasets import make_teacher
-from bayespoint.dynamics import Scattered
 from bayespoint.results import diagnostics
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
@@ -64,7 +63,6 @@ def test_statistics_labels_and_settings(run, tree):
         np.testing.assert_array_equal(statistics[name], getattr(result, name))
     assert statistics["start"].to_numpy().tolist() == list(result.start)
     assert statistics.attrs["stop_reason"] == "length"
-    assert "scatterer" not in statistics
     np.testing.assert_array_equal(tree["observed_data"]["label"], space.y)
     np.testing.assert_array_equal(tree["constant_data"]["softness"], space.softness)
     assert float(tree["constant_data"]["offset"]) == 1.0
@@ -95,15 +93,6 @@ def test_a_file_keeps_all_of_it(tree, tmp_path):
     tree.to_netcdf(tmp_path / "run.nc", engine="h5netcdf")
     with xr.open_datatree(tmp_path / "run.nc", engine="h5netcdf") as read:
         assert read.identical(tree)
-
-
-def test_the_radius_of_a_scatterer():
-    pytest.importorskip("xarray")
-    space = VersionSpace(np.eye(3), [1, 1, -1])
-    result = space.sample(
-        length=200.0, options=SampleOptions(dynamics=Scattered("specular", 0.1)), random_state=SEED
-    )
-    assert float(result.to_datatree()["sample_stats"]["scatterer"]) == 0.1
 
 
 def test_spacing_where_draws_are_the_last_of_more():

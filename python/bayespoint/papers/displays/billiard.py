@@ -206,7 +206,7 @@ class BilliardDisplay(Display):
         n_trajectories : int, default=1
             Number of balls, at least 1.
         random_state, **settings
-            Settings of :meth:`VersionSpace.sample`, such as `options` for the dynamics or the
+            Settings of :meth:`VersionSpace.sample`, such as `options` for the
             transparency of the walls. There are no warnings about the short run.
         view : {"sphere", "chart"}, default="sphere"
             As for `from_result`.

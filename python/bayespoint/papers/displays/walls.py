@@ -92,7 +92,7 @@ class WallsDisplay(Display):
         Parameters
         ----------
         result : BilliardResult
-            A run that met walls, of "geodesic" dynamics.
+            A run that met walls, along great circles.
         n_largest, ax
             As for `from_estimator`.
 
@@ -104,7 +104,7 @@ class WallsDisplay(Display):
         Raises
         ------
         ValueError
-            If the run has no impulses: it met no wall, or has the dynamics "chord" or "flipper".
+            If the run has no impulses: it met no wall, or is of `Chord` or `Flipper`.
         """
         check_type("result", result, BilliardResult)
         several = result.impulse_center.ndim > 1
@@ -124,7 +124,7 @@ class WallsDisplay(Display):
         if not np.isfinite(impulse).all():
             raise ValueError(
                 "result must have impulses; got one for which they do not sum to the center "
-                "(dynamics 'chord' or 'flipper')"
+                "(the motions Chord or Flipper)"
             )
         if not impulse.any():
             raise ValueError("result must have impulses; got a run that met no wall")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
-from bayespoint.bounds.mirror import mirrored_space
+from bayespoint.papers.bounds.mirror import mirrored_space
 from bayespoint.papers.drawings.flights import Leg, Path
 from bayespoint.plotting.style import COLORS, below, import_matplotlib, pick_axes
 from bayespoint.version_space import VersionSpace

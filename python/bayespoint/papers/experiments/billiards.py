@@ -8,6 +8,8 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import BilliardResult, SampleOptions, VersionSpace
+from bayespoint.papers import dynamics
+from bayespoint.papers.dynamics import Chord, Flight, Flipper
 
 
 def fly(
@@ -20,5 +22,21 @@ def fly(
             options=SampleOptions(max_bounces=bounces, **options),
             n_trajectories=balls,
             n_draws=draws,
+            random_state=seed,
+        )
+
+
+def fly_straight(
+    space: VersionSpace, motion: Chord | Flipper, bounces: int, seed: int, *, balls: int = 4
+) -> Flight:
+    """Let balls make so many bounces each with a motion of the papers, as `fly` does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return dynamics.sample(
+            space,
+            motion,
+            options=SampleOptions(max_bounces=bounces),
+            n_trajectories=balls,
+            n_draws=1,
             random_state=seed,
         )

@@ -9,21 +9,24 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from bayespoint import BilliardResult, VersionSpace, bounds
+from bayespoint import BilliardResult, VersionSpace
 from bayespoint.datasets import make_teacher
+from bayespoint.papers import bounds
 from bayespoint.papers.displays import sphere
-from bayespoint.papers.experiments.billiards import fly
+from bayespoint.papers.dynamics import Chord, Flipper
+from bayespoint.papers.experiments.billiards import fly, fly_straight
 from bayespoint.papers.experiments.drawing import legend_below
 from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
 from bayespoint.papers.experiments.rows import column, mean_and_error, select
 from bayespoint.papers.experiments.toy import corners, cube
 
-DYNAMICS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "geodesic": ("geodesic, refresh chosen", "#0072B2", {}),
-    "bare": ("geodesic, no refresh", "#56B4E9", {"refresh": None}),
-    "chord": ("chord (Herbrich et al.)", "#D55E00", {"dynamics": "chord"}),
-    "flipper": ("flipper (Ruján and Marchand)", "#009E73", {"dynamics": "flipper"}),
+DYNAMICS: dict[str, tuple[str, str]] = {
+    "geodesic": ("geodesic, refresh chosen", "#0072B2"),
+    "bare": ("geodesic, no refresh", "#56B4E9"),
+    "chord": ("chord (Herbrich et al.)", "#D55E00"),
+    "flipper": ("flipper (Ruján and Marchand)", "#009E73"),
 }
+STRAIGHT: dict[str, Chord | Flipper] = {"chord": Chord(), "flipper": Flipper()}
 MARKERS = dict(zip(DYNAMICS, "osD^", strict=True))
 BOUNCES = (300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
 QUICK_BOUNCES = (300, 10_000)
@@ -63,7 +66,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     seed = settings.seed_of(unit["run"])
     tol = QUICK_LONG if settings.quick else LONG
     space, X, exact, reference_error = _problem(unit["problem"], seed, tol)
-    away, found = zip(
+    away, found, escapes = zip(
         *(_deviation(space, X, exact, unit, settings, run) for run in (0, 1)), strict=True
     )
     return {
@@ -71,7 +74,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
         # The error of the reference is common to both runs.
         "product": float(away[0] @ away[1]) - reference_error**2,
         "bounces": int(found[0].bounces.sum()),
-        "escapes": float(found[0].escape_fraction) if found[0].escapes.any() else 0.0,
+        "escapes": escapes[0],
         "ess": float(found[0].ess),
         "reference_error": reference_error,
     }
@@ -79,12 +82,20 @@ def _measure(unit: Row, settings: Settings) -> Row:
 
 def _deviation(
     space: VersionSpace, X: Any, exact: Any, unit: Row, settings: Settings, run: int
-) -> tuple[Any, BilliardResult]:
-    """Return the deviation of a run's center from the exact one, in its tangent plane."""
-    seed = settings.seed_of(unit["run"], unit["asked"], run)
-    found = fly(space, unit["asked"], seed, balls=1, **DYNAMICS[unit["dynamics"]][2])
+) -> tuple[Any, BilliardResult, float]:
+    """Return the deviation of a run's center from the exact one, in its tangent plane.
+
+    Also the run, and the share of its flights that escaped.
+    """
+    seed, bounces = settings.seed_of(unit["run"], unit["asked"], run), unit["asked"]
+    if unit["dynamics"] in STRAIGHT:
+        flight = fly_straight(space, STRAIGHT[unit["dynamics"]], bounces, seed, balls=1)
+        found, escapes = flight.run, flight.escape_fraction if flight.escapes.any() else 0.0
+    else:
+        refresh = "auto" if unit["dynamics"] == "geodesic" else None
+        found, escapes = fly(space, bounces, seed, balls=1, refresh=refresh), 0.0
     center = found.center @ X
-    return center / (center @ exact) - exact, found
+    return center / (center @ exact) - exact, found, escapes
 
 
 def _report(rows: list[Row], settings: Settings) -> Report:
@@ -104,7 +115,7 @@ def _report(rows: list[Row], settings: Settings) -> Report:
                 lines,
                 title=title,
                 splits=settings.splits,
-                dynamics=" | ".join(text for text, *_ in DYNAMICS.values()),
+                dynamics=" | ".join(text for text, _ in DYNAMICS.values()),
             )
         )
         exponent, spread = _exponent(select(rows, problem=problem, dynamics="geodesic"))
@@ -126,7 +137,7 @@ def _report(rows: list[Row], settings: Settings) -> Report:
         )
     lines = []
     for problem in PROBLEMS:
-        for dynamics, (label, *_) in DYNAMICS.items():
+        for dynamics, (label, _) in DYNAMICS.items():
             chosen = select(rows, problem=problem, dynamics=dynamics, asked=most)
             products, squares = column(chosen, "product"), column(chosen, "angle") ** 2
             mean, error = mean_and_error(products)
@@ -193,7 +204,7 @@ def _exponent(rows: list[Row]) -> tuple[float, float]:
 def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
     for ax, (problem, title) in zip(figure.subplots(1, 2), PROBLEMS.items(), strict=True):
         bounces = np.array(_bounces(settings))
-        for dynamics, (label, color, _) in DYNAMICS.items():
+        for dynamics, (label, color) in DYNAMICS.items():
             found = [_errors(rows, problem, dynamics, n) for n in bounces]
             ax.loglog(bounces, [np.median(each) for each in found], f"{MARKERS[dynamics]}-",
                       color=color, label=label, markersize=5)  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayespoint import bounds
+from bayespoint.papers import bounds
 from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
 from bayespoint.plotting.style import below, label_decades
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
-from bayespoint import BayesPointClassifier, VersionSpace, bounds
+from bayespoint import BayesPointClassifier, VersionSpace
 from bayespoint.datasets import make_teacher
+from bayespoint.papers import bounds
 from bayespoint.papers.experiments.drawing import legend_below, only_ticks
 from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Row, Settings, Text
 from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select

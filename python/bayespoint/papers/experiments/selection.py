@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bayespoint import BayesPointClassifier, bounds, kernels
+from bayespoint import BayesPointClassifier, kernels
+from bayespoint.papers import bounds
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.drawing import legend_below, only_ticks
 from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Table, Text
@@ -56,7 +57,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
         kernels.RBF(unit["sigma"]), softness=unit["softness"], fit_intercept=False,
         standardize=False, random_state=seed % 2**32,
     ).fit(X_train, y[train])  # fmt: skip
-    table = model.risk_bounds(DELTA, tol=TOLERANCE, random_state=seed % 2**32)
+    table = bounds.risk_bounds(model, DELTA, tol=TOLERANCE, random_state=seed % 2**32)
     found: Row = {
         "m": len(train),
         "test": float((model.predict(X_test) != y[test]).mean()),

@@ -12,8 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import VersionSpace, kernels
 from bayespoint.papers.data import load_sonar_split
+from bayespoint.papers.dynamics import Flight, Flipper
 from bayespoint.papers.experiments import sets
-from bayespoint.papers.experiments.billiards import fly
+from bayespoint.papers.experiments.billiards import fly_straight
 from bayespoint.papers.experiments.drawing import legend_below, only_ticks
 from bayespoint.papers.experiments.flipper_onion import flipper_onion
 from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Table, Text
@@ -108,9 +109,9 @@ def _size(settings: Settings) -> int:
     return 3 if settings.quick else 6
 
 
-def _flipper(of: Sonar, settings: Settings, seed: int) -> Any:
+def _flipper(of: Sonar, settings: Settings, seed: int) -> Flight:
     bounces = QUICK_BOUNCES if settings.quick else BOUNCES
-    return fly(of.space, bounces, seed, balls=BALLS, dynamics="flipper")
+    return fly_straight(of.space, Flipper(), bounces, seed, balls=BALLS)
 
 
 # --- Table 18.1 ---
@@ -150,7 +151,7 @@ def _table_measure(unit: Row, settings: Settings) -> Row:
             tables[method] = table.centers
     found: Row = {
         "svm": here.total(margin),
-        "flipper": here.total(flipper.center),
+        "flipper": here.total(flipper.run.center),
         "center_error": float(np.nanmax(table.center_error)),
     }
     for method, centers in tables.items():
@@ -276,13 +277,13 @@ def _sweep_measure(unit: Row, settings: Settings) -> Row:
     return {
         "svm": here.total(margin),
         "svm_bare": bare.total(bare.space.max_margin().dual_coef),
-        "flipper": here.total(flipper.center),
+        "flipper": here.total(flipper.run.center),
         "best_layer": float(np.nanmin(errors)),
         "chosen_layer": float(errors[layer]),
         "layer": f"-{layer[0]} +{layer[1]}",
         "escapes": float(flipper.escape_fraction),
-        "bounces": int(flipper.bounces.sum()) / launches,
-        "path": BALLS * float(flipper.length) / launches,
+        "bounces": int(flipper.run.bounces.sum()) / launches,
+        "path": BALLS * float(flipper.run.length) / launches,
     }
 
 

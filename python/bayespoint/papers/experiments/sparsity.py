@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_digits
 
-from bayespoint import VersionSpace, bounds
+from bayespoint import VersionSpace
 from bayespoint.kernels import Polynomial
-from bayespoint.papers import data
+from bayespoint.papers import bounds, data
 from bayespoint.papers.averaged import VotedPerceptron
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.billiards import fly

@@ -14,8 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint import InfeasibleError, VersionSpace, kernels
 from bayespoint.base.validation import Floats
 from bayespoint.papers.averaged import AveragedPerceptron
+from bayespoint.papers.dynamics import Chord
 from bayespoint.papers.experiments import sets
-from bayespoint.papers.experiments.billiards import fly
+from bayespoint.papers.experiments.billiards import fly, fly_straight
 from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
 from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
 
@@ -92,7 +93,7 @@ def _sixty_splits(settings: Settings) -> int:
 
 def _chord(space: VersionSpace, bounces: int, seed: int) -> Floats:
     """Return the center by the paper's billiard with one ball."""
-    return fly(space, bounces, seed, balls=1, dynamics="chord").center
+    return fly_straight(space, Chord(), bounces, seed, balls=1).run.center
 
 
 _NO_OTHER = dict.fromkeys(("other_svm", "other_chord", "other_angle"), float("nan"))

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from bayespoint import VersionSpace, datasets, kernels
+from bayespoint.papers.dynamics import Flipper
 from bayespoint.papers.experiments import sets
-from bayespoint.papers.experiments.billiards import fly
+from bayespoint.papers.experiments.billiards import fly, fly_straight
 from bayespoint.papers.experiments.drawing import legend_below
 from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
 from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
@@ -51,10 +52,10 @@ def _measure(unit: Row, settings: Settings) -> Row:
     for ending, (_, threshold) in THRESHOLDS.items():
         space = VersionSpace(gram, y[train], offset=threshold)
         exact = fly(space, bounces, seed, balls=BALLS)
-        flipper = fly(space, bounces // BALLS, seed, balls=BALLS, dynamics="flipper")
+        flipper = fly_straight(space, Flipper(), bounces // BALLS, seed, balls=BALLS)
         centers = {
             "svm": space.max_margin().dual_coef,
-            "flipper": flipper.center,
+            "flipper": flipper.run.center,
             "bpm": exact.center,
         }
         for name, dual_coef in centers.items():

@@ -11,9 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint.base import validation
 from bayespoint.base.validation import RandomState
 from bayespoint.base.warnings import warn
-from bayespoint.engine.papers import layers
 from bayespoint.engine.problem import Callback, Problem
-from bayespoint.engine.settings import OnionSettings
+from bayespoint.papers.compiled import OnionSettings, layers
 from bayespoint.papers.onion.table import LayerChoice, OnionTable
 from bayespoint.plotting.runs import check_type
 from bayespoint.version_space import VersionSpace

@@ -6,7 +6,8 @@ import os
 import numpy as np
 import pytest
 
-from bayespoint import VersionSpace, bounds, kernels
+from bayespoint import VersionSpace, kernels
+from bayespoint.papers import bounds
 from helpers import seed, teacher_space
 
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"

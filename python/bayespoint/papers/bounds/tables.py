@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
+from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
-from bayespoint.bounds.result import RiskBounds
-from bayespoint.bounds.rows import Learned, Rows
-from bayespoint.posterior import Mixture
+from bayespoint.estimators.bayes_point import BayesPointClassifier, inputs_of_fit
+from bayespoint.papers.bounds.result import RiskBounds
+from bayespoint.papers.bounds.rows import Learned, Rows
 from bayespoint.version_space import VersionSpace
 
 RULES = ("bayes_point", "max_margin", "perceptron")
@@ -32,7 +34,7 @@ REFUSALS = {
         "set standardize=False."
     ),
 }
-"""Why no bound holds for a classifier, by its `prior_from_examples_`."""
+"""Why no bound holds for a classifier, by what its prior took from the examples."""
 
 
 def table(
@@ -83,7 +85,7 @@ def table(
 
     Notes
     -----
-    The methods `risk_bounds` of classifiers give the same. The kernel, with any scaling of
+    `risk_bounds` gives the same for a fitted classifier. The kernel, with any scaling of
     features, must have been chosen without the examples. Feature vectors are scaled to unit length,
     except for `margin`, as in the perceptron. The dimension of `linear_svm` is the rank of the Gram
     matrix: directions outside the span of the examples do not change the share of the sphere.
@@ -127,68 +129,91 @@ def table(
 
 
 def risk_bounds(
-    posterior: Mixture,
-    inputs: Any,
+    model: BayesPointClassifier,
     delta: float = 0.05,
     *,
-    prior_from_examples: str,
-    repeats: bool = False,
+    gram: ArrayLike | None = None,
     candidates: int = 1,
+    tol: float = 0.3,
+    max_length: float = 1e5,
     random_state: RandomState = None,
-    **settings: Any,
 ) -> RiskBounds:
     """Return bounds on the probability that the Bayes point errs on a new example.
 
+    All bounds are refused if kernel, softness or label noise were found on the examples, with class
+    weights, and with sample weights other than 0 and 1. What else depends on the examples cannot be
+    recognized: see :doc:`/guide/risk-bounds`. With label noise the bounds for classifiers without
+    training errors are refused; `pac_bayes_kl` is for noisy labels.
+
     Parameters
     ----------
-    posterior : Mixture
-        The posterior of a fitted classifier of two classes; others raise ValueError.
-    inputs
-        Training inputs as the kernel gets them, or the kernel matrix that was given.
-    prior_from_examples : str
-        The attribute `prior_from_examples_` of the classifier.
-    repeats : bool, default=False
-        Whether sample weights repeat examples.
-    delta, candidates, random_state, **settings
-        As for `table`, with the same errors.
+    model : BayesPointClassifier
+        A fitted classifier of two classes.
+    delta, candidates
+        As for `table`.
+    gram : array-like of shape (n_samples, n_samples), default=None
+        With kernel="precomputed", and only then: the matrix given to `fit`.
+    tol, max_length, random_state
+        As for :meth:`BayesPointClassifier.evidence`, for each volume, with its warning.
 
     Returns
     -------
     RiskBounds
-        The table.
+        As `table`. ValueError is raised with landmarks, for more than two classes, if `gram` is
+        missing or does not fit, or a setting is out of range.
     """
-    model = posterior.models[0]
-    if len(posterior.classes) > 2:
+    check_is_fitted(model)
+    first = model.posterior_.first
+    first.basis.require_all("risk_bounds")
+    if len(model.classes_) > 2:
         raise ValueError(
             "risk_bounds are bounds for binary classifiers, and of several classes jointly there "
-            f"is none; the classifier was fitted to {len(posterior.classes)} classes: fit one to "
-            "each class against the rest; the risk of the most probable class is at most the sum "
-            "of theirs"
+            f"is none; the classifier was fitted to {len(model.classes_)} classes: fit one to each "
+            "class against the rest; the risk of the most probable class is at most the sum of "
+            "theirs"
         )
-    refusal = REFUSALS[prior_from_examples]
-    if not refusal and posterior.class_weight is not None:
+    refusal = REFUSALS[_from_examples(model)]
+    if not refusal and model.posterior_.class_weight is not None:
         refusal = (
             "The classifier predicts with class weights, and the bounds are those of the rule "
             "without: fit with class_weight=None."
         )
-    if not refusal and (repeats or (model.basis.softness != model.hyper.softness).any()):
+    rows = model.sample_indices_
+    weighs = len(np.unique(rows)) < len(rows) or (first.basis.softness != model.softness_).any()
+    if not refusal and weighs:
         refusal = (
             "Examples have sample weights, and repeated examples are not independent: fit without "
             "sample_weight."
         )
-    if isinstance(model.basis.kernel, str):
-        model.basis.require_same(inputs)
+    inputs = inputs_of_fit(model, gram)
+    if isinstance(first.basis.kernel, str):
+        first.basis.require_same(inputs)
     return bounds_of(
-        VersionSpace.over(model.problem_again(inputs)),
-        Learned(posterior.dual_coef[0], "bayes_point"),
+        VersionSpace.over(first.problem_again(inputs)),
+        Learned(model.dual_coef_[0], "bayes_point"),
         delta,
         candidates,
-        label_noise=model.likelihood.label_noise,
-        draws=np.asarray(model.draws.run.draws, dtype=np.float64),
+        label_noise=model.label_noise_,
+        draws=np.asarray(first.draws.run.draws, dtype=np.float64),
         refusal=refusal,
+        tol=tol,
+        max_length=max_length,
+        n_jobs=model.n_jobs,
         random_state=np.random.default_rng(validation.seed(random_state)),
-        **settings,
     )
+
+
+def _from_examples(model: BayesPointClassifier) -> str:
+    """Return what the prior of a classifier took from its examples, a key of `REFUSALS`."""
+    if model.tuning_ is not None:
+        return "evidence"
+    inputs, columns = model.X_fit_, getattr(model, "columns_", None)
+    # The start of a search that found nothing, with parameters by a rule of thumb.
+    if inputs is not None and kernels.parameters(kernels.resolve(model.kernel), inputs):
+        return "length scale"
+    if model.scaler_ is not None or not (columns is None or columns.plain):
+        return "scale of the features"
+    return ""
 
 
 def bounds_of(

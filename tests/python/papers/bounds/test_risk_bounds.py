@@ -8,12 +8,19 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.datasets import load_iris, make_moons
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.multiclass import OneVsRestClassifier
 
-from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, bounds
+from bayespoint import (
+    BayesPointClassifier,
+    BayesPointOrdinalClassifier,
+    SampleOptions,
+    VersionSpace,
+)
 from bayespoint.kernels import RBF, Linear, Polynomial
+from bayespoint.papers import bounds
 from bayespoint.papers.perceptron import KernelPerceptron
+from bayespoint.tuning import objective
 
 SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
@@ -189,8 +196,12 @@ def test_label_noise_is_bounded_by_relative_entropy():
 GIVEN = {"softness": 0.1, "random_state": 0}
 
 
+def moons():
+    return make_moons(60, noise=0.1, random_state=0)
+
+
 def classifier(**settings):
-    X, y = make_moons(60, noise=0.1, random_state=0)
+    X, y = moons()
     given = {"kernel": RBF(1.0), **GIVEN} | settings
     return BayesPointClassifier(**given, standardize=False).fit(X, y), X, y
 
@@ -208,14 +219,69 @@ def classifier(**settings):
 def test_a_prior_made_from_the_examples(settings, reason):
     model, _, _ = classifier(**settings)
     for candidates in (1, 10):
-        found = model.risk_bounds(candidates=candidates)
+        found = bounds.risk_bounds(model, candidates=candidates)
         assert len(found) == 12
         for row in found:
             assert row.refused
             assert reason in row.reason
     # The settings of the fit decide.
     model.set_params(kernel=RBF(1.0), class_weight=None)
-    assert all(row.refused for row in model.risk_bounds())
+    assert all(row.refused for row in bounds.risk_bounds(model))
+
+
+def reasons(model):
+    """Return the reasons of refused bounds, "" for a bound that holds."""
+    return {row.reason for row in bounds.risk_bounds(model, tol=2.0, random_state=seed(0))}
+
+
+def test_what_else_the_prior_takes_from_the_examples(monkeypatch):
+    [reason] = reasons(BayesPointClassifier(RBF(1.0), **GIVEN).fit(*moons()))
+    assert "standardize=False" in reason
+    pandas = pytest.importorskip("pandas")
+    X, y = moons()
+    table = pandas.DataFrame(X, columns=["a", "b"])
+    model = BayesPointClassifier(RBF(1.0), **GIVEN, standardize=False)
+    assert "" in reasons(model.fit(table, y))
+    table.loc[3, "a"] = np.nan  # the median takes its place
+    [reason] = reasons(model.fit(table, y))
+    assert "missing values" in reason
+
+    def fails(self, theta, noisy):
+        self.tried.append([0.0] * len(self.names))
+        return objective.Point(theta, -np.inf, np.zeros(len(theta)))
+
+    monkeypatch.setattr(objective.Objective, "point", fails)
+    model = BayesPointClassifier("rbf", softness=0.0, label_noise=0.2, standardize=False)
+    with pytest.warns(ConvergenceWarning, match="the search for hyperparameters found no"):
+        model.set_params(random_state=seed(0)).fit(X, y)
+    [reason] = reasons(model)
+    assert "length scale" in reason
+
+
+def test_examples_that_are_repeated():
+    X, y = moons()
+    weights = np.arange(len(y)) % 3
+    model = BayesPointClassifier(RBF(1.0), **GIVEN, standardize=False)
+    for sample_weight in (weights + 1, weights + 0.5):
+        [reason] = reasons(model.fit(X, y, sample_weight))
+        assert "sample weights" in reason
+    assert "" in reasons(model.fit(X, y, weights > 0))
+
+
+def test_classifiers_without_a_table():
+    X, y = moons()
+    landmarks = BayesPointClassifier(RBF(1.0), approximation="landmarks", n_components=20, **GIVEN)
+    with pytest.raises(ValueError, match="approximation=None"):
+        bounds.risk_bounds(landmarks.fit(X, y))
+    X, y = load_iris(return_X_y=True)
+    three = BayesPointClassifier(RBF(1.0), **GIVEN).fit(X[::5], y[::5])
+    with pytest.raises(ValueError, match=r"of several classes jointly there is none.*fit one to"):
+        bounds.risk_bounds(three)
+    ordered = BayesPointOrdinalClassifier(RBF(1.0), **GIVEN).fit(X[::5], y[::5])
+    with pytest.raises(ValueError, match="classes"):
+        bounds.risk_bounds(ordered)
+    with pytest.raises(NotFittedError):
+        bounds.risk_bounds(BayesPointClassifier())
 
 
 def test_a_prior_that_was_given():
@@ -227,7 +293,7 @@ def test_a_prior_that_was_given():
         {"label_noise": (0.1, 0.2)},
     ):
         model, _, _ = classifier(**settings)
-        found = model.risk_bounds(random_state=seed(4), tol=1.0)
+        found = bounds.risk_bounds(model, random_state=seed(4), tol=1.0)
         held = [row for row in found if not row.refused]
         assert len(held) == (2 if "label_noise" in settings else 10)
         for row in held:
@@ -237,7 +303,7 @@ def test_a_prior_that_was_given():
 
 def test_classifier_and_table_agree():
     model, X, y = classifier(fit_intercept=True)
-    found = model.risk_bounds(0.1, random_state=5, candidates=3)
+    found = bounds.risk_bounds(model, 0.1, random_state=5, candidates=3)
     softness = 0.1
     expected = bounds.table(
         RBF(1.0)(X),
@@ -265,19 +331,19 @@ def test_precomputed_kernel():
     model, X, y = classifier()
     gram = RBF(1.0)(X)
     other = BayesPointClassifier("precomputed", **GIVEN).fit(gram, y)
-    found = other.risk_bounds(gram=gram, random_state=0, tol=1.0)
-    expected = model.risk_bounds(random_state=0, tol=1.0)
+    found = bounds.risk_bounds(other, gram=gram, random_state=0, tol=1.0)
+    expected = bounds.risk_bounds(model, random_state=0, tol=1.0)
     row, same = (table.find("linear_svm") for table in (found, expected))
     assert row.value == pytest.approx(same.value, rel=1e-6)
     with pytest.raises(ValueError, match=r"gram must be the .* matrix given to fit"):
-        other.risk_bounds()
+        bounds.risk_bounds(other)
     with pytest.raises(ValueError, match=r"gram must have shape \(60, 60\); got shape \(3, 3\)"):
-        other.risk_bounds(gram=np.eye(3))
+        bounds.risk_bounds(other, gram=np.eye(3))
     for wrong in (2 * gram, np.eye(len(gram))):
         with pytest.raises(ValueError, match="gram must be the matrix given to fit"):
-            other.risk_bounds(gram=wrong)
+            bounds.risk_bounds(other, gram=wrong)
     with pytest.raises(ValueError, match="gram must be None unless"):
-        model.risk_bounds(gram=gram)
+        bounds.risk_bounds(model, gram=gram)
 
 
 def test_several_classes():
@@ -285,7 +351,8 @@ def test_several_classes():
     one = BayesPointClassifier(RBF(1.0), **GIVEN, standardize=False)
     found = OneVsRestClassifier(one).fit(X, y).estimators_
     setosa, versicolor, _ = (
-        each.risk_bounds(tol=1.0, random_state=0).find("point_mirror").value for each in found
+        bounds.risk_bounds(each, tol=1.0, random_state=0).find("point_mirror").value
+        for each in found
     )
     assert setosa < versicolor  # the class that stands apart
 
@@ -442,7 +509,7 @@ def test_bounds_hold_with_label_noise():
             random_state=k,
         ).fit(x, y)
         risks = true_risks(x, teacher, model.dual_coef_[0], model.billiard_.draws, rng, noise)
-        for row in model.risk_bounds(delta, tol=1.0, random_state=k):
+        for row in bounds.risk_bounds(model, delta, tol=1.0, random_state=k):
             if not row.refused:
                 assert noise < row.value < 1
                 failures[row.of] += bool(risks[row.of] > row.value)

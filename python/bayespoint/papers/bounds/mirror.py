@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from bayespoint.base import memory, validation
 from bayespoint.base.linalg import factorize
 from bayespoint.base.validation import Floats, RandomState
-from bayespoint.bounds.result import RiskBound
-from bayespoint.bounds.volume import volume_gibbs
 from bayespoint.engine.problem import Problem
+from bayespoint.papers.bounds.result import RiskBound
+from bayespoint.papers.bounds.volume import volume_gibbs
 from bayespoint.results import Estimate, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace
 

@@ -8,7 +8,7 @@ from scipy import special
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Numbers, plain, reals, whole
-from bayespoint.bounds.margins import checked
+from bayespoint.papers.bounds.margins import checked
 
 _SMALLEST = 1e-280  # share of a half sphere below which log beta is computed directly
 _STEPS = 200  # most steps of its continued fraction; about twenty are enough

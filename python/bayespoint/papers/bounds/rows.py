@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base.linalg import factorize
 from bayespoint.base.validation import Floats
-from bayespoint.bounds.margins import luckiness, margin, mistakes, pac_margin, sparsity
-from bayespoint.bounds.mirror import (
+from bayespoint.papers.bounds.margins import luckiness, margin, mistakes, pac_margin, sparsity
+from bayespoint.papers.bounds.mirror import (
     SYMMETRIC,
     by_volume,
     estimated,
@@ -24,8 +24,8 @@ from bayespoint.bounds.mirror import (
     scaled,
     symmetric_volume,
 )
-from bayespoint.bounds.result import RiskBound
-from bayespoint.bounds.volume import cap_log_fraction, linear_svm, pac_bayes_kl
+from bayespoint.papers.bounds.result import RiskBound
+from bayespoint.papers.bounds.volume import cap_log_fraction, linear_svm, pac_bayes_kl
 from bayespoint.results import Estimate, diagnostics
 from bayespoint.version_space import InfeasibleError, VersionSpace
 

@@ -8,8 +8,9 @@ import pytest
 from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from bayespoint import VersionSpace, bounds
+from bayespoint import VersionSpace
 from bayespoint.kernels import RBF, Polynomial, normalize
+from bayespoint.papers import bounds
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from helpers import seed

@@ -33,11 +33,11 @@ T. Graepel, R. Herbrich and R. C. Williamson, "From Margin to Sparsity", Advance
 Information Processing Systems 13, 2001.
 """
 
-from bayespoint.bounds.margins import luckiness, margin, mistakes, pac_margin, sparsity
-from bayespoint.bounds.mirror import mirrored_space, normalized_margins, point_mirror
-from bayespoint.bounds.result import RiskBound, RiskBounds
-from bayespoint.bounds.tables import risk_bounds, table
-from bayespoint.bounds.volume import (
+from bayespoint.papers.bounds.margins import luckiness, margin, mistakes, pac_margin, sparsity
+from bayespoint.papers.bounds.mirror import mirrored_space, normalized_margins, point_mirror
+from bayespoint.papers.bounds.result import RiskBound, RiskBounds
+from bayespoint.papers.bounds.tables import risk_bounds, table
+from bayespoint.papers.bounds.volume import (
     cap_log_fraction,
     hoeffding_samples,
     linear_svm,

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from bayespoint import VersionSpace, bounds
+from bayespoint import VersionSpace
+from bayespoint.papers import bounds
 from helpers import seed, teacher_space
 
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"

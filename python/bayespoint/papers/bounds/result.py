@@ -16,7 +16,7 @@ class RiskBound:
     """A bound on the risk of a classifier, with a probability of at least ``1 - delta``."""
 
     name: str
-    """Name of the function of :mod:`bayespoint.bounds`."""
+    """Name of the function of :mod:`bayespoint.papers.bounds`."""
     of: str
     """The classifier: "one draw", the "vote" of all, the "center", or another "weight vector"."""
     value: float
