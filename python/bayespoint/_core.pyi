@@ -10,6 +10,7 @@ from typing import Any, Self, TypeAlias, TypedDict, final
 import numpy as np
 from numpy.typing import NDArray
 
+from bayespoint.engine.laws import Observed as _Observed
 from bayespoint.engine.problem import Problem as _Problem
 from bayespoint.landmarks.block import BlockSums as _BlockSums
 from bayespoint.landmarks.propagation import Propagation as _Propagation
@@ -24,9 +25,9 @@ __all__ = [
     "feasible_point",
     "inverse_of_factor",
     "largest_probabilities",
+    "law_derivatives",
     "light_trap",
-    "likelihood_of_classes",
-    "likelihood_of_signs",
+    "log_likelihoods",
     "max_margin",
     "onion",
     "perceptron",
@@ -111,24 +112,15 @@ def feasible_point(
     problem: _Problem, *, method: str, seed: int, callback: _Callback
 ) -> _FeasiblePoint: ...
 def largest_probabilities(behind: NDArray[np.float64]) -> NDArray[np.float64]: ...
-def likelihood_of_signs(
+def law_derivatives(
+    labels: _Observed, contrasts: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+def log_likelihoods(
+    labels: _Observed,
     values: list[NDArray[Any]],
     trials: tuple[NDArray[np.int64], NDArray[np.float64]],
-    floors: NDArray[np.float64],
-    span: float,
-    counts: NDArray[np.float64],
-    bounded: NDArray[np.bool_],
     *,
-    by_value: bool,
-) -> NDArray[np.float64]: ...
-def likelihood_of_classes(
-    values: list[NDArray[Any]],
-    trials: tuple[NDArray[np.int64], NDArray[np.float64]],
-    labels: NDArray[np.uint32],
-    noise: float,
-    counts: NDArray[np.float64],
-    *,
-    by_value: bool,
+    by_contrast: bool,
 ) -> NDArray[np.float64]: ...
 def light_trap(problem: _Problem, *, seed: int, callback: _Callback) -> _LightTrap: ...
 def max_margin(problem: _Problem, settings: object, *, callback: _Callback) -> _MaxMargin: ...

@@ -135,7 +135,9 @@ class VersionSpace:
         """Return the version space of a problem, of the classes -1 and +1 or 0, 1, ..."""
         space = cls.__new__(cls)
         space.problem = problem
-        space.classes = np.arange(problem.n_functions) if problem.is_joint else np.array([-1, 1])
+        space.classes = (
+            np.arange(problem.n_functions) if problem.n_functions > 1 else np.array([-1, 1])
+        )
         return space
 
     @property
@@ -161,7 +163,7 @@ class VersionSpace:
     def __repr__(self) -> str:
         if self.problem.walls is not None:
             return f"<VersionSpace: {len(self.problem.walls)} walls of {len(self.y)} coordinates>"
-        if self.problem.is_joint:
+        if self.problem.n_functions > 1:
             return f"<VersionSpace: {len(self.y)} examples of {len(self.classes)} classes>"
         negative = int((self.y < 0).sum())
         return f"<VersionSpace: {negative} negative and {len(self.y) - negative} positive examples>"
@@ -169,7 +171,7 @@ class VersionSpace:
     def _repr_html_(self) -> str:
         if self.problem.walls is not None:
             rows = [("walls", str(len(self.problem.walls))), ("coordinates", str(len(self.y)))]
-        elif self.problem.is_joint:
+        elif self.problem.n_functions > 1:
             counts = np.bincount(self.y, minlength=len(self.classes))
             pairs = zip(self.classes, counts, strict=True)
             rows = [(f"examples of {name}", str(count)) for name, count in pairs]

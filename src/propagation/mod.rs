@@ -19,7 +19,7 @@ use crate::base::{Control, Result};
 use crate::ensemble::WorkerPool;
 use crate::laws::{Law, Observed};
 use crate::simd::dot::{axpy, dot};
-use site::{Labels, Site, Tilted};
+use site::{Site, SiteLabels, Tilted};
 
 const SWEEPS: usize = 60;
 /// Factor on the step size of the sites after a sweep that turns the one before back.
@@ -211,7 +211,7 @@ impl Problems<'_> {
             spans.resize(floors.len(), 1.0 - self.noise[0] - self.noise[1]);
         }
         let law = if self.intervals.is_some() { Law::Interval } else { Law::OneWall };
-        let labels = Labels {
+        let labels = SiteLabels {
             observed: Observed {
                 law,
                 n_contrasts: 1 + usize::from(law == Law::Interval),

@@ -31,7 +31,7 @@ impl Site {
 }
 
 /// The labels of a problem, whose values t have the sign of the label, or lie between the ends of an interval.
-pub(super) struct Labels<'a> {
+pub(super) struct SiteLabels<'a> {
     /// The law with label noise.
     pub observed: Observed<'a>,
     /// The intervals of t, of which one end may be infinite: of two classes 0 and infinity.
@@ -79,7 +79,7 @@ fn at_least(x: f64, low: f64) -> f64 {
     if x < low { low } else { x }
 }
 
-impl Labels<'_> {
+impl SiteLabels<'_> {
     /// Writes the examples whose values have these means and variances with their sites.
     ///
     /// Integrated over a normal value, a law is that of contrasts divided by a larger deviation.

@@ -19,7 +19,7 @@ const COLUMNS: usize = 4096;
 
 /// Observed labels: the attributes of `bayespoint.labels.laws.Observed`.
 #[derive(FromPyObject)]
-pub struct Labels<'py> {
+pub struct ObservedLabels<'py> {
     law: String,
     n_contrasts: usize,
     floors: PyReadonlyArray1<'py, f64>,
@@ -27,7 +27,7 @@ pub struct Labels<'py> {
     counts: PyReadonlyArray1<'py, f64>,
 }
 
-impl Labels<'_> {
+impl ObservedLabels<'_> {
     /// The labels of n observations, whose arrays are empty or have a number for each.
     fn observed(&self, n_values: usize) -> PyResult<Observed<'_>> {
         let known = Law::NAMES.into_iter().find(|(name, _)| *name == self.law);
@@ -50,7 +50,7 @@ impl Labels<'_> {
 #[pyo3(signature = (labels, values, trials, *, by_contrast))]
 pub fn log_likelihoods<'py>(
     py: Python<'py>,
-    labels: Labels<'py>,
+    labels: ObservedLabels<'py>,
     values: Values<'py>,
     trials: Trials<'py>,
     by_contrast: bool,
@@ -70,7 +70,7 @@ type Derivatives<'py> =
 #[pyfunction]
 pub fn law_derivatives<'py>(
     py: Python<'py>,
-    labels: Labels<'py>,
+    labels: ObservedLabels<'py>,
     contrasts: PyReadonlyArray2<'py, f64>,
 ) -> PyResult<Derivatives<'py>> {
     let observed = labels.observed(contrasts.len())?;

@@ -22,7 +22,8 @@ PYTHON = [
     ["kernels", "datasets", "blocks"],
     ["results"],
     ["engine"],
-    ["likelihood", "data"],
+    ["data"],
+    ["labels"],
     ["landmarks"],
     ["posterior"],
     ["version_space", "tuning"],
@@ -33,8 +34,8 @@ PYTHON = [
 ]
 RUST = [
     ["base", "simd"],
-    ["gram", "soft"],
-    ["space", "linalg"],
+    ["gram", "laws"],
+    ["space", "linalg", "soft"],
     ["ball"],
     ["trajectory"],
     ["interior"],

@@ -9,10 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats
-from bayespoint.data.examples import Examples
-from bayespoint.kernels import Differences
-from bayespoint.labels import Labels
 
 
 def read(y: Any, n_items: int, groups: Any = None, name: str = "y") -> NDArray[np.intp]:
@@ -75,18 +71,3 @@ def walls(rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp], N
     """Return for each comparison the chosen item, the other one, and the choice it is part of."""
     choice, place = np.nonzero(rows[:, 1:] >= 0)
     return rows[choice, 0], rows[choice, place + 1], choice
-
-
-def examples(items: Floats, rows: NDArray[np.intp]) -> tuple[Examples, Labels]:
-    """Return choices as examples, and what they say: of pairs a difference, else all utilities."""
-    m, sizes = len(rows), (rows >= 0).sum(axis=1)
-    if sizes.max() == 2:
-        first, second, _ = walls(rows)
-        pairs = Differences.rows(items[first], items[second])
-        return Examples(pairs, np.ones(m, dtype=np.intp), np.ones(m)), Labels.two_classes()
-    # Those there are before those that are not, in whose place is the chosen one.
-    order = np.argsort(rows < 0, axis=1, kind="stable")[:, : sizes.max()]
-    places = np.take_along_axis(rows, order, axis=1)
-    places = np.where(places < 0, places[:, :1], places)
-    inputs = Differences.rows(items[places.ravel()]).reshape(m, -1)
-    return Examples(inputs, sizes - 2, np.ones(m)), Labels.choices(int(sizes.max()))

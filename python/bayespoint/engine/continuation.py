@@ -74,7 +74,7 @@ def _digest(values: NDArray[Any]) -> str:
 
 def digests(problem: Problem) -> dict[str, str]:
     """Return digests of a problem, without the kernel values off the diagonal."""
-    more = {"number of classes": str(problem.n_functions)} if problem.is_joint else {}
+    more = {"number of classes": str(problem.n_functions)}
     if problem.walls is not None:
         parts = vars(problem.walls).values()
         more["walls"] = " ".join(map(_digest, parts))

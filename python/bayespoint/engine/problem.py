@@ -48,18 +48,13 @@ class Problem:
         return np.where(self.label > 0, 1, -1).astype(np.int8)
 
     @property
-    def is_joint(self) -> bool:
-        """Whether a weight vector has a part for each class."""
-        return self.n_functions > 1
-
-    @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the dual coefficients of a weight vector: (m,) or (n_classes, m)."""
-        return (self.n_functions, len(self)) if self.is_joint else (len(self),)
+        return (self.n_functions, len(self)) if self.n_functions > 1 else (len(self),)
 
     def require_binary(self, what: str) -> None:
         """Raise ValueError for several classes: `what` is defined for two only."""
-        if self.is_joint:
+        if self.n_functions > 1:
             raise ValueError(f"y must be of two classes for {what}; got {self.n_functions} classes")
         self.require_labels(what)
 
@@ -93,7 +88,7 @@ class Problem:
             f = self.coordinates(dual_coef)
             if self.walls is not None:
                 f = self.walls.values(f)
-            elif self.is_joint:
+            elif self.n_functions > 1:
                 own = np.arange(len(self))
                 leading = f[..., self.y, own]
                 f[..., self.y, own] = -np.inf

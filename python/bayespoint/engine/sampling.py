@@ -131,7 +131,7 @@ def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats
 def checked_start(problem: Problem, start: ArrayLike) -> Floats:
     """Return the dual coefficients of a start, or raise ValueError for an impossible one."""
     c = validation.dual_coef("start", start, problem.shape)
-    if problem.is_joint:
+    if problem.n_functions > 1:  # what all functions share moves no wall
         c = c - c.mean(axis=0)
     if not c.any():
         raise ValueError("start must not be the zero vector")

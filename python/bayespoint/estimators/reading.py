@@ -25,7 +25,7 @@ from bayespoint.estimators import advice, inputs, settings
 from bayespoint.estimators.settings import Params
 from bayespoint.kernels import Differences
 from bayespoint.kernels.products import count
-from bayespoint.labels import Labels
+from bayespoint.labels import Labels, of_choices
 from bayespoint.tuning import defaults
 
 _MANY = 3.0  # mean number of observations of an example beyond which none with another label is odd
@@ -98,7 +98,7 @@ def read_choices(
     plan = replace(plan, kernel=kernel, n_models=n_models)
     if not plan.landmarks:
         require_memory(m, 2, plan)
-    examples, labels = choices.examples(items, rows)
+    examples, labels = of_choices(items, rows)
     labels = labels.with_noise(plan.label_noise)
     return Table(classes, examples, transform, np.ones(2), None, columns, seen), plan, labels
 

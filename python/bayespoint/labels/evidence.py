@@ -42,7 +42,7 @@ def evidence(
     if isinstance(rates, np.ndarray) and 0 < np.count_nonzero(rates) < len(rates):
         found = _with_rates_of_zero(problem, settings, rates, engine)
     else:
-        integrates = problem.is_joint or isinstance(rates, np.ndarray)
+        integrates = problem.n_functions > 1 or isinstance(rates, np.ndarray)
         integrates = integrates or settings.method == "integration"
         if integrates and not np.any(rates):  # the bridge makes this test itself
             error = interior.conflict(problem)
@@ -99,7 +99,7 @@ def _log_evidence(
     problem: Problem, settings: EvidenceSettings, rates: Rates, engine: Mapping[str, Any]
 ) -> Evidence:
     """Return ln p(y | label noise) for one rate, a pair of rates or an array of rates."""
-    y, joint, method, walls = problem.y, problem.is_joint, settings.method, problem.walls
+    y, joint, method, walls = problem.y, problem.n_functions > 1, settings.method, problem.walls
     several, noisy = isinstance(rates, np.ndarray), bool(np.any(rates))
     if method == "auto":
         method = "integration" if several or noisy or joint else "bridge"
@@ -174,7 +174,7 @@ def _infeasible(problem: Problem, found: Evidence, hard: NDArray[np.bool_]) -> I
     if problem.walls is not None:
         error.certificate, error.margin_bound = np.full(len(problem.walls), np.nan), 1.0
         return error
-    if problem.is_joint:
+    if problem.n_functions > 1:
         own, weight = (problem.label, np.arange(len(problem))), 1 / (problem.n_functions - 1)
         error.certificate = np.full(problem.shape, weight / len(problem))
         error.certificate[own] = 0.0

@@ -30,6 +30,7 @@ from scipy import linalg, special
 from bayespoint.base.linalg import Factor
 from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
+from bayespoint.data import choices
 from bayespoint.data.examples import Examples
 from bayespoint.engine.laws import Observed
 from bayespoint.engine.problem import Problem
@@ -164,6 +165,11 @@ class Labels(Stored):
     def softness(self, softness: float) -> float:
         """Return the variance of the noise on a latent value: of two inputs, half of a difference."""
         return softness if self.n_inputs == 1 else softness / 2
+
+    def variances(self, softness: float, precision: Floats, label: NDArray[np.intp]) -> Floats:
+        """Return the variance of the noise at each of `points`."""
+        noise = np.asarray(self.softness(softness) / precision)
+        return noise if self.n_inputs == 1 else noise.repeat(self.present(label).sum(axis=1))
 
     # --- label noise ------------------------------------------------------------------------------
 
@@ -394,3 +400,18 @@ class Labels(Stored):
         with np.errstate(divide="ignore"):
             z = self.predicts.decision(np.log(total))
         return np.clip(z, -LARGEST_Z, LARGEST_Z)
+
+
+def of_choices(items: Floats, rows: NDArray[np.intp]) -> tuple[Examples, Labels]:
+    """Return choices as examples, and what they say: of pairs a difference, else all utilities."""
+    m, sizes = len(rows), (rows >= 0).sum(axis=1)
+    if sizes.max() == 2:
+        first, second, _ = choices.walls(rows)
+        pairs = Differences.rows(items[first], items[second])
+        return Examples(pairs, np.ones(m, dtype=np.intp), np.ones(m)), Labels.two_classes()
+    # Those there are before those that are not, in whose place is the chosen one.
+    order = np.argsort(rows < 0, axis=1, kind="stable")[:, : sizes.max()]
+    places = np.take_along_axis(rows, order, axis=1)
+    places = np.where(places < 0, places[:, :1], places)
+    inputs = Differences.rows(items[places.ravel()]).reshape(m, -1)
+    return Examples(inputs, sizes - 2, np.ones(m)), Labels.choices(int(sizes.max()))

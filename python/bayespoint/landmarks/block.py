@@ -333,5 +333,3 @@ def _turned(block: Block, values: Sequence[NDArray[Any]], turns: Turns) -> list[
             added += c * place + d * direction
         found[2 + 2 * ball] = added
     return found
-
-

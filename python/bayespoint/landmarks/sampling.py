@@ -11,9 +11,9 @@ import numpy as np
 
 from bayespoint.base.validation import Floats
 from bayespoint.data.plan import Budget, Plan
+from bayespoint.labels import Labels
 from bayespoint.landmarks.ball import BATCH, Balls, together
 from bayespoint.landmarks.basis import Basis
-from bayespoint.labels import Labels
 from bayespoint.landmarks.block import BlockSums
 from bayespoint.landmarks.normal import Normal
 from bayespoint.results.landmarks import LandmarkResult
@@ -154,9 +154,7 @@ class _Record:
         if labels.n_functions > 1:
             w, mean = (np.matmul(functions, v.reshape(*v.shape[:-1], -1, r)) for v in (w, mean))
         watched = np.unique(np.linspace(0, r - 1, _WATCHED).astype(int))
-        heights = np.append(
-            (w @ basis.factor.lower[watched].T).reshape(len(w), -1), t, axis=1
-        )
+        heights = np.append((w @ basis.factor.lower[watched].T).reshape(len(w), -1), t, axis=1)
         draws, center = basis.dual_coef(w), basis.dual_coef(mean)
         if labels.n_shared:
             scale = math.sqrt(labels.variance)

@@ -101,9 +101,7 @@ def _inverse(factor: Factor, report: Report) -> tuple[Factor, Floats] | None:
 
 def _calibrated(model: Model, plan: Plan, problem: Problem) -> Model:
     """Return the model with its leave-one-out predictions and its calibration."""
-    found = LeftOut.of_matrix(
-        model.basis, model.draws, model.labels, model.label, problem
-    )
+    found = LeftOut.of_matrix(model.basis, model.draws, model.labels, model.label, problem)
     if found is None or not plan.calibrates_with(model.hyper.search is not None):
         return replace(model, left_out=found, calibration=1.0)
     return replace(model, left_out=found, calibration=found.checked_factor())
@@ -116,8 +114,7 @@ def _billiard(task: _Fit) -> Model:
     m = len(examples)
     with linalg.threads_for(m):
         kernel, gram = hyper.kernel, examples.gram
-        noise = labels.softness(hyper.softness) / examples.precision
-        softness = noise if labels.n_inputs == 1 else noise.repeat(labels.present(examples.label).sum(axis=1))
+        softness = labels.variances(hyper.softness, examples.precision, examples.label)
         softness = validation.softness(softness, len(softness))
         points = labels.points(examples.inputs, examples.label)
         with report.part("kernel matrix"):

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.base.io import Savable
 from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, RandomState
-from bayespoint.data.columns import Columns
 from bayespoint.data.examples import Examples
 from bayespoint.data.inputs import scaled
 from bayespoint.kernels.products import count, in_rows

@@ -21,8 +21,8 @@ from bayespoint import kernels
 from bayespoint.base import memory, validation
 from bayespoint.base.linalg import clear_above, weighted_outer
 from bayespoint.base.validation import Floats
-from bayespoint.landmarks.basis import Basis
 from bayespoint.labels.laws import spread
+from bayespoint.landmarks.basis import Basis
 from bayespoint.results.draws import Draws
 
 _TOLERANCE = 8e-6  # relative error of a variance that changes a probability by at most 1e-6

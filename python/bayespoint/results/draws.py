@@ -52,7 +52,7 @@ class Draws(Stored):
         return draws.reshape(-1, *draws.shape[2:])
 
     def _of_points(self, dual_coef: Floats) -> Floats:
-        return dual_coef[..., : -self.n_shared] if self.n_shared else dual_coef
+        return dual_coef[..., : dual_coef.shape[-1] - self.n_shared]
 
     @property
     def variance(self) -> float | None:
