@@ -119,13 +119,19 @@ def test_walls_are_positive_where_the_label_is_the_true_one(labels, offset):
 
 
 def test_evidence_has_the_constant_of_orders_and_of_large_sets():
+    """The engine's P(label) is a share of walls that hold, or that of others times the odds."""
     label = np.array([0, 0, 1, 2])
-    assert ALL["ordered"].log_constant(label) == pytest.approx(math.log(6))
     for noise in (0.0, 0.1):
-        sizes, labels = label + 2, ALL["choices"].with_noise((noise, noise))
-        expected = -np.log((1 - noise) + (sizes - 1) * noise).sum()
-        assert labels.log_constant(label) == pytest.approx(expected)
-        assert ALL["several"].with_noise((noise, noise)).log_constant(label) == 0.0
+        rates = noise, noise
+        labels = {name: one.with_noise(rates) for name, one in ALL.items()}
+        of_choices = -np.log((1 - noise) + (label + 1) * noise).sum()
+        assert labels["choices"].log_constant(label) == pytest.approx(of_choices)
+        of_orders = math.log(6) + 4 * math.log(1 - noise + noise / 3)
+        assert labels["ordered"].log_constant(label) == pytest.approx(of_orders)
+        assert labels["several"].log_constant(label) == 0.0
+        assert labels["two"].with_noise((noise, 0.2)).log_constant(label > 1) == 0.0
+        for one in (labels["ordered"], labels["choices"]):
+            assert one.noise / (1 - one.noise) == pytest.approx(one.transparencies[0])
 
 
 def test_sites_are_signs_or_intervals_of_one_value():
