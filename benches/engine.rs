@@ -11,11 +11,10 @@ use std::convert::Infallible;
 use std::hint::black_box;
 use std::sync::Arc;
 
-use bayespoint::likelihood::{LabelLaw, Paths, Signs, Trial};
 use bayespoint::tall::Tall;
 use bayespoint::{
-    Ball, Control, Factor, Isotropic, MarginSettings, NormalLaw, Settings, SoftBalls, SoftWalls,
-    Turns, feasible_point, max_margin, run,
+    Ball, Control, Factor, Isotropic, Law, MarginSettings, NormalLaw, Observed, Paths, Settings,
+    SoftBalls, SoftWalls, Trial, Turns, feasible_point, max_margin, run,
 };
 use clock::Clock;
 use common::{Problem, normals};
@@ -106,8 +105,8 @@ struct Examples {
 }
 
 impl Examples {
-    fn law() -> Signs<'static> {
-        Signs { floors: &[], span: 1.0, counts: &[], bounded: &[] }
+    fn observed() -> Observed<'static> {
+        Observed { law: Law::OneWall, n_contrasts: 1, noise: [&[]; 2], counts: &[] }
     }
 
     fn tall(&self) -> Tall<'_, f64> {
@@ -152,11 +151,11 @@ impl SoftWalls for Examples {
     }
 
     fn log_likelihoods(&mut self, trials: &[Trial]) -> Result<Vec<[f64; 3]>, Infallible> {
-        Ok(Self::law().sums(&self.paths(), trials))
+        Ok(Self::observed().sums(&self.paths(), trials))
     }
 
     fn slopes(&mut self, trials: &[Trial]) -> Result<Vec<f64>, Infallible> {
-        let by_value = Self::law().slopes(&self.paths(), trials).concat();
+        let by_value = Self::observed().slopes(&self.paths(), trials).concat();
         Ok(self.tall().sums(&by_value, trials.len()))
     }
 }

@@ -227,14 +227,14 @@ mod tall {
 }
 
 #[allow(clippy::cast_possible_truncation, reason = "singles")]
-mod likelihood {
+mod laws {
     use approx::assert_relative_eq;
-    use bayespoint::likelihood::{ClassLabels, LabelLaw, Paths, Signs, Trial};
+    use bayespoint::{Law, Observed, Paths, Trial};
 
     use crate::common::normal;
 
-    /// Examples whose values are computed together.
-    const BLOCK: usize = 512;
+    /// Observations of more than one block.
+    const N: usize = 2 * 512 + 37;
 
     fn ln_normal(z: f64) -> f64 {
         if z > 0.0 { (-normal(-z)).ln_1p() } else { normal(z).ln() }
@@ -257,16 +257,22 @@ mod likelihood {
         Paths { mean: &rows[0], balls: vec![[&rows[1], &rows[2]], [&rows[3], &rows[4]]] }
     }
 
-    /// The log likelihoods are those of `plain` at the values of each trial, and the derivatives are differences of them.
-    fn assert_law(law: &mut impl LabelLaw, rows: &[Vec<f64>], plain: impl Fn(&[f64]) -> f64) {
+    /// The log likelihoods are those of `plain` at the contrasts of each trial, and the derivatives are differences of them.
+    fn assert_law(observed: &Observed<'_>, rows: &[Vec<f64>], plain: impl Fn([f64; 2]) -> f64) {
         let paths = paths(rows);
-        let found = law.sums(&paths, &TRIALS);
-        let slopes = law.slopes(&paths, &TRIALS);
+        let found = observed.sums(&paths, &TRIALS);
+        let slopes = observed.slopes(&paths, &TRIALS);
         for ((trial, found), slopes) in TRIALS.iter().zip(found).zip(slopes) {
             let [place, direction] = paths.balls[trial.ball];
-            let value = |[a, b]: [f64; 2]| {
-                let sums = paths.mean.iter().zip(place).zip(direction);
-                plain(&sums.map(|((m, p), d)| m + a * p + b * d).collect::<Vec<_>>())
+            let value = |[a, b]: [f64; 2]| -> f64 {
+                let at = |i: usize| paths.mean[i] + a * place[i] + b * direction[i];
+                let each = (0..N).map(|i| {
+                    let log_p = plain([at(i), if observed.n_contrasts > 1 { at(N + i) } else { 0.0 }]);
+                    let [floors, spans] = observed.noise;
+                    let noisy = |floor: &f64| (floor + spans[i] * log_p.exp()).ln();
+                    observed.counts.get(i).unwrap_or(&1.0) * floors.get(i).map_or(log_p, noisy)
+                });
+                each.sum()
             };
             assert_relative_eq!(found[0], value(trial.along), max_relative = 1e-9);
             for (k, row) in [place, direction].into_iter().enumerate() {
@@ -277,61 +283,46 @@ mod likelihood {
                 };
                 let difference = (beside(1e-5) - beside(-1e-5)) / 2e-5;
                 assert_relative_eq!(found[k + 1], difference, max_relative = 1e-6, epsilon = 1e-4);
-                let by_value: f64 = slopes.iter().zip(row).map(|(a, b)| a * b).sum();
-                assert_relative_eq!(found[k + 1], by_value, max_relative = 1e-10, epsilon = 1e-9);
+                let by_contrast: f64 = slopes.iter().zip(row).map(|(a, b)| a * b).sum();
+                assert_relative_eq!(found[k + 1], by_contrast, max_relative = 1e-10, epsilon = 1e-9);
             }
         }
     }
 
     #[test]
-    fn two_classes_agree_with_the_plain_sum() {
-        let n = 2 * BLOCK + 37;
-        let rows: Vec<Vec<f64>> = (0..5).map(|k| numbers(n, k)).collect();
-        let floors: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { 0.1 } else { 0.02 }).collect();
-        let counts: Vec<f64> = (0..n).map(|i| 0.5 + (i % 4) as f64).collect();
-        for (floors, counts) in [(&[][..], &[][..]), (&floors, &[]), (&floors, &counts)] {
-            let mut signs = Signs { floors, span: 0.88, counts, bounded: &[] };
-            assert_law(&mut signs, &rows, |t| {
-                let each = t.iter().enumerate().map(|(i, t)| {
-                    let log_p = ln_normal(*t);
-                    let noisy = |floor: &f64| (floor + 0.88 * log_p.exp()).ln();
-                    counts.get(i).unwrap_or(&1.0) * floors.get(i).map_or(log_p, noisy)
-                });
-                each.sum()
-            });
-        }
-        let singles: Vec<Vec<f32>> =
-            rows.iter().map(|row| row.iter().map(|&x| x as f32).collect()).collect();
-        let mut signs = Signs { floors: &[], span: 1.0, counts: &[], bounded: &[] };
-        let exact = signs.sums(&paths(&rows), &TRIALS);
-        let found = signs.sums(&paths(&singles), &TRIALS);
-        for (found, exact) in found.iter().flatten().zip(exact.iter().flatten()) {
-            assert_relative_eq!(*found, exact, max_relative = 1e-5, epsilon = 1e-3);
+    fn sums_along_paths_agree_with_the_plain_ones() {
+        let floors: Vec<f64> = (0..N).map(|i| if i % 2 == 0 { 0.1 } else { 0.02 }).collect();
+        let spans: Vec<f64> = floors.iter().map(|floor| 0.98 - floor).collect();
+        let counts: Vec<f64> = (0..N).map(|i| 0.5 + (i % 4) as f64).collect();
+        let none = &[][..];
+        for (noise, counts) in [([none; 2], none), ([&floors, &spans], none), ([&floors, &spans], &counts)] {
+            let of = |law, n_contrasts| Observed { law, n_contrasts, noise, counts };
+            let rows: Vec<Vec<f64>> = (0..5).map(|k| numbers(N, k)).collect();
+            assert_law(&of(Law::OneWall, 1), &rows, |[u, _]| ln_normal(u));
+            // The larger of two, and of three of which one is missing.
+            assert_law(&of(Law::LargestOf, 1), &rows, |[d, _]| ln_normal(d / 2f64.sqrt()));
+            let mut rows: Vec<Vec<f64>> = (0..5).map(|k| numbers(2 * N, k)).collect();
+            rows[0][N..].fill(f64::INFINITY);
+            assert_law(&of(Law::LargestOf, 2), &rows, |[d, _]| ln_normal(d / 2f64.sqrt()));
+            // Intervals with room.
+            rows.iter_mut().skip(1).flatten().for_each(|x| *x *= 0.3);
+            rows[0] = numbers(N, 0);
+            rows[0].extend(numbers(N, 0).iter().map(|a| 8.0 - a));
+            assert_law(&of(Law::Interval, 2), &rows, |[a, b]| (1.0 - normal(-a) - normal(-b)).ln());
         }
     }
 
     #[test]
-    fn classes_of_two_functions_are_two_classes() {
-        let n = BLOCK + 11;
-        // Far values too: they are up to 8 apart.
-        let mut rows: Vec<Vec<f64>> = (0..5).map(|k| numbers(2 * n, k)).collect();
-        rows.iter_mut().flatten().for_each(|x| *x *= 0.45);
-        let labels: Vec<u32> = (0..n).map(|i| u32::from(i % 3 == 0)).collect();
-        let often: Vec<f64> = (0..n).map(|i| 0.5 + (i % 4) as f64).collect();
-        for (noise, counts) in [(0.0, &[][..]), (0.1, &[]), (0.1, &often)] {
-            assert_law(&mut ClassLabels::new(&labels, noise, counts, 2), &rows, |f| {
-                let each = labels.iter().enumerate().map(|(i, &own)| {
-                    let (own, other) = (own as usize * n + i, (1 - own as usize) * n + i);
-                    let log_p = ln_normal((f[own] - f[other]) / 2f64.sqrt());
-                    let noisy = if noise == 0.0 {
-                        log_p
-                    } else {
-                        (noise + (1.0 - 2.0 * noise) * log_p.exp()).ln()
-                    };
-                    counts.get(i).unwrap_or(&1.0) * noisy
-                });
-                each.sum()
-            });
+    fn singles_are_near_doubles() {
+        let observed =
+            Observed { law: Law::OneWall, n_contrasts: 1, noise: [&[]; 2], counts: &[] };
+        let rows: Vec<Vec<f64>> = (0..5).map(|k| numbers(N, k)).collect();
+        let singles: Vec<Vec<f32>> =
+            rows.iter().map(|row| row.iter().map(|&x| x as f32).collect()).collect();
+        let exact = observed.sums(&paths(&rows), &TRIALS);
+        let found = observed.sums(&paths(&singles), &TRIALS);
+        for (found, exact) in found.iter().flatten().zip(exact.iter().flatten()) {
+            assert_relative_eq!(*found, exact, max_relative = 1e-5, epsilon = 1e-3);
         }
     }
 }

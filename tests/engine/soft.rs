@@ -2,8 +2,7 @@
 
 use std::convert::Infallible;
 
-use bayespoint::likelihood::Trial;
-use bayespoint::{NormalLaw, SoftBalls, SoftWalls, Turns};
+use bayespoint::{NormalLaw, SoftBalls, SoftWalls, Trial, Turns};
 
 /// A normal log likelihood of weight vectors.
 #[derive(Default)]

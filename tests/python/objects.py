@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from bayespoint import BayesPointClassifier, kernels
-from bayespoint import likelihood as likelihoods
 from bayespoint.base.linalg import factorize
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
+from bayespoint.labels import Labels
 from bayespoint.landmarks.propagation import propagate
 from bayespoint.results.draws import Draws
 from bayespoint.results.lengths import Lengths
@@ -26,9 +26,9 @@ def examples(X, y, weight=None):
     return Examples(X, label, np.ones(len(y)) if weight is None else weight)
 
 
-def likelihood(y):
-    """Return that of labels as `examples` takes them, without label noise."""
-    return likelihoods.of_classes(max(2, int(np.max(y)) + 1))
+def labels(y):
+    """Return those that `examples` takes, without label noise."""
+    return Labels.of_classes(max(2, int(np.max(y)) + 1))
 
 
 def plan(**settings):
@@ -52,7 +52,7 @@ def plan(**settings):
 
 def task(kernel, X, y, *, weight=None, **settings):
     """Return what a search has to find."""
-    return Task(kernel, plan(**settings), examples(X, y, weight), likelihood(y), Budget(0))
+    return Task(kernel, plan(**settings), examples(X, y, weight), labels(y), Budget(0))
 
 
 def objective(kernel, X, y, *, weight=None, n_landmarks=None, **settings):
@@ -64,14 +64,14 @@ def objective(kernel, X, y, *, weight=None, n_landmarks=None, **settings):
 def tune(kernel, X, y, *, weight=None, max_iter=None, trial=None, **settings):
     """Return the search for the most probable setting."""
     budget = Budget(0, max_iter=max_iter)
-    given = kernel, plan(**settings), examples(X, y, weight), likelihood(y), budget, trial
+    given = kernel, plan(**settings), examples(X, y, weight), labels(y), budget, trial
     [found], _ = density.most_probable(Task(*given))
     return found.search
 
 
 def log_evidence(kernel, X, y, softness, *, offset=0.0, noise=(0.0, 0.0)):
     """Return the approximate evidence that `tune` follows, without offset and label noise."""
-    law = likelihood(y).with_noise(noise)
+    law = labels(y).with_noise(noise)
     return approximate_log_evidence(kernel, examples(X, y), law, offset=offset, softness=softness)
 
 
@@ -127,14 +127,14 @@ def draws(units, freedom, center, norm):
 
 
 def decision_values(law, drawn, k_star, variance):
-    """Return the decision values at points by a likelihood."""
+    """Return the decision values at points by a law of predictions."""
     values, center = drawn.values(k_star), drawn.center_values(k_star)
     return law.decision_values(values, center, variance, drawn.lengths)
 
 
 def mixture(law, drawn, k_star, variance):
-    """Return the probabilities at points, means over the draws, by a likelihood."""
-    return law.mixture(drawn.values(k_star), variance, drawn.lengths)
+    """Return the probabilities at points, means over the draws, by a law of predictions."""
+    return np.exp(law.mixture(drawn.values(k_star), variance, drawn.lengths))
 
 
 def assert_slopes(objective, theta, *, noisy=False, step=1e-3, **tolerance):

@@ -145,6 +145,11 @@ class Labels(Stored):
         return self.contrasts.shape[1]
 
     @property
+    def _has_walls(self) -> bool:
+        """Whether the engine's problem is one of walls."""
+        return self.n_functions == 1 and self.contrasts.shape[1:] != (1, 1)
+
+    @property
     def basis(self) -> Floats:
         """(n_functions, k) Orthonormal basis of the functions: those of several sum to zero."""
         if self.n_functions == 1:
@@ -197,8 +202,10 @@ class Labels(Stored):
 
     @property
     def noise(self) -> float | tuple[float, float]:
-        """Label noise as `VersionSpace.evidence` takes it."""
+        """Label noise as `VersionSpace.evidence` takes it: of walls, that of two labels."""
         first, second = self.label_noise
+        if self._has_walls:
+            return self.transparency[0] / (1 + self.transparency[0])
         return first if first == second else (first, second)
 
     @property
@@ -229,10 +236,10 @@ class Labels(Stored):
     def log_constant(self, label: NDArray[np.intp]) -> float:
         """Return what is added to the engine's log evidence of observed labels.
 
-        One order of the thresholds is possible, and a choice out of many has more wrong labels.
+        One order of the thresholds is possible, and of walls `noise` is that of two labels.
         """
-        more = np.log(self.right / (1 - self._rates[0]))[label].sum()
-        return math.lgamma(self.n_shared + 1) + float(more)
+        more = np.log(self.right * (1 + self.transparencies)) if self._has_walls else 0 * self.right
+        return math.lgamma(self.n_shared + 1) + float(more[label].sum())
 
     # --- observations -----------------------------------------------------------------------------
 
@@ -280,7 +287,7 @@ class Labels(Stored):
 
         Shared coordinates come after them.
         """
-        if self.n_functions > 1 or self.contrasts.shape[1:] == (1, 1):
+        if not self._has_walls:
             return Problem(gram, label, softness, offset, inverse, self.n_functions)
         m, n = len(softness), self.n_shared
         if n:

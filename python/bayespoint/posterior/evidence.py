@@ -128,7 +128,8 @@ def _by_evidence(
     def log_p(size: int) -> Evidence:
         part = np.ascontiguousarray(gram[:size, :size])
         problem = model.labels.problem(part, label[:size], softness[:size], basis.offset)
-        return evidence_of(problem, model.labels.noise)
+        found = evidence_of(problem, model.labels.noise)
+        return replace(found, value=found.value + model.labels.log_constant(label[:size]))
 
     examples = log_p(len(model.label))
     try:

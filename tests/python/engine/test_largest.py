@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayespoint.engine.likelihood import NODES, largest_probabilities
+from bayespoint.engine.laws import NODES, largest_probabilities
 from helpers import seed
 
 

@@ -1,4 +1,4 @@
-//! Tests of `simd::largest` that need its private parts.
+//! Tests of `laws::largest` that need its private parts.
 
 use super::*;
 use approx::assert_abs_diff_eq;
@@ -34,29 +34,65 @@ fn probabilities_are_the_integrals() {
             }
             assert_abs_diff_eq!(p.iter().sum::<f64>(), 1.0, epsilon = 1e-15);
             for own in 0..behind.len() {
-                assert_slopes(&mut largest, &behind, own, &p);
+                let mut contrasts = others(&behind, own);
+                let found = largest.ln_probability(&mut contrasts);
+                if p[own] > 1e-3 {
+                    assert_abs_diff_eq!(found, p[own].ln(), epsilon = 1e-6);
+                }
             }
         }
     }
 }
 
-/// The slopes are differences of log probabilities, for values that are not far behind.
-fn assert_slopes(largest: &mut Largest, behind: &[f64], own: usize, p: &[f64]) {
-    let (mut slopes, mut unused) = (vec![0.0; p.len()], vec![0.0; p.len()]);
-    let found = largest.ln_probability(behind, own, &mut slopes);
-    if p[own] > 1e-3 {
-        assert_abs_diff_eq!(found, p[own].ln(), epsilon = 1e-6);
+/// By how much a value is above each other one.
+fn others(behind: &[f64], own: usize) -> Vec<f64> {
+    (0..behind.len()).filter(|&j| j != own).map(|j| behind[j] - behind[own]).collect()
+}
+
+const CONTRASTS: [&[f64]; 6] =
+    [&[0.3], &[-2.0, 1.0], &[-6.5, 0.2, 3.0], &[-8.0, -7.5], &[-20.0, 0.0, -60.0], &[5.0, -1.0, f64::INFINITY]];
+
+#[test]
+fn slopes_are_differences_of_log_probabilities() {
+    let mut largest = Largest::new();
+    for contrasts in CONTRASTS {
+        let mut slopes = contrasts.to_vec();
+        largest.ln_probability(&mut slopes);
+        for c in 0..contrasts.len() {
+            let mut beside = |by: f64| {
+                let mut moved = contrasts.to_vec();
+                moved[c] += by;
+                largest.ln_probability(&mut moved)
+            };
+            let difference =
+                if contrasts[c].is_finite() { (beside(1e-4) - beside(-1e-4)) / 2e-4 } else { 0.0 };
+            assert_abs_diff_eq!(slopes[c], difference, epsilon = 1e-5 * (1.0 + difference));
+        }
     }
-    for c in (0..p.len()).filter(|_| behind[own] < 10.0) {
-        let mut beside = |by: f64| {
-            // The value moves by -by; then all are taken from the largest again.
-            let mut moved = behind.to_vec();
-            moved[c] += by;
-            let first = moved.iter().copied().fold(f64::INFINITY, f64::min);
-            moved.iter_mut().for_each(|b| *b -= first);
-            largest.ln_probability(&moved, own, &mut unused)
-        };
-        let difference = (beside(-1e-4) - beside(1e-4)) / 2e-4;
-        assert_abs_diff_eq!(slopes[c], difference, epsilon = 1e-4 * (1.0 + behind[own]));
+}
+
+#[test]
+fn the_integral_about_the_mode_is_that_of_the_table_with_second_derivatives() {
+    let mut largest = Largest::new();
+    for contrasts in CONTRASTS {
+        let k = contrasts.len();
+        let (mut slopes, mut bends) = (contrasts.to_vec(), vec![0.0; k * k]);
+        let found = largest.about_mode(&mut slopes, Some(&mut bends));
+        let mut others = contrasts.to_vec();
+        assert_abs_diff_eq!(found, largest.ln_probability(&mut others), epsilon = 1e-6);
+        for c in (0..k).filter(|&c| contrasts[c].is_finite()) {
+            let mut beside = |by: f64| {
+                let mut moved = contrasts.to_vec();
+                moved[c] += by;
+                largest.about_mode(&mut moved, None);
+                moved
+            };
+            let (ahead, behind) = (beside(1e-4), beside(-1e-4));
+            for l in 0..k {
+                let curvature = bends[c * k + l] + slopes[c] * slopes[l];
+                let difference = (behind[l] - ahead[l]) / 2e-4;
+                assert_abs_diff_eq!(curvature, difference, epsilon = 1e-6 * (1.0 + slopes[l].powi(2)));
+            }
+        }
     }
 }

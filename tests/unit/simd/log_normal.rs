@@ -27,48 +27,86 @@ fn plain_logarithms_agree_with_known_values() {
     }
 }
 
+/// Returns ln Φ(z) and its derivative.
+fn ln_normal_cdf(z: f64) -> [f64; 2] {
+    let (mut slope, mut value) = ([z], [0.0]);
+    ln_normal_cdf_all(Arch::new(), &mut slope, &mut value);
+    [value[0], slope[0]]
+}
+
+/// Returns `ln(Φ(a) - Φ(-b))` and its derivatives.
+fn ln_interval(mut a: f64, mut b: f64) -> [f64; 3] {
+    let mut value = [0.0];
+    let ends = [&mut a, &mut b].map(std::slice::from_mut);
+    ln_interval_all(Arch::new(), ends, &mut value);
+    [value[0], a, b]
+}
+
 #[test]
-fn intervals_are_differences_of_two_halves() {
-    let one = |c: f64, h: f64, bounded, [floor, span]: [f64; 2]| {
-        let (mut c, mut h, mut value) = ([c], [h], [0.0]);
-        let pair = [&mut c[..], &mut h[..]];
-        ln_interval_all(Arch::new(), pair, &mut value, &[floor], span, &[bounded]);
-        [value[0], c[0], h[0]]
-    };
+fn intervals_are_differences_of_two_tails() {
     let p = |z: f64| ln_normal_cdf_plain(z).exp();
+    let exact = |a: f64, b: f64| (p(a) - p(-b)).ln();
     for k in -40..=40 {
         let c = 0.1 * f64::from(k);
         for h in [0.02, 0.4, 2.5] {
-            for [floor, span] in [[0.0, 1.0], [0.1, 0.8]] {
-                let exact = |c: f64, h: f64| (floor + span * (p(c + h) - p(c - h))).ln();
-                let found = one(c, h, true, [floor, span]);
-                assert_relative_eq!(found[0], exact(c, h), max_relative = 1e-9);
-                let [by_c, by_h] = [[1e-5, 0.0], [0.0, 1e-5]]
-                    .map(|[a, b]| (exact(c + a, h + b) - exact(c - a, h - b)) / 2e-5);
-                assert_relative_eq!(found[1], by_c, max_relative = 1e-5, epsilon = 1e-6);
-                assert_relative_eq!(found[2], by_h, max_relative = 1e-5, epsilon = 1e-6);
-            }
-            let [value, slope] = ln_normal_cdf_and_slope(c);
-            let alone = one(c, 0.0, false, [0.0, 1.0]);
-            assert_relative_eq!(alone[0], value, max_relative = 1e-12, epsilon = 1e-14);
-            assert_relative_eq!(alone[1], slope, max_relative = 1e-12);
-            assert!(alone[2].abs() < f64::MIN_POSITIVE);
+            let (a, b) = (h + c, h - c);
+            let [value, by_a, by_b] = ln_interval(a, b);
+            assert_relative_eq!(value, exact(a, b), max_relative = 1e-9);
+            let slopes = [[1e-5, 0.0], [0.0, 1e-5]]
+                .map(|[da, db]| (exact(a + da, b + db) - exact(a - da, b - db)) / 2e-5);
+            assert_relative_eq!(by_a, slopes[0], max_relative = 1e-5, epsilon = 1e-6);
+            assert_relative_eq!(by_b, slopes[1], max_relative = 1e-5, epsilon = 1e-6);
+        }
+        // With one end it is a wall.
+        let [value, slope] = ln_normal_cdf(c);
+        for [alone, by_c, by_other] in [[c, f64::INFINITY], [f64::INFINITY, c]].map(|[a, b]| {
+            let [value, by_a, by_b] = ln_interval(a, b);
+            if a.is_finite() { [value, by_a, by_b] } else { [value, by_b, by_a] }
+        }) {
+            assert_relative_eq!(alone, value, max_relative = 1e-12, epsilon = 1e-14);
+            assert_relative_eq!(by_c, slope, max_relative = 1e-12);
+            assert!(by_other.abs() < 1e-300);
         }
     }
-    let without_room = one(0.3, -1e-9, true, [0.1, 0.8]);
-    assert!(without_room[0].is_infinite());
-    assert!(without_room[1..].iter().all(|slope| slope.abs() < f64::MIN_POSITIVE));
+    let [value, slopes @ ..] = ln_interval(0.3, -0.3 - 1e-9);
+    assert!(value == f64::NEG_INFINITY && slopes == [0.0; 2]);
+}
+
+#[test]
+fn narrow_intervals_have_the_density_times_their_width() {
+    // The sum of two distances has the rounding of the larger one.
+    for c in [-30.0, -9.0, 0.3, 5.0, 30.0] {
+        for half in [1e-10, 4e-7, 6e-7, 1e-5] {
+            let [value, by_a, by_b] = ln_interval(half + c, half - c);
+            let exact = -0.5 * (c * c + std::f64::consts::TAU.ln()) + (2.0 * half).ln();
+            assert_relative_eq!(value, exact, epsilon = 1e-8 + 4e-15 * c.abs() / half);
+            assert_relative_eq!(by_a + by_b, 1.0 / half, max_relative = 1e-4);
+        }
+    }
+}
+
+#[test]
+fn noise_is_a_mixture() {
+    let (floors, spans) = ([0.1, 0.02, 0.3, 0.1], [0.8, 0.96, 0.4, 0.8]);
+    let mut values = [-0.3, -700.0, 0.0, f64::NEG_INFINITY];
+    let (before, mut shares) = (values, [0.0; 4]);
+    ln_with_noise_all(Arch::new(), &mut values, &mut shares, [&floors, &spans]);
+    for i in 0..3 {
+        let p = floors[i] + spans[i] * before[i].exp();
+        assert_relative_eq!(values[i], p.ln(), max_relative = 1e-12);
+        assert_relative_eq!(shares[i], spans[i] * before[i].exp() / p, epsilon = 1e-15);
+    }
+    assert!(values[3] == f64::NEG_INFINITY);
 }
 
 #[test]
 fn vectors_agree_with_plain_logarithms() {
     for k in -2_000..2_000 {
         let z = 0.005_13 * f64::from(k);
-        let plain = ln_normal_cdf_plain(z);
-        let [value, slope] = ln_normal_cdf_and_slope(z);
-        assert_relative_eq!(value, plain, max_relative = 1e-12, epsilon = 1e-12);
+        let [value, slope] = ln_normal_cdf(z);
+        assert_relative_eq!(value, ln_normal_cdf_plain(z), max_relative = 1e-12, epsilon = 1e-12);
         assert_relative_eq!(slope, hazard_plain(z), max_relative = 1e-12, epsilon = 1e-15);
     }
-    assert!(ln_normal_cdf(f64::NAN).is_nan());
-    assert!(ln_normal_cdf(-1e200).is_infinite());
+    assert!(ln_normal_cdf(f64::NAN)[0].is_nan());
+    assert!(ln_normal_cdf(-1e200)[0].is_infinite());
 }

@@ -1,0 +1,123 @@
+"""A few examples of classes, and their posterior by rejection from the prior."""
+
+import math
+
+import numpy as np
+from scipy import special
+
+from bayespoint import BayesPointOrdinalClassifier
+from bayespoint.engine.laws import largest_probabilities
+from helpers import seed
+from objects import SmallProblem
+
+
+class Problem(SmallProblem):
+    """A small problem, each of whose classes occurs.
+
+    Values u of functions at the examples, with noise, have the shape (n, n_functions, m),
+    thresholds (n, n_classes - 1).
+    """
+
+    def __init__(self, kind, m, n_classes, softness, index):
+        rng = np.random.default_rng(seed(index))
+        super().__init__(m, softness, rng)
+        self.kind, self.n_classes = kind, n_classes
+        self.n_functions = n_classes if kind == "several" else 1
+        more = rng.integers(n_classes, size=m - n_classes)
+        self.labels = np.concatenate([np.arange(n_classes), more])
+        if kind == "ordered":  # likely ones, so that rejection ends: those of a draw
+            order = (np.linalg.cholesky(self.matrix) @ rng.standard_normal(m)).argsort()
+            self.labels[order] = np.sort(self.labels)
+        self.variance_of_thresholds = float(self.matrix.diagonal().mean())
+
+    def _seen(self, noise):
+        """Return the probabilities of labels, (C, C): of each true class a row."""
+        rates = np.broadcast_to(noise, self.n_classes)[:, None]
+        return np.where(np.eye(self.n_classes) > 0, 1 - rates, rates / (self.n_classes - 1))
+
+    def observed(self, p, noise):
+        """Return the probabilities of labels from those of true classes, (..., C)."""
+        return p @ self._seen(noise)
+
+    def accepted(self, index, noise=0.0, wanted=5_000, factor=1.0):
+        """Return u and thresholds, and the log evidence with its error.
+
+        Thresholds have `factor` times their variance.
+        """
+        rng, m = np.random.default_rng(seed(index)), len(self.labels)
+        root, kept, total = np.linalg.cholesky(self.matrix), [], 0
+        spread, seen = math.sqrt(factor * self.variance_of_thresholds), self._seen(noise)
+        most = seen.max(axis=0)[self.labels].prod()
+        n_thresholds = self.n_classes - 1 if self.kind == "ordered" else 0
+        while sum(len(u) for u, _ in kept) < wanted:
+            u = rng.standard_normal((100_000, self.n_functions, m)) @ root.T
+            t = np.sort(spread * rng.standard_normal((len(u), n_thresholds)), axis=1)
+            if self.kind == "ordered":
+                true = (u > t[..., None]).sum(axis=1)
+            else:
+                true = u.argmax(axis=1) if self.kind == "several" else (u[:, 0] > 0).astype(int)
+            some = rng.uniform(size=len(u)) * most < seen[true, self.labels].prod(axis=1)
+            kept.append((u[some], t[some]))
+            total += len(u)
+        u, t = map(np.concatenate, zip(*kept, strict=True))
+        return u, t, (math.log(most * len(u) / total), 1 / math.sqrt(len(u)))
+
+    def alternated(self, index, n=4_000, sweeps=300):
+        """Return u and thresholds of ordered classes by Gibbs sampling, of n chains."""
+        rng = np.random.default_rng(seed(index))
+        m, K, y = len(self.labels), self.n_classes, self.labels
+        inverse, spread = np.linalg.inv(self.matrix), math.sqrt(self.variance_of_thresholds)
+        t = np.tile(spread * special.ndtri(np.arange(1, K) / K), (n, 1))
+        ends = [np.full((n, 1), -np.inf), np.full((n, 1), np.inf)]
+        z = np.tile(spread * special.ndtri((y + 0.5) / K), (n, 1))
+
+        def between(low, high, mean, scale):
+            low, high = (special.ndtr((end - mean) / scale) for end in (low, high))
+            return mean + scale * special.ndtri(low + (high - low) * rng.uniform(size=n))
+
+        for _ in range(sweeps):
+            edges = np.concatenate([ends[0], t, ends[1]], axis=1)
+            for i in range(m):
+                mean = z[:, i] - z @ inverse[i] / inverse[i, i]
+                z[:, i] = between(edges[:, y[i]], edges[:, y[i] + 1], mean, inverse[i, i] ** -0.5)
+            for k in range(K - 1):
+                t[:, k] = between(z[:, y == k].max(1), z[:, y == k + 1].min(1), 0.0, spread)
+        return z[:, None], t
+
+    def means(self, u):
+        """Return the means of the functions at the points given u, (n, n_functions, n_points)."""
+        return u @ np.linalg.solve(self.matrix, self.k_star.T)
+
+    def exact(self, u, t, noise=0.0):
+        """Return the probabilities of the labels at the points, (n_points, C), and their errors."""
+        mean, scale = self.means(u), np.sqrt(np.maximum(self.variance, 1e-20))
+        if self.kind == "several":
+            behind = np.moveaxis(mean.max(axis=1, keepdims=True) - mean, 1, 0)
+            p = np.moveaxis(largest_probabilities(behind / scale), 0, -1)
+        else:
+            t = t if self.kind == "ordered" else np.zeros((len(u), 1))
+            above = special.ndtr((mean[:, 0, :, None] - t[:, None]) / scale[:, None])
+            ends = np.ones((*above.shape[:2], 1))
+            p = -np.diff(np.concatenate([ends, above, 0 * ends], axis=2), axis=2)
+        p = self.observed(p, noise)
+        return p.mean(axis=0), p.std(axis=0) / math.sqrt(len(u))
+
+    def of_moments(self, u, noise=0.0):
+        """Return what the probabilities of two classes would be if f were normal."""
+        mean = self.means(u)[:, 0]
+        z = mean.mean(axis=0) / np.sqrt(mean.var(axis=0) + self.variance)
+        return self.observed(special.ndtr(np.stack([-z, z], axis=1)), noise)
+
+    def directions(self, u):
+        """Return dual coefficients of unit vectors with the directions of u, class mean off."""
+        if self.kind == "several":
+            return super().directions(u - u.mean(axis=1, keepdims=True))
+        return super().directions(u[:, 0])
+
+    def fit(self, **settings):
+        """Return an accurate classifier of the examples and `labels`."""
+        if self.kind != "ordered":
+            return super().fit(**settings)
+        accurate = {"n_draws": 4000, "tol": 0.004, "random_state": seed(0), "standardize": False}
+        given = {"softness": self.softness, "calibration": None} | accurate | settings
+        return BayesPointOrdinalClassifier(self.kernel, **given).fit(self.inputs, self.labels)

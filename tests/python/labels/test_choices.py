@@ -1,0 +1,264 @@
+"""Preferences and choices against draws from the prior, over all items and over landmarks."""
+
+import math
+from dataclasses import replace
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from bayespoint import BayesPointClassifier, BayesPointRanker, kernels
+from bayespoint.data import choices
+from bayespoint.data.examples import Examples
+from bayespoint.data.plan import Budget
+from bayespoint.engine import sampling
+from bayespoint.engine.laws import largest_probabilities
+from bayespoint.engine.settings import SampleSettings
+from bayespoint.kernels import Differences
+from bayespoint.labels import Labels
+from bayespoint.tuning.objective import Objective, Task, choose_landmarks
+from helpers import seed
+from objects import plan
+
+KERNEL = 2.0 * kernels.RBF(0.8)
+SOFTNESS = 0.5
+X = np.random.default_rng(3).uniform(-1, 1, (8, 2))
+PAIRS = [[0, 1], [2, 1], [0, 3], [4, 5], [6, 4], [0, 6], [3, 2]]
+SETS = [[0, 1, 2, 3], [4, 5, -1, -1], [6, 4, 7, -1], [0, 5, 7, 1]]
+NEW = [[0, 2], [5, 6], [7, 1], [3, 4]]
+
+
+def ranker(**more):
+    """Return an accurate model; over landmarks these are all items."""
+    given = {"softness": SOFTNESS, "standardize": False, "random_state": seed(0), "tol": 0.01}
+    if more.get("approximation") == "landmarks":
+        given |= {"n_components": len(X), "tol": 0.03}
+    return BayesPointRanker(KERNEL, **given | {"n_draws": 500} | more)
+
+
+class Exact:
+    """The posterior of utilities: draws from the prior, weighted by the choices' probabilities.
+
+    A choice of k items has the probability right + (rest of) noise: the chosen one has the largest
+    noisy utility, or each other one was taken for it with the odds of `noise`.
+    """
+
+    def __init__(self, rows, softness=SOFTNESS, noise=0.0, n=400_000):
+        root = np.linalg.cholesky(KERNEL(X) + 1e-9 * np.eye(len(X)))
+        self.f = np.random.default_rng(seed(1)).standard_normal((n, len(X))) @ root.T
+        weights, ratio, self.softness, self.noise = np.ones(n), noise / (1 - noise), softness, noise
+        for row in rows:
+            of_set = self.f[:, [k for k in row if k >= 0]].T
+            behind = (of_set.max(axis=0) - of_set) / math.sqrt(softness / 2)
+            p = largest_probabilities(behind)[0]
+            weights *= (p + ratio * (1 - p)) / (1 + (len(of_set) - 1) * ratio)
+        self.log_evidence = math.log(weights.mean())
+        self.error = weights.std() / weights.mean() / math.sqrt(n)
+        self.p = weights / weights.sum()
+        self.ess = 1 / (self.p**2).sum()
+
+    def mean(self, values):
+        """Return the mean and the deviation of values of the draws."""
+        mean = self.p @ values
+        return mean, np.sqrt(self.p @ (values - mean) ** 2)
+
+    def distances(self, model):
+        """Return how far a model's utilities, preferences and best items are, in errors."""
+        ess = 1 / (1 / model.posterior_.first.draws.run.ess + 1 / self.ess)
+        f, [first, second] = self.f, np.array(NEW).T
+        mean, std = model.predict(X, return_std=True)
+        exact, spread = self.mean(f)
+        found = {
+            "mean": np.abs(mean - exact) / spread * math.sqrt(ess),
+            "std": np.abs(std / spread - 1) * math.sqrt(2 * ess),
+        }
+        p = special.ndtr((f[:, first] - f[:, second]) / math.sqrt(self.softness))
+        exact, spread = self.mean(self.noise + (1 - 2 * self.noise) * p)
+        p = model.predict_proba(X, NEW)
+        found["p"] = np.abs(p - exact) / (spread + 1e-3) * math.sqrt(ess)
+        wins, spread = self.mean(np.eye(len(X))[f.argmax(axis=1)])
+        best = model.probability_best(X)
+        found["best"] = np.abs(best - wins) / np.sqrt(spread**2 + 0.01) * math.sqrt(ess)
+        away = (f - self.mean(f)[0]) * np.sqrt(self.p)[:, None]
+        draws = model.sample_functions(X, random_state=seed(3))
+        scatter = np.cov(draws.T) - away.T @ away
+        found["covariance"] = np.abs(scatter) / f.var() * math.sqrt(ess / 2)
+        return {name: float(each.max()) for name, each in found.items()}
+
+
+CASES = {
+    "pairs": (PAIRS, SOFTNESS, 0.0),
+    "noisy pairs": (PAIRS, SOFTNESS, 0.15),
+    "sets": (SETS, SOFTNESS, 0.0),
+    "noisy sets": (SETS, SOFTNESS, 0.15),
+    "sharp sets": (SETS, 0.01, 0.0),
+    "noisy sharp sets": (SETS, 0.01, 0.1),
+    "sets with much noise": (SETS, 10.0, 0.0),
+}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def case(request):
+    rows, softness, noise = CASES[request.param]
+    settings = {"softness": softness, "label_noise": noise}
+    return rows, settings, Exact(rows, softness, noise)
+
+
+APPROXIMATIONS = pytest.mark.parametrize("approximation", [None, "landmarks"])
+
+
+@APPROXIMATIONS
+def test_utilities_and_evidence_are_the_exact_ones(case, approximation):
+    rows, settings, exact = case
+    model = ranker(approximation=approximation, **settings).fit(X, rows)
+    apart = exact.distances(model)
+    assert max(apart.values()) < 5, apart
+    tol = 0.03 if approximation is None else 0.5  # of landmarks from the draws there are
+    found = model.evidence(tol=tol, random_state=seed(4))
+    assert abs(found.value - exact.log_evidence) < 5 * math.hypot(found.error, exact.error)
+    assert found.error < 0.1
+    assert model.posterior_.first.labels.n_inputs == (1 if rows is PAIRS else 4)
+
+
+@APPROXIMATIONS
+@pytest.mark.parametrize("wrong", ["choice", "wall"])
+def test_a_wrong_sign_fails(wrong, approximation, monkeypatch):
+    rows, right = [[row[1], row[0], *row[2:]] for row in SETS], Labels.choices
+
+    def turned(largest):
+        labels, signs = right(largest), np.ones((largest - 1, largest - 1, 1))
+        signs[-1, 1] = -1
+        return replace(labels, contrasts=signs * labels.contrasts)
+
+    if wrong == "wall":
+        rows = SETS
+        monkeypatch.setattr(Labels, "choices", turned)
+    apart = Exact(SETS).distances(ranker(approximation=approximation).fit(X, rows))
+    assert max(apart.values()) > 10, apart
+
+
+@APPROXIMATIONS
+def test_independent_noise_of_the_walls_of_a_choice_fails(approximation):
+    first, second, _ = choices.walls(np.array(SETS))
+    pairs, exact = np.column_stack([first, second]), Exact(SETS)
+    wrong = ranker(approximation=approximation).fit(X, pairs).evidence(tol=0.1)
+    assert abs(wrong.value - exact.log_evidence) > 8 * math.hypot(wrong.error, exact.error)
+
+
+def test_transparency_of_each_wall_fails():
+    noise = 0.15
+    exact = Exact(SETS, noise=noise)
+    examples, labels = choices.examples(X, np.array(SETS))
+    labels, kernel = labels.with_noise((noise, noise)), Differences(KERNEL)
+    points = labels.points(examples.inputs, examples.label)
+    m = len(points)
+    problem = labels.problem(kernel(points), examples.label, np.full(m, SOFTNESS / 2), 0.0)
+    np.testing.assert_array_equal(problem.walls.observations, [0, 1, 2, 3, 0, 2, 3, 0, 3])
+    of_each = replace(problem.walls, observations=np.arange(9))
+    settings = SampleSettings(tol=0.005, n_draws=2000, transparency=labels.transparency)
+    length = math.sqrt(2) * math.exp(math.lgamma((m + 1) / 2) - math.lgamma(m / 2))
+
+    def distance(walls):
+        run = sampling.sample(replace(problem, walls=walls), settings, seed=seed(5))
+        mean = length * kernel(Differences.rows(X), points) @ run.center * run.center_norm
+        expected, spread = exact.mean(exact.f)
+        ess = 1 / (1 / run.ess + 1 / exact.ess)
+        return (np.abs(mean - expected) / spread).max() * math.sqrt(ess)
+
+    assert distance(problem.walls) < 5
+    assert distance(of_each) > 8
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+def test_evidences_of_all_outcomes_sum_to_one(noise):
+    total, square = 0.0, 0.0
+    outcomes = product(
+        [[0, 1], [1, 0]], [r for r in permutations([2, 3, 4, 0]) if list(r[1:]) == sorted(r[1:])]
+    )
+    for pair, of_four in outcomes:
+        rows = [[*pair, -1, -1], list(of_four)]
+        model = ranker(label_noise=noise, tol=0.5, n_draws=100).fit(X, rows)
+        found = model.evidence(tol=0.03, random_state=seed(6))
+        total += math.exp(found.value)
+        square += (math.exp(found.value) * found.error) ** 2
+    assert abs(total - 1) < 5 * math.sqrt(square)
+    assert square < 0.02**2
+
+
+def test_choices_out_of_the_classes_are_several_classes():
+    """A class for each of three functions: the best of three items of independent utility."""
+    softness, rng = 0.4, np.random.default_rng(seed(7))
+    points, label = rng.uniform(-1, 1, (7, 2)), np.array([0, 1, 2, 0, 2, 1, 1])
+    given = {"standardize": False, "random_state": seed(8), "tol": 0.01, "n_draws": 500}
+    classes = BayesPointClassifier(
+        KERNEL, softness=softness / 2, fit_intercept=False, calibration=None, **given
+    ).fit(points, label)
+
+    def kernel(a, b):
+        return KERNEL(a[:, :2], b[:, :2]) * (a[:, 2:] == b[:, 2])
+
+    items = np.column_stack([np.repeat(points, 3, axis=0), np.tile(np.arange(3.0), 7)])
+    rows = [[3 * i + c for c in (k, *{0, 1, 2} - {k})] for i, k in enumerate(label)]
+    choosing = BayesPointRanker(kernel, softness=softness, **given).fit(items, rows)
+    a, b = (one.evidence(tol=0.03, random_state=seed(9)) for one in (classes, choosing))
+    assert abs(a.value - b.value) < 5 * math.hypot(a.error, b.error)
+    f = classes.sample_functions(points, noise=False, random_state=seed(10))
+    mean = choosing.predict(items).reshape(7, 3)
+    mean -= mean.mean(axis=1, keepdims=True)
+    n = 1 / (1 / classes.billiard_.ess + 1 / choosing.posterior_.first.billiard.ess)
+    assert np.abs(mean.T - f.mean(axis=1)).max() < 5 * f.std() / math.sqrt(n)
+
+
+def places(n, approximation=None, sign=1.0):
+    """Return the places of true differences of utilities among those of the posterior."""
+    rng, root = np.random.default_rng(seed(11)), np.linalg.cholesky(KERNEL(X) + 1e-9 * np.eye(8))
+    found = []
+    for k in range(n):
+        f, rows = root @ rng.standard_normal(8), []
+        for size in (2, 2, 3, 4):
+            items = rng.choice(8, size, replace=False)
+            seen = f[items] + math.sqrt(SOFTNESS / 2) * rng.standard_normal(size)
+            order = np.argsort(-sign * seen)
+            rows.append(items[order].tolist())
+        model = ranker(tol=0.1, n_draws=100, approximation=approximation)
+        draws = model.fit(X, rows).sample_functions(X, random_state=k)
+        found.append((draws[:, 0] - draws[:, 1] < f[0] - f[1]).mean())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("n", "approximation"),
+    [
+        (60, None),
+        pytest.param(60, "landmarks", marks=pytest.mark.long),
+        pytest.param(1000, None, marks=[pytest.mark.slow, pytest.mark.long]),
+    ],
+)
+def test_simulated_utilities_are_among_the_draws(n, approximation):
+    assert stats.kstest(places(n, approximation), "uniform").pvalue > 1e-4
+
+
+def test_utilities_of_the_wrong_sign_are_not_among_them():
+    assert stats.kstest(places(60, sign=-1.0), "uniform").pvalue < 1e-4
+
+
+def test_one_preference_is_over_landmarks():
+    one = ranker(n_draws=100, tol="auto").fit(X, [[0, 1]])  # which a wall alone would not leave
+    apart = Differences(KERNEL).diag(Differences.rows(X[:1], X[1:2]))[0]
+    exact = 0.5 + math.asin(1 - SOFTNESS / (SOFTNESS + apart)) / math.pi
+    assert abs(one.predict_proba(X, [[0, 1]])[0] - exact) < 0.03
+
+
+@pytest.mark.parametrize(("rows", "near"), [(PAIRS, 0.1), (SETS, 0.6)], ids=["pairs", "sets"])
+def test_the_search_has_nearly_the_evidence(rows, near):
+    """It takes the pairs of a choice for independent ones."""
+    model = ranker(tol=0.5, n_draws=100).fit(X, rows)
+    found, kernel = model.evidence(tol=0.03, random_state=seed(12)), model.posterior_.first.hyper
+    examples, labels = choices.examples(X, np.array(rows))
+    pairs, of_pairs = labels.compared(examples)
+    assert isinstance(pairs, Examples)
+    asked = plan(kernel=kernel.kernel, softness=SOFTNESS)
+    task = Task(asked.kernel, asked, pairs, of_pairs, Budget(0))
+    value = Objective(task, choose_landmarks(task, 100, 0)).log_evidence()
+    assert value == pytest.approx(found.value, abs=near + 3 * found.error)

@@ -1,0 +1,191 @@
+"""Two, several and ordered classes: fits and evidence against rejection from the prior."""
+
+import math
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bayespoint import BayesPointOrdinalClassifier, SampleOptions, VersionSpace, kernels
+from bayespoint.data.examples import Examples
+from bayespoint.data.plan import Budget
+from bayespoint.engine.settings import EvidenceSettings
+from bayespoint.labels import Labels
+from bayespoint.labels.evidence import evidence
+from bayespoint.results.lengths import Lengths
+from bayespoint.tuning.objective import Objective, Task, choose_landmarks
+from helpers import seed
+from labels.small_problem import Problem
+from objects import assert_slopes, plan
+
+KINDS = {
+    "two": Labels.two_classes(),
+    "several": Labels.several(3),
+    "ordered": Labels.ordered(3, "median"),
+}
+
+CASES = {
+    "two": ("two", 5, 2, 0.2, 0.0),
+    "two, noise": ("two", 5, 2, 0.2, 0.1),
+    "two, noise by class": ("two", 5, 2, 0.2, (0.05, 0.2)),
+    "several, hard": ("several", 5, 3, 0.0, 0.0),
+    "several": ("several", 7, 3, 0.3, 0.0),
+    "several, noise": ("several", 5, 3, 0.3, 0.15),
+    "four, hard": ("several", 5, 4, 0.0, 0.0),
+    "four, noise": ("several", 5, 4, 0.3, 0.2),
+    "ordered": ("ordered", 5, 3, 0.3, 0.0),
+    "ordered, five": ("ordered", 7, 5, 0.3, 0.0),
+    "ordered, noise": ("ordered", 5, 3, 0.3, 0.15),
+    "ordered, sharp": ("ordered", 5, 3, 0.01, 0.0),
+}
+SHORT = "several, hard", "ordered", "ordered, five", "ordered, noise"
+
+
+@pytest.mark.parametrize(
+    ("kind", "m", "n_classes", "softness", "noise"),
+    [
+        pytest.param(*case, id=name, marks=() if name in SHORT else pytest.mark.long)
+        for name, case in CASES.items()
+    ],
+)
+def test_the_classifier_agrees_with_rejection(kind, m, n_classes, softness, noise):
+    """Billiard, thresholds, lengths, integrals, label noise, evidence."""
+    problem = Problem(kind, m, n_classes, softness, index=3)
+    if n_classes == 5:  # where hardly any draw is accepted
+        u, t = problem.alternated(14)
+    else:
+        u, t, (log_evidence, of_evidence) = problem.accepted(14, noise)
+    expected, error = problem.exact(u, t, noise)
+    model = problem.fit(label_noise=noise)
+    error += 0.5 / math.sqrt(model.billiard_.ess)
+    assert error.max() < 0.02
+    of_moments = problem.of_moments(u, noise) if kind == "two" else expected
+    for method, exact in (("mixture", expected), ("moments", of_moments)):
+        p = model.predict_proba(problem.points, method=method)
+        np.testing.assert_allclose(p.sum(axis=1), 1.0)
+        assert (np.abs(p - exact) < 4.5 * error).all(), method
+    if kind == "ordered":
+        draws = model.models_[0].draws
+        thresholds = draws.thresholds() * draws.lengths.quantiles(len(draws))[:, None]
+        of_mean = 4.5 * t.std(axis=0) * (len(t) ** -0.5 + model.billiard_.ess**-0.5)
+        assert (np.abs(thresholds.mean(axis=0) - t.mean(axis=0)) < of_mean).all()
+        assert (np.diff(thresholds, axis=1) > 0).all()
+    if n_classes < 5 and softness > 0:
+        found = model.evidence(tol=0.05, random_state=seed(1))
+        assert abs(found.value - log_evidence) < 4 * math.hypot(found.error, of_evidence)
+    # Values of functions with their noise tell the class.
+    values = model.sample_functions(problem.points[:6], random_state=seed(1))
+    if kind == "several":
+        np.testing.assert_allclose(values.sum(axis=0), 0.0, atol=1e-12 * np.abs(values).max())
+        label = values.argmax(axis=0)
+    else:  # one function, or its difference to each threshold
+        label = (values.reshape(-1, *values.shape[-2:]) > 0).sum(axis=0)
+    shares = np.stack([(label == c).mean(axis=0) for c in range(n_classes)], axis=1)
+    shares = problem.observed(shares, noise)
+    assert (np.abs(shares - expected[:6]) < 4.5 * error[:6]).all()
+    if (kind, n_classes) == ("ordered", 3):  # thresholds of another variance would show
+        wrong, of_wrong = problem.exact(*problem.accepted(15, noise, factor=0.1)[:2], noise)
+        assert (np.abs(wrong - expected) > 5 * np.hypot(error, of_wrong)).any()
+
+
+@pytest.mark.parametrize("kind", ["several", "ordered"])
+@pytest.mark.parametrize("noise", [0.0, pytest.param(0.2, marks=pytest.mark.long)])
+def test_evidences_of_all_labelings_sum_to_one(kind, noise):
+    rng = np.random.default_rng(seed(4))
+    gram = kernels.RBF(1.0)(rng.standard_normal((3, 2)))
+    labels = Labels.several(3) if kind == "several" else Labels.ordered(3, "median")
+    labels = replace(labels.with_noise((noise, noise)), variance=2.0)
+    total, variance = 0.0, 0.0
+    for label in map(np.array, product(range(3), repeat=3)):
+        problem = labels.problem(gram, label, np.full(3, 0.4), 1.0)
+        found = evidence(problem, noise, EvidenceSettings("auto", 0.1, 1e5), seed=seed(5))
+        p = math.exp(found.value + labels.log_constant(label))
+        total, variance = total + p, variance + (p * found.error) ** 2
+    assert abs(total - 1) < 4 * math.sqrt(variance) < 0.15
+
+
+@pytest.mark.filterwarnings("ignore:the 1 x 19 draws")
+@pytest.mark.parametrize(("factor", "good"), [(1.0, True), (0.1, False)])
+def test_simulated_data_sets_are_calibrated(factor, good):
+    """Ranks of what made the labels among draws are uniform, unless the prior is another."""
+    m, n_draws, ranks, softness = 8, 19, [], np.full(8, 0.3)
+    labels = replace(Labels.ordered(3, "median"), variance=1.3 * factor)
+    for index in range(300):
+        rng = np.random.default_rng(seed(1000 + index))
+        gram = kernels.RBF(1.0)(rng.standard_normal((m, 2)))
+        z = np.linalg.cholesky(gram + np.diag(softness)) @ rng.standard_normal(m)
+        t = np.sort(math.sqrt(1.3) * rng.standard_normal(2))
+        problem = labels.problem(gram, (z[:, None] > t).sum(axis=1), softness, 0.0)
+        options = SampleOptions(refresh="full", refresh_rate=0.5)
+        run = VersionSpace.over(problem).sample(
+            length=300.0, n_trajectories=1, n_draws=n_draws, random_state=index, options=options
+        )
+        lengths = np.sqrt(rng.chisquare(m + 2, size=(n_draws, 1)))
+        drawn = lengths * problem.coordinates(run.draws[0])
+        true = np.append(z, t)
+        of = [lambda z: z[-1], lambda z: z[-1] - z[-2], lambda z: z[0]][index % 3]
+        ranks.append(sum(of(one) < of(true) for one in drawn))
+    counts = np.bincount(np.array(ranks) // 2, minlength=10)
+    assert (stats.chisquare(counts).pvalue > 1e-4) == good
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+def test_left_out_probabilities_are_those_without_the_label(kind, noise):
+    """Harmonic means over exact draws agree with rejection without the example."""
+    problem = Problem(kind, 5, 2 if kind == "two" else 3, 0.5, index=8)
+    labels, i = KINDS[kind].with_noise((noise, noise)), 4
+    u, t, _ = problem.accepted(16, noise)
+    inverse = np.linalg.inv(problem.matrix)
+    heights = u - t[..., None] if kind == "ordered" else u
+    dual = u @ inverse
+    none = Lengths(None)  # these are functions
+    z = labels.left_out(heights, dual, inverse.diagonal(), problem.labels, none)
+    p = np.exp(labels.observed(labels.log_classes(z)))
+    rest = np.arange(5) != i
+    less = Problem(kind, 5, problem.n_classes, 0.5, index=8)
+    less.labels, less.matrix = problem.labels[rest], problem.matrix[np.ix_(rest, rest)]
+    less.k_star, less.variance = problem.matrix[[i]][:, rest], np.array([1 / inverse[i, i]])
+    expected, error = less.exact(*less.accepted(17, noise)[:2], noise)
+    assert (np.abs(p[i] - expected[0]) < 8 * error[0] + 1e-3).all()
+
+
+@pytest.mark.parametrize("rates", [0, 1])
+@pytest.mark.parametrize("softness", [None, 0.3])
+def test_the_search_has_the_gradient_of_its_evidence(softness, rates):
+    rng = np.random.default_rng(seed(9))
+    X = rng.standard_normal((50, 2))
+    y = np.digitize(X[:, 0] + 0.5 * rng.standard_normal(50), [-0.6, 0.3, 1.0])
+    kernel = kernels.Scaled(kernels.RBF()) + kernels.Scaled(kernels.Linear())
+    noise = (0.05, 0.05) if rates else (0.0, 0.0)
+    given = plan(offset=1.0, softness=softness, rates=rates, label_noise=noise)
+    examples = Examples(X, y, np.ones(50))
+    task = Task(kernel, given, examples, Labels.ordered(4, "median"), Budget(0))
+    found = Objective(task, choose_landmarks(task, 50, 0))
+    found._change = 1e-9
+    theta = np.log([1.3, 0.9, 0.4, 0.2, 0.1])
+    theta = theta[: 3 + (softness is None) + rates]
+    if softness is not None and rates:
+        theta[-1] = math.log(0.1)
+    assert_slopes(found, theta, noisy=bool(rates), step=1e-4, rel=1e-3, abs=1e-3)
+
+
+def test_the_approximate_evidence_is_near_the_exact_one():
+    rng = np.random.default_rng(seed(10))
+    X = rng.standard_normal((40, 2))
+    y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(40), [-0.6, 0.3, 1.0])
+    models = {}
+    for softness in (0.05, 1.0):
+        model = BayesPointOrdinalClassifier(
+            kernels.RBF(2.0), softness=softness, standardize=False, random_state=seed(0)
+        ).fit(X, y)
+        first, given = model.models_[0], plan(offset=1.0, softness=softness)
+        task = Task(kernels.RBF(2.0), given, first.examples, first.labels, Budget(0))
+        near = Objective(task, choose_landmarks(task, 40, 0)).log_evidence()
+        models[softness] = model.evidence(random_state=seed(1)).value, near
+    # Thresholds are given to one and random in the other; differences tell of hyperparameters.
+    exact, near = np.subtract(*models.values())
+    assert abs(exact - near) < 0.15 * abs(exact) + 1.0
+    assert exact > 3
