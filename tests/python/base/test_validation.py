@@ -294,7 +294,6 @@ def test_a_path_too_short_to_integrate_is_refused():
         ("tol", np.nan, ValueError),
         ("max_bounces", 0, ValueError),
         ("max_bounces", 1e6, TypeError),
-        ("dynamics", "straight", ValueError),
         ("transparency", 1.5, ValueError),
         ("transparency", (0.1, -0.1), ValueError),
         ("transparency", (0.1, 0.2, 0.3), ValueError),
