@@ -274,10 +274,17 @@ class BayesPointClassifier(
         begun, transform, columns = budget.part(0.5), table.transform, table.columns
         chooses = self.kernel is None and transform is not None and begun.max_iter is None
         if chooses and columns is not None:
-            transform = scale.choose(plan, examples, likelihood, columns, transform, begun)
+            transform = scale.choose(
+                transform,
+                columns,
+                plan=plan,
+                examples=examples,
+                likelihood=likelihood,
+                budget=begun,
+            )
             examples = examples.warped(transform)
         examples = with_matrix(plan, examples)
-        found = search(plan, examples, likelihood, transform, begun, report)
+        found = search(plan, examples, likelihood, transform=transform, budget=begun, report=report)
         plan = replace(plan, n_models=len(found))  # a limit may leave fewer
         with infeasible_advice("Use softness > 0, or label_noise > 0"):
             models = several.fit_models(found, examples, likelihood, classes, plan, budget, report)

@@ -148,7 +148,7 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
         report = Progress(self, settings.verbosity(params), 0)
         table, plan, likelihood = reading.read_choices(self, params, X, y, groups, plan)
         examples, begun = with_matrix(plan, table.examples), budget.part(0.5)
-        found = search(plan, examples, likelihood, None, begun, report)
+        found = search(plan, examples, likelihood, transform=None, budget=begun, report=report)
         found = [_scaled(one, found[0], examples.inputs) for one in found]
         plan = replace(plan, n_models=len(found))
         with infeasible_advice("Use softness > 0, or label_noise > 0"):
