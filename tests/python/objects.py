@@ -14,8 +14,8 @@ from bayespoint.labels import Labels
 from bayespoint.landmarks.propagation import propagate
 from bayespoint.results.draws import Draws
 from bayespoint.results.lengths import Lengths
-from bayespoint.tuning import density
-from bayespoint.tuning.objective import Objective, Task, approximate_log_evidence, choose_landmarks
+from bayespoint.tuning.climbing import most_probable
+from bayespoint.tuning.objective import Objective, Task, approximate_log_evidence
 from helpers import seed
 
 
@@ -57,16 +57,15 @@ def task(kernel, X, y, *, weight=None, **settings):
 
 def objective(kernel, X, y, *, weight=None, n_landmarks=None, **settings):
     """Return the evidence as a function of hyperparameters, by all examples or some landmarks."""
-    given = task(kernel, X, y, weight=weight, **settings)
-    return Objective(given, choose_landmarks(given, n_landmarks or len(y), 0))
+    return Objective.of(task(kernel, X, y, weight=weight, **settings), n_landmarks or len(y), 0)
 
 
 def tune(kernel, X, y, *, weight=None, max_iter=None, trial=None, **settings):
     """Return the search for the most probable setting."""
     budget = Budget(0, max_iter=max_iter)
-    given = kernel, plan(**settings), examples(X, y, weight), labels(y), budget, trial
-    [found], _ = density.most_probable(Task(*given))
-    return found.search
+    wanted = Task(kernel, plan(**settings), examples(X, y, weight), labels(y), budget, trial)
+    [setting] = most_probable(wanted).settings
+    return setting.search
 
 
 def log_evidence(kernel, X, y, softness, *, offset=0.0, noise=(0.0, 0.0)):
@@ -137,10 +136,10 @@ def mixture(law, drawn, k_star, variance):
     return np.exp(law.mixture(drawn.values(k_star), variance, drawn.lengths))
 
 
-def assert_slopes(objective, theta, *, noisy=False, step=1e-3, **tolerance):
+def assert_slopes(objective, theta, *, step=1e-3, **tolerance):
     """Assert that the gradient of an objective is that of finite differences."""
-    slope = objective.point(theta, noisy).slope
+    slope = objective.point(theta).slope
     for k in range(len(theta)):
         move = step * np.eye(len(theta))[k]
-        ahead, behind = (objective.point(theta + s * move, noisy).value for s in (1, -1))
+        ahead, behind = (objective.point(theta + s * move).value for s in (1, -1))
         assert slope[k] == pytest.approx((ahead - behind) / (2 * step), **tolerance), k

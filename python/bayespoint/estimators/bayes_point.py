@@ -270,10 +270,17 @@ class BayesPointClassifier(
         begun, transform, columns = budget.part(0.5), table.transform, table.columns
         chooses = self.kernel is None and transform is not None and begun.max_iter is None
         if chooses and columns is not None:
-            transform = scale.choose(plan, examples, labels, columns, transform, begun)
+            transform = scale.choose(
+                transform,
+                columns,
+                plan=plan,
+                examples=examples,
+                labels=labels,
+                budget=begun,
+            )
             examples = examples.warped(transform)
         examples = with_matrix(plan, examples)
-        found = search(plan, examples, labels, transform, begun, report)
+        found = search(plan, examples, labels, transform=transform, budget=begun, report=report)
         plan = replace(plan, n_models=len(found))  # a limit may leave fewer
         with infeasible_advice("Use softness > 0, or label_noise > 0"):
             models = several.fit_models(found, examples, labels, classes, plan, budget, report)

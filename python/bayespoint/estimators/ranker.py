@@ -149,7 +149,7 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
         table, plan, labels = reading.read_choices(self, params, X, y, groups, plan)
         compared, of_pairs = labels.compared(table.examples)
         compared, begun = with_matrix(plan, compared), budget.part(0.5)
-        found = search(plan, compared, of_pairs, None, begun, report)
+        found = search(plan, compared, of_pairs, transform=None, budget=begun, report=report)
         found = [_scaled(one, found[0], compared.inputs) for one in found]
         examples = compared if labels.n_inputs == 1 else table.examples
         plan = replace(plan, n_models=len(found))

@@ -54,9 +54,17 @@ def read(
             f"{noise!r} for {n_classes} classes"
         )
     n_problems = Labels.of_classes(n_classes, plan.rule).n_functions
-    given = params["kernel"], params["n_models"], table.examples, n_problems, plan, table.columns
-    kernel, n_models = defaults.choice(*given)
-    return table, replace(plan, kernel=kernel, n_models=n_models)
+    models = defaults.choose_models(
+        params["kernel"],
+        params["n_models"],
+        table.examples,
+        table.columns,
+        n_problems=n_problems,
+        softness=plan.softness,
+        rates=plan.rates,
+        landmarks=plan.landmarks,
+    )
+    return table, replace(plan, kernel=models.kernel, n_models=models.n_models)
 
 
 def read_choices(
@@ -91,11 +99,19 @@ def read_choices(
     items = scaled(transform, items)
     label, classes = np.ones(m, dtype=np.intp), np.array([False, True])
     # The kernel is one of items; how many settings are averaged depends on the comparisons.
-    chooses = params["n_models"], Examples(items, label, np.ones(m)), 1, plan, columns
-    kernel, n_models = defaults.choice(kernel, *chooses)
-    several = isinstance(kernel, tuple)
-    kernel = tuple(map(Differences, kernel)) if several else Differences(kernel)
-    plan = replace(plan, kernel=kernel, n_models=n_models)
+    models = defaults.choose_models(
+        kernel,
+        params["n_models"],
+        Examples(items, label, np.ones(m)),
+        columns,
+        n_problems=1,
+        softness=plan.softness,
+        rates=plan.rates,
+        landmarks=plan.landmarks,
+    )
+    several = isinstance(models.kernel, tuple)
+    kernel = tuple(map(Differences, models.kernel)) if several else Differences(models.kernel)
+    plan = replace(plan, kernel=kernel, n_models=models.n_models)
     if not plan.landmarks:
         require_memory(m, 2, plan)
     examples, labels = of_choices(items, rows)

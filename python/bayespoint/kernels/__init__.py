@@ -20,6 +20,10 @@ from bayespoint.kernels.base import (
     Product,
     Scaled,
     Sum,
+)
+from bayespoint.kernels.differences import Differences as Differences
+from bayespoint.kernels.dot_product import Linear, Polynomial
+from bayespoint.kernels.functions import (
     accepts_limits as accepts_limits,
     accepts_sparse as accepts_sparse,
     checked_inputs as checked_inputs,
@@ -28,13 +32,12 @@ from bayespoint.kernels.base import (
     evaluate as evaluate,
     is_reproducible as is_reproducible,
     is_semidefinite as is_semidefinite,
+    metric as metric,
     parameters as parameters,
     replace as replace,
     requires_vectors as requires_vectors,
     with_pullback as with_pullback,
 )
-from bayespoint.kernels.differences import Differences as Differences
-from bayespoint.kernels.dot_product import Linear, Polynomial
 from bayespoint.kernels.gram import (
     at_start,
     gram_matrix,
@@ -42,7 +45,7 @@ from bayespoint.kernels.gram import (
     training_gram as training_gram,
 )
 from bayespoint.kernels.normalized import Normalized, normalize
-from bayespoint.kernels.protocol import Parameter
+from bayespoint.kernels.protocol import Metric, Parameter
 from bayespoint.kernels.stationary import RBF, Laplacian, Matern, RationalQuadratic, class_distance
 from bayespoint.kernels.structured import SetIntersection, Spectrum
 from bayespoint.kernels.weighted import Weighted
@@ -54,6 +57,7 @@ __all__ = [
     "Laplacian",
     "Linear",
     "Matern",
+    "Metric",
     "Normalized",
     "Parameter",
     "Polynomial",

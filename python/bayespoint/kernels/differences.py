@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from bayespoint.base import validation
-from bayespoint.kernels.base import CompoundKernel, parameters, part_with_pullback
-from bayespoint.kernels.protocol import Floats, Inputs, Other, Parameter, Pullback, Slopes
+from bayespoint.kernels.base import CompoundKernel
+from bayespoint.kernels.functions import parameters, part_with_pullback
+from bayespoint.kernels.protocol import Floats, Inputs, Metric, Other, Parameter, Pullback, Slopes
 
 PAIR, ALONE = -1.0, -2.0  # last columns of rows of a pair, and of an input alone
 
@@ -57,6 +58,10 @@ class Differences(CompoundKernel):
         """Return the (n,) variances of the differences."""
         parts = (self(X[rows]).diagonal() for rows in validation.blocks(len(X), 32))
         return np.concatenate([*parts])
+
+    def metric(self, d: int) -> Metric:
+        """Return plain distances: rows of pairs have no features."""
+        return Metric.plain(d)
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
         return parameters(self.kernel, self.items(X))

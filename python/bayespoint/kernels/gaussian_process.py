@@ -21,27 +21,33 @@ def is_gp(kernel: object) -> bool:
 
 def parameters(kernel: Any) -> tuple[Parameter, ...]:
     """Return the hyperparameters that are not fixed, with their own bounds and values."""
-    names = _names(kernel)
-    if not names:
+    owners = _owners(kernel)
+    if not owners:
         return ()
     with np.errstate(divide="ignore", invalid="ignore"):
         bounds = np.atleast_2d(kernel.bounds)
-    for name, (low, high) in zip(names, bounds, strict=True):
+    for name, (low, high) in zip(owners, bounds, strict=True):
         if not (np.isfinite(low) and np.isfinite(high) and low <= high):
             raise ValueError(
                 f"the bounds of {name} must be positive, finite and in order; got "
                 f"{np.exp([low, high]).tolist()}: change them, or make them 'fixed'"
             )
-    values = zip(names, np.exp(bounds).tolist(), np.exp(kernel.theta).tolist(), strict=True)
-    return tuple(Parameter(name, low, high, start) for name, (low, high), start in values)
+    found = []
+    pairs, starts = np.exp(bounds).tolist(), np.exp(kernel.theta).tolist()
+    for (name, owner), (low, high), start in zip(owners.items(), pairs, starts, strict=True):
+        role = "length" if owner.name.split("__")[-1] == "length_scale" else ""
+        family = owner.name if role and owner.n_elements > 1 else ""
+        found.append(Parameter(name, low, high, start, role=role, family=family))
+    return tuple(found)
 
 
 def replace(kernel: Any, values: ByName) -> Any:
     """Return the kernel with other values of hyperparameters."""
-    own, names = np.exp(kernel.theta), _names(kernel)
-    new = np.array([values.get(name, old) for name, old in zip(names, own, strict=True)])
+    before = np.exp(kernel.theta)
+    pairs = zip(_owners(kernel), before, strict=True)
+    after = np.array([values.get(name, value) for name, value in pairs])
     # Unchanged values keep their bits.
-    return kernel if (new == own).all() else kernel.clone_with_theta(np.log(new))
+    return kernel if (after == before).all() else kernel.clone_with_theta(np.log(after))
 
 
 def refuse_invalid(kernel: Any) -> None:
@@ -60,16 +66,16 @@ def refuse_invalid(kernel: Any) -> None:
             )
 
 
-def _names(kernel: Any) -> list[str]:
-    """Return the name of each entry of ``theta``."""
-    names = []
-    for each in kernel.hyperparameters:
-        if not each.fixed:
-            several = each.n_elements > 1
-            names += [f"{each.name}[{k}]" if several else each.name for k in range(each.n_elements)]
-    if len(names) != len(kernel.theta):
+def _owners(kernel: Any) -> dict[str, Any]:
+    """Return the hyperparameter of each entry of ``theta``, by the entry's name."""
+    owners = dict[str, Any]()
+    for owner in kernel.hyperparameters:
+        if not owner.fixed:
+            n, name = owner.n_elements, owner.name
+            owners |= {f"{name}[{k}]" if n > 1 else name: owner for k in range(n)}
+    if len(owners) != len(kernel.theta):
         raise ValueError(
             f"{kernel!r} must have as many entries of theta as it declares hyperparameters that "
-            f"are not fixed, {len(names)}; got {len(kernel.theta)}"
+            f"are not fixed, {len(owners)}; got {len(kernel.theta)}"
         )
-    return names
+    return owners

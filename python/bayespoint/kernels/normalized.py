@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from bayespoint.base import validation
-from bayespoint.kernels.base import (
-    CompoundKernel,
-    Kernel,
-    Scaled,
+from bayespoint.kernels.base import CompoundKernel, Kernel, Scaled
+from bayespoint.kernels.functions import (
     diagonal,
     evaluate,
     part_diag_with_pullback,

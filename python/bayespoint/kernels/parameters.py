@@ -49,12 +49,15 @@ def within(
     start: float,
     reach: tuple[float, float],
     spread: float = Parameter.spread,
+    *,
+    role: str = "",
+    family: str = "",
 ) -> Parameter:
     """Return a parameter to be searched within the user's bounds, or from and to start * reach."""
     low, high = bounds or (start * reach[0], start * reach[1])
     if not low < start < high:
         start = math.sqrt(low) * math.sqrt(high)  # the geometric mean of the bounds
-    return Parameter(name, low, high, start, spread)
+    return Parameter(name, low, high, start, spread, role, family)
 
 
 def shown(value: object) -> str:

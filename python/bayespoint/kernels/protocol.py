@@ -1,9 +1,9 @@
-"""Types of kernels, their tunable parameters, and the derivatives for these."""
+"""What kernels tell of themselves: parameters to be found, metric, derivatives."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -35,6 +35,39 @@ class Parameter:
     """Where the search starts, and the median of its prior where it is averaged."""
     spread: float = 1.5
     """Standard deviation of the logarithm under the prior, a log-normal distribution."""
+    role: str = ""
+    """"length" of a length scale, "weight" of a weight of features, which scale them; or empty."""
+    family: str = ""
+    """What the parameters of all features share where each has its own, as "sigma"; or empty."""
+
+    def within(self, prefix: str) -> Parameter:
+        """Return the parameter of a kernel inside another one, which adds a prefix to names."""
+        family = prefix + self.family if self.family else ""
+        return replace(self, name=prefix + self.name, family=family)
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """How a kernel measures distances of vectors with d features."""
+
+    scale: Floats
+    """(d,) Factors of the features."""
+    limits: Floats
+    """(d,) Infinite for numbers; of a category how far its levels are apart, before the factor."""
+    groups: NDArray[np.intp]
+    """(d,) The weight of each feature, from 0 on, which several may share."""
+
+    @classmethod
+    def plain(cls, d: int) -> Metric:
+        """Return that of plain distances."""
+        return cls(np.ones(d), np.full(d, np.inf), np.arange(d))
+
+
+class Trusted:
+    """Base of `Kernel`, by which functions of any kernels know those of this package."""
+
+    semidefinite = True
+    """Whether the kernel is known to be positive semidefinite: its matrices are not tested."""
 
 
 def unknown(by_values: Floats) -> Slopes:

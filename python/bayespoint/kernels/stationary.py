@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -30,7 +30,7 @@ from bayespoint.kernels.products import (
     sums_of_differences,
     vectors,
 )
-from bayespoint.kernels.protocol import Bounds, Floats, Other, Parameter, Pullback, Slopes
+from bayespoint.kernels.protocol import Bounds, Floats, Metric, Other, Parameter, Pullback, Slopes
 
 _BLOCK_PAIRS = 4096  # pairs of sparse rows that are subtracted at a time
 _CACHED_VALUES = 2**15  # kernel values in a block that fits into the processor's cache
@@ -132,12 +132,19 @@ class Stationary(Kernel):
             scales = {f"sigma[{k}]": scale_of(columns[:, [k]]) * math.sqrt(d) for k in range(d)}
         else:
             scales = {"sigma": scale_of(X)}
+        family = "sigma" if self.per_feature else ""
         # City-block distances in d dimensions are typically sqrt(d) times Euclidean ones.
         unit = math.sqrt(X.shape[1]) if self._city_block else 1.0
         return tuple(
-            within(self.bounds, name, unit * scale, _REACH, _SPREAD)
+            within(self.bounds, name, unit * scale, _REACH, _SPREAD, role="length", family=family)
             for name, scale in scales.items()
         )
+
+    def metric(self, d: int) -> Metric:
+        plain = super().metric(d)
+        if not isinstance(self.sigma, tuple):
+            return plain
+        return replace(plain, scale=1.0 / np.asarray(self.sigma))
 
     def with_pullback(self, X: Floats, Y: Other = None) -> tuple[Floats, Pullback]:
         left, right = self._pair_in_units(X, Y)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from bayespoint.base import validation
-from bayespoint.kernels.base import (
-    CompoundKernel,
+from bayespoint.kernels.base import CompoundKernel
+from bayespoint.kernels.functions import (
     accepts_limits,
     diagonal,
     evaluate,
@@ -20,7 +20,16 @@ from bayespoint.kernels.base import (
 )
 from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import Mixed, pair_of_vectors, vectors
-from bayespoint.kernels.protocol import Bounds, ByName, Floats, Other, Parameter, Pullback, Slopes
+from bayespoint.kernels.protocol import (
+    Bounds,
+    ByName,
+    Floats,
+    Metric,
+    Other,
+    Parameter,
+    Pullback,
+    Slopes,
+)
 from bayespoint.kernels.stationary import scales
 
 _REACH = (math.exp(-5), math.exp(5))  # bounds of a weight
@@ -129,8 +138,26 @@ class Weighted(CompoundKernel):
             return super().parameters(self._weighted(X)[0])
         inner = super().parameters(self._limited(X))
         n = X.shape[1] if self.groups is None else len(set(self.groups))
-        names = [f"weights[{k}]" for k in range(n)]
-        return inner + tuple(within(self.bounds, name, 1.0, _REACH, _SPREAD) for name in names)
+        return inner + tuple(
+            within(
+                self.bounds,
+                f"weights[{k}]",
+                1.0,
+                _REACH,
+                _SPREAD,
+                role="weight",
+                family="weights",
+            )
+            for k in range(n)
+        )
+
+    def metric(self, d: int) -> Metric:
+        inner, groups = super().metric(d), self.groups
+        return Metric(
+            factors_of(self) * inner.scale,
+            inner.limits if self.limits is None else np.array(self.limits),
+            inner.groups if groups is None else np.array(groups),
+        )
 
     def with_pullback(self, X: Floats, Y: Other = None) -> tuple[Floats, Pullback]:
         values, pullback = part_with_pullback(self.kernel, *self._weighted(X, Y))

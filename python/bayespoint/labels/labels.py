@@ -47,13 +47,31 @@ RULES = ("probability", "median", "mean")
 
 
 @dataclass(frozen=True, eq=False)
-class Sites:
-    """Problems of one latent value each, for expectation propagation over m examples."""
+class Problems:
+    """The labels of m examples as C problems of one value, whose evidences approximate theirs."""
 
-    positive: NDArray[np.bool_]  # (n_problems, m) whether the value is to be positive
-    ends: Floats | None  # (m, 2) between which it is instead, in deviations of a latent value
-    share: float  # what the sum of their log evidences is multiplied by
-    wrong: Floats  # (2,) number of wrong labels among which each rate of label noise is divided
+    positive: NDArray[np.bool_]  # (C, m) labels of each problem
+    ends: Floats | None  # (m, 2) interval of each label, in deviations of a noisy value, or None
+    others: int  # number of the labels that a wrong one may be
+    share: float  # share of the sum of the evidences that counts
+
+    def rates(self, label_noise: tuple[float, float]) -> tuple[float, float]:
+        """Return the probability of a wrong label of truly negative and truly positive examples."""
+        return label_noise[0] / self.others, label_noise[1]
+
+    def by_noise(self, by_rates: Floats) -> Floats:
+        """Return the derivatives by label noise, from those by the rates of the problems."""
+        return np.array([by_rates[0] / self.others, by_rates[1]])
+
+    def left_out(self, p: Floats) -> Floats:
+        """Return the (m,) probability of each label given all others, or (C, m) of each class.
+
+        `p` are those of the labels of the problems, (C, m).
+        """
+        if len(p) == 1:
+            return np.asarray(p[0])
+        p = np.where(self.positive, p, 1 - p)
+        return np.asarray(p / p.sum(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,25 +339,37 @@ class Labels(Stored):
             np.concatenate([observation, np.full(len(rising), -1)]),
         )
 
-    def sites(self, label: NDArray[np.intp]) -> Sites:
-        """Return the problems of one value whose evidence approximates that of labels.
+    def problems(self, label: NDArray[np.intp]) -> Problems:
+        """Return the problems of labels.
 
         Of several classes they are each class against the rest, whose evidence is divided by how
         much more all these labels tell than the classes do: a problem has the entropy H(1/C), a
-        class ln C. Thresholds are at quantiles.
+        class ln C. Thresholds are at the quantiles by which the labels have their frequencies.
         """
-        ends, n = None, self.n_classes
+        n, shares, ends = self.n_classes, 1.0, None
         positive = label[None] > 0
         if self.n_functions > 1:
             positive = label == np.arange(n)[:, None]
+            shares = math.log(n) / (n * float(special.entr(1 / n) + special.entr(1 - 1 / n)))
         if self.n_shared:
-            all_ends = np.concatenate([[-np.inf], self.quantiles(label), [np.inf]])
-            ends = np.stack([all_ends[label], all_ends[label + 1]], axis=1)
+            cuts = np.concatenate([[-np.inf], self.quantiles(label), [np.inf]])
+            ends = np.stack([cuts[label], cuts[label + 1]], axis=1)
             positive = np.ones((1, len(label)), dtype=np.bool_)
-        share = 1.0
-        if len(positive) > 1:
-            share = math.log(n) / (n * float(special.entr(1 / n) + special.entr(1 - 1 / n)))
-        return Sites(positive, ends, share, np.array([n - 1.0, 1.0]))
+        return Problems(positive, ends, n - 1, shares)
+
+    def decision_left_out(self, left_out: Floats, label: NDArray[np.intp]) -> Floats | None:
+        """Return the decision values of predictions given all others, by those of `Problems`.
+
+        None where these are of the labels alone, and tell no decision values.
+        """
+        if self.n_shared or not left_out.size:
+            return None
+        if left_out.ndim == 1:
+            z = (np.where(label > 0, 1.0, -1.0) * special.ndtri(left_out))[:, None]
+        else:
+            with np.errstate(divide="ignore"):
+                z = self.predicts.decision(np.log(left_out.T))
+        return np.clip(z, -LARGEST_Z, LARGEST_Z)
 
     def quantiles(self, label: NDArray[np.intp]) -> Floats:
         """Return the n_shared normal quantiles at the shares of the labels."""

@@ -9,30 +9,30 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.base.linalg import one_thread
 from bayespoint.base.validation import Floats
 from bayespoint.data.examples import Examples
 from bayespoint.data.executors import Threads
 from bayespoint.data.plan import Budget, Plan
-from bayespoint.kernels.base import Kernel
 from bayespoint.kernels.differences import Differences
 from bayespoint.kernels.products import count, in_rows
-from bayespoint.kernels.weighted import Weighted, factors_of
 from bayespoint.labels import Labels
 from bayespoint.landmarks.basis import Basis
 from bayespoint.landmarks.block import BlockSums, make_block
 from bayespoint.landmarks.normal import Normal, approximate
 
 DIMENSIONS = 3000  # most dimensions of several classes, (n_classes - 1) times the landmarks
-N_COMPONENTS = (250, 500, 1000, 2000)  # tried by default; the second for several classes
+N_COMPONENTS = (250, 500, 1000, 2000)  # numbers of landmarks tried; several classes: the second
 _GAIN = 2e-3  # rise of the bound per example, in nats, that is worth doubling
-_REGAINED = 0.5  # part of the divergence that the bound regains with five times the examples
-_ERROR = 0.05  # change in a pass, relative to `_GAIN`, at which the bound is not improved further
+_REGAINED = 0.5
+"""Share of KL(q, prior) that stops mattering with five times as many examples (measured)."""
+_ERROR = 0.05  # change of the bound in a pass, relative to `_GAIN`, at which passes end
 _TRIED = 10_000  # most examples on which numbers of landmarks are compared
-_FEWEST_EXAMPLES = 6  # for each landmark: with fewer the kernel matrix of all is as fast
+_FEWEST_EXAMPLES = 6  # examples for each landmark: with fewer their own kernel matrix is as fast
 _WORK = 2e12  # most examples times the square of the landmarks by default
-_LITTLE_WORK = 2.5e10  # up to which trials are left out: the fit is faster than the search
+_LITTLE_WORK = 2.5e10  # work up to which no numbers are compared: the fit is faster
 
 CANDIDATES = 10  # number of random examples among which each landmark is chosen, on average
 _LEVELS = 100  # levels of a category that landmarks know: rarer ones are alike
@@ -59,7 +59,8 @@ def choose(kernel: Any, X: Any, n: int, seed: int) -> Any:
     from sklearn.cluster import KMeans  # which takes long to import
     from sklearn.metrics import pairwise_distances_argmin
 
-    scale, limits = metric(kernel, part.shape[1])
+    metric = kernels.metric(kernel, part.shape[1])
+    scale, limits = metric.scale, metric.limits
     scaled = part @ sparse.diags_array(scale) if sparse.issparse(part) else part * scale
     is_mixed = np.isfinite(limits).any()
     if is_mixed:
@@ -86,21 +87,6 @@ def _with_indicators(values: Floats, limits: Floats) -> Any:
     # Each row has one entry for each category.
     indicators.data = np.tile(limits[~is_number] / math.sqrt(2), len(values))
     return sparse.hstack([sparse.csr_array(values[:, is_number]), indicators], format="csr")
-
-
-def metric(kernel: Any, d: int) -> tuple[Floats, Floats]:
-    """Return factors of d features in distances, and limits; of a sum those of its first part."""
-    scale, limits = np.ones(d), np.full(d, np.inf)
-    while isinstance(kernel, Kernel):
-        sigma = getattr(kernel, "sigma", None)
-        if isinstance(kernel, Weighted):
-            scale = scale * factors_of(kernel)
-            limits = limits if kernel.limits is None else np.array(kernel.limits)
-        if isinstance(sigma, tuple):
-            scale = scale / np.asarray(sigma)
-        parts = getattr(kernel, "parts", None)
-        kernel = parts[0] if parts else getattr(kernel, "kernel", None)
-    return scale, limits
 
 
 def choose_basis(
@@ -173,5 +159,10 @@ def _approximation(
     executor = Threads(n_threads)
     with executor.running():
         moments = BlockSums(executor, blocks).moments
-        options: Any = {"n_rising": labels.n_shared, "tol": _ERROR * _GAIN * m}
-        return approximate(moments, len(mean), mean=mean, **options)
+        return approximate(
+            moments,
+            len(mean),
+            mean=mean,
+            n_rising=labels.n_shared,
+            tol=_ERROR * _GAIN * m,
+        )

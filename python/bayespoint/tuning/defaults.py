@@ -1,8 +1,9 @@
-"""The kernel of a fit, by the parameters `kernel` and `n_models` of a classifier."""
+"""The models of a fit, by the parameters `kernel` and `n_models` of a classifier."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,40 +13,52 @@ from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.data.columns import Columns
 from bayespoint.data.examples import Examples
-from bayespoint.data.plan import Plan
-from bayespoint.tuning import density
+from bayespoint.tuning import drawing
 
-N_MODELS = 8  # settings by default: more, or found on more examples, gain little (benchmarks.md)
-N_MODELS_OF_SEVERAL = 6  # the same for more than two classes in no order
+N_MODELS = 8  # settings that are averaged by default; more gain little (docs/benchmarks.md)
+N_MODELS_OF_SEVERAL = 6  # settings for more than two classes in no order
 
 MOST_FEATURES = 100
 """Most features for which settings are drawn. With more, as in images, the evidence of a sum goes
-to its linear part, and averages of the others predict better (docs/benchmarks.md)."""
+to its linear part, and averages of its other parts predict better (docs/benchmarks.md)."""
 
-_MOST_WEIGHTS = 1000  # most features for which each has a weight
+_MOST_WEIGHTS = 1000  # most features that have weights
 FEW = 4  # most parameters of a kernel for which one setting is enough: their posterior is narrow
 _LINEAR = 1 / math.e  # variance of the linear part of f, relative to the other, at the start
 
 
-def choice(
+@dataclass(frozen=True)
+class Models:
+    """What the models of a fit are made of."""
+
+    kernel: Any  # the kernel, "precomputed", or a tuple of kernels that are averaged
+    n_models: int  # number of models
+
+
+def choose_models(
     kernel: Any,
     n_models: object,
     examples: Examples,
+    columns: Columns | None,
+    *,
     n_problems: int,
-    plan: Plan,
-    columns: Columns | None = None,
-) -> tuple[Any, int]:
-    """Return the kernel of a fit, and the number of settings of its hyperparameters."""
+    softness: float | None,
+    rates: int,
+    landmarks: bool,
+) -> Models:
+    """Return the kernel of a fit, and the number of settings of its hyperparameters.
+
+    The softness and so many `rates` of label noise are searched, too, if they are left out.
+    """
     auto = isinstance(n_models, str)
     if auto and n_models != "auto":
         raise ValueError(f'n_models must be an int of at least 1 or "auto"; got {n_models!r}')
     n = None if auto else validation.integer("n_models", n_models, low=1)
-    inputs, searches = examples.inputs, plan.softness is None or plan.rates > 0
-    one = plan.landmarks or plan.softness == 0
-    if kernel is None and n is None and not one:
-        given = default_kernels(inputs, columns)
-        if len(given) > 1:
-            return given, len(given)
+    inputs, averages = examples.inputs, not (landmarks or softness == 0)
+    if kernel is None and n is None and averages:
+        several = default_kernels(inputs, columns)
+        if len(several) > 1:
+            return Models(several, len(several))
     if kernel is None:
         resolved = default_kernel(inputs, columns)
     else:
@@ -53,15 +66,15 @@ def choice(
         if columns is not None:
             resolved = columns.kernel(resolved)
     named = isinstance(resolved, str)
-    found = 0 if named else len(kernels.parameters(resolved, inputs))
+    n_parameters = 0 if named else len(kernels.parameters(resolved, inputs))
     if n is None:
         many = N_MODELS if n_problems == 1 else N_MODELS_OF_SEVERAL
-        one = one or len(examples) > density.MAX_EXAMPLES
-        n = many if found > FEW and not one else 1
-    elif n > 1 and (named or not (found or searches)):
+        averages = averages and len(examples) <= drawing.MAX_EXAMPLES
+        return Models(resolved, many if n_parameters > FEW and averages else 1)
+    if n > 1 and (named or not (n_parameters or softness is None or rates)):
         reason = "with kernel='precomputed'" if named else "if nothing is left to find"
         raise ValueError(f"n_models must be 1 {reason}; got {n}")
-    return resolved, n
+    return Models(resolved, n)
 
 
 def default_kernel(X: Any, columns: Columns | None = None) -> Any:
@@ -101,7 +114,8 @@ def _parts(X: Any, columns: Columns | None) -> tuple[Any, Any, Any]:
     with np.errstate(over="ignore", divide="ignore"):
         total = X[:, :n].var(axis=0).sum()
         # A category varies as much as a number, unless nothing is scaled.
-        total += 0.0 if columns is None else sum(one.is_category for one in columns.columns)
+        if columns is not None:
+            total += sum(column.is_category for column in columns.columns)
         factor = float(_LINEAR / total)
     linear = (factor if 0 < factor < math.inf else 1.0) * kernels.Linear()
     parts = kernels.Matern(nu=2.5), kernels.Laplacian(), linear

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,32 +22,54 @@ _LEAPS = 5  # number of leapfrog steps to a proposal
 _JITTER = 0.2  # deviation of the log of a step size: paths of one length could be periodic
 
 
+@dataclass(frozen=True, eq=False)
+class State:
+    """Coordinates with the log density there."""
+
+    u: Floats
+    value: float  # minus infinity outside of the support
+    slope: Floats  # derivatives of the value
+    point: Point | None = None  # the setting tried with its evidence, if there is one
+    stopped: bool = False  # whether a limit ends the search with it
+
+    @property
+    def evidence(self) -> float:
+        """The evidence of the setting, in nats."""
+        return -math.inf if self.point is None else self.point.value
+
+    @property
+    def left_out(self) -> Floats:
+        """The probabilities of the labels, each given all others; empty without a setting."""
+        return np.empty(0) if self.point is None else self.point.left_out
+
+
 def chain(
-    density: Callable[[Floats], Point],
-    start: Point,
+    density: Callable[[Floats], State],
+    start: Floats,
     units: Floats,
     rng: np.random.Generator,
     *,
     n_adapt: int,
-    renew: Callable[[Point], Point] = lambda state: state,
+    renew: Callable[[State], State] = lambda state: state,
     step: float = _STEP,
-) -> Iterator[tuple[Point, float]]:
-    """Yield states without end, each with the probability with which its proposal was accepted.
+) -> Iterator[State]:
+    """Yield the states of a chain.
 
-    `density` returns the log density of a (d,) point, minus infinity outside of the support, and
-    its gradient; `units` are the scales of the parameters. Only states after the first `n_adapt`,
-    which adapt the step size, are from the stated distribution. `renew` may move each state in
-    another way that leaves it invariant.
+    There is no end but a state at which the density stops. `start` are its coordinates, and `units`
+    their scales. Only states after the first `n_adapt`, which adapt the step size, are from the
+    stated distribution. `renew` may move each state in another way that leaves it invariant.
     """
-    state, count = start, 0
-    while True:
+    state, count = density(start), 0
+    while not state.stopped:
         size = step * math.exp(_JITTER * rng.standard_normal()) * units
-        momentum = rng.standard_normal(len(start.theta))
+        momentum = rng.standard_normal(len(start))
         energy = 0.5 * float(momentum @ momentum) - state.value
         ahead, moving = state, momentum
         for _ in range(_LEAPS):
             half = moving + 0.5 * size * ahead.slope
-            ahead = density(ahead.theta + size * half)
+            ahead = density(ahead.u + size * half)
+            if ahead.stopped:
+                return
             if not math.isfinite(ahead.value):
                 break
             moving = half + 0.5 * size * ahead.slope
@@ -59,4 +82,4 @@ def chain(
         if count < n_adapt:
             step *= math.exp(_RATE * (acceptance - _ACCEPTED))
         count += 1
-        yield state, acceptance
+        yield state

@@ -16,28 +16,32 @@ from bayespoint.data.plan import Budget, Plan
 from bayespoint.data.warps import OneUnit, RankNormal, Warped, warps
 from bayespoint.labels import Labels
 from bayespoint.tuning import defaults
-from bayespoint.tuning.density import LEVELS, Density
-from bayespoint.tuning.objective import Objective, Task, choose_landmarks
+from bayespoint.tuning.climbing import LEVELS, climb
+from bayespoint.tuning.density import Density
+from bayespoint.tuning.objective import Objective, Task
 
-_GAIN = 2.0  # gain of evidence, in nats, for which a scale is changed
-_GAIN_OF_UNIT = 10.0  # for which it becomes one for all: of pixels 27 to 35, or a gain misleads
-_MANY = 20  # numbers from which on they may be of one unit
-_FEWEST = 10  # distinct values of a number for which another scale may matter
-_NORMAL = 0.98  # squared correlation of a number with its normal scores from which on it is normal
+_GAIN = 2.0  # gain of evidence, in nats, for which the numbers get another scale
+_GAIN_OF_UNIT = 10.0
+"""Gain of evidence, in nats, for which all numbers share one unit: pixels gain 27 to 35, and
+smaller gains were misleading."""
+_MANY = 20  # least number of numbers that may share a unit
+_FEWEST = 10  # least number of distinct values of a number that may get another scale
+_NORMAL = 0.98  # squared correlation with its normal scores from which on a number is normal
 
 
 def choose(
+    scaler: Any,
+    columns: Columns,
+    *,
     plan: Plan,
     examples: Examples,
     labels: Labels,
-    columns: Columns,
-    scaler: Any,
     budget: Budget,
 ) -> Any:
     """Return the transformation of largest evidence by one length scale: `scaler`, or a warp."""
     n, n_landmarks, steps = LEVELS[0]
     some = examples.sample(n, budget.choice_seed)
-    inputs, places = some.inputs, _skewed(some.inputs, columns)
+    places = _skewed(some.inputs, columns)
     transforms = [scaler]
     if len(places):
         skewed = examples.inputs[:, places]
@@ -49,7 +53,7 @@ def choose(
         transforms.append(Warped(scaler, OneUnit.of(scaler), every, ends))
     if len(transforms) == 1:
         return scaler
-    kernel = defaults.isotropic_kernel(inputs, columns)
+    kernel = defaults.isotropic_kernel(some.inputs, columns)
     best, chosen = -np.inf, scaler
     with one_thread(), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # a scale that overflows is not chosen
@@ -58,10 +62,9 @@ def choose(
             if not np.isfinite(moved.inputs).all():
                 continue
             task = Task(kernel, plan, moved, labels, budget)
-            objective = Objective(task, choose_landmarks(task, n_landmarks, budget.choice_seed))
-            density = Density(objective, spreads=False, noisy=False)
-            value = density.evidence(density.climb(steps))
-            if density.limit:
+            objective = Objective.of(task, n_landmarks, budget.choice_seed).without_rates()
+            value = climb(Density.of(objective, spreads=False), steps).evidence
+            if objective.record.limit:
                 return scaler
             is_unit = transform is not scaler and isinstance(transform.warp, OneUnit)
             gain = _GAIN_OF_UNIT if is_unit else _GAIN if chosen is scaler else 0.0

@@ -20,9 +20,10 @@ from bayespoint.data.plan import Budget, Plan
 from bayespoint.engine import interior
 from bayespoint.labels import Labels
 from bayespoint.results.hyperparameters import Hyperparameters
-from bayespoint.results.search import rates
-from bayespoint.tuning import density
-from bayespoint.tuning.objective import Task, Trial
+from bayespoint.results.search import Search, rates
+from bayespoint.tuning.climbing import most_probable
+from bayespoint.tuning.drawing import drawn
+from bayespoint.tuning.objective import Outcome, Task, Trial
 
 _TINY = 1e-150  # least softness with which feature vectors may have the length 0
 
@@ -31,11 +32,12 @@ def search(
     plan: Plan,
     examples: Examples,
     labels: Labels,
+    *,
     transform: Any,
     budget: Budget,
     report: Report,
 ) -> list[Hyperparameters]:
-    """Return the hyperparameters of each model of a plan, those given and those found.
+    """Return the hyperparameters of each model of a plan, after a transformation of the inputs.
 
     Raises ValueError if no setting tried has an evidence: the kernel is not positive semidefinite,
     or without softness and label noise the labels are impossible. Warns if a limit ended the
@@ -44,18 +46,20 @@ def search(
     with report.task("search by evidence") as advance:
         trial = None if advance is None else _trial(len(examples.label), advance, report)
         task = Task(plan.kernel, plan, examples, labels, budget, trial)
-        found, limit = _found(task)
-    if limit:
-        tried = {id(one.search.tried): len(one.search.tried) for one in found if one.search}
-        several = f": {len(found)} are averaged" if plan.n_models > 1 else ""
+        outcome = _outcome(task)
+    settings = outcome.settings
+    searches = [setting.search for setting in settings if setting.search is not None]
+    if outcome.limit:
+        tried = {id(search.tried): len(search.tried) for search in searches}
+        several = f": {len(settings)} are averaged" if plan.n_models > 1 else ""
         warn(
-            f"{limit} ended the search for hyperparameters after {sum(tried.values())} settings"
-            f"{several}",
+            f"{outcome.limit} ended the search for hyperparameters after {sum(tried.values())} "
+            f"settings{several}",
             ConvergenceWarning,
         )
     if report.verbose:
-        _tell(found, report)
-    return [replace(one, transform=transform) for one in found]
+        _tell(searches, report)
+    return [replace(setting, transform=transform) for setting in settings]
 
 
 def with_matrix(plan: Plan, examples: Examples) -> Examples:
@@ -76,15 +80,15 @@ def _gram(kernel: Any, plan: Plan, examples: Examples, softness: Floats) -> Floa
     return kernels.training_gram(kernel, inputs, plan.offset, softness)[0]  # type: ignore[arg-type]
 
 
-def _found(task: Task) -> tuple[list[Hyperparameters], str]:
-    """Return the settings found, or the one given, and the limit that ended the search."""
+def _outcome(task: Task) -> Outcome:
+    """Return what the search of a task ends with, or the setting of the plan without a search."""
     plan, kernel = task.plan, task.kernel
     softness, noise = plan.softness, plan.label_noise
     if not (isinstance(kernel, tuple) or task.searches):
-        return [Hyperparameters(None, kernel, softness or 0.0, noise)], ""
+        return Outcome([Hyperparameters(None, kernel, softness or 0.0, noise)])
     try:
         draws = plan.n_models > 1 and not isinstance(kernel, tuple)
-        return density.drawn(task, plan.n_models) if draws else density.most_probable(task)
+        return drawn(task, plan.n_models) if draws else most_probable(task)
     except ValueError as error:
         kernel = kernel[0] if isinstance(kernel, tuple) else kernel
         hard, inputs = softness == 0 and not plan.rates, task.examples.inputs
@@ -98,7 +102,7 @@ def _found(task: Task) -> tuple[list[Hyperparameters], str]:
             f"The kernel is that from which the search started: {start!r}",
             ConvergenceWarning,
         )
-        return [Hyperparameters(None, start, 0.0, noise)], ""
+        return Outcome([Hyperparameters(None, start, 0.0, noise)])
 
 
 def _require_possible(task: Task, *, hard: bool) -> None:
@@ -115,12 +119,12 @@ def _require_possible(task: Task, *, hard: bool) -> None:
 
 
 def _trial(n: int, advance: Advance, report: Report) -> Trial:
-    """Return what reports each setting tried, with the best evidence so far."""
+    """Return a function that reports a setting tried, with the best evidence so far."""
     best, count, size = -math.inf, 0, 0
 
     def trial(setting: Mapping[str, float]) -> None:
         nonlocal best, count, size
-        if setting["n_examples"] != size:  # first a part of them: another evidence
+        if setting["n_examples"] != size:  # evidences of fewer examples are no match
             best, size = -math.inf, int(setting["n_examples"])
         best, count = max(best, setting["log_evidence"]), count + 1
         if report.verbose > 2:
@@ -130,21 +134,21 @@ def _trial(n: int, advance: Advance, report: Report) -> Trial:
     return trial
 
 
-def _tell(found: Sequence[Hyperparameters], report: Report) -> None:
-    searches = [one.search for one in found if one.search is not None]
-    if len(found) > 1:
-        report.tell(f"{len(found)} settings of the hyperparameters, {report.seconds()}:")
-        for one in searches:
+def _tell(searches: Sequence[Search], report: Report) -> None:
+    """Report the settings that a search ended with."""
+    if len(searches) > 1:
+        report.tell(f"{len(searches)} settings of the hyperparameters, {report.seconds()}:")
+        for search in searches:
             report.tell(
-                f"  {one.kernel!r}, softness {one.softness:.4g}, log evidence "
-                f"{one.log_evidence:.2f} on {one.n_examples} examples"
+                f"  {search.kernel!r}, softness {search.softness:.4g}, log evidence "
+                f"{search.log_evidence:.2f} on {search.n_examples} examples"
             )
         return
-    for one in searches:
-        noise = f", label noise {rates(one.label_noise)}" if any(one.label_noise) else ""
+    for search in searches:
+        noise = f", label noise {rates(search.label_noise)}" if any(search.label_noise) else ""
         report.tell(
-            f"search by evidence: {len(one.tried)} settings on {one.n_examples} examples, "
-            f"{report.seconds()}: {one.kernel!r}, softness {one.softness:.4g}"
-            f"{noise}, log evidence {one.log_evidence:.2f}"
-            + (f", at a bound: {', '.join(one.at_bounds)}" if one.at_bounds else "")
+            f"search by evidence: {len(search.tried)} settings on {search.n_examples} examples, "
+            f"{report.seconds()}: {search.kernel!r}, softness {search.softness:.4g}"
+            f"{noise}, log evidence {search.log_evidence:.2f}"
+            + (f", at a bound: {', '.join(search.at_bounds)}" if search.at_bounds else "")
         )

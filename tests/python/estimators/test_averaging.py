@@ -12,7 +12,7 @@ import bayespoint
 from bayespoint import BayesPointClassifier, kernels
 from bayespoint.posterior import Mixture
 from bayespoint.posterior.evidence import log_labeling_probability
-from bayespoint.tuning.representation import stacked
+from bayespoint.tuning.climbing import stacked
 from helpers import seed
 
 RNG = np.random.default_rng(5)

@@ -316,9 +316,9 @@ def test_a_search_without_any_evidence_keeps_the_kernel_of_its_start(monkeypatch
     """As without softness, where rounding may leave a matrix that is not positive definite."""
     x, y, _ = blobs(40)
 
-    def fails(self, theta, noisy):
-        self.tried.append([0.0] * len(self.names))
-        return objective.Point(theta, -np.inf, np.zeros(len(theta)))
+    def fails(self, theta):
+        self.record.add([0.0] * len(self.task.columns))
+        return objective.Point(-np.inf, np.zeros(len(theta)), np.empty(0))
 
     monkeypatch.setattr(objective.Objective, "point", fails)
     model = BayesPointClassifier("rbf", softness=0.0, label_noise=0.2, random_state=seed(0))

@@ -49,6 +49,8 @@ def test_parameters_of_weights():
     kernel = Weighted(RBF())
     names = [one.name for one in kernel.parameters(X)]
     assert names == ["kernel.sigma", "weights[0]", "weights[1]", "weights[2]"]
+    marks = [(one.role, one.family) for one in (2.0 * kernel).parameters(X)]
+    assert marks == [("length", ""), *[("weight", "kernel.weights")] * 3]
     found = kernel.with_values(dict(zip(names, (2.0, *WEIGHTS), strict=True)))
     assert (found.weights, found.kernel) == (WEIGHTS, RBF(2.0))
     assert repr(found) == "Weighted(RBF(sigma=2.0), weights=(0.5, 1, 2))"

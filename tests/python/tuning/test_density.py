@@ -1,141 +1,25 @@
-"""Settings drawn for an average are from their posterior."""
+"""The density of hyperparameters: its gradient, and what the roles of parameters change."""
 
-import os
-from dataclasses import replace
-from functools import partial
-from itertools import islice
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from scipy import stats
-from sklearn.gaussian_process import kernels as gp
 
-from bayespoint.base.linalg import one_thread
-from bayespoint.kernels import RBF, Matern
-from bayespoint.tuning import defaults, hamiltonian
-from bayespoint.tuning import density as densities
+from bayespoint.kernels import RBF, Parameter
+from bayespoint.tuning.climbing import climb
+from bayespoint.tuning.defaults import default_kernel
 from bayespoint.tuning.density import Density
-from bayespoint.tuning.objective import Objective
-from bayespoint.tuning.representation import represent
+from bayespoint.tuning.drawing import drawn
+from bayespoint.tuning.sharpening import sharpened
 from helpers import seed
 from objects import objective, task
-
-SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
-M = 12
-OFFSET = 1.0
-SOFTNESS = 7  # after three factors, two length scales and two weights
-
-
-def density(X, y):
-    """Return the density of the default, with as many landmarks as examples."""
-    one = objective(defaults.default_kernel(X), X, y, offset=OFFSET)
-    return Density(one, spreads=True, noisy=False)
-
-
-def prior_draw(target, rng):
-    """Return coordinates from the prior, with parameters within their bounds."""
-    while True:
-        u = rng.standard_normal(target.dimension)
-        theta = target.logarithms(u)
-        if (theta >= target.low).all() and (theta <= target.high).all():
-            return u
-
-
-def labels(target, u, rng, n_classes):
-    """Return labels of functions with noise, drawn at these parameters."""
-    kernel, _, softness, _ = target.objective._unpack(target.logarithms(u), False)
-    covariance = kernel(target.objective.examples.inputs) + OFFSET + softness * np.eye(M)
-    values = np.linalg.cholesky(covariance) @ rng.standard_normal((M, n_classes))
-    return np.where(values[:, 0] > 0, 1.0, -1.0) if n_classes == 2 else values.argmax(axis=1)
-
-
-def ranks(n, n_classes=2, weight=1.0):
-    """Return the ranks of the true coordinates among 13 draws, for n problems.
-
-    The density is evidence times prior, to the power `weight`.
-    """
-    found = []
-    for k in range(n):
-        rng = np.random.default_rng([seed(0), k])
-        X = rng.standard_normal((M, 2))
-        of_prior = density(X, np.ones(M))
-        truth = prior_draw(of_prior, rng)
-        y = labels(of_prior, truth, rng, n_classes)
-        if n_classes > 2 and y.max() < n_classes - 1:
-            continue
-        target = density(X, y)
-
-        def powered(u, target=target):
-            point = target(u)
-            return replace(point, value=weight * point.value, slope=weight * point.slope)
-
-        renew = partial(target.renewed, rng=rng) if weight == 1 else lambda state: state
-        start = powered(np.zeros(target.dimension))
-        units = np.ones(target.dimension)
-        states = hamiltonian.chain(powered, start, units, rng, n_adapt=20, renew=renew)
-        draws = np.stack([state.theta for state, _ in islice(states, 20, 72, 4)])
-        found.append((draws < truth).sum(axis=0))
-    return np.array(found)
-
-
-def p_values(found):
-    """Return the p-values of uniform ranks from 0 to 13, in seven bins, for each parameter."""
-    counts = [np.bincount(column // 2, minlength=7) for column in found.T]
-    return np.array([stats.chisquare(one).pvalue for one in counts])
-
-
-@pytest.mark.long
-@pytest.mark.slow
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_ranks_of_true_hyperparameters_are_uniform(n_classes):
-    """Simulation-based calibration (Talts et al., 2018), with parameters drawn from the prior."""
-    with one_thread():
-        found = ranks(1000 if SLOW else 80, n_classes)
-    if n_classes > 2:  # one class against the rest makes the softness seem known by an eighth more
-        found, softness = np.delete(found, SOFTNESS, axis=1), found[:, SOFTNESS]
-        assert softness.std() < 1.25 * np.sqrt((14**2 - 1) / 12)
-    p = p_values(found)
-    assert p.min() > 1e-3 / len(p)
-    assert stats.combine_pvalues(p).pvalue > 1e-3
-
-
-@pytest.mark.long
-def test_draws_of_a_sharper_density_are_found_out():
-    with one_thread():
-        p = p_values(ranks(40, weight=3.0))
-    assert stats.combine_pvalues(p).pvalue < 1e-4
-
-
-def test_spreads_given_weights_have_their_law(monkeypatch):
-    """The renewed coordinate has a known density; a prior of another width does not have it."""
-    X = np.random.default_rng(seed(1)).standard_normal((M, 2))
-    target = density(X, np.where(X[:, 0] > 0, 1.0, -1.0))
-    u = prior_draw(target, np.random.default_rng(seed(2)))
-    [(group, tau)] = target._spreads(u)
-    square = ((tau * u[group]) ** 2).sum()
-    x = np.linspace(-9, 9, 20_001)
-    spread = densities._SPREAD[0] * np.exp(x)
-    logs = -0.5 * x**2 - len(group) * np.log(spread) - 0.5 * square / spread**2
-    law = np.cumsum(np.exp(logs - logs.max()))
-    rng = np.random.default_rng(seed(3))
-
-    def p_value():
-        state, drawn = target(u), []
-        for _ in range(4000):
-            state = target.renewed(state, rng)
-            drawn.append(state.theta[-1])
-        # Every tenth, since slices of one step are not independent.
-        return stats.kstest(drawn[::10], lambda at: np.interp(at, x, law / law[-1])).pvalue
-
-    assert p_value() > 1e-4
-    monkeypatch.setattr(densities, "_SPREAD", (0.1, 2.0))
-    assert p_value() < 1e-6
 
 
 def test_the_gradient_of_the_density(monkeypatch):
     monkeypatch.setattr("bayespoint.tuning.objective._CHANGE", 1e-9)
     X = np.random.default_rng(seed(4)).standard_normal((60, 3))
-    target = density(X, np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0))
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
+    target = Density.of(objective(default_kernel(X), X, y, offset=1.0), spreads=True)
     u = 0.5 * np.random.default_rng(seed(5)).standard_normal(target.dimension)
     slope = target(u).slope
     for k in range(target.dimension):
@@ -144,88 +28,63 @@ def test_the_gradient_of_the_density(monkeypatch):
         assert slope[k] == pytest.approx(difference, abs=0.02)
 
 
-def test_few_states_represent_a_chain():
-    rng = np.random.default_rng(seed(6))
-    values = rng.random((40, 3)) @ rng.random((3, 100))
-    chosen, weights = represent(values, 6)
-    assert len(set(chosen)) == len(chosen) <= 6
-    assert weights.sum() == pytest.approx(1.0)
-    assert (weights > 0).all()
-    away = np.abs(weights @ values[chosen] - values.mean(axis=0)).mean()
-    assert away < 0.1 * np.abs(values[:6].mean(axis=0) - values.mean(axis=0)).mean()
-    same, alone = represent(np.ones((5, 10)), 3)
-    assert len(same) == len(alone) >= 1
-    assert alone.sum() == pytest.approx(1.0)
+@dataclass(frozen=True)
+class OfUser:
+    """A kernel of a user's own, with what the guide asks for, and names of the user's."""
+
+    width: float | None = None
+    first: float | None = None
+    second: float | None = None
+
+    role, family = "", ""
+
+    def __call__(self, A, B):
+        weights = np.array([self.first, self.second])
+        return RBF(self.width)(A * weights, B * weights)
+
+    def parameters(self, X):
+        weight = {"role": self.role and "weight", "family": self.family}
+        return (
+            Parameter("width", 0.05, 50.0, 1.0, role=self.role),
+            Parameter("first", 0.01, 100.0, 1.0, **weight),
+            Parameter("second", 0.01, 100.0, 1.0, **weight),
+        )
 
 
-def test_kernels_without_derivatives_are_drawn_by_differences():
-    X = np.random.default_rng(seed(7)).standard_normal((40, 2))
-    y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    found, limit = densities.drawn(task(gp.RBF(), X, y, offset=OFFSET), 3)
-    assert 1 <= len(found) <= 3
-    assert limit == ""
-    assert sum(one.weight for one in found) == pytest.approx(1.0)
-    [search] = {id(one.search.tried): one.search for one in found[:1]}.values()
-    assert search.r_hat.shape == (2,)
-    assert 0 <= search.seed_error < 0.2
+class WithRoles(OfUser):
+    role, family = "length", "weights"
 
 
-def test_draws_do_not_depend_on_the_number_of_threads():
-    X = np.random.default_rng(seed(8)).standard_normal((60, 3))
-    y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
-    given = task(defaults.default_kernel(X), X, y, offset=OFFSET)
-    one, two = (
-        densities.drawn(replace(given, budget=replace(given.budget, n_jobs=n)), 4)[0]
-        for n in (1, 2)
-    )
-    for a, b in zip(one, two, strict=True):
-        assert (a.kernel, a.softness, a.weight) == (b.kernel, b.softness, b.weight)
-        np.testing.assert_array_equal(a.search.tried, b.search.tried)
+def stripes(m=300):
+    X = np.random.default_rng(seed(9)).uniform(-1, 1, size=(m, 2))
+    return X, np.where((4 * X[:, 0]) // 1 % 2 == 0, 1.0, -1.0)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_length_scales_become_shorter_where_that_predicts_better(n_classes):
-    rng = np.random.default_rng(seed(6))
-    X = rng.uniform(-1, 1, size=(300, 2))
-    label = ((4 * X[:, 0]) // 1 % n_classes).astype(int)  # stripes
-    y = np.where(label == 1, 1.0, -1.0) if n_classes == 2 else label
-    target = Density(objective(Matern(nu=2.5), X, y), spreads=False, noisy=False)
-    best = target.climb(20)
-    away = best.theta.copy()
-    away[0] += np.log(4.0) / target.spread[0]
-    found, limit = densities._sharpened(target, target(away))
-    steps = (away - found.theta)[0] * target.spread[0] / np.log(1.5)
-    assert limit == ""
-    assert steps == pytest.approx(round(steps))
-    assert steps >= 1
-    np.testing.assert_array_equal(found.theta[1:], away[1:])
-    losses = [-densities._log_left_out(target, one).mean() for one in (target(away), found)]
-    assert losses[1] < 0.95 * losses[0]
-    # Where another step gains nothing the state stays.
-    again, _ = densities._sharpened(target, found)
-    np.testing.assert_array_equal(again.theta, found.theta)
+@pytest.mark.parametrize(("kernel", "has_roles"), [(OfUser(), False), (WithRoles(), True)])
+def test_parameters_of_users_are_what_their_roles_say(kernel, has_roles):
+    X, y = stripes()
+    target = Density.of(objective(kernel, X, y), spreads=True)
+    assert [group.tolist() for group in target.groups] == ([[1, 2]] if has_roles else [])
+    assert target.dimension == 4 + has_roles
+    plain = Density.of(objective(kernel, X, y), spreads=False)
+    best = climb(plain, 20)
+    far = best.u.copy()
+    far[0] += np.log(4.0) / plain.spread[0]
+    moved = sharpened(plain, plain(far)).u - far
+    assert (moved[0] < 0) == has_roles
+    np.testing.assert_array_equal(moved[1:], 0.0)
 
 
-def test_length_scales_that_made_the_labels_stay():
-    moved = 0
-    for k in range(10):
-        rng = np.random.default_rng([seed(7), k])
-        X = rng.uniform(-1, 1, size=(200, 2))
-        covariance = RBF(0.5)(X) + 0.1 * np.eye(200)
-        y = np.sign(np.linalg.cholesky(covariance) @ rng.standard_normal(200))
-        target = Density(objective(RBF(), X, y), spreads=False, noisy=False)
-        best = target.climb(20)
-        moved += densities._sharpened(target, best)[0] is not best
-    assert moved <= 2  # beyond chance: by 1.5 standard errors
-
-
-def test_a_limit_keeps_the_length_scales():
-    rng = np.random.default_rng(seed(8))
-    X = rng.uniform(-1, 1, size=(60, 2))
-    given = objective(RBF(), X, np.sign(np.sin(6 * X[:, 0])))
-    best = Density(given, spreads=False, noisy=False).climb(20)
-    limited = replace(given.task, budget=replace(given.task.budget, max_iter=1))
-    target = Density(Objective(limited, given.landmarks), spreads=False, noisy=False)
-    found, limit = densities._sharpened(target, best)
-    assert found is best
-    assert limit == "max_iter"
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("kernel", "n_features"), [(OfUser(), 0), (WithRoles(), 2)])
+def test_kernels_of_users_are_drawn(kernel, n_features):
+    X, y = stripes(40)
+    outcome = drawn(task(kernel, X, y), 2)
+    assert outcome.limit == ""
+    for setting in outcome.settings:
+        assert isinstance(setting.kernel, type(kernel))
+        assert min(setting.kernel.width, setting.kernel.first, setting.kernel.second) > 0
+    relevance = outcome.settings[0].relevance
+    assert relevance.shape[1] == n_features
+    if n_features:  # the labels follow the first feature
+        assert relevance[:, 0].mean() > relevance[:, 1].mean()

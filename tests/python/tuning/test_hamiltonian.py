@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bayespoint.tuning import hamiltonian
-from bayespoint.tuning.objective import Point
+from bayespoint.tuning.hamiltonian import State
 from helpers import seed
 
 SCALES = np.array([0.3, 1.0, 4.0])
@@ -15,14 +15,14 @@ SCALES = np.array([0.3, 1.0, 4.0])
 
 def normal(theta):
     """Return the log density of independent normal variables, with its gradient."""
-    return Point(theta, -0.5 * float(((theta / SCALES) ** 2).sum()), -theta / SCALES**2)
+    return State(theta, -0.5 * float(((theta / SCALES) ** 2).sum()), -theta / SCALES**2)
 
 
 def states(density, start, n=4000, **options):
     rng = np.random.default_rng(seed(0))
-    draws = hamiltonian.chain(density, density(start), 0.5 * SCALES, rng, n_adapt=50, **options)
-    found = list(islice(draws, 50 + n))[50:]
-    return np.stack([state.theta for state, _ in found]), np.mean([a for _, a in found])
+    draws = hamiltonian.chain(density, start, 0.5 * SCALES, rng, n_adapt=50, **options)
+    u = np.stack([state.u for state in islice(draws, 50, 50 + n)])
+    return u, np.mean((np.diff(u, axis=0) != 0).any(axis=1))
 
 
 def spread_error(values):
@@ -68,9 +68,23 @@ def test_without_the_decision_the_law_is_missed(monkeypatch):
 def test_no_state_leaves_the_support():
     def half(theta):
         if theta[1] < 0:
-            return Point(theta, -np.inf, np.zeros(3))
+            return State(theta, -np.inf, np.zeros(3))
         return normal(theta)
 
     theta, _ = states(half, np.ones(3))
     assert theta[:, 1].min() >= 0
     assert abs(theta[:, 1].mean() - np.sqrt(2 / np.pi)) < 4 * spread_error(theta[:, 1])
+
+
+def test_a_chain_ends_where_the_density_stops():
+    calls = []
+
+    def stopping(u):
+        calls.append(u)
+        return replace(normal(u), stopped=len(calls) == 12)
+
+    draws = hamiltonian.chain(
+        stopping, np.ones(3), 0.5 * SCALES, np.random.default_rng(seed(0)), n_adapt=50
+    )
+    assert len(list(draws)) == 2  # a start and five steps to each proposal
+    assert len(calls) == 12

@@ -24,7 +24,14 @@ def chosen(X, y):
     known = Columns.of(rows, np.ones(len(y)), scaled=True)
     scaler = StandardScaler().fit(X)
     examples = Examples(scaler.transform(X), np.asarray(y, dtype=np.intp), np.ones(len(y)))
-    return scale.choose(plan(offset=1.0), examples, of_classes(2), known, scaler, Budget(seed(0)))
+    return scale.choose(
+        scaler,
+        known,
+        plan=plan(offset=1.0),
+        examples=examples,
+        likelihood=of_classes(2),
+        budget=Budget(seed(0)),
+    )
 
 
 def examples(n=300, index=0):

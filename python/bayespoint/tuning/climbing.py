@@ -1,0 +1,127 @@
+"""The most probable setting of the hyperparameters."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from dataclasses import replace
+
+import numpy as np
+from scipy import optimize
+
+from bayespoint.base.linalg import one_thread
+from bayespoint.base.validation import Floats
+from bayespoint.results.hyperparameters import Hyperparameters
+from bayespoint.tuning.density import Density
+from bayespoint.tuning.hamiltonian import State
+from bayespoint.tuning.objective import Objective, Outcome, Record, Task
+from bayespoint.tuning.sharpening import log_left_out, sharpened
+
+LEVELS = ((1000, 100, 15), (8000, 200, 10))
+"""Examples, landmarks and steps of a search for the most probable setting. More gain little."""
+
+_LARGEST_SUM = 16_000  # most examples times problems in that search, for several classes
+_RELATIVE_GAIN = 1e-5  # smallest gain of the density for which the steps go on, relative to it
+_GAIN = 0.01  # smallest gain of evidence, in nats, for which there is label noise
+_ROUNDS = 200  # rounds of the maximization of weights: each gains less than the one before
+
+
+class _StoppedError(Exception):
+    """Ends SciPy's optimizer, which nothing else does between two evaluations."""
+
+
+def climb(density: Density, steps: int, start: Floats | None = None) -> State:
+    """Return a state near the largest density, by steps from `start` or the medians."""
+    origin = np.zeros(density.dimension)
+    best = State(origin, -math.inf, origin)
+
+    def loss(u: Floats) -> tuple[float, Floats]:
+        nonlocal best
+        state = density(u)
+        density.objective.record.tell()
+        if math.isfinite(state.value) and state.value > best.value:
+            best = state
+        if state.stopped:
+            raise _StoppedError
+        return (-state.value, -state.slope) if math.isfinite(state.value) else (1e10, origin)
+
+    bounds = None
+    if not density.groups:
+        bounds = ((np.stack([density.low, density.high]) - density.center) / density.spread).T
+    with contextlib.suppress(_StoppedError):
+        if density.dimension:
+            optimize.minimize(
+                loss,
+                origin if start is None else start,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=bounds,
+                options={"maxiter": steps, "ftol": _RELATIVE_GAIN},
+            )
+        else:
+            loss(origin)
+    return best
+
+
+def most_probable(task: Task) -> Outcome:
+    """Return the most probable setting of each kernel, with weights."""
+    settings, left_out, limit, used = list[Hyperparameters](), list[Floats](), "", 0
+    several = task.kernel if isinstance(task.kernel, tuple) else (task.kernel,)
+    for k, kernel in enumerate(several):
+        left = len(several) - k
+        budget = task.budget.part(1 / left).rest(used, left)
+        budget = replace(budget, n_jobs=task.budget.n_jobs)
+        density, state = _climbed(replace(task, kernel=kernel, budget=budget))
+        record = density.objective.record
+        if len(several) > 1 and not record.limit:
+            state = sharpened(density, state)
+        settings.append(density.hyperparameters(state, np.array(record.rows)))
+        used += len(record.rows)
+        left_out.append(log_left_out(density, state))
+        limit = limit or record.limit
+    weights = [1.0 / len(settings)] * len(settings)
+    # After a limit the probabilities may be of different examples.
+    if len(settings) > 1 and not limit and all(map(len, left_out)):
+        weights = stacked(np.exp(left_out)).tolist()
+    pairs = zip(settings, weights, strict=True)
+    return Outcome([replace(setting, weight=weight) for setting, weight in pairs], limit)
+
+
+def _climbed(task: Task) -> tuple[Density, State]:
+    """Return the density on the most examples with its largest state, noisy if it gains by that."""
+    most = max(LEVELS[0][0], _LARGEST_SUM // task.labels.n_functions)
+    record, best = Record(task), list[tuple[Density, State]]()
+    with one_thread():
+        for n, n_landmarks, steps in LEVELS:
+            some = task.of(min(n, most))
+            noisy = Objective.of(some, n_landmarks, task.budget.choice_seed, record)
+            objectives = [noisy.without_rates(), noisy] if task.plan.rates else [noisy]
+            ahead = list[tuple[Density, State]]()
+            for k, objective in enumerate(objectives):
+                if not record.limit:
+                    density = Density.of(objective, spreads=False)
+                    start = best[k][1].u if k < len(best) else None
+                    ahead.append((density, climb(density, steps, start)))
+            if not best or len(ahead) == len(objectives):  # of other examples they are no match
+                best = ahead
+            if record.limit or len(some.examples.label) == len(task.examples.label):
+                break
+    gains = best[-1][1].evidence - _GAIN > best[0][1].evidence
+    density, state = best[-1 if gains else 0]
+    density.require(state)
+    return density, state
+
+
+def stacked(left_out: Floats) -> Floats:
+    r"""Return the (n_models,) weights of models by the leave-one-out probabilities of the labels.
+
+    Stacking (Yao et al., 2018) maximizes :math:`\sum_i \ln \sum_k w_k p_k(y_i)` for the
+    (n_models, m) probabilities p. Its weights follow the training examples, equal ones do not:
+    halfway between them is better on public tables.
+    """
+    equal = np.full(len(left_out), 1 / len(left_out))
+    weights = equal
+    for _ in range(_ROUNDS):  # expectation maximization
+        parts = weights[:, None] * left_out
+        weights = (parts / parts.sum(axis=0)).mean(axis=1)
+    return np.asarray((weights + equal) / 2)

@@ -1,0 +1,254 @@
+"""Settings drawn from the posterior of the hyperparameters.
+
+With many parameters the largest evidence overfits. An average over settings drawn in proportion to
+evidence times prior, by Hamiltonian Monte Carlo, does not: a few of them, weighted, stand for all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, optimize, sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from bayespoint import kernels
+from bayespoint.base.linalg import one_thread
+from bayespoint.base.validation import Floats
+from bayespoint.base.warnings import warn
+from bayespoint.data.executors import Threads
+from bayespoint.results.diagnostics import r_hat
+from bayespoint.tuning import hamiltonian
+from bayespoint.tuning.climbing import climb
+from bayespoint.tuning.density import FAR, Density, families, spread_at
+from bayespoint.tuning.hamiltonian import State
+from bayespoint.tuning.objective import Mixing, Objective, Outcome, Task
+
+MAX_EXAMPLES, _LANDMARKS = 1000, 100
+"""Largest number of examples, and of landmarks, for draws: they take hundreds of evaluations."""
+
+_CHAINS = 2  # number of chains, side by side, whose difference tells how far others would be
+
+_ADAPTED = (12, 8)  # first states of a chain, which adapt its step; of several classes fewer
+_STATES = (24, 12)  # least number of states after them; the evidence of several takes longer
+
+_FEWEST_STATES = 2  # least number of states of a chain for each setting that stands for them
+_LARGE_ERROR = 0.05  # mean change of probabilities from seed to seed for which a warning is given
+_STUCK = 4  # number of equal states above which a chain does not move
+_CLIMB = 10  # largest number of steps towards the most probable setting, where the chains start
+_DISTANCE = 0.1  # distance over which the second derivatives are differences
+_SUM = 10.0  # weight of the equation by which weights have sum 1, relative to the largest number
+
+
+def drawn(task: Task, n: int) -> Outcome:
+    """Return at most n settings drawn from the posterior.
+
+    They stand for the states of two chains, with weights by which they do so best. Each chain has
+    landmarks of its own, so that the chains differ by what other landmarks would change, too.
+    """
+    task = task.of(MAX_EXAMPLES)
+    seeds = np.random.SeedSequence(task.budget.choice_seed).generate_state(_CHAINS).tolist()
+    first = _density(task, seeds[0])
+    record = first.objective.record
+    threads = Threads(min(_CHAINS, task.budget.n_threads))
+    several = task.labels.n_functions > 1
+    n_adapt, length = _ADAPTED[several], max(_STATES[several], _FEWEST_STATES * n)
+    with threads.running():
+        start = climb(first, _CLIMB)
+        first.require(start)
+        units = _units(first, start)
+        record.tell()
+        if record.limit:
+            return Outcome([first.hyperparameters(start, np.array(record.rows))], record.limit)
+        part = replace(task, budget=task.budget.rest(len(record.rows), _CHAINS))
+        densities = [_density(part, seed) for seed in seeds]
+        chains = [
+            hamiltonian.chain(
+                density, start.u, units, rng, n_adapt=n_adapt, renew=partial(renewed, density, rng)
+            )
+            for density, rng in zip(densities, map(np.random.default_rng, seeds), strict=True)
+        ]
+        states, limit = _states(densities, chains, n_adapt + length, threads)
+    least = max(1, min(map(len, states)) - n_adapt)
+    states = [(chain[n_adapt:] or [start])[:least] for chain in states]
+    if any(len(chain) > _STUCK and all(s is chain[0] for s in chain) for chain in states):
+        warn(
+            f"no draw of the hyperparameters of {task.kernel!r} was accepted: its settings are all "
+            "the same; scaled features, or a kernel with fewer parameters, help",
+            ConvergenceWarning,
+        )
+    together = [state for chain in states for state in chain]
+    rows = (density.objective.record.rows for density in densities)
+    tried = np.array(sum(rows, record.rows))
+    if all(state is start for state in together):  # a limit came before
+        return Outcome([first.hyperparameters(start, tried)], limit)
+    with one_thread():  # by the same landmarks for all
+        others = [_left_out(first, state) for state in together[least:]]
+    left_out = np.stack([*(state.left_out.ravel() for state in states[0]), *others])
+    chosen, weights = represent(left_out, n)
+    mixing = Mixing()
+    if not limit:
+        logs = [[first.logarithms(state.u) for state in chain] for chain in states]
+        mixing = Mixing(r_hat(logs), _seed_error(left_out, weights @ left_out[chosen]))
+    if mixing.seed_error > _LARGE_ERROR:
+        warn(
+            f"another seed would change the probabilities by {mixing.seed_error:.2g} on average: "
+            f"the draws of the hyperparameters of {task.kernel!r} have not converged; more models "
+            "(n_models), or a kernel with fewer parameters, help",
+            ConvergenceWarning,
+        )
+    settings = [
+        replace(densities[k // least].hyperparameters(together[k], tried, mixing), weight=weight)
+        for k, weight in zip(chosen, weights.tolist(), strict=True)
+    ]
+    # The relevances are those of the chains, which the first setting stands for.
+    settings[0] = replace(settings[0], relevance=_relevance(first, together))
+    return Outcome(settings, limit)
+
+
+def _density(task: Task, seed: int) -> Density:
+    objective = Objective.of(task, _LANDMARKS, seed)
+    return Density.of(objective, spreads=True)
+
+
+def _units(density: Density, state: State) -> Floats:
+    """Return the scales of the coordinates near a state; of weights of features they are 1."""
+    units = np.ones(density.dimension)
+    for k in np.setdiff1d(np.arange(len(units)), np.concatenate([[], *density.groups])):
+        if density.objective.record.limit:
+            break
+        moved = state.u.copy()
+        moved[k] += _DISTANCE
+        curvature = (state.slope[k] - density(moved).slope[k]) / _DISTANCE
+        units[k] /= math.sqrt(max(1.0, float(curvature)))
+    return units
+
+
+def renewed(density: Density, rng: np.random.Generator, state: State) -> State:
+    """Return a state with spreads drawn given the weights of the features, which stay.
+
+    Steps along the coordinates alone would change all weights of a group with their spread, and
+    mix slowly where the weights are well known (Yu and Meng, 2011). The evidence stays, too.
+    """
+    if state.point is None:
+        return state
+    u = state.u.copy()
+    for k, (group, tau) in enumerate(density.spreads(u), len(density.center)):
+        weights = tau * u[group]
+        square, size = float(weights @ weights), len(group)
+
+        def log_density(x: float, square: float = square, size: int = size) -> float:
+            tau = spread_at(x)
+            return -0.5 * x * x - size * math.log(tau) - 0.5 * square / tau**2
+
+        u[k] = _slice(log_density, float(u[k]), rng)
+        u[group] = weights / spread_at(float(u[k]))
+    return density.state(u, state.point)
+
+
+def _slice(log_density: Callable[[float], float], x: float, rng: np.random.Generator) -> float:
+    """Return a step of slice sampling from x, within a bracket that shrinks towards it."""
+    level, low, high = log_density(x) + math.log(rng.random()), -FAR, FAR
+    while high - low > 1e-9:
+        ahead = rng.uniform(low, high)
+        if log_density(ahead) > level:
+            return ahead
+        low, high = (ahead, high) if ahead < x else (low, ahead)
+    return x
+
+
+def _states(
+    densities: Sequence[Density], chains: Sequence[Iterator[State]], length: int, threads: Threads
+) -> tuple[list[list[State]], str]:
+    """Return the states of a chain for each density, and the limit that ended them."""
+    states: list[list[State]] = [[] for _ in chains]
+    for _ in range(length):
+        ahead = threads.keep(next, chains, common=(None,))
+        for density, chain, state in zip(densities, states, ahead, strict=True):
+            density.objective.record.tell()
+            if state is not None:
+                chain.append(state)
+        limits = (density.objective.record.limit for density in densities)
+        if limit := next(filter(None, limits), ""):
+            return states, limit
+    return states, ""
+
+
+def _left_out(density: Density, state: State) -> Floats:
+    """Return the leave-one-out probabilities at a state, by the landmarks of a density."""
+    try:
+        return density.objective.left_out(density.logarithms(state.u)).ravel()
+    except np.linalg.LinAlgError:  # with other landmarks
+        return state.left_out.ravel()
+
+
+def represent(values: Floats, n: int) -> tuple[NDArray[np.intp], Floats]:
+    """Return n of the (n_states, m) rows, and weights whose mean is near that of all rows.
+
+    The weights are positive, with sum 1; there may be fewer than n rows. Each row is the one with
+    which the distance from the mean, at the best weights, becomes the smallest.
+    """
+    away = values - values.mean(axis=0)
+    # The same distances in as many dimensions as there are rows.
+    triangle = np.atleast_2d(linalg.qr(away.T, mode="r", check_finite=False)[0])[: len(away)]
+    size = _SUM * (float(np.abs(triangle).max()) or 1.0)
+    columns = np.vstack([triangle, np.full(len(values), size)])
+    target = np.append(np.zeros(len(triangle)), size)
+    chosen: list[int] = []
+    weights = np.empty(0)
+    for _ in range(min(n, len(values))):
+        best = np.inf
+        for k in range(len(values)):
+            if k in chosen:
+                continue
+            parts, distance = optimize.nnls(columns[:, [*chosen, k]], target)
+            if distance < best:
+                best, following, weights = distance, k, parts
+        chosen.append(following)
+    used = weights > 0
+    return np.array(chosen)[used], weights[used] / weights.sum()
+
+
+def _seed_error(left_out: Floats, mean: Floats) -> float:
+    """Return how far the probabilities of another seed would be, from those of two chains."""
+    first, second = left_out.reshape(_CHAINS, -1, left_out.shape[1]).mean(axis=1)
+    # The averages of two fits differ as much as a chain from the mean of both, times root 2.
+    apart = float(np.abs(first - second).mean()) / math.sqrt(2)
+    kept = float(np.abs(mean - (first + second) / 2).mean()) * math.sqrt(2)
+    return math.hypot(apart, kept)
+
+
+def _relevance(density: Density, states: Sequence[State]) -> Floats:
+    """Return the weights of the features in some states; empty if there are none."""
+    task = density.objective.task
+    inputs, groups = task.examples.inputs, list(families(task.parameters).values())
+    if len(groups) != 1:
+        return np.empty((0, 0))
+    deviations = _deviations(kernels.at_start(task.kernel, inputs), inputs)
+    if len(groups[0]) != len(deviations):
+        return np.empty((0, 0))
+    sign = 1.0 if task.parameters[groups[0][0]].role == "weight" else -1.0
+    logs = sign * np.stack([density.logarithms(state.u)[groups[0]] for state in states])
+    values = np.exp(logs - logs.max(axis=1, keepdims=True)) * deviations
+    size = np.sqrt((values**2).mean(axis=1, keepdims=True))
+    return np.asarray(values / np.where(size > 0, size, 1.0))
+
+
+def _deviations(kernel: object, X: Any) -> Floats:
+    """Return the standard deviation of what has a weight: a feature, or all of a group together."""
+    if sparse.issparse(X):
+        variances = np.asarray(X.multiply(X).mean(axis=0) - np.square(X.mean(axis=0))).ravel()
+    else:
+        variances = X.var(axis=0)
+    metric = kernels.metric(kernel, len(variances))
+    for k in np.flatnonzero(np.isfinite(metric.limits)):
+        # Half the probability of different levels, times the square of how far they are apart.
+        shares = np.unique(X[:, k], return_counts=True)[1] / len(X)
+        variances[k] = metric.limits[k] ** 2 * (1 - float(shares @ shares)) / 2
+    variances = np.bincount(metric.groups, weights=variances)
+    return np.asarray(np.sqrt(np.maximum(variances, 0.0)))
