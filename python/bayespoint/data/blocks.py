@@ -26,8 +26,7 @@ from bayespoint.data import columns, frames
 from bayespoint.data.columns import Columns, Records, Values
 from bayespoint.data.examples import Examples, Table
 from bayespoint.data.executors import Dask, Executor, Threads
-from bayespoint.data.inputs import scaled, standardizer
-from bayespoint.data.weights import not_whole
+from bayespoint.data.inputs import not_whole, scaled, standardizer, turn
 
 SAMPLE = 20_000
 _OF_A_CLASS = 500
@@ -147,13 +146,14 @@ def read_blocks(
     y: Any,
     sample_weight: Any,
     *,
+    order: NDArray[Any] | None,
     standardize: bool,
     takes_sparse: bool,
     categories: Any,
     seed: int,
     n_threads: int,
 ) -> Table:
-    """Return the blocks of a fit, checked."""
+    """Return the blocks of a fit, checked; classes that have an order are in it."""
     executor: Executor = Dask() if is_dask(X) else Threads(n_threads)
     blocks = _columns(X, y, sample_weight, executor)
     numbers, form = range(len(blocks[0])), (takes_sparse, categories)
@@ -179,16 +179,16 @@ def read_blocks(
         scaler = _scaler(summary)
     elif standardize:
         scaler = standardizer(inputs[uniform], found.weight[uniform], known)
-    totals, factor = summary.weights, None
+    turned = turn(summary.classes, order)
+    classes, totals, factor = summary.classes[turned], summary.weights[turned], None
     if summary.relative:
         factor = summary.n_examples / float(totals.sum())
         totals = factor * totals
     kind = factor, summary.repeated
-    label = np.searchsorted(summary.classes, found.labels)
-    common = (known, scaler, summary.classes, kind, *form)
+    common = (known, scaler, classes, kind, *form)
     examples = Examples(
         scaled(scaler, inputs),
-        label,
+        _index(found.labels, classes),
         *_weights(found.weight, *kind),
         parts=executor.defer(_examples, *blocks, numbers, common=common),
         executor=executor,
@@ -197,7 +197,13 @@ def read_blocks(
     )
     names = None if summary.names is None else np.array(summary.names, dtype=object)
     seen = {"n_features_in_": len(summary.mean), "feature_names_in_": names}
-    return Table(summary.classes, examples, scaler, totals, columns=known, seen=seen)
+    return Table(classes, examples, scaler, totals, columns=known, seen=seen)
+
+
+def _index(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the index of each label among the classes."""
+    order = np.argsort(classes)
+    return np.asarray(order[np.searchsorted(classes, labels, sorter=order)])
 
 
 def _scaler(summary: _Summary) -> Any:
@@ -278,21 +284,19 @@ def _checked(
     """Return inputs, labels, weights and names of the features of a block."""
     try:
         X, y = _read(X), _read(y)
-        if frames.has_types(X):
-            frames.require_names(X)
+        frame = frames.typed(X)
         names = _get_feature_names(X)
         inputs: Any = X
-        if not frames.has_types(X):
+        if frame is None:
             wanted = {"dtype": np.float64, "order": "C", "input_name": "X", "ensure_min_samples": 0}
             sparse_format = "csr" if takes_sparse else False
             wanted |= {"ensure_all_finite": "allow-nan", "accept_sparse": sparse_format}
             inputs = check_array(X, **wanted)
-        if not sparse.issparse(inputs):
-            own = frames.names(X, inputs)
-            inputs = frames.read(inputs, own, frames.chosen(categories, own))
-        else:
+        if sparse.issparse(inputs):
             frames.require_none(categories)
-        frames.require_labels(y)
+        else:
+            inputs = (frame or frames.numbered(inputs)).read(categories)
+        validation.require_labels(y)
         labels = _labels(y, len(inputs) if isinstance(inputs, Records) else inputs.shape[0])
         weight = _read(weight)
         part = np.ones(len(labels))
@@ -376,7 +380,7 @@ def _examples(
         inputs = known.features(inputs)
     if inputs.shape[0]:  # the scaler refuses empty blocks
         inputs = scaled(scaler, inputs)
-    return Examples(inputs, np.searchsorted(classes, labels), *_weights(part, *kind))
+    return Examples(inputs, _index(labels, classes), *_weights(part, *kind))
 
 
 def _weights(weight: Floats, factor: float | None, repeated: bool) -> tuple[Floats, Floats | None]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,17 @@ def perceptron(
 ) -> Mapping[str, Any]:
     """Return ``dual_coef``, ``mistakes``, ``epochs``, ``converged`` of the kernel perceptron."""
     return _core.perceptron(problem, settings, order=order, callback=None)
+
+
+@contextlib.contextmanager
+def advising(advice: str) -> Iterator[None]:
+    """Give an InfeasibleError of the calls inside the advice of the caller."""
+    try:
+        yield
+    except InfeasibleError as error:
+        error.advice = advice
+        error.args = (f"{error.what}. {advice}",)
+        raise
 
 
 def conflict(problem: Problem) -> InfeasibleError | None:

@@ -13,28 +13,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint.base import memory, validation
-from bayespoint.base.io import Savable
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.bounds.result import RiskBounds
 from bayespoint.bounds.tables import risk_bounds
 from bayespoint.data.blocks import in_blocks, map_blocks
-from bayespoint.data.columns import Columns
-from bayespoint.data.plan import Budget, Plan
+from bayespoint.data.plan import Budget, Given, Plan
+from bayespoint.engine.interior import advising
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators import reading, settings
-from bayespoint.estimators.advice import infeasible_advice
+from bayespoint.estimators.base import ADVICE, Estimator
 from bayespoint.estimators.progress import CallbackSupportMixin, Progress, with_callbacks
 from bayespoint.kernels.products import count
-from bayespoint.likelihood import of_classes
 from bayespoint.posterior import Mixture, evidence, fitting, several, updating
 from bayespoint.results import Estimate, Evidence, FeatureRelevance
-from bayespoint.tuning import scale
-from bayespoint.tuning.search import search, with_matrix
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -53,9 +49,8 @@ def _of_posterior(path: str, doc: str) -> Any:
 @dataclass(eq=False, repr=False)
 class BayesPointClassifier(
     CallbackSupportMixin,  # type: ignore[misc]
-    Savable,
     ClassifierMixin,  # type: ignore[misc]
-    BaseEstimator,  # type: ignore[misc]
+    Estimator,
 ):
     """Gaussian process classification with calibrated probabilities, sampled by a billiard.
 
@@ -171,35 +166,14 @@ class BayesPointClassifier(
     __metadata_request__predict_proba = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
     __metadata_request__predict_log_proba = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
 
-    kernel: str | Callable[..., Any] | None = None
     _: KW_ONLY
-    categorical_features: ArrayLike | str | None = "from_dtype"
-    standardize: bool = True
-    softness: float | None = None
-    label_noise: float | tuple[float, float] | tuple[None, None] | None = 0.0
     class_weight: Mapping[Any, float] | str | None = None
     calibration: str | None = "auto"
-    n_models: int | str = "auto"
-    approximation: str | None = "auto"
-    n_components: int | str = "auto"
     fit_intercept: bool = True
-    n_trajectories: int = 4
-    n_draws: int = 100
-    tol: float | str = "auto"
-    max_iter: int | None = None
-    max_time: float | None = None
-    n_jobs: int | None = None
-    random_state: RandomState = None
-    verbose: int = 0
 
-    posterior_: Mixture = field(init=False)
-    columns_: Columns = field(init=False)
-    n_features_in_: int = field(init=False)
-    feature_names_in_: NDArray[np.object_] = field(init=False)
     sample_indices_: NDArray[np.intp] = field(init=False)
     prior_from_examples_: str = field(init=False)
     class_weight_: Floats = field(init=False)
-    seed_: int = field(init=False)
 
     def check_parts(self) -> None:
         """Raise ValueError if the indices of the examples are not those of a given matrix."""
@@ -212,14 +186,17 @@ class BayesPointClassifier(
         tags = super().__sklearn_tags__()
         estimators_inputs.mark(tags.input_tags, self.kernel)
         tags.input_tags.sparse |= self.kernel is None
-        has_columns = estimators_inputs.has_columns(self.kernel)
-        tags.input_tags.allow_nan = tags.input_tags.categorical = has_columns
         return tags
 
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters as in scikit-learn, also ``kernel__<name>`` of a kernel object."""
-        settings.require_kernel_object(params.get("kernel", self.kernel), params)
-        return super().set_params(**params)  # type: ignore[no-any-return]
+    def _settings(self, random_state: RandomState, began: float) -> tuple[Given, Budget]:
+        """Return the checked parameters, and the budget of work that `began` at this time."""
+        return settings.check(
+            self,
+            began,
+            random_state=random_state,
+            fit_intercept=self.fit_intercept,
+            calibration=self.calibration,
+        )
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -260,40 +237,22 @@ class BayesPointClassifier(
             infinity or values of several kinds; if `sample_weight` has another shape, is negative,
             not finite or, with softness=0, not whole, or leaves a class without examples.
         """
-        began, params = time.monotonic(), self.get_params(deep=False)
+        began = time.monotonic()
         memory.require_blas()
-        plan, budget = settings.check(params, self.random_state, began)
-        verbose = settings.verbosity(params)
-        table, plan = reading.read(self, X, y, sample_weight, plan, budget)
-        examples, classes = table.examples, table.classes
-        class_weight = settings.class_weight(params, classes, table.totals)
-        if not plan.landmarks:
-            reading.require_memory(len(examples), len(classes), plan)
-        report = Progress(self, verbose, 1 + plan.n_models, X=X, y=y)
-        likelihood = of_classes(len(classes), plan.label_noise, plan.rule)
-        begun, transform, columns = budget.part(0.5), table.transform, table.columns
-        chooses = self.kernel is None and transform is not None and begun.max_iter is None
-        if chooses and columns is not None:
-            transform = scale.choose(plan, examples, likelihood, columns, transform, begun)
-            examples = examples.warped(transform)
-        examples = with_matrix(plan, examples)
-        found = search(plan, examples, likelihood, transform, begun, report)
-        plan = replace(plan, n_models=len(found))  # a limit may leave fewer
-        with infeasible_advice("Use softness > 0, or label_noise > 0"):
-            models = several.fit_models(found, examples, likelihood, classes, plan, budget, report)
-        posterior = Mixture.of(models, class_weight)
-        fitted = {
+        given, budget = self._settings(self.random_state, began)
+        table, likelihood, plan = reading.read(self, X, y, sample_weight, given, budget)
+        class_weight = settings.class_weight(self.class_weight, table.classes, table.totals)
+        report = Progress(self, given.verbose, 1 + plan.n_models, X=X, y=y)
+        posterior = self._posterior(table, likelihood, plan, budget, report, class_weight)
+        self._publish(
             **table.seen,
-            "columns_": table.columns,
-            "sample_indices_": table.rows,
-            "posterior_": posterior,  # from which all other attributes follow
-            "prior_from_examples_": posterior.prior_from_examples(self.kernel, table.columns),
-            "class_weight_": class_weight,
-            "seed_": budget.choice_seed,
-        }
-        # In one step, which nothing interrupts. What this fit has not seen goes.
-        state = vars(self) | fitted
-        self.__dict__ = {name: state[name] for name in state if fitted.get(name, 0) is not None}
+            columns_=table.columns,
+            sample_indices_=table.rows,
+            posterior_=posterior,  # from which all other attributes follow
+            prior_from_examples_=posterior.prior_from_examples(self.kernel, table.columns),
+            class_weight_=class_weight,
+            seed_=budget.choice_seed,
+        )
         report.done()
         return self
 
@@ -839,15 +798,18 @@ class BayesPointClassifier(
         posterior = self._mixture
         models, basis = posterior.models, posterior.first.basis
         basis.require_all("refine")
-        params = self.get_params(deep=False) | {"tol": validation.positive("tol", tol)}
-        plan, budget, report = self._going_on(params)
+        given, budget = self._settings(self.seed_, time.monotonic())
+        plan = self._plan_again(replace(given, tol=validation.positive("tol", tol)))
+        report = Progress(self, given.verbose, 0)
         if any(one.billiard.state is None for one in models):
             raise ValueError(
                 "refine needs the state of the fit's runs, which a classifier has not that was "
                 "updated, pickled, loaded from a file or fitted by other processes: fit with "
                 f"tol={tol!r}"
             )
-        class_weight = settings.class_weight(params, self.classes_, posterior.first.totals)
+        class_weight = settings.class_weight(
+            self.class_weight, self.classes_, posterior.first.totals
+        )
         inputs = self._inputs_again(gram)
         fit = partial(fitting.refined, inputs=inputs, plan=plan)
         try:
@@ -858,8 +820,7 @@ class BayesPointClassifier(
             # All other arguments have been checked.
             raise ValueError(f"gram must be the matrix given to fit: {error}") from error
         posterior = Mixture.of(refined, class_weight)
-        self.__dict__ = vars(self) | {"posterior_": posterior, "class_weight_": class_weight}
-        return self
+        return self._publish(posterior_=posterior, class_weight_=class_weight)
 
     def update(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Add examples to those of the fit, at the same hyperparameters.
@@ -904,30 +865,29 @@ class BayesPointClassifier(
             )
         points = self._checked(X)
         index = validation.known_labels(self.classes_, y, count(points))
-        plan, budget, report = self._going_on(self.get_params(deep=False))
+        given, budget = self._settings(self.seed_, time.monotonic())
+        plan, report = self._plan_again(given), Progress(self, given.verbose, 0)
         m = len(basis) + len(index)
-        reading.require_memory(m, len(self.classes_), plan)
+        reading.require_memory(m, len(self.classes_), given, plan.n_models)
         add = partial(updating.updated, X=points, index=index, plan=plan)
-        with infeasible_advice("Use softness > 0, or label_noise > 0"):
+        with advising(ADVICE):
             updated = several.each(add, models, budget, report, m)
         rows = self.sample_indices_.max() + 1 + np.arange(len(index))
-        self.__dict__ = vars(self) | {
-            "posterior_": replace(posterior, models=tuple(updated)),
-            "sample_indices_": np.append(self.sample_indices_, rows),
-        }
-        return self
+        return self._publish(
+            posterior_=replace(posterior, models=tuple(updated)),
+            sample_indices_=np.append(self.sample_indices_, rows),
+        )
 
-    def _going_on(self, params: Mapping[str, Any]) -> tuple[Plan, Budget, Progress]:
-        """Return what the present settings say of the work on the models of the fit."""
+    def _plan_again(self, given: Given) -> Plan:
+        """Return the plan of more work on the models of the fit, by the present parameters."""
         basis, n_models = self.posterior_.first.basis, len(self.posterior_.models)
-        plan, budget = settings.check(params, self.seed_, time.monotonic())
+        plan = given.plan(self.kernel_, n_models, landmarks=False)
         if plan.offset != basis.offset:
             raise ValueError(
                 f"fit_intercept must be {bool(basis.offset)}, as in the fit; got "
                 f"{self.fit_intercept!r}"
             )
-        plan = replace(plan, n_models=n_models)
-        return plan, budget, Progress(self, settings.verbosity(params), 0)
+        return plan
 
 
 def _answer(model: BayesPointClassifier, name: str, options: Mapping[str, Any], block: Any) -> Any:

@@ -9,10 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from bayespoint import kernels
-from bayespoint.base import validation
 from bayespoint.data.columns import Columns
 from bayespoint.data.examples import Examples
-from bayespoint.data.plan import Plan
+from bayespoint.data.plan import Given
 from bayespoint.tuning import density
 
 N_MODELS = 8  # settings by default: more, or found on more examples, gain little (benchmarks.md)
@@ -28,37 +27,33 @@ _LINEAR = 1 / math.e  # variance of the linear part of f, relative to the other,
 
 
 def choice(
-    kernel: Any,
-    n_models: object,
+    given: Given,
     examples: Examples,
+    columns: Columns | None,
     n_problems: int,
-    plan: Plan,
-    columns: Columns | None = None,
+    *,
+    landmarks: bool,
 ) -> tuple[Any, int]:
     """Return the kernel of a fit, and the number of settings of its hyperparameters."""
-    auto = isinstance(n_models, str)
-    if auto and n_models != "auto":
-        raise ValueError(f'n_models must be an int of at least 1 or "auto"; got {n_models!r}')
-    n = None if auto else validation.integer("n_models", n_models, low=1)
-    inputs, searches = examples.inputs, plan.softness is None or plan.rates > 0
-    one = plan.landmarks or plan.softness == 0
-    if kernel is None and n is None and not one:
-        given = default_kernels(inputs, columns)
-        if len(given) > 1:
-            return given, len(given)
-    if kernel is None:
+    inputs, n = examples.inputs, given.n_models
+    one = landmarks or given.softness == 0
+    if given.kernel is None and n is None and not one:
+        several = default_kernels(inputs, columns)
+        if len(several) > 1:
+            return several, len(several)
+    if given.kernel is None:
         resolved = default_kernel(inputs, columns)
     else:
-        resolved = kernels.resolve(kernel)
+        resolved = kernels.resolve(given.kernel)
         if columns is not None:
             resolved = columns.kernel(resolved)
     named = isinstance(resolved, str)
-    found = 0 if named else len(kernels.parameters(resolved, inputs))
+    free = 0 if named else len(kernels.parameters(resolved, inputs))
     if n is None:
         many = N_MODELS if n_problems == 1 else N_MODELS_OF_SEVERAL
         one = one or len(examples) > density.MAX_EXAMPLES
-        n = many if found > FEW and not one else 1
-    elif n > 1 and (named or not (found or searches)):
+        n = many if free > FEW and not one else 1
+    elif n > 1 and (named or not (free or given.softness is None or given.rates)):
         reason = "with kernel='precomputed'" if named else "if nothing is left to find"
         raise ValueError(f"n_models must be 1 {reason}; got {n}")
     return resolved, n
