@@ -156,9 +156,10 @@ def read_blocks(
     """Return the blocks of a fit, checked; classes that have an order are in it."""
     executor: Executor = Dask() if is_dask(X) else Threads(n_threads)
     blocks = _columns(X, y, sample_weight, executor)
-    numbers, form = range(len(blocks[0])), (takes_sparse, categories)
+    blocks.append(list(range(len(blocks[0]))))
+    reader = _Reader(takes_sparse, categories)
     with executor.running():
-        summary: _Summary = executor.total(_summary, *blocks, numbers, common=(*form, seed))
+        summary: _Summary = executor.total(_summary, *blocks, common=(reader, seed))
     if not len(summary.classes):
         raise ValueError("X must hold at least one example; got empty blocks")
     if len(summary.classes) < 2:
@@ -168,29 +169,27 @@ def read_blocks(
         raise ValueError(
             f"sample_weight must not be zero for all examples of a class; got zeros for {missing}"
         )
-    known, scaler, found = None, None, summary.sample
-    inputs = found.inputs
+    known, scaler, sample = None, None, summary.sample
+    inputs = sample.inputs
+    uniform = slice(min(SAMPLE, summary.n_examples))  # others are of rare classes
     if isinstance(inputs, Records):
-        uniform = slice(min(SAMPLE, summary.n_examples))  # others are of rare classes
-        given = inputs[uniform], found.weight[uniform]
-        known = Columns.of(*given, scaled=standardize, seen=summary.seen)
+        known = Columns.of(
+            inputs[uniform], sample.weight[uniform], scaled=standardize, seen=summary.seen
+        )
         inputs = known.features(inputs)
     if standardize and (known is None or known.plain):
         scaler = _scaler(summary)
     elif standardize:
-        scaler = standardizer(inputs[uniform], found.weight[uniform], known)
+        scaler = standardizer(inputs[uniform], sample.weight[uniform], known)
     turned = turn(summary.classes, order)
     classes, totals, factor = summary.classes[turned], summary.weights[turned], None
     if summary.relative:
         factor = summary.n_examples / float(totals.sum())
         totals = factor * totals
-    kind = factor, summary.repeated
-    common = (known, scaler, classes, kind, *form)
-    examples = Examples(
-        scaled(scaler, inputs),
-        _index(found.labels, classes),
-        *_weights(found.weight, *kind),
-        parts=executor.defer(_examples, *blocks, numbers, common=common),
+    coding = _Coding(known, scaler, classes, factor, summary.repeated)
+    examples = replace(
+        coding.examples(inputs, sample.labels, sample.weight),
+        parts=executor.defer(_examples, *blocks, common=(reader, coding)),
         executor=executor,
         total=summary.n_examples,
         memory=_memory(executor),
@@ -200,10 +199,25 @@ def read_blocks(
     return Table(classes, examples, scaler, totals, columns=known, seen=seen)
 
 
-def _index(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the index of each label among the classes."""
-    order = np.argsort(classes)
-    return np.asarray(order[np.searchsorted(classes, labels, sorter=order)])
+@dataclass(frozen=True, eq=False)
+class _Coding:
+    """What the rows of all blocks become."""
+
+    columns: Columns | None
+    scaler: Any
+    classes: NDArray[Any]
+    factor: float | None  # what makes the mean of relative weights 1; None for counts
+    repeated: bool  # whether a count is larger than 1
+
+    def examples(self, features: Any, labels: NDArray[Any], weight: Floats) -> Examples:
+        """Return features, labels and weights as examples."""
+        if features.shape[0]:  # the scaler refuses empty blocks
+            features = scaled(self.scaler, features)
+        order = np.argsort(self.classes)
+        index = order[np.searchsorted(self.classes, labels, sorter=order)]
+        if self.factor is not None:
+            return Examples(features, index, self.factor * weight)
+        return Examples(features, index, np.ones(len(weight)), weight if self.repeated else None)
 
 
 def _scaler(summary: _Summary) -> Any:
@@ -278,36 +292,56 @@ def _read(block: Any) -> Any:
     return block() if callable(block) else block
 
 
-def _checked(
-    X: Any, y: Any, weight: Any, number: int, takes_sparse: bool, categories: Any
-) -> tuple[Any, NDArray[Any], Floats, tuple[str, ...] | None]:
-    """Return inputs, labels, weights and names of the features of a block."""
-    try:
-        X, y = _read(X), _read(y)
-        frame = frames.typed(X)
-        names = _get_feature_names(X)
-        inputs: Any = X
-        if frame is None:
-            wanted = {"dtype": np.float64, "order": "C", "input_name": "X", "ensure_min_samples": 0}
-            sparse_format = "csr" if takes_sparse else False
-            wanted |= {"ensure_all_finite": "allow-nan", "accept_sparse": sparse_format}
-            inputs = check_array(X, **wanted)
-        if sparse.issparse(inputs):
-            frames.require_none(categories)
-        else:
-            inputs = (frame or frames.numbered(inputs)).read(categories)
-        validation.require_labels(y)
-        labels = _labels(y, len(inputs) if isinstance(inputs, Records) else inputs.shape[0])
-        weight = _read(weight)
-        part = np.ones(len(labels))
-        if weight is not None:
-            part = validation.sample_weight(weight, len(labels))
-    except (TypeError, ValueError) as error:
-        raise named(error, f"block {number}") from error
-    if not part.all():
-        rows = np.flatnonzero(part)
-        inputs, labels, part = inputs[rows], labels[rows], part[rows]
-    return inputs, labels, part, None if names is None else tuple(names)
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """A block that was read: the rows of positive weight."""
+
+    inputs: Any
+    labels: NDArray[Any]
+    weight: Floats
+    names: tuple[str, ...] | None  # of the features
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """How blocks are read."""
+
+    takes_sparse: bool
+    categories: Any  # the parameter `categorical_features`
+
+    def read(self, X: Any, y: Any, weight: Any, number: int) -> _Block:
+        """Return a block, checked."""
+        try:
+            X, y = _read(X), _read(y)
+            frame = frames.typed(X)
+            names = _get_feature_names(X)
+            inputs: Any = X
+            if frame is None:
+                inputs = check_array(
+                    X,
+                    dtype=np.float64,
+                    order="C",
+                    input_name="X",
+                    ensure_min_samples=0,
+                    ensure_all_finite="allow-nan",
+                    accept_sparse="csr" if self.takes_sparse else False,
+                )
+            if sparse.issparse(inputs):
+                frames.require_none(self.categories)
+            else:
+                inputs = (frame or frames.numbered(inputs)).read(self.categories)
+            validation.require_labels(y)
+            labels = _labels(y, len(inputs) if isinstance(inputs, Records) else inputs.shape[0])
+            weight = _read(weight)
+            part = np.ones(len(labels))
+            if weight is not None:
+                part = validation.sample_weight(weight, len(labels))
+        except (TypeError, ValueError) as error:
+            raise named(error, f"block {number}") from error
+        if not part.all():
+            rows = np.flatnonzero(part)
+            inputs, labels, part = inputs[rows], labels[rows], part[rows]
+        return _Block(inputs, labels, part, None if names is None else tuple(names))
 
 
 def _labels(y: Any, n: int) -> NDArray[Any]:
@@ -325,10 +359,9 @@ def _labels(y: Any, n: int) -> NDArray[Any]:
     return labels
 
 
-def _summary(
-    X: Any, y: Any, weight: Any, number: int, takes_sparse: bool, categories: Any, seed: int
-) -> _Summary:
-    inputs, labels, part, names = _checked(X, y, weight, number, takes_sparse, categories)
+def _summary(X: Any, y: Any, weight: Any, number: int, reader: _Reader, seed: int) -> _Summary:
+    block = reader.read(X, y, weight, number)
+    inputs, labels, part = block.inputs, block.labels, block.weight
     seen = inputs.columns if isinstance(inputs, Records) else ()
     classes, index = np.unique(labels, return_inverse=True)
     weights = np.zeros(len(classes))
@@ -348,7 +381,7 @@ def _summary(
     order = np.random.default_rng([seed, number]).random(len(labels))
     return _Summary(
         block=number,
-        names=names,
+        names=block.names,
         is_sparse=sparse.issparse(inputs),
         n_examples=len(labels),
         classes=classes,
@@ -363,31 +396,12 @@ def _summary(
 
 
 def _examples(
-    X: Any,
-    y: Any,
-    weight: Any,
-    number: int,
-    known: Columns | None,
-    scaler: Any,
-    classes: NDArray[Any],
-    kind: tuple[float | None, bool],
-    takes_sparse: bool,
-    categories: Any,
+    X: Any, y: Any, weight: Any, number: int, reader: _Reader, coding: _Coding
 ) -> Examples:
     """Return the examples of a block, as the kernel gets them."""
-    inputs, labels, part, _ = _checked(X, y, weight, number, takes_sparse, categories)
-    if known is not None:
-        inputs = known.features(inputs)
-    if inputs.shape[0]:  # the scaler refuses empty blocks
-        inputs = scaled(scaler, inputs)
-    return Examples(inputs, _index(labels, classes), *_weights(part, *kind))
-
-
-def _weights(weight: Floats, factor: float | None, repeated: bool) -> tuple[Floats, Floats | None]:
-    """Return relative weights, made so by a factor, and counts."""
-    if factor is not None:
-        return factor * weight, None
-    return np.ones(len(weight)), weight if repeated else None
+    block, columns = reader.read(X, y, weight, number), coding.columns
+    features = block.inputs if columns is None else columns.features(block.inputs)
+    return coding.examples(features, block.labels, block.weight)
 
 
 def _predicted(predict: Callable[[Any], Any], width: int, dtype: Any, block: Any) -> Any:
@@ -422,5 +436,7 @@ def map_blocks(
         parts = [arrays.from_delayed(work(part), shape, meta=meta) for part in X.to_delayed()]
         return arrays.concatenate(parts)
     array = X.rechunk({1: -1})
-    form: Any = {"chunks": (array.chunks[0], (width,))} if width else {"drop_axis": 1}
-    return arrays.map_blocks(predict, array, dtype=dtype, meta=meta, **form)
+    chunks, dropped = ((array.chunks[0], (width,)), None) if width else (None, 1)
+    return arrays.map_blocks(
+        predict, array, dtype=dtype, meta=meta, chunks=chunks, drop_axis=dropped
+    )

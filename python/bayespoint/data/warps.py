@@ -46,8 +46,8 @@ class RankNormal(Stored):
 
     def transform(self, X: Floats) -> Floats:
         """Return the scores; beyond the examples those of the outermost."""
-        each = zip(X.T, self.values, self.scores, strict=True)
-        return np.stack([np.interp(*one) for one in each], axis=1)
+        features = zip(X.T, self.values, self.scores, strict=True)
+        return np.stack([np.interp(x, values, scores) for x, values, scores in features], axis=1)
 
 
 @dataclass(frozen=True, eq=False)

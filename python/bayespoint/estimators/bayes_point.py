@@ -319,19 +319,23 @@ class BayesPointClassifier(
         rows = self.sample_indices_
         return inputs if np.array_equal(rows, np.arange(inputs.shape[1])) else inputs[:, rows]
 
-    def _answer(self, name: str, X: Any, diag: Any, **options: Any) -> Any:
-        """Return what the posterior says."""
+    def _answer(
+        self,
+        ask: Callable[..., Any],
+        X: Any,
+        diag: Any,
+        *,
+        width: int | None = None,
+        dtype: Any = np.float64,
+    ) -> Any:
+        """Return what the posterior says, for blocks of `width` columns, 0 for one dimension."""
         if not in_blocks(X):
-            points = self._checked(X)
-            return getattr(self.posterior_, name)(points, diag=diag, **options)
-        check_is_fitted(self)
+            return ask(self._mixture, self._checked(X), diag=diag)
         if diag is not None:
             raise ValueError("diag must be None unless kernel='precomputed'")
-        dtype = {"predict": self.classes_.dtype, "predict_set": bool}.get(name, np.float64)
-        n, names = self._first.likelihood.n_functions, getattr(self, "feature_names_in_", None)
-        columns = {"predict": 0, "decision_function": 0 if n == 1 else n}  # 0: one dimension
-        width = columns.get(name, len(self.classes_))
-        return map_blocks(partial(_answer, self, name, options), X, names, width, dtype)
+        names = getattr(self, "feature_names_in_", None)
+        width = len(self.classes_) if width is None else width
+        return map_blocks(partial(_answer, self, ask), X, names, width, dtype)
 
     # --- predictions -------------------------------------------------------------------------
 
@@ -356,8 +360,8 @@ class BayesPointClassifier(
         ndarray of shape (n_samples,)
             Predicted labels. A tie goes to the first class. Errors: `decision_function`.
         """
-        options = {"method": method, "random_state": self.random_state}
-        return self._answer("predict", X, diag, **options)  # type: ignore[no-any-return]
+        ask = partial(Mixture.predict, method=method, random_state=self.random_state)
+        return self._answer(ask, X, diag, width=0, dtype=self.classes_.dtype)  # type: ignore[no-any-return]
 
     def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
         r"""Return the decision values: quantiles of the normal distribution.
@@ -383,7 +387,9 @@ class BayesPointClassifier(
         ValueError
             If squares of the latent function overflow or underflow, above 1e140 or below 1e-140.
         """
-        return self._answer("decision_function", X, diag)  # type: ignore[no-any-return]
+        n = self._first.likelihood.n_functions
+        width = 0 if n == 1 else n
+        return self._answer(Mixture.decision_function, X, diag, width=width)  # type: ignore[no-any-return]
 
     def predict_proba(
         self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
@@ -405,7 +411,7 @@ class BayesPointClassifier(
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`. Class weights, and after them label noise, are included.
         """
-        return self._answer("predict_proba", X, diag, method=method)  # type: ignore[no-any-return]
+        return self._answer(partial(Mixture.predict_proba, method=method), X, diag)  # type: ignore[no-any-return]
 
     def predict_log_proba(
         self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
@@ -422,7 +428,8 @@ class BayesPointClassifier(
         ndarray of shape (n_samples, n_classes)
             Natural logarithms.
         """
-        return self._answer("predict_log_proba", X, diag, method=method)  # type: ignore[no-any-return]
+        ask = partial(Mixture.predict_log_proba, method=method)
+        return self._answer(ask, X, diag)  # type: ignore[no-any-return]
 
     def reject(
         self, X: ArrayLike, cost: float, *, method: str = "moments", diag: ArrayLike | None = None
@@ -483,7 +490,8 @@ class BayesPointClassifier(
         of Statistics 49, 2021). What this changes was measured: :doc:`/guide/sets`, also for
         weights and landmarks, with which up to 2000 random examples are compared.
         """
-        return self._answer("predict_set", X, diag, alpha=alpha)  # type: ignore[no-any-return]
+        ask = partial(Mixture.predict_set, alpha=alpha)
+        return self._answer(ask, X, diag, dtype=bool)  # type: ignore[no-any-return]
 
     def predict_proba_interval(
         self, X: ArrayLike, level: float = 0.9, *, diag: ArrayLike | None = None
@@ -674,8 +682,9 @@ class BayesPointClassifier(
             If a setting is out of range, or for a precomputed singular matrix, which is not kept.
         """
         model, rng = self._first, np.random.default_rng(validation.seed(random_state))
-        options: Any = {"tol": tol, "max_length": max_length, "n_jobs": self.n_jobs}
-        return evidence.evidence(model, method=method, rng=rng, **options)
+        return evidence.evidence(
+            model, method=method, tol=tol, max_length=max_length, n_jobs=self.n_jobs, rng=rng
+        )
 
     def log_labeling_probability(
         self,
@@ -708,9 +717,15 @@ class BayesPointClassifier(
         ValueError, FloatingPointError
             With class weights, kernel="precomputed", or unknown labels; as `evidence`.
         """
-        given = self._mixture, self._checked(X), y
-        options: Any = {"tol": tol, "max_length": max_length, "n_jobs": self.n_jobs}
-        return evidence.log_labeling_probability(*given, random_state=random_state, **options)
+        return evidence.log_labeling_probability(
+            self._mixture,
+            self._checked(X),
+            y,
+            tol=tol,
+            max_length=max_length,
+            n_jobs=self.n_jobs,
+            random_state=random_state,
+        )
 
     def risk_bounds(
         self,
@@ -890,8 +905,8 @@ class BayesPointClassifier(
         return plan
 
 
-def _answer(model: BayesPointClassifier, name: str, options: Mapping[str, Any], block: Any) -> Any:
+def _answer(model: BayesPointClassifier, ask: Callable[..., Any], block: Any) -> Any:
     """Return the predictions for a block of a table."""
     with warnings.catch_warnings():  # the names have been checked, and blocks have none
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        return model._answer(name, block, None, **options)
+        return model._answer(ask, block, None)

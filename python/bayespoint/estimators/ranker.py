@@ -276,5 +276,11 @@ class BayesPointRanker(Estimator):
         """
         check_is_fitted(self)
         rng = np.random.default_rng(validation.seed(random_state))
-        options: Any = {"tol": tol, "max_length": max_length, "n_jobs": self.n_jobs, "rng": rng}
-        return evidence.evidence(self.posterior_.first, method="auto", **options)
+        return evidence.evidence(
+            self.posterior_.first,
+            method="auto",
+            tol=tol,
+            max_length=max_length,
+            n_jobs=self.n_jobs,
+            rng=rng,
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -52,10 +52,10 @@ def check(
         categories=estimator.categorical_features,
         standardize=boolean("standardize", estimator.standardize),
         approximation=choice("approximation", estimator.approximation, ("auto", "landmarks", None)),
-        n_models=_unless_auto("n_models", estimator.n_models, integer, low=1),
-        n_components=_unless_auto("n_components", estimator.n_components, integer, low=1),
-        n_chains=integer("n_trajectories", estimator.n_trajectories, low=1),
-        n_draws=integer("n_draws", estimator.n_draws, low=1),
+        n_models=_unless_auto("n_models", estimator.n_models, _size),
+        n_components=_unless_auto("n_components", estimator.n_components, _size),
+        n_chains=_size("n_trajectories", estimator.n_trajectories),
+        n_draws=_size("n_draws", estimator.n_draws),
         tol=_unless_auto("tol", estimator.tol, validation.positive),
         offset=float(boolean("fit_intercept", fit_intercept)),
         softness=softness,
@@ -67,19 +67,23 @@ def check(
     budget = Budget(
         validation.seed(random_state),
         n_jobs=estimator.n_jobs,
-        max_iter=None if max_iter is None else integer("max_iter", max_iter, low=1),
+        max_iter=None if max_iter is None else _size("max_iter", max_iter),
         deadline=None if max_time is None else began + validation.positive("max_time", max_time),
     )
     return given, budget
 
 
-def _unless_auto(name: str, value: Any, check: Any, **limits: Any) -> Any:
+def _size(name: str, value: object) -> int:
+    return integer(name, value, low=1)
+
+
+def _unless_auto(name: str, value: Any, check: Callable[[str, object], Any]) -> Any:
     """Return a checked number, or None for "auto"."""
     if isinstance(value, str):
         if value != "auto":
             raise ValueError(f'{name} must be a positive number or "auto"; got {value!r}')
         return None
-    return check(name, value, **limits)
+    return check(name, value)
 
 
 def uses_landmarks(given: Given, n_examples: int, n_observations: float) -> bool:
