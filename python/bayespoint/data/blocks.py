@@ -72,19 +72,19 @@ class _Summary:
             refuse(wanted, len(self.mean), len(other.mean))
         if other.is_sparse != self.is_sparse and self.n_examples and other.n_examples:
             wanted = "X must be sparse in every block or in none"
-            refuse(wanted, *("sparse" if one.is_sparse else "dense" for one in (self, other)))
+            refuse(wanted, *("sparse" if part.is_sparse else "dense" for part in (self, other)))
         if other.names != self.names:
             wanted = "X must have the same names of features in every block"
             refuse(wanted, self.names, other.names)
         # Empty blocks have labels of any type.
-        known = [one.classes for one in (self, other) if len(one.classes)] or [self.classes]
-        if len({one.dtype.kind in "biuf" for one in known}) > 1:
-            first, second = (repr(one.tolist()[0]) for one in known)
+        known = [part.classes for part in (self, other) if len(part.classes)] or [self.classes]
+        if len({part.dtype.kind in "biuf" for part in known}) > 1:
+            first, second = (repr(part.tolist()[0]) for part in known)
             refuse("y must hold labels of one type", first, second)
         classes = np.unique(np.concatenate(known))
         weights = np.zeros(len(classes))
-        for one in (self, other):
-            weights[np.searchsorted(classes, one.classes)] += one.weights
+        for part in (self, other):
+            weights[np.searchsorted(classes, part.classes)] += part.weights
         try:
             seen = tuple(map(columns.seen, zip(self.seen, other.seen, strict=True)))
         except TypeError as error:
@@ -118,18 +118,18 @@ class _Sample:
 
     @classmethod
     def joined(cls, parts: Sequence[_Sample]) -> _Sample:
-        order = np.concatenate([one.order for one in parts])
-        some = [one.labels for one in parts if len(one.labels)]
-        labels = np.concatenate(some or [parts[0].labels])
+        order = np.concatenate([part.order for part in parts])
+        labeled = [part.labels for part in parts if len(part.labels)]
+        labels = np.concatenate(labeled or [parts[0].labels])
         by_order = np.argsort(order, kind="stable")
         kept = np.zeros(len(order), dtype=bool)
         kept[by_order[:SAMPLE]] = True
         for label in np.unique(labels):
-            own = by_order[labels[by_order] == label]
-            kept[own[:_OF_A_CLASS]] = True
+            members = by_order[labels[by_order] == label]
+            kept[members[:_OF_A_CLASS]] = True
         rows = by_order[kept[by_order]]
-        inputs: list[Any] = [one.inputs for one in parts]
-        weight = np.concatenate([one.weight for one in parts])
+        inputs: list[Any] = [part.inputs for part in parts]
+        weight = np.concatenate([part.weight for part in parts])
         if any(map(sparse.issparse, inputs)):
             inputs = [sparse.csr_array(sparse.vstack(inputs, format="csr"))]
         if len(inputs) == 1:
@@ -246,25 +246,25 @@ def _memory(executor: Executor) -> float:
         workers = client.scheduler_info(n_workers=-1)["workers"].values()
     except (KeyError, ValueError):  # no cluster
         return _SHARE_OF_MEMORY * memory.available()
-    return _SHARE_OF_MEMORY * sum(one["memory_limit"] or math.inf for one in workers)
+    return _SHARE_OF_MEMORY * sum(worker["memory_limit"] or math.inf for worker in workers)
 
 
 def _columns(X: Any, y: Any, sample_weight: Any, executor: Executor) -> list[list[Any]]:
     """Return what stands for the blocks of X, of y and of the weights."""
     columns, ends = list[list[Any]](), None
-    for name, each in {"X": X, "y": y, "sample_weight": sample_weight}.items():
-        if each is None:
+    for name, argument in {"X": X, "y": y, "sample_weight": sample_weight}.items():
+        if argument is None:
             column: list[Any] = [None] * len(columns[0])
         elif isinstance(executor, Dask):
-            column = _delayed(name, each)
-        elif isinstance(each, Blocks):
-            column = list(each.blocks)
+            column = _delayed(name, argument)
+        elif isinstance(argument, Blocks):
+            column = list(argument.blocks)
         else:
             if ends is None:
                 with executor.running():
                     lengths = executor.keep(lambda block: np.shape(_read(block))[0], columns[0])
                 ends = np.cumsum(lengths)
-            values = validation.labels(name, each)
+            values = validation.labels(name, argument)
             if len(values) != ends[-1]:
                 raise ValueError(
                     f"{name} must hold an entry for each of the {ends[-1]} rows of X; got "
@@ -390,7 +390,7 @@ def _summary(X: Any, y: Any, weight: Any, number: int, reader: _Reader, seed: in
         repeated=bool((part > 1).any()),
         mean=mean,
         square=np.maximum(square, 0.0),
-        seen=tuple(columns.seen([one]) for one in seen),
+        seen=tuple(columns.seen([column]) for column in seen),
         sample=_Sample.joined([_Sample(inputs, labels, part, order)]),
     )
 
@@ -428,9 +428,11 @@ def map_blocks(
     arrays = module.array
     meta = np.empty((0, 0) if width else 0, dtype=dtype)
     if hasattr(X, "to_delayed") and hasattr(X, "columns"):
-        own = [str(name) for name in X.columns]
-        if names is not None and own != list(names):
-            raise ValueError(f"X must have the features {list(names)}, in this order; got {own}")
+        columns = [str(name) for name in X.columns]
+        if names is not None and columns != list(names):
+            raise ValueError(
+                f"X must have the features {list(names)}, in this order; got {columns}"
+            )
         work = module.delayed(predict, pure=False)
         shape = (math.nan, width) if width else (math.nan,)
         parts = [arrays.from_delayed(work(part), shape, meta=meta) for part in X.to_delayed()]

@@ -91,7 +91,7 @@ class Examples:
         rows = validation.blocks(m, min(ROWS, max(_FEWEST_ROWS, -(-m // 4))))
         return replace(
             self,
-            parts=[self.part(one) for one in rows],
+            parts=[self.part(part) for part in rows],
             executor=Threads(n_threads),
             memory=_SHARE_OF_MEMORY * memory.available(),
         )

@@ -105,28 +105,28 @@ def chosen(features: Any, names: Sequence[str]) -> list[bool | None]:
         raise _wrong(features)
     if features is None:
         return [False] * len(names)
-    given = np.asarray(features, dtype=object)
-    if given.ndim != 1 or not all(
-        isinstance(one, (str, numbers.Integral, np.bool_)) for one in given
+    wanted = np.asarray(features, dtype=object)
+    if wanted.ndim != 1 or not all(
+        isinstance(feature, (str, numbers.Integral, np.bool_)) for feature in wanted
     ):
         raise _wrong(features)
-    if len(given) and all(isinstance(one, (bool, np.bool_)) for one in given):
-        if len(given) != len(names):
+    if len(wanted) and all(isinstance(feature, (bool, np.bool_)) for feature in wanted):
+        if len(wanted) != len(names):
             raise ValueError(
                 f"categorical_features must hold one bool for each of {len(names)} columns; got "
-                f"{len(given)}"
+                f"{len(wanted)}"
             )
-        return [bool(is_category) for is_category in given]
-    found: list[bool | None] = [False] * len(names)
-    for feature in given.tolist():
+        return [bool(is_category) for is_category in wanted]
+    are_categories: list[bool | None] = [False] * len(names)
+    for feature in wanted.tolist():
         try:
             place = names.index(feature) if isinstance(feature, str) else range(len(names))[feature]
         except (IndexError, TypeError, ValueError):  # TypeError for a bool of NumPy
             raise ValueError(
                 f"categorical_features must name columns of X; got {feature!r}"
             ) from None
-        found[place] = True
-    return found
+        are_categories[place] = True
+    return are_categories
 
 
 def require_none(features: Any) -> None:
@@ -148,11 +148,11 @@ def _wrong(features: object) -> ValueError:
 def _values(name: str, column: Any, is_category: bool | None) -> Values:
     kind, entries, order = _typed(name, column)
     if is_category and kind == "number":
-        found = entries.astype(object)
-        found[np.isnan(entries)] = None
+        levels = entries.astype(object)
+        levels[np.isnan(entries)] = None
         for k in np.flatnonzero(np.abs(entries) >= _EXACT):
-            found[k] = np.asarray(column, dtype=object)[k]
-        return Values(name, "category", found)
+            levels[k] = np.asarray(column, dtype=object)[k]
+        return Values(name, "category", levels)
     if is_category and kind == "date":
         raise TypeError(
             f"column {name!r} of X must hold categories; got dates: make strings of them, or leave "
@@ -223,10 +223,10 @@ def _categories(column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, ...]]:
     if hasattr(known, "codes"):
         # Intervals, dates and other objects by their text, which a file can hold.
         plain = (str, np.bool_, numbers.Real)
-        levels = [one if isinstance(one, plain) else str(one) for one in known.categories]
-        each = np.empty(len(levels) + 1, dtype=object)
-        each[:-1], each[-1] = levels, None
-        entries = each[np.asarray(known.codes)]
+        levels = [level if isinstance(level, plain) else str(level) for level in known.categories]
+        lookup = np.empty(len(levels) + 1, dtype=object)
+        lookup[:-1], lookup[-1] = levels, None
+        entries = lookup[np.asarray(known.codes)]
         ordered = bool(known.ordered)
         return ("ordered" if ordered else "category"), entries, tuple(levels) if ordered else ()
     return "category", np.array(column.to_list(), dtype=object), ()

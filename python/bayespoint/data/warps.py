@@ -82,9 +82,9 @@ class Warped(Stored):
 
     def again(self, inputs: Floats) -> Floats:
         """Return standardized inputs as the kernel gets them."""
-        found = np.array(inputs)
-        found[:, self.places] = self.warp.transform(np.clip(found[:, self.places], *self.ends))
-        return found
+        moved = np.array(inputs)
+        moved[:, self.places] = self.warp.transform(np.clip(moved[:, self.places], *self.ends))
+        return moved
 
 
 def warps(inputs: Floats) -> list[RankNormal | PowerTransformer]:

@@ -300,14 +300,14 @@ class BayesPointClassifier(
     @property
     def feature_relevance_(self) -> FeatureRelevance:
         """Posterior mean and 90 % interval of each feature's weight."""
-        found = self._mixture.feature_relevance(getattr(self, "feature_names_in_", None))
-        if found is None:
+        relevance = self._mixture.feature_relevance(getattr(self, "feature_names_in_", None))
+        if relevance is None:
             raise AttributeError(
                 "feature_relevance_ needs several models whose kernels have a weight for each "
                 "feature: n_models above 1 (also by default up to 1000 examples), and 2 to 100 "
                 "features with the default kernel"
             )
-        return found
+        return relevance
 
     def _checked(self, X: ArrayLike) -> NDArray[Any]:
         columns = getattr(self, "columns_", None)
@@ -816,7 +816,7 @@ class BayesPointClassifier(
         given, budget = self._settings(self.seed_, time.monotonic())
         plan = self._plan_again(replace(given, tol=validation.positive("tol", tol)))
         report = Progress(self, given.verbose, 0)
-        if any(one.billiard.state is None for one in models):
+        if any(model.billiard.state is None for model in models):
             raise ValueError(
                 "refine needs the state of the fit's runs, which a classifier has not that was "
                 "updated, pickled, loaded from a file or fitted by other processes: fit with "

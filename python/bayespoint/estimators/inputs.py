@@ -146,9 +146,9 @@ def new(estimator: BaseEstimator, kernel: object, X: ArrayLike) -> NDArray[Any]:
     if hasattr(estimator, "n_features_in_") if any_type else _are_vectors(kernel, X):
         wanted = {"accept_sparse": _sparse_format(kernel, X), **_OF_VECTORS}
         return _canonical(validate_data(estimator, X, reset=False, **wanted))
-    if len(found := _objects(X)) == 0:
+    if len(objects := _objects(X)) == 0:
         raise ValueError("X must hold at least one input; got none")
-    return found
+    return objects
 
 
 def mark(tags: Any, kernel: object) -> None:

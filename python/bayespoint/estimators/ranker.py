@@ -148,11 +148,11 @@ class BayesPointRanker(Estimator):
         """
         return_std = validation.boolean("return_std", return_std)
         points = Differences.rows(self._items(X))
-        each = np.stack([model.moments(points) for model in self.posterior_.models])
-        mean = self.posterior_.weights @ each[:, 0]
+        moments = np.stack([model.moments(points) for model in self.posterior_.models])
+        mean = self.posterior_.weights @ moments[:, 0]
         if not return_std:
             return np.asarray(mean)
-        variance = self.posterior_.weights @ (each[:, 1] + (each[:, 0] - mean) ** 2)
+        variance = self.posterior_.weights @ (moments[:, 1] + (moments[:, 0] - mean) ** 2)
         return mean, np.sqrt(variance)
 
     def predict_proba(self, X: ArrayLike, pairs: ArrayLike) -> Floats:
