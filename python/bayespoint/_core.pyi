@@ -94,6 +94,8 @@ class SoftBalls:
     ) -> _Found: ...
 
 class InfeasibleError(ValueError):
+    what: str
+    advice: str
     violations: int
     margin_bound: float
     certificate: NDArray[np.float64]

@@ -23,7 +23,7 @@ pub enum Error {
     /// No weight vector satisfies all examples, or none was found.
     #[error(
         "no weight vector was found that satisfies all {examples} examples (the best one tried violates {violations}): \
-         {}{}. Use softness > 0, or label noise (transparency > 0)",
+         {}{}",
         verdict(*margin_bound),
         culprits(*margin_bound, certificate, *examples)
     )]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import numbers
@@ -183,6 +184,36 @@ def refuse_masked(name: str, value: object, *, unused_masks: bool = False) -> No
     masked = any(isinstance(row, np.ma.MaskedArray) and np.ma.is_masked(row) for row in rows)
     if masked or (unused_masks and np.ma.isMaskedArray(value)):
         raise TypeError(f"{name} must not be a masked array: fill or drop the masked entries")
+
+
+def refuse_unreal(X: Any) -> None:
+    """Raise an error for complex numbers, dates and durations, which NumPy would make real."""
+    with contextlib.suppress(ValueError):  # of rows in a row
+        X = np.asarray(X[:1]) if isinstance(X, (list, tuple)) else X
+    dtypes: Any = getattr(X, "dtypes", getattr(X, "dtype", None))
+    for dtype in np.ravel(dtypes):
+        text = f"X must hold real numbers; got {dtype}"
+        if getattr(dtype, "kind", "") == "c":  # scikit-learn's words, which its checks want
+            raise ValueError(f"Complex data not supported: {text}")
+        if getattr(dtype, "kind", "") in ("m", "M"):
+            raise TypeError(text)
+
+
+def lacks(entry: Any) -> bool:
+    """Return whether an entry says that a value is missing: None, NaN, NaT, NA of pandas."""
+    if entry is None or type(entry).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(entry, (float, np.floating)) and math.isnan(entry)
+
+
+def require_labels(y: Any) -> None:
+    """Raise ValueError if labels that may be objects are missing."""
+    array = np.asarray(y)
+    if array.dtype != object or array.ndim == 0:
+        return
+    for row, label in enumerate(array.ravel()):
+        if lacks(label):
+            raise ValueError(f"y must not lack labels; got {label!r} in row {row}")
 
 
 def named(error: Exception, text: str) -> Exception:

@@ -26,8 +26,7 @@ from bayespoint.data import columns, frames
 from bayespoint.data.columns import Columns, Records, Values
 from bayespoint.data.examples import Examples, Table
 from bayespoint.data.executors import Dask, Executor, Threads
-from bayespoint.data.inputs import scaled, standardizer
-from bayespoint.data.weights import not_whole
+from bayespoint.data.inputs import not_whole, scaled, standardizer, turn
 
 SAMPLE = 20_000
 _OF_A_CLASS = 500
@@ -73,19 +72,19 @@ class _Summary:
             refuse(wanted, len(self.mean), len(other.mean))
         if other.is_sparse != self.is_sparse and self.n_examples and other.n_examples:
             wanted = "X must be sparse in every block or in none"
-            refuse(wanted, *("sparse" if one.is_sparse else "dense" for one in (self, other)))
+            refuse(wanted, *("sparse" if part.is_sparse else "dense" for part in (self, other)))
         if other.names != self.names:
             wanted = "X must have the same names of features in every block"
             refuse(wanted, self.names, other.names)
         # Empty blocks have labels of any type.
-        known = [one.classes for one in (self, other) if len(one.classes)] or [self.classes]
-        if len({one.dtype.kind in "biuf" for one in known}) > 1:
-            first, second = (repr(one.tolist()[0]) for one in known)
+        known = [part.classes for part in (self, other) if len(part.classes)] or [self.classes]
+        if len({part.dtype.kind in "biuf" for part in known}) > 1:
+            first, second = (repr(part.tolist()[0]) for part in known)
             refuse("y must hold labels of one type", first, second)
         classes = np.unique(np.concatenate(known))
         weights = np.zeros(len(classes))
-        for one in (self, other):
-            weights[np.searchsorted(classes, one.classes)] += one.weights
+        for part in (self, other):
+            weights[np.searchsorted(classes, part.classes)] += part.weights
         try:
             seen = tuple(map(columns.seen, zip(self.seen, other.seen, strict=True)))
         except TypeError as error:
@@ -119,18 +118,18 @@ class _Sample:
 
     @classmethod
     def joined(cls, parts: Sequence[_Sample]) -> _Sample:
-        order = np.concatenate([one.order for one in parts])
-        some = [one.labels for one in parts if len(one.labels)]
-        labels = np.concatenate(some or [parts[0].labels])
+        order = np.concatenate([part.order for part in parts])
+        labeled = [part.labels for part in parts if len(part.labels)]
+        labels = np.concatenate(labeled or [parts[0].labels])
         by_order = np.argsort(order, kind="stable")
         kept = np.zeros(len(order), dtype=bool)
         kept[by_order[:SAMPLE]] = True
         for label in np.unique(labels):
-            own = by_order[labels[by_order] == label]
-            kept[own[:_OF_A_CLASS]] = True
+            members = by_order[labels[by_order] == label]
+            kept[members[:_OF_A_CLASS]] = True
         rows = by_order[kept[by_order]]
-        inputs: list[Any] = [one.inputs for one in parts]
-        weight = np.concatenate([one.weight for one in parts])
+        inputs: list[Any] = [part.inputs for part in parts]
+        weight = np.concatenate([part.weight for part in parts])
         if any(map(sparse.issparse, inputs)):
             inputs = [sparse.csr_array(sparse.vstack(inputs, format="csr"))]
         if len(inputs) == 1:
@@ -147,18 +146,20 @@ def read_blocks(
     y: Any,
     sample_weight: Any,
     *,
+    order: NDArray[Any] | None,
     standardize: bool,
     takes_sparse: bool,
     categories: Any,
     seed: int,
     n_threads: int,
 ) -> Table:
-    """Return the blocks of a fit, checked."""
+    """Return the blocks of a fit, checked; classes that have an order are in it."""
     executor: Executor = Dask() if is_dask(X) else Threads(n_threads)
     blocks = _columns(X, y, sample_weight, executor)
-    numbers, form = range(len(blocks[0])), (takes_sparse, categories)
+    blocks.append(list(range(len(blocks[0]))))
+    reader = _Reader(takes_sparse, categories)
     with executor.running():
-        summary: _Summary = executor.total(_summary, *blocks, numbers, common=(*form, seed))
+        summary: _Summary = executor.total(_summary, *blocks, common=(reader, seed))
     if not len(summary.classes):
         raise ValueError("X must hold at least one example; got empty blocks")
     if len(summary.classes) < 2:
@@ -168,36 +169,55 @@ def read_blocks(
         raise ValueError(
             f"sample_weight must not be zero for all examples of a class; got zeros for {missing}"
         )
-    known, scaler, found = None, None, summary.sample
-    inputs = found.inputs
+    known, scaler, sample = None, None, summary.sample
+    inputs = sample.inputs
+    uniform = slice(min(SAMPLE, summary.n_examples))  # others are of rare classes
     if isinstance(inputs, Records):
-        uniform = slice(min(SAMPLE, summary.n_examples))  # others are of rare classes
-        given = inputs[uniform], found.weight[uniform]
-        known = Columns.of(*given, scaled=standardize, seen=summary.seen)
+        known = Columns.of(
+            inputs[uniform], sample.weight[uniform], scaled=standardize, seen=summary.seen
+        )
         inputs = known.features(inputs)
     if standardize and (known is None or known.plain):
         scaler = _scaler(summary)
     elif standardize:
-        scaler = standardizer(inputs[uniform], found.weight[uniform], known)
-    totals, factor = summary.weights, None
+        scaler = standardizer(inputs[uniform], sample.weight[uniform], known)
+    turned = turn(summary.classes, order)
+    classes, totals, factor = summary.classes[turned], summary.weights[turned], None
     if summary.relative:
         factor = summary.n_examples / float(totals.sum())
         totals = factor * totals
-    kind = factor, summary.repeated
-    label = np.searchsorted(summary.classes, found.labels)
-    common = (known, scaler, summary.classes, kind, *form)
-    examples = Examples(
-        scaled(scaler, inputs),
-        label,
-        *_weights(found.weight, *kind),
-        parts=executor.defer(_examples, *blocks, numbers, common=common),
+    coding = _Coding(known, scaler, classes, factor, summary.repeated)
+    examples = replace(
+        coding.examples(inputs, sample.labels, sample.weight),
+        parts=executor.defer(_examples, *blocks, common=(reader, coding)),
         executor=executor,
         total=summary.n_examples,
         memory=_memory(executor),
     )
     names = None if summary.names is None else np.array(summary.names, dtype=object)
     seen = {"n_features_in_": len(summary.mean), "feature_names_in_": names}
-    return Table(summary.classes, examples, scaler, totals, columns=known, seen=seen)
+    return Table(classes, examples, scaler, totals, columns=known, seen=seen)
+
+
+@dataclass(frozen=True, eq=False)
+class _Coding:
+    """What the rows of all blocks become."""
+
+    columns: Columns | None
+    scaler: Any
+    classes: NDArray[Any]
+    factor: float | None  # what makes the mean of relative weights 1; None for counts
+    repeated: bool  # whether a count is larger than 1
+
+    def examples(self, features: Any, labels: NDArray[Any], weight: Floats) -> Examples:
+        """Return features, labels and weights as examples."""
+        if features.shape[0]:  # the scaler refuses empty blocks
+            features = scaled(self.scaler, features)
+        order = np.argsort(self.classes)
+        index = order[np.searchsorted(self.classes, labels, sorter=order)]
+        if self.factor is not None:
+            return Examples(features, index, self.factor * weight)
+        return Examples(features, index, np.ones(len(weight)), weight if self.repeated else None)
 
 
 def _scaler(summary: _Summary) -> Any:
@@ -226,25 +246,25 @@ def _memory(executor: Executor) -> float:
         workers = client.scheduler_info(n_workers=-1)["workers"].values()
     except (KeyError, ValueError):  # no cluster
         return _SHARE_OF_MEMORY * memory.available()
-    return _SHARE_OF_MEMORY * sum(one["memory_limit"] or math.inf for one in workers)
+    return _SHARE_OF_MEMORY * sum(worker["memory_limit"] or math.inf for worker in workers)
 
 
 def _columns(X: Any, y: Any, sample_weight: Any, executor: Executor) -> list[list[Any]]:
     """Return what stands for the blocks of X, of y and of the weights."""
     columns, ends = list[list[Any]](), None
-    for name, each in {"X": X, "y": y, "sample_weight": sample_weight}.items():
-        if each is None:
+    for name, argument in {"X": X, "y": y, "sample_weight": sample_weight}.items():
+        if argument is None:
             column: list[Any] = [None] * len(columns[0])
         elif isinstance(executor, Dask):
-            column = _delayed(name, each)
-        elif isinstance(each, Blocks):
-            column = list(each.blocks)
+            column = _delayed(name, argument)
+        elif isinstance(argument, Blocks):
+            column = list(argument.blocks)
         else:
             if ends is None:
                 with executor.running():
                     lengths = executor.keep(lambda block: np.shape(_read(block))[0], columns[0])
                 ends = np.cumsum(lengths)
-            values = validation.labels(name, each)
+            values = validation.labels(name, argument)
             if len(values) != ends[-1]:
                 raise ValueError(
                     f"{name} must hold an entry for each of the {ends[-1]} rows of X; got "
@@ -272,38 +292,56 @@ def _read(block: Any) -> Any:
     return block() if callable(block) else block
 
 
-def _checked(
-    X: Any, y: Any, weight: Any, number: int, takes_sparse: bool, categories: Any
-) -> tuple[Any, NDArray[Any], Floats, tuple[str, ...] | None]:
-    """Return inputs, labels, weights and names of the features of a block."""
-    try:
-        X, y = _read(X), _read(y)
-        if frames.has_types(X):
-            frames.require_names(X)
-        names = _get_feature_names(X)
-        inputs: Any = X
-        if not frames.has_types(X):
-            wanted = {"dtype": np.float64, "order": "C", "input_name": "X", "ensure_min_samples": 0}
-            sparse_format = "csr" if takes_sparse else False
-            wanted |= {"ensure_all_finite": "allow-nan", "accept_sparse": sparse_format}
-            inputs = check_array(X, **wanted)
-        if not sparse.issparse(inputs):
-            own = frames.names(X, inputs)
-            inputs = frames.read(inputs, own, frames.chosen(categories, own))
-        else:
-            frames.require_none(categories)
-        frames.require_labels(y)
-        labels = _labels(y, len(inputs) if isinstance(inputs, Records) else inputs.shape[0])
-        weight = _read(weight)
-        part = np.ones(len(labels))
-        if weight is not None:
-            part = validation.sample_weight(weight, len(labels))
-    except (TypeError, ValueError) as error:
-        raise named(error, f"block {number}") from error
-    if not part.all():
-        rows = np.flatnonzero(part)
-        inputs, labels, part = inputs[rows], labels[rows], part[rows]
-    return inputs, labels, part, None if names is None else tuple(names)
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """A block that was read: the rows of positive weight."""
+
+    inputs: Any
+    labels: NDArray[Any]
+    weight: Floats
+    names: tuple[str, ...] | None  # of the features
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """How blocks are read."""
+
+    takes_sparse: bool
+    categories: Any  # the parameter `categorical_features`
+
+    def read(self, X: Any, y: Any, weight: Any, number: int) -> _Block:
+        """Return a block, checked."""
+        try:
+            X, y = _read(X), _read(y)
+            frame = frames.typed(X)
+            names = _get_feature_names(X)
+            inputs: Any = X
+            if frame is None:
+                inputs = check_array(
+                    X,
+                    dtype=np.float64,
+                    order="C",
+                    input_name="X",
+                    ensure_min_samples=0,
+                    ensure_all_finite="allow-nan",
+                    accept_sparse="csr" if self.takes_sparse else False,
+                )
+            if sparse.issparse(inputs):
+                frames.require_none(self.categories)
+            else:
+                inputs = (frame or frames.numbered(inputs)).read(self.categories)
+            validation.require_labels(y)
+            labels = _labels(y, len(inputs) if isinstance(inputs, Records) else inputs.shape[0])
+            weight = _read(weight)
+            part = np.ones(len(labels))
+            if weight is not None:
+                part = validation.sample_weight(weight, len(labels))
+        except (TypeError, ValueError) as error:
+            raise named(error, f"block {number}") from error
+        if not part.all():
+            rows = np.flatnonzero(part)
+            inputs, labels, part = inputs[rows], labels[rows], part[rows]
+        return _Block(inputs, labels, part, None if names is None else tuple(names))
 
 
 def _labels(y: Any, n: int) -> NDArray[Any]:
@@ -321,10 +359,9 @@ def _labels(y: Any, n: int) -> NDArray[Any]:
     return labels
 
 
-def _summary(
-    X: Any, y: Any, weight: Any, number: int, takes_sparse: bool, categories: Any, seed: int
-) -> _Summary:
-    inputs, labels, part, names = _checked(X, y, weight, number, takes_sparse, categories)
+def _summary(X: Any, y: Any, weight: Any, number: int, reader: _Reader, seed: int) -> _Summary:
+    block = reader.read(X, y, weight, number)
+    inputs, labels, part = block.inputs, block.labels, block.weight
     seen = inputs.columns if isinstance(inputs, Records) else ()
     classes, index = np.unique(labels, return_inverse=True)
     weights = np.zeros(len(classes))
@@ -344,7 +381,7 @@ def _summary(
     order = np.random.default_rng([seed, number]).random(len(labels))
     return _Summary(
         block=number,
-        names=names,
+        names=block.names,
         is_sparse=sparse.issparse(inputs),
         n_examples=len(labels),
         classes=classes,
@@ -353,37 +390,18 @@ def _summary(
         repeated=bool((part > 1).any()),
         mean=mean,
         square=np.maximum(square, 0.0),
-        seen=tuple(columns.seen([one]) for one in seen),
+        seen=tuple(columns.seen([column]) for column in seen),
         sample=_Sample.joined([_Sample(inputs, labels, part, order)]),
     )
 
 
 def _examples(
-    X: Any,
-    y: Any,
-    weight: Any,
-    number: int,
-    known: Columns | None,
-    scaler: Any,
-    classes: NDArray[Any],
-    kind: tuple[float | None, bool],
-    takes_sparse: bool,
-    categories: Any,
+    X: Any, y: Any, weight: Any, number: int, reader: _Reader, coding: _Coding
 ) -> Examples:
     """Return the examples of a block, as the kernel gets them."""
-    inputs, labels, part, _ = _checked(X, y, weight, number, takes_sparse, categories)
-    if known is not None:
-        inputs = known.features(inputs)
-    if inputs.shape[0]:  # the scaler refuses empty blocks
-        inputs = scaled(scaler, inputs)
-    return Examples(inputs, np.searchsorted(classes, labels), *_weights(part, *kind))
-
-
-def _weights(weight: Floats, factor: float | None, repeated: bool) -> tuple[Floats, Floats | None]:
-    """Return relative weights, made so by a factor, and counts."""
-    if factor is not None:
-        return factor * weight, None
-    return np.ones(len(weight)), weight if repeated else None
+    block, columns = reader.read(X, y, weight, number), coding.columns
+    features = block.inputs if columns is None else columns.features(block.inputs)
+    return coding.examples(features, block.labels, block.weight)
 
 
 def _predicted(predict: Callable[[Any], Any], width: int, dtype: Any, block: Any) -> Any:
@@ -410,13 +428,17 @@ def map_blocks(
     arrays = module.array
     meta = np.empty((0, 0) if width else 0, dtype=dtype)
     if hasattr(X, "to_delayed") and hasattr(X, "columns"):
-        own = [str(name) for name in X.columns]
-        if names is not None and own != list(names):
-            raise ValueError(f"X must have the features {list(names)}, in this order; got {own}")
+        columns = [str(name) for name in X.columns]
+        if names is not None and columns != list(names):
+            raise ValueError(
+                f"X must have the features {list(names)}, in this order; got {columns}"
+            )
         work = module.delayed(predict, pure=False)
         shape = (math.nan, width) if width else (math.nan,)
         parts = [arrays.from_delayed(work(part), shape, meta=meta) for part in X.to_delayed()]
         return arrays.concatenate(parts)
     array = X.rechunk({1: -1})
-    form: Any = {"chunks": (array.chunks[0], (width,))} if width else {"drop_axis": 1}
-    return arrays.map_blocks(predict, array, dtype=dtype, meta=meta, **form)
+    chunks, dropped = ((array.chunks[0], (width,)), None) if width else (None, 1)
+    return arrays.map_blocks(
+        predict, array, dtype=dtype, meta=meta, chunks=chunks, drop_axis=dropped
+    )

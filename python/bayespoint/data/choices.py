@@ -50,21 +50,21 @@ def read(y: Any, n_items: int, groups: Any = None, name: str = "y") -> NDArray[n
 def _of_relevance(relevance: NDArray[Any], n_items: int, groups: Any) -> NDArray[np.intp]:
     """Return the pairs of items of one group, the more relevant one first."""
     known = np.zeros(n_items) if groups is None else validation.labels("groups", groups)
-    for name, each in (("y", relevance), ("groups", known)):
-        if each.shape != (n_items,):
+    for name, values in (("y", relevance), ("groups", known)):
+        if values.shape != (n_items,):
             raise ValueError(
                 f"{name} must have an entry for each of the {n_items} rows of X; got shape "
-                f"{each.shape}"
+                f"{values.shape}"
             )
     validation.finite("y", relevance)
-    found = []
+    chosen = []
     for group in np.unique(known):
         members = np.flatnonzero(known == group)
         pairs = np.argwhere(relevance[members][:, None] > relevance[members])
-        found.append(members[pairs])
-    if not sum(map(len, found)):
+        chosen.append(members[pairs])
+    if not sum(map(len, chosen)):
         raise ValueError("y must differ within a group; got equal relevance in each")
-    return np.concatenate(found)
+    return np.concatenate(chosen)
 
 
 def walls(rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:

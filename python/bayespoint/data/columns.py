@@ -67,13 +67,14 @@ class Records:
 
     def __getitem__(self, rows: NDArray[np.intp] | slice) -> Records:
         """Return some of the rows."""
-        return Records(tuple(replace(one, entries=one.entries[rows]) for one in self.columns))
+        columns = (replace(column, entries=column.entries[rows]) for column in self.columns)
+        return Records(tuple(columns))
 
     def moments(self, weight: Floats) -> tuple[Floats, Floats]:
         """Return weighted means, and sums of squares about them; zeros if not all are numbers."""
-        if any(one.kind != "number" or one.missing.any() for one in self.columns):
+        if any(column.kind != "number" or column.missing.any() for column in self.columns):
             return np.zeros(len(self.columns)), np.zeros(len(self.columns))
-        X = np.stack([one.entries for one in self.columns], axis=1)
+        X = np.stack([column.entries for column in self.columns], axis=1)
         mean = weight @ X / max(float(weight.sum()), np.finfo(float).tiny)
         return mean, weight @ (X - mean) ** 2
 
@@ -88,15 +89,15 @@ def _joined(parts: Sequence[Values]) -> Values:
     known = [part for part in parts if not part.missing.all()] or parts[:1]
     kinds = dict.fromkeys(part.kind for part in known)
     mixed = next((kind for kind in ("number", "category") if kind in kinds), known[0].kind)
-    own = [as_kind(part, mixed) for part in parts]
-    if any(part.kind != mixed for part in own):
+    alike = [as_kind(part, mixed) for part in parts]
+    if any(part.kind != mixed for part in alike):
         raise TypeError(
             f"column {parts[0].name!r} of X must hold values of one kind in every block; got "
             f"{' and '.join(_WORDS[kind] for kind in kinds)}"
         )
-    order = tuple(dict.fromkeys(level for part in own for level in part.order))
+    order = tuple(dict.fromkeys(level for part in alike for level in part.order))
     return replace(
-        known[0], kind=mixed, entries=np.concatenate([p.entries for p in own]), order=order
+        known[0], kind=mixed, entries=np.concatenate([p.entries for p in alike]), order=order
     )
 
 
@@ -122,8 +123,8 @@ def as_kind(values: Values, kind: Kind) -> Values:
     if (values.kind, kind) == ("ordered", "category"):
         return replace(values, kind=kind, order=())
     if kind == "number" and set(map(type, values.entries)) <= _BOOLS:
-        found = [math.nan if entry is None else float(entry) for entry in values.entries]
-        return replace(values, kind=kind, entries=np.array(found))
+        doubles = [math.nan if entry is None else float(entry) for entry in values.entries]
+        return replace(values, kind=kind, entries=np.array(doubles))
     if not values.missing.all():
         return values
     lacking = None if kind in ("category", "ordered") else math.nan
@@ -245,8 +246,8 @@ class Columns(Stored):
         cls, rows: Records, weight: Floats, *, scaled: bool, seen: Sequence[Values] | None = None
     ) -> Columns:
         """Return the columns of a table, `scaled` to variance 1 or not, with all values `seen`."""
-        each = zip(rows.columns, seen or rows.columns, strict=True)
-        return cls(tuple(Column.of(one, weight, scaled=scaled, known=all) for one, all in each))
+        pairs = zip(rows.columns, seen or rows.columns, strict=True)
+        return cls(tuple(Column.of(some, weight, scaled=scaled, known=all) for some, all in pairs))
 
     def __repr__(self) -> str:
         kinds = [column.kind for column in self.columns]
@@ -268,33 +269,33 @@ class Columns(Stored):
     @property
     def groups(self) -> tuple[int, ...]:
         """(n_features,) The column of each feature."""
-        parts = [[k] * len(one.centers) for k, one in enumerate(self.columns)]
-        codes = [[k] for k, one in enumerate(self.columns) if math.isfinite(one.limit)]
-        return tuple(k for each in parts + codes for k in each)
+        parts = [[k] * len(column.centers) for k, column in enumerate(self.columns)]
+        codes = [[k] for k, column in enumerate(self.columns) if math.isfinite(column.limit)]
+        return tuple(k for places in parts + codes for k in places)
 
     @property
     def limits(self) -> tuple[float, ...]:
         """(n_features,) Distance of two levels; infinity for numbers."""
-        limits = [one.limit for one in self.columns if math.isfinite(one.limit)]
+        limits = [column.limit for column in self.columns if math.isfinite(column.limit)]
         return (math.inf,) * self.n_numbers + tuple(limits)
 
     @property
     def n_numbers(self) -> int:
         """Number of the features that are numbers."""
-        return sum(len(one.centers) for one in self.columns)
+        return sum(len(column.centers) for column in self.columns)
 
     @property
     def shares(self) -> Floats:
         """(n_numbers,) Standard deviations of the numbers after scaling: of a date less than 1."""
-        sizes = [len(one.centers) for one in self.columns]
+        sizes = [len(column.centers) for column in self.columns]
         return np.repeat(1 / np.sqrt(np.maximum(sizes, 1)), sizes)
 
     def features(self, rows: Records) -> Floats:
         """Return the (n, n_features) features of rows of a table with the same columns."""
         numbers, codes = list[Floats](), list[Floats]()
         for column, values in zip(self.columns, rows.columns, strict=True):
-            own, coded = column.features(column.of_kind(values))
-            numbers += own
+            parts, coded = column.features(column.of_kind(values))
+            numbers += parts
             codes += coded
         return np.stack(numbers + codes, axis=1)
 
@@ -313,13 +314,13 @@ class Columns(Stored):
             )
         if not isinstance(kernel, Weighted):
             kernel = Weighted(kernel, (1.0,) * len(self))
-        groups, own = self.groups, kernel.groups
-        if own is not None:
-            if len(own) != len(self):
+        groups, asked = self.groups, kernel.groups
+        if asked is not None:
+            if len(asked) != len(self):
                 raise ValueError(
-                    f"groups must hold one for each of {len(self)} columns; got {len(own)}"
+                    f"groups must hold one for each of {len(self)} columns; got {len(asked)}"
                 )
-            groups = tuple(own[k] for k in groups)
+            groups = tuple(asked[k] for k in groups)
         return replace(kernel, groups=groups, limits=self.limits)
 
 

@@ -68,13 +68,6 @@ class Examples:
             parts = self.executor.defer(Examples.warped, parts, common=(transform,))
         return replace(self, inputs=transform.again(self.inputs), parts=parts)
 
-    def relabeled(self, places: NDArray[np.intp]) -> Examples:
-        """Return the examples with other indices of the classes."""
-        parts = self.parts
-        if parts is not None:
-            parts = self.executor.defer(Examples.relabeled, parts, common=(places,))
-        return replace(self, label=places[self.label], parts=parts)
-
     def sample(self, n: int, seed: int) -> Examples:
         """Return n of the examples in memory, or all, stratified; those of counts may recur."""
         if self.counts is not None:
@@ -98,7 +91,7 @@ class Examples:
         rows = validation.blocks(m, min(ROWS, max(_FEWEST_ROWS, -(-m // 4))))
         return replace(
             self,
-            parts=[self.part(one) for one in rows],
+            parts=[self.part(part) for part in rows],
             executor=Threads(n_threads),
             memory=_SHARE_OF_MEMORY * memory.available(),
         )
@@ -115,7 +108,7 @@ class Table:
     rows: NDArray[np.intp] | None = None  # (n,) row of `X` of each observation; None for blocks
     columns: Columns | None = None  # what the columns of `X` became; None without a dense table
     seen: Mapping[str, Any] = field(default_factory=dict)
-    """Attributes `n_features_in_` and `feature_names_in_`, None where there are none."""
+    """Attributes that the estimator gets from the reading, None where there are none."""
 
 
 def subset(label: NDArray[np.intp], size: int, seed: int) -> NDArray[np.intp]:

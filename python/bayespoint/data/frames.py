@@ -6,13 +6,14 @@ import datetime
 import decimal
 import math
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Floats, lacks
 from bayespoint.data.columns import Columns, Kind, Records, Values, as_kind
 
 _TEXT = (50, 0.5, 40)  # beyond these levels, share of rows and mean length strings are text
@@ -23,12 +24,77 @@ _DURATIONS = (datetime.timedelta, np.timedelta64)
 _EXACT = 2.0**53  # from here on doubles are not all whole numbers
 
 
-def names(X: Any, table: Any) -> list[str]:
-    """Return the names of the columns of `X`, or their numbers; `table` has as many."""
-    if is_frame(X):  # the columns of Arrow are arrays
-        given = X.columns if hasattr(X, "iloc") else getattr(X, "column_names", X.columns)
-        return [str(name) for name in given]
-    return [str(k) for k in range(table.shape[1])]
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A table by its columns, as they were given."""
+
+    names: list[str]
+    columns: Sequence[Any]
+    named: bool = False  # whether the names are those of a frame, not numbers
+
+    def read(self, categories: Any) -> Records:
+        """Return the rows, with the columns that `categorical_features` names as categories."""
+        return self._records(chosen(categories, self.names))
+
+    def read_as(self, known: Columns) -> Records:
+        """Return new rows of a table with known columns."""
+        wanted = [column.name for column in known.columns]
+        if self.named and self.names != wanted and sorted(self.names) == sorted(wanted):
+            pairs = zip(self.names, wanted, strict=True)
+            here, there = next(pair for pair in pairs if pair[0] != pair[1])
+            raise ValueError(
+                f"X must have its columns in the order of fit; got {here!r} for {there!r}"
+            )
+        categories = [column.is_category or None for column in known.columns]
+        return replace(self, names=wanted)._records(categories)
+
+    def _records(self, categories: Sequence[bool | None]) -> Records:
+        columns = zip(self.names, self.columns, categories, strict=True)
+        return Records(
+            tuple(_values(name, column, is_category) for name, column, is_category in columns)
+        )
+
+
+def typed(X: Any) -> Frame | None:
+    """Return a table whose columns have types: a frame, an array of strings or dates; else None.
+
+    Raises an error for a frame that is not in memory, or whose columns have no names of use.
+    """
+    if hasattr(X, "collect"):  # its columns might not be known
+        raise TypeError(f"X must be a frame in memory; got {type(X).__name__}: call .collect()")
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OMm":
+        kinds = (str, *_DATES, *_DURATIONS)
+        if X.dtype.kind == "O" and not any(isinstance(entry, kinds) for entry in X.flat):
+            return None
+        frame, names = numbered(X), list[Any]()
+    elif hasattr(X, "columns") and (hasattr(X, "dtypes") or hasattr(X, "__dataframe__")):
+        # The columns of Arrow are arrays.
+        names = list(X.columns if hasattr(X, "iloc") else getattr(X, "column_names", X.columns))
+        frame = Frame([str(name) for name in names], _series(X), named=True)
+    else:
+        return None
+    types = sorted({type(name).__name__ for name in names})
+    if "str" in types and len(types) > 1:
+        raise TypeError(f"X must have strings as names of all columns or none; got {types}")
+    if not frame.names:
+        raise ValueError("X must have at least one column; got none")
+    if hasattr(X, "iloc") and not X.columns.is_unique:
+        twice = X.columns[X.columns.duplicated()][0]
+        raise ValueError(f"X must have different names of columns; got {twice!r} twice")
+    return frame
+
+
+def numbered(X: NDArray[Any]) -> Frame:
+    """Return an array as a table whose columns have numbers for names."""
+    return Frame([str(k) for k in range(X.shape[1])], list(X.T))
+
+
+def _series(X: Any) -> list[Any]:
+    if hasattr(X, "get_columns"):  # polars
+        return list(X.get_columns())
+    if not hasattr(X, "iloc") and hasattr(X, "to_pandas"):  # Arrow and others
+        X = X.to_pandas()
+    return [X.iloc[:, k] for k in range(X.shape[1])]
 
 
 def chosen(features: Any, names: Sequence[str]) -> list[bool | None]:
@@ -39,28 +105,28 @@ def chosen(features: Any, names: Sequence[str]) -> list[bool | None]:
         raise _wrong(features)
     if features is None:
         return [False] * len(names)
-    given = np.asarray(features, dtype=object)
-    if given.ndim != 1 or not all(
-        isinstance(one, (str, numbers.Integral, np.bool_)) for one in given
+    wanted = np.asarray(features, dtype=object)
+    if wanted.ndim != 1 or not all(
+        isinstance(feature, (str, numbers.Integral, np.bool_)) for feature in wanted
     ):
         raise _wrong(features)
-    if len(given) and all(isinstance(one, (bool, np.bool_)) for one in given):
-        if len(given) != len(names):
+    if len(wanted) and all(isinstance(feature, (bool, np.bool_)) for feature in wanted):
+        if len(wanted) != len(names):
             raise ValueError(
                 f"categorical_features must hold one bool for each of {len(names)} columns; got "
-                f"{len(given)}"
+                f"{len(wanted)}"
             )
-        return [bool(is_category) for is_category in given]
-    found: list[bool | None] = [False] * len(names)
-    for feature in given.tolist():
+        return [bool(is_category) for is_category in wanted]
+    are_categories: list[bool | None] = [False] * len(names)
+    for feature in wanted.tolist():
         try:
             place = names.index(feature) if isinstance(feature, str) else range(len(names))[feature]
         except (IndexError, TypeError, ValueError):  # TypeError for a bool of NumPy
             raise ValueError(
                 f"categorical_features must name columns of X; got {feature!r}"
             ) from None
-        found[place] = True
-    return found
+        are_categories[place] = True
+    return are_categories
 
 
 def require_none(features: Any) -> None:
@@ -79,68 +145,14 @@ def _wrong(features: object) -> ValueError:
     )
 
 
-def read(X: Any, names: Sequence[str], chosen: Sequence[bool | None]) -> Records:
-    """Return the rows of a frame or an array; `chosen` says which columns are categories."""
-    columns: Iterable[Any] = X.T if isinstance(X, np.ndarray) else _series(X)
-    each = zip(names, columns, chosen, strict=True)
-    return Records(tuple(_values(name, column, is_category) for name, column, is_category in each))
-
-
-def read_as(known: Columns, X: Any) -> Records:
-    """Return new rows of a table with known columns."""
-    own = [column.name for column in known.columns]
-    if is_frame(X) and (given := names(X, X)) != own and sorted(given) == sorted(own):
-        here, there = next(pair for pair in zip(given, own, strict=True) if pair[0] != pair[1])
-        raise ValueError(f"X must have its columns in the order of fit; got {here!r} for {there!r}")
-    return read(X, own, [column.is_category or None for column in known.columns])
-
-
-def is_frame(X: Any) -> bool:
-    """Return whether X is a data frame."""
-    if hasattr(X, "collect"):  # its columns might not be known
-        return True
-    return hasattr(X, "columns") and (hasattr(X, "dtypes") or hasattr(X, "__dataframe__"))
-
-
-def require_names(X: Any) -> None:
-    """Raise an error for a frame that is not in memory, or whose columns have no names of use."""
-    if hasattr(X, "collect"):
-        raise TypeError(f"X must be a frame in memory; got {type(X).__name__}: call .collect()")
-    given = list(X.columns) if hasattr(X, "columns") else []
-    types = sorted({type(name).__name__ for name in given})
-    if "str" in types and len(types) > 1:
-        raise TypeError(f"X must have strings as names of all columns or none; got {types}")
-    if X.shape[1] == 0:
-        raise ValueError("X must have at least one column; got none")
-    if hasattr(X, "iloc") and not X.columns.is_unique:
-        twice = X.columns[X.columns.duplicated()][0]
-        raise ValueError(f"X must have different names of columns; got {twice!r} twice")
-
-
-def has_types(X: Any) -> bool:
-    """Return whether the columns of a table have types: a frame, an array of strings or dates."""
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OMm":
-        typed = (str, *_DATES, *_DURATIONS)
-        return X.dtype.kind != "O" or any(isinstance(entry, typed) for entry in X.flat)
-    return is_frame(X)
-
-
-def _series(X: Any) -> list[Any]:
-    if hasattr(X, "get_columns"):  # polars
-        return list(X.get_columns())
-    if not hasattr(X, "iloc") and hasattr(X, "to_pandas"):  # Arrow and others
-        X = X.to_pandas()
-    return [X.iloc[:, k] for k in range(X.shape[1])]
-
-
 def _values(name: str, column: Any, is_category: bool | None) -> Values:
     kind, entries, order = _typed(name, column)
     if is_category and kind == "number":
-        found = entries.astype(object)
-        found[np.isnan(entries)] = None
+        levels = entries.astype(object)
+        levels[np.isnan(entries)] = None
         for k in np.flatnonzero(np.abs(entries) >= _EXACT):
-            found[k] = np.asarray(column, dtype=object)[k]
-        return Values(name, "category", found)
+            levels[k] = np.asarray(column, dtype=object)[k]
+        return Values(name, "category", levels)
     if is_category and kind == "date":
         raise TypeError(
             f"column {name!r} of X must hold categories; got dates: make strings of them, or leave "
@@ -211,10 +223,10 @@ def _categories(column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, ...]]:
     if hasattr(known, "codes"):
         # Intervals, dates and other objects by their text, which a file can hold.
         plain = (str, np.bool_, numbers.Real)
-        levels = [one if isinstance(one, plain) else str(one) for one in known.categories]
-        each = np.empty(len(levels) + 1, dtype=object)
-        each[:-1], each[-1] = levels, None
-        entries = each[np.asarray(known.codes)]
+        levels = [level if isinstance(level, plain) else str(level) for level in known.categories]
+        lookup = np.empty(len(levels) + 1, dtype=object)
+        lookup[:-1], lookup[-1] = levels, None
+        entries = lookup[np.asarray(known.codes)]
         ordered = bool(known.ordered)
         return ("ordered" if ordered else "category"), entries, tuple(levels) if ordered else ()
     return "category", np.array(column.to_list(), dtype=object), ()
@@ -223,7 +235,7 @@ def _categories(column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, ...]]:
 def _of_objects(name: str, column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, ...]]:
     """Return the kind and the entries of a column of objects, by their types."""
     entries = np.empty(len(column), dtype=object)
-    entries[:] = [None if _lacks(entry) else entry for entry in column]
+    entries[:] = [None if lacks(entry) else entry for entry in column]
     present = [entry for entry in entries if entry is not None]
     if all(isinstance(entry, (str, bool, np.bool_)) for entry in present):
         return "category", entries, ()
@@ -247,23 +259,6 @@ def _reals(name: str, entries: NDArray[Any]) -> Floats:
         return np.array([math.nan if entry is None else entry for entry in entries], dtype=float)
     except OverflowError:  # of a whole number
         raise ValueError(f"column {name!r} of X must hold numbers below 1.8e308") from None
-
-
-def _lacks(entry: Any) -> bool:
-    """Return whether an entry says that a value is missing: None, NaN, NaT, NA of pandas."""
-    if entry is None or type(entry).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(entry, (float, np.floating)) and math.isnan(entry)
-
-
-def require_labels(y: Any) -> None:
-    """Raise ValueError if labels that may be objects are missing."""
-    labels = np.asarray(y)
-    if labels.dtype != object or labels.ndim == 0:
-        return
-    for row, label in enumerate(labels.ravel()):
-        if _lacks(label):
-            raise ValueError(f"y must not lack labels; got {label!r} in row {row}")
 
 
 def _refuse_text(name: str, entries: NDArray[Any]) -> None:

@@ -1,20 +1,33 @@
-"""Inputs and labels as arrays: of numbers, kernel values, or objects."""
+"""Inputs, labels and weights as arrays.
+
+Whole sample weights are counts: an example of weight w stands for w observations of its label, each
+with its own noise, and is w rows or, with landmarks, one row whose likelihood has the power w.
+Other weights are relative: their mean is made 1, and the noise of an example has the variance
+softness / w. At f = 0 its likelihood then has w times the Fisher information on f of one of weight
+1.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
+from bayespoint.base import validation
 from bayespoint.base.validation import Floats, named
 from bayespoint.data.columns import Columns
 from bayespoint.data.warps import Warped
 
 if TYPE_CHECKING:
     from sklearn.preprocessing import StandardScaler
+
+_ROUNDING = 1e-9
+"""Distance of a weight from a whole number, relative to the larger of 1 and the weight, that is
+attributed to rounding; also a relative weight, of mean 1, that counts for nothing."""
 
 
 def standardizer(inputs: Any, weight: Floats, columns: Columns | None = None) -> StandardScaler:
@@ -53,8 +66,30 @@ def scaled(scaler: StandardScaler | Warped | None, X: Any) -> Any:
     return scaler.transform(X.toarray() if sparse.issparse(X) and centers else X)
 
 
-def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the sorted classes, at least two, and the index of each label among them."""
+def order_of(classes: Any, y: Any) -> NDArray[Any] | None:
+    """Return labels from the lowest on: as wanted, or of an ordered category; None for neither."""
+    if classes is not None:
+        return validation.labels("classes", classes)
+    kind: Any = getattr(y, "dtype", None)
+    return np.asarray(kind.categories) if getattr(kind, "ordered", False) else None  # of pandas
+
+
+def turn(classes: NDArray[Any], order: NDArray[Any] | None) -> NDArray[np.intp]:
+    """Return what puts sorted classes in order; labels that do not occur are left out."""
+    if order is None:
+        return np.arange(len(classes))
+    known, places = classes.tolist(), {label: k for k, label in enumerate(order.tolist())}
+    if order.ndim != 1 or len(places) < len(order) or not places.keys() >= set(known):
+        raise ValueError(
+            f"classes must list each label of y once, {known} in their order; got {order.tolist()}"
+        )
+    return np.argsort([places[label] for label in known])
+
+
+def encode(
+    y: NDArray[Any], order: NDArray[Any] | None = None
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the classes, at least two, sorted or in order, and the index of each label."""
     try:
         check_classification_targets(y)
         classes, index = np.unique(y, return_inverse=True)
@@ -62,4 +97,43 @@ def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
         raise named(error, "y must hold labels of one type") from error
     if len(classes) < 2:
         raise ValueError(f"y must hold at least two classes; got one class: {classes[0]}")
-    return classes, np.asarray(index, dtype=np.intp)
+    turned = turn(classes, order)
+    return classes[turned], np.argsort(turned)[index]
+
+
+@dataclass(frozen=True, eq=False)
+class SampleWeight:
+    """The sample weights of a fit."""
+
+    counts: Floats  # (n,) whole numbers of observations; of relative weights 0 or 1
+    precision: Floats  # (n,) relative weights of mean 1; 1 for counts
+
+    @classmethod
+    def of(cls, sample_weight: ArrayLike | None, n: int) -> SampleWeight:
+        """Return those of the parameter `sample_weight` for n examples."""
+        if sample_weight is None:
+            return cls(np.ones(n), np.ones(n))
+        weight = validation.sample_weight(sample_weight, n)
+        return cls.relative(weight) if not_whole(weight) else cls(np.rint(weight), np.ones(n))
+
+    @classmethod
+    def relative(cls, weight: Floats) -> SampleWeight:
+        """Return relative weights."""
+        precision = weight / weight[weight > 0].mean()
+        return cls((precision > _ROUNDING).astype(np.float64), precision)
+
+    @property
+    def trivial(self) -> bool:
+        """Whether every example counts once."""
+        return bool((self.counts == 1).all() and (self.precision == 1).all())
+
+    def rows(self, *, repeated: bool) -> NDArray[np.intp]:
+        """Return the examples that count, in order, `repeated` once for each observation."""
+        if repeated:
+            return np.repeat(np.arange(len(self.counts)), self.counts.astype(np.intp))
+        return np.flatnonzero(self.counts)
+
+
+def not_whole(weight: Floats) -> bool:
+    """Return whether weights are relative, since they are not all whole numbers."""
+    return bool((np.abs(weight - np.rint(weight)) > _ROUNDING * np.maximum(weight, 1.0)).any())

@@ -13,11 +13,51 @@ from bayespoint.base import validation
 
 
 @dataclass(frozen=True)
+class Given:
+    """The parameters of an estimator, checked as far as they can be without examples."""
+
+    kernel: Any  # as it was given
+    categories: Any  # columns that are categories, as they were given
+    standardize: bool
+    approximation: str  # "auto", "landmarks" or "none"
+    n_models: int | None  # None for the default, as in all that follows
+    n_components: int | None
+    n_chains: int
+    n_draws: int
+    tol: float | None
+    offset: float
+    softness: float | None  # None if it is searched
+    label_noise: tuple[float, float]
+    rates: int
+    calibrates: bool | None
+    verbose: int
+    rule: str | None = None
+    order: Any = None  # the labels of ordered classes from the lowest on; None: as they sort
+
+    def plan(self, kernel: Any, n_models: int, *, landmarks: bool, scales: bool = False) -> Plan:
+        """Return the plan, given what depends on the examples."""
+        return Plan(
+            kernel=kernel,
+            n_models=n_models,
+            offset=self.offset,
+            softness=self.softness,
+            label_noise=self.label_noise,
+            rates=self.rates,
+            calibrates=self.calibrates,
+            landmarks=landmarks,
+            n_components=self.n_components,
+            n_chains=self.n_chains,
+            n_draws=self.n_draws,
+            tol=self.tol,
+            scales=scales,
+        )
+
+
+@dataclass(frozen=True)
 class Plan:
     """The model of a fit: which hyperparameters are given, which basis, how many draws."""
 
-    kernel: Any
-    """Kernel, "precomputed", or a tuple to be averaged; None until the examples have been read."""
+    kernel: Any  # kernel, "precomputed", or a tuple to be averaged
     n_models: int
     """Models that are averaged: settings drawn of a kernel, or of each kernel the most probable."""
     offset: float  # constant that is added to all kernel values
@@ -30,7 +70,7 @@ class Plan:
     n_chains: int
     n_draws: int
     tol: float | None  # angular error of the center at which to stop, radians; None for the default
-    rule: str | None = None  # how a class is predicted, of ordered classes; None for others
+    scales: bool = False  # whether the evidence chooses a scale of the numbers
 
     def tolerance(self, m: int, n_classes: int) -> float:
         """Return the angular error at which a run on m examples stops, in radians.

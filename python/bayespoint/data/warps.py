@@ -46,8 +46,8 @@ class RankNormal(Stored):
 
     def transform(self, X: Floats) -> Floats:
         """Return the scores; beyond the examples those of the outermost."""
-        each = zip(X.T, self.values, self.scores, strict=True)
-        return np.stack([np.interp(*one) for one in each], axis=1)
+        features = zip(X.T, self.values, self.scores, strict=True)
+        return np.stack([np.interp(x, values, scores) for x, values, scores in features], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +82,9 @@ class Warped(Stored):
 
     def again(self, inputs: Floats) -> Floats:
         """Return standardized inputs as the kernel gets them."""
-        found = np.array(inputs)
-        found[:, self.places] = self.warp.transform(np.clip(found[:, self.places], *self.ends))
-        return found
+        moved = np.array(inputs)
+        moved[:, self.places] = self.warp.transform(np.clip(moved[:, self.places], *self.ends))
+        return moved
 
 
 def warps(inputs: Floats) -> list[RankNormal | PowerTransformer]:

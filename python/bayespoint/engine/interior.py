@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
@@ -56,6 +59,17 @@ def max_margin(
             ConvergenceWarning,
         )
     return result
+
+
+@contextlib.contextmanager
+def advising(advice: str) -> Iterator[None]:
+    """Give an InfeasibleError of the calls inside the advice of the caller."""
+    try:
+        yield
+    except InfeasibleError as error:
+        error.advice = advice
+        error.args = (f"{error.what}. {advice}",)
+        raise
 
 
 def conflict(problem: Problem) -> InfeasibleError | None:

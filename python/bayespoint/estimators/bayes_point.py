@@ -13,26 +13,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint.base import memory, validation
-from bayespoint.base.io import Savable
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.data.blocks import in_blocks, map_blocks
-from bayespoint.data.columns import Columns
-from bayespoint.data.plan import Budget, Plan
+from bayespoint.data.plan import Budget, Given, Plan
+from bayespoint.engine.interior import advising
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators import reading, settings
-from bayespoint.estimators.advice import infeasible_advice
+from bayespoint.estimators.base import ADVICE, Estimator
 from bayespoint.estimators.progress import CallbackSupportMixin, Progress, with_callbacks
 from bayespoint.kernels.products import count
-from bayespoint.labels import Labels
 from bayespoint.posterior import Mixture, evidence, fitting, several, updating
 from bayespoint.results import Estimate, Evidence, FeatureRelevance
-from bayespoint.tuning import scale
-from bayespoint.tuning.search import search, with_matrix
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -51,9 +47,8 @@ def _of_posterior(path: str, doc: str) -> Any:
 @dataclass(eq=False, repr=False)
 class BayesPointClassifier(
     CallbackSupportMixin,  # type: ignore[misc]
-    Savable,
     ClassifierMixin,  # type: ignore[misc]
-    BaseEstimator,  # type: ignore[misc]
+    Estimator,
 ):
     """Gaussian process classification with calibrated probabilities, sampled by a billiard.
 
@@ -168,34 +163,13 @@ class BayesPointClassifier(
     __metadata_request__predict_proba = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
     __metadata_request__predict_log_proba = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
 
-    kernel: str | Callable[..., Any] | None = None
     _: KW_ONLY
-    categorical_features: ArrayLike | str | None = "from_dtype"
-    standardize: bool = True
-    softness: float | None = None
-    label_noise: float | tuple[float, float] | tuple[None, None] | None = 0.0
     class_weight: Mapping[Any, float] | str | None = None
     calibration: str | None = "auto"
-    n_models: int | str = "auto"
-    approximation: str | None = "auto"
-    n_components: int | str = "auto"
     fit_intercept: bool = True
-    n_trajectories: int = 4
-    n_draws: int = 100
-    tol: float | str = "auto"
-    max_iter: int | None = None
-    max_time: float | None = None
-    n_jobs: int | None = None
-    random_state: RandomState = None
-    verbose: int = 0
 
-    posterior_: Mixture = field(init=False)
-    columns_: Columns = field(init=False)
-    n_features_in_: int = field(init=False)
-    feature_names_in_: NDArray[np.object_] = field(init=False)
     sample_indices_: NDArray[np.intp] = field(init=False)
     class_weight_: Floats = field(init=False)
-    seed_: int = field(init=False)
 
     def check_parts(self) -> None:
         """Raise ValueError if the indices of the examples are not those of a given matrix."""
@@ -208,14 +182,17 @@ class BayesPointClassifier(
         tags = super().__sklearn_tags__()
         estimators_inputs.mark(tags.input_tags, self.kernel)
         tags.input_tags.sparse |= self.kernel is None
-        has_columns = estimators_inputs.has_columns(self.kernel)
-        tags.input_tags.allow_nan = tags.input_tags.categorical = has_columns
         return tags
 
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters as in scikit-learn, also ``kernel__<name>`` of a kernel object."""
-        settings.require_kernel_object(params.get("kernel", self.kernel), params)
-        return super().set_params(**params)  # type: ignore[no-any-return]
+    def _settings(self, random_state: RandomState, began: float) -> tuple[Given, Budget]:
+        """Return the checked parameters, and the budget of work that `began` at this time."""
+        return settings.check(
+            self,
+            began,
+            random_state=random_state,
+            fit_intercept=self.fit_intercept,
+            calibration=self.calibration,
+        )
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -256,46 +233,21 @@ class BayesPointClassifier(
             infinity or values of several kinds; if `sample_weight` has another shape, is negative,
             not finite or, with softness=0, not whole, or leaves a class without examples.
         """
-        began, params = time.monotonic(), self.get_params(deep=False)
+        began = time.monotonic()
         memory.require_blas()
-        plan, budget = settings.check(params, self.random_state, began)
-        verbose = settings.verbosity(params)
-        table, plan = reading.read(self, X, y, sample_weight, plan, budget)
-        examples, classes = table.examples, table.classes
-        class_weight = settings.class_weight(params, classes, table.totals)
-        if not plan.landmarks:
-            reading.require_memory(len(examples), len(classes), plan)
-        report = Progress(self, verbose, 1 + plan.n_models, X=X, y=y)
-        labels = Labels.of_classes(len(classes), plan.rule).with_noise(plan.label_noise)
-        begun, transform, columns = budget.part(0.5), table.transform, table.columns
-        chooses = self.kernel is None and transform is not None and begun.max_iter is None
-        if chooses and columns is not None:
-            transform = scale.choose(
-                transform,
-                columns,
-                plan=plan,
-                examples=examples,
-                labels=labels,
-                budget=begun,
-            )
-            examples = examples.warped(transform)
-        examples = with_matrix(plan, examples)
-        found = search(plan, examples, labels, transform=transform, budget=begun, report=report)
-        plan = replace(plan, n_models=len(found))  # a limit may leave fewer
-        with infeasible_advice("Use softness > 0, or label_noise > 0"):
-            models = several.fit_models(found, examples, labels, classes, plan, budget, report)
-        posterior = Mixture.of(models, class_weight)
-        fitted = {
+        given, budget = self._settings(self.random_state, began)
+        table, labels, plan = reading.read(self, X, y, sample_weight, given, budget)
+        class_weight = settings.class_weight(self.class_weight, table.classes, table.totals)
+        report = Progress(self, given.verbose, 1 + plan.n_models, X=X, y=y)
+        posterior = self._posterior(table, labels, plan, budget, report, class_weight)
+        self._publish(
             **table.seen,
-            "columns_": table.columns,
-            "sample_indices_": table.rows,
-            "posterior_": posterior,  # from which all other attributes follow
-            "class_weight_": class_weight,
-            "seed_": budget.choice_seed,
-        }
-        # In one step, which nothing interrupts. What this fit has not seen goes.
-        state = vars(self) | fitted
-        self.__dict__ = {name: state[name] for name in state if fitted.get(name, 0) is not None}
+            columns_=table.columns,
+            sample_indices_=table.rows,
+            posterior_=posterior,  # from which all other attributes follow
+            class_weight_=class_weight,
+            seed_=budget.choice_seed,
+        )
         report.done()
         return self
 
@@ -343,14 +295,14 @@ class BayesPointClassifier(
     @property
     def feature_relevance_(self) -> FeatureRelevance:
         """Posterior mean and 90 % interval of each feature's weight."""
-        found = self._mixture.feature_relevance(getattr(self, "feature_names_in_", None))
-        if found is None:
+        relevance = self._mixture.feature_relevance(getattr(self, "feature_names_in_", None))
+        if relevance is None:
             raise AttributeError(
                 "feature_relevance_ needs several models whose kernels have a weight for each "
                 "feature: n_models above 1 (also by default up to 1000 examples), and 2 to 100 "
                 "features with the default kernel"
             )
-        return found
+        return relevance
 
     def _checked(self, X: ArrayLike) -> NDArray[Any]:
         columns = getattr(self, "columns_", None)
@@ -362,19 +314,23 @@ class BayesPointClassifier(
         rows = self.sample_indices_
         return inputs if np.array_equal(rows, np.arange(inputs.shape[1])) else inputs[:, rows]
 
-    def _answer(self, name: str, X: Any, diag: Any, **options: Any) -> Any:
-        """Return what the posterior says."""
+    def _answer(
+        self,
+        ask: Callable[..., Any],
+        X: Any,
+        diag: Any,
+        *,
+        width: int | None = None,
+        dtype: Any = np.float64,
+    ) -> Any:
+        """Return what the posterior says, for blocks of `width` columns, 0 for one dimension."""
         if not in_blocks(X):
-            points = self._checked(X)
-            return getattr(self.posterior_, name)(points, diag=diag, **options)
-        check_is_fitted(self)
+            return ask(self._mixture, self._checked(X), diag=diag)
         if diag is not None:
             raise ValueError("diag must be None unless kernel='precomputed'")
-        dtype = {"predict": self.classes_.dtype, "predict_set": bool}.get(name, np.float64)
-        n, names = self._first.draws.n_rows, getattr(self, "feature_names_in_", None)
-        columns = {"predict": 0, "decision_function": 0 if n == 1 else n}  # 0: one dimension
-        width = columns.get(name, len(self.classes_))
-        return map_blocks(partial(_answer, self, name, options), X, names, width, dtype)
+        names = getattr(self, "feature_names_in_", None)
+        width = len(self.classes_) if width is None else width
+        return map_blocks(partial(_answer, self, ask), X, names, width, dtype)
 
     # --- predictions -------------------------------------------------------------------------
 
@@ -399,8 +355,8 @@ class BayesPointClassifier(
         ndarray of shape (n_samples,)
             Predicted labels. A tie goes to the first class. Errors: `decision_function`.
         """
-        options = {"method": method, "random_state": self.random_state}
-        return self._answer("predict", X, diag, **options)  # type: ignore[no-any-return]
+        ask = partial(Mixture.predict, method=method, random_state=self.random_state)
+        return self._answer(ask, X, diag, width=0, dtype=self.classes_.dtype)  # type: ignore[no-any-return]
 
     def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
         r"""Return the decision values: quantiles of the normal distribution.
@@ -426,7 +382,9 @@ class BayesPointClassifier(
         ValueError
             If squares of the latent function overflow or underflow, above 1e140 or below 1e-140.
         """
-        return self._answer("decision_function", X, diag)  # type: ignore[no-any-return]
+        n = self._first.draws.n_rows
+        width = 0 if n == 1 else n
+        return self._answer(Mixture.decision_function, X, diag, width=width)  # type: ignore[no-any-return]
 
     def predict_proba(
         self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
@@ -448,7 +406,7 @@ class BayesPointClassifier(
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`. Class weights, and after them label noise, are included.
         """
-        return self._answer("predict_proba", X, diag, method=method)  # type: ignore[no-any-return]
+        return self._answer(partial(Mixture.predict_proba, method=method), X, diag)  # type: ignore[no-any-return]
 
     def predict_log_proba(
         self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
@@ -465,7 +423,8 @@ class BayesPointClassifier(
         ndarray of shape (n_samples, n_classes)
             Natural logarithms.
         """
-        return self._answer("predict_log_proba", X, diag, method=method)  # type: ignore[no-any-return]
+        ask = partial(Mixture.predict_log_proba, method=method)
+        return self._answer(ask, X, diag)  # type: ignore[no-any-return]
 
     def reject(
         self, X: ArrayLike, cost: float, *, method: str = "moments", diag: ArrayLike | None = None
@@ -526,7 +485,8 @@ class BayesPointClassifier(
         of Statistics 49, 2021). What this changes was measured: :doc:`/guide/sets`, also for
         weights and landmarks, with which up to 2000 random examples are compared.
         """
-        return self._answer("predict_set", X, diag, alpha=alpha)  # type: ignore[no-any-return]
+        ask = partial(Mixture.predict_set, alpha=alpha)
+        return self._answer(ask, X, diag, dtype=bool)  # type: ignore[no-any-return]
 
     def predict_proba_interval(
         self, X: ArrayLike, level: float = 0.9, *, diag: ArrayLike | None = None
@@ -671,8 +631,9 @@ class BayesPointClassifier(
             If a setting is out of range, or for a precomputed singular matrix, which is not kept.
         """
         model, rng = self._first, np.random.default_rng(validation.seed(random_state))
-        options: Any = {"tol": tol, "max_length": max_length, "n_jobs": self.n_jobs}
-        return evidence.evidence(model, method=method, rng=rng, **options)
+        return evidence.evidence(
+            model, method=method, tol=tol, max_length=max_length, n_jobs=self.n_jobs, rng=rng
+        )
 
     def log_labeling_probability(
         self,
@@ -705,9 +666,15 @@ class BayesPointClassifier(
         ValueError, FloatingPointError
             With class weights, kernel="precomputed", or unknown labels; as `evidence`.
         """
-        given = self._mixture, self._checked(X), y
-        options: Any = {"tol": tol, "max_length": max_length, "n_jobs": self.n_jobs}
-        return evidence.log_labeling_probability(*given, random_state=random_state, **options)
+        return evidence.log_labeling_probability(
+            self._mixture,
+            self._checked(X),
+            y,
+            tol=tol,
+            max_length=max_length,
+            n_jobs=self.n_jobs,
+            random_state=random_state,
+        )
 
     # --- continuing a fit --------------------------------------------------------------------
 
@@ -741,15 +708,18 @@ class BayesPointClassifier(
         posterior = self._mixture
         models, basis = posterior.models, posterior.first.basis
         basis.require_all("refine")
-        params = self.get_params(deep=False) | {"tol": validation.positive("tol", tol)}
-        plan, budget, report = self._going_on(params)
-        if any(one.billiard.state is None for one in models):
+        given, budget = self._settings(self.seed_, time.monotonic())
+        plan = self._plan_again(replace(given, tol=validation.positive("tol", tol)))
+        report = Progress(self, given.verbose, 0)
+        if any(model.billiard.state is None for model in models):
             raise ValueError(
                 "refine needs the state of the fit's runs, which a classifier has not that was "
                 "updated, pickled, loaded from a file or fitted by other processes: fit with "
                 f"tol={tol!r}"
             )
-        class_weight = settings.class_weight(params, self.classes_, posterior.first.totals)
+        class_weight = settings.class_weight(
+            self.class_weight, self.classes_, posterior.first.totals
+        )
         inputs = inputs_of_fit(self, gram)
         fit = partial(fitting.refined, inputs=inputs, plan=plan)
         try:
@@ -760,8 +730,7 @@ class BayesPointClassifier(
             # All other arguments have been checked.
             raise ValueError(f"gram must be the matrix given to fit: {error}") from error
         posterior = Mixture.of(refined, class_weight)
-        self.__dict__ = vars(self) | {"posterior_": posterior, "class_weight_": class_weight}
-        return self
+        return self._publish(posterior_=posterior, class_weight_=class_weight)
 
     def update(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Add examples to those of the fit, at the same hyperparameters.
@@ -806,37 +775,36 @@ class BayesPointClassifier(
             )
         points = self._checked(X)
         index = validation.known_labels(self.classes_, y, count(points))
-        plan, budget, report = self._going_on(self.get_params(deep=False))
+        given, budget = self._settings(self.seed_, time.monotonic())
+        plan, report = self._plan_again(given), Progress(self, given.verbose, 0)
         m = len(basis) + len(index)
-        reading.require_memory(m, len(self.classes_), plan)
+        reading.require_memory(m, len(self.classes_), given, plan.n_models)
         add = partial(updating.updated, X=points, index=index, plan=plan)
-        with infeasible_advice("Use softness > 0, or label_noise > 0"):
+        with advising(ADVICE):
             updated = several.each(add, models, budget, report, m)
         rows = self.sample_indices_.max() + 1 + np.arange(len(index))
-        self.__dict__ = vars(self) | {
-            "posterior_": replace(posterior, models=tuple(updated)),
-            "sample_indices_": np.append(self.sample_indices_, rows),
-        }
-        return self
+        return self._publish(
+            posterior_=replace(posterior, models=tuple(updated)),
+            sample_indices_=np.append(self.sample_indices_, rows),
+        )
 
-    def _going_on(self, params: Mapping[str, Any]) -> tuple[Plan, Budget, Progress]:
-        """Return what the present settings say of the work on the models of the fit."""
+    def _plan_again(self, given: Given) -> Plan:
+        """Return the plan of more work on the models of the fit, by the present parameters."""
         basis, n_models = self.posterior_.first.basis, len(self.posterior_.models)
-        plan, budget = settings.check(params, self.seed_, time.monotonic())
+        plan = given.plan(self.kernel_, n_models, landmarks=False)
         if plan.offset != basis.offset:
             raise ValueError(
                 f"fit_intercept must be {bool(basis.offset)}, as in the fit; got "
                 f"{self.fit_intercept!r}"
             )
-        plan = replace(plan, n_models=n_models)
-        return plan, budget, Progress(self, settings.verbosity(params), 0)
+        return plan
 
 
-def _answer(model: BayesPointClassifier, name: str, options: Mapping[str, Any], block: Any) -> Any:
+def _answer(model: BayesPointClassifier, ask: Callable[..., Any], block: Any) -> Any:
     """Return the predictions for a block of a table."""
     with warnings.catch_warnings():  # the names have been checked, and blocks have none
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        return model._answer(name, block, None, **options)
+        return model._answer(ask, block, None)
 
 
 def inputs_of_fit(model: BayesPointClassifier, gram: ArrayLike | None) -> Any:

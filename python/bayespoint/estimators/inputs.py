@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import math
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,28 +15,89 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data as _validate_data
 
 from bayespoint import kernels
-from bayespoint.base.validation import Floats, dense, named, refuse_masked
+from bayespoint.base import validation
+from bayespoint.base.validation import Floats
 from bayespoint.blocks import Blocks
 from bayespoint.data import frames
 from bayespoint.data.columns import Columns, Records
+from bayespoint.data.frames import Frame
 from bayespoint.kernels.products import sequence
 
 _SEEN = ("n_features_in_", "feature_names_in_")
 _OF_VECTORS: dict[str, Any] = {"dtype": np.float64, "order": "C"}
 _OF_TABLES = _OF_VECTORS | {"ensure_all_finite": "allow-nan"}
+_OF_FRAMES: dict[str, Any] = {"skip_check_array": True}
+_OF_OBJECTS: dict[str, Any] = {"dtype": None, "ensure_2d": False, "ensure_all_finite": False}
+
+
+@dataclass(frozen=True, eq=False)
+class Arguments:
+    """The inputs and labels of a fit, as scikit-learn's checks leave them."""
+
+    inputs: Any  # records of a table, doubles in C order, CSR, a matrix or objects
+    labels: NDArray[Any]
+    seen: dict[str, Any]  # attributes of the estimator; None where there are none
+
+    @property
+    def width(self) -> int:
+        """Number of columns, or of numbers of an input."""
+        if isinstance(self.inputs, Records):
+            return len(self.inputs.columns)
+        return 1 if sparse.issparse(self.inputs) else math.prod(self.inputs.shape[1:])
+
+
+def read(
+    estimator: BaseEstimator,
+    kernel: object,
+    X: Any,
+    y: Any,
+    *,
+    tables: bool = False,
+    categories: Any = None,
+) -> Arguments:
+    """Return the arguments of a fit, with `tables` dense ones as records.
+
+    In these the parameter `categorical_features` names `categories`.
+    """
+    probe, vectors = copy(estimator), _are_vectors(kernel, X)  # the copy gets the attributes
+    tables &= vectors and not (sparse.issparse(X) or is_precomputed(kernel))
+    frame: Frame | None = None
+    if not vectors:
+        X, options = _objects(X), _OF_OBJECTS
+    elif tables:
+        frame = frames.typed(X)
+        options = _OF_TABLES if frame is None else _OF_FRAMES
+    else:
+        options = {"dtype": "numeric"} if is_precomputed(kernel) else _OF_VECTORS
+        options = options | {"accept_sparse": _sparse_format(kernel, X)}
+    inputs, labels = validate_data(probe, X, y, **options)
+    if frame is not None:  # which scikit-learn has not checked
+        labels = column_or_1d(labels, warn=True)
+        check_consistent_length(inputs, labels)
+        if not len(labels):
+            raise ValueError("X must hold at least one example; got none")
+    if tables:
+        inputs = (frame or frames.numbered(inputs)).read(categories)
+    else:
+        frames.require_none(categories)
+        inputs = _canonical(inputs)
+    seen = {name: getattr(probe, name, None) if vectors else None for name in _SEEN}
+    return Arguments(inputs, labels, seen)
 
 
 def validate_data(estimator: BaseEstimator, *arrays: Any, **options: Any) -> Any:
     """Call scikit-learn's function of this name, with errors that name the arguments."""
     for name, array in zip(("X", "y"), arrays, strict=False):
-        refuse_masked(name, array)
         if isinstance(array, Blocks):
             raise TypeError(
                 f"{name} must be an array here; got Blocks, which `fit` (X and y) and the "
                 "predictions of BayesPointClassifier take"
             )
+        validation.refuse_masked(name, array)
+    if len(arrays) > 1:
+        validation.require_labels(arrays[1])
     if options.get("dtype") is not None:
-        _require_real(arrays[0])
+        validation.refuse_unreal(arrays[0])
     try:
         # scikit-learn sums all numbers to find NaN, and the sum may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -44,26 +106,12 @@ def validate_data(estimator: BaseEstimator, *arrays: Any, **options: Any) -> Any
         if isinstance(error, ValueError) and "could not convert string" in str(error):
             wanted = "X must hold numbers, be a frame or an array of objects, or be text that a "
             wanted += "vectorizer has made numbers of"
-            raise named(error, wanted) from error
+            raise validation.named(error, wanted) from error
         if isinstance(error, ValueError) and "array element" not in str(error):
             raise
         # NumPy's message about input that is not an array of numbers.
         names = "X and y must be arrays" if len(arrays) > 1 else "X must be an array"
-        raise named(error, f"{names} of examples") from error
-
-
-def training(
-    estimator: BaseEstimator, kernel: object, X: ArrayLike, y: ArrayLike
-) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any]]:
-    """Return inputs (doubles in C order, CSR, a matrix or objects), labels and seen attributes."""
-    if not _are_vectors(kernel, X):
-        any_type: Any = {"dtype": None, "ensure_2d": False, "ensure_all_finite": False}
-        checked, labels = validate_data(copy(estimator), _objects(X), y, **any_type)
-        return checked, labels, dict.fromkeys(_SEEN)
-    probe = copy(estimator)  # gets the attributes
-    options = {"dtype": "numeric"} if is_precomputed(kernel) else _OF_VECTORS
-    checked, labels = validate_data(probe, X, y, accept_sparse=_sparse_format(kernel, X), **options)
-    return _canonical(checked), labels, {name: getattr(probe, name, None) for name in _SEEN}
+        raise validation.named(error, f"{names} of examples") from error
 
 
 def has_columns(kernel: object) -> bool:
@@ -78,35 +126,18 @@ def is_table(kernel: object, X: Any) -> bool:
     return not (sparse.issparse(X) or is_precomputed(kernel)) and _are_vectors(kernel, X)
 
 
-def table(
-    estimator: BaseEstimator, X: Any, y: ArrayLike, categories: Any
-) -> tuple[Records, NDArray[Any], dict[str, Any]]:
-    """Return rows, labels and seen attributes of a table with these `categorical_features`."""
-    probe, checked = copy(estimator), X
-    frames.require_labels(y)
-    if not frames.has_types(X):
-        checked, labels = validate_data(probe, X, y, **_OF_TABLES)
-    else:
-        frames.require_names(X)
-        labels = validate_data(probe, X, y, skip_check_array=True)[1]
-        labels = column_or_1d(labels, warn=True)
-        check_consistent_length(checked, labels)
-        if not len(labels):
-            raise ValueError("X must hold at least one example; got none")
-    seen = {name: getattr(probe, name, None) for name in _SEEN}
-    names = frames.names(X, checked)
-    return frames.read(checked, names, frames.chosen(categories, names)), labels, seen
-
-
 def features(estimator: BaseEstimator, kernel: object, known: Columns, X: Any) -> Floats:
     """Return the features of new rows of the table of a fit."""
-    how = _OF_TABLES if has_columns(kernel) or not known.plain else _OF_VECTORS
-    if frames.has_types(X):
+    how, frame = (
+        _OF_TABLES if has_columns(kernel) or not known.plain else _OF_VECTORS,
+        frames.typed(X),
+    )
+    if frame is not None:
         if not len(X):
             raise ValueError("X must hold at least one example; got none")
-        how = {"skip_check_array": True}
+        how = _OF_FRAMES
     checked = validate_data(estimator, X, reset=False, **how)
-    return known.features(frames.read_as(known, checked))
+    return known.features((frame or frames.numbered(checked)).read_as(known))
 
 
 def new(estimator: BaseEstimator, kernel: object, X: ArrayLike) -> NDArray[Any]:
@@ -115,9 +146,9 @@ def new(estimator: BaseEstimator, kernel: object, X: ArrayLike) -> NDArray[Any]:
     if hasattr(estimator, "n_features_in_") if any_type else _are_vectors(kernel, X):
         wanted = {"accept_sparse": _sparse_format(kernel, X), **_OF_VECTORS}
         return _canonical(validate_data(estimator, X, reset=False, **wanted))
-    if len(found := _objects(X)) == 0:
+    if len(objects := _objects(X)) == 0:
         raise ValueError("X must hold at least one input; got none")
-    return found
+    return objects
 
 
 def mark(tags: Any, kernel: object) -> None:
@@ -140,7 +171,7 @@ def again(kernel: object, inputs: Any, m: int, gram: ArrayLike | None) -> Any:
             "gram must be the (n_samples, n_samples) matrix given to fit with "
             "kernel='precomputed'; got None"
         )
-    matrix = dense("gram", gram)
+    matrix = validation.dense("gram", gram)
     if matrix.shape != (m, m):
         raise ValueError(f"gram must have shape ({m}, {m}); got shape {matrix.shape}")
     return matrix
@@ -170,19 +201,6 @@ def _are_vectors(kernel: object, X: Any) -> bool:
     except (TypeError, ValueError):  # of several lengths
         return False
     return rows.ndim == 2 and rows.dtype.kind in "biuf"
-
-
-def _require_real(X: Any) -> None:
-    """Raise an error for complex numbers, dates and durations, which NumPy would make real."""
-    with suppress(ValueError):  # of rows in a row
-        X = np.asarray(X[:1]) if isinstance(X, (list, tuple)) else X
-    dtypes: Any = getattr(X, "dtypes", getattr(X, "dtype", None))
-    for dtype in np.ravel(dtypes):
-        text = f"X must hold real numbers; got {dtype}"
-        if getattr(dtype, "kind", "") == "c":  # scikit-learn's words, which its checks want
-            raise ValueError(f"Complex data not supported: {text}")
-        if getattr(dtype, "kind", "") in ("m", "M"):
-            raise TypeError(text)
 
 
 def _canonical(X: Any) -> NDArray[Any]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 
 from numpy.typing import ArrayLike
 
+from bayespoint.base.validation import RandomState, choice
+from bayespoint.data.plan import Budget, Given
 from bayespoint.estimators.bayes_point import BayesPointClassifier
+
+RULES = ("probability", "median", "mean")
 
 
 @dataclass(eq=False, repr=False)
@@ -74,3 +78,8 @@ class BayesPointOrdinalClassifier(BayesPointClassifier):
     _: KW_ONLY
     classes: ArrayLike | None = None
     decision: str = "probability"
+
+    def _settings(self, random_state: RandomState, began: float) -> tuple[Given, Budget]:
+        given, budget = super()._settings(random_state, began)
+        rule = choice("decision", self.decision, RULES)
+        return replace(given, rule=rule, order=self.classes), budget

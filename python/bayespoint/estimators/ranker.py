@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from bayespoint import kernels
 from bayespoint.base import memory, validation
-from bayespoint.base.io import Savable
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.data import choices
-from bayespoint.data.columns import Columns
 from bayespoint.data.inputs import scaled
 from bayespoint.estimators import inputs, reading, settings
-from bayespoint.estimators.advice import infeasible_advice
+from bayespoint.estimators.base import Estimator
 from bayespoint.estimators.progress import Progress
 from bayespoint.kernels import Differences
-from bayespoint.posterior import Mixture, evidence, several
+from bayespoint.posterior import evidence
 from bayespoint.results import Evidence
-from bayespoint.results.hyperparameters import Hyperparameters
-from bayespoint.tuning.search import search, with_matrix
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
 @dataclass(eq=False, repr=False)
-class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
+class BayesPointRanker(Estimator):
     r"""Utilities of items from preferences and choices: Gaussian process preference learning.
 
     A latent function, the utility, was observed with noise: the preferred item, or the one chosen,
@@ -77,41 +70,6 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
     np.int64(2)
     """
 
-    kernel: str | Callable[..., Any] | None = None
-    _: KW_ONLY
-    categorical_features: ArrayLike | str | None = "from_dtype"
-    standardize: bool = True
-    softness: float | None = None
-    label_noise: float | None = 0.0
-    n_models: int | str = "auto"
-    approximation: str | None = "auto"
-    n_components: int | str = "auto"
-    n_trajectories: int = 4
-    n_draws: int = 100
-    tol: float | str = "auto"
-    max_iter: int | None = None
-    max_time: float | None = None
-    n_jobs: int | None = None
-    random_state: RandomState = None
-    verbose: int = 0
-
-    posterior_: Mixture = field(init=False)
-    columns_: Columns = field(init=False)
-    n_features_in_: int = field(init=False)
-    feature_names_in_: NDArray[np.object_] = field(init=False)
-    seed_: int = field(init=False)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = tags.input_tags.categorical = inputs.has_columns(self.kernel)
-        return tags
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters as in scikit-learn, also ``kernel__<name>`` of a kernel object."""
-        settings.require_kernel_object(params.get("kernel", self.kernel), params)
-        return super().set_params(**params)  # type: ignore[no-any-return]
-
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Draw from the posterior of the utility.
 
@@ -141,31 +99,15 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
         FloatingPointError, MemoryError, TimeoutError
             As in :class:`BayesPointClassifier`.
         """
-        began, params = time.monotonic(), self.get_params(deep=False)
+        began = time.monotonic()
         memory.require_blas()
-        params |= {"fit_intercept": False, "calibration": None}
-        plan, budget = settings.check(params, self.random_state, began)
-        report = Progress(self, settings.verbosity(params), 0)
-        table, plan, labels = reading.read_choices(self, params, X, y, groups, plan)
-        compared, of_pairs = labels.compared(table.examples)
-        compared, begun = with_matrix(plan, compared), budget.part(0.5)
-        found = search(plan, compared, of_pairs, transform=None, budget=begun, report=report)
-        found = [_scaled(one, found[0], compared.inputs) for one in found]
-        examples = compared if labels.n_inputs == 1 else table.examples
-        plan = replace(plan, n_models=len(found))
-        with infeasible_advice("Use softness > 0, or label_noise > 0"):
-            given = examples, labels, table.classes, plan, budget, report
-            models = several.fit_models(found, *given)
-        fitted = {
-            **table.seen,
-            "columns_": table.columns,
-            "scaler_": table.transform,
-            "posterior_": Mixture.of(models, np.ones(2)),
-            "seed_": budget.choice_seed,
-        }
-        state = vars(self) | fitted
-        self.__dict__ = {name: state[name] for name in state if fitted.get(name, 0) is not None}
-        return self
+        given, budget = settings.check(self, began, random_state=self.random_state)
+        report = Progress(self, given.verbose, 0)
+        table, labels, plan = reading.read_choices(self, X, y, groups, given)
+        posterior = self._posterior(table, labels, plan, budget, report, np.ones(2))
+        return self._publish(
+            **table.seen, columns_=table.columns, posterior_=posterior, seed_=budget.choice_seed
+        )
 
     @property
     def kernel_(self) -> Any:
@@ -206,11 +148,11 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
         """
         return_std = validation.boolean("return_std", return_std)
         points = Differences.rows(self._items(X))
-        each = np.stack([model.moments(points) for model in self.posterior_.models])
-        mean = self.posterior_.weights @ each[:, 0]
+        moments = np.stack([model.moments(points) for model in self.posterior_.models])
+        mean = self.posterior_.weights @ moments[:, 0]
         if not return_std:
             return np.asarray(mean)
-        variance = self.posterior_.weights @ (each[:, 1] + (each[:, 0] - mean) ** 2)
+        variance = self.posterior_.weights @ (moments[:, 1] + (moments[:, 0] - mean) ** 2)
         return mean, np.sqrt(variance)
 
     def predict_proba(self, X: ArrayLike, pairs: ArrayLike) -> Floats:
@@ -334,14 +276,11 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         rng = np.random.default_rng(validation.seed(random_state))
-        options: Any = {"tol": tol, "max_length": max_length, "n_jobs": self.n_jobs, "rng": rng}
-        return evidence.evidence(self.posterior_.first, method="auto", **options)
-
-
-def _scaled(one: Hyperparameters, first: Hyperparameters, inputs: Any) -> Hyperparameters:
-    """Return a setting with the variance of the first one: preferences tell ratios only."""
-    kernel: Any = one.kernel
-    mine, other = (kernels.diagonal(each.kernel, inputs).mean() for each in (one, first))  # type: ignore[arg-type]
-    factor = float(other / mine)
-    scaled = kernel if one is first else Differences(factor * kernel.kernel)
-    return replace(one, kernel=scaled, softness=factor * one.softness)
+        return evidence.evidence(
+            self.posterior_.first,
+            method="auto",
+            tol=tol,
+            max_length=max_length,
+            n_jobs=self.n_jobs,
+            rng=rng,
+        )

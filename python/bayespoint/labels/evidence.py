@@ -152,22 +152,23 @@ def _log_evidence(
 def _infeasible(problem: Problem, found: Evidence, hard: NDArray[np.bool_]) -> InfeasibleError:
     """Return the error for an evidence of zero, with the examples that have hard walls."""
     run, small = f"in {found.length:.4g} radians per trajectory", "too small for this max_length"
-    help_ = "Allow for noise: a positive softness, or label_noise"
+    advice = "Allow for noise: a positive softness, or label_noise"
     if hard.all():
         fewest = int(np.flatnonzero(np.isfinite(found.log_share))[0])
-        text = (
+        what = (
             f"no weight vector that satisfies all examples was found {run}; the smallest number "
             f"of violated examples was {fewest} of {len(found.log_share) - 1}: version space is "
-            f"empty, or {small}. {help_}"
+            f"empty, or {small}"
         )
     else:
         fewest = 1  # at least: with no violation the value would be finite
-        text = (
+        what = (
             "no weight vector that satisfies all examples of the class without label noise was "
-            f"found {run}: such vectors exist, but their part of the sphere is {small}. {help_} "
-            "in both classes"
+            f"found {run}: such vectors exist, but their part of the sphere is {small}"
         )
-    error = InfeasibleError(text)
+        advice += " in both classes"
+    error = InfeasibleError(f"{what}. {advice}")
+    error.what, error.advice = what, advice
     error.violations = fewest
     # Any convex combination of the examples bounds the margin. This is their mean.
     diagonal = problem.gram.diagonal() + problem.offset + problem.softness

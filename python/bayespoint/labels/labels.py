@@ -186,7 +186,7 @@ class Labels(Stored):
         return r * self.basis.shape[1] + self.n_shared
 
     def softness(self, softness: float) -> float:
-        """Return the variance of the noise on a latent value: of two inputs, half of a difference."""
+        """Return the variance of the noise on a value: of two inputs, half of a difference."""
         return softness if self.n_inputs == 1 else softness / 2
 
     def variances(self, softness: float, precision: Floats, label: NDArray[np.intp]) -> Floats:

@@ -113,7 +113,7 @@ class Block:
 
     def contrasts(self, directions: Floats) -> NDArray[Any]:
         """Return the (k, n_contrasts, n) contrasts for k weight vectors, all finite."""
-        k, (inputs, n, r) = len(directions), self.rows.shape
+        k, (_, n, r) = len(directions), self.rows.shape
         w, shared = np.split(directions, [directions.shape[1] - self.n_shared], axis=1)
         rows = self.rows.reshape(-1, r)
         values = values_of_rows(rows, w.reshape(-1, r)).reshape(k, -1, n)

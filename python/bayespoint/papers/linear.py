@@ -17,9 +17,9 @@ from bayespoint.base.io import Savable
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.data.inputs import encode
 from bayespoint.engine.problem import Problem
-from bayespoint.estimators import advice
 from bayespoint.estimators import inputs as estimators_inputs
-from bayespoint.estimators.settings import require_kernel_object
+from bayespoint.estimators.base import require_kernel_object
+from bayespoint.estimators.reading import TOO_MANY
 from bayespoint.papers.bounds.result import RiskBounds
 from bayespoint.papers.bounds.rows import Learned
 from bayespoint.papers.bounds.tables import REFUSALS, bounds_of
@@ -175,19 +175,20 @@ class KernelClassifier(Savable, OneVsRest):
 
         An `offset` of None, where the result does not depend on it, is the mean of the diagonal.
         """
-        inputs, y, seen = estimators_inputs.training(self, self.kernel, X, y)
-        for name, value in seen.items():
+        arguments = estimators_inputs.read(self, self.kernel, X, y)
+        inputs = arguments.inputs
+        for name, value in arguments.seen.items():
             if value is not None:
                 setattr(self, name, value)
             elif hasattr(self, name):  # of an earlier fit
                 delattr(self, name)
-        self.classes_, index = encode(np.asarray(y))
+        self.classes_, index = encode(np.asarray(arguments.labels))
         m = len(index)
         resolved, self.kernel_ = kernels.resolve(self.kernel), kernels.at_start(self.kernel, inputs)
         fixed = not kernels.parameters(resolved, inputs) or self.kernel_ == resolved
         self.prior_from_examples_ = "" if fixed else "length scale"
         if not isinstance(self.kernel_, str):
-            memory.require(8.0 * m * m, f"the kernel matrix of {m} examples", advice.TOO_MANY)
+            memory.require(8.0 * m * m, f"the kernel matrix of {m} examples", TOO_MANY)
         if normalize:
             self.kernel_ = kernels.normalize(self.kernel_)
         soft = validation.softness(softness, m)

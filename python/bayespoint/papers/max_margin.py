@@ -19,7 +19,6 @@ from bayespoint.base.warnings import warn
 from bayespoint.engine import InfeasibleError, interior
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import MarginSettings
-from bayespoint.estimators.advice import infeasible_advice
 from bayespoint.papers.bounds.rows import Learned
 from bayespoint.papers.linear import LinearClassifier
 from bayespoint.papers.rollback import roll_back_on_error
@@ -190,7 +189,7 @@ class MaxMarginClassifier(LinearClassifier):
             offset = float(validation.boolean("fit_intercept", self.fit_intercept))
         softness = validation.real("softness", self.softness, low=0.0)
         problems = self._problems(X, y, offset, softness)
-        with infeasible_advice("Use a finite C, or softness > 0"):
+        with interior.advising("Use a finite C, or softness > 0"):
             found = zip(*(self._solve(problem) for problem in problems), strict=True)
         a, b, self.norm_, self.margin_, bound, gap, self.kkt_, self.n_iter_ = map(np.array, found)
         dual_coef = a * np.stack([problem.y for problem in problems]) + 0.0  # no -0.0

@@ -177,7 +177,7 @@ class BilliardResult(Run):
         (n_trajectories, n_draws), m = self.draws.shape[:2], len(self.label)
         bounces, path = int(self.bounces.sum()), self.length * n_trajectories
         rate = f", {bounces / path:.1f} per radian" if path > 0 else ""
-        rows = [
+        return [
             ("examples", f"{m}"),
             ("trajectories", f"{n_trajectories}, {n_draws} draws each"),
             ("path", f"{self.length:.4g} rad per trajectory, {self.burn_in:.4g} rad of burn-in"),
@@ -194,7 +194,6 @@ class BilliardResult(Run):
             ("drift", f"{self.drift:.1e}"),
             ("started from", ", ".join(self.start)),
         ]
-        return rows
 
     def to_datatree(self) -> xr.DataTree:
         """Return the run as a tree of labeled arrays for ArviZ.

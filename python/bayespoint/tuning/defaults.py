@@ -10,9 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from bayespoint import kernels
-from bayespoint.base import validation
 from bayespoint.data.columns import Columns
 from bayespoint.data.examples import Examples
+from bayespoint.data.plan import Given
 from bayespoint.tuning import drawing
 
 N_MODELS = 8  # settings that are averaged by default; more gain little (docs/benchmarks.md)
@@ -36,42 +36,33 @@ class Models:
 
 
 def choose_models(
-    kernel: Any,
-    n_models: object,
+    given: Given,
     examples: Examples,
     columns: Columns | None,
-    *,
     n_problems: int,
-    softness: float | None,
-    rates: int,
+    *,
     landmarks: bool,
 ) -> Models:
-    """Return the kernel of a fit, and the number of settings of its hyperparameters.
-
-    The softness and so many `rates` of label noise are searched, too, if they are left out.
-    """
-    auto = isinstance(n_models, str)
-    if auto and n_models != "auto":
-        raise ValueError(f'n_models must be an int of at least 1 or "auto"; got {n_models!r}')
-    n = None if auto else validation.integer("n_models", n_models, low=1)
-    inputs, averages = examples.inputs, not (landmarks or softness == 0)
-    if kernel is None and n is None and averages:
+    """Return the kernel of a fit, and the number of settings of its hyperparameters."""
+    inputs, n = examples.inputs, given.n_models
+    averages = not (landmarks or given.softness == 0)
+    if given.kernel is None and n is None and averages:
         several = default_kernels(inputs, columns)
         if len(several) > 1:
             return Models(several, len(several))
-    if kernel is None:
+    if given.kernel is None:
         resolved = default_kernel(inputs, columns)
     else:
-        resolved = kernels.resolve(kernel)
+        resolved = kernels.resolve(given.kernel)
         if columns is not None:
             resolved = columns.kernel(resolved)
     named = isinstance(resolved, str)
-    n_parameters = 0 if named else len(kernels.parameters(resolved, inputs))
+    free = 0 if named else len(kernels.parameters(resolved, inputs))
     if n is None:
         many = N_MODELS if n_problems == 1 else N_MODELS_OF_SEVERAL
         averages = averages and len(examples) <= drawing.MAX_EXAMPLES
-        return Models(resolved, many if n_parameters > FEW and averages else 1)
-    if n > 1 and (named or not (n_parameters or softness is None or rates)):
+        return Models(resolved, many if free > FEW and averages else 1)
+    if n > 1 and (named or not (free or given.softness is None or given.rates)):
         reason = "with kernel='precomputed'" if named else "if nothing is left to find"
         raise ValueError(f"n_models must be 1 {reason}; got {n}")
     return Models(resolved, n)

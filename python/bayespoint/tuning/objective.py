@@ -22,11 +22,11 @@ from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.kernels.products import in_rows
 from bayespoint.kernels.protocol import ByName
+from bayespoint.labels import Labels, Problems
 from bayespoint.landmarks import selection
 from bayespoint.landmarks.basis import JITTER
 from bayespoint.landmarks.features import Features
 from bayespoint.landmarks.propagation import Propagation, propagate
-from bayespoint.labels import Labels, Problems
 from bayespoint.results.hyperparameters import Hyperparameters
 
 SOFTNESS = (1e-3, 1e4)

@@ -18,6 +18,7 @@ from bayespoint.base.warnings import warn
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.engine import interior
+from bayespoint.kernels import Differences
 from bayespoint.labels import Labels
 from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.results.search import Search, rates
@@ -59,7 +60,22 @@ def search(
         )
     if report.verbose:
         _tell(searches, report)
+    if isinstance(settings[0].kernel, Differences):
+        settings = _of_one_variance(settings, examples.inputs)
     return [replace(setting, transform=transform) for setting in settings]
+
+
+def _of_one_variance(found: Sequence[Hyperparameters], inputs: Any) -> list[Hyperparameters]:
+    """Return settings with the variance of the first one: differences tell ratios only."""
+    first, *others = found
+    variance = kernels.diagonal(first.kernel, inputs).mean()  # type: ignore[arg-type]
+    scaled = [first]
+    for other in others:
+        kernel: Any = other.kernel
+        factor = float(variance / kernels.diagonal(kernel, inputs).mean())
+        kernel = Differences(factor * kernel.kernel)
+        scaled.append(replace(other, kernel=kernel, softness=factor * other.softness))
+    return scaled
 
 
 def with_matrix(plan: Plan, examples: Examples) -> Examples:

@@ -24,8 +24,15 @@ LOCAL = [datetime.datetime(2020, 1, 1, 6, tzinfo=datetime.timezone.utc), None]
 
 
 def read(X, categories="from_dtype"):
-    names = frames.names(X, X)
-    return frames.read(X, names, frames.chosen(categories, names))
+    return frame_of(X).read(categories)
+
+
+def frame_of(X):
+    return frames.typed(X) or frames.numbered(X)
+
+
+def read_as(known, X):
+    return frame_of(X).read_as(known)
 
 
 def known(X, *, scaled=True, weight=None, categories="from_dtype"):
@@ -209,7 +216,7 @@ def test_columns_of_missing_values_alone():
     X = found.features(rows)
     assert X.tolist() == [[0.0] * 4] * 3
     later = pd.DataFrame({"a": ["u"] * 3, "b": [1.0] * 3, "c": DAYS, "d": [None] * 3})
-    np.testing.assert_array_equal(found.features(frames.read_as(found, later)), X)
+    np.testing.assert_array_equal(found.features(read_as(found, later)), X)
 
 
 def test_features_groups_limits_and_names():
@@ -325,7 +332,7 @@ def test_weights_are_repetitions():
 
 def test_new_levels_are_different_from_all_and_from_each_other():
     found, rows = known(pd.DataFrame({"x": ["a", "b", None, "a"]}))
-    new = frames.read_as(found, pd.DataFrame({"x": ["c", "a", "d", None, "c"]}))
+    new = read_as(found, pd.DataFrame({"x": ["c", "a", "d", None, "c"]}))
     kernel = found.kernel(RBF(1.0))
     equal = kernel(found.features(new), found.features(rows)) == 1
     assert equal.astype(int).tolist() == [
@@ -336,7 +343,7 @@ def test_new_levels_are_different_from_all_and_from_each_other():
     np.testing.assert_allclose(among[among < 1], among[0, 1])
     sizes, rows = known(pd.DataFrame({"x": ordered(["S", "L", "L"], ["S", "L"])}))
     numbers, codes = sizes.features(
-        frames.read_as(sizes, pd.DataFrame({"x": ["XL", "S"]}))
+        read_as(sizes, pd.DataFrame({"x": ["XL", "S"]}))
     ).T  # a new level is at the median
     assert numbers.tolist() == [1.0, 0.0]
     assert codes[0] < 0 == codes[1]
@@ -344,7 +351,7 @@ def test_new_levels_are_different_from_all_and_from_each_other():
 
 def test_missing_numbers_where_none_were_in_the_fit_are_the_median():
     found, _ = known(pd.DataFrame({"x": [1.0, 2.0, 7.0], "y": DAYS[:1] + DAYS[2:] * 2}))
-    new = frames.read_as(found, pd.DataFrame({"x": [np.nan], "y": [pd.NaT]}))
+    new = read_as(found, pd.DataFrame({"x": [np.nan], "y": [pd.NaT]}))
     X = found.features(new)
     assert X[0, 0] == 2.0
     assert X[0, 1] == pytest.approx((18262 + 10) / 365.2425)
@@ -355,14 +362,14 @@ def test_levels_of_other_types():
     found, rows = known(pd.DataFrame({"x": [3, 7, 3]}), categories=["x"])
     X = found.features(rows)
     for same in ([3.0, 7.0, 3.0], pd.Categorical([3, 7, 3]), objects(3, 7, 3)):
-        new = frames.read_as(found, pd.DataFrame({"x": same}))
+        new = read_as(found, pd.DataFrame({"x": same}))
         np.testing.assert_array_equal(found.features(new), X)
     found, rows = known(pd.DataFrame({"x": [True, False]}))
-    new = frames.read_as(found, pd.DataFrame({"x": [1, 0]}))
+    new = read_as(found, pd.DataFrame({"x": [1, 0]}))
     np.testing.assert_array_equal(found.features(new), found.features(rows))
     found, rows = known(pd.DataFrame({"x": [1, 0]}))
     for same in ([True, False], pd.Series([True, False], dtype="boolean"), objects(True, False)):
-        new = frames.read_as(found, pd.DataFrame({"x": same}))
+        new = read_as(found, pd.DataFrame({"x": same}))
         np.testing.assert_array_equal(found.features(new), [[1.0], [0.0]])
 
 
@@ -376,7 +383,7 @@ def test_levels_of_other_types():
 def test_levels_of_another_type_are_refused(levels, new, text):
     found, _ = known(pd.DataFrame({"x": levels}), categories=["x"])
     with pytest.raises(TypeError, match=f"column 'x' of X must hold {text}"):
-        found.features(frames.read_as(found, pd.DataFrame({"x": new})))
+        found.features(read_as(found, pd.DataFrame({"x": new})))
 
 
 @pytest.mark.parametrize("kind", ["int64", "Int64", object])
@@ -389,7 +396,7 @@ def test_large_whole_numbers_stay_apart(kind):
 def test_columns_in_another_order():
     found, _ = known(pd.DataFrame({0: [1.0, 2.0], 1: [2.0, 3.0]}))
     with pytest.raises(ValueError, match="columns in the order of fit; got '1' for '0'"):
-        frames.read_as(found, pd.DataFrame({1: [2.0], 0: [1.0]}))
+        read_as(found, pd.DataFrame({1: [2.0], 0: [1.0]}))
 
 
 def test_integers_of_polars_that_numpy_lacks():
@@ -425,7 +432,7 @@ def test_booleans_that_are_not_chosen_are_numbers():
         assert [column.kind for column in found.columns] == ["number", "number"]
         X = [[1.0, 1.0, 0.0], [0.0, 0.5, 1.0], [1.0, 0.0, 0.0]]
         assert found.features(rows).tolist() == X
-        assert found.features(frames.read_as(found, frame)).tolist() == X
+        assert found.features(read_as(found, frame)).tolist() == X
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 
 from bayespoint import BayesPointClassifier, kernels, load
 from bayespoint.blocks import Blocks
+from bayespoint.data import frames
 from bayespoint.data.columns import Columns
-from bayespoint.data.frames import read_as
 from bayespoint.export import to_onnx
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from helpers import seed
@@ -324,7 +324,7 @@ def test_times_are_not_taken_for_numbers(unit):
         model = BayesPointClassifier(kernels.RBF(2.0), softness=0.1, random_state=0).fit(X, y)
         kinds = {column.kind for column in model.columns_.columns}
         assert kinds == {"date" if unit == "M8[h]" else "number"}
-        days = model.columns_.features(read_as(model.columns_, X))[:, 0]
+        days = model.columns_.features(frames.typed(X).read_as(model.columns_))[:, 0]
         assert np.ptp(days) == pytest.approx(59 / (365.2425 if unit == "M8[h]" else 1))
     gram = np.eye(60)
     precomputed = BayesPointClassifier("precomputed", softness=0.1, random_state=0).fit(gram, y)

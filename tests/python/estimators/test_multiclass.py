@@ -1,7 +1,6 @@
 """Several classes jointly: all that a classifier of two classes has."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -39,8 +38,8 @@ def test_the_tolerance_grows_with_examples_and_classes():
 
 
 def plan(tol, n_models):
-    params = BayesPointClassifier(tol=tol).get_params()
-    return replace(settings.check(params, 0, 0.0)[0], n_models=n_models)
+    given, _ = settings.check(BayesPointClassifier(tol=tol), 0.0, random_state=0)
+    return given.plan(None, n_models, landmarks=False)
 
 
 def data(m=90, index=0):

@@ -1,0 +1,115 @@
+"""What all estimators have: parameters, fitted attributes, and the one fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from bayespoint.base.io import Savable
+from bayespoint.base.progress import Report
+from bayespoint.base.validation import Floats, RandomState
+from bayespoint.data.columns import Columns
+from bayespoint.data.examples import Table
+from bayespoint.data.plan import Budget, Plan
+from bayespoint.engine.interior import advising
+from bayespoint.estimators.inputs import has_columns
+from bayespoint.labels import Labels
+from bayespoint.posterior import Mixture, several
+from bayespoint.tuning import scale
+from bayespoint.tuning.search import search, with_matrix
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+ADVICE = "Use softness > 0, or label_noise > 0"  # for examples that are not separable
+
+
+@dataclass(eq=False, repr=False)
+class Estimator(Savable, BaseEstimator):  # type: ignore[misc]
+    """Base class: the parameters and attributes that all estimators have."""
+
+    kernel: str | Callable[..., Any] | None = None
+    _: KW_ONLY
+    categorical_features: ArrayLike | str | None = "from_dtype"
+    standardize: bool = True
+    softness: float | None = None
+    label_noise: float | tuple[float, float] | tuple[None, None] | None = 0.0
+    n_models: int | str = "auto"
+    approximation: str | None = "auto"
+    n_components: int | str = "auto"
+    n_trajectories: int = 4
+    n_draws: int = 100
+    tol: float | str = "auto"
+    max_iter: int | None = None
+    max_time: float | None = None
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    verbose: int = 0
+
+    posterior_: Mixture = field(init=False)
+    columns_: Columns = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: NDArray[np.object_] = field(init=False)
+    seed_: int = field(init=False)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = tags.input_tags.categorical = has_columns(self.kernel)
+        return tags
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters as in scikit-learn, also ``kernel__<name>`` of a kernel object."""
+        require_kernel_object(params.get("kernel", self.kernel), params)
+        return super().set_params(**params)  # type: ignore[no-any-return]
+
+    def _publish(self, **attributes: Any) -> Self:
+        """Set attributes in one step, which nothing interrupts; those that are None go."""
+        state = vars(self) | attributes
+        gone = {name for name, value in attributes.items() if value is None}
+        self.__dict__ = {name: state[name] for name in state if name not in gone}
+        return self
+
+    def _posterior(
+        self,
+        table: Table,
+        labels: Labels,
+        plan: Plan,
+        budget: Budget,
+        report: Report,
+        class_weight: Floats,
+    ) -> Mixture:
+        """Return the posterior of the examples that were read: the fit of every estimator."""
+        begun, examples, transform = budget.part(0.5), table.examples, table.transform
+        if plan.scales and table.columns is not None:
+            columns = table.columns
+            transform = scale.choose(
+                transform, columns, plan=plan, examples=examples, labels=labels, budget=begun
+            )
+            examples = examples.warped(transform)
+        compared, of_pairs = labels.compared(examples)
+        compared = with_matrix(plan, compared)
+        hypers = search(plan, compared, of_pairs, transform=transform, budget=begun, report=report)
+        if labels.n_inputs == 1:
+            examples = compared
+        plan = replace(plan, n_models=len(hypers))  # a limit may leave fewer
+        with advising(ADVICE):
+            models = several.fit_models(
+                hypers, examples, labels, table.classes, plan, budget, report
+            )
+        return Mixture.of(models, class_weight)
+
+
+def require_kernel_object(kernel: object, params: Mapping[str, Any]) -> None:
+    """Raise ValueError for parameters ``kernel__...`` of a kernel setting that has none."""
+    nested = [name for name in params if name.startswith("kernel__")]
+    if nested and not hasattr(kernel, "set_params"):
+        raise ValueError(
+            f"{nested[0]} is a parameter of a kernel object: give one, as in "
+            f"kernel=bayespoint.kernels.RBF(); got kernel={kernel!r}"
+        )
