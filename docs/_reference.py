@@ -12,8 +12,8 @@ from pathlib import Path
 
 import bayespoint
 
-LEFT_OUT = ("experiments", "likelihood")
-"""Commands of `bayespoint.papers`, and likelihoods, which users do not make."""
+LEFT_OUT = ("experiments", "labels")
+"""Commands of `bayespoint.papers`, and what labels say, which users do not make."""
 
 PASSED_ON = (
     "check_parts",
