@@ -10,7 +10,7 @@ from bayespoint.data.columns import Columns, Records, Values
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget
 from bayespoint.data.warps import OneUnit, RankNormal, Warped
-from bayespoint.likelihood import of_classes
+from bayespoint.labels import Labels
 from bayespoint.tuning import scale
 from helpers import seed
 from objects import plan
@@ -24,7 +24,7 @@ def chosen(X, y):
     known = Columns.of(rows, np.ones(len(y)), scaled=True)
     scaler = StandardScaler().fit(X)
     examples = Examples(scaler.transform(X), np.asarray(y, dtype=np.intp), np.ones(len(y)))
-    return scale.choose(plan(offset=1.0), examples, of_classes(2), known, scaler, Budget(seed(0)))
+    return scale.choose(plan(offset=1.0), examples, Labels.two_classes(), known, scaler, Budget(seed(0)))
 
 
 def examples(n=300, index=0):

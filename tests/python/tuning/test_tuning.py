@@ -16,7 +16,7 @@ from helpers import seed
 from objects import (
     assert_slopes,
     examples,
-    likelihood,
+    labels,
     log_evidence,
     objective,
     plan,
@@ -343,7 +343,7 @@ def test_the_matrix_of_a_fixed_kernel_is_computed_once():
     wanted = plan(**settings)
     known = with_matrix(wanted, examples(X, y))
     np.testing.assert_array_equal(known.gram, kernels.RBF(1.5)(X, X))
-    [found] = search(wanted, known, likelihood(y), None, Budget(0), Report())
+    [found] = search(wanted, known, labels(y), None, Budget(0), Report())
     assert found.kernel is kernel
     assert calls == [(60, 60)]
     # None if the kernel is searched, or if there is no search.
