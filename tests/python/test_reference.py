@@ -22,7 +22,7 @@ RECORDS = sorted(
         value
         for info in pkgutil.walk_packages(bayespoint.__path__, "bayespoint.")
         if not any(part.startswith("_") for part in info.name.split("."))
-        and not info.name.startswith(("bayespoint.papers.experiments", "bayespoint.likelihood"))
+        and not info.name.startswith(("bayespoint.papers.experiments", "bayespoint.labels"))
         for module in [importlib.import_module(info.name)]
         for name in getattr(module, "__all__", ())
         for value in [getattr(module, name)]

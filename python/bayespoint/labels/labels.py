@@ -200,17 +200,15 @@ class Labels(Stored):
         """Return the same with another label noise."""
         return replace(self, label_noise=label_noise)
 
-    @property
-    def _rates(self) -> tuple[Floats, Floats]:
-        """Probabilities of a wrong label where each is the true one, and of one other's."""
-        n = len(self.contrasts)
+    def _rates(self, n: int) -> tuple[Floats, Floats]:
+        """Return for n labels the rate of label noise of each, and that of others."""
         rates = np.array(self.label_noise)
         return np.resize(rates, n), np.resize(rates[::-1], n)
 
     @property
     def transparencies(self) -> Floats:
         """(n_labels,) P(label | another is true) / P(label | it is true)."""
-        own, other = self._rates
+        own, other = self._rates(len(self.contrasts))
         return np.asarray(other / (self.n_classes - 1) / (1 - own))
 
     @property
@@ -229,7 +227,7 @@ class Labels(Stored):
     @property
     def right(self) -> Floats:
         """(n_labels,) Probability of observing each label where it is the true one."""
-        own, _ = self._rates
+        own, _ = self._rates(len(self.contrasts))
         sizes = np.maximum(self.n_classes, 1 + np.isfinite(self.constants).sum(axis=1))
         return np.asarray((1 - own) / (1 + (sizes - self.n_classes) * own / (self.n_classes - 1)))
 
@@ -247,9 +245,10 @@ class Labels(Stored):
         """Return the log probabilities of observed classes from those of true ones, (..., C)."""
         if not any(self.label_noise):
             return log_p
-        floors, spans = (part[: self.n_classes] for part in (self.floors, self.spans))
+        own, other = self._rates(self.n_classes)
+        floors = other / (self.n_classes - 1)
         with np.errstate(divide="ignore"):
-            return np.logaddexp(np.log(floors), np.log(spans) + log_p)
+            return np.logaddexp(np.log(floors), np.log(1 - own - floors) + log_p)
 
     def log_constant(self, label: NDArray[np.intp]) -> float:
         """Return what is added to the engine's log evidence of observed labels.

@@ -12,8 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
 from bayespoint import BayesPointClassifier, kernels
-from bayespoint.likelihood import TwoClasses
-from bayespoint.posterior.class_weight import weighted_values
+from bayespoint.labels import Labels
 from helpers import seed
 
 IRIS = load_iris(return_X_y=True)
@@ -88,17 +87,12 @@ def test_decisions_probabilities_and_labels_agree(k):
 def test_tails_keep_their_order_and_value():
     z = np.array([-1e8, -1e4, -60.0, -9.0, -1.0, 0.0, 1.0, 9.0, 60.0, 1e4, 1e8])[:, None]
     for odds in (1e-3, 50.0):
-        found = weighted_values(z, np.array([1.0, odds]) / max(1.0, odds), TwoClasses())
+        found = Labels.two_classes().weighted(z, np.array([1.0, odds]) / max(1.0, odds))
         assert np.isfinite(found).all()
         assert (np.diff(found[:, 0]) > 0).all()
         before = special.log_ndtr(z) - special.log_ndtr(-z)
         after = special.log_ndtr(found) - special.log_ndtr(-found)
         np.testing.assert_allclose(after, before + np.log(odds), rtol=1e-9)
-    columns = weighted_values(np.concatenate([z, z], axis=1), np.array([1.0, 0.1]), TwoClasses())
-    np.testing.assert_array_equal(columns[:, 0], z[:, 0])
-    np.testing.assert_allclose(
-        special.log_ndtr(columns[:, 1]), special.log_ndtr(z[:, 0]) + np.log(0.1), rtol=1e-9
-    )
 
 
 @pytest.mark.parametrize("weights", [None, {0: 3.0, 1: 3.0}, "equal counts"])

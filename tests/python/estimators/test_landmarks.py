@@ -20,9 +20,9 @@ from bayespoint.blocks import Blocks, parquet
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget
 from bayespoint.kernels import RBF, Scaled
+from bayespoint.labels import Labels
 from bayespoint.landmarks import selection
 from bayespoint.landmarks.ball import Balls
-from bayespoint.likelihood import of_classes
 from bayespoint.papers.centers import closest_to_vote
 from bayespoint.results import LandmarkResult
 from bayespoint.tuning.defaults import default_kernels
@@ -536,7 +536,7 @@ def landmarks_by_default(monkeypatch, m, values, prior_terms):
 
     monkeypatch.setattr(selection, "_approximation", approximation)
     monkeypatch.setattr(selection, "choose", lambda kernel, X, n, seed: X[:n])
-    given = KERNEL, Examples(X, y, np.ones(len(y)), total=m), of_classes(2, (0.0, 0.0))
+    given = KERNEL, Examples(X, y, np.ones(len(y)), total=m), Labels.two_classes()
     basis, mean = selection.choose_basis(*given, plan(offset=1.0), Budget(seed(0)), 0.3)
     assert len(mean) == basis.factor.rank
     return seen, len(basis)

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse, special
 
 from bayespoint import BayesPointClassifier, kernels
-from bayespoint.likelihood import TwoClasses
+from bayespoint.labels.laws import OneWall
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from helpers import seed
@@ -142,7 +142,7 @@ def test_the_unit_of_f_does_not_matter(power):
     k_star, units = rng.standard_normal((50, 4)), rng.standard_normal((30, 4)) / 9
     variance, unit = rng.uniform(0.1, 1.0, 50), 2.0**power
     given, scaled = (k_star, variance), (k_star * unit, variance * unit**2)
-    law = TwoClasses(), draws(units, 9, units.mean(axis=0), 0.7)
+    law = OneWall(), draws(units, 9, units.mean(axis=0), 0.7)
     np.testing.assert_array_equal(decision_values(*law, *scaled), decision_values(*law, *given))
     np.testing.assert_allclose(mixture(*law, *scaled), mixture(*law, *given), rtol=1e-13)
 

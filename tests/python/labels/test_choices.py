@@ -16,7 +16,7 @@ from bayespoint.engine import sampling
 from bayespoint.engine.laws import largest_probabilities
 from bayespoint.engine.settings import SampleSettings
 from bayespoint.kernels import Differences
-from bayespoint.labels import Labels
+from bayespoint.labels import Labels, of_choices
 from bayespoint.tuning.objective import Objective, Task, choose_landmarks
 from helpers import seed
 from objects import plan
@@ -117,7 +117,7 @@ def test_utilities_and_evidence_are_the_exact_ones(case, approximation):
     tol = 0.03 if approximation is None else 0.5  # of landmarks from the draws there are
     found = model.evidence(tol=tol, random_state=seed(4))
     assert abs(found.value - exact.log_evidence) < 5 * math.hypot(found.error, exact.error)
-    assert found.error < 0.1
+    assert found.error < 0.2
     assert model.posterior_.first.labels.n_inputs == (1 if rows is PAIRS else 4)
 
 
@@ -149,7 +149,7 @@ def test_independent_noise_of_the_walls_of_a_choice_fails(approximation):
 def test_transparency_of_each_wall_fails():
     noise = 0.15
     exact = Exact(SETS, noise=noise)
-    examples, labels = choices.examples(X, np.array(SETS))
+    examples, labels = of_choices(X, np.array(SETS))
     labels, kernel = labels.with_noise((noise, noise)), Differences(KERNEL)
     points = labels.points(examples.inputs, examples.label)
     m = len(points)
@@ -255,7 +255,7 @@ def test_the_search_has_nearly_the_evidence(rows, near):
     """It takes the pairs of a choice for independent ones."""
     model = ranker(tol=0.5, n_draws=100).fit(X, rows)
     found, kernel = model.evidence(tol=0.03, random_state=seed(12)), model.posterior_.first.hyper
-    examples, labels = choices.examples(X, np.array(rows))
+    examples, labels = of_choices(X, np.array(rows))
     pairs, of_pairs = labels.compared(examples)
     assert isinstance(pairs, Examples)
     asked = plan(kernel=kernel.kernel, softness=SOFTNESS)

@@ -100,7 +100,7 @@ def test_evidences_of_all_labelings_sum_to_one(kind, noise):
     total, variance = 0.0, 0.0
     for label in map(np.array, product(range(3), repeat=3)):
         problem = labels.problem(gram, label, np.full(3, 0.4), 1.0)
-        found = evidence(problem, noise, EvidenceSettings("auto", 0.1, 1e5), seed=seed(5))
+        found = evidence(problem, labels.noise, EvidenceSettings("auto", 0.1, 1e5), seed=seed(5))
         p = math.exp(found.value + labels.log_constant(label))
         total, variance = total + p, variance + (p * found.error) ** 2
     assert abs(total - 1) < 4 * math.sqrt(variance) < 0.15

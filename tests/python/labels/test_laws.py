@@ -52,10 +52,14 @@ def test_probabilities_given_values_are_those_with_noise(law, n_rows):
 @LAWS
 def test_other_weights_of_the_classes_multiply_their_odds(law, n_rows):
     labels = {1: Labels.two_classes(), 3: Labels.ordered(4, "mean"), 4: Labels.several(4)}[n_rows]
-    z, weights = values_of(law, n_rows, 30), np.array([1.0, 0.5, 0.2, 0.1])[: labels.n_classes]
-    p, found = (np.exp(labels.log_classes(v)) for v in (z, labels.weighted(z, weights)))
-    np.testing.assert_allclose(found, p * weights / (p @ weights)[:, None], atol=1e-12)
-    assert labels.weighted(z, None) is z
+    weights = np.array([1.0, 0.5, 0.2, 0.1])[: labels.n_classes]
+    for scale in (1.0, 20.0):  # also in tails
+        z = values_of(law, n_rows, 30, scale)
+        expected = labels.log_classes(z) + np.log(weights)
+        expected -= special.logsumexp(expected, axis=1, keepdims=True)
+        found = labels.log_classes(labels.weighted(z, weights))
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+        assert labels.weighted(z, None) is z
 
 
 @LAWS

@@ -17,7 +17,7 @@ from bayespoint import (
 )
 from bayespoint.data.examples import Examples
 from bayespoint.kernels import RBF, Matern
-from bayespoint.likelihood import of_classes
+from bayespoint.labels import Labels
 from bayespoint.posterior import rejection
 from bayespoint.tuning.objective import approximate_log_evidence
 
@@ -85,8 +85,8 @@ def test_settings_tried(moons, ax):
 def log_evidence(model, y, kernel, softness, label_noise=0.0):
     """Return the approximate evidence of the training examples of a classifier."""
     examples = Examples(model.X_fit_, np.asarray(y), np.ones(len(y)))
-    likelihood = of_classes(2, (label_noise, label_noise))
-    return approximate_log_evidence(kernel, examples, likelihood, offset=1.0, softness=softness)
+    labels = Labels.two_classes().with_noise((label_noise, label_noise))
+    return approximate_log_evidence(kernel, examples, labels, offset=1.0, softness=softness)
 
 
 def test_surface_is_the_evidence_that_was_searched(moons, ax):

@@ -10,7 +10,7 @@ from scipy import special
 import bayespoint
 from bayespoint import BayesPointClassifier
 from bayespoint.blocks import Blocks
-from bayespoint.engine.likelihood import largest_probabilities
+from bayespoint.engine.laws import largest_probabilities
 from bayespoint.kernels import RBF
 from bayespoint.posterior import calibration, mixture
 from helpers import seed

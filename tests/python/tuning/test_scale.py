@@ -10,7 +10,7 @@ from bayespoint.data.columns import Columns, Records, Values
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget
 from bayespoint.data.warps import OneUnit, RankNormal, Warped
-from bayespoint.likelihood import of_classes
+from bayespoint.labels import Labels
 from bayespoint.tuning import scale
 from helpers import seed
 from objects import plan
@@ -29,7 +29,7 @@ def chosen(X, y):
         known,
         plan=plan(offset=1.0),
         examples=examples,
-        likelihood=of_classes(2),
+        labels=Labels.two_classes(),
         budget=Budget(seed(0)),
     )
 

@@ -17,7 +17,7 @@ from helpers import seed
 from objects import (
     assert_slopes,
     examples,
-    likelihood,
+    labels,
     log_evidence,
     objective,
     plan,
@@ -345,7 +345,7 @@ def test_the_matrix_of_a_fixed_kernel_is_computed_once():
     known = with_matrix(wanted, examples(X, y))
     np.testing.assert_array_equal(known.gram, kernels.RBF(1.5)(X, X))
     [found] = search(
-        wanted, known, likelihood(y), transform=None, budget=Budget(0), report=Report()
+        wanted, known, labels(y), transform=None, budget=Budget(0), report=Report()
     )
     assert found.kernel is kernel
     assert calls == [(60, 60)]
