@@ -31,6 +31,7 @@ OF_THE_PACKAGE = {
     "VersionSpace.over",
     "Walls.require",
     "Walls.values",
+    "kernels.Metric",
     "kernels.Parameter",
     "posterior.Mixture.feature_relevance",
     "posterior.Mixture.of",

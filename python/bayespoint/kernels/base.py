@@ -34,6 +34,7 @@ from bayespoint.kernels.parameters import (
     fields_of,
     given,
     has_params,
+    inside,
     numbered,
     shown,
     within,
@@ -51,6 +52,7 @@ from bayespoint.kernels.protocol import (
     Slopes,
     Trusted,
     added,
+    plain_metric,
     unknown,
 )
 
@@ -176,7 +178,7 @@ class Kernel(Trusted, Stored):
         Metric
             Factors of the features, and which of them are categories; plain distances by default.
         """
-        return Metric.plain(d)
+        return plain_metric(d)
 
     __array_ufunc__ = None  # lets NumPy scalars defer to the methods here
 
@@ -389,9 +391,9 @@ class CompoundKernel(Kernel):
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
         return tuple(
-            inner.within(prefix)
+            inside(parameter, prefix)
             for prefix, kernel in self._inner.items()
-            for inner in parameters(kernel, X)
+            for parameter in parameters(kernel, X)
         )
 
     def metric(self, d: int) -> Metric:

@@ -10,7 +10,16 @@ import numpy as np
 from bayespoint.base import validation
 from bayespoint.kernels.base import CompoundKernel
 from bayespoint.kernels.functions import parameters, part_with_pullback
-from bayespoint.kernels.protocol import Floats, Inputs, Metric, Other, Parameter, Pullback, Slopes
+from bayespoint.kernels.protocol import (
+    Floats,
+    Inputs,
+    Metric,
+    Other,
+    Parameter,
+    Pullback,
+    Slopes,
+    plain_metric,
+)
 
 PAIR, ALONE = -1.0, -2.0  # last columns of rows of a pair, and of an input alone
 
@@ -61,7 +70,7 @@ class Differences(CompoundKernel):
 
     def metric(self, d: int) -> Metric:
         """Return plain distances: rows of pairs have no features."""
-        return Metric.plain(d)
+        return plain_metric(d)
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
         return parameters(self.kernel, self.items(X))

@@ -22,6 +22,7 @@ from bayespoint.kernels.protocol import (
     Slopes,
     Trusted,
     added,
+    plain_metric,
     unknown,
 )
 
@@ -96,7 +97,7 @@ def diag_by_blocks(kernel: Any, X: Inputs) -> tuple[Floats, Pullback]:
 def metric(kernel: object, d: int) -> Metric:
     """Return how a kernel measures distances of vectors with d features, if it tells."""
     known = None if gaussian_process.is_gp(kernel) else getattr(kernel, "metric", None)
-    return known(d) if callable(known) else Metric.plain(d)
+    return known(d) if callable(known) else plain_metric(d)
 
 
 def requires_vectors(kernel: object) -> bool | None:

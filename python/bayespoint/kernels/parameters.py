@@ -60,6 +60,12 @@ def within(
     return Parameter(name, low, high, start, spread, role, family)
 
 
+def inside(parameter: Parameter, prefix: str) -> Parameter:
+    """Return the parameter of a kernel inside another one, which adds a prefix to names."""
+    family = prefix + parameter.family if parameter.family else ""
+    return dataclasses.replace(parameter, name=prefix + parameter.name, family=family)
+
+
 def shown(value: object) -> str:
     """Return the repr of a value, with four significant digits."""
     if isinstance(value, float):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -40,11 +40,6 @@ class Parameter:
     family: str = ""
     """What the parameters of all features share where each has its own, as "sigma"; or empty."""
 
-    def within(self, prefix: str) -> Parameter:
-        """Return the parameter of a kernel inside another one, which adds a prefix to names."""
-        family = prefix + self.family if self.family else ""
-        return replace(self, name=prefix + self.name, family=family)
-
 
 @dataclass(frozen=True, eq=False)
 class Metric:
@@ -57,10 +52,10 @@ class Metric:
     groups: NDArray[np.intp]
     """(d,) The weight of each feature, from 0 on, which several may share."""
 
-    @classmethod
-    def plain(cls, d: int) -> Metric:
-        """Return that of plain distances."""
-        return cls(np.ones(d), np.full(d, np.inf), np.arange(d))
+
+def plain_metric(d: int) -> Metric:
+    """Return the metric of plain distances."""
+    return Metric(np.ones(d), np.full(d, np.inf), np.arange(d))
 
 
 class Trusted:
