@@ -22,14 +22,17 @@ KILLED = """
     runs = [space.sample(length=20.0, random_state=k) for k in range(2)]
     draws = [run.draws.tobytes() for run in runs]
     runs[0].save(path)
-    seen = set()
-    for _ in range(kills):
+    stamp, seen = lambda: os.stat(path).st_mtime_ns, set()
+    for n in range(kills):
+        before = stamp()
         child = os.fork()
         if child == 0:
             for k in range(10**6):
-                runs[k % 2].save(path)
+                runs[(n + k) % 2].save(path)
             os._exit(0)
-        time.sleep(rng.uniform(0.05, 0.1))
+        while stamp() == before:
+            time.sleep(0.001)
+        time.sleep(rng.uniform(0.0, 0.05))
         os.kill(child, signal.SIGKILL)
         assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
         seen.add(draws.index(bayespoint.load(path).draws.tobytes()))  # complete, at any moment
