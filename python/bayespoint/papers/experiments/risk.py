@@ -88,10 +88,11 @@ def _measure(unit: Row, settings: Settings) -> Row:
         "risk vote": float((votes * (tests @ teacher) <= 0).mean()),
     }
     volumes = {}
-    for rule, machine in {"bayes_point": bayes, **machines}.items():
-        table = machine.risk_bounds(DELTA, tol=TOLERANCE, random_state=rng)
-        if rule != "bayes_point":
-            found[f"risk {rule}"] = _risk(machine.dual_coef_[0] @ X, teacher)
+    tables = {"bayes_point": bounds.risk_bounds(bayes, DELTA, tol=TOLERANCE, random_state=rng)}
+    for rule, machine in machines.items():
+        tables[rule] = machine.risk_bounds(DELTA, tol=TOLERANCE, random_state=rng)
+        found[f"risk {rule}"] = _risk(machine.dual_coef_[0] @ X, teacher)
+    for rule, table in tables.items():
         for row in sorted(table, key=lambda row: (row.of, row.name, row.region)):
             who = rule if rule in machines else row.of
             found[f"{who}/{row.name}/{row.region}"] = row.value  # NaN if it is not given
