@@ -207,15 +207,12 @@ class OnionSettings:
 class EvidenceSettings:
     """Settings of `VersionSpace.evidence`."""
 
-    method: str
     tol: float
     max_length: float
     n_trajectories: int = 4
 
     def __post_init__(self) -> None:
-        choice("method", self.method, ("auto", "bridge", "integration"))
-        _convert(self, None, tol=number, max_length=number, n_trajectories=integer)
-        _core.check_settings("evidence", vars(self) | {"method": "bridge"})
+        _convert(self, "evidence", tol=number, max_length=number, n_trajectories=integer)
 
 
 @dataclass(frozen=True)

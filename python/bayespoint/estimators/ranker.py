@@ -333,7 +333,7 @@ class BayesPointRanker(Savable, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         rng = np.random.default_rng(validation.seed(random_state))
         options: Any = {"tol": tol, "max_length": max_length, "n_jobs": self.n_jobs, "rng": rng}
-        return evidence.evidence(self.posterior_.first, method="auto", **options)
+        return evidence.evidence(self.posterior_.first, **options)
 
 
 def _scaled(one: Hyperparameters, first: Hyperparameters, inputs: Any) -> Hyperparameters:

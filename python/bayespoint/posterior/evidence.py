@@ -32,7 +32,6 @@ from bayespoint.results.landmarks import LandmarkResult
 def evidence(
     model: Model,
     *,
-    method: str,
     tol: float,
     max_length: float,
     n_jobs: int | None,
@@ -42,12 +41,10 @@ def evidence(
     log_orders = model.likelihood.log_orders  # thresholds are in order
     if not isinstance(model.draws.run, LandmarkResult):
         given = model.problem("evidence"), model.likelihood.noise
-        settings = EvidenceSettings(method, tol, max_length)
+        settings = EvidenceSettings(tol, max_length)
         found = billiard_evidence(*given, settings, n_jobs=n_jobs, seed=rng)
         return replace(found, value=found.value + log_orders)
     validation.positive("max_length", max_length)  # of a billiard
-    if validation.choice("method", method, ("auto", "bridge", "integration")) == "integration":
-        raise ValueError("method must be 'auto' or 'bridge' with landmarks; got 'integration'")
     tol = validation.positive("tol", tol)
     found = model.draws.run.evidence(tol)
     if not found.converged:
@@ -81,7 +78,7 @@ def log_labeling_probability(
     index = validation.known_labels(posterior.classes, y, n)
     tol = validation.positive("tol", tol)
     rng = np.random.default_rng(validation.seed(random_state))
-    settings, found = EvidenceSettings("auto", tol / math.sqrt(2), max_length), []
+    settings, found = EvidenceSettings(tol / math.sqrt(2), max_length), []
     for model in posterior.models:
         if not model.basis.is_all:
             found.append(_over_draws(model, X, index, tol))

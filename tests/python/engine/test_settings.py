@@ -29,7 +29,7 @@ GOOD = {
         "max_length": 10.0,
         "n_trajectories": 2,
     },
-    EvidenceSettings: {"method": "auto", "tol": 0.1, "max_length": 1.0, "n_trajectories": 2},
+    EvidenceSettings: {"tol": 0.1, "max_length": 1.0, "n_trajectories": 2},
     MarginSettings: {"tol": 1e-8, "max_iter": 9},
     PerceptronSettings: {"learning_rate": 1.0, "max_epochs": 9},
     CorrelationSettings: {
