@@ -59,7 +59,7 @@ pub use ball::Ball;
 pub use base::{Control, Error, Result, State};
 pub use correlation::{CorrelationSettings, Pair, correlation};
 pub use ensemble::{Average, CenterOfMass, Outcome, Settings, StopReason, resume, run, run_with};
-pub use evidence::{EvidenceOutcome, EvidenceSettings, Method, evidence};
+pub use evidence::{EvidenceOutcome, EvidenceSettings, evidence};
 pub use gram::{Gram, Wall};
 pub use interior::{
     MarginSettings, MaxMargin, OneWay, Perceptron, PerceptronSettings, Start, feasible_point,

@@ -372,7 +372,6 @@ class VersionSpace:
         self,
         label_noise: float | tuple[float, float] | Sequence[float] | Floats = 0.0,
         *,
-        method: str = "auto",
         tol: float = 0.1,
         max_length: float = 1e5,
         n_trajectories: int = 4,
@@ -391,10 +390,6 @@ class VersionSpace:
             Probability in [0, 0.5) that a label was flipped, of several classes to any other alike;
             with walls that an observation is wrong, one rate if some always hold. A tuple has those
             of truly negative and truly positive examples, a list or array several, on one ladder.
-        method : {"auto", "bridge", "integration"}, default="auto"
-            "bridge": billiards inside version space on a ladder of Gaussian distributions. Only for
-            two classes or walls, and rate 0: it may miss modes of other posteriors. "integration":
-            billiards on a ladder of transparencies, often longer. "auto": "bridge" if possible.
         tol : float, default=0.1
             Standard error of each value at which to stop, in nats; ConvergenceWarning if larger.
         max_length : float, default=1e5
@@ -414,17 +409,21 @@ class VersionSpace:
             version space was found. ``violations`` is the smallest number of violations seen. Among
             other rates such a value has an infinite error, or 0 if two examples are in conflict.
         ValueError
-            If a rate or a setting is out of range, or the method does not support the rates.
+            If a rate or a setting is out of range.
         FloatingPointError, MemoryError
-            See the class. "bridge" takes about :math:`1.5 \sqrt m` times the Gram matrix's memory.
+            See the class. A bridge takes about :math:`1.5 \sqrt m` times the memory of the matrix.
 
         Notes
         -----
-        :doc:`/theory` has both methods. The integration uses :math:`Z(\kappa) =
-        E[\kappa^{\text{violations}}]` over the sphere: for a rate :math:`\epsilon` the value is
-        :math:`m \ln(1 - \epsilon) + \ln Z(\epsilon / (1 - \epsilon))`. The bridge keeps the walls:
-        seven to thirty distributions lead from a Gaussian one, fitted to version space, to the
-        isotropic one (Cousins and Vempala, 2015), combined by MBAR (Shirts and Chodera, 2008).
+        :doc:`/theory` has both ways. For two classes or walls and a rate of 0, a bridge keeps the
+        walls: seven to thirty distributions lead from a Gaussian one, fitted to version space, to
+        the isotropic one (Cousins and Vempala, 2015). Of other posteriors it might miss modes:
+        with label noise, several rates or several classes, billiards on a ladder of transparencies
+        give :math:`Z(\kappa) = E[\kappa^{\text{violations}}]` over the sphere. For a rate
+        :math:`\epsilon` of two classes the value is
+        :math:`m \ln(1 - \epsilon) + \ln Z(\epsilon / (1 - \epsilon))`. Both combine their samples
+        by MBAR (Shirts and Chodera, 2008). Where version space is too narrow for a bridge,
+        ``label_noise=[0, 0.4]`` takes the ladder.
 
         Examples
         --------
@@ -434,6 +433,6 @@ class VersionSpace:
         >>> bool(abs(found.value + 10 * np.log(2)) < 4 * found.error < 0.4)
         True
         """
-        settings = EvidenceSettings(method, tol, max_length, n_trajectories)
+        settings = EvidenceSettings(tol, max_length, n_trajectories)
         run: Any = {"n_jobs": n_jobs, "seed": random_state, "callback": callback}
         return evidence.evidence(self.problem, label_noise, settings, **run)

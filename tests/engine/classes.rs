@@ -2,9 +2,9 @@
 
 use bayespoint::dynamics::{Dynamics, Geodesic, Motion};
 use bayespoint::{
-    Ball, Control, Error, EvidenceSettings, Factor, Goal, Gram, Inverse, MarginSettings, Method,
-    Mirror, OnionSettings, Outcome, Refresh, RefreshChoice, Settings, Trajectory, VersionSpace,
-    evidence, feasible_point, max_margin, onion, perceptron_point, resume, run_with,
+    Ball, Control, Error, EvidenceSettings, Factor, Goal, Gram, Inverse, MarginSettings, Mirror,
+    OnionSettings, Outcome, Refresh, RefreshChoice, Settings, Trajectory, VersionSpace, evidence,
+    feasible_point, max_margin, onion, perceptron_point, resume, run_with,
 };
 
 use crate::common::{
@@ -326,7 +326,6 @@ fn without_labels_a_share_of_the_examples_is_violated() {
 
 fn ladder(case: &Case, kappas: &[f64], tol: f64, index: u64) -> bayespoint::EvidenceOutcome {
     let settings = EvidenceSettings {
-        method: Method::Integration,
         targets: kappas.iter().map(|&k| Mirror::new(k, k).expect("a transparency")).collect(),
         tol,
         seed: seed(index),
@@ -532,8 +531,6 @@ fn what_is_defined_for_two_classes_alone_is_refused() {
         let settings = Settings { motion, ..settings(0.0, 115) };
         refused("motion", run_with(&space, &settings, None, &control).expect_err("refused"));
     }
-    let bridge = EvidenceSettings { method: Method::Bridge, ..EvidenceSettings::default() };
-    refused("method", evidence(&space, &bridge, &control).expect_err("refused"));
     refused("method", onion(&space, &OnionSettings::default(), &control).expect_err("refused"));
 }
 

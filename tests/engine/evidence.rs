@@ -2,7 +2,7 @@
 
 use std::f64::consts::{PI, TAU};
 
-use bayespoint::{Control, Error, EvidenceOutcome, EvidenceSettings, Method, Mirror, VersionSpace};
+use bayespoint::{Control, Error, EvidenceOutcome, EvidenceSettings, Mirror, VersionSpace};
 use rand::rngs::ChaCha8Rng;
 
 use crate::common::{
@@ -25,23 +25,31 @@ fn towards(target: Mirror, tol: f64, index: u64) -> EvidenceSettings {
     EvidenceSettings {
         tol,
         targets: vec![target],
-        method: Method::Integration,
         seed: seed(index),
         ..EvidenceSettings::default()
     }
 }
 
-/// Repeats an estimate by both methods. The bias must be less than half the error, and the reported error agree with the spread
+/// Hard walls by a bridge, and on a ladder, which has transparent walls too.
+fn both_ways() -> [(&'static str, Vec<Mirror>); 2] {
+    [("bridge", vec![Mirror::HARD]), ("ladder", vec![Mirror::HARD, alike(0.0)])]
+}
+
+/// Repeats an estimate in both ways. The bias must be less than half the error, and the reported error agree with the spread
 /// to a factor 1.5.
 fn check(name: &str, gram: &[f64], labels: &[i8], exact: f64, tol: f64) {
     let space = space(gram, labels, 0.0);
     let repetitions = 100;
-    for method in [Method::Bridge, Method::Integration] {
-        let name = format!("{method:?}, {name}");
+    for (way, targets) in both_ways() {
+        let name = format!("{way}, {name}");
         let (mut values, mut errors) = (Vec::new(), Vec::new());
         for k in 0..repetitions {
-            let settings =
-                EvidenceSettings { tol, method, seed: seed(k), ..EvidenceSettings::default() };
+            let settings = EvidenceSettings {
+                tol,
+                targets: targets.clone(),
+                seed: seed(k),
+                ..EvidenceSettings::default()
+            };
             let found = evidence(&space, &settings);
             let (value, error) = (found.values[0], found.errors[0]);
             let converged = found.converged && error <= tol;
@@ -110,7 +118,7 @@ fn spherical_triangles() {
         let angle = |a: usize, b: usize| PI - angle(&normals[a], &normals[b]);
         let excess = angle(0, 1) + angle(1, 2) + angle(2, 0) - PI;
         let exact = (excess / (4.0 * PI)).ln();
-        // Integration would need more rungs than the longest run allows.
+        // The ladder would need more rungs than the longest run allows.
         if exact < -7.0 {
             continue;
         }
@@ -133,7 +141,6 @@ fn slivers_beside_half_of_the_sphere() {
             for k in 0..20 {
                 let settings = EvidenceSettings {
                     targets: vec![target],
-                    method: if target.is_hard() { Method::Bridge } else { Method::Integration },
                     seed: seed(k),
                     ..EvidenceSettings::default()
                 };
@@ -212,7 +219,6 @@ fn integration_and_brute_force_agree() {
     }
     let settings = EvidenceSettings {
         targets: targets.to_vec(),
-        method: Method::Integration,
         max_length: 1e6,
         n_threads: 2,
         ..towards(targets[0], 0.02, 3)
@@ -243,8 +249,7 @@ fn a_ladder_takes_each_class_by_itself() {
         .expect("a problem");
     let brute = BruteForce::new(&problem, size(400_000, 4_000_000), &mut rng);
     for target in targets {
-        let settings = EvidenceSettings { method: Method::Integration, ..towards(target, 0.03, 4) };
-        let found = evidence(&problem.space(), &settings);
+        let found = evidence(&problem.space(), &towards(target, 0.03, 4));
         // The error of the brute force is 0.02.
         let (value, error, exact) = (found.values[0], found.errors[0], brute.evidence(target));
         let close = (value - exact).abs() < 4.5 * error + 0.03;
@@ -252,17 +257,10 @@ fn a_ladder_takes_each_class_by_itself() {
         assert!(found.converged);
         brute.check_shares(&found, 0.02, 0.25);
     }
-    // Each target that differs between the classes needs its own ladder, and has no bridge.
-    for (method, targets) in [
-        (Method::Integration, &targets[..]),
-        (Method::Bridge, &targets[..1]),
-        (Method::Bridge, &[alike(1.0)]),
-    ] {
-        let targets = targets.to_vec();
-        let settings = EvidenceSettings { targets, method, ..EvidenceSettings::default() };
-        let refused = bayespoint::evidence(&problem.space(), &settings, &Control::new());
-        assert!(matches!(refused, Err(Error::Invalid { name: "targets", .. })), "{method:?}");
-    }
+    // Each target that differs between the classes needs its own ladder.
+    let settings = EvidenceSettings { targets: targets.to_vec(), ..EvidenceSettings::default() };
+    let refused = bayespoint::evidence(&problem.space(), &settings, &Control::new());
+    assert!(matches!(refused, Err(Error::Invalid { name: "targets", .. })), "{refused:?}");
 }
 
 /// Coinciding planes with contradicting labels, as from duplicate inputs.
@@ -322,12 +320,12 @@ fn gaps_of_less_softness() {
 fn the_largest_path_is_kept() {
     let mut rng = rng(31);
     let problem = Problem::taught(12, &normals(3, &mut rng), 0.0, &mut rng);
-    for method in [Method::Bridge, Method::Integration] {
+    for (way, targets) in both_ways() {
         let settings =
-            EvidenceSettings { tol: 1e-9, max_length: 1e4, method, ..EvidenceSettings::default() };
+            EvidenceSettings { tol: 1e-9, max_length: 1e4, targets, ..EvidenceSettings::default() };
         let found = evidence(&problem.space(), &settings);
         assert!(!found.converged);
         let share = found.length / settings.max_length;
-        assert!((0.3..=1.0 + 1e-9).contains(&share), "{method:?}: {share} of the path");
+        assert!((0.3..=1.0 + 1e-9).contains(&share), "{way}: {share} of the path");
     }
 }

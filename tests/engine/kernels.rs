@@ -267,7 +267,8 @@ mod laws {
             let value = |[a, b]: [f64; 2]| -> f64 {
                 let at = |i: usize| paths.mean[i] + a * place[i] + b * direction[i];
                 let each = (0..N).map(|i| {
-                    let log_p = plain([at(i), if observed.n_contrasts > 1 { at(N + i) } else { 0.0 }]);
+                    let log_p =
+                        plain([at(i), if observed.n_contrasts > 1 { at(N + i) } else { 0.0 }]);
                     let [floors, spans] = observed.noise;
                     let noisy = |floor: &f64| (floor + spans[i] * log_p.exp()).ln();
                     observed.counts.get(i).unwrap_or(&1.0) * floors.get(i).map_or(log_p, noisy)
@@ -284,7 +285,12 @@ mod laws {
                 let difference = (beside(1e-5) - beside(-1e-5)) / 2e-5;
                 assert_relative_eq!(found[k + 1], difference, max_relative = 1e-6, epsilon = 1e-4);
                 let by_contrast: f64 = slopes.iter().zip(row).map(|(a, b)| a * b).sum();
-                assert_relative_eq!(found[k + 1], by_contrast, max_relative = 1e-10, epsilon = 1e-9);
+                assert_relative_eq!(
+                    found[k + 1],
+                    by_contrast,
+                    max_relative = 1e-10,
+                    epsilon = 1e-9
+                );
             }
         }
     }
@@ -295,7 +301,9 @@ mod laws {
         let spans: Vec<f64> = floors.iter().map(|floor| 0.98 - floor).collect();
         let counts: Vec<f64> = (0..N).map(|i| 0.5 + (i % 4) as f64).collect();
         let none = &[][..];
-        for (noise, counts) in [([none; 2], none), ([&floors, &spans], none), ([&floors, &spans], &counts)] {
+        for (noise, counts) in
+            [([none; 2], none), ([&floors, &spans], none), ([&floors, &spans], &counts)]
+        {
             let of = |law, n_contrasts| Observed { law, n_contrasts, noise, counts };
             let rows: Vec<Vec<f64>> = (0..5).map(|k| numbers(N, k)).collect();
             assert_law(&of(Law::OneWall, 1), &rows, |[u, _]| ln_normal(u));
@@ -314,8 +322,7 @@ mod laws {
 
     #[test]
     fn singles_are_near_doubles() {
-        let observed =
-            Observed { law: Law::OneWall, n_contrasts: 1, noise: [&[]; 2], counts: &[] };
+        let observed = Observed { law: Law::OneWall, n_contrasts: 1, noise: [&[]; 2], counts: &[] };
         let rows: Vec<Vec<f64>> = (0..5).map(|k| numbers(N, k)).collect();
         let singles: Vec<Vec<f32>> =
             rows.iter().map(|row| row.iter().map(|&x| x as f32).collect()).collect();

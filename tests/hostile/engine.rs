@@ -2,9 +2,9 @@
 
 use bayespoint::dynamics::{Motion, Radius};
 use bayespoint::{
-    Average, CorrelationSettings, Error, EvidenceSettings, MarginSettings, Method, Mirror,
-    OnionMethod, OnionSettings, Outcome, Pair, PerceptronSettings, RefreshChoice, Settings,
-    VersionSpace, correlation, evidence, feasible_point, max_margin, one_way, onion, perceptron,
+    Average, CorrelationSettings, Error, EvidenceSettings, MarginSettings, Mirror, OnionMethod,
+    OnionSettings, Outcome, Pair, PerceptronSettings, RefreshChoice, Settings, VersionSpace,
+    correlation, evidence, feasible_point, max_margin, one_way, onion, perceptron,
     perceptron_point, run,
 };
 
@@ -203,7 +203,6 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
                 tol: bytes.mostly(0.5),
                 max_length: 5.0,
                 targets: vec![target; 1 + usize::from(bytes.rarely(8))],
-                method: [Method::Bridge, Method::Integration][bytes.below(2)],
                 n_threads: 1,
                 seed,
             };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bayespoint::dynamics::Geodesic;
 use bayespoint::{
-    Ball, Control, Error, EvidenceSettings, Factor, Goal, Method, Outcome, Precision, Refresh,
+    Ball, Control, Error, EvidenceSettings, Factor, Goal, Mirror, Outcome, Precision, Refresh,
     RefreshChoice, Settings, Trajectory, VersionSpace, evidence, feasible_point, run,
 };
 use rand::rngs::ChaCha8Rng;
@@ -402,28 +402,30 @@ fn needle(width: f64) {
     }
 }
 
-/// The bridge gives the volume of a slit or an error; integration always gives it.
+/// The bridge gives the volume of a slit or an error; a ladder always gives it.
 #[test]
 #[ignore = "long: make test-all"]
 fn volumes_of_slits() {
     for width in [1e-2, 1e-3, 1e-4, 1e-6] {
-        for (method, n) in [Method::Bridge, Method::Integration]
-            .into_iter()
-            .flat_map(|method| [(method, 2), (method, 4)])
-        {
+        for (is_bridge, n) in [(true, 2), (true, 4), (false, 2), (false, 4)] {
             // A ball bounces up to a million times per radian, and the ladder must find the slit.
             let narrowest = size(1e-3, 1e-6);
             let least = if n == 2 { 1e-6 } else { narrowest };
-            if width < if method == Method::Integration { 1e-4 } else { least } {
+            if width < if is_bridge { least } else { 1e-4 } {
                 continue;
             }
             let target = wedge(n, width);
             let exact = (width / TAU).ln() - (n as f64 - 2.0) * 2f64.ln();
+            let mut targets = vec![Mirror::HARD];
+            if !is_bridge {
+                targets.push(Mirror { negative: 1.0, positive: 1.0 });
+            }
             let settings =
-                EvidenceSettings { method, seed: seed(8), ..EvidenceSettings::default() };
+                EvidenceSettings { targets, seed: seed(8), ..EvidenceSettings::default() };
             let found =
                 target.space(Source::Doubles, |space| evidence(space, &settings, &Control::new()));
-            let name = format!("{method:?}, wedge of {width:e} rad, n = {n}");
+            let way = if is_bridge { "bridge" } else { "ladder" };
+            let name = format!("{way}, wedge of {width:e} rad, n = {n}");
             match found {
                 Ok(found) => {
                     println!(
@@ -435,10 +437,10 @@ fn volumes_of_slits() {
                 }
                 Err(error) => {
                     println!("{name}: {error}");
-                    assert!(method == Method::Bridge && width < 1e-3, "{name}: {error}");
+                    assert!(is_bridge && width < 1e-3, "{name}: {error}");
                     let text = error.to_string();
                     assert!(
-                        text.contains("integration") || text.contains("too ill-conditioned"),
+                        text.contains("ladder") || text.contains("too ill-conditioned"),
                         "{name}: {error}"
                     );
                 }
@@ -456,9 +458,8 @@ fn bridges_along_slits() {
         let exact = (width / TAU).ln() - 2.0 * 2f64.ln();
         let z: Vec<f64> = (0..16)
             .map(|k| {
-                let method = Method::Bridge;
-                let seed = seed(90 + k);
-                let settings = EvidenceSettings { method, seed, ..EvidenceSettings::default() };
+                let settings =
+                    EvidenceSettings { seed: seed(90 + k), ..EvidenceSettings::default() };
                 let found = target
                     .space(Source::Doubles, |space| evidence(space, &settings, &Control::new()))
                     .expect("an evidence");

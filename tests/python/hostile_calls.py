@@ -139,8 +139,7 @@ def _calls():
     yield of_space("contains", dual_coef=np.arange(12.0))
     yield of_space("feasible_point", finite, method="max_margin", random_state=1)
     yield of_space("max_margin", tol=1e-6, max_iter=1000)
-    yield of_space("evidence", **SHORT, method="integration")
-    yield of_space("evidence", **SHORT, label_noise=np.array([0.1, 0.2]), method="integration")
+    yield of_space("evidence", **SHORT, label_noise=np.array([0.0, 0.2]))
     yield one(
         "papers.reweighting.reweight",
         lambda weight, log: reweight(space(), result(), weight, log=log),

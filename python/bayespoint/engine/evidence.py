@@ -40,4 +40,4 @@ def log_z(
     values = vars(settings) | {"targets": transparencies}
     values |= {"n_threads": n_threads, "seed": seed}
     found = _core.evidence(problem, values, callback=None if callback is None else report)
-    return Evidence.from_run(found, settings.method)
+    return Evidence.from_run(found)

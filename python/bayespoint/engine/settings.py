@@ -174,15 +174,12 @@ def sample_settings(options: SampleOptions, **run: Any) -> SampleSettings:
 class EvidenceSettings:
     """Settings of `VersionSpace.evidence`."""
 
-    method: str
     tol: float
     max_length: float
     n_trajectories: int = 4
 
     def __post_init__(self) -> None:
-        choice("method", self.method, ("auto", "bridge", "integration"))
-        convert(self, None, tol=number, max_length=number, n_trajectories=integer)
-        _core.check_settings("evidence", vars(self) | {"method": "bridge"})
+        convert(self, "evidence", tol=number, max_length=number, n_trajectories=integer)
 
 
 @dataclass(frozen=True)

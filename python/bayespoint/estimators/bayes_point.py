@@ -601,7 +601,6 @@ class BayesPointClassifier(
     def evidence(
         self,
         *,
-        method: str = "auto",
         tol: float = 0.3,
         max_length: float = 1e5,
         random_state: RandomState = None,
@@ -615,8 +614,8 @@ class BayesPointClassifier(
         ----------
         tol : float, default=0.3
             Standard error at which to stop, in nats; ConvergenceWarning for a larger one.
-        method, max_length, random_state
-            As for :meth:`VersionSpace.evidence`. "bridge" requires a model without label noise.
+        max_length, random_state
+            As for :meth:`VersionSpace.evidence`.
 
         Returns
         -------
@@ -632,7 +631,7 @@ class BayesPointClassifier(
         """
         model, rng = self._first, np.random.default_rng(validation.seed(random_state))
         return evidence.evidence(
-            model, method=method, tol=tol, max_length=max_length, n_jobs=self.n_jobs, rng=rng
+            model, tol=tol, max_length=max_length, n_jobs=self.n_jobs, rng=rng
         )
 
     def log_labeling_probability(

@@ -277,10 +277,5 @@ class BayesPointRanker(Estimator):
         check_is_fitted(self)
         rng = np.random.default_rng(validation.seed(random_state))
         return evidence.evidence(
-            self.posterior_.first,
-            method="auto",
-            tol=tol,
-            max_length=max_length,
-            n_jobs=self.n_jobs,
-            rng=rng,
+            self.posterior_.first, tol=tol, max_length=max_length, n_jobs=self.n_jobs, rng=rng
         )

@@ -42,9 +42,8 @@ def evidence(
     if isinstance(rates, np.ndarray) and 0 < np.count_nonzero(rates) < len(rates):
         found = _with_rates_of_zero(problem, settings, rates, engine)
     else:
-        integrates = problem.n_functions > 1 or isinstance(rates, np.ndarray)
-        integrates = integrates or settings.method == "integration"
-        if integrates and not np.any(rates):  # the bridge makes this test itself
+        has_ladder = problem.n_functions > 1 or isinstance(rates, np.ndarray)
+        if has_ladder and not np.any(rates):  # a bridge makes this test itself
             error = interior.conflict(problem)
             if error is not None:
                 raise error
@@ -99,25 +98,11 @@ def _log_evidence(
     problem: Problem, settings: EvidenceSettings, rates: Rates, engine: Mapping[str, Any]
 ) -> Evidence:
     """Return ln p(y | label noise) for one rate, a pair of rates or an array of rates."""
-    y, joint, method, walls = problem.y, problem.n_functions > 1, settings.method, problem.walls
-    several, noisy = isinstance(rates, np.ndarray), bool(np.any(rates))
-    if method == "auto":
-        method = "integration" if several or noisy or joint else "bridge"
-    if joint and method == "bridge":
-        raise ValueError(
-            "method must be 'integration' for more than two classes: a bridge would need the Gram "
-            "matrix of all walls; got 'bridge'"
-        )
-    if (joint or walls is not None) and isinstance(rates, tuple):
+    y, walls, several = problem.y, problem.walls, isinstance(rates, np.ndarray)
+    if (problem.n_functions > 1 or walls is not None) and isinstance(rates, tuple):
         raise ValueError(
             "label_noise must be one rate or an array of rates for more than two classes, or "
             f"walls; got the pair {rates}"
-        )
-    if method == "bridge" and (several or noisy):
-        wanted = "label_noise" if noisy else "an array of rates"
-        raise ValueError(
-            f"method must be 'integration' for {wanted}: with transparent walls a bridge may miss "
-            "modes of the posterior; got 'bridge'"
         )
     pair = rates if isinstance(rates, tuple) else (rates, rates)
     first, second = np.array(pair, dtype=np.float64).reshape(2, -1)
@@ -132,7 +117,7 @@ def _log_evidence(
             )
         negative = np.zeros_like(negative)
     transparencies = list(zip(negative.tolist(), positive.tolist(), strict=True))
-    found = log_z(problem, replace(settings, method=method), transparencies, **engine)
+    found = log_z(problem, settings, transparencies, **engine)
     if not (found.value > -math.inf).any():
         if (first == second).all():
             hard = np.ones(len(y), dtype=bool)

@@ -32,7 +32,6 @@ from bayespoint.results.landmarks import LandmarkResult
 def evidence(
     model: Model,
     *,
-    method: str,
     tol: float,
     max_length: float,
     n_jobs: int | None,
@@ -43,12 +42,10 @@ def evidence(
     constant = model.labels.log_constant(label)
     if not isinstance(model.draws.run, LandmarkResult):
         given = model.problem("evidence"), model.labels.noise
-        settings = EvidenceSettings(method, tol, max_length)
+        settings = EvidenceSettings(tol, max_length)
         found = billiard_evidence(*given, settings, n_jobs=n_jobs, seed=rng)
         return replace(found, value=found.value + constant)
     validation.positive("max_length", max_length)  # of a billiard
-    if validation.choice("method", method, ("auto", "bridge", "integration")) == "integration":
-        raise ValueError("method must be 'auto' or 'bridge' with landmarks; got 'integration'")
     tol = validation.positive("tol", tol)
     found = model.draws.run.evidence(tol)
     if not found.converged:
@@ -82,7 +79,7 @@ def log_labeling_probability(
     index = validation.known_labels(posterior.classes, y, n)
     tol = validation.positive("tol", tol)
     rng = np.random.default_rng(validation.seed(random_state))
-    settings, found = EvidenceSettings("auto", tol / math.sqrt(2), max_length), []
+    settings, found = EvidenceSettings(tol / math.sqrt(2), max_length), []
     for model in posterior.models:
         if not model.basis.is_all:
             found.append(_over_draws(model, X, index, tol))

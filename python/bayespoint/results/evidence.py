@@ -29,9 +29,9 @@ class Estimate(NamedTuple):
 class Evidence(Result):
     """The log probability of the labels, with its standard error.
 
-    ``m`` is the number of examples. ``"integration"`` has a ladder of ``k`` transparencies kappa,
-    from 1, where all weight vectors have equal weight, to the smallest required. ``"bridge"`` has
-    one from a Gaussian distribution to the prior; its arrays are empty.
+    ``m`` is the number of examples. With label noise, or for more than two classes, there is a
+    ladder of ``k`` transparencies kappa, from 1, where all weight vectors have equal weight, to the
+    smallest required. Otherwise there is one of Gaussian distributions, and the arrays are empty.
     """
 
     _title = "Evidence"
@@ -61,8 +61,6 @@ class Evidence(Result):
     """(l,) Share of each layer among all layers with the same total number of violations."""
     length: float
     """Path in radians per trajectory."""
-    method: str
-    """``"bridge"`` or ``"integration"``."""
     converged: bool
     """Whether every error reached the tolerance."""
 
@@ -71,14 +69,15 @@ class Evidence(Result):
         self.summary()
 
     @classmethod
-    def from_run(cls, run: Mapping[str, Any], method: str) -> Evidence:
+    def from_run(cls, run: Mapping[str, Any]) -> Evidence:
         """Return the result of an engine's run, with an array for `value` and `error`."""
         given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
         seen = run["layer_shares"] > 0  # others were only passed through
         given |= {name: given[name][seen] for name in ("layers", "layer_shares")}
         given["n_rungs"] = len(np.unique(run["ladder"]))
-        given["log_transparency"] = np.empty(0) if method == "bridge" else 0.0 - run["ladder"]
-        return cls(**given, method=method)
+        is_bridge = len(run["mean_violations"]) == 0
+        given["log_transparency"] = np.empty(0) if is_bridge else 0.0 - run["ladder"]
+        return cls(**given)
 
     def _figures(self) -> str:
         pairs = zip(np.atleast_1d(self.value), np.atleast_1d(self.error), strict=True)
@@ -88,7 +87,6 @@ class Evidence(Result):
     def _rows(self) -> list[tuple[str, str]]:
         rows = [
             ("value", f"{self._figures()} nats"),
-            ("method", self.method),
             ("converged", "yes" if self.converged else "no"),
             ("lag", f"{np.nan_to_num(np.abs(self.lag)).max():.2g} nats (half of down minus up)"),
             ("path", f"{self.length:.4g} rad per trajectory"),
@@ -104,4 +102,4 @@ class Evidence(Result):
 
     def __repr__(self) -> str:
         end = "" if self.converged else ", not converged"
-        return f"<Evidence: {self._figures()} nats, {self.method}{end}>"
+        return f"<Evidence: {self._figures()} nats{end}>"

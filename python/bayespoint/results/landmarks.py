@@ -119,7 +119,7 @@ class LandmarkResult(Run):
         ladder: dict[str, Any] = dict.fromkeys(names, np.empty(0))
         ladder |= {"layers": np.empty((0, 2), dtype=np.int64), "lag": math.nan, "n_rungs": 2}
         value, converged = self.log_scale + log_ratio, error <= tol
-        return Evidence(value, error, **ladder, length=0.0, method="bridge", converged=converged)
+        return Evidence(value, error, **ladder, length=0.0, converged=converged)
 
     def convergence_messages(self, tol: float) -> list[str]:
         """Return the texts of convergence warnings for a run with this tolerance."""

@@ -16,9 +16,8 @@
 
 mod law;
 mod placing;
-mod ratio;
-mod spacing;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
@@ -26,18 +25,16 @@ use rand::rngs::ChaCha8Rng;
 use crate::ball::Ball;
 use crate::base::{Control, Error, Result, random};
 use crate::ensemble::{Settings, WorkerPool, burn_in, chain};
-use crate::evidence::EvidenceOutcome;
-use crate::evidence::settings::EvidenceSettings;
+use crate::evidence::mbar::{self, Rung, sum_by_key};
 use crate::evidence::walker::{self, RungSamples, bias_of_lag};
+use crate::evidence::{EvidenceOutcome, EvidenceSettings};
 use crate::gram::Gram;
 use crate::linalg::{Factor, Isotropic};
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::Geodesic;
 use crate::trajectory::{Goal, RefreshChoice, Trajectory};
 use law::{Drawn, Inner, Law, Point};
-use placing::Level;
-use ratio::{Piece, log_ratio};
-use spacing::measure;
+use placing::{Level, measure};
 
 /// Accepted share of draws in version space; else precisions are multiplied by `NARROWING`, up to `MAX_TRIALS` times.
 const TRIAL_DRAWS: usize = 128;
@@ -51,12 +48,17 @@ const PIECES: usize = 4;
 const PIECE_SAMPLES: usize = 8;
 /// Draws at t = 1 for every sample of a piece.
 const DRAWS: usize = 4;
+/// Width of the bins of -ln p_1, nats. Each is represented by its mean: the error is at most half the variance in a bin.
+const BIN: f64 = 0.05;
 /// Numbers in memory for each sample.
 const COPIES: usize = 8;
 
 /// Relative distance of a ball from its start: beyond `NEAR` dual coefficients are recomputed, beyond `OFF` it is an error.
 const NEAR: f64 = 1e-8;
 const OFF: f64 = 1e-3;
+
+/// The trip of a piece of path, and the statistics x of its samples.
+type Piece = (usize, Vec<f64>);
 
 struct BridgeWalker<'s> {
     /// The billiard of the prior, where the trips up begin.
@@ -234,7 +236,7 @@ fn too_narrow(error: Error) -> Error {
         other => return other,
     };
     let what = "squared length of a vector under a Gaussian distribution of the bridge, for which version space is too narrow \
-                (method=\"integration\" needs no bridge)";
+                (a ladder of transparencies, as for label_noise=[0, 0.4], needs no bridge)";
     Error::Breakdown { what, value }
 }
 
@@ -349,3 +351,41 @@ pub(crate) fn evidence(
         samples = next;
     }
 }
+
+/// Returns ln of the mean of `(1 + x)^(-r/2)` in version space, and its standard error, from samples at every t.
+fn log_ratio(ladder: &[f64], pieces: &[Vec<Piece>], dimension: f64) -> (f64, f64) {
+    let half = 0.5 * dimension;
+    let height = |x: f64| half * x.ln_1p();
+    #[allow(clippy::cast_possible_truncation, reason = "nats over a twentieth")]
+    let bin = |x: f64| (height(x) / BIN).floor() as i64;
+    // For each bin its number, and the count and the sum of the heights in it.
+    let mut states: BTreeMap<i64, (usize, f64, f64)> = BTreeMap::new();
+    for &x in pieces.iter().flatten().flat_map(|(_, piece)| piece) {
+        let state = states.entry(bin(x)).or_default();
+        state.1 += 1.0;
+        state.2 += height(x);
+    }
+    for (number, state) in states.values_mut().enumerate() {
+        state.0 = number;
+    }
+    let centers: Vec<f64> =
+        states.values().map(|&(_, count, sum)| (sum / count / half).exp_m1()).collect();
+    let log_weights =
+        |t: f64| -> Vec<f64> { centers.iter().map(|&x| -half * (t * x).ln_1p()).collect() };
+    let histogram = |(trip, piece): &Piece| {
+        let histogram = sum_by_key(piece.iter().map(|&x| (states[&bin(x)].0, 1.0)));
+        (*trip, histogram.into_iter().collect())
+    };
+    let rung = |(&t, pieces): (&f64, &Vec<Piece>)| Rung {
+        log_weights: log_weights(t),
+        pieces: pieces.iter().map(histogram).collect(),
+    };
+    let rungs = ladder.iter().zip(pieces).map(rung).collect();
+    let shares = mbar::combine(ladder, rungs, |t, v| half * centers[v] / (1.0 + t * centers[v]));
+    let last = log_weights(1.0);
+    shares.log_z(|v| last[v])
+}
+
+#[cfg(test)]
+#[path = "../../../tests/unit/evidence/bridge/mod.rs"]
+mod tests;

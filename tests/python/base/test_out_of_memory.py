@@ -45,7 +45,7 @@ PROGRAM = """
         "full": lambda: space().sample(n_jobs=4, options=full, **fly),
         "chord": lambda: dynamics.sample(VersionSpace(K, y), dynamics.Chord(), **fly),
         "bridge": lambda: space().evidence(**roughly),
-        "integration": lambda: space().evidence(method="integration", **roughly),
+        "ladder": lambda: space().evidence([0.0, 0.1], **roughly),
         "onion": lambda: onion(
             space(), max_errors=(3, 3), tol=0.5, max_length=100.0, random_state=0, n_jobs=2
         ),
@@ -93,7 +93,7 @@ CALLS = (
     ("full", 600),
     ("chord", 250),
     ("bridge", 400),
-    ("integration", 400),
+    ("ladder", 400),
     ("onion", 400),
     ("projected", 250),
     ("correlation", 400),
@@ -164,7 +164,7 @@ def test_a_process_that_has_not_used_blas(room):
         ("sample", {"n_draws": 2**40}),
         ("sample", {"n_trajectories": 2**40}),
         ("evidence", {"n_trajectories": 2**31}),
-        ("evidence", {"n_trajectories": 2**40, "method": "integration"}),
+        ("evidence", {"label_noise": [0.0, 0.1], "n_trajectories": 2**40}),
         ("evidence", {"label_noise": 0.1, "n_trajectories": 2**40}),
         ("onion", {"n_trajectories": 2**40}),
     ],

@@ -69,7 +69,6 @@ def test_evidence_is_that_of_the_prior(m, n, softness, offset, noise):
     found = space.evidence(noise, tol=0.05, random_state=seed(3))
     close = 4 * math.hypot(found.error, error / likelihood)
     assert abs(found.value - math.log(likelihood)) < close
-    assert found.method == "integration"
     assert len(found.log_share) == m + 1
     assert found.mean_violations[0] == pytest.approx(m * (n - 1) / n, rel=0.1)
 
@@ -290,7 +289,6 @@ def run(space, **options):
         (lambda s: onion(s, (1, 1)), "two classes for an onion"),
         (lambda s: choose_layer(s, (1, 1)), "two classes for an onion"),
         (lambda s: s.evidence((0.1, 0.2)), "label_noise must be one rate or an array"),
-        (lambda s: s.evidence(method="bridge"), "method must be 'integration' for more than two"),
     ],
 )
 def test_what_two_classes_define_is_refused(space, call, text):

@@ -82,7 +82,7 @@ CALLS = {
         soft(), Scattered("specular", "auto"), **FOR_EVER
     ),
     "bridge": lambda: soft().evidence(max_length=1e15, **LONG),
-    "integration": lambda: soft().evidence(method="integration", max_length=1e15, **LONG),
+    "ladder": lambda: soft().evidence([0.0, 0.1], max_length=1e15, **LONG),
     "evidence": lambda: soft().evidence((0.0, 0.1), max_length=1e15, n_jobs=2, **LONG),
     "correlation_length": lambda: correlation_length(
         soft(), n_pairs=10**5, max_bounces=10**9, random_state=0

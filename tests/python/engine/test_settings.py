@@ -17,7 +17,7 @@ from bayespoint.engine.settings import (
 from helpers import seed
 
 GOOD = {
-    EvidenceSettings: {"method": "auto", "tol": 0.1, "max_length": 1.0, "n_trajectories": 2},
+    EvidenceSettings: {"tol": 0.1, "max_length": 1.0, "n_trajectories": 2},
     MarginSettings: {"tol": 1e-8, "max_iter": 9},
 }
 

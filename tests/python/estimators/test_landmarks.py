@@ -202,8 +202,6 @@ def test_what_needs_the_kernel_matrix_says_so():
     for call in (lambda: model.refine(tol=0.1),):
         with pytest.raises(ValueError, match="approximation=None"):
             call()
-    with pytest.raises(ValueError, match="'auto' or 'bridge'"):
-        model.evidence(method="integration")
 
 
 def test_limits_end_a_fit_with_a_warning():

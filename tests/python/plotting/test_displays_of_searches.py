@@ -60,13 +60,14 @@ def test_the_ladder_of_a_classifier():
     drawn = displays.EvidenceDisplay.from_estimator(pipeline, tol=0.3, random_state=1, ax=ax)
     assert drawn.ax_ is ax
     model = pipeline[-1]
-    found = model.evidence(method="integration", tol=0.3, random_state=np.random.RandomState(1))
-    assert found.method == "integration"
+    found = model.evidence(tol=0.3, random_state=np.random.RandomState(1))
     apart = drawn.value - model.evidence(tol=0.1, random_state=0).value
     assert abs(apart) < 5 * np.hypot(drawn.error, 0.1)
     assert abs(found.value - drawn.value) < 5 * np.hypot(found.error, drawn.error)
-    with pytest.raises(ValueError, match="method must be one of"):
-        model.evidence(method="guess")
+    plain = BayesPointClassifier(RBF(1.5), softness=0.5, random_state=SEED).fit(X, y)
+    drawn = displays.EvidenceDisplay.from_estimator(plain, tol=0.3, random_state=1)
+    found = plain.evidence(tol=0.1, random_state=0)
+    assert abs(found.value - drawn.value) < 5 * np.hypot(found.error, drawn.error)
 
 
 def test_the_error_for_more_dimensions_mentions_softness_and_what_to_draw():

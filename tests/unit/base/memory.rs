@@ -8,7 +8,7 @@ use ndarray::{Array1, Array2};
 use super::*;
 use crate::propagation::{Problems, propagate};
 use crate::{
-    Control, CorrelationSettings, EvidenceSettings, Gram, MarginSettings, Method, OnionSettings,
+    Control, CorrelationSettings, EvidenceSettings, Gram, MarginSettings, Mirror, OnionSettings,
     Settings, VersionSpace, correlation, evidence, max_margin, onion, run,
 };
 
@@ -80,8 +80,9 @@ fn whichever_request_is_refused_it_is_an_error_or_makes_no_difference() {
     each_refused("run, classes", || {
         run(&VersionSpace::of_classes(gram()?, &classes, 3)?, &two, control)
     });
-    for method in [Method::Bridge, Method::Integration] {
-        let settings = EvidenceSettings { tol: 0.5, method, ..EvidenceSettings::default() };
+    for target in [Mirror::HARD, Mirror::alike(1.0)] {
+        let targets = vec![target];
+        let settings = EvidenceSettings { tol: 0.5, targets, ..EvidenceSettings::default() };
         each_refused("evidence", || evidence(space, &settings, control));
     }
     let settings = OnionSettings { max_errors: [1, 1], tol: 0.5, ..OnionSettings::default() };

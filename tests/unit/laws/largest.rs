@@ -49,8 +49,14 @@ fn others(behind: &[f64], own: usize) -> Vec<f64> {
     (0..behind.len()).filter(|&j| j != own).map(|j| behind[j] - behind[own]).collect()
 }
 
-const CONTRASTS: [&[f64]; 6] =
-    [&[0.3], &[-2.0, 1.0], &[-6.5, 0.2, 3.0], &[-8.0, -7.5], &[-20.0, 0.0, -60.0], &[5.0, -1.0, f64::INFINITY]];
+const CONTRASTS: [&[f64]; 6] = [
+    &[0.3],
+    &[-2.0, 1.0],
+    &[-6.5, 0.2, 3.0],
+    &[-8.0, -7.5],
+    &[-20.0, 0.0, -60.0],
+    &[5.0, -1.0, f64::INFINITY],
+];
 
 #[test]
 fn slopes_are_differences_of_log_probabilities() {
@@ -91,7 +97,11 @@ fn the_integral_about_the_mode_is_that_of_the_table_with_second_derivatives() {
             for l in 0..k {
                 let curvature = bends[c * k + l] + slopes[c] * slopes[l];
                 let difference = (behind[l] - ahead[l]) / 2e-4;
-                assert_abs_diff_eq!(curvature, difference, epsilon = 1e-6 * (1.0 + slopes[l].powi(2)));
+                assert_abs_diff_eq!(
+                    curvature,
+                    difference,
+                    epsilon = 1e-6 * (1.0 + slopes[l].powi(2))
+                );
             }
         }
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ class EvidenceDisplay(Display):
     >>> from bayespoint import VersionSpace
     >>> from bayespoint.papers.displays import EvidenceDisplay
     >>> space = VersionSpace(np.eye(5), [1, 1, -1, 1, -1])
-    >>> found = space.evidence(method="integration", tol=0.1, random_state=0)
+    >>> found = space.evidence([0.0, 0.4], tol=0.1, random_state=0)
     >>> display = EvidenceDisplay.from_result(found, ax=Figure().add_subplot())
     >>> f"{display.mean_violations[0]:.1f}"
     '2.5'
@@ -103,13 +104,15 @@ class EvidenceDisplay(Display):
             If the run ended at `max_length` with a standard error above `tol`.
         """
         model = posterior_of(estimator).first
+        noise = model.likelihood.noise
         found = VersionSpace.over(model.problem("evidence")).evidence(
-            model.likelihood.noise,
-            method="integration",
+            noise if np.any(noise) else [0.0, 0.4],  # a rate of 0 alone may need no ladder
             tol=tol,
             max_length=max_length,
             random_state=np.random.default_rng(validation.seed(random_state)),
         )
+        if not np.any(noise):
+            found = replace(found, value=found.value[0], error=found.error[0])
         return cls._of(found, len(model.classes)).plot(ax=ax)
 
     @classmethod
@@ -121,7 +124,7 @@ class EvidenceDisplay(Display):
         Parameters
         ----------
         result : Evidence
-            An evidence by method="integration".
+            An evidence with label noise, of several rates, or of more than two classes.
         n_classes : int, default=2
             Number of classes of its version space.
         ax : matplotlib.axes.Axes, default=None
@@ -135,13 +138,13 @@ class EvidenceDisplay(Display):
         Raises
         ------
         ValueError
-            If the evidence has no ladder, as by method="bridge".
+            If the evidence has no ladder of transparencies.
         """
         check_type("result", result, Evidence)
         if len(result.log_transparency) < 2:
             raise ValueError(
-                "result must have a ladder of transparencies, by method='integration'; got one by "
-                f"method={result.method!r}"
+                "result must have a ladder of transparencies, as with label_noise=[0, 0.4]; got "
+                f"{result!r}"
             )
         return cls._of(result, validation.integer("n_classes", n_classes, low=2)).plot(ax=ax)
 

@@ -1,4 +1,4 @@
-//! Tests of `evidence::bridge::ratio` that need its private parts.
+//! Tests of `evidence::bridge` that need its private parts.
 
 use super::*;
 use rand::SeedableRng;
