@@ -1,7 +1,7 @@
 """Types of the compiled engine: calls on a problem, settings and NumPy arrays.
 
-Only `bayespoint.engine`, `bayespoint.kernels`, `bayespoint.landmarks` and `bayespoint.results` call it. Ranges of
-settings are checked here alone, all else is checked a second time.
+Only `bayespoint.engine`, `bayespoint.kernels`, `bayespoint.landmarks` and `bayespoint.results` call
+it. Ranges of settings are checked here alone, all else is checked a second time.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from bayespoint.base.io import Savable
-from bayespoint.base.report import as_html
+from bayespoint.base.report import Texts, as_columns, as_html
 from bayespoint.results import diagnostics
 
 MAX_R_HAT_TOL = 1.05  # largest at which a run with a tolerance ends, with many effective draws
@@ -25,9 +27,10 @@ class Result(Savable):
     """A result with a summary, as text and in notebooks."""
 
     _title: str
+    _head: ClassVar[Texts] = ()
 
-    def _rows(self) -> list[tuple[str, str]]:
-        """Return the names and values of the summary."""
+    def _rows(self) -> Sequence[Texts]:
+        """Return the rows of the summary, which begin with names."""
         raise NotImplementedError
 
     def summary(self) -> str:
@@ -38,12 +41,11 @@ class Result(Savable):
         str
             The text, without a newline at its end.
         """
-        rows = self._rows()
-        width = max(len(name) for name, _ in rows)
-        return "\n".join([self._title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
+        lines = as_columns([self._head, *self._rows()][not self._head :], left=True)
+        return "\n".join([self._title, *(f"  {line}" for line in lines)])
 
     def _repr_html_(self) -> str:
-        return as_html(self._title, self._rows())
+        return as_html(self._title, self._rows(), self._head)
 
 
 class Run(Result):

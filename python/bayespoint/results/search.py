@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayespoint.base.io import Savable
-from bayespoint.base.report import as_columns, as_grid, as_html
+from bayespoint.base.report import as_columns
+from bayespoint.results.result import Result
 
 
 @dataclass(frozen=True, eq=False)
-class Search(Savable):
+class Search(Result):
     """A search for hyperparameters: a setting, most probable or drawn, and all settings tried."""
 
+    _title = "Search by evidence"
     _shapes = "nc: tried; c: names; p: r_hat"
 
     kernel: Callable[..., Any] | str
@@ -72,9 +73,8 @@ class Search(Savable):
         cells = [[f"{value:.4g}" for value in row[:-1]] + [f"{row[-1]:.2f}"] for row in rows]
         return "\n".join(as_columns([self.names, *cells]))
 
-    def _repr_html_(self) -> str:
-        rows = [[f"{value:.6g}" for value in row] for row in self._best(10)]
-        figures = [
+    def _rows(self) -> list[tuple[str, str]]:
+        return [
             ("kernel", repr(self.kernel)),
             ("softness", f"{self.softness:.4g}"),
             ("label noise", rates(self.label_noise)),
@@ -82,8 +82,6 @@ class Search(Savable):
             ("at a bound", ", ".join(self.at_bounds) or "none"),
             ("settings tried", f"{len(self.tried)} on up to {self.n_examples} examples"),
         ]
-        table = as_grid("The best settings tried", self.names, rows)
-        return as_html("Search by evidence", figures) + table
 
     def _best(self, n: int) -> NDArray[np.float64]:
         full = self.tried[self.tried[:, -2] == self.n_examples]
