@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayespoint.base.report import as_columns
 from bayespoint.base.validation import Floats
-from bayespoint.results.result import Result
+from bayespoint.results.result import Result, as_columns
 
 _INTERVAL, _FEWEST = (0.05, 0.95), 10  # quantiles of the interval, and fewest states for it
 

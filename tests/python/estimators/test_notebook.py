@@ -11,7 +11,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier, VersionSpace, _core
-from bayespoint.base.report import as_html
 from bayespoint.datasets import make_teacher
 from bayespoint.papers import planar, soft_boundary
 from bayespoint.papers.bounds import risk_bounds
@@ -21,6 +20,7 @@ from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.onion import onion
 from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.papers.reweighting import reweight
+from bayespoint.results.result import as_html
 from helpers import seed
 
 

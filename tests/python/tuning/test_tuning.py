@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as gaussian_process_kernels
 
 from bayespoint import BayesPointClassifier, VersionSpace, kernels
-from bayespoint.base.progress import Report
+from bayespoint.base.warnings import Report
 from bayespoint.data.plan import Budget
 from bayespoint.tuning.climbing import LEVELS
 from bayespoint.tuning.density import Density

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from bayespoint.base.report import as_columns, as_html
+from bayespoint.results.result import as_columns, as_html
 
 _HEAD = ("bound", "of", "region", "value")
 

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayespoint.base import validation
-from bayespoint.base.report import as_columns, as_html
 from bayespoint.base.validation import Floats, Labels
-from bayespoint.results.result import Result
+from bayespoint.results.result import Result, as_columns, as_html
 
 if TYPE_CHECKING:
     from typing_extensions import Self
