@@ -22,7 +22,6 @@ from bayespoint.papers.displays import BilliardDisplay, EvidenceDisplay, OnionDi
 from bayespoint.papers.elongated import make_elongated
 from bayespoint.papers.onion import onion
 from bayespoint.plotting import (
-    ConvergenceDisplay,
     RejectionDisplay,
     RelevanceDisplay,
     TuningDisplay,
@@ -98,11 +97,6 @@ def evidence(plain: Any) -> Any:
     return EvidenceDisplay.from_estimator(plain, random_state=0)
 
 
-def convergence(three: Any) -> Any:
-    """Draw the error of the center."""
-    return ConvergenceDisplay.from_estimator(three)
-
-
 def layers() -> Any:
     """Draw the layers around a version space."""
     vectors, labels = make_teacher(40, 5, random_state=0)
@@ -157,7 +151,6 @@ SCENES: dict[str, Callable[[], Any]] = {
         average,
         tuning,
         evidence,
-        convergence,
         layers,
         billiard,
         chart,

@@ -1,7 +1,7 @@
 """Types of the compiled engine: calls on a problem, settings and NumPy arrays.
 
-Only `bayespoint.engine`, `bayespoint.kernels` and `bayespoint.landmarks` call it. Ranges of
-settings are checked here alone, all else is checked a second time.
+Only `bayespoint.engine`, `bayespoint.kernels`, `bayespoint.landmarks` and `bayespoint.results` call
+it. Ranges of settings are checked here alone, all else is checked a second time.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +21,7 @@ __all__ = [
     "__version__",
     "check_settings",
     "correlation",
+    "effective_size",
     "evidence",
     "feasible_point",
     "inverse_of_factor",
@@ -32,6 +33,7 @@ __all__ = [
     "onion",
     "perceptron",
     "propagation",
+    "r_hat",
     "run",
     "sums_of_differences",
     "tall_product",
@@ -113,6 +115,7 @@ def correlation(problem: _Problem, settings: _Settings, *, callback: _Callback) 
 def feasible_point(
     problem: _Problem, *, method: str, seed: int, callback: _Callback
 ) -> _FeasiblePoint: ...
+def effective_size(draws: NDArray[np.float64]) -> list[float]: ...
 def largest_probabilities(behind: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def law_derivatives(
     labels: _Observed, contrasts: NDArray[np.float64]
@@ -151,6 +154,7 @@ def sums_of_differences(
     limits: Sequence[float],
 ) -> NDArray[np.float64]: ...
 def inverse_of_factor(matrix: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def r_hat(draws: NDArray[np.float64]) -> list[float]: ...
 def propagation(
     features: NDArray[np.float64],
     level: NDArray[np.float64],

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayespoint.base import memory, validation
-from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.engine import InfeasibleError, interior, sampling
 from bayespoint.engine.problem import Callback, Problem
@@ -167,21 +166,6 @@ class VersionSpace:
             return f"<VersionSpace: {len(self.y)} examples of {len(self.classes)} classes>"
         negative = int((self.y < 0).sum())
         return f"<VersionSpace: {negative} negative and {len(self.y) - negative} positive examples>"
-
-    def _repr_html_(self) -> str:
-        if self.problem.walls is not None:
-            rows = [("walls", str(len(self.problem.walls))), ("coordinates", str(len(self.y)))]
-        elif self.problem.n_functions > 1:
-            counts = np.bincount(self.y, minlength=len(self.classes))
-            pairs = zip(self.classes, counts, strict=True)
-            rows = [(f"examples of {name}", str(count)) for name, count in pairs]
-        else:
-            negative = int((self.y < 0).sum())
-            rows = [("negative examples", f"{negative} ({self.classes[0]})")]
-            rows += [("positive examples", f"{len(self.y) - negative} ({self.classes[1]})")]
-        low, high = self.softness.min(), self.softness.max()
-        rows += [("softness", f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}")]
-        return as_html("Version space", [*rows, ("offset", f"{self.offset:.4g}")])
 
     def margins(self, dual_coef: ArrayLike) -> Floats:
         """Return the margin ``y_i <w, phi_i>`` of every example.

@@ -5,7 +5,7 @@ pub(crate) mod center;
 pub(crate) mod chain;
 mod conditional_means;
 mod merge;
-mod mixing;
+pub(crate) mod mixing;
 mod outcome;
 mod pool;
 mod run;

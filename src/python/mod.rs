@@ -22,15 +22,16 @@ mod propagation;
 mod soft;
 mod space;
 
-use numpy::PyReadonlyArray1;
+use numpy::{PyReadonlyArray1, PyReadonlyArray3};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pythonize::Depythonizer;
 use serde::de::DeserializeOwned;
 
-use crate::base::{Control, Error, Result, State};
+use crate::base::{Control, Error, Result, State, require};
 use crate::correlation::CorrelationSettings;
+use crate::ensemble::mixing::{Coordinates, LEAST_DRAWS, normal_scores};
 use crate::ensemble::{self, Settings};
 use crate::evidence::EvidenceSettings;
 use crate::interior::{self, MarginSettings, MaxMargin, PerceptronSettings};
@@ -55,7 +56,9 @@ mod _core {
     #[pymodule_export]
     use super::soft::SoftSampler;
     #[pymodule_export]
-    use super::{check_settings, correlation, evidence, max_margin, onion, run};
+    use super::{
+        check_settings, correlation, effective_size, evidence, max_margin, onion, r_hat, run,
+    };
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "a Python name")]
@@ -169,4 +172,32 @@ fn outer_max_margin(
 measurement! {
     /// Computes the centers of the layers; see `bayespoint.papers.onion`.
     onion: true, crate::onion::onion, outcomes::onion
+}
+
+/// Returns R-hat of each quantity of (quantity, trajectory, draw); see `bayespoint.results.diagnostics`.
+#[pyfunction]
+fn r_hat(draws: PyReadonlyArray3<'_, f64>) -> PyResult<Vec<f64>> {
+    of_each(&draws, Coordinates::r_hat)
+}
+
+/// Returns the bulk effective sample size of each quantity.
+#[pyfunction]
+fn effective_size(draws: PyReadonlyArray3<'_, f64>) -> PyResult<Vec<f64>> {
+    of_each(&draws, Coordinates::ess)
+}
+
+fn of_each(
+    draws: &PyReadonlyArray3<'_, f64>,
+    statistic: fn(&Coordinates, &[f64]) -> f64,
+) -> PyResult<Vec<f64>> {
+    let (_, t, n) = draws.as_array().dim();
+    require(t > 0 && n >= LEAST_DRAWS, "draws", format_args!("{t} x {n}"), "4 of a trajectory")?;
+    let scores = normal_scores(2 * t * (n / 2));
+    let quantities = draws.as_array();
+    let values = quantities.outer_iter().map(|quantity| {
+        draws.py().check_signals()?;
+        let chains = quantity.outer_iter().map(|chain| chain.to_vec()).collect();
+        Ok(statistic(&Coordinates(chains), &scores))
+    });
+    values.collect()
 }

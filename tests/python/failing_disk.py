@@ -37,7 +37,7 @@ def failing_disk(n, *, lasting=False, number=errno.ENOSPC):
         if "x" not in mode:
             return builtins.open(path, mode, **settings)
         step("open")
-        return io.BufferedRandom(Counted(path, mode, **settings), 512)
+        return io.BufferedWriter(Counted(path, mode, **settings), 512)
 
     def counted(name):
         function = getattr(os, name)

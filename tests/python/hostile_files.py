@@ -17,7 +17,6 @@ from sklearn.gaussian_process import kernels as gp
 
 import bayespoint
 from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
-from bayespoint.base import io as files
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.max_margin import MaxMarginClassifier
@@ -107,12 +106,6 @@ def answers(one, new):
 # --- damage ------------------------------------------------------------------------------------
 
 
-def sealed(data):
-    """Return a file with the digest that belongs to its bytes."""
-    kept = data[: -files._DIGEST]
-    return kept + hashlib.blake2b(kept, digest_size=files._DIGEST // 2).hexdigest().encode()
-
-
 def unpacked(data):
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
@@ -126,7 +119,7 @@ def packed(members, comment, method=zipfile.ZIP_STORED, twice=()):
         for name, content in [*members.items(), *twice]:
             archive.writestr(name, content)
         archive.comment = comment
-    return sealed(target.getvalue())
+    return target.getvalue()
 
 
 TEXT = [
@@ -251,11 +244,11 @@ def change_archive(b, members, comment):
     central = data.rindex(b"PK\x01\x02")
     at = central + b.below(len(data) - central) if kind == 4 else b.below(len(data))
     data[at] = b.byte()
-    return sealed(bytes(data))
+    return bytes(data)
 
 
 def forged(b, data):
-    """Return a file with some changes and the digest of the changed one."""
+    """Return a file with some changes and the checksums of the changed one."""
     members, comment = unpacked(data)
     arrays = [content for name, content in members.items() if name.endswith(".npy")]
     whole = {hashlib.blake2b(content).digest() for content in arrays}
@@ -308,9 +301,9 @@ def read(name, content):
 
 
 def door(data, *, forges=None):
-    """Read a file that bytes damage, or forge with the right digest; return what came of it.
+    """Read a file that bytes damage, or forge with the right checksums; return what came of it.
 
-    Damage is always seen. A forger may change numbers, and so what a file says.
+    Damage is seen, or changes nothing. A forger may change numbers, and so what a file says.
     """
     b = Bytes(data)
     name = b.pick(sorted(originals()))
@@ -318,6 +311,7 @@ def door(data, *, forges=None):
     forges = not b.rarely(4) if forges is None else forges
     content = forged(b, original) if forges else damaged(b, original)
     outcome, found = read(name, content)
-    if not forges and content != original and outcome != "refused":
+    outcome = outcome if outcome != "read" else "the same" if found == answer else "other numbers"
+    if not forges and outcome not in ("refused", "the same"):
         raise AssertionError(f"{name}: a damaged file was read")
-    return outcome if outcome != "read" else "the same" if found == answer else "other numbers"
+    return outcome

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 import bayespoint
-from bayespoint import plotting
 from bayespoint.papers import displays, drawings, onion, soft_boundary
 
 ROOT = Path(__file__).parents[2]
@@ -284,7 +283,6 @@ PLAYING = [
     drawings.fly,
     displays.BilliardDisplay.from_space,
     displays.EvidenceDisplay.from_estimator,
-    plotting.ConvergenceDisplay.from_space,
 ]
 """What plays a billiard, whose arithmetic may break down; bounds leave such a row out."""
 

@@ -1,4 +1,4 @@
-"""Files of models and results: files of skops, which hold no pickles."""
+"""Files of models and results: archives of skops, which hold no pickles."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ _release = partial(importlib.metadata.version, "bayespoint")
 
 _UNCHECKED = {"pos", "buffer_pos", "pool_size"}  # of generators' states, which NumPy does not check
 _MOST = 624  # of these, in a state of NumPy's
-_SUFFIXES = {"NdArrayNode": "npy", "SparseMatrixNode": "npz", "BytesNode": "bin"}
-_DIGEST = 32  # characters of the digest at the end of a file
+_SUFFIXES = {"NdArrayNode": ".npy", "SparseMatrixNode": ".npz", "BytesNode": ".bin"}
 
 
 class Savable(Stored):
@@ -61,22 +60,20 @@ class Savable(Stored):
         OSError
             If the file cannot be written.
         """
-        import skops.io  # not at the top: it imports all of scikit-learn, which takes two seconds
-
         check_path("path", path)
-        name = type(self).__name__
-        with _replacing(path) as file:
-            try:
-                check(self)
-                _pack(skops.io.dumps(self), file)
-            except (OSError, MemoryError):
-                raise
-            except Exception as error:
-                raise TypeError(
-                    f"{name} cannot be saved: {error}. Only arrays, plain values, objects of "
-                    "bayespoint and NumPy and kernels given by name, of bayespoint.kernels or of "
-                    "scikit-learn's Gaussian processes can be saved"
-                ) from error
+        try:
+            check(self)
+            data = _packed(self)
+            _check_archive(data)
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise TypeError(
+                f"{type(self).__name__} cannot be saved: {error}. Only arrays, plain values, "
+                "objects of bayespoint and NumPy and kernels given by name, of bayespoint.kernels "
+                "or of scikit-learn's Gaussian processes can be saved"
+            ) from error
+        _replace(path, data)
 
 
 def load(path: StrPath) -> Any:
@@ -118,11 +115,23 @@ def load(path: StrPath) -> Any:
     """
     check_path("path", path)
     require_blas()
-    with _reading(path) as found:
-        if not isinstance(found, Savable):
-            raise TypeError(f"it holds a {type(found).__name__}")
-        check(found)
-        return found
+    mode = os.stat(path).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise ValueError(f"path must be a regular file; got {os.fspath(path)!r}")
+    try:
+        with open(path, "rb") as file:
+            data = file.read()  # at once: what is checked is what is built
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+    try:
+        return _built(data)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise ValueError(
+            f"{os.fspath(path)!r} is not a {_FORMAT} that bayespoint {_release()} can "
+            f"read: {str(error) or type(error).__name__}"
+        ) from error
 
 
 def check_path(name: str, path: StrPath) -> None:
@@ -137,15 +146,18 @@ def check_path(name: str, path: StrPath) -> None:
 
 def trusted_types() -> list[str]:
     """Return the full names of the classes of this package that models and results are made of."""
-    classes, found = [Stored], set[str]()
+    classes, names = [Stored], set[str]()
     for cls in classes:  # which grows
         classes += cls.__subclasses__()
-        found.add(_full_name(cls))
-    return sorted(name for name in found if name.startswith("bayespoint."))
+        names.add(_full_name(cls))
+    return sorted(name for name in names if name.startswith("bayespoint."))
 
 
 def _listed() -> dict[str, set[str]]:
-    """Return the full names of all that files may hold, by what loads it in skops."""
+    """Return the full names of all that files may hold, by what loads it in skops.
+
+    skops alone would also build scikit-learn's estimators and call functions of NumPy.
+    """
     from sklearn.gaussian_process import kernels as gp
     from sklearn.preprocessing import PowerTransformer, StandardScaler
 
@@ -173,33 +185,65 @@ def _full_name(cls: type[Any]) -> str:
 # --- writing ---------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def _replacing(path: StrPath) -> Iterator[IO[bytes]]:
-    """Open a file that replaces the one at `path` if no error is raised."""
+def _packed(content: Any) -> bytes:
+    """Return an archive of skops that says its origin, with equal arrays once, not compressed.
+
+    Only these have a number, so that nothing else can stand in two places.
+    """
+    import skops.io  # not at the top: it imports all of scikit-learn, which takes two seconds
+
+    source = zipfile.ZipFile(io.BytesIO(skops.io.dumps(content)))
+    schema, numbers = json.loads(source.read("schema.json")), dict[bytes, int]()
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        for node in _nodes(schema):
+            del node["__id__"]
+            if "file" in node:
+                data, suffix = source.read(node["file"]), _SUFFIXES[node["__loader__"]]
+                data = _stored(data) if suffix == ".npz" else data
+                key = f"{node['__class__']} {suffix}".encode() + hashlib.blake2b(data).digest()
+                node["__id__"] = numbers.setdefault(key, len(numbers) + 1)
+                node["file"] = f"{node['__id__']}{suffix}"
+                if node["file"] not in archive.NameToInfo:
+                    archive.writestr(node["file"], data)
+            for kind in node["key_types"]["content"] if "key_types" in node else ():
+                if kind["__class__"].startswith("bool"):  # skops reads all keys as True
+                    kind |= {"__class__": "int", "__module__": "builtins"}
+                    number = {"false": "0", "true": "1"}
+                    node["content"] = {number.get(k, k): v for k, v in node["content"].items()}
+        archive.writestr("schema.json", json.dumps(schema, separators=(",", ":")))
+        archive.comment = f"{_FORMAT} {_VERSION} {_release()}".encode()
+    return target.getvalue()
+
+
+def _stored(data: bytes) -> bytes:
+    """Return an archive without compression."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(target, "w") as archive:
+        for name in source.namelist():
+            archive.writestr(name, source.read(name))
+    return target.getvalue()
+
+
+def _replace(path: StrPath, data: bytes) -> None:
+    """Put a file of these bytes in the place of the one at `path`, or leave that as it is."""
     target = Path(os.path.realpath(path))  # a link keeps pointing to its target
-    with _temporary(target) as file:
-        yield file
-        file.flush()
-        if target.exists():
-            os.chmod(file.name, stat.S_IMODE(target.stat().st_mode))
-        os.fsync(file.fileno())
-        if fcntl is None:
-            file.close()
-        os.replace(file.name, target)
-
-
-@contextlib.contextmanager
-def _temporary(target: Path) -> Iterator[IO[bytes]]:
-    """Open a file beside `target` that is removed on exit if it is still there."""
     # An unpredictable name prevents symlink attacks.
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     try:
         _require_file(target)
-        with open(temporary, "x+b", opener=partial(os.open, mode=0o600)) as file:
+        with open(temporary, "xb", opener=partial(os.open, mode=0o600)) as file:
             with contextlib.suppress(OSError):  # where files have no locks
                 _hold(file)
             _remove_leftovers(target)
-            yield file
+            file.write(data)
+            file.flush()
+            if target.exists():
+                os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
+            os.fsync(file.fileno())
+            if fcntl is None:
+                file.close()
+            os.replace(temporary, target)
     except OSError as error:  # on a full disk the system's message names no file
         text = f"could not write the file: {error.strerror or error}"
         raise OSError(error.errno, text, str(target)) from error
@@ -231,138 +275,43 @@ def _remove_leftovers(target: Path) -> None:
                 left.unlink()
 
 
-def _pack(data: bytes, file: IO[bytes]) -> None:
-    """Write an archive of skops, with equal arrays once and a digest of all at the end."""
-    with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(file, "w") as archive:
-        schema, numbers = json.loads(source.read("schema.json")), dict[tuple[str, bytes], int]()
-        for node in filter(_is_node, _dicts(schema)):
-            node.pop("__id__", None)
-            node.pop("is_json", None)
-            if "file" in node:
-                content, suffix = source.read(node["file"]), Path(node["file"]).suffix
-                if suffix == ".npz":
-                    content = _stored(content)
-                key = node["__class__"], hashlib.blake2b(content).digest()
-                node["__id__"] = numbers.setdefault(key, len(numbers) + 1)
-                node["file"] = f"{node['__id__']}{suffix}"
-                if node["file"] not in archive.NameToInfo:
-                    archive.writestr(zipfile.ZipInfo(node["file"]), content)
-            for kind in node.get("key_types", {"content": ()})["content"]:
-                if kind["__class__"].startswith("bool"):  # skops reads all as True; 0 and 1 do
-                    kind |= {"__class__": "int", "__module__": "builtins"}
-                    numbered = {"false": "0", "true": "1"}
-                    node["content"] = {numbered.get(k, k): v for k, v in node["content"].items()}
-        text = json.dumps(schema, separators=(",", ":"))
-        archive.writestr(zipfile.ZipInfo("schema.json"), text)
-        archive.comment = f"{_FORMAT} {_VERSION} {_release()} {'0' * _DIGEST}".encode()
-    file.seek(-_DIGEST, os.SEEK_END)
-    file.write(_digest(file))
-    file.flush()  # an error of the disk must not reach zipfile, for which it is one of the archive
-    with zipfile.ZipFile(file) as archive:
-        _check_content(archive)
-
-
-def _stored(data: bytes) -> bytes:
-    """Return an archive without compression."""
-    copied = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(copied, "w") as archive:
-        for name in source.namelist():
-            archive.writestr(zipfile.ZipInfo(name), source.read(name))
-    return copied.getvalue()
-
-
-def _dicts(nodes: Any) -> Iterator[dict[str, Any]]:
-    """Yield all mappings in a schema."""
-    left = [nodes]
-    while left:
-        found = left.pop()
-        if isinstance(found, dict):
-            yield found
-            left += found.values()
-        elif isinstance(found, list):
-            left += found
-
-
-def _is_node(found: dict[str, Any]) -> bool:
-    """Return whether skops loads an object from a mapping in a schema."""
-    return isinstance(found.get("__loader__"), str)
-
-
-def _digest(file: IO[bytes]) -> bytes:
-    """Return the digest of all but the last bytes, of its own size."""
-    digest, left = hashlib.blake2b(digest_size=_DIGEST // 2), file.seek(0, os.SEEK_END) - _DIGEST
-    file.seek(0)
-    while left > 0:
-        block = file.read(min(left, 2**20))
-        digest.update(block)
-        left -= len(block)
-    return digest.hexdigest().encode()
-
-
 # --- reading ---------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def _reading(path: StrPath) -> Iterator[Any]:
-    """Return the content of a file; whatever is wrong with it raises ValueError."""
+def _built(data: bytes) -> Savable:
+    """Return what an archive holds, or raise an error that says what is wrong with it."""
     import skops.io
 
-    mode = os.stat(path).st_mode
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise ValueError(f"path must be a regular file; got {os.fspath(path)!r}")
-    with open(path, "rb") as file:
-        try:
-            with zipfile.ZipFile(file) as archive:
-                _check_origin(archive)
-                _check_content(archive)
-            file.seek(0)
-            yield skops.io.load(file, trusted=sorted(set().union(*_listed().values())))
-        except MemoryError:
-            raise
-        except Exception as error:
-            cause = error.__context__ if isinstance(error, zipfile.BadZipFile) else error
-            if isinstance(cause, OSError) and cause.errno != errno.EINVAL:  # that is a wrong offset
-                text = f"could not read the file: {cause.strerror}"
-                raise OSError(cause.errno, text, os.fspath(path)) from error
-            raise ValueError(
-                f"{os.fspath(path)!r} is not a {_FORMAT} that bayespoint {_release()} can "
-                f"read: {str(error) or type(error).__name__}"
-            ) from error
+    _check_archive(data)
+    content = skops.io.loads(data, trusted=sorted(set().union(*_listed().values())))
+    if not isinstance(content, Savable):
+        raise TypeError(f"it holds a {type(content).__name__}")
+    check(content)
+    return content
 
 
-def _check_origin(archive: zipfile.ZipFile) -> None:
-    """Raise ValueError for a file of another program, format or version, or a changed one."""
-    reads = f"this bayespoint reads version {_VERSION}"
-    known = re.fullmatch(r"(.+?) (\d+) (\S+)( [0-9a-f]{32})?", archive.comment.decode())
-    if known is None:
-        if "header.npy" in archive.namelist():
-            raise ValueError(f"it was written in version 2 of the format, or before; {reads}")
-        raise ValueError("it was written by another program (pipelines: skops.io.load)")
-    name, number, release, _ = known.groups()
-    if not _FORMAT.startswith(name):  # version 2 wrote "bayespoint model"
-        raise ValueError(f"it is a {name}")
-    if int(number) != _VERSION:
-        written = f"it was written by bayespoint {release} in version {number} of the format"
-        raise ValueError(f"{written}; {reads}")
-    assert archive.fp is not None
-    if _digest(archive.fp) != archive.comment[-_DIGEST:]:
-        raise ValueError("its bytes have been changed")
-
-
-def _check_content(archive: zipfile.ZipFile) -> None:
-    """Raise ValueError for members or nodes of the schema that models and results do not have."""
-    _check_members(archive)
-    schema, listed, files = json.loads(archive.read("schema.json")), _listed(), {"schema.json"}
+def _check_archive(data: bytes) -> None:
+    """Raise an error for an archive of another origin, or with what files do not hold."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        origin = re.match(rf"{_FORMAT} (\d+) (\S+)", archive.comment.decode())
+        if origin is None:
+            raise ValueError("it was written by another program (pipelines: skops.io.load)")
+        version, release = origin.groups()
+        if int(version) != _VERSION:
+            written = f"it was written by bayespoint {release} in version {version} of the format"
+            raise ValueError(f"{written}; this bayespoint reads version {_VERSION}")
+        _check_members(archive, len(data))
+        schema, listed = json.loads(archive.read("schema.json")), _listed()
     if schema["protocol"] < 2:  # whose nodes were read in other ways
         raise ValueError("it was written by an older skops")
-    for node in filter(_is_node, _dicts(schema)):
+    for node in _nodes(schema):
         loader, name = node["__loader__"], f"{node['__module__']}.{node['__class__']}"
         if name not in listed.get(loader, ()):
             raise ValueError(f"it holds {name} ({loader}), which files of bayespoint do not")
-        if "__id__" in node or "file" in node:  # of others, one might stand for another
-            if node["file"] != f"{node['__id__']:d}.{_SUFFIXES[loader]}":
-                raise ValueError(f"it holds {node['file']} under another name")
-            files.add(node["file"])
+        # Of other numbers a node might stand for another, and without one be read repeatedly.
+        number, file = node.get("__id__"), node.get("file")
+        if (number or file) and not (number and file == f"{number:d}{_SUFFIXES.get(loader)}"):
+            raise ValueError(f"its {loader} stands for another")
         if loader == "JsonNode" and isinstance(json.loads(node["content"]), (list, dict)):
             raise ValueError("it holds text in place of a list or a mapping")
         if loader == "RandomStateNode" and node["content"]["__loader__"] != "DictNode":
@@ -371,29 +320,23 @@ def _check_content(archive: zipfile.ZipFile) -> None:
             for key in _UNCHECKED & state.keys():
                 if not 0 <= json.loads(state[key]["content"]) <= _MOST:
                     raise ValueError(f"the {key} of a random generator is out of range")
-    if files != set(archive.namelist()):
-        raise ValueError("it has other members than those it names")
 
 
-def _check_members(archive: zipfile.ZipFile) -> None:
-    """Raise ValueError if members are compressed or overlap, or arrays are not of their shapes."""
-    end = 0
-    for member in sorted(archive.infolist(), key=lambda one: one.header_offset):
-        if member.compress_type != zipfile.ZIP_STORED or member.compress_size != member.file_size:
-            raise ValueError(f"its member {member.filename} is compressed")
-        if member.header_offset < end:
-            raise ValueError(f"its member {member.filename} overlaps another")
-        end = member.header_offset + member.file_size
+def _check_members(archive: zipfile.ZipFile, size: int) -> None:
+    """Raise ValueError if members take more memory than `size`, or arrays are not of their shapes.
+
+    Each number of a node has one member, which is read once.
+    """
+    for member in archive.infolist():
+        size -= member.file_size
+        if member.compress_type != zipfile.ZIP_STORED or size < 0:
+            raise ValueError(f"its member {member.filename} is compressed or overlaps another")
         with archive.open(member) as file:
             if member.filename.endswith(".npz"):
                 with zipfile.ZipFile(io.BytesIO(file.read())) as nested:
-                    if not all(name.endswith(".npy") for name in nested.namelist()):
-                        raise ValueError(f"its member {member.filename} holds no arrays")
-                    _check_members(nested)
-            elif member.filename.endswith(".npy"):
+                    _check_members(nested, member.file_size)
+            elif member.filename != "schema.json" and not member.filename.endswith(".bin"):
                 _check_array(file, member)
-    if end > archive.start_dir or len(archive.NameToInfo) != len(archive.infolist()):
-        raise ValueError("its members do not add up to it")
 
 
 def _check_array(file: IO[bytes], member: zipfile.ZipInfo) -> None:
@@ -403,3 +346,20 @@ def _check_array(file: IO[bytes], member: zipfile.ZipInfo) -> None:
     size = math.prod(shape) * dtype.itemsize
     if dtype.hasobject or not dtype.itemsize or size != member.file_size - file.tell():
         raise ValueError(f"its member {member.filename} is no array of shape {shape}")
+
+
+def _dicts(nodes: Any) -> Iterator[dict[str, Any]]:
+    """Yield all mappings in a schema."""
+    left = [nodes]
+    while left:
+        part = left.pop()
+        if isinstance(part, dict):
+            yield part
+            left += part.values()
+        elif isinstance(part, list):
+            left += part
+
+
+def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield the mappings in a schema from which skops loads objects."""
+    return (part for part in _dicts(schema) if isinstance(part.get("__loader__"), str))

@@ -1,13 +1,18 @@
-"""What files hold, and the checks of what was read from them."""
+"""What files hold, the checks of what was read from them, and parcels for other processes."""
 
 from __future__ import annotations
 
 import copy
+import functools
+import hashlib
+import pickle
+import sys
 import types
 import typing
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cached_property
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Union
 
 import numpy as np
@@ -108,3 +113,29 @@ def _check_shapes(value: Stored) -> None:
             same = all(sizes.setdefault(*each) == each[1] for each in found["*" not in axes :])
             if extra not in (0, 1) or len(own) != len(shape) or not same:
                 raise ValueError(f"{name} of {type(value).__name__} has the shape {shape}")
+
+
+@functools.cache
+def build() -> str:
+    """Return the version of this package and a digest of its modules, also the compiled one."""
+    package = sys.modules["bayespoint"]
+    digest, folder = hashlib.blake2b(digest_size=6), Path(str(package.__file__)).parent
+    for file in sorted([*folder.rglob("*.py"), *folder.glob("_core.*[dos]")]):
+        digest.update(file.read_bytes())
+    return f"{package.__version__} ({digest.hexdigest()})"
+
+
+def pack(content: Any) -> bytes:
+    """Return an object as bytes: arrays from a network may be unaligned."""
+    return pickle.dumps((build(), pickle.dumps(content, protocol=5)), protocol=5)
+
+
+def unpack(parcel: bytes) -> Any:
+    """Return the object, or raise RuntimeError if another build made it."""
+    theirs, content = pickle.loads(parcel)
+    if theirs != build():
+        raise RuntimeError(
+            f"a worker has bayespoint {build()}, but this fit was begun by {theirs}: with another "
+            "build it would have other draws. Install the same one everywhere"
+        )
+    return pickle.loads(content)

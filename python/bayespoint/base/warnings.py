@@ -1,12 +1,13 @@
-"""Warnings that refer to the user's line."""
+"""What long work tells: warnings that refer to the user's line, and progress."""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -40,3 +41,41 @@ def kept_warnings() -> Iterator[Messages]:
         yield _local.messages
     finally:
         del _local.messages
+
+
+PERCENT = 100  # number of steps of a task whose end is known
+
+Advance: TypeAlias = Callable[[int, str], None]  # called with the steps done and current figures
+
+
+class Report:
+    """Takes the progress of a fit; this one that of work which nobody watches."""
+
+    verbose = 0  # 0: nothing is printed. 1: a line for each part. 2: also bars. 3: also each trial.
+
+    def __init__(self) -> None:
+        self._begin = time.perf_counter()
+
+    @contextmanager
+    def task(
+        self, name: str, total: int | None = None, *, called: bool = True
+    ) -> Iterator[Advance | None]:
+        """Run a task; yields the function that reports steps, or None if nothing shows them.
+
+        Without a `total` the steps are trials of the search; with called=False none is called back.
+        """
+        yield None
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[Callable[[float], None] | None]:
+        """Run a part of the work on a matrix; yields a function that takes the share done."""
+        with self.task(name, PERCENT, called=False) as advance:
+            yield None if advance is None else lambda share: advance(int(PERCENT * share), "")
+
+    def tell(self, line: str) -> None:
+        """Print a line."""
+
+    def seconds(self) -> str:
+        """Return the seconds since the last call as text."""
+        begin, self._begin = self._begin, time.perf_counter()
+        return f"{self._begin - begin:.2g} s"

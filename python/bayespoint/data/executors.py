@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from uuid import uuid4
 
 from bayespoint.base.linalg import one_thread
-from bayespoint.base.parcels import pack, unpack
+from bayespoint.base.stored import pack, unpack
 
 Work: TypeAlias = Callable[..., Any]
 Column: TypeAlias = Sequence[Any]  # an argument for each block: given, kept or deferred

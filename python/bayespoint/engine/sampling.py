@@ -1,7 +1,8 @@
-"""Runs of the billiard: preparation, the engine's run, and the result with its warnings."""
+"""Runs of the billiard and of the evidence: preparation, the engine's run, and its result."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,8 +19,9 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine import continuation
 from bayespoint.engine.problem import Callback, Problem
-from bayespoint.engine.settings import SampleSettings
+from bayespoint.engine.settings import EvidenceSettings, SampleSettings
 from bayespoint.results.billiard import BilliardResult
+from bayespoint.results.evidence import Evidence
 
 LEAST_TIME = 1e-3  # seconds that a run has at least, also if its preparation took all of its time
 _MAX_SINGLES = 2000  # most examples of which singles are factorized in doubles by default
@@ -138,3 +140,31 @@ def checked_start(problem: Problem, start: ArrayLike) -> Floats:
     size = float(np.abs(c).max())
     # Only the direction matters; the squared length would overflow.
     return c if 1e-100 < size < 1e100 else c / size
+
+
+def log_z(
+    problem: Problem,
+    settings: EvidenceSettings,
+    transparencies: list[tuple[float, float]],
+    *,
+    n_threads: int,
+    seed: int,
+    callback: Callback,
+) -> Evidence:
+    """Return ln Z for walls of the given transparencies, (label -1, label +1)."""
+
+    def report(progress: Mapping[str, Any]) -> object:
+        assert callback is not None
+        return callback({"length": progress["length"], "error": progress["center_error"]})
+
+    # Rescale extreme values, whose products overflow or underflow. A power of two is exact.
+    size = float(np.max(problem.gram.diagonal())) + problem.offset + float(problem.softness.max())
+    scale = 1.0 if 1e-100 < size < 1e100 else 2.0 ** -round(math.log2(size))
+    if scale != 1.0:
+        gram = np.multiply(problem.gram, scale, dtype=np.float64)
+        softness, offset = problem.softness * scale, problem.offset * scale
+        problem = replace(problem, gram=gram, softness=softness, offset=offset, inverse=None)
+    values = vars(settings) | {"targets": transparencies}
+    values |= {"n_threads": n_threads, "seed": seed}
+    found = _core.evidence(problem, values, callback=None if callback is None else report)
+    return Evidence.from_run(found)

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from bayespoint.base.io import Savable
-from bayespoint.base.progress import Report
 from bayespoint.base.validation import Floats, RandomState
+from bayespoint.base.warnings import Report
 from bayespoint.data.columns import Columns
 from bayespoint.data.examples import Table
 from bayespoint.data.plan import Budget, Plan

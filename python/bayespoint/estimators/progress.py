@@ -10,8 +10,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from tqdm import tqdm
 
-from bayespoint.base.progress import Advance, Report
-from bayespoint.base.warnings import warn
+from bayespoint.base.warnings import Advance, Report, warn
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks

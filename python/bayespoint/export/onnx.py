@@ -31,7 +31,7 @@ from bayespoint.labels import Labels
 from bayespoint.labels.laws import RARE
 from bayespoint.posterior import Mixture, Model
 from bayespoint.results.draws import Draws
-from bayespoint.results.hyperplanes import Hyperplanes
+from bayespoint.results.points import Hyperplanes
 
 if TYPE_CHECKING:
     from sklearn.preprocessing import PowerTransformer

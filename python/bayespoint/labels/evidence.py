@@ -16,8 +16,8 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine import InfeasibleError, interior
-from bayespoint.engine.evidence import log_z
 from bayespoint.engine.problem import Callback, Problem
+from bayespoint.engine.sampling import log_z
 from bayespoint.engine.settings import EvidenceSettings
 from bayespoint.results.evidence import Evidence
 

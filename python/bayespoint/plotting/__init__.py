@@ -9,13 +9,13 @@ Displays raise ``ImportError`` without matplotlib, ``NotFittedError`` for estima
 
 Decision boundaries, reliability diagrams and histograms are scikit-learn's and matplotlib's:
 ``sklearn.inspection.DecisionBoundaryDisplay``, ``sklearn.calibration.CalibrationDisplay``, and
-``ax.hist`` of :func:`bayespoint.papers.bounds.normalized_margins`. `bayespoint.papers.displays` has
+``ax.hist`` of :func:`bayespoint.papers.bounds.normalized_margins`. ArviZ draws the traces of a run,
+from :meth:`bayespoint.results.BilliardResult.to_datatree`. `bayespoint.papers.displays` has
 pictures of version spaces, walls, layers and evidences.
 """
 
-from bayespoint.plotting.convergence import ConvergenceDisplay
 from bayespoint.plotting.rejection import RejectionDisplay
 from bayespoint.plotting.relevance import RelevanceDisplay
 from bayespoint.plotting.tuning import TuningDisplay
 
-__all__ = ["ConvergenceDisplay", "RejectionDisplay", "RelevanceDisplay", "TuningDisplay"]
+__all__ = ["RejectionDisplay", "RelevanceDisplay", "TuningDisplay"]

@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from bayespoint.base import validation
-from bayespoint.plotting.runs import check_type, last_step, posterior_of
-from bayespoint.plotting.style import COLORS, GRAY, Display
+from bayespoint.plotting.style import COLORS, GRAY, Display, check_type, last_step, posterior_of
 from bayespoint.results import FeatureRelevance
 
 

@@ -1,9 +1,14 @@
-"""Colors, axes and the base class of the displays."""
+"""Colors, axes, the base class of the displays, and what they draw of fitted estimators."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from bayespoint.posterior import Mixture
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -91,3 +96,33 @@ class Display:
 
     def _draw(self, ax: Any) -> None:
         raise NotImplementedError
+
+
+def last_step(estimator: BaseEstimator) -> Any:
+    """Return the estimator, the last step of a pipeline, or the best estimator of a search."""
+    while True:
+        if hasattr(estimator, "named_steps"):
+            estimator = estimator[-1]
+        elif hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        else:
+            return estimator
+
+
+def posterior_of(estimator: BaseEstimator) -> Mixture:
+    """Return the posterior of a fitted classifier, in a pipeline or search or alone."""
+    check_is_fitted(estimator)
+    posterior = getattr(last_step(estimator), "posterior_", None)
+    if not isinstance(posterior, Mixture):
+        raise TypeError(
+            "estimator must be a BayesPointClassifier, a pipeline that ends in one or a search "
+            f"that was fitted with refit=True; got a {type(last_step(estimator)).__name__}"
+        )
+    return posterior
+
+
+def check_type(name: str, value: object, kind: type) -> None:
+    """Raise TypeError if an argument is not of the given type."""
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "EO" else "a"
+        raise TypeError(f"{name} must be {article} {kind.__name__}; got a {type(value).__name__}")

@@ -12,15 +12,16 @@ from sklearn.base import BaseEstimator
 from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
-from bayespoint.plotting.runs import check_type, posterior_of
 from bayespoint.plotting.style import (
     COLORS,
     GRAY,
     Display,
     below,
+    check_type,
     import_matplotlib,
     ink,
     label_decades,
+    posterior_of,
 )
 from bayespoint.posterior import Model
 from bayespoint.results import Search

@@ -13,9 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint import kernels
 from bayespoint.base import linalg, memory, validation
 from bayespoint.base.linalg import Factor, factorize
-from bayespoint.base.progress import PERCENT, Advance, Report
 from bayespoint.base.validation import Floats
-from bayespoint.base.warnings import warn
+from bayespoint.base.warnings import PERCENT, Advance, Report, warn
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.engine import sampling as billiard

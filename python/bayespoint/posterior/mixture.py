@@ -13,7 +13,6 @@ from scipy import special
 
 from bayespoint.base import validation
 from bayespoint.base.io import Savable
-from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.data.examples import Examples
 from bayespoint.data.inputs import scaled
@@ -22,6 +21,7 @@ from bayespoint.labels import Labels
 from bayespoint.posterior.calibration import LeftOut
 from bayespoint.posterior.model import Model, one_column_alone
 from bayespoint.results.relevance import FeatureRelevance
+from bayespoint.results.result import as_html
 
 _ROUNDING = 1e-12  # difference up to which probabilities count as equal
 _VALUES = 2**21  # number of probabilities, given each draw, that are sorted at a time

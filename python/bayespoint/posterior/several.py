@@ -18,9 +18,8 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from bayespoint.base import memory
 from bayespoint.base.linalg import ONE_THREAD_ROWS
-from bayespoint.base.parcels import pack, unpack
-from bayespoint.base.progress import Advance, Report
-from bayespoint.base.warnings import Messages, kept_warnings, warn
+from bayespoint.base.stored import pack, unpack
+from bayespoint.base.warnings import Advance, Messages, Report, kept_warnings, warn
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.labels import Labels

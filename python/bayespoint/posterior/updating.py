@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from bayespoint.base.linalg import threads_for
-from bayespoint.base.progress import Report
 from bayespoint.base.validation import Floats
+from bayespoint.base.warnings import Report
 from bayespoint.data.inputs import scaled
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.kernels.products import count, joined

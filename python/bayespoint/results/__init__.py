@@ -2,10 +2,10 @@
 
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.evidence import Estimate, Evidence
+from bayespoint.results.hyperparameters import Search
 from bayespoint.results.landmarks import LandmarkResult
 from bayespoint.results.points import MaxMargin
 from bayespoint.results.relevance import FeatureRelevance
-from bayespoint.results.search import Search
 
 __all__ = [
     "BilliardResult",

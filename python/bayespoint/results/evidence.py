@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayespoint.base.report import as_html
 from bayespoint.results.result import Result
 
 
@@ -20,9 +19,6 @@ class Estimate(NamedTuple):
     """The estimate."""
     error: float
     """The standard error of `value`."""
-
-    def _repr_html_(self) -> str:
-        return as_html("Estimate", [("value", f"{self.value:.6g} ± {self.error:.2g}")])
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayespoint.base.io import Savable
-from bayespoint.base.report import as_columns, as_grid
 from bayespoint.base.validation import Floats
+from bayespoint.results.result import Result, as_columns
 
 _INTERVAL, _FEWEST = (0.05, 0.95), 10  # quantiles of the interval, and fewest states for it
-_HEAD = ("feature", "weight", "90 %")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FeatureRelevance(Savable):
+class FeatureRelevance(Result):
     """The posterior of the weights of the features.
 
     The kernel multiplies features by their weights, scaled to a mean square of 1: if all features
@@ -24,6 +22,7 @@ class FeatureRelevance(Savable):
     multiplied by the feature's standard deviation.
     """
 
+    _title, _head = "Relevance of the features", ("feature", "weight", "90 %")
     _shapes = "f: mean low high names"
 
     mean: Floats
@@ -53,16 +52,13 @@ class FeatureRelevance(Savable):
         order: list[int] = np.argsort(-self.mean, kind="stable").tolist()
         return order
 
-    def _cells(self) -> list[tuple[str, ...]]:
+    def _rows(self) -> list[tuple[str, ...]]:
         pairs = zip(self.low, self.high, strict=True)
         ends = ["" if np.isnan(low) else f"{low:.2f} to {high:.2f}" for low, high in pairs]
         return [(self.names[j], f"{self.mean[j]:.2f}", ends[j]) for j in self.ranking]
 
     def __repr__(self) -> str:
-        return "\n".join(as_columns([_HEAD, *self._cells()]))
-
-    def _repr_html_(self) -> str:
-        return as_grid("Relevance of the features", _HEAD, self._cells())
+        return "\n".join(as_columns([self._head, *self._rows()]))
 
 
 def _quantiles(values: Floats, weights: Floats) -> list[float]:

@@ -1,17 +1,48 @@
-"""The base classes of results: with a summary, and with draws of several chains."""
+"""The base classes of results: with a summary, as text or a table, and with draws of chains."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from html import escape
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from bayespoint.base.io import Savable
-from bayespoint.base.report import as_html
 from bayespoint.results import diagnostics
+
+Texts = Sequence[str]
+Rows = Sequence[tuple[str, str]]
+
+
+def as_columns(rows: Sequence[Texts], *, left: bool = False) -> list[str]:
+    """Return lines of text with aligned columns, to the right or to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    align = str.ljust if left else str.rjust
+    return [
+        "  ".join(align(text, width) for text, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def as_html(title: str, rows: Iterable[Texts], head: Texts = (), note: str = "") -> str:
+    """Return rows that begin with a name as a table; colors and lines are those of the page."""
+    top = "".join(f'<th scope="col">{escape(text)}</th>' for text in head)
+    top = f"<thead><tr>{top}</tr></thead>" if head else ""
+    body = "".join(
+        f'<tr><th scope="row">{escape(name)}</th>'
+        f"{''.join(f'<td>{escape(text)}</td>' for text in texts)}</tr>"
+        for name, *texts in rows
+    )
+    return (
+        f"<table><caption>{escape(title)}</caption>{top}"
+        f"<tbody>{body}</tbody></table>{escape(note).replace(chr(10), '<br>')}"
+    )
+
 
 MAX_R_HAT_TOL = 1.05  # largest at which a run with a tolerance ends, with many effective draws
 CHANCE_TOL = 1e-3  # chance that R-hat of as few independent draws as it needs exceeds its limit
@@ -25,9 +56,10 @@ class Result(Savable):
     """A result with a summary, as text and in notebooks."""
 
     _title: str
+    _head: ClassVar[Texts] = ()
 
-    def _rows(self) -> list[tuple[str, str]]:
-        """Return the names and values of the summary."""
+    def _rows(self) -> Sequence[Texts]:
+        """Return the rows of the summary, which begin with names."""
         raise NotImplementedError
 
     def summary(self) -> str:
@@ -38,12 +70,11 @@ class Result(Savable):
         str
             The text, without a newline at its end.
         """
-        rows = self._rows()
-        width = max(len(name) for name, _ in rows)
-        return "\n".join([self._title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
+        lines = as_columns([self._head, *self._rows()][not self._head :], left=True)
+        return "\n".join([self._title, *(f"  {line}" for line in lines)])
 
     def _repr_html_(self) -> str:
-        return as_html(self._title, self._rows())
+        return as_html(self._title, self._rows(), self._head)
 
 
 class Run(Result):

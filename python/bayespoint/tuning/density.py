@@ -19,8 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
 from bayespoint.kernels import Parameter
-from bayespoint.results.hyperparameters import Hyperparameters
-from bayespoint.results.search import Search
+from bayespoint.results.hyperparameters import Hyperparameters, Search
 from bayespoint.tuning.hamiltonian import State
 from bayespoint.tuning.objective import SOFTNESS, Mixing, Objective, Point
 

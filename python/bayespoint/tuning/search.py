@@ -12,16 +12,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import kernels
 from bayespoint.base import linalg
-from bayespoint.base.progress import Advance, Report
 from bayespoint.base.validation import Floats
-from bayespoint.base.warnings import warn
+from bayespoint.base.warnings import Advance, Report, warn
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.engine import interior
 from bayespoint.kernels import Differences
 from bayespoint.labels import Labels
-from bayespoint.results.hyperparameters import Hyperparameters
-from bayespoint.results.search import Search, rates
+from bayespoint.results.hyperparameters import Hyperparameters, Search, rates
 from bayespoint.tuning.climbing import most_probable
 from bayespoint.tuning.drawing import drawn
 from bayespoint.tuning.objective import Outcome, Task, Trial

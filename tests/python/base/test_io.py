@@ -5,19 +5,18 @@ import os
 import pickle
 import subprocess
 import sys
-import textwrap
 import warnings
 import zipfile
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
-from io import BufferedReader, BytesIO, FileIO
+from io import BytesIO, FileIO
 
 import joblib
 import numpy as np
 import pytest
 import skops.io
-from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import ConvergenceWarning
+from scipy import sparse
+from sklearn.base import clone
 from sklearn.gaussian_process import kernels as gp
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -34,54 +33,49 @@ from bayespoint.papers.onion import onion
 from bayespoint.papers.perceptron import KernelPerceptron
 from failing_disk import STEPS, failing_disk
 from helpers import seed
-from hostile_files import packed, sealed, unpacked
+from hostile_files import packed, unpacked
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 RNG = np.random.default_rng(seed(0))
 X = RNG.normal(size=(30, 3))
 NEW = RNG.normal(size=(7, 3))
 TWO = np.where(X[:, 0] + 0.3 * RNG.normal(size=30) > 0, "yes", "nö").astype(object)
 THREE = np.array([1.0, -2.0, 7.0])[np.arange(30) % 3]
+TEXTS = ["abba", "cab\0", "bb", "ba", "ccc", "acab"] * 5
+SETS = [{1, 2}, frozenset({2, "x"}), {3}, ("x", 2.5), [b"y", 1], {None}] * 5
 QUICK = {"softness": 0.2, "tol": 0.3, "random_state": seed(0), "n_draws": 20}
 COMPOUND = kernels.RBF([1.0, 2.0, 3.0]) + 0.1 * kernels.normalize(
     kernels.Polynomial(2, 1.0) * (kernels.Laplacian(1.0) + 1.0)
 )
-ESTIMATORS = [
-    BayesPointClassifier(random_state=seed(0), tol=0.3, n_draws=20),
-    BayesPointClassifier(COMPOUND, **QUICK),
-    BayesPointClassifier("linear", **(QUICK | {"softness": 0.0, "label_noise": 0.1})),
-    BayesPointClassifier(2.0 * gp.Matern(1.5, nu=2.5) + gp.RBF([1.0, 1.0, 2.0]), **QUICK),
-    MaxMarginClassifier(softness=0.1),
-    KernelPerceptron(kernels.Linear(), softness=1.0),
-]
-
-
-def name_of(estimator):
-    return type(estimator).__name__
+ROWS = sparse.csr_array(X * (X > 0))
+FITS = {
+    "default": (BayesPointClassifier(random_state=seed(0), tol=0.3, n_draws=20), X, TWO),
+    "several": (BayesPointClassifier(COMPOUND, **QUICK), X, THREE),
+    "noisy": (BayesPointClassifier("linear", label_noise=0.1, **QUICK), X, TWO),
+    "theirs": (BayesPointClassifier(2.0 * gp.Matern(1.5, nu=2.5) + gp.RBF(1.0), **QUICK), X, TWO),
+    "sparse": (BayesPointClassifier("rbf", **QUICK), ROWS, TWO),
+    "gram": (BayesPointClassifier("precomputed", **QUICK), X @ X.T, TWO),
+    "texts": (BayesPointClassifier(kernels.Spectrum(2), **QUICK), TEXTS, TWO),
+    "sets": (BayesPointClassifier(kernels.SetIntersection(2.0), **QUICK), SETS, TWO),
+    "margin": (MaxMarginClassifier(softness=0.1), X, THREE),
+    "perceptron": (KernelPerceptron(kernels.Linear(), softness=1.0), X, TWO.astype(str)),
+}
 
 
 def same(one, other):
     """Return whether two values have the same bits and types."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, np.ndarray):
-        if one.dtype != other.dtype or one.shape != other.shape:
-            return False
-        if one.dtype == object:
-            return all(map(same, one.ravel().tolist(), other.ravel().tolist()))
-        return (
-            one.tobytes() == other.tobytes() and one.flags.f_contiguous == other.flags.f_contiguous
-        )
-    if isinstance(one, (list, tuple)):
-        return len(one) == len(other) and all(map(same, one, other))
-    if isinstance(one, BaseEstimator):
-        return same(vars(one), vars(other))
-    if is_dataclass(one):
-        return all(same(getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
+    if isinstance(one, np.ndarray) and one.dtype != object:
+        return (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
+    if isinstance(one, (list, tuple, np.ndarray)):
+        return type(one) is type(other) and len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, dict):
         return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, gp.Kernel):
-        return one == other and same(one.get_params(False), other.get_params(False))
-    return one == other or one != one
+    if is_dataclass(one):
+        return type(one) is type(other) and all(
+            same(getattr(one, field.name), getattr(other, field.name)) for field in fields(one)
+        )
+    return type(one) is type(other) and (one == other or one != one)
 
 
 def answers(model, new):
@@ -94,88 +88,43 @@ def path(tmp_path):
     return tmp_path / "model.file"
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
-def test_estimators_come_back_bit_by_bit(estimator, y, path):
-    if y is TWO and not isinstance(estimator, BayesPointClassifier):
-        y = y.astype(str)
-    model = clone(estimator).fit(X, y)
+@pytest.mark.filterwarnings("ignore:k.x, x. of the points")
+@pytest.mark.parametrize("name", FITS)
+def test_models_predict_the_same_bits(name, path):
+    estimator, x, y = FITS[name]
+    model = clone(estimator).fit(x, y)
     model.save(path)
     again = bayespoint.load(path)
-    # But for the state of a run.
-    assert same(again, pickle.loads(pickle.dumps(model)))
-    assert same(answers(again, NEW), answers(model, NEW))
     joblib.dump(model, path)
-    for other in (pickle.loads(pickle.dumps(model)), joblib.load(path)):
-        assert same(answers(other, NEW), answers(model, NEW))
+    if name == "sets":
+        assert list(map(type, again.X_fit_)) == list(map(type, x))
+    for other in (again, pickle.loads(pickle.dumps(model)), joblib.load(path)):
+        assert repr(other) == repr(model)
+        assert same(answers(other, x), answers(model, x))
 
 
 def test_results_come_back(path):
     space = VersionSpace(X @ X.T, np.sign(X[:, 0]))
+    posterior = BayesPointClassifier(**QUICK, n_models=1).fit(X, TWO).posterior_
     with warnings.catch_warnings():
-        # For some X no weight vector violates just one example, of this class.
-        warnings.filterwarnings("ignore", "1 of 4 layers were not visited", ConvergenceWarning)
+        warnings.simplefilter("ignore")
         table = onion(space, max_errors=(1, 1), tol=0.2, random_state=seed(0))
     results = [
         space.sample(length=50.0, random_state=seed(0)),
         table,
-        space.evidence(tol=0.5, random_state=seed(0)),
+        space.evidence([0.1, 0.2], tol=0.5, random_state=seed(0)),
         space.max_margin(),
         light_trap(space, random_state=seed(0)),
         correlation_length(
             VersionSpace(X @ X.T, np.sign(X[:, 0]), softness=0.1), random_state=seed(0)
         ),
-        space.evidence([0.1, 0.2], tol=0.5, random_state=seed(0)),
         BayesPointClassifier(random_state=seed(0), tol=0.3).fit(X, TWO).tuning_,
     ]
     for result in results:
         result.save(path)
-        again = bayespoint.load(path)
-        assert type(again) is type(result)
-        assert same(again, result)
-    assert again.summary() == results[-1].summary()
-
-
-def test_a_posterior_comes_back(path):
-    posterior = BayesPointClassifier(**QUICK, n_models=1).fit(X, TWO).posterior_
+        assert same(bayespoint.load(path), result)
     posterior.save(path)
-    again = bayespoint.load(path)
-    assert same(answers(again, NEW), answers(posterior, NEW))
-    assert same(answers(pickle.loads(pickle.dumps(posterior)), NEW), answers(posterior, NEW))
-    with pytest.raises(ValueError, match="features"):
-        again.predict(NEW[:, :2])
-
-
-def test_inputs_other_than_vectors(path):
-    texts = ["abba", "cab\0", "bb", "ba", "ccc", "acab"] * 2
-    sets = [{1, 2}, frozenset({2, "x"}), {3}, ("x", 2.5), [b"y", 1], {None}] * 2
-    y = [0, 1, 0, 1, 1, 0] * 2
-    for kernel, inputs in [(kernels.Spectrum(2), texts), (kernels.SetIntersection(2.0), sets)]:
-        model = BayesPointClassifier(kernel, **QUICK).fit(inputs, y)
-        model.save(path)
-        again = bayespoint.load(path)
-        assert list(again.X_fit_) == list(inputs)
-        assert [type(x) for x in again.X_fit_] == [type(x) for x in inputs]
-        assert same(answers(again, inputs), answers(model, inputs))
-
-
-def test_a_precomputed_matrix_and_sparse_values(path):
-    from scipy import sparse
-
-    gram = X @ X.T
-    model = BayesPointClassifier("precomputed", **QUICK).fit(gram, TWO)
-    model.class_weight = {"yes": np.float64(1.0)}
-    model.verbose = sparse.csr_array(np.diag([1.0, 0.0, 2.0]))
-    model.save(path)
-    again = bayespoint.load(path)
-    assert same(
-        again.decision_function(gram, diag=gram.diagonal()),
-        model.decision_function(gram, diag=gram.diagonal()),
-    )
-    assert (again.verbose != model.verbose).nnz == 0
-    assert type(again.verbose) is sparse.csr_array
-    assert again.class_weight == {"yes": 1.0}
+    assert same(answers(bayespoint.load(path), NEW), answers(posterior, NEW))
 
 
 @pytest.mark.parametrize(
@@ -197,43 +146,25 @@ NEW_PROCESS = """
 import sys
 import numpy as np
 {imports}
-new = np.load(sys.argv[2])
 model = {load}
-np.savez(sys.argv[3], predicted=model.predict(new).astype(str), values=model.predict_proba(new))
+np.save(sys.argv[3], model.predict_proba(np.load(sys.argv[2])))
 """
 
 
 def in_new_process(tmp_path, imports, load, file):
     """Return what a new process predicts with a file."""
     np.save(tmp_path / "new.npy", NEW)
-    program = textwrap.dedent(NEW_PROCESS.format(imports=imports, load=load))
-    arguments = [file, tmp_path / "new.npy", tmp_path / "found.npz"]
+    program = NEW_PROCESS.format(imports=imports, load=load)
+    arguments = [file, tmp_path / "new.npy", tmp_path / "found.npy"]
     subprocess.run([sys.executable, "-c", program, *map(str, arguments)], check=True)
-    with np.load(tmp_path / "found.npz") as found:
-        return found["predicted"], found["values"]
+    return np.load(tmp_path / "found.npy")
 
 
 def test_a_new_process_predicts_the_same_bits(path, tmp_path):
     model = BayesPointClassifier(random_state=seed(0), tol=0.3).fit(X, TWO)
     model.save(path)
-    predicted, values = in_new_process(
-        tmp_path, "import bayespoint", "bayespoint.load(sys.argv[1])", path
-    )
-    assert (predicted == model.predict(NEW)).all()
+    values = in_new_process(tmp_path, "import bayespoint", "bayespoint.load(sys.argv[1])", path)
     assert same(values, model.predict_proba(NEW))
-
-
-def test_a_model_of_the_papers_needs_its_module_in_a_new_process(path):
-    model = KernelPerceptron().fit(X, TWO)
-    model.save(path)
-    program = "import bayespoint, sys\n{}print(bayespoint.load(sys.argv[1]).support_.tolist())"
-    for extra in ("", "import bayespoint.papers.perceptron\n"):
-        command = [sys.executable, "-c", program.format(extra), str(path)]
-        run = subprocess.run(command, capture_output=True, text=True, check=False)
-        if extra:
-            assert run.stdout.strip() == str(model.support_.tolist())
-        else:
-            assert "bayespoint.papers.perceptron.KernelPerceptron" in run.stderr
 
 
 def test_a_pipeline_through_skops_in_a_new_process(tmp_path):
@@ -244,9 +175,15 @@ def test_a_pipeline_through_skops_in_a_new_process(tmp_path):
     assert set(skops.io.get_untrusted_types(file=file)) <= set(TRUSTED_TYPES)
     imports = "import skops.io\nfrom bayespoint.export import TRUSTED_TYPES"
     load = "skops.io.load(sys.argv[1], trusted=TRUSTED_TYPES)"
-    predicted, values = in_new_process(tmp_path, imports, load, file)
-    assert (predicted == model.predict(NEW)).all()
-    assert same(values, model.predict_proba(NEW))
+    assert same(in_new_process(tmp_path, imports, load, file), model.predict_proba(NEW))
+
+
+def test_a_model_of_the_papers_needs_its_module_in_a_new_process(path):
+    KernelPerceptron().fit(X, TWO).save(path)
+    program = "import bayespoint, sys\nbayespoint.load(sys.argv[1])"
+    command = [sys.executable, "-c", program, str(path)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "bayespoint.papers.perceptron.KernelPerceptron" in run.stderr
 
 
 def test_objects_that_cannot_be_saved(path):
@@ -279,37 +216,32 @@ def refused(path, match):
 
 @both
 def test_bytes_that_are_cut_or_changed(saved, path):
+    """They are refused, or of the archive's own, such as the time of a member."""
     saved.save(path)
-    data = path.read_bytes()
+    data, read = path.read_bytes(), 0
     for k in np.random.default_rng(seed(0)).integers(len(data), size=200):
-        for changed in (data[:k], data[:k] + bytes([data[k] ^ 1 << k % 8]) + data[k + 1 :]):
-            path.write_bytes(changed)
+        path.write_bytes(data[:k])
+        refused(path, "is not a bayespoint")
+        path.write_bytes(data[:k] + bytes([data[k] ^ 1 << k % 8]) + data[k + 1 :])
+        try:
+            assert same(pickle.dumps(bayespoint.load(path)), pickle.dumps(saved))
+            read += 1
+        except ValueError:
             refused(path, "is not a bayespoint")
+    assert read < 100
 
 
-@both
-def test_the_same_object_has_the_same_bytes(saved, path):
-    saved.save(path)
-    data = path.read_bytes()
-    bayespoint.load(path).save(path)
-    assert path.read_bytes() == data
-
-
-@both
-def test_other_versions_are_refused(saved, path, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr(io, "_VERSION", 6)
-        patch.setattr(io, "_release", lambda: "9.8.7")
-        saved.save(path)
-    wanted = r"by bayespoint 9\.8\.7 in version {} of the format; this bayespoint reads version 5$"
-    refused(path, wanted.format(6))
-    for comment in (b"bayespoint model 2 9.8.7", b"bayespoint model or result 3 9.8.7"):
-        with zipfile.ZipFile(path, "a") as archive:
-            archive.comment = comment
-        refused(path, wanted.format(comment.split()[-2].decode()))
-    with open(path, "wb") as file:
-        np.savez(file, header=np.array("{}"), a0=X)
-    refused(path, "in version 2 of the format, or before; this bayespoint reads version 5$")
+def test_other_versions_are_refused(path, monkeypatch):
+    for version, release in [(4, "0.2.0"), (6, "9.8.7")]:
+        with monkeypatch.context() as patch:
+            patch.setattr(io, "_VERSION", version)
+            patch.setattr(io, "_release", partial(str, release))
+            SAVED["a result"].save(path)
+        written = f"by bayespoint {release} in version {version} of the format"
+        refused(path, f"{written}; this bayespoint reads version 5$")
+    with zipfile.ZipFile(path, "a") as archive:  # of 0.2, with a digest
+        archive.comment = b"bayespoint model or result 4 0.2.0 " + b"0" * 32
+    refused(path, "by bayespoint 0.2.0 in version 4")
 
 
 class Harm:
@@ -325,10 +257,7 @@ def test_files_of_others(path, tmp_path, monkeypatch):
     skops.io.dump(KernelPerceptron(), path)
     refused(path, "it was written by another program")
     np.savez(path.with_suffix(".npz"), header=np.array([Harm()], dtype=object))
-    refused(path.with_suffix(".npz"), "version 2 of the format")
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.comment = b"bayespoint checkpoint 3 0.2.0"
-    refused(path, "it is a bayespoint checkpoint")
+    refused(path.with_suffix(".npz"), "it was written by another program")
     assert not (tmp_path / "harmed").exists()
     with pytest.raises(FileNotFoundError):
         bayespoint.load(tmp_path / "none")
@@ -338,9 +267,7 @@ def test_files_of_others(path, tmp_path, monkeypatch):
 
 def forge(path, content):
     """Write what `save` would refuse to write."""
-    with pytest.MonkeyPatch.context() as patch, open(path, "w+b") as file:
-        patch.setattr(io, "_check_content", lambda archive: None)
-        io._pack(skops.io.dumps(content), file)
+    path.write_bytes(io._packed(content))
 
 
 def test_objects_of_others(path):
@@ -362,6 +289,26 @@ def test_objects_of_others(path):
     ]:
         forge(path, content)
         refused(path, match)
+
+
+def test_nodes_that_stand_for_others(path):
+    """A list of two references to another, and so on, would become very long."""
+    SAVED["a model"].save(path)
+    members, comment = unpacked(path.read_bytes())
+    schema = members["schema.json"]
+    for part, other in [
+        (b'"DictNode",', b'"DictNode","__id__":1,'),
+        (b'"1.npy"', b'"schema.json"'),
+        (b'"__id__":1', b'"_id_":1'),
+        # skops would read these again for each node.
+        (b'"file":"1.npy","__id__":1', b'"file":"0.npy","__id__":0'),
+        (b'"file":"1.npy","__id__":1', b'"file":"None.npy"'),
+    ]:
+        wrong = schema.replace(part, other)
+        assert wrong != schema
+        others = dict.fromkeys(("0.npy", "None.npy"), members["1.npy"])
+        path.write_bytes(packed(members | others | {"schema.json": wrong}, comment))
+        refused(path, "its .*Node stands for another")
 
 
 OF_PAPERS = {"BayesPoint", "Flight", "ParameterSpace", "Trajectory", "WeightedResult"}
@@ -405,22 +352,16 @@ def test_classes_of_files():
 def test_parts_that_do_not_fit(path):
     model = BayesPointClassifier(**QUICK, n_models=1).fit(X, TWO)
     one = model.posterior_.models[0]
-    run = one.draws.run
-    points = one.basis.points
+    run, points = one.draws.run, one.basis.points
+
+    def other_run(**part):
+        return {"draws": replace(one.draws, run=replace(run, **part))}
+
     for part, match in [
-        (
-            {"draws": replace(one.draws, run=replace(run, draws=run.draws[0]))},
-            "draws of BilliardResult has",
-        ),
-        ({"draws": replace(one.draws, run=replace(run, center=run.center[:-1]))}, "has the shape"),
-        (
-            {"draws": replace(one.draws, run=replace(run, length="x"))},
-            "length of BilliardResult is",
-        ),
-        (
-            {"draws": replace(one.draws, run=replace(run, hits=run.hits.astype(float)))},
-            "hits of Bil",
-        ),
+        (other_run(draws=run.draws[0]), "draws of BilliardResult has"),
+        (other_run(center=run.center[:-1]), "has the shape"),
+        (other_run(length="x"), "length of BilliardResult is"),
+        (other_run(hits=run.hits.astype(float)), "hits of Bil"),
         ({"basis": replace(one.basis, points=points[:-1])}, "is not a bayespoint"),
         ({"basis": replace(one.basis, points=points[:, :2])}, "features"),
         ({"basis": replace(one.basis, softness=one.basis.softness[1:])}, "a model of 29 points"),
@@ -465,26 +406,35 @@ def test_archives_that_are_larger_than_they_look(path):
     declared = BytesIO()
     header = {"descr": "<f8", "fortran_order": False, "shape": (4 * 10**12,)}
     np.lib.format.write_array_header_1_0(declared, header)
+    many = BytesIO()
+    np.save(many, np.zeros(2**17))
     for content, match in [
         (packed(zeros, comment, zipfile.ZIP_DEFLATED), "1.npy is compressed"),
-        (packed(members | {"more.npy": members["1.npy"]}, comment), "other members"),
-        (packed(members, comment, twice=[("1.npy", members["1.npy"])]), "do not add up"),
+        (repeated(packed({"1.npy": many.getvalue()}, comment), "1.npy"), "overlaps another"),
         (packed(members | {"1.npy": declared.getvalue()}, comment), r"no array of shape \(4000000"),
         (packed(zeros, comment), "no array of shape"),
     ]:
         path.write_bytes(content)
         refused(path, match)
-    data = packed(members, comment)
-    path.write_bytes(sealed(overlapping(data)))
-    refused(path, "overlaps another")
+    model = BayesPointClassifier("linear", **QUICK).fit(sparse.csr_array(X), TWO)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(io, "_stored", bytes)  # compressed, as skops stores them
+        forge(path, model)
+    refused(path, "npy is compressed")
 
 
-def overlapping(data):
-    """Return an archive of which the second member is at the place of the first."""
-    central = data.rindex(b"PK\x01\x02", 0, data.rindex(b"PK\x01\x02"))
-    offset = data.rindex(b"PK\x01\x02", 0, central) + 42
-    second = central + 42
-    return data[:second] + data[offset : offset + 4] + data[second + 4 :]
+def repeated(data, name):
+    """Return an archive that names one of its members three times."""
+    end = data.rindex(b"PK\x05\x06")
+    start = data.index(b"PK\x01\x02")
+    entry = data.index(name.encode(), start) - 46
+    length = 46 + len(name)
+    central = data[start:end] + 2 * data[entry : entry + length]
+    tail = bytearray(data[end:])
+    count = int.from_bytes(tail[8:10], "little") + 2
+    tail[8:12] = 2 * count.to_bytes(2, "little")
+    tail[12:16] = len(central).to_bytes(4, "little")
+    return data[:start] + central + bytes(tail)
 
 
 def test_files_are_no_larger_than_pickles(path):
@@ -495,11 +445,11 @@ def test_files_are_no_larger_than_pickles(path):
     assert path.stat().st_size <= len(pickle.dumps(model))
 
 
-@both
 @pytest.mark.parametrize("old", [b"old", None], ids=["replaced", "new"])
 @pytest.mark.parametrize("lasting", [False, True])
-def test_whichever_write_fails_the_old_file_stays(saved, path, old, lasting):
+def test_whichever_write_fails_the_old_file_stays(path, old, lasting):
     """Each operation of a whole `save` fails in turn."""
+    saved = SAVED["a model"]
 
     def prepare():
         path.unlink(missing_ok=True)
@@ -510,7 +460,6 @@ def test_whichever_write_fails_the_old_file_stays(saved, path, old, lasting):
     with failing_disk(0) as steps:
         saved.save(path)
     assert set(steps) == STEPS - ({"chmod"} if old is None else set())
-    assert same(bayespoint.load(path), saved)
     for n in range(1, len(steps) + 1):
         prepare()
         refused = pytest.raises(OSError, match="could not write the file: No space left")
@@ -529,36 +478,18 @@ def test_a_file_that_cannot_be_made(path):
         SAVED["a result"].save(path.parent)
 
 
-@both
-def test_whichever_read_fails_it_is_an_os_error(saved, path, monkeypatch):
+def test_a_read_that_fails_is_an_os_error(path, monkeypatch):
     """A disk that fails is told from a file that is damaged."""
-    saved.save(path)
 
-    def load(n):
-        """Load while the n-th read fails; return how many there were."""
-        count = 0
+    class Failing(FileIO):
+        def read(self):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-        class Counted(FileIO):
-            def readinto(self, buffer):
-                nonlocal count
-                count += 1
-                if count == n:
-                    raise OSError(errno.EIO, os.strerror(errno.EIO))
-                return super().readinto(buffer)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(
-                io, "open", lambda p, mode: BufferedReader(Counted(p, mode), 512), raising=False
-            )
-            assert same(bayespoint.load(path), saved)
-        return count
-
-    total = load(0)
-    assert total > 10
-    for n in range(1, total + 1):
-        with pytest.raises(OSError, match=os.strerror(errno.EIO)) as caught:
-            load(n)
-        assert caught.value.filename == str(path)
+    SAVED["a result"].save(path)
+    monkeypatch.setattr(io, "open", Failing, raising=False)
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)) as caught:
+        bayespoint.load(path)
+    assert caught.value.filename == str(path)
 
 
 def test_only_leftovers_of_killed_writers_are_removed(path):
@@ -603,7 +534,6 @@ def test_what_is_no_regular_file(tmp_path):
 
 @pytest.mark.parametrize("path", [3, None, ["x.npz"], object()])
 def test_invalid_paths(path):
-    model = KernelPerceptron().fit([[0.0], [1.0]], [0, 1])
-    for call in (bayespoint.load, model.save):
+    for call in (bayespoint.load, SAVED["a model"].save):
         with pytest.raises(TypeError, match=r"^path must be a str or path-like; got "):
             call(path)

@@ -420,4 +420,3 @@ def test_summary_of_the_result():
     found = VersionSpace(np.eye(3), [1, -1, 1]).max_margin()
     assert "support vectors" in found.summary()
     assert "margin=0.5774, 3 support vectors of 3" in repr(found)
-    assert found._repr_html_().startswith("<div ")

@@ -219,7 +219,7 @@ def test_views():
         assert "+2" in text
         assert "-1" in text
         html = table._repr_html_()
-        assert html.count("<table ") == 2
+        assert html.count("<table>") == 2
         assert html.count("<tr>") == 7 + 3
         assert repr(table).startswith(f"<OnionTable: 2 x 3 layers, {method}, ")
         copy = pickle.loads(pickle.dumps(table))

@@ -10,8 +10,6 @@ from sklearn.linear_model import LogisticRegression
 
 from bayespoint import (
     BayesPointClassifier,
-    VersionSpace,
-    datasets,
     plotting,
     results,
 )
@@ -53,13 +51,6 @@ def three_classes():
     X = np.random.default_rng(SEED).normal(size=(45, 2))
     y = np.array(["low", "middle", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])]
     return X, y, BayesPointClassifier(RBF(1.5), softness=0.1, random_state=SEED).fit(X, y)
-
-
-@pytest.fixture(scope="module")
-def teacher():
-    X, y = datasets.make_teacher(40, 5, random_state=SEED + 1)
-    space = VersionSpace(X @ X.T, y)
-    return space, space.sample(tol=0.05, n_draws=200, random_state=SEED)
 
 
 def labels_of(ax):
@@ -186,71 +177,6 @@ def test_rejection_refuses_other_labels_and_models_that_are_not_fitted(moons, ax
         plotting.RejectionDisplay.from_estimator(model, X, np.full(60, 7), ax=ax)
     with pytest.raises(NotFittedError):
         plotting.RejectionDisplay.from_estimator(BayesPointClassifier(), X, y, ax=ax)
-
-
-def test_convergence_of_draws(teacher, ax):
-    space, run = teacher
-    display = plotting.ConvergenceDisplay.from_result(run, space, ax=ax)
-    assert display.length[-1] == pytest.approx(run.draws.shape[1] * run.spacing)
-    # The last point is the mean of all draws.
-    mean = run.draws.mean(axis=(0, 1))
-    gram = space.gram
-    cosine = mean @ gram @ run.center / np.sqrt(mean @ gram @ mean)
-    assert display.angle[-1] == pytest.approx(np.arccos(cosine), abs=1e-6)
-    parts = run.draws.mean(axis=1) - mean
-    squares = np.einsum("tm,mn,tn->", parts, gram, parts) / (len(parts) * (len(parts) - 1))
-    expected = np.sqrt(squares / (mean @ gram @ mean))
-    assert display.center_error[-1] == pytest.approx(expected)
-    np.testing.assert_array_equal(display.error_line_.get_ydata(), display.center_error)
-    assert display.reference_error == run.center_error
-    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-
-
-def test_convergence_to_an_exact_center(ax):
-    """For an orthant the error falls with the path, and agrees with its estimate."""
-    space = VersionSpace(np.eye(3), [1, 1, -1])
-    display = plotting.ConvergenceDisplay.from_space(
-        space, [20, 200, 20_000], reference=[2, 2, -2], random_state=SEED, ax=ax
-    )
-    run = space.sample(length=20, n_draws=4, random_state=0)
-    assert display.reference_error == 0
-    assert display.angle[-1] < display.angle[0]
-    assert display.angle[-1] < 5 * display.center_error[-1]
-    assert run.length == display.length[0]
-    assert "error of the reference" not in labels_of(ax)
-
-
-def test_convergence_without_a_reference_has_its_error(ax):
-    space = VersionSpace(np.eye(3), [1, 1, -1])
-    display = plotting.ConvergenceDisplay.from_space(
-        space, [10, 100], n_trajectories=1, random_state=SEED, ax=ax
-    )
-    assert 0 < display.reference_error < 0.1
-    assert "error of the reference" in labels_of(ax)
-
-
-def test_convergence_refuses(teacher, ax):
-    space, run = teacher
-    draw = plotting.ConvergenceDisplay
-    with pytest.raises(ValueError, match="lengths must be at least two increasing numbers"):
-        draw.from_space(space, [2.0, 1.0], ax=ax)
-    with pytest.raises(ValueError, match="lengths must be finite and in"):
-        draw.from_space(space, [-1.0, 1.0], ax=ax)
-    with pytest.raises(ValueError, match="reference must have shape"):
-        draw.from_result(run, space, reference=[1.0], ax=ax)
-    with pytest.raises(ValueError, match="reference must be a weight vector of positive length"):
-        draw.from_result(run, space, reference=np.zeros(40), ax=ax)
-    with pytest.raises(TypeError, match="space must be a VersionSpace; got a BilliardResult"):
-        draw.from_space(run, [1, 2], ax=ax)
-    single = space.sample(tol=0.05, n_draws=1, random_state=0)
-    with pytest.raises(ValueError, match="result must have at least two draws of a path"):
-        draw.from_result(single, space, ax=ax)
-
-
-def test_convergence_of_an_estimator(three_classes, ax):
-    _, _, model = three_classes
-    display = plotting.ConvergenceDisplay.from_estimator(model, ax=ax)
-    assert display.reference_error == model.billiard_.center_error
 
 
 # --- relevance ---

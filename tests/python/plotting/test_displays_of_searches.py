@@ -29,21 +29,20 @@ def test_a_fitted_search_is_drawn_as_what_it_found():
         (make_pipeline(StandardScaler(), model), "bayespointclassifier__softness"),
     ]:
         search = GridSearchCV(inner, {name: [0.3, 1.0]}, cv=2)
-        for display in (plotting.ConvergenceDisplay, plotting.TuningDisplay):
+        for display in (displays.WallsDisplay, plotting.TuningDisplay):
             with pytest.raises(NotFittedError, match="This GridSearchCV instance is not fitted"):
                 display.from_estimator(search, ax=Figure().add_subplot())
         found = search.fit(X, y).best_estimator_
         last = found[-1] if hasattr(found, "named_steps") else found
         drawn, expected = (
-            plotting.ConvergenceDisplay.from_estimator(one, ax=Figure().add_subplot())
+            displays.WallsDisplay.from_estimator(one, ax=Figure().add_subplot())
             for one in (search, last)
         )
-        np.testing.assert_array_equal(drawn.angle, expected.angle)
-        assert drawn.reference_error == last.billiard_.center_error
+        np.testing.assert_array_equal(drawn.impulse, expected.impulse)
     with pytest.raises(ValueError, match="estimator must have searched"):
         plotting.TuningDisplay.from_estimator(search, ax=Figure().add_subplot())
     search = clone(search).set_params(refit=False).fit(X, y)
-    for display in (plotting.ConvergenceDisplay, plotting.TuningDisplay):
+    for display in (displays.WallsDisplay, plotting.TuningDisplay):
         with pytest.raises(TypeError, match="fitted with refit=True; got a GridSearchCV"):
             display.from_estimator(search, ax=Figure().add_subplot())
 

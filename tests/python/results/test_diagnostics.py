@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import special, stats
 
 from bayespoint.results import diagnostics
 from helpers import seed
@@ -127,14 +126,3 @@ def test_one_bad_quantity_does_not_spoil_the_others():
 def test_one_dimension_is_refused():
     with pytest.raises(ValueError, match=r"draws must have shape .*; got \(5,\)"):
         diagnostics.r_hat(np.arange(5.0))
-
-
-@pytest.mark.parametrize("decimals", [1, 0])
-def test_normal_scores_are_those_of_average_ranks(decimals):
-    values = np.random.default_rng(seed(0)).standard_normal((3, 2, 50)).round(decimals)
-    values[0] = np.random.default_rng(seed(1)).standard_normal((2, 50))  # a quantity without ties
-    ranks = stats.rankdata(values.reshape(3, 100), axis=1)
-    expected = special.ndtri((ranks - 0.375) / 100.25).reshape(values.shape)
-    scores, medians = diagnostics._z_scale(values)
-    np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-15)
-    np.testing.assert_array_equal(medians, np.median(values, axis=(1, 2)))

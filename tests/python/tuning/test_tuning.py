@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as gaussian_process_kernels
 
 from bayespoint import BayesPointClassifier, VersionSpace, kernels
-from bayespoint.base.progress import Report
+from bayespoint.base.warnings import Report
 from bayespoint.data.plan import Budget
 from bayespoint.tuning.climbing import LEVELS
 from bayespoint.tuning.density import Density
@@ -102,7 +102,6 @@ def test_search_finds_the_best_of_a_grid():
     table = found.summary(3).splitlines()
     assert table[0].split() == list(COLUMNS)
     assert len(table) == 4
-    assert found._repr_html_().count("<tr>") == 6 + 1 + min(10, len(found.tried))
 
 
 def variance(gram):

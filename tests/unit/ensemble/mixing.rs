@@ -78,30 +78,6 @@ fn too_few_draws_to_tell_are_enough() {
     assert!(enough(19, 0.0, apart) && !enough(20, 0.0, apart));
 }
 
-/// Three trajectories of 61 draws, with a slow wave or without.
-fn waves(slow: f64) -> Coordinates {
-    let wave = |c: u32| {
-        (0..61).map(f64::from).map(move |t| {
-            (1.7 * t * t + f64::from(c)).sin() + slow * (0.11 * t * f64::from(c + 1)).sin()
-        })
-    };
-    Coordinates((0..3).map(|c| wave(c).collect()).collect())
-}
-
-/// The values are those of `bayespoint.results.diagnostics`, which agree with ArviZ.
-#[test]
-fn diagnostics_are_those_of_the_results() {
-    for (draws, r_hat, ess) in [
-        (waves(0.0), 1.008_809_234_686_269_8, 190.073_231_370_234_6),
-        (waves(0.8), 1.093_297_828_827_604_3, 37.289_163_536_414_37),
-        (waves(0.8).map(|x| (2.0 * x).round()), 1.082_092_389_006_854_1, 47.230_242_267_770_57),
-    ] {
-        let scores = normal_scores(draws.halves().all().count());
-        assert_relative_eq!(draws.r_hat(&scores), r_hat, max_relative = 1e-9);
-        assert_relative_eq!(draws.ess(&scores), ess, max_relative = 1e-9);
-    }
-}
-
 #[test]
 fn limits_of_r_hat_rise_where_draws_are_few() {
     assert_relative_eq!(r_hat_limit(4, 400.0), MAX_R_HAT);

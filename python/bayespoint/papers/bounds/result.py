@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from bayespoint.base.report import as_columns, as_grid, as_html
+from bayespoint.results.result import as_columns, as_html
 
 _HEAD = ("bound", "of", "region", "value")
 
@@ -162,4 +162,4 @@ class RiskBounds:
 
     def _repr_html_(self) -> str:
         note = "\n".join(f"{mark}{note}" for note, mark in self._notes().items())
-        return as_grid(self._title(), _HEAD, self._cells(), names=True, note=note)
+        return as_html(self._title(), self._cells(), _HEAD, note)

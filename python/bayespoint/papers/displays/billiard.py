@@ -16,8 +16,16 @@ from bayespoint.base import validation
 from bayespoint.base.linalg import threads_for
 from bayespoint.base.validation import Floats
 from bayespoint.papers.displays import sphere
-from bayespoint.plotting.runs import check_pair, check_type, posterior_of
-from bayespoint.plotting.style import COLORS, GRAY, Display, below, import_matplotlib, ink
+from bayespoint.plotting.style import (
+    COLORS,
+    GRAY,
+    Display,
+    below,
+    check_type,
+    import_matplotlib,
+    ink,
+    posterior_of,
+)
 from bayespoint.results import BilliardResult
 from bayespoint.version_space import VersionSpace
 
@@ -124,8 +132,10 @@ class BilliardDisplay(Display):
 
         Parameters
         ----------
-        estimator, ax
-            As for `ConvergenceDisplay.from_estimator`.
+        estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
+            Fitted. A singular matrix of kernel="precomputed" is not kept, and raises ValueError.
+        ax
+            As for `plot`.
         view
             As for `from_result`.
 
@@ -180,7 +190,7 @@ class BilliardDisplay(Display):
             "chart" if the rank is not 3, or version space has fewer than three corners or does
             not fit into a chart; for "projection" if the draws do not differ in two directions.
         """
-        check_pair(result, space)
+        _check_pair(result, space)
         return cls._of(result, space, view).plot(view=view, ax=ax)
 
     @classmethod
@@ -564,3 +574,14 @@ def _unbounded(what: str) -> ValueError:
         "space must have a version space with three or more corners, all within 90 degrees of its "
         f"points; got one that does not fit into a chart ({what}); view='projection' draws any"
     )
+
+
+def _check_pair(result: BilliardResult, space: VersionSpace) -> None:
+    """Raise if the arguments are not a run and a version space with the same labels."""
+    check_type("result", result, BilliardResult)
+    check_type("space", space, VersionSpace)
+    if not np.array_equal(space.y, result.y):
+        raise ValueError(
+            f"space must be that of result, with the same labels of {len(result.y)} examples; got "
+            f"{len(space.y)} examples"
+        )

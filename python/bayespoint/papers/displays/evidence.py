@@ -12,8 +12,14 @@ from sklearn.base import BaseEstimator
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
-from bayespoint.plotting.runs import check_type, posterior_of
-from bayespoint.plotting.style import COLORS, MARKERS, Display, import_matplotlib
+from bayespoint.plotting.style import (
+    COLORS,
+    MARKERS,
+    Display,
+    check_type,
+    import_matplotlib,
+    posterior_of,
+)
 from bayespoint.results import Evidence
 from bayespoint.version_space import VersionSpace
 
@@ -84,7 +90,7 @@ class EvidenceDisplay(Display):
         Parameters
         ----------
         estimator, ax
-            As for `ConvergenceDisplay.from_estimator`.
+            As for `BilliardDisplay.from_estimator`.
         tol, max_length, random_state
             As for :meth:`BayesPointClassifier.evidence`.
 

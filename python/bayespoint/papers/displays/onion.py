@@ -10,8 +10,7 @@ from sklearn.base import BaseEstimator
 
 from bayespoint.base.validation import Floats
 from bayespoint.papers.onion import OnionTable
-from bayespoint.plotting.runs import check_type, posterior_of
-from bayespoint.plotting.style import GRAY, Display, import_matplotlib
+from bayespoint.plotting.style import GRAY, Display, check_type, import_matplotlib, posterior_of
 from bayespoint.posterior import Model
 from bayespoint.version_space import VersionSpace
 
@@ -91,7 +90,7 @@ class OnionDisplay(Display):
         Parameters
         ----------
         estimator, ax
-            As for `ConvergenceDisplay.from_estimator`.
+            As for `BilliardDisplay.from_estimator`.
         values_format
             As for `from_result`.
 

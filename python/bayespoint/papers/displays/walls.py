@@ -10,8 +10,7 @@ from sklearn.base import BaseEstimator
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
-from bayespoint.plotting.runs import check_type, posterior_of
-from bayespoint.plotting.style import COLORS, Display, ink
+from bayespoint.plotting.style import COLORS, Display, check_type, ink, posterior_of
 from bayespoint.results import BilliardResult
 
 _HATCHES = ("", "////")  # for printing in gray
@@ -69,7 +68,7 @@ class WallsDisplay(Display):
         Parameters
         ----------
         estimator, ax
-            As for `ConvergenceDisplay.from_estimator`.
+            As for `BilliardDisplay.from_estimator`.
         n_largest : int, default=None
             Number of examples to show, at least 1: those with the largest contributions. None
             shows as many as fit, about five on an inch.

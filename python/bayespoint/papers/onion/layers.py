@@ -14,7 +14,7 @@ from bayespoint.base.warnings import warn
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.papers.compiled import OnionSettings, layers
 from bayespoint.papers.onion.table import LayerChoice, OnionTable
-from bayespoint.plotting.runs import check_type
+from bayespoint.plotting.style import check_type
 from bayespoint.version_space import VersionSpace
 
 __all__ = ["choose_layer", "onion"]

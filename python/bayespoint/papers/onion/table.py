@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayespoint.base import validation
-from bayespoint.base.report import as_columns, as_grid
 from bayespoint.base.validation import Floats, Labels
-from bayespoint.results.result import Result
+from bayespoint.results.result import Result, as_columns, as_html
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -398,7 +397,7 @@ class OnionTable(Result):
     def _repr_html_(self) -> str:
         title, cells = self._cells()
         head, *lines = _with_names("violated", cells)
-        return super()._repr_html_() + as_grid(title, head, lines, names=True)
+        return super()._repr_html_() + as_html(title, lines, head)
 
 
 class LayerChoice(NamedTuple):
@@ -413,15 +412,6 @@ class LayerChoice(NamedTuple):
 
     n_tests: NDArray[np.int64]
     """(n_neg + 1, n_pos + 1) Number of held-out examples on which each center was tested."""
-
-    def _repr_html_(self) -> str:
-        title = f"Layer {self.layer} has the fewest errors on held-out examples"
-        texts = [
-            ["-" if math.isnan(error) else f"{error:.4g}" for error in row]
-            for row in self.errors.tolist()
-        ]
-        head, *lines = _with_names("violated", texts)
-        return as_grid(title, head, lines, names=True)
 
 
 def _with_names(corner: str, cells: list[list[str]]) -> list[list[str]]:

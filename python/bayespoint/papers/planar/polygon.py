@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from scipy import optimize, spatial
 
 from bayespoint.base import validation
-from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, RandomState
 
 __all__ = ["Polygon"]
@@ -264,15 +263,6 @@ class Polygon:
             f"<Polygon: {len(self.vertices)} vertices, area {self.area:.6g}, centroid "
             f"[{self.centroid[0]:.6g}, {self.centroid[1]:.6g}]>"
         )
-
-    def _repr_html_(self) -> str:
-        rows = [
-            ("vertices", f"{len(self.vertices)}"),
-            ("area", f"{self.area:.6g}"),
-            ("perimeter", f"{self.perimeter:.6g}"),
-            ("centroid", f"[{self.centroid[0]:.6g}, {self.centroid[1]:.6g}]"),
-        ]
-        return as_html("Convex polygon", rows)
 
     def clearance(self, point: ArrayLike) -> Any:
         """Return the distances of points from the boundary.
