@@ -26,7 +26,6 @@ class Stored:
     _shapes: ClassVar[str] = ""
     """Axes of attributes as in "*m: center; tn*m: draws": a letter is the same size in all, a digit
     itself, and ``*`` in all either an axis of classes or none."""
-    _left_out: ClassVar[frozenset[str]] = frozenset()  # fields that a file may lack
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled and saved: of estimators everything, else all but defaults."""
@@ -66,13 +65,15 @@ def check(value: Any) -> None:
 def _check_types(value: Stored) -> None:
     cls, needed, free = type(value), set[str](), False
     hints = typing.get_type_hints(cls)
-    hints |= {k: float for k in dir(cls) if isinstance(getattr(cls, k, None), cached_property)}
+    for name in dir(cls):
+        if isinstance(known := getattr(cls, name, None), cached_property):
+            hints[name] = typing.get_type_hints(known.func)["return"]
     if isinstance(value, BaseEstimator):
         needed, free = set(value._get_param_names()), True
         hints |= dict.fromkeys(needed, Any)
     elif is_dataclass(cls):
         needed = {one.name for one in fields(cls) if one.default is one.default_factory is MISSING}
-    if lacking := needed - vars(value).keys() - cls._left_out:
+    if lacking := needed - vars(value).keys():
         raise ValueError(f"{cls.__name__} lacks {', '.join(sorted(lacking))}")
     for name, part in vars(value).items():
         other = Any if free and name.endswith("_") else Literal[()]

@@ -10,11 +10,10 @@ examples as points miss nothing; their softness is on the factor's diagonal.
 
 from __future__ import annotations
 
-import os
 import sys
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from scipy import sparse
 from bayespoint import kernels
 from bayespoint.base import memory, validation
 from bayespoint.base.linalg import Factor, factorize, threads_for
-from bayespoint.base.stored import Stored, deep_copy
+from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
 from bayespoint.kernels.products import count, in_rows, joined
@@ -32,19 +31,6 @@ from bayespoint.kernels.products import count, in_rows, joined
 JITTER = 1e-6  # added to the diagonal of the landmarks' kernel matrix, relative to its mean
 _BLOCK_BYTES = 16 * 2**20  # approximate memory of a block of test points: mostly in the cache
 _SAME = 1e-6  # relative difference up to which a matrix that is given again is the same
-
-_lock = threading.Lock()  # held while a factor is computed after loading, by one thread
-
-
-def _replace_lock() -> None:
-    """Replace the lock, which another thread may have held when the process was forked."""
-    global _lock
-    _lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_replace_lock)
-
 
 def jitter_of(gram: Floats, offset: float) -> Floats:
     """Return the (r,) jitter of the kernel matrix of landmarks."""
@@ -58,16 +44,11 @@ class Basis(Stored):
     """Points with a kernel, and the factor of their kernel matrix."""
 
     _shapes = "m: softness"
-    _left_out = frozenset({"factor"})
-
     kernel: Any  # the kernel, or "precomputed"
     points: Any  # the m points as the kernel takes inputs; None for "precomputed"
     offset: float  # constant that is added to all kernel values
     softness: Floats  # (m,) added to the diagonal: softness of examples, jitter of landmarks
     is_all: bool  # whether the points are all examples
-    factor: Factor
-    """Factor of the kernel matrix with offset and `softness`. Files and pickles leave it out: it is
-    computed again at its first use, unless the kernel is "precomputed" or a callable."""
     mean_diagonal: float | None = None  # mean of k(x, x) over the points; None for landmarks
     varies: bool = False  # whether k(x, x) is not the same for all points
     added: tuple[int, ...] = ()  # numbers of examples that `extended` added, in order
@@ -80,32 +61,39 @@ class Basis(Stored):
         points = None if isinstance(kernel, str) else inputs.copy()
         diagonal, mean = gram.diagonal(), float(gram.diagonal().mean())
         varies = bool(np.abs(diagonal - mean).max() > 1e-8 * abs(mean))
-        return cls(kernel, points, offset, softness, True, factor, mean, varies)
+        return cls(kernel, points, offset, softness, True, mean, varies)._with(factor)
 
     @classmethod
     def of_landmarks(cls, kernel: Any, landmarks: Any, offset: float) -> Basis:
         """Return the basis of landmarks."""
         gram = kernels.evaluate(kernel, landmarks)
         jitter = jitter_of(gram, offset)
-        return cls(kernel, landmarks, offset, jitter, False, factorize(gram, offset, jitter))
+        return cls(kernel, landmarks, offset, jitter, False)._with(factorize(gram, offset, jitter))
 
     def extended(self, points: Any, softness: Floats) -> Basis:
         """Return the basis with further examples; LinAlgError if they make its matrix singular."""
         corner = np.array(kernels.evaluate(self.kernel, points)) + self.offset
         corner.flat[:: len(corner) + 1] += softness
         factor = self.factor.bordered(self.kernel_values(points), corner)
-        return replace(
+        basis = replace(
             self,
             points=joined(self.points, points),
             softness=np.append(self.softness, softness),
-            factor=factor,
             added=(*self.added, len(corner)),
         )
+        return basis._with(factor)
+
+    def _with(self, factor: Factor) -> Basis:
+        """Return the basis, whose factor is known."""
+        vars(self)["factor"] = factor
+        return self
 
     def check_parts(self) -> None:
         """Raise ValueError unless there are examples before and in each extension."""
         if min(self.added, default=1) < 1 or sum(self.added) >= len(self):
             raise ValueError(f"{len(self)} points have extensions of {self.added}")
+        if self.points is None and "factor" not in vars(self):
+            raise ValueError("a given matrix has no factor")
 
     def __len__(self) -> int:
         """Return the number of points."""
@@ -118,20 +106,16 @@ class Basis(Stored):
             state.pop("factor", None)
         return state
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Basis:
-        copied: Basis = deep_copy(self, memo)
-        return copied
+    @cached_property
+    def factor(self) -> Factor:
+        """Factor of the kernel matrix with offset and `softness`.
 
-    def __getattr__(self, name: str) -> Any:
-        """Compute the factor at its first use after loading."""
-        if name != "factor" or "softness" not in vars(self):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        with _lock:
-            if "factor" not in vars(self):
-                m = len(self)
-                memory.require(8.0 * m * m, f"the factor of the Gram matrix ({m} x {m} doubles)")
-                vars(self)["factor"] = self._factor_again()
-            return vars(self)["factor"]
+        Files and pickles leave it out: it is computed again at its first use, unless the kernel is
+        "precomputed" or a callable.
+        """
+        m = len(self)
+        memory.require(8.0 * m * m, f"the factor of the Gram matrix ({m} x {m} doubles)")
+        return self._factor_again()
 
     def _factor_again(self) -> Factor:
         """Return the factor, by the operations of the fit and its updates: with the same bits."""
@@ -140,7 +124,7 @@ class Basis(Stored):
         with threads_for(m):
             gram, own = kernels.training_gram(self.kernel, first, self.offset, softness)
             factor = factorize(gram, self.offset, softness, overwrite=own)
-        basis = replace(self, points=first, softness=softness, factor=factor, added=())
+        basis = replace(self, points=first, softness=softness, added=())._with(factor)
         for n in self.added:
             rows = slice(len(basis), len(basis) + n)
             with threads_for(rows.stop):

@@ -160,7 +160,8 @@ class KernelClassifier(Savable, OneVsRest):
     def _over(self, inputs: Any) -> list[Problem]:
         """Return the binary problems on the kernel matrix of the inputs, or on a given one."""
         gram, _ = kernels.training_gram(self.kernel_, inputs, self._offset, self._softness)
-        return [Problem(gram, one, self._softness, self._offset) for one in self._labels]
+        labels = (self._labels > 0).astype(np.intp)
+        return [Problem(gram, label, self._softness, self._offset) for label in labels]
 
     def _problems(
         self,

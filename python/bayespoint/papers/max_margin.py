@@ -224,7 +224,8 @@ class MaxMarginClassifier(LinearClassifier):
         if len(kept) == 0 or (bias is not None and (y == y[0]).all()):
             return False
         gram = np.asarray(space.gram, dtype=np.float64)  # as in a fit
-        few = Problem(gram[np.ix_(kept, kept)], y, space.softness[kept], space.offset)
+        label, part = space.problem.label[kept], np.ix_(kept, kept)
+        few = Problem(gram[part], label, space.softness[kept], space.offset)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # the values are compared below
@@ -251,7 +252,7 @@ def _hard(problem: Problem, free: bool, limits: MarginSettings) -> _Found:
             origin = 0.5 * weights / np.where(y > 0, weights[y > 0].sum(), weights[y < 0].sum())
             shift = gram @ origin
             centered = gram - shift - shift[:, None] + origin @ shift
-            problem = Problem(centered, y, np.zeros(len(y)), offset)
+            problem = Problem(centered, problem.label, np.zeros(len(y)), offset)
         found = interior.max_margin(problem, tol=limits.tol, max_iter=limits.max_iter)
         weights, steps = found.multipliers, steps + found.iterations
         if abs(weights @ y) <= _ROUNDING * weights.sum():

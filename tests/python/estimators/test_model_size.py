@@ -128,15 +128,9 @@ def test_what_is_left_out():
     assert "factor" not in kept(again)
     again.predict_proba(NEW)
     assert isinstance(kept(again)["factor"], Factor)
-    # Copies in memory keep both.
     copied = copy.deepcopy(fitted)
-    assert "factor" in kept(copied)
-    assert "bytes" in copied.billiard_.state
-    copied.models_[0].basis.factor.lower[:] = 0.0
-    assert fitted.models_[0].basis.factor.lower.any()
+    assert "bytes" in copied.billiard_.state  # as in no file
     assert not hasattr(clone(fitted), "posterior_")
-    with pytest.raises(AttributeError, match="no attribute 'fator'"):
-        _ = again.models_[0].basis.fator
     for one in by_pickle(FITTED["default"]).models_:
         assert "factor" not in vars(one.basis)
 

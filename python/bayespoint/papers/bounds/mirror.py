@@ -85,8 +85,8 @@ def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
     w = phi @ c
     w /= np.linalg.norm(w)
     both = np.hstack([phi, 2 * np.outer(w, w @ phi) - phi])
-    labels = np.concatenate([space.y, space.y])
-    return VersionSpace.over(Problem(both.T @ both, labels, np.zeros(2 * m), 0.0))
+    label = np.tile(space.problem.label, 2)
+    return VersionSpace.over(Problem(both.T @ both, label, np.zeros(2 * m), 0.0))
 
 
 def point_mirror(

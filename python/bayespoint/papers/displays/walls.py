@@ -119,7 +119,7 @@ class WallsDisplay(Display):
             )
         impulse, hits = np.abs(result.impulse_center), result.hits
         if impulse.ndim > 1:  # that of the own class is the sum of all walls of an example
-            impulse, hits = impulse[result.y, np.arange(len(result.y))], hits.sum(axis=0)
+            impulse, hits = impulse[result.label, np.arange(len(result.label))], hits.sum(axis=0)
         if not np.isfinite(impulse).all():
             raise ValueError(
                 "result must have impulses; got one for which they do not sum to the center "
@@ -127,9 +127,8 @@ class WallsDisplay(Display):
             )
         if not impulse.any():
             raise ValueError("result must have impulses; got a run that met no wall")
-        return cls(
-            impulse=impulse / impulse.sum(), hits=hits / hits.sum(), y=result.y, classes=classes
-        )
+        y = result.label if len(classes) > 2 else np.where(result.label > 0, 1, -1)
+        return cls(impulse=impulse / impulse.sum(), hits=hits / hits.sum(), y=y, classes=classes)
 
     def plot(self, *, n_largest: int | None = None, ax: Any = None) -> WallsDisplay:
         """Draw the display.
