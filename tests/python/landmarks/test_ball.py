@@ -2,6 +2,7 @@
 
 import itertools
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,17 +10,10 @@ from scipy import special, stats
 
 from bayespoint import SampleOptions, VersionSpace
 from bayespoint.data.executors import Dask, Threads
-from bayespoint.engine.problem import Problem
+from bayespoint.labels import Labels
 from bayespoint.landmarks.ball import BATCH, Balls
-from bayespoint.landmarks.block import (
-    BinaryBlock,
-    BlockSums,
-    JointBlock,
-    OrderedBlock,
-    contrasts,
-)
+from bayespoint.landmarks.block import Block, BlockSums
 from bayespoint.landmarks.normal import Normal, approximate
-from bayespoint.likelihood import OrderedClasses, SeveralClasses, TwoClasses
 from bayespoint.results import diagnostics
 from helpers import seed
 from landmarks import plain_ball
@@ -29,39 +23,60 @@ PROBLEMS = 1000 if os.environ.get("BAYESPOINT_SLOW") == "1" else 150
 LEAST_P = 1e-4
 DRAW, REFLECT = PlainBalls._directions, PlainBalls._reflections
 ORDERED = {"n_classes": 3, "ordered": True}
-BY_WEIGHT = OrderedBlock._by_weight
+CHOICES = {"largest": 4}
+BY_WEIGHT = Block.by_weight
 
 
-def ordered_block(psi, thresholds, labels, noise=0.0):
-    """Return a block of ordered classes for softness 1 and thresholds of variance 1."""
-    law = OrderedClasses(len(thresholds) + 1, noise)
-    rows = np.concatenate([psi, -law.middles[labels]], axis=1)
-    return OrderedBlock(rows * np.where(labels == 0, -1.0, 1.0)[:, None], law, labels)
+def of_kind(noise=0.0, n_classes=2, ordered=False, largest=None):
+    """Return labels; thresholds have the variance 1."""
+    labels = Labels.of_classes(n_classes, "median" if ordered else None)
+    labels = labels if largest is None else Labels.choices(largest)
+    return replace(labels.with_noise((noise, noise)), variance=1.0)
 
 
-def problem(rng, n, r, *, noise=0.0, n_classes=2, ordered=False):
+def make(rows, label, labels):
+    """Return a block of observations of softness 1 for each latent value."""
+    return Block.of(rows, label, np.ones(len(label)), labels, None)
+
+
+def problem(rng, n, r, **kind):
     """Labels of a function drawn from the prior, as a block; and the function."""
-    rows = rng.standard_normal((n, r)) * 1.5
-    if ordered:
-        while True:  # until all classes occur
-            w, thresholds = rng.standard_normal(r), np.sort(rng.standard_normal(n_classes - 1))
-            labels = np.searchsorted(thresholds, rows @ w + rng.standard_normal(n))
-            others = (labels + rng.integers(1, n_classes, n)) % n_classes
-            labels = np.where(rng.random(n) < noise, others, labels).astype(np.uint32)
-            if len(np.unique(labels)) == n_classes:
-                block = ordered_block(rows, thresholds, labels, noise)
-                return block, np.append(w, thresholds)
-    if n_classes > 2:
-        w = rng.standard_normal((n_classes, r))
-        labels = (rows @ w.T + rng.standard_normal((n, n_classes))).argmax(axis=1)
-        others = (labels + rng.integers(1, n_classes, n)) % n_classes
-        labels = np.where(rng.random(n) < noise, others, labels).astype(np.uint32)
-        return JointBlock(rows, SeveralClasses(n_classes, noise), labels), w
-    w = rng.standard_normal(r)
-    signs = np.where(rows @ w + rng.standard_normal(n) > 0, 1.0, -1.0)
-    signs = np.where(rng.random(n) < noise, -signs, signs)
-    floors = np.full(n, noise) if noise else None
-    return BinaryBlock(rows * signs[:, None], TwoClasses((noise, noise)), floors), w
+    labels, noise = of_kind(**kind), kind.get("noise", 0.0)
+    k = labels.n_inputs
+    rows = rng.standard_normal((k, n, r)) * (1.5 if k == 1 else 1.0)
+    while True:  # until all ordered classes occur
+        w = rng.standard_normal((labels.n_functions, r))
+        seen = rows @ w.T + rng.standard_normal((k, n, labels.n_functions))
+        thresholds = np.sort(rng.standard_normal(labels.n_shared))
+        if k > 1:
+            label = rng.integers(len(labels.contrasts), size=n)  # sizes of sets
+            sizes = label + 2
+            there = np.arange(k)[:, None] < sizes
+            first = np.where(there, seen[..., 0], -np.inf).argmax(axis=0)
+            first = np.where(rng.random(n) < noise_of_sets(noise, sizes), other(rng, first, sizes), first)
+            each = np.arange(n)
+            rows[0], rows[first, each] = rows[first, each], rows[0].copy()
+            break
+        if labels.n_functions > 1:
+            label = seen[0].argmax(axis=1)
+        else:
+            label = (seen[0] > (thresholds if labels.n_shared else 0.0)).sum(axis=1)
+        wrong = rng.random(n) < noise
+        label = np.where(wrong, other(rng, label, labels.n_classes), label)
+        if not labels.n_shared or len(np.unique(label)) == labels.n_classes:
+            break
+    w = w[0] if labels.n_functions == 1 else w
+    return make(rows, label, labels), np.append(w, thresholds) if labels.n_shared else w
+
+
+def other(rng, index, n):
+    """Return one of the n - 1 other indices."""
+    return (index + rng.integers(1, n, len(index))) % n
+
+
+def noise_of_sets(noise, sizes):
+    """Return the probability of a wrong choice: each other item has the same odds as of two."""
+    return (sizes - 1) * noise / (1 + (sizes - 2) * noise)
 
 
 def draws(block, dimension, n_batches, index=0, n_chains=4, normal=None, kind=Balls):
@@ -75,27 +90,26 @@ def draws(block, dimension, n_batches, index=0, n_chains=4, normal=None, kind=Ba
 
 
 def n_rising(block):
-    return block.likelihood.n_functions if isinstance(block, OrderedBlock) else 0
+    return block.n_shared
 
 
 def dimension_of(block):
-    if isinstance(block, OrderedBlock):
-        return block.rows.shape[1]
-    return block.likelihood.dimension(block.rows.shape[1])
+    inputs, _, r = block.rows.shape
+    return (block.table.shape[2] - block.n_shared) // inputs * r + block.n_shared
 
 
 def approximation(blocks, block, dimension):
     mean = None
-    if isinstance(block, OrderedBlock):
-        mean = block.likelihood.first_weights(dimension - n_rising(block), block.given)
+    if block.n_shared:
+        mean = of_kind(0.0, block.n_shared + 1, True)
+        mean = mean.first_weights(dimension - block.n_shared, block.label)
     return approximate(blocks.moments, dimension, mean=mean, n_rising=n_rising(block))
 
 
 def log_posterior(block, w):
-    values = block.values(w)
     trials = np.arange(len(w)), np.tile([1.0, 0.0], (len(w), 1))
-    nothing = np.zeros_like(values[0])
-    paths = [nothing, *(each for one in values for each in (one, nothing))]
+    pairs = np.stack([w, 0 * w], axis=1).reshape(-1, w.shape[1])
+    paths = block.at_paths(np.concatenate([0 * w[:1], pairs]))
     return block.log_likelihoods(paths, trials)[:, 0] - 0.5 * np.einsum("ij,ij->i", w, w)
 
 
@@ -130,8 +144,11 @@ def test_two_dimensions_agree_with_quadrature(n, noise):
     assert_moments(w, mean, variance)
 
 
-def test_three_classes_agree_with_quadrature():
-    block, _ = problem(np.random.default_rng(seed(1)), 12, 1, n_classes=3)
+@pytest.mark.parametrize(
+    ("r", "kind"), [(1, {"n_classes": 3}), (2, CHOICES), (2, CHOICES | {"noise": 0.1})], ids=str
+)
+def test_several_values_agree_with_quadrature(r, kind):
+    block, _ = problem(np.random.default_rng(seed(1)), 12, r, **kind)
     w, _ = draws(block, 2, 300)
     mean, variance, _ = grid_moments(block)
     assert_moments(w, mean, variance)
@@ -145,8 +162,7 @@ def test_three_classes_agree_with_quadrature():
 @pytest.mark.parametrize("noise", [0.0, 0.2])
 @pytest.mark.parametrize("kind", [Balls, pytest.param(PlainBalls, marks=pytest.mark.long)])
 def test_thresholds_agree_with_quadrature(labels, noise, kind):
-    labels = np.array(labels, dtype=np.uint32)
-    block = ordered_block(np.zeros((len(labels), 0)), np.zeros(2), labels, noise)
+    block = make(np.zeros((1, len(labels), 0)), np.array(labels), of_kind(noise, 3, True))
     w, _ = draws(block, 2, 300 if kind is Balls else 100, kind=kind)
     mean, variance, _ = grid_moments(block, size=641)
     assert_moments(w, mean, variance)
@@ -182,59 +198,39 @@ def test_a_few_dimensions_agree_with_a_random_walk(r, noise):
     assert_same_moments(w, np.stack(kept, axis=1))
 
 
-def hard_draws(block, softness=1.0, length=1500.0):
+def hard_draws(block, labels, softness=1.0, length=1500.0):
     """Return draws of the same posterior, (n_chains, n_draws, D), of a ball with hard walls.
 
-    There the softness of each example is a dimension more; w given the draw of what the examples
-    span is normal.
+    There the softness of each value is a dimension more; w given the draw of what the values span
+    is normal.
     """
-    several, m = isinstance(block, JointBlock), len(block.rows)
-    if isinstance(block, OrderedBlock):
-        return hard_ordered_draws(block, softness, length)
-    rows = block.rows
-    y = block.given.astype(np.int64) if several else np.ones(m, dtype=np.int8)
+    there, n = labels.present(block.label)[:, : labels.n_inputs], labels.n_shared
+    psi = block.rows.swapaxes(0, 1)[there]
+    if labels.contrasts.shape[1:] == (1, 1):  # rows have the signs
+        psi = psi * labels.contrasts[block.label, 0]
+    m, r = psi.shape
     soft = np.full(m, softness)
-    n_classes = block.likelihood.n_functions if several else 2
-    problem = Problem(rows @ rows.T, y, soft, 0.0, n_classes=n_classes)
-    transparency = block.likelihood.transparency
-    run = VersionSpace.over(problem).sample(
+    run = VersionSpace.over(labels.problem(psi @ psi.T, block.label, soft, 0.0)).sample(
         length=length,
         n_draws=1000,
         random_state=seed(12),
-        options=SampleOptions(transparency=transparency),
+        options=SampleOptions(transparency=labels.transparency),
     )
     rng = np.random.default_rng(seed(13))
-    coefficients = run.draws[:, :, None] if not several else contrasts(n_classes).T @ run.draws
-    n_chains, n, parts, _ = coefficients.shape
-    length = np.sqrt(rng.chisquare(m * parts, size=(n_chains, n, 1, 1)))
-    known = np.linalg.solve(rows @ rows.T + np.diag(soft), rows)
-    root = np.linalg.cholesky(np.eye(rows.shape[1]) - rows.T @ known)
-    rest = rng.standard_normal((n_chains, n, parts, rows.shape[1])) @ root.T
-    return (length * coefficients @ rows + rest).reshape(n_chains, n, -1)
-
-
-def hard_ordered_draws(block, softness, length):
-    """Return the same of ordered classes, whose thresholds are coordinates."""
-    law, m, n = block.likelihood, len(block.rows), block.likelihood.n_functions
-    psi = block.rows[:, :-n] * np.where(block.given == 0, -1.0, 1.0)[:, None]
-    soft = np.full(m, softness)
-    given = law.problem(psi @ psi.T, block.given.astype(np.int64), soft, 0.0, variance=1.0)
-    run = VersionSpace.over(given).sample(
-        length=length,
-        n_draws=1000,
-        random_state=seed(12),
-        options=SampleOptions(transparency=law.transparency),
-    )
-    rng = np.random.default_rng(seed(13))
-    dual = run.draws * np.sqrt(rng.chisquare(m + n, size=(*run.draws.shape[:2], 1)))
+    dual = run.draws.reshape(*run.draws.shape[:2], -1, m + n)
+    dual = np.einsum("fq,tdfm->tdqm", labels.basis, dual)
+    n_chains, n_draws, parts, _ = dual.shape
+    dual *= np.sqrt(rng.chisquare(labels.dimension(m), size=(n_chains, n_draws, 1, 1)))
     known = np.linalg.solve(psi @ psi.T + np.diag(soft), psi)
-    root = np.linalg.cholesky(np.eye(psi.shape[1]) - psi.T @ known)
-    rest = rng.standard_normal((*dual.shape[:2], psi.shape[1])) @ root.T
-    return np.concatenate([dual[..., :m] @ psi + rest, dual[..., m:]], axis=2)
+    root = np.linalg.cholesky(np.eye(r) - psi.T @ known)
+    rest = rng.standard_normal((n_chains, n_draws, parts, r)) @ root.T
+    w = (dual[..., :m] @ psi + rest).reshape(n_chains, n_draws, -1)
+    return np.concatenate([w, dual[:, :, 0, m:]], axis=2)
 
 
 HARD = [{}, {"noise": 0.1}, {"n_classes": 3}, {"n_classes": 3, "noise": 0.1}]
-HARD += [{"n_classes": 4, "ordered": True}, {"n_classes": 3, "ordered": True, "noise": 0.1}]
+HARD += [{"n_classes": 4, "ordered": True}, ORDERED | {"noise": 0.1}]
+HARD += [CHOICES, CHOICES | {"noise": 0.1}]
 
 
 @pytest.mark.filterwarnings("ignore:the trajectories disagree")  # the errors include it
@@ -242,9 +238,10 @@ HARD += [{"n_classes": 4, "ordered": True}, {"n_classes": 3, "ordered": True, "n
 def test_hard_walls_with_softness_as_dimensions_give_the_same_draws(settings):
     block, _ = problem(np.random.default_rng(seed(14)), 30, 4, **settings)
     w, _ = draws(block, dimension_of(block), 300)
-    assert_same_moments(w, hard_draws(block))
+    labels = of_kind(**settings)
+    assert_same_moments(w, hard_draws(block, labels))
     with pytest.raises(AssertionError):
-        assert_same_moments(w, hard_draws(block, softness=5.0))
+        assert_same_moments(w, hard_draws(block, labels, softness=5.0))
 
 
 def rank_p_value(n_problems, **settings):
@@ -262,9 +259,9 @@ def rank_p_value(n_problems, **settings):
             pairs = [(w[:, 0], truth[0]), (w[:, -1] - w[:, -2], truth[-1] - truth[-2])]
         elif "n_classes" in settings:
             # Values of functions of which a common one does not count.
-            truth = truth - truth.mean(axis=0)
-            values = [block.values(one[None])[0, :, 0] for one in w]
-            own = truth @ block.rows[0]
+            truth, basis = truth - truth.mean(axis=0), of_kind(**settings).basis
+            values = [basis @ one.reshape(-1, 3) @ block.rows[0, 0] for one in w]
+            own = truth @ block.rows[0, 0]
             pairs = [(np.array(values)[:, 0], own[0]), (np.array(values)[:, 1], own[1])]
         else:
             pairs = [(w[:, 0], truth[0]), ((w**2).sum(axis=1), (truth**2).sum())]
@@ -276,6 +273,7 @@ def rank_p_value(n_problems, **settings):
 
 NOISY_CLASSES = {"n_classes": 3, "noise": 0.1}
 LAWS = [{}, {"noise": 0.1}, {"n_classes": 3}, NOISY_CLASSES, ORDERED, ORDERED | {"noise": 0.1}]
+LAWS += [CHOICES, CHOICES | {"noise": 0.1}]
 
 
 @pytest.mark.long
@@ -336,22 +334,21 @@ def test_a_wrong_ball_fails(width, place, name, wrong, monkeypatch):
         assert_moments(draws(block, 2, 300, normal=normal, kind=PlainBalls)[0], mean, variance)
 
 
-def other_sign(self, by_value):
+def other_sign(self, by_contrast):
     """Differentiate by the last threshold with the other sign."""
-    return BY_WEIGHT(self, by_value) * [1.0, -1.0]
+    return BY_WEIGHT(self, by_contrast) * [1.0, -1.0]
 
 
 WRONG_WALLS = {
-    "sign": (OrderedBlock, "_by_weight", other_sign),
+    "sign": (Block, "by_weight", other_sign),
     "no factor": (PlainBalls, "_reflections", without_factor),
 }
 
 
 @pytest.mark.parametrize(("place", "name", "wrong"), WRONG_WALLS.values(), ids=WRONG_WALLS)
 def test_wrong_walls_between_thresholds_fail(place, name, wrong, monkeypatch):
-    labels = np.array([0, 1, 2, 2], dtype=np.uint32)
     # With label noise, where the potential is finite.
-    block = ordered_block(np.zeros((4, 0)), np.zeros(2), labels, noise=0.1)
+    block = make(np.zeros((1, 4, 0)), np.array([0, 1, 2, 2]), of_kind(0.1, 3, True))
     mean, variance, _ = grid_moments(block, size=641)
     normal = Normal(np.array([-1.0, 1.0]), np.eye(2), 0.0, True)
     options = {"normal": normal, "kind": PlainBalls}
@@ -361,7 +358,7 @@ def test_wrong_walls_between_thresholds_fail(place, name, wrong, monkeypatch):
         assert_moments(draws(block, 2, 150, **options)[0], mean, variance)
 
 
-@pytest.mark.parametrize("settings", [{"n_classes": 3}, ORDERED | {"noise": 0.1}], ids=str)
+@pytest.mark.parametrize("settings", [{"n_classes": 3}, ORDERED | {"noise": 0.1}, CHOICES], ids=str)
 def test_flights_bounce_as_often_as_those_of_the_plain_twin(settings):
     block, _ = problem(np.random.default_rng(seed(15)), 60, 6, **settings)
     blocks = BlockSums(Threads(1), [block])
@@ -384,7 +381,7 @@ def counted(batches, kind):
     return bounces, sum(batch.trials for batch in batches)
 
 
-@pytest.mark.parametrize("settings", [{"noise": 0.1}, {"n_classes": 3}, ORDERED], ids=str)
+@pytest.mark.parametrize("settings", [{"noise": 0.1}, {"n_classes": 3}, ORDERED, CHOICES], ids=str)
 def test_blocks_and_threads_change_nothing(settings):
     block, _ = problem(np.random.default_rng(seed(8)), 40, 3, **settings)
     blocks = BlockSums(Threads(1), [block])

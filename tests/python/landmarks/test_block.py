@@ -1,165 +1,144 @@
 """Likelihoods of blocks, their derivatives and expectations."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import special, stats
 
-from bayespoint.engine.likelihood import largest_probabilities
+from bayespoint.engine.laws import largest_probabilities
+from bayespoint.labels import Labels
 from bayespoint.landmarks import block as blocks
-from bayespoint.landmarks.block import BinaryBlock, JointBlock, OrderedBlock, contrasts
-from bayespoint.likelihood import OrderedClasses, SeveralClasses, TwoClasses
+from bayespoint.landmarks.block import Block
 from helpers import seed
+from plain_laws import log_probabilities
 
 MEAN = np.zeros(1, dtype=np.int64), np.zeros((1, 2))
 
 
-def two_classes(n=40, r=3, *, noisy=False, dtype=np.float64):
+def make(labels, n=40, r=3, *, dtype=np.float64, counted=False):
+    """Return a block of random features and labels; their scales and order are mixed."""
     rng = np.random.default_rng(seed(0))
-    rows = rng.standard_normal((n, r)).astype(dtype)
-    floors = np.where(rng.random(n) < 0.5, 0.1, 0.03) if noisy else None
-    return BinaryBlock(rows, TwoClasses((0.1, 0.03) if noisy else (0.0, 0.0)), floors)
+    scale = 1 / rng.uniform(0.5, 2.0, n)
+    rows = rng.standard_normal((labels.n_inputs, n, r)) * scale[:, None]
+    label = rng.integers(0, len(labels.contrasts), n)
+    counts = rng.choice([1.0, 2.0], n) if counted else None
+    return Block.of(rows.astype(dtype), label, scale, labels, counts, seed(1))
 
 
-def several_classes(n=30, r=3, n_classes=4, noise=0.0):
-    rng = np.random.default_rng(seed(1))
-    labels = rng.integers(0, n_classes, n).astype(np.uint32)
-    law = SeveralClasses(n_classes, noise)
-    return JointBlock(rng.standard_normal((n, r)), law, labels)
-
-
-def ordered_classes(n=40, r=3, n_classes=4, noise=0.0):
-    rng = np.random.default_rng(seed(9))
-    law = OrderedClasses(n_classes, noise)
-    labels = rng.integers(0, n_classes, n).astype(np.uint32)
-    psi, signs = rng.standard_normal((n, r)), np.where(labels == 0, -1.0, 1.0)
-    scale = signs / rng.uniform(0.5, 2.0, n)
-    rows = np.concatenate([psi, -law.middles[labels]], axis=1) * scale[:, None]
-    counts = np.where(rng.random(n) < 0.5, 2.0, 1.0) if noise else None
-    return OrderedBlock(rows, law, labels, counts=counts)
-
-
-def rising(w, dimension):
-    """Return weights of which the last rise, if they are thresholds."""
-    w = np.array(w, dtype=np.float64)
-    if dimension == 6:
-        w[..., 3:] = np.sort(w[..., 3:]) + 0.2 * np.arange(3)
-    return w
-
-
-def log_likelihood(block, w):
-    return float(block.log_likelihoods([*block.values(w[None])] * 3, MEAN)[0, 0])
-
-
-BLOCKS = {
-    "two": (two_classes(), 3),
-    "two, noisy": (two_classes(noisy=True), 3),
-    "several": (several_classes(), 9),
-    "several, noisy": (several_classes(noise=0.1), 9),
-    "ordered": (ordered_classes(), 6),
-    "ordered, noisy": (ordered_classes(noise=0.1), 6),
+TWO = Labels.two_classes()
+ORDERED = replace(Labels.ordered(4, "median"), variance=2.0)
+KINDS = {"two": TWO, "several": Labels.several(4), "ordered": ORDERED, "choices": Labels.choices(4)}
+BLOCKS = {name: make(labels) for name, labels in KINDS.items()}
+NOISY = {"two": (0.1, 0.03)}
+BLOCKS |= {
+    f"{name}, noisy": make(labels.with_noise(NOISY.get(name, (0.1, 0.1))), counted=True)
+    for name, labels in KINDS.items()
 }
 
 
-@pytest.mark.parametrize(("block", "dimension"), BLOCKS.values(), ids=BLOCKS)
-def test_moments_at_a_point_are_derivatives(block, dimension):
-    w = rising(np.random.default_rng(seed(2)).standard_normal(dimension), dimension)
+def weights(block, n=1, scale=1.0):
+    """Return (n, D) random weights, of which those of thresholds rise."""
+    inputs, _, r = block.rows.shape
+    q = (block.table.shape[2] - block.n_shared) // inputs
+    rng = np.random.default_rng(seed(2))
+    w = scale * rng.standard_normal((n, q * r + block.n_shared))
+    shared = w[:, q * r :]
+    shared[:] = np.sort(shared, axis=1) + 0.2 * np.arange(block.n_shared)
+    return w
+
+
+def at_mean(block, w):
+    """Return the contrasts of a mean, and of a place and a direction that are 0."""
+    return block.at_paths(w * [[1.0], [0.0], [0.0]])
+
+
+def log_likelihood(block, w):
+    return float(block.log_likelihoods(at_mean(block, w), MEAN)[0, 0])
+
+
+def plain_contrasts(block, w):
+    """Return the (n_contrasts, n) contrasts, one observation after the other."""
+    inputs, n, r = block.rows.shape
+    w, shared = np.split(w, [len(w) - block.n_shared])
+    found = []
+    for i, y in enumerate(block.label):
+        y = 0 if block.table.shape[1:] == (1, 1) else y  # whose rows have the signs
+        values = (block.rows[:, i] @ w.reshape(-1, r).T).ravel()
+        at = block.table[y] @ np.append(values, block.scale[i] * shared)
+        found.append(at + block.constants[block.label[i]])
+    return np.array(found).T
+
+
+@pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS)
+def test_likelihoods_are_laws_of_contrasts(block):
+    w = weights(block)[0]
+    contrasts = plain_contrasts(block, w)
+    np.testing.assert_allclose(block.at_paths(w[None])[0], contrasts, rtol=1e-12)
+    exact = log_probabilities(block.observed, contrasts).sum()
+    assert log_likelihood(block, w) == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS)
+def test_moments_at_a_point_are_derivatives(block):
+    w, step = weights(block)[0], 1e-5
     found = block.moments(w, None)
     assert found.value == pytest.approx(log_likelihood(block, w), rel=1e-9)
-    step = 1e-5
-    for k, unit in enumerate(np.eye(dimension)):
-        ahead, behind = w + step * unit, w - step * unit
-        slope = (log_likelihood(block, ahead) - log_likelihood(block, behind)) / (2 * step)
-        assert found.slope[k] == pytest.approx(slope, abs=1e-6)
+    for k, unit in enumerate(step * np.eye(len(w))):
+        slope = (log_likelihood(block, w + unit) - log_likelihood(block, w - unit)) / (2 * step)
+        assert found.slope[k] == pytest.approx(slope, abs=2e-6)
+        change = block.moments(w + unit, None).slope - block.moments(w - unit, None).slope
+        np.testing.assert_allclose(found.precision[k], -change / (2 * step), atol=3e-6)
+    if not len(block.observed.floors):
+        assert np.linalg.eigvalsh(found.precision).min() > 0
 
 
-@pytest.mark.parametrize(("block", "dimension"), BLOCKS.values(), ids=BLOCKS)
-def test_slopes_are_derivatives(block, dimension):
-    w = rising(0.4 * np.random.default_rng(seed(8)).standard_normal((5, dimension)), dimension)
-    values, trials = list(block.values(w)), (np.array([1]), np.array([[0.5, 2.0]]))
+@pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS)
+def test_slopes_are_derivatives(block):
+    w = weights(block, 5, 0.4)
+    w[1:, w.shape[1] - block.n_shared :] *= 0.1  # so that the sum rises
+    contrasts, trials = block.at_paths(w), (np.array([1]), np.array([[0.5, 2.0]]))
     exact = block.moments(w[0] + 0.5 * w[3] + 2.0 * w[4], None).slope
-    [found] = block.slopes(values, trials)
-    np.testing.assert_allclose(found, exact, rtol=1e-6, atol=1e-8)
-    by_factors = block.log_likelihoods(values, trials)[0, 1:]
-    np.testing.assert_allclose(by_factors, w[3:] @ exact, rtol=1e-6, atol=1e-8)
+    [found] = block.slopes(contrasts, trials)
+    np.testing.assert_allclose(found, exact, rtol=1e-6, atol=1e-7)
+    by_factors = block.without_rows().log_likelihoods(contrasts, trials)[0, 1:]
+    np.testing.assert_allclose(by_factors, w[3:] @ exact, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize(("by", "sign"), [(3, -1), (5, -1), (0, -1), (4, 0)])
-def test_a_wrong_sign_of_a_threshold_fails(monkeypatch, by, sign):
-    right, wrong = OrderedBlock._by_weight, np.ones(6)
-    wrong[by] = sign
-    monkeypatch.setattr(OrderedBlock, "_by_weight", lambda *args: right(*args) * wrong)
-    for test in (test_moments_at_a_point_are_derivatives, test_slopes_are_derivatives):
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("factor", [-1.0, 0.0])
+def test_a_wrong_sign_of_a_contrast_fails(monkeypatch, name, factor):
+    """Of one weight: the first of functions, and the last, which may be of a threshold."""
+    right = Block.by_weight
+    for by in (0, -1):
+
+        def wrong(block, by_contrast, by=by):
+            found = np.array(right(block, by_contrast))
+            found[:, by] *= factor
+            return found
+
+        monkeypatch.setattr(Block, "by_weight", wrong)
         with pytest.raises(AssertionError):
-            test(*BLOCKS["ordered"])
+            test_moments_at_a_point_are_derivatives(BLOCKS[name])
 
 
-@pytest.mark.parametrize("name", ["two", "several", "ordered", "ordered, noisy"])
-def test_precision_is_the_negative_second_derivative(name):
-    block, dimension = BLOCKS[name]
-    w = rising(np.random.default_rng(seed(3)).standard_normal(dimension), dimension)
-    step, precision = 1e-5, block.moments(w, None).precision
-    for k, unit in enumerate(np.eye(dimension)):
-        change = block.moments(w + step * unit, None).slope
-        change = (change - block.moments(w - step * unit, None).slope) / (2 * step)
-        np.testing.assert_allclose(precision[k], -change, atol=1e-6)
-    if "noisy" not in name:
-        assert np.linalg.eigvalsh(precision).min() > 0
-
-
-@pytest.mark.parametrize("noise", [0.0, 0.1])
-def test_ordered_classes_are_probabilities_of_intervals(noise):
-    block, w = ordered_classes(noise=noise), rising(np.linspace(-1, 1, 6), 6)
-    t, law = w[3:], block.likelihood
-    ends = np.concatenate([[-np.inf], t, [np.inf]])
-    labels = block.given.astype(int)
-    scale = np.abs(block.rows[:, 3:]).sum(axis=1)
-    f = block.rows[:, :3] @ w[:3] * np.where(labels == 0, -1.0, 1.0) / scale
-    p = np.diff(special.ndtr(scale[:, None] * (ends - f[:, None])), axis=1)
-    p = p if noise == 0 else noise / 3 + (1 - noise - noise / 3) * p
-    counts = 1.0 if block.counts is None else block.counts
-    exact = np.log(p[np.arange(len(f)), labels])
-    assert log_likelihood(block, w) == pytest.approx((counts * exact).sum(), rel=1e-10)
-    # They sum to 1 over the labels, in tails too, as those of decisions do.
-    z = (f[:, None] - t) * scale[:, None]
-    np.testing.assert_allclose(np.exp(law.observed(law.log_classes(z))), p, atol=1e-12)
-    # Thresholds that have met leave no room, whatever the noise.
+def test_thresholds_that_meet_leave_no_room_whatever_the_noise():
+    block = BLOCKS["ordered, noisy"]
+    w = weights(block)[0]
     w[4] = w[3]
     assert log_likelihood(block, w) == -np.inf
-    assert np.isfinite(block.slopes([*block.values(w[None])] * 3, MEAN)).all()
-
-
-def test_intervals_in_tails_are_accurate():
-    # ln(Phi(c + h) - Phi(c - h)) by quadrature of the density, relative to that at the near end.
-    points, weights = np.polynomial.legendre.leggauss(60)
-    c = np.array([-35.0, -9.0, -3.0, -0.2, 0.0, 0.7, 6.0, 30.0])[:, None] * np.ones(5)
-    h = np.ones(8)[:, None] * [1e-5, 0.01, 0.3, 1.0, 3.0]
-    c, h = c.ravel(), h.ravel()
-    near = np.maximum(np.abs(c) - h, 0.0)
-    # All mass is within 12 / max(near, 1) of the near end.
-    low = np.where(near > 0, near, np.abs(c) - h)
-    high = np.minimum(np.abs(c) + h, low + 14 / np.maximum(near, 1.0))
-    t = 0.5 * (low + high)[:, None] + 0.5 * (high - low)[:, None] * points
-    inside = np.exp(0.5 * (near[:, None] ** 2 - t**2)) @ weights * 0.5 * (high - low)
-    exact = np.log(inside) - 0.5 * (near**2 + math.log(2 * math.pi))
-    values, ones = np.stack([c, h]), np.ones(len(c), dtype=np.uint32)
-    found = OrderedClasses(3).derivatives(values, ones)
-    np.testing.assert_allclose(found[0], exact, rtol=1e-8, atol=1e-8)
-    # The engine, one example at a time.
-    for k in range(len(c)):
-        one = np.ascontiguousarray(values[:, [k]])
-        law = OrderedClasses(3).log_likelihoods
-        [engine] = law([one, [[1.0], [0.0]], [[0.0], [1.0]]], MEAN, ones[:1], None)
-        np.testing.assert_allclose(engine, found[:3, k], rtol=1e-7, atol=1e-8)
+    assert np.isfinite(block.slopes(at_mean(block, w), MEAN)).all()
 
 
 def test_two_ordered_classes_are_two_classes_with_a_threshold():
-    block = ordered_classes(n_classes=2)
-    other = BinaryBlock(block.rows, TwoClasses())
+    """The threshold is the weight of another feature, minus the scale."""
+    block = make(replace(Labels.ordered(2, "median"), variance=1.0))
+    rows = np.concatenate([block.rows[0], -block.scale[:, None]], axis=1)
+    other = Block.of(rows[None], block.label, block.scale, TWO, None)
     w = np.random.default_rng(seed(10)).standard_normal((5, 4))
     trials = np.array([0, 1]), np.array([[1.0, 0.5], [0.3, -1.0]])
-    ours, theirs = (one.log_likelihoods(list(one.values(w)), trials) for one in (block, other))
+    ours, theirs = (one.log_likelihoods(one.at_paths(w), trials) for one in (block, other))
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
     for root in (None, 0.3 * np.eye(4)):
         ours, theirs = (one.moments(w[0], root) for one in (block, other))
@@ -167,42 +146,55 @@ def test_two_ordered_classes_are_two_classes_with_a_threshold():
         np.testing.assert_allclose(ours.precision, theirs.precision, atol=1e-10)
 
 
-def test_expectations_of_two_classes_are_integrals():
-    block, _ = BLOCKS["two, noisy"]
+def test_choices_out_of_two_are_two_classes():
+    """Of differences, whose noise has twice the variance."""
+    block = make(Labels.choices(2).with_noise((0.1, 0.1)))
+    rows = (block.rows[:1] - block.rows[1:]) / math.sqrt(2)
+    label, labels = np.ones(len(block.label), dtype=np.intp), TWO.with_noise((0.1, 0.1))
+    other, w = Block.of(rows, label, block.scale, labels, None), weights(block)[0]
+    ours, theirs = (one.moments(w, None) for one in (block, other))
+    assert ours.value == pytest.approx(theirs.value, rel=1e-7)
+    np.testing.assert_allclose(ours.slope, theirs.slope, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(ours.precision, theirs.precision, atol=1e-6)
+
+
+def test_expectations_of_a_single_value_are_integrals():
+    block = BLOCKS["two, noisy"]
     mean, root = np.array([0.5, -1.0, 0.3]), np.array([[0.3, 0.1, 0], [0, 0.2, 0.1], [0, 0, 0.2]])
-    value, slope, curvature = block.expected(mean, root)
-    points, weights = np.polynomial.hermite_e.hermegauss(60)
-    weights = weights / weights.sum()
-    spread = np.linalg.norm(block.rows @ root, axis=1)
-    t = (block.rows @ mean)[:, None] + spread[:, None] * points
-    span = block.likelihood.span
-    p = block.given[:, None] + span * special.ndtr(t)
-    by_t = span * stats.norm.pdf(t) / p
-    np.testing.assert_allclose(value, np.log(p) @ weights, atol=1e-2)
-    np.testing.assert_allclose(slope, by_t @ weights, atol=1e-2)
-    np.testing.assert_allclose(curvature, (by_t * (t + by_t)) @ weights, atol=3e-2)
+    value, slope, curvature = block.expected(mean, root, np.random.default_rng())
+    points, nodes = np.polynomial.hermite_e.hermegauss(60)
+    nodes, rows, observed = nodes / nodes.sum(), block.rows[0], block.observed
+    t = (rows @ mean)[:, None] + np.linalg.norm(rows @ root, axis=1)[:, None] * points
+    p = observed.floors[:, None] + observed.spans[:, None] * special.ndtr(t)
+    by_t = observed.spans[:, None] * stats.norm.pdf(t) / p
+    counts = observed.counts
+    np.testing.assert_allclose(value, counts * (np.log(p) @ nodes), atol=2e-2)
+    np.testing.assert_allclose(slope[0], counts * (by_t @ nodes), atol=2e-2)
+    exact = counts * ((by_t * (t + by_t)) @ nodes)
+    np.testing.assert_allclose(curvature[0, 0], exact, atol=6e-2)
 
 
-def test_expectations_of_several_classes_are_near_integrals():
-    # The mean over a draw of each few examples: many equal examples, for which it is accurate.
-    rng = np.random.default_rng(seed(5))
-    n = 4000
-    rows = np.tile(rng.standard_normal(2), (n, 1))
-    block = JointBlock(rows, SeveralClasses(3), np.zeros(n, dtype=np.uint32))
-    mean, root = 0.5 * rng.standard_normal(4), 0.4 * np.triu(rng.standard_normal((4, 4)))
-    f = block.values(mean + rng.standard_normal((20_000, 4)) @ root.T)[:, :, 0]
-    p = largest_probabilities((f.max(axis=1, keepdims=True) - f).T)[0]
-    expected = float(np.log(p).mean())
-    error = 4 * float(np.log(p).std()) / math.sqrt(n / 8)
+@pytest.mark.parametrize("labels", [Labels.several(3), Labels.choices(3)], ids=["several", "sets"])
+def test_expectations_of_several_values_are_near_integrals(labels):
+    """The mean over a draw of each few observations: many equal ones, for which it is accurate."""
+    rng, n, label = np.random.default_rng(seed(5)), 4000, len(labels.contrasts) - 1
+    rows = np.repeat(rng.standard_normal((labels.n_inputs, 1, 2)), n, axis=1)
+    block = Block.of(rows, np.full(n, label), np.ones(n), labels, None, seed(6))
+    d = labels.dimension(2)
+    mean, root = 0.5 * rng.standard_normal(d), 0.4 * np.triu(rng.standard_normal((d, d)))
+    drawn = block.part(slice(1)).contrasts(mean + rng.standard_normal((20_000, d)) @ root.T)
+    behind = np.concatenate([np.zeros((1, 20_000)), drawn[..., 0].T])
+    p = largest_probabilities(behind - behind.min(axis=0))[0]
+    expected, error = float(np.log(p).mean()), 4 * float(np.log(p).std()) / math.sqrt(n / 8)
     assert block.moments(mean, root).value / n == pytest.approx(expected, abs=error)
 
 
 @pytest.mark.parametrize("name", BLOCKS)
 @pytest.mark.parametrize("root", [None, 0.3])
-def test_moments_in_parts_are_those_of_all_examples(monkeypatch, name, root):
-    block, dimension = BLOCKS[name]
-    w = rising(np.random.default_rng(seed(7)).standard_normal(dimension), dimension)
-    root = None if root is None else root * np.eye(dimension)
+def test_moments_in_parts_are_those_of_all_observations(monkeypatch, name, root):
+    block = BLOCKS[name]
+    w = weights(block)[0]
+    root = None if root is None else root * np.eye(len(w))
     whole = block.moments(w, root)
     monkeypatch.setattr(blocks, "ROWS", 16)
     parts = block.moments(w, root)
@@ -211,17 +203,13 @@ def test_moments_in_parts_are_those_of_all_examples(monkeypatch, name, root):
     np.testing.assert_allclose(parts.precision, whole.precision, atol=1e-12)
 
 
-def test_values_in_singles_are_near_those_in_doubles():
-    single, double = two_classes(dtype=np.float32), two_classes()
-    w = np.random.default_rng(seed(6)).standard_normal((3, 3))
-    trials = np.array([0, 0]), np.array([[1.0, 0.5], [0.0, 2.0]])
-    found = single.log_likelihoods(list(single.values(w)), trials)
-    exact = double.log_likelihoods(list(double.values(w)), trials)
-    np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-4)
-
-
-@pytest.mark.parametrize("n", [2, 3, 7])
-def test_contrasts_are_orthonormal_and_sum_to_zero(n):
-    basis = contrasts(n)
-    np.testing.assert_allclose(basis.T @ basis, np.eye(n - 1), atol=1e-12)
-    np.testing.assert_allclose(basis.sum(axis=0), 0, atol=1e-12)
+@pytest.mark.parametrize("name", KINDS)
+def test_contrasts_in_singles_are_near_those_in_doubles(name):
+    single, double = make(KINDS[name], dtype=np.float32), BLOCKS[name]
+    w = weights(double, 3)
+    w[1:, w.shape[1] - double.n_shared :] *= 0.1
+    trials = np.array([0, 0]), np.array([[1.0, 0.5], [0.0, 1.0]])
+    assert single.at_paths(w)[0].dtype == np.float32
+    found = single.log_likelihoods(single.at_paths(w), trials)
+    exact = double.log_likelihoods(double.at_paths(w), trials)
+    np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-3)

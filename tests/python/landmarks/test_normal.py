@@ -5,15 +5,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bayespoint.labels import Labels
 from bayespoint.landmarks import normal
-from bayespoint.landmarks.block import BinaryBlock
-from bayespoint.likelihood import TwoClasses
+from bayespoint.landmarks.block import Block
 from helpers import seed
+
+
+def of_rows(rows, noise=0.0):
+    """Return the block of examples that are all of the second class."""
+    ones, labels = np.ones(len(rows)), Labels.two_classes().with_noise((noise, noise))
+    return Block.of(rows[None], ones.astype(np.intp), ones, labels, None)
 
 
 def block(n=60, r=3, scale=1.0):
     rng = np.random.default_rng(seed(0))
-    return BinaryBlock(scale * rng.standard_normal((n, r)) + 0.3, TwoClasses())
+    return of_rows(scale * rng.standard_normal((n, r)) + 0.3)
 
 
 def bound(one, mean, root):
@@ -56,7 +62,7 @@ def test_far_starts_are_approached_by_shorter_steps():
     rng = np.random.default_rng(seed(2))
     rows = 20 * rng.standard_normal((500, 5)) * np.where(rng.random(500) < 0.8, 1, -1)[:, None]
     rows[:, 0] = np.abs(rows[:, 0])
-    assert normal.approximate(BinaryBlock(rows, TwoClasses()).moments, 5).converged
+    assert normal.approximate(of_rows(rows).moments, 5).converged
 
 
 def wrong_labels(n, scale, noise):
@@ -64,7 +70,7 @@ def wrong_labels(n, scale, noise):
     rng = np.random.default_rng(seed(0))
     rows = scale * rng.standard_normal((n, 60)) * np.where(rng.random(n) < 0.8, 1, -1)[:, None]
     rows[:, 0] = np.abs(rows[:, 0])
-    return BinaryBlock(rows, TwoClasses((noise, noise)), np.full(n, noise))
+    return of_rows(rows, noise)
 
 
 def test_covariances_that_swing_converge():

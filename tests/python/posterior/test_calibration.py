@@ -7,8 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import BayesPointClassifier, BayesPointOrdinalClassifier
 from bayespoint.kernels import RBF
-from bayespoint.likelihood import SeveralClasses, TwoClasses, several_classes
-from bayespoint.likelihood.two_classes import quantiles
+from bayespoint.labels import Labels
 from bayespoint.posterior import calibration
 from bayespoint.posterior.calibration import LeftOut
 from helpers import seed
@@ -52,61 +51,61 @@ def test_leave_one_out_is_what_a_fit_without_the_example_says(kind, n_classes, n
         "random_state": seed(0),
         "standardize": False,
     }
-    for module in (calibration, several_classes):
-        monkeypatch.setattr(module, "MOST_LEFT_OUT", 20_000)
+    monkeypatch.setattr(calibration, "MOST_LEFT_OUT", 20_000)
     model = kind(RBF(1.0), **settings).fit(X, y)
     found, alone = left_out(model), np.empty((15, n_classes))
     for i in range(15):
         others = np.arange(15) != i
         one = kind(RBF(1.0), **settings).fit(X[others], y[others])
         alone[i] = one.predict_proba(X[[i]], method="mixture")[0]
-    law, z = found.likelihood, found.z.T if n_classes == 3 else (found.codes * found.z)[:, None]
-    p = np.exp(law.observed(law.log_classes(z)))
+    p = np.exp(found.labels.observed(found.log_classes(1.0)))
     np.testing.assert_allclose(p, alone, atol=0.01 * n_classes)
     own_class = p[np.arange(15), np.searchsorted(model.classes_, y)]
-    np.testing.assert_allclose(np.exp(found.likelihood.log_code(found.z, found.codes)), own_class)
+    np.testing.assert_allclose(np.exp(found.log_labels(1.0)), own_class)
     # They differ from the predictions of the full model.
     assert np.abs(model.predict_proba(X, method="mixture") - alone).max() > 0.1
 
 
-def factor(law, z, labels):
-    return LeftOut(law, z, labels).factor()
+TWO, THREE = Labels.two_classes(), Labels.several(3)
+
+
+def factor(labels, z, label):
+    return LeftOut(labels, z, label).factor()
 
 
 @pytest.mark.parametrize("stretch", [0.7, 1.0, 1.6])
 def test_the_factor_undoes_a_stretch(stretch):
     rng = np.random.default_rng(seed(4))
-    z = rng.normal(size=4000)
-    labels = np.where(rng.uniform(size=len(z)) < special.ndtr(z), 1, -1)
-    found = factor(TwoClasses(), labels * z / stretch, labels)
-    assert found == pytest.approx(stretch, rel=0.08)
-    # With known label noise, by true class: the first is the negative one.
-    rate = np.where(labels > 0, 0.05, 0.1)
-    seen = np.where(rng.uniform(size=len(z)) < rate, -labels, labels)
-    noisy = factor(TwoClasses((0.1, 0.05)), seen * z / stretch, seen)
+    z = rng.normal(size=(4000, 1))
+    label = (rng.uniform(size=len(z)) < special.ndtr(z[:, 0])).astype(int)
+    assert factor(TWO, z / stretch, label) == pytest.approx(stretch, rel=0.08)
+    # With known label noise, by true class.
+    rates = 0.1, 0.05
+    seen = np.where(rng.uniform(size=len(z)) < np.array(rates)[label], 1 - label, label)
+    noisy = factor(TWO.with_noise(rates), z / stretch, seen)
     assert noisy == pytest.approx(stretch, rel=0.12)
-    assert factor(TwoClasses(), seen * z / stretch, seen) < 0.93 * noisy
+    assert factor(TWO, z / stretch, seen) < 0.93 * noisy
 
 
 @pytest.mark.parametrize("stretch", [0.7, 1.0, 1.6])
 def test_the_factor_of_several_classes_undoes_a_stretch(stretch):
     rng = np.random.default_rng(seed(4))
-    p = rng.dirichlet([0.5, 0.7, 0.9], size=4000).T
-    labels = (p.cumsum(axis=0) < rng.uniform(size=4000)).sum(axis=0)
-    z = quantiles(np.log(np.maximum(p, 1e-12))) / stretch
-    found = factor(SeveralClasses(3), z, labels)
+    p = rng.dirichlet([0.5, 0.7, 0.9], size=4000)
+    label = (p.cumsum(axis=1) < rng.uniform(size=(4000, 1))).sum(axis=1)
+    z = THREE.predicts.decision(np.log(np.maximum(p, 1e-12))) / stretch
+    found = factor(THREE, z, label)
     assert found == pytest.approx(stretch, rel=0.08)
     wrong = rng.uniform(size=4000) < 0.1
-    seen = np.where(wrong, (labels + rng.integers(1, 3, size=4000)) % 3, labels)
-    assert factor(SeveralClasses(3, 0.1), z, seen) == pytest.approx(stretch, rel=0.12)
-    assert factor(SeveralClasses(3), z, seen) < 0.95 * found
+    seen = np.where(wrong, (label + rng.integers(1, 3, size=4000)) % 3, label)
+    assert factor(THREE.with_noise((0.1, 0.1)), z, seen) == pytest.approx(stretch, rel=0.12)
+    assert factor(THREE, z, seen) < 0.95 * found
 
 
 def test_few_examples_move_the_factor_little():
-    certain = factor(TwoClasses(), np.full(3, 1.0), np.ones(3))
+    certain = factor(TWO, np.full((3, 1), 1.0), np.ones(3, int))
     assert 1.0 < certain < 1.2
     with pytest.warns(ConvergenceWarning, match="calibration ended at its bound, 8 or"):
-        wrong = LeftOut(TwoClasses(), np.full(500, -3.0), np.ones(500)).checked_factor()
+        wrong = LeftOut(TWO, np.full((500, 1), -3.0), np.ones(500, int)).checked_factor()
     assert wrong == pytest.approx(1 / 8, abs=0.01)
 
 

@@ -93,8 +93,8 @@ def test_a_wrong_update_is_noticed(kind, wrong, keeps_all_draws, monkeypatch):
     else:  # values at new examples ignore their labels
 
         def drawn(law, mean, deviation, label, rng):
-            z = rng.standard_normal((mean.shape[1], law.n_problems))
-            return z - z.mean(axis=1, keepdims=True) if law.n_problems > 1 else z
+            z = rng.standard_normal((mean.shape[1], law.n_functions))
+            return z - z.mean(axis=1, keepdims=True) if law.n_functions > 1 else z
 
         monkeypatch.setattr(updating, "_given_label", drawn)
     assert _distance(kind, 0.0, n_seeds=24) > LIMIT
