@@ -1,7 +1,7 @@
 //! The evidence: ln of the share of the sphere in version space, or of the mean weight of half-silvered walls.
 //!
 //! The volume of version space alone is computed by a [`bridge`]: balls that come down a ladder of transparencies must find it, which
-//! takes four to more than thirty times as long. Behind half-silvered walls the posterior may have several modes: its evidence, a
+//! takes two to a hundred times as long for the same error. Behind half-silvered walls the posterior may have several modes: its evidence, a
 //! whole curve over κ, and the evidence of several classes are computed by [`integration`] along such a ladder.
 
 mod bridge;
