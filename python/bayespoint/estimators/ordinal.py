@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 from bayespoint.base.validation import RandomState, choice
 from bayespoint.data.plan import Budget, Given
 from bayespoint.estimators.bayes_point import BayesPointClassifier
-
-RULES = ("probability", "median", "mean")
+from bayespoint.labels.labels import RULES
 
 
 @dataclass(eq=False, repr=False)
