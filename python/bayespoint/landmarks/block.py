@@ -116,20 +116,21 @@ class Block:
         k, (_, n, r) = len(directions), self.rows.shape
         w, shared = np.split(directions, [directions.shape[1] - self.n_shared], axis=1)
         rows = self.rows.reshape(-1, r)
-        values = values_of_rows(rows, w.reshape(-1, r)).reshape(k, -1, n)
+        n_values = self.table.shape[2] - self.n_shared
+        values = values_of_rows(rows, w.reshape(-1, r)).reshape(k, n_values, n)
         if self._is_plain:
             return values
         found = np.empty((k, self.table.shape[1], n), dtype=values.dtype)
         for part, table in self._by_label(values.dtype):
-            np.matmul(table[:, : values.shape[1]], values[..., part], out=found[..., part])
+            np.matmul(table[:, :n_values], values[..., part], out=found[..., part])
             if self.n_shared:
-                moved = shared.astype(values.dtype) @ table[:, values.shape[1] :].T
+                moved = shared.astype(values.dtype) @ table[:, n_values:].T
                 found[..., part] += moved[..., None] * self.scale[part].astype(values.dtype)
         return found
 
     def by_weight(self, by_contrast: NDArray[Any]) -> NDArray[Any]:
         """Return the (k, D) derivatives by weights from those by (k, n_contrasts, n) contrasts."""
-        k, (_, n, r) = len(by_contrast), self.rows.shape
+        k, (inputs, n, r) = len(by_contrast), self.rows.shape
         by_value, shared = by_contrast, np.zeros((k, 0))
         if not self._is_plain:
             by_value = np.empty((k, self.table.shape[2], n), dtype=by_contrast.dtype)
@@ -137,7 +138,8 @@ class Block:
                 np.matmul(table.T, by_contrast[..., part], out=by_value[..., part])
             by_value, rest = np.split(by_value, [by_value.shape[1] - self.n_shared], axis=1)
             shared = rest @ self.scale
-        sums = sums_of_rows(self.rows.reshape(-1, r), by_value.reshape(-1, self.rows[..., 0].size))
+        factors = by_value.reshape(k * by_value.shape[1] // inputs, inputs * n)
+        sums = sums_of_rows(self.rows.reshape(-1, r), factors)
         return np.concatenate([sums.reshape(k, -1), shared], axis=1)
 
     def moments(self, mean: Floats, root: Floats | None) -> Moments:

@@ -135,7 +135,18 @@ class Model(Stored):
         return self.calibration * np.concatenate(blocks)
 
     def signs(self, X: Any) -> Floats:
-        """Return decision values, or numbers of their signs where these tell the class."""
+        """Return decision values, or numbers of their signs where these tell the class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or other inputs of the kernel
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_rows)
+            A row for each function or threshold.
+        """
         if not self.labels.predicts.by_moments:
             return self.values(X, strict=False)
         center = self.draws.center_norm * self.draws.center

@@ -79,7 +79,7 @@ def to_datatree(run: Mapping[str, Any]) -> xr.DataTree:
     }
     statistics["start"] = told(("chain",), list(run["start"]), "source of the start")
     ends = {"stop_reason": run["stop_reason"], "refresh": run["refresh"]}
-    labels = {"label": told("example", run["y"], "class" if sides else "class, -1 or +1", "1")}
+    labels = {"label": told("example", run["label"], "index of the class", "1")}
     given = {
         "softness": told("example", run["softness"], "added to the kernel's diagonal"),
         "offset": told((), run["offset"], "added to all kernel values"),

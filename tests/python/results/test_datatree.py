@@ -111,7 +111,7 @@ def test_results_of_a_classifier(tmp_path):
     y = np.where(X[:, 0] > 0, "right", "left")
     model = BayesPointClassifier(softness=0.1, random_state=SEED).fit(X, y)
     labels = model.billiard_.to_datatree()["observed_data"]["label"]
-    np.testing.assert_array_equal(labels, np.where(y == "right", 1, -1))
+    np.testing.assert_array_equal(labels, y == "right")
 
 
 def test_the_smallest_size_is_that_of_the_result(run, tree):
@@ -147,7 +147,7 @@ def test_summary_and_plots_of_arviz(run, tree):
             plot(data, **chosen)
             assert pyplot.get_fignums(), plot
             pyplot.close("all")
-        assert len(arviz.summary(data)) == len(result.watched) + len(result.y)
+        assert len(arviz.summary(data)) == len(result.watched) + len(result.label)
     assert list(summary.index) == [f"plane_coordinate[{i}]" for i in result.watched]
     expected = result.functionals.mean(axis=(0, 1))
     np.testing.assert_allclose(summary["mean"].astype(float), expected, atol=1e-9)
