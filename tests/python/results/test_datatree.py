@@ -63,7 +63,7 @@ def test_statistics_labels_and_settings(run, tree):
         np.testing.assert_array_equal(statistics[name], getattr(result, name))
     assert statistics["start"].to_numpy().tolist() == list(result.start)
     assert statistics.attrs["stop_reason"] == "length"
-    np.testing.assert_array_equal(tree["observed_data"]["label"], space.y)
+    np.testing.assert_array_equal(tree["observed_data"]["label"], space.problem.label)
     np.testing.assert_array_equal(tree["constant_data"]["softness"], space.softness)
     assert float(tree["constant_data"]["offset"]) == 1.0
 
