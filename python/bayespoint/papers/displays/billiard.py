@@ -580,8 +580,8 @@ def _check_pair(result: BilliardResult, space: VersionSpace) -> None:
     """Raise if the arguments are not a run and a version space with the same labels."""
     check_type("result", result, BilliardResult)
     check_type("space", space, VersionSpace)
-    if not np.array_equal(space.y, result.y):
+    if not np.array_equal(space.problem.label, result.label):
         raise ValueError(
-            f"space must be that of result, with the same labels of {len(result.y)} examples; got "
+            f"space must be that of result, with the same labels of {len(result.label)} examples; got "
             f"{len(space.y)} examples"
         )

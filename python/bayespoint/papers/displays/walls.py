@@ -55,9 +55,9 @@ class WallsDisplay(Display):
     """
 
     def __init__(
-        self, *, impulse: Floats, hits: Floats, y: NDArray[np.integer], classes: tuple[str, ...]
+        self, *, impulse: Floats, hits: Floats, label: NDArray[np.integer], classes: tuple[str, ...]
     ) -> None:
-        self.impulse, self.hits, self.y, self.classes = impulse, hits, y, classes
+        self.impulse, self.hits, self.label, self.classes = impulse, hits, label, classes
 
     @classmethod
     def from_estimator(
@@ -119,7 +119,7 @@ class WallsDisplay(Display):
             )
         impulse, hits = np.abs(result.impulse_center), result.hits
         if impulse.ndim > 1:  # that of the own class is the sum of all walls of an example
-            impulse, hits = impulse[result.y, np.arange(len(result.y))], hits.sum(axis=0)
+            impulse, hits = impulse[result.label, np.arange(len(result.label))], hits.sum(axis=0)
         if not np.isfinite(impulse).all():
             raise ValueError(
                 "result must have impulses; got one for which they do not sum to the center "
@@ -128,7 +128,10 @@ class WallsDisplay(Display):
         if not impulse.any():
             raise ValueError("result must have impulses; got a run that met no wall")
         return cls(
-            impulse=impulse / impulse.sum(), hits=hits / hits.sum(), y=result.y, classes=classes
+            impulse=impulse / impulse.sum(),
+            hits=hits / hits.sum(),
+            label=result.label,
+            classes=classes,
         )
 
     def plot(self, *, n_largest: int | None = None, ax: Any = None) -> WallsDisplay:
@@ -154,11 +157,11 @@ class WallsDisplay(Display):
         places = np.arange(n)
         self.bars_ = [None] * n
         n_classes = len(self.classes)
-        labels = (-1, 1) if n_classes == 2 else tuple(range(n_classes))
-        colors = COLORS if n_classes == 2 else [f"C{k}" for k in labels]  # matplotlib's own cycle
+        indices = range(n_classes)
+        colors = COLORS if n_classes == 2 else [f"C{k}" for k in indices]  # matplotlib's own cycle
         hatches = _HATCHES if n_classes == 2 else [""] * n_classes
-        for label, name, color, hatch in zip(labels, self.classes, colors, hatches, strict=True):
-            own = np.flatnonzero(self.y[self.order_] == label)
+        for index, name, color, hatch in zip(indices, self.classes, colors, hatches, strict=True):
+            own = np.flatnonzero(self.label[self.order_] == index)
             bars = ax.bar(
                 places[own],
                 100 * self.impulse[self.order_[own]],
@@ -180,7 +183,7 @@ class WallsDisplay(Display):
             linestyle="none",
             label="share of the bounces",
         )
-        left_out = f"{n} largest of {len(self.y)}" if n < len(self.y) else "all"
+        left_out = f"{n} largest of {len(self.label)}" if n < len(self.label) else "all"
         ax.set(
             ylabel="contribution (%)", xlabel=f"training example ({left_out})", xlim=(-0.8, n - 0.2)
         )
