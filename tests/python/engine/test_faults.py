@@ -78,9 +78,7 @@ CALLS = {
     "sample": lambda: soft().sample(**FOR_EVER),
     "chord": lambda: dynamics.sample(hard(), Chord(), **FOR_EVER),
     "flipper": lambda: dynamics.sample(hard(), Flipper(), **FOR_EVER),
-    "sphere": lambda: dynamics.sample(
-        soft(), Scattered("specular", "auto"), **FOR_EVER
-    ),
+    "sphere": lambda: dynamics.sample(soft(), Scattered("specular", "auto"), **FOR_EVER),
     "bridge": lambda: soft().evidence(max_length=1e15, **LONG),
     "ladder": lambda: soft().evidence([0.0, 0.1], max_length=1e15, **LONG),
     "evidence": lambda: soft().evidence((0.0, 0.1), max_length=1e15, n_jobs=2, **LONG),

@@ -1,6 +1,5 @@
 """Mixing of a billiard: centers of impulses; planes that are missed."""
 
-import math
 import os
 
 import numpy as np
@@ -43,7 +42,6 @@ def test_a_few_impulses_are_not_taken_for_the_center():
         )
         assert angle(exact.center @ x, short.center @ x) < 3.0 * short.center_error
         assert short.center_error > 2.0 * space.sample(length=20.0, random_state=seed).center_error
-
 
 
 # --- planes that are missed ---

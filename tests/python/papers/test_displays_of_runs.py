@@ -53,7 +53,7 @@ def test_walls_are_the_impulses(teacher, ax):
     np.testing.assert_allclose(heights, 100 * shares[display.order_])
     blue, vermilion = (colors.to_rgba(c) for c in ("#0072B2", "#D55E00"))
     found = [bar.get_facecolor() for bar in display.bars_]
-    assert found == [blue if run.y[k] < 0 else vermilion for k in display.order_]
+    assert found == [vermilion if run.label[k] else blue for k in display.order_]
     ticks = [text.get_text() for text in ax.get_xticklabels()]
     assert ticks == [str(k) for k in display.order_]
 

@@ -110,7 +110,7 @@ class EvidenceDisplay(Display):
             If the run ended at `max_length` with a standard error above `tol`.
         """
         model = posterior_of(estimator).first
-        noise = model.likelihood.noise
+        noise = model.labels.noise
         found = VersionSpace.over(model.problem("evidence")).evidence(
             noise if np.any(noise) else [0.0, 0.4],  # a rate of 0 alone may need no ladder
             tol=tol,
