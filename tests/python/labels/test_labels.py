@@ -73,7 +73,10 @@ def test_contrasts_of_weights_are_those_of_functions(labels):
     np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-12)
     if labels.n_functions > 1:
         np.testing.assert_allclose(basis.sum(axis=0), 0, atol=1e-12)
-    u, t = rng.standard_normal((labels.n_inputs, basis.shape[1])), rng.standard_normal(labels.n_shared)
+    u, t = (
+        rng.standard_normal((labels.n_inputs, basis.shape[1])),
+        rng.standard_normal(labels.n_shared),
+    )
     values = np.append(u @ basis.T, math.sqrt(labels.variance or 1.0) * t)
     np.testing.assert_allclose(
         labels.of_weights @ np.append(u, t), labels.contrasts @ values, atol=1e-12
@@ -108,7 +111,9 @@ def test_walls_are_positive_where_the_label_is_the_true_one(labels, offset):
     np.testing.assert_allclose(f[0, :m], expected)
     if labels.n_shared:
         np.testing.assert_allclose(shared, 2.0 * dual[m:])
-    of_each = [labels.contrasts[y] @ np.append(v, shared) for v, y in zip(values, label, strict=True)]
+    of_each = [
+        labels.contrasts[y] @ np.append(v, shared) for v, y in zip(values, label, strict=True)
+    ]
     there = np.isfinite(labels.constants[label])
     margins, observations = problem.margins(dual), problem.walls.observations
     for i in range(n):
