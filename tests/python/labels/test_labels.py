@@ -138,17 +138,17 @@ def test_evidence_has_the_constant_of_orders_and_of_large_sets():
             assert one.noise / (1 - one.noise) == pytest.approx(one.transparencies[0])
 
 
-def test_sites_are_signs_or_intervals_of_one_value():
-    sites = ALL["two"].sites(np.array([0, 1, 1]))
-    assert sites.share == 1.0
-    assert sites.positive.tolist() == [[False, True, True]]
-    sites = ALL["several"].sites(np.arange(4))
-    np.testing.assert_array_equal(sites.positive, np.eye(4) > 0)
+def test_problems_are_signs_or_intervals_of_one_value():
+    problems = ALL["two"].problems(np.array([0, 1, 1]))
+    assert problems.share == 1.0
+    assert problems.positive.tolist() == [[False, True, True]]
+    problems = ALL["several"].problems(np.arange(4))
+    np.testing.assert_array_equal(problems.positive, np.eye(4) > 0)
     entropy = -(0.25 * math.log(0.25) + 0.75 * math.log(0.75))
-    assert sites.share == pytest.approx(math.log(4) / (4 * entropy))
-    assert sites.wrong.tolist() == [3.0, 1.0]
-    sites = ALL["ordered"].sites(np.arange(4))
-    np.testing.assert_allclose(sites.ends[:, 1], [*special.ndtri([0.25, 0.5, 0.75]), np.inf])
+    assert problems.share == pytest.approx(math.log(4) / (4 * entropy))
+    assert problems.rates((0.3, 0.3)) == pytest.approx((0.1, 0.3))
+    problems = ALL["ordered"].problems(np.arange(4))
+    np.testing.assert_allclose(problems.ends[:, 1], [*special.ndtri([0.25, 0.5, 0.75]), np.inf])
 
 
 @pytest.mark.parametrize("wrong", [{"rule": "mode"}, {"n_inputs": 9}, {"n_functions": 0}])
