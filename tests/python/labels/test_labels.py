@@ -73,7 +73,10 @@ def test_contrasts_of_weights_are_those_of_functions(labels):
     np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-12)
     if labels.n_functions > 1:
         np.testing.assert_allclose(basis.sum(axis=0), 0, atol=1e-12)
-    u, t = rng.standard_normal((labels.n_inputs, basis.shape[1])), rng.standard_normal(labels.n_shared)
+    u, t = (
+        rng.standard_normal((labels.n_inputs, basis.shape[1])),
+        rng.standard_normal(labels.n_shared),
+    )
     values = np.append(u @ basis.T, math.sqrt(labels.variance or 1.0) * t)
     np.testing.assert_allclose(
         labels.of_weights @ np.append(u, t), labels.contrasts @ values, atol=1e-12
@@ -108,7 +111,9 @@ def test_walls_are_positive_where_the_label_is_the_true_one(labels, offset):
     np.testing.assert_allclose(f[0, :m], expected)
     if labels.n_shared:
         np.testing.assert_allclose(shared, 2.0 * dual[m:])
-    of_each = [labels.contrasts[y] @ np.append(v, shared) for v, y in zip(values, label, strict=True)]
+    of_each = [
+        labels.contrasts[y] @ np.append(v, shared) for v, y in zip(values, label, strict=True)
+    ]
     there = np.isfinite(labels.constants[label])
     margins, observations = problem.margins(dual), problem.walls.observations
     for i in range(n):
@@ -133,17 +138,17 @@ def test_evidence_has_the_constant_of_orders_and_of_large_sets():
             assert one.noise / (1 - one.noise) == pytest.approx(one.transparencies[0])
 
 
-def test_sites_are_signs_or_intervals_of_one_value():
-    sites = ALL["two"].sites(np.array([0, 1, 1]))
-    assert sites.share == 1.0
-    assert sites.positive.tolist() == [[False, True, True]]
-    sites = ALL["several"].sites(np.arange(4))
-    np.testing.assert_array_equal(sites.positive, np.eye(4) > 0)
+def test_problems_are_signs_or_intervals_of_one_value():
+    problems = ALL["two"].problems(np.array([0, 1, 1]))
+    assert problems.share == 1.0
+    assert problems.positive.tolist() == [[False, True, True]]
+    problems = ALL["several"].problems(np.arange(4))
+    np.testing.assert_array_equal(problems.positive, np.eye(4) > 0)
     entropy = -(0.25 * math.log(0.25) + 0.75 * math.log(0.75))
-    assert sites.share == pytest.approx(math.log(4) / (4 * entropy))
-    assert sites.wrong.tolist() == [3.0, 1.0]
-    sites = ALL["ordered"].sites(np.arange(4))
-    np.testing.assert_allclose(sites.ends[:, 1], [*special.ndtri([0.25, 0.5, 0.75]), np.inf])
+    assert problems.share == pytest.approx(math.log(4) / (4 * entropy))
+    assert problems.rates((0.3, 0.3)) == pytest.approx((0.1, 0.3))
+    problems = ALL["ordered"].problems(np.arange(4))
+    np.testing.assert_allclose(problems.ends[:, 1], [*special.ndtri([0.25, 0.5, 0.75]), np.inf])
 
 
 @pytest.mark.parametrize("wrong", [{"rule": "mode"}, {"n_inputs": 9}, {"n_functions": 0}])

@@ -65,10 +65,7 @@ def test_other_weights_of_the_classes_multiply_their_odds(law, n_rows):
 @LAWS
 def test_votes_are_shares_of_the_draws(law, n_rows):
     values = np.moveaxis(values_of(law, n_rows, 600).reshape(20, 30, n_rows), 2, 0)
-    if law == LargestOf():
-        label = values.argmax(axis=0)
-    else:
-        label = (values > 0).sum(axis=0)
+    label = values.argmax(axis=0) if law == LargestOf() else (values > 0).sum(axis=0)
     n_classes = law.probabilities(values).shape[0]
     shares = np.stack([(label == c).mean(axis=1) for c in range(n_classes)], axis=1)
     votes = law.votes(values)

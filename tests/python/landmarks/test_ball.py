@@ -53,7 +53,9 @@ def problem(rng, n, r, **kind):
             sizes = label + 2
             there = np.arange(k)[:, None] < sizes
             first = np.where(there, seen[..., 0], -np.inf).argmax(axis=0)
-            first = np.where(rng.random(n) < noise_of_sets(noise, sizes), other(rng, first, sizes), first)
+            first = np.where(
+                rng.random(n) < noise_of_sets(noise, sizes), other(rng, first, sizes), first
+            )
             each = np.arange(n)
             rows[0], rows[first, each] = rows[first, each], rows[0].copy()
             break

@@ -60,12 +60,11 @@ def log_likelihood(block, w):
 
 def plain_contrasts(block, w):
     """Return the (n_contrasts, n) contrasts, one observation after the other."""
-    inputs, n, r = block.rows.shape
     w, shared = np.split(w, [len(w) - block.n_shared])
-    found = []
+    w, found = w.reshape(-1, block.rows.shape[2]), []
     for i, y in enumerate(block.label):
         y = 0 if block.table.shape[1:] == (1, 1) else y  # whose rows have the signs
-        values = (block.rows[:, i] @ w.reshape(-1, r).T).ravel()
+        values = (block.rows[:, i] @ w.T).ravel()
         at = block.table[y] @ np.append(values, block.scale[i] * shared)
         found.append(at + block.constants[block.label[i]])
     return np.array(found).T
