@@ -46,33 +46,26 @@ mod interior;
 
 mod ensemble;
 
-mod correlation;
 mod evidence;
 pub mod propagation;
 
-mod onion;
+pub mod papers;
 
 #[cfg(feature = "python")]
 mod python;
 
 pub use ball::Ball;
 pub use base::{Control, Error, Result, State};
-pub use correlation::{CorrelationSettings, Pair, correlation};
 pub use ensemble::{Average, CenterOfMass, Outcome, Settings, StopReason, resume, run, run_with};
 pub use evidence::{EvidenceOutcome, EvidenceSettings, evidence};
 pub use gram::{Gram, Wall};
-pub use interior::{
-    MarginSettings, MaxMargin, OneWay, Perceptron, PerceptronSettings, Start, feasible_point,
-    max_margin, one_way, perceptron, perceptron_point,
-};
+pub use interior::{MarginSettings, MaxMargin, Start, feasible_point, max_margin};
 pub use laws::{Largest, Law, Observed, Paths, Trial};
 pub use linalg::{Draw, Factor, Inverse, Isotropic};
-pub use onion::{OnionMethod, OnionOutcome, OnionSettings, onion};
 pub use simd::{Entry, Precision, Row, pass};
 pub use simd::{distance, tall};
 pub use soft::{NormalLaw, SoftBalls, SoftDraws, SoftWalls, Turns};
-pub use space::{LayerRange, Mirror, VersionSpace};
-pub use trajectory::dynamics::{Addition, RunningCenter};
+pub use space::{Mirror, Transparency, VersionSpace};
 pub use trajectory::{
     Goal, Layers, Observer, Recorder, Refresh, RefreshChoice, Tally, Trajectory, Until, dynamics,
 };

@@ -1,7 +1,8 @@
 """Types of the compiled engine: calls on a problem, settings and NumPy arrays.
 
-Only `bayespoint.engine`, `bayespoint.kernels`, `bayespoint.landmarks` and `bayespoint.results` call
-it. Ranges of settings are checked here alone, all else is checked a second time.
+Only `bayespoint.engine`, `bayespoint.kernels`, `bayespoint.landmarks`, `bayespoint.results` and
+`bayespoint.papers` call it. Ranges of settings are checked here alone, all else is checked a second
+time.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,7 @@ __all__ = [
     "effective_size",
     "evidence",
     "feasible_point",
+    "fly",
     "inverse_of_factor",
     "largest_probabilities",
     "law_derivatives",
@@ -116,6 +118,13 @@ def feasible_point(
     problem: _Problem, *, method: str, seed: int, callback: _Callback
 ) -> _FeasiblePoint: ...
 def effective_size(draws: NDArray[np.float64]) -> list[float]: ...
+def fly(
+    problem: _Problem,
+    settings: _Settings,
+    *,
+    start: NDArray[np.float64] | None,
+    callback: _Callback,
+) -> _Found: ...
 def largest_probabilities(behind: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def law_derivatives(
     labels: _Observed, contrasts: NDArray[np.float64]

@@ -31,11 +31,6 @@ impl Frame {
     }
 
     #[inline]
-    pub fn angle_sin_cos(&self) -> (f64, f64, f64) {
-        (self.theta, self.sin, self.cos)
-    }
-
-    #[inline]
     pub fn turn(&mut self, angle: f64, rotation: (f64, f64)) {
         self.theta += angle;
         let (sin, cos) = self.sin_cos_ahead(rotation);
@@ -50,18 +45,11 @@ impl Frame {
         (self.sin * cos + self.cos * sin, self.cos * cos - self.sin * sin)
     }
 
-    /// Returns the changes of `p_j` and `q_j` by `v ← v + a φ_j`.
-    #[inline]
-    pub fn jump(&self, a: f64) -> [f64; 2] {
-        [-a * self.sin, a * self.cos]
-    }
-
     /// `v ← v + a φ_j`.
     #[inline]
     pub fn kick(&mut self, j: usize, a: f64) {
-        let [dp, dq] = self.jump(a);
-        self.p[j] += dp;
-        self.q[j] += dq;
+        self.p[j] -= a * self.sin;
+        self.q[j] += a * self.cos;
     }
 
     /// Returns position and direction `ahead` radians further.

@@ -5,12 +5,22 @@ use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::frame::Frame;
-use super::{Ball, DRAWS, on_side};
+use super::{Ball, on_side};
 use crate::ball::arc_integral::ArcIntegral;
 use crate::base::{Control, Error, Result, require};
 use crate::gram::Gram;
 use crate::linalg::Draw;
 use crate::simd::{NextWall, Precision, dot};
+
+/// What a ball was recast from.
+pub(crate) struct Recast {
+    /// Angle between position and direction, radians.
+    pub angle: f64,
+    /// Squared length of the position.
+    pub norm: f64,
+    /// Largest change of a plane coordinate of the position, for unit feature vectors.
+    pub drift: f64,
+}
 
 impl Ball {
     /// Returns a ball at `position`, scaled to unit length, along the tangent part of `direction`, both dual coefficients, (m,).
@@ -33,7 +43,6 @@ impl Ball {
             g: vec![0.0; m],
             frame: Frame::lay(position.to_vec(), direction.to_vec()),
             arc: ArcIntegral::new(m),
-            layers: None,
             wall: NextWall::NONE,
             to_wall: 0.0,
             scratch: Vec::new(),
@@ -48,29 +57,6 @@ impl Ball {
         })?;
         ball.find_wall(gram);
         Ok(ball)
-    }
-
-    /// Returns a ball at the same position, its direction turned by `angle` towards the part of `direction` orthogonal to both.
-    pub(crate) fn tilted(
-        &self,
-        gram: &Gram<'_>,
-        angle: f64,
-        direction: &[f64],
-        control: &Control,
-    ) -> Result<Self> {
-        let (position, heading) = self.frame.unfold(0.0);
-        let tangent = Self::new(gram, &position, direction, control)?;
-        let along = dot::dot(gram.arch(), &tangent.frame.q, &self.g);
-        let across = (1.0 - along * along).max(0.0).sqrt();
-        let got = "a vector parallel to the direction of the ball";
-        require(across >= 1e-6, "direction", got, "linearly independent of it")?;
-        let share = angle.sin() / across;
-        let tilted: Vec<f64> = heading
-            .iter()
-            .zip(&tangent.frame.q)
-            .map(|(v, u)| (angle.cos() - share * along) * v + share * u)
-            .collect();
-        Self::new(gram, &position, &tilted, control)
     }
 
     /// Sets position and direction, which must be orthogonal unit vectors. No plane may change its side.
@@ -97,56 +83,27 @@ impl Ball {
     /// [`Error::Breakdown`] if a norm is no longer close to 1; [`Error::Interrupted`].
     pub fn reproject(&mut self, gram: &Gram<'_>, control: &Control) -> Result<f64> {
         let (position, direction) = self.frame.unfold(0.0);
-        let (of_position, of_direction) = self.recast(gram, position, direction, control)?;
-        Ok(of_position.max(of_direction))
+        let old_g = self.g.clone();
+        let recast = self.recast(gram, position, direction, true, control)?;
+        Ok(recast.drift.max(drift(gram, &self.g, &old_g)))
     }
 
-    /// As [`Ball::reproject`], from other dual coefficients of position and direction. Returns the drift of each.
+    /// Moves the ball to other dual coefficients of its position, or with `stays` false to another one, of nearly unit length,
+    /// and lets it fly along the tangent part of a direction. Every plane keeps its side. Errors as [`Ball::reproject`].
     pub(crate) fn recast(
         &mut self,
         gram: &Gram<'_>,
         position: Vec<f64>,
         direction: Vec<f64>,
+        stays: bool,
         control: &Control,
-    ) -> Result<(f64, f64)> {
-        let (old_f, old_g) = (self.f.clone(), self.g.clone());
-        self.lay(gram, position, direction, control)?;
-        let drifts = (drift(gram, &self.f, &old_f), drift(gram, &self.g, &old_g));
-        self.keep_sides(&old_f, true);
-        self.find_wall(gram);
-        Ok(drifts)
-    }
-
-    /// Moves the ball to `position`, dual coefficients of a unit vector, if given, and lets it fly along the tangent part of
-    /// a vector from `draw`. Every plane keeps its side. Returns the angle between both vectors, and the drift of the position.
-    ///
-    /// The drift matters if launches are frequent and the Gram matrix is singular. Straight flights that end early magnify the
-    /// part of the dual coefficients in the null space of the matrix, until it shows, unless a factor reduces it in time.
-    ///
-    /// [`Error::Breakdown`] if the position is not of unit length or no drawn vector has a tangent part.
-    pub fn launch(
-        &mut self,
-        gram: &Gram<'_>,
-        position: Option<Vec<f64>>,
-        mut draw: impl FnMut() -> Vec<f64>,
-        control: &Control,
-    ) -> Result<(f64, f64)> {
-        let stays = position.is_none();
-        let position = position.unwrap_or_else(|| self.frame.unfold(0.0).0);
+    ) -> Result<Recast> {
         let old_f = self.f.clone();
-        let mut draws = 0;
-        let (angle, norm) = loop {
-            draws += 1;
-            match self.lay(gram, position.clone(), draw(), control) {
-                // The drawn vector is parallel to the position up to rounding.
-                Err(Error::Breakdown { what: "direction", .. }) if draws < DRAWS => {}
-                laid => break laid?,
-            }
-        };
-        let moved = if stays { drift(gram, &self.f, &old_f) } else { 0.0 };
+        let (angle, norm) = self.lay(gram, position, direction, control)?;
+        let drift = drift(gram, &self.f, &old_f);
         self.keep_sides(&old_f, stays);
         self.find_wall(gram);
-        Ok((angle, moved.max((norm - 1.0).abs())))
+        Ok(Recast { angle, norm, drift })
     }
 
     /// Lays the frame along a position of nearly unit length and a direction, and computes the plane coordinates. Returns
@@ -215,12 +172,9 @@ impl Ball {
         self.lay_frame(position, direction);
     }
 
-    /// Replaces the frame, with the integrals complete up to here.
+    /// Replaces the frame, with the integral complete up to here.
     pub(super) fn lay_frame(&mut self, position: Vec<f64>, direction: Vec<f64>) {
         self.arc.close_frame(&self.frame);
-        if let Some(layers) = &mut self.layers {
-            layers.close_frame(&self.frame);
-        }
         self.frame = Frame::lay(position, direction);
     }
 }

@@ -11,14 +11,14 @@ use crate::base::{Control, Result, ensure, ensure_finite, ensure_vectors};
 use crate::gram::Gram;
 use crate::linalg::{Draw, Factor};
 use crate::simd::{NextWall, Precision, Row, dot, pass};
-use arc_integral::{ArcIntegral, LayerIntegral, LayerIntegrals};
+use arc_integral::ArcIntegral;
 use frame::Frame;
 
 /// Smallest |u|² relative to its terms in a pair refresh: below it the rounding of f and g would be visible in |v|.
 const TINY: f64 = 1e-8;
 
 /// Largest number of attempts to draw a direction.
-const DRAWS: usize = 64;
+pub(crate) const DRAWS: usize = 64;
 
 /// Returns `a b - c d` without cancellation of the rounding errors (Kahan).
 #[inline]
@@ -46,8 +46,6 @@ pub struct Ball {
     g: Vec<f64>,
     frame: Frame,
     arc: ArcIntegral,
-    #[serde(skip)]
-    layers: Option<LayerIntegrals>,
     wall: NextWall,
     /// Flight time to that wall, radians.
     #[serde(skip)]
@@ -148,33 +146,6 @@ impl Ball {
     /// Returns the dual coefficients of `∫ b dt` since the last call.
     pub fn take_arc_integral(&mut self) -> Vec<f64> {
         self.arc.take(&self.frame)
-    }
-
-    /// Starts the integrals in each of `layers` layers, with the ball in layer `now`. 0 layers stop them.
-    pub(crate) fn keep_layers(&mut self, layers: usize, now: Option<usize>) {
-        self.layers =
-            (layers > 0).then(|| LayerIntegrals::new(self.f.len(), layers, now, &self.frame));
-    }
-
-    /// Notes that the ball enters another layer; `None` is beyond the range.
-    #[inline]
-    pub(crate) fn enter_layer(&mut self, layer: Option<usize>) {
-        if let Some(layers) = &mut self.layers {
-            layers.enter(layer, &self.frame);
-        }
-    }
-
-    /// Adds the arc between two angles ahead, on the present great circle, to a layer.
-    #[inline]
-    pub(crate) fn add_beyond(&mut self, layer: usize, from: f64, to: f64) {
-        if let Some(layers) = &mut self.layers {
-            layers.add_beyond(layer, from, to, &self.frame);
-        }
-    }
-
-    /// Returns the integral in each layer since the last call; empty if none are kept.
-    pub(crate) fn take_layers(&mut self) -> Vec<LayerIntegral> {
-        self.layers.as_mut().map_or_else(Vec::new, |layers| layers.take(&self.frame))
     }
 
     /// Flies `angle` radians without an event. `angle` must not exceed the flight time to the next wall.
@@ -331,56 +302,10 @@ impl Ball {
         Ok(())
     }
 
-    /// Flies to the next wall and leaves it with `sine` = <v, n>, where n is the unit normal. The rest of the direction is the
-    /// part of an isotropic draw orthogonal to both. If `sine` has its distribution under the cosine law, so has the direction.
-    ///
-    /// As in [`Ball::refresh_full`], draws with a small orthogonal part are rejected. If all are, which is certain in two
-    /// dimensions, the ball is reflected as in a mirror. Returns what [`Ball::reflect`] returns.
-    pub fn scatter(
-        &mut self,
-        gram: &Gram<'_>,
-        sine: f64,
-        mut draw: impl FnMut() -> Draw,
-    ) -> (usize, f64) {
-        let mirrored = self.reflect(gram);
-        let (plane, impulse) = mirrored;
-        let length = gram.diagonal(plane).sqrt();
-        let side = 1f64.copysign(self.f[plane]);
-        let (position, _) = self.frame.unfold(0.0);
-        for _ in 0..DRAWS {
-            let mut across = draw();
-            let along = dot::dot(gram.arch(), &across.dual, &self.f);
-            let out = side * across.field[plane] / length;
-            let square = across.square - along * along - out * out;
-            if square <= 0.25 * across.square {
-                continue;
-            }
-            let scale = ((1.0 - sine * sine) / square).sqrt();
-            let normal = side * (sine - scale * out) / length;
-            for (w, b) in across.dual.iter_mut().zip(&position) {
-                *w = (*w - along * b) * scale;
-            }
-            across.dual[plane] += normal;
-            let lift = normal * gram.offset();
-            for ((g, w), f) in self.g.iter_mut().zip(&across.field).zip(&self.f) {
-                *g = (w - along * f) * scale + lift;
-            }
-            gram.add_rows(&[(normal, plane)], &mut self.g);
-            self.g[plane] = side * sine * length;
-            self.lay_frame(position, across.dual);
-            self.find_wall(gram);
-            return (plane, 0.5 * impulse + side * sine / length);
-        }
-        mirrored
-    }
-
     /// `v ← v + a φ_plane` in all but the plane coordinates.
     #[inline(always)]
     fn kick(&mut self, plane: usize, a: f64) {
         self.arc.catch_up(plane, &self.frame);
-        if let Some(layers) = &mut self.layers {
-            layers.before_kick(plane, a, &self.frame);
-        }
         self.frame.kick(plane, a);
     }
 

@@ -12,6 +12,4 @@ pub(crate) use error::SMALLEST_MARGIN;
 pub use error::{Error, Result};
 pub(crate) use range::{check_count, check_positive, count, require, some_count};
 pub use state::State;
-pub(crate) use state::{
-    decode, encode, ensure, ensure_finite, ensure_vectors, incompatible, pack, unpack,
-};
+pub(crate) use state::{decode, encode, ensure, ensure_finite, ensure_vectors, incompatible};

@@ -9,7 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::base::range::require;
 
 /// Version of the encoded bytes. Raise it whenever a stored struct changes; other versions are refused.
-const VERSION: u64 = 4;
+const VERSION: u64 = 5;
 
 /// The state of a run that can be continued; see [`crate::resume`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,18 +55,8 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let (version, value) = body.split_first_chunk().ok_or_else(damaged)?;
     let version = u64::from_le_bytes(*version);
     let got = format_args!("one of version {version}");
-    require(version == VERSION, "state", got, "of version 4, of this engine")?;
-    unpack(value)
-}
-
-/// Encodes a part of a state.
-pub(crate) fn pack<T: Serialize>(value: &T) -> Vec<u8> {
-    postcard::to_extend(value, Vec::new()).expect("all lengths are known")
-}
-
-/// Decodes a part of a state.
-pub(crate) fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
-    match postcard::take_from_bytes(bytes) {
+    require(version == VERSION, "state", got, "of version 5, of this engine")?;
+    match postcard::take_from_bytes(value) {
         Ok((value, [])) => Ok(value),
         Ok(_) => Err(incompatible("one too long")),
         Err(error) => Err(incompatible(format!("one that cannot be read ({error})"))),

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use crate::base::Result;
-use crate::ensemble::chain::{Chain, Context, estimate, totals};
+use crate::ensemble::chain::{Chain, Context, totals};
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::Settings;
 use crate::ensemble::start::start;
 use crate::space::VersionSpace;
-use crate::trajectory::dynamics::{Geodesic, Radius, Scattered};
+use crate::trajectory::dynamics::Geodesic;
 use crate::trajectory::{Goal, Recorder, Refresh, Trajectory};
 
 /// Length of the burn-in: in radians, as a share of a given length, and in arrivals, which end it earlier in a small space.
-const BURN_IN_PATH: f64 = std::f64::consts::TAU;
+pub(crate) const BURN_IN_PATH: f64 = std::f64::consts::TAU;
 const BURN_IN_SHARE: f64 = 0.05;
-const BURN_IN_ARRIVALS: u64 = 4_000;
+pub(crate) const BURN_IN_ARRIVALS: u64 = 4_000;
 /// Full refreshes during burn-in if cheap: rate per radian, arrivals per refresh for a higher rate, and arrivals at the end.
 const FRESH_PER_RADIAN: f64 = 0.5;
 const ARRIVALS_PER_FRESH: f64 = 4_000.0;
@@ -24,7 +24,7 @@ const GAUGE_ARRIVALS: u64 = 256;
 /// Pair refreshes per radian while the rate of bounces is estimated.
 const GAUGE_REFRESH: f64 = 1.0;
 
-pub(super) fn burn_in_goal(settings: &Settings) -> Goal {
+pub(crate) fn burn_in_goal(settings: &Settings) -> Goal {
     let share = BURN_IN_SHARE * settings.length.unwrap_or(0.0);
     let path = settings.burn_in.unwrap_or_else(|| BURN_IN_PATH.max(share));
     let arrivals = if settings.burn_in.is_some() { u64::MAX } else { BURN_IN_ARRIVALS };
@@ -32,7 +32,7 @@ pub(super) fn burn_in_goal(settings: &Settings) -> Goal {
 }
 
 /// Starts trajectories, chooses the refresh and runs the burn-in. Also returns the mean path in radians.
-pub(super) fn burn_in<'s>(run: &Context<'s, '_>) -> Result<(Vec<Chain<'s>>, f64)> {
+pub(crate) fn burn_in<'s>(run: &Context<'s, '_>) -> Result<(Vec<Chain<'s>>, f64)> {
     let Context { space, settings, inverse, control, .. } = *run;
     let mut chains = start(run)?;
     let mut length = 0.0;
@@ -71,28 +71,6 @@ fn set_refresh<'s>(chains: &mut [Chain<'s>], refresh: &Refresh<'s>) {
     }
 }
 
-/// Places a scatterer, if any, around a first estimate of the center, and returns the path of the estimate in radians too.
-pub(super) fn with_scatterer(
-    run: &Context<'_, '_>,
-    dynamics: Scattered,
-    scatterer: Option<Radius>,
-    chains: &mut [Chain<'_>],
-) -> Result<(Scattered, f64)> {
-    let Some(radius) = scatterer else { return Ok((dynamics, 0.0)) };
-    let control = run.control;
-    run.pool.each(chains, |_, chain| {
-        chain.reset(Recorder::none());
-        chain.extend(1, BURN_IN_PATH, Goal::either(f64::INFINITY, BURN_IN_ARRIVALS), control)?;
-        if chain.path.pieces.is_empty() {
-            chain.close();
-        }
-        Ok(())
-    })?;
-    let path = totals(chains).0 / chains.len() as f64;
-    let center = estimate(run, chains)?;
-    Ok((dynamics.with_sphere(run.space, &center.dual, radius, control)?, path))
-}
-
 /// Returns trajectories after burn-in with the default refresh, for other modules that make their own measurements.
 pub(crate) fn trajectories<'s>(
     space: &'s VersionSpace<'s>,
@@ -102,18 +80,4 @@ pub(crate) fn trajectories<'s>(
     let run = Context::new(space, settings, None, pool)?;
     let (chains, _) = burn_in(&run)?;
     Ok(chains.into_iter().map(|chain| chain.trajectory).collect())
-}
-
-/// As [`trajectories`], and also returns `dynamics` with its scatterer placed.
-pub(crate) fn trajectories_around<'s>(
-    space: &'s VersionSpace<'s>,
-    settings: &Settings,
-    dynamics: Scattered,
-    scatterer: Option<Radius>,
-    pool: &WorkerPool<'_>,
-) -> Result<(Vec<Trajectory<'s, Geodesic>>, Scattered)> {
-    let run = Context::new(space, settings, None, pool)?;
-    let (mut chains, _) = burn_in(&run)?;
-    let (dynamics, _) = with_scatterer(&run, dynamics, scatterer, &mut chains)?;
-    Ok((chains.into_iter().map(|chain| chain.trajectory).collect(), dynamics))
 }

@@ -19,7 +19,7 @@ use crate::trajectory::{Goal, Recorder, Refresh, Trajectory, TrajectoryState};
 /// Number of planes whose coordinates are recorded with the draws, for R-hat and effective sample size.
 const WATCHED: usize = 16;
 
-pub(super) struct Context<'s, 'c> {
+pub(crate) struct Context<'s, 'c> {
     pub space: &'s VersionSpace<'s>,
     pub settings: &'c Settings,
     pub inverse: Option<Inverse<'s>>,
@@ -80,13 +80,13 @@ pub(crate) struct Path {
 pub(super) type Stored = (Path, Option<Sums>, (f64, u64), TrajectoryState);
 
 impl<'s, D: Dynamics> Chain<'s, D> {
-    pub(super) fn new(trajectory: Trajectory<'s, D>, start: Start) -> Self {
+    pub(crate) fn new(trajectory: Trajectory<'s, D>, start: Start) -> Self {
         let path = Path { start, pieces: Vec::new(), origin: 0.0, first: 0, from: 0.0, step: 0.0 };
         Self { trajectory, path, densities: None, recorder: Recorder::none() }
     }
 
     /// Returns the chain with another dynamics from its present point on.
-    pub(super) fn under<E: Dynamics>(self, dynamics: E) -> Chain<'s, E> {
+    pub(crate) fn under<E: Dynamics>(self, dynamics: E) -> Chain<'s, E> {
         let mut other = Chain::new(self.trajectory.under(dynamics), self.path.start);
         other.densities = self.densities;
         other
@@ -108,7 +108,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
     }
 
     /// Extends the path by pieces of `unit` radians until there are `stage` of them, the limit is reached, or the time is over.
-    pub(super) fn extend(
+    pub(crate) fn extend(
         &mut self,
         stage: usize,
         unit: f64,
@@ -157,7 +157,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
     }
 
     /// Ends the present piece where the trajectory is.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         if self.trajectory.tally().path > self.path.from {
             if let Some(densities) = &mut self.densities {
                 densities.add(self.trajectory.ball(), self.trajectory.space());
@@ -185,10 +185,11 @@ impl<'s, D: Dynamics> Chain<'s, D> {
             self.trajectory.state(),
         )
     }
+}
 
+impl<'s> Chain<'s> {
     pub(super) fn restored(
         run: &Context<'s, '_>,
-        dynamics: D,
         refresh: &Refresh<'s>,
         draws: (&[f64], &[f64]),
         (path, sums, schedule, trajectory): Stored,
@@ -206,8 +207,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
             (Some(_), None) => return Err(incompatible("one with conditional means")),
             (None, Some(_)) => return Err(incompatible("one without conditional means")),
         };
-        let trajectory =
-            Trajectory::restored(space, dynamics, (settings.mirror, refresh), trajectory)?;
+        let trajectory = Trajectory::restored(space, (settings.mirror, refresh), trajectory)?;
         let (end, from) = (trajectory.tally().path, path.from);
         ensure_finite(&[&[path.origin, from, path.step]])?;
         let rises = 0.0 <= path.origin && path.origin <= from && from <= end;
@@ -217,7 +217,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
     }
 }
 
-pub(super) fn totals<D: Dynamics>(chains: &[Chain<'_, D>]) -> (f64, u64) {
+pub(crate) fn totals<D: Dynamics>(chains: &[Chain<'_, D>]) -> (f64, u64) {
     chains.iter().fold((0.0, 0), |(path, arrivals), chain| {
         let tally = chain.trajectory.tally();
         (path + tally.path, arrivals + tally.arrivals())
@@ -236,7 +236,7 @@ pub(super) fn prepare<D: Dynamics>(chains: &mut [Chain<'_, D>], control: &Contro
     center::fill_fields(gram, &mut batches, control)
 }
 
-pub(super) fn estimate<D: Dynamics>(
+pub(crate) fn estimate<D: Dynamics>(
     run: &Context<'_, '_>,
     chains: &mut [Chain<'_, D>],
 ) -> Result<Center> {

@@ -45,11 +45,7 @@ impl<D: Dynamics> Measurement<'_, '_, D> {
             violations += tally.violations;
             drift = drift.max(tally.drift);
         }
-        let mut impulse = self.impulses()?;
-        let running = self.running_center()?;
-        if running.is_some() {
-            impulse.fill(f64::NAN);
-        }
+        let impulse = self.impulses()?;
         // The last draws of each trajectory are those of the outcome. The state has the others.
         let shared = state.in_outcome(settings.n_draws);
         if shared == 0 {
@@ -88,7 +84,6 @@ impl<D: Dynamics> Measurement<'_, '_, D> {
                 dual: space.gram().outer_duals(center.dual),
                 norm: center.norm,
                 error: center.error,
-                running,
                 impulse: space.gram().outer_duals(impulse),
             },
             draws: Array3::from_shape_vec(shape(m), draws).expect("m coefficients of each draw"),
@@ -105,24 +100,10 @@ impl<D: Dynamics> Measurement<'_, '_, D> {
             refresh: refresh.name(),
             refresh_rate: refresh.rate(),
             loses_softness: refresh.loses_softness(),
-            scatterer: None,
             burn_in: plan.burn_in_length,
             stop_reason,
             state,
         })
-    }
-
-    fn running_center(&self) -> Result<Option<Vec<f64>>> {
-        let Context { space, control, .. } = *self.run;
-        let dynamics = self.chains.iter().map(|chain| chain.trajectory.dynamics());
-        let mut centers = dynamics.filter_map(Dynamics::running_center);
-        let Some(mut all) = centers.next().cloned() else { return Ok(None) };
-        for center in centers {
-            all.join(space.gram(), center, control)?;
-        }
-        let mut dual = all.dual().to_vec();
-        normalize(self.run, &mut dual)?;
-        Ok(Some(dual))
     }
 
     /// Returns the center of all paths, with the error of the requested estimate.
@@ -158,7 +139,7 @@ fn angle(run: &Context<'_, '_>, one: &[f64], other: &[f64]) -> Result<f64> {
     Ok(2.0 * (0.5 * square.max(0.0).sqrt()).min(1.0).asin())
 }
 
-fn normalize(run: &Context<'_, '_>, dual: &mut [f64]) -> Result<()> {
+pub(crate) fn normalize(run: &Context<'_, '_>, dual: &mut [f64]) -> Result<()> {
     let square = squared_length(run, dual)?;
     if square > 0.0 {
         let scale = square.sqrt().recip();

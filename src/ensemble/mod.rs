@@ -4,14 +4,14 @@ pub(crate) mod burn_in;
 pub(crate) mod center;
 pub(crate) mod chain;
 mod conditional_means;
-mod merge;
+pub(crate) mod merge;
 pub(crate) mod mixing;
 mod outcome;
 mod pool;
-mod run;
+pub(crate) mod run;
 mod settings;
-mod stages;
-mod start;
+pub(crate) mod stages;
+pub(crate) mod start;
 
 pub(crate) use center::{Batch, Center};
 pub use outcome::{CenterOfMass, Outcome, StopReason};

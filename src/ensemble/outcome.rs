@@ -13,8 +13,8 @@ use crate::trajectory::Tally;
 pub enum StopReason {
     /// The path length was reached.
     Length,
-    /// The share of the next flight in a running center fell to the tolerance.
-    WeightTol,
+    /// The dynamics reached an end of its own.
+    Ended,
     /// A trajectory reached the number of arrivals at walls.
     MaxBounces,
     /// The estimated error of the center fell to the tolerance, and the draws agree and suffice.
@@ -54,8 +54,6 @@ pub struct Outcome {
     pub refresh_rate: f64,
     /// Whether full refreshes leave out the direction that softness gives to an example.
     pub loses_softness: bool,
-    /// Radius of the scatterer, radians, if there is one.
-    pub scatterer: Option<f64>,
     /// Length of the burn-in, which was discarded, radians, mean over the trajectories.
     pub burn_in: f64,
     /// Why the run ended.
@@ -73,9 +71,7 @@ pub struct CenterOfMass {
     pub norm: f64,
     /// Standard error of the direction of `dual`, radians; of `impulse` for [`crate::Average::Impulse`].
     pub error: f64,
-    /// The running center of the dynamics, if it has one; all zero if no flight ended.
-    pub running: Option<Vec<f64>>,
-    /// From the impulses on the walls: signed like the labels, zero for planes never hit; NaN if the ball is launched again.
+    /// From the impulses on the walls: signed like the labels, zero for planes never hit.
     pub impulse: Vec<f64>,
 }
 

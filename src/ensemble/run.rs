@@ -2,18 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::base::{Control, Result, State, ensure, random, require};
-use crate::ensemble::burn_in::{burn_in, burn_in_goal, with_scatterer};
-use crate::ensemble::chain::{Chain, Context, check_memory, totals};
+use crate::base::{Control, Result, State, random, require};
+use crate::ensemble::burn_in::burn_in;
+use crate::ensemble::chain::{Context, check_memory};
 use crate::ensemble::conditional_means::Densities;
 use crate::ensemble::outcome::Outcome;
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::{Average, Settings};
 use crate::ensemble::stages::Measurement;
-use crate::ensemble::start::start;
-use crate::linalg::{Factor, Inverse};
+use crate::linalg::Inverse;
 use crate::space::{VersionSpace, one_dimensional};
-use crate::trajectory::dynamics::{Geodesic, Motion, Points, Radius, Scattered, Straight};
 
 /// Samples version space with several trajectories.
 ///
@@ -45,7 +43,7 @@ pub fn resume(
 
 /// As [`run`]; with the inverse of the Gram matrix the center is of conditional means, with less noise, as are refreshes.
 ///
-/// Errors as [`run`]; [`crate::Error::Invalid`] for an inverse of another size, or with a motion not geodesic.
+/// Errors as [`run`]; [`crate::Error::Invalid`] for an inverse of another size.
 pub fn run_with(
     space: &VersionSpace<'_>,
     settings: &Settings,
@@ -63,6 +61,18 @@ fn sample(
     control: &Control,
 ) -> Result<Outcome> {
     settings.check()?;
+    prepared(space, settings, inverse, state.is_some(), control, |run| geodesic(run, state))
+}
+
+/// Prepares a run with settings in range, and does its work. `resumes` leaves the start unchecked.
+pub(crate) fn prepared<R>(
+    space: &VersionSpace<'_>,
+    settings: &Settings,
+    inverse: Option<Inverse<'_>>,
+    resumes: bool,
+    control: &Control,
+    work: impl FnOnce(&Context<'_, '_>) -> Result<R>,
+) -> Result<R> {
     let of_planes;
     let settings = match (space.walls(), &settings.start) {
         (Some(walls), Some(start)) => {
@@ -76,22 +86,17 @@ fn sample(
     control.limit_time(settings.max_time);
     one_dimensional::refuse(space.gram())?;
     space.check_coinciding(settings.mirror)?;
-    if matches!(settings.motion, Motion::Chord { .. } | Motion::Flipper { .. }) {
-        space.check_two_classes("motion", "one of the papers")?;
-    }
     let inverse = inverse.map(|inverse| inverse.of_planes(space.gram()));
     if let Some(inverse) = inverse {
         let got = format_args!("{} rows", inverse.len());
         require(inverse.len() == space.len(), "factor", got, "one row for each example")?;
-        let fits = matches!(settings.motion, Motion::Geodesic);
-        require(fits, "factor", "one", "none but for the geodesic motion")?;
     }
     let is_known = space.walls().is_none() || settings.mirror.is_hard();
     let fits = settings.average != Average::Conditional || is_known;
     require(fits, "average", "'conditional'", "another for transparent walls in general")?;
     let fits = settings.average != Average::Conditional || inverse.is_some();
     require(fits, "average", "'conditional'", "another without an inverse")?;
-    if let Some(start) = settings.start.as_ref().filter(|_| state.is_none())
+    if let Some(start) = settings.start.as_ref().filter(|_| !resumes)
         && settings.mirror.is_hard()
     {
         let (margins, m) = (space.margins(start)?, space.examples());
@@ -103,25 +108,13 @@ fn sample(
     let pool = WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?;
     check_memory(space, settings.n_trajectories, inverse.is_some(), &pool)?;
     let run = Context::new(space, settings, inverse, &pool)?;
-    let m = space.len();
-    match settings.motion {
-        Motion::Geodesic => geodesic(&run, state),
-        Motion::Scattered { cosine, scatterer } => scattered(&run, state, cosine, scatterer),
-        Motion::Chord { tau_max, weight_tol } => {
-            straight(&run, state, &Straight::chord(m, tau_max, weight_tol))
-        }
-        Motion::Flipper { tau_max } => {
-            let bounces = settings.average == Average::Bounces;
-            let points = if bounces { Points::Bounces } else { Points::Midpoints };
-            straight(&run, state, &Straight::flipper(m, tau_max, points))
-        }
-    }
+    work(&run)
 }
 
 fn geodesic(run: &Context<'_, '_>, state: Option<&State>) -> Result<Outcome> {
     let settings = run.settings;
     let mut measurement = if let Some(state) = state {
-        Measurement::restored(run, state, &Geodesic)?
+        Measurement::restored(run, state)?
     } else {
         let (mut chains, burn_in_length) = burn_in(run)?;
         if let Some(smoother) = &run.smoother {
@@ -134,48 +127,4 @@ fn geodesic(run: &Context<'_, '_>, state: Option<&State>) -> Result<Outcome> {
         Measurement::begin(run, chains, burn_in_length)?
     };
     measurement.outcome()
-}
-
-fn scattered(
-    run: &Context<'_, '_>,
-    state: Option<&State>,
-    cosine: bool,
-    scatterer: Option<Radius>,
-) -> Result<Outcome> {
-    let Context { space, control, .. } = *run;
-    let dynamics = || -> Result<Scattered> {
-        Ok(Scattered::new(Arc::new(Factor::new(space.gram(), control)?), cosine))
-    };
-    let mut measurement = if let Some(state) = state {
-        let measurement = Measurement::restored(run, state, &dynamics()?)?;
-        for chain in &measurement.chains {
-            let fits = chain.trajectory.dynamics().fits(space, control)?;
-            ensure(fits, "one whose sphere does not fit this Gram matrix")?;
-        }
-        measurement
-    } else {
-        let (mut chains, burn_in_length) = burn_in(run)?;
-        let (dynamics, path) = with_scatterer(run, dynamics()?, scatterer, &mut chains)?;
-        let chains = chains.into_iter().map(|chain| chain.under(dynamics.clone())).collect();
-        Measurement::begin(run, chains, burn_in_length + path)?
-    };
-    let outcome = measurement.outcome()?;
-    let scatterer = measurement.chains[0].trajectory.dynamics().scatterer();
-    Ok(Outcome { scatterer, ..outcome })
-}
-
-fn straight(run: &Context<'_, '_>, state: Option<&State>, dynamics: &Straight) -> Result<Outcome> {
-    let Context { settings, control, .. } = *run;
-    if let Some(state) = state {
-        return Measurement::restored(run, state, dynamics)?.outcome();
-    }
-    let launched = start(run)?.into_iter().map(|chain| {
-        let trajectory = chain.trajectory.launched_by(dynamics.clone(), control)?;
-        Ok(Chain::new(trajectory, chain.path.start))
-    });
-    let mut chains = launched.collect::<Result<Vec<_>>>()?;
-    let goal = burn_in_goal(settings);
-    run.pool.each(&mut chains, |_, chain| chain.trajectory.run(goal, control))?;
-    let burn_in_length = totals(&chains).0 / chains.len() as f64;
-    Measurement::begin(run, chains, burn_in_length)?.outcome()
 }

@@ -1,11 +1,10 @@
-//! Settings of a run: sizes, limits, dynamics, walls, refresh, start, threads and seed.
+//! Settings of a run: sizes, limits, walls, refresh, start, threads and seed.
 
 use serde::Deserialize;
 
-use crate::base::{Error, Result, check_count, check_positive, count, require, some_count};
+use crate::base::{Result, check_count, check_positive, count, require, some_count};
 use crate::space::Mirror;
 use crate::trajectory::RefreshChoice;
-use crate::trajectory::dynamics::Motion;
 
 /// Shortest path in radians: the integral of a shorter one, a difference of sines, has fewer than ten digits.
 pub(crate) const SHORTEST_LENGTH: f64 = 1e-6;
@@ -17,7 +16,7 @@ const HIGHEST_RATE: f64 = 1e9;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Average {
-    /// The default of the dynamics.
+    /// The integral over the path, or that of conditional means where they can be had.
     Auto,
     /// The integral over the path.
     Arc,
@@ -25,10 +24,6 @@ pub enum Average {
     Impulse,
     /// The integral of conditional means.
     Conditional,
-    /// The midpoints of straight flights.
-    Midpoints,
-    /// The bouncing points of straight flights.
-    Bounces,
 }
 
 /// Settings of a run. The default has four trajectories with 100 draws each and ends at an error of 0.1 rad.
@@ -54,9 +49,6 @@ pub struct Settings {
     pub average: Average,
     /// Path that is discarded first, radians; by default 2π, or 5 % of a longer `length`, or less, after 4000 arrivals.
     pub burn_in: Option<f64>,
-    /// The dynamics; the papers' own have hard walls and no refresh.
-    #[serde(rename = "dynamics")]
-    pub motion: Motion,
     /// The walls.
     #[serde(rename = "transparency")]
     pub mirror: Mirror,
@@ -82,7 +74,6 @@ impl Default for Settings {
             max_time: None,
             average: Average::Auto,
             burn_in: None,
-            motion: Motion::Geodesic,
             mirror: Mirror::HARD,
             refresh: RefreshChoice::Auto,
             start: None,
@@ -93,8 +84,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Checks all ranges and combinations. [`Error::Invalid`] for the first setting out of range or that does not fit others.
-    pub fn check(&self) -> Result<()> {
+    /// Checks all ranges, of a run that may have an end of its own.
+    pub(crate) fn check_ranges(&self) -> Result<()> {
         check_count("n_trajectories", self.n_trajectories as u64)?;
         check_count("n_draws", self.n_draws as u64)?;
         check_count("n_threads", self.n_threads as u64)?;
@@ -112,67 +103,15 @@ impl Settings {
         if let Some(x) = self.burn_in {
             require(x >= 0.0 && x.is_finite(), "burn_in", x, ">= 0 and finite")?;
         }
-        self.mirror.check()?;
-        self.check_motion()?;
-        let ends = [self.length, self.tol, self.max_time, self.weight_tol()];
+        self.mirror.check()
+    }
+
+    /// Checks all ranges, and that the run has an end. [`crate::Error::Invalid`] for the first setting that does not fit.
+    pub fn check(&self) -> Result<()> {
+        self.check_ranges()?;
+        let ends = [self.length, self.tol, self.max_time];
         let ends = self.max_bounces.is_some() || ends.iter().any(Option::is_some);
         let names = "length, max_bounces, tol and max_time";
         require(ends, names, "none of them", "given at least in part: a run needs an end")
-    }
-
-    /// Returns the tolerance on the weight of the next flight in the running center, if the dynamics has one.
-    pub(crate) fn weight_tol(&self) -> Option<f64> {
-        match self.motion {
-            Motion::Chord { weight_tol, .. } => weight_tol,
-            _ => None,
-        }
-    }
-
-    /// Returns a number for the dynamics and the points it averages, for states of runs.
-    pub(crate) fn code(&self) -> u64 {
-        let flips = matches!(self.motion, Motion::Flipper { .. });
-        self.motion.code() + u64::from(flips && self.average == Average::Bounces)
-    }
-
-    fn check_motion(&self) -> Result<()> {
-        self.motion.check()?;
-        let (opaque, wanted) = match self.motion {
-            Motion::Geodesic | Motion::Scattered { scatterer: None, .. } => (false, ""),
-            Motion::Scattered { .. } => {
-                (true, "0 with dynamics=Scattered(...) with a scatterer, which needs opaque walls")
-            }
-            _ => (true, "0 with dynamics=Chord(...) or Flipper(...), which need opaque walls"),
-        };
-        let got = format_args!("{} and {}", self.mirror.negative, self.mirror.positive);
-        require(!opaque || self.mirror.is_hard(), "transparency", got, wanted)?;
-        if matches!(self.motion, Motion::Chord { .. } | Motion::Flipper { .. }) {
-            let got = match self.refresh {
-                RefreshChoice::Auto | RefreshChoice::None => "",
-                RefreshChoice::Pair(_) => "'pair'",
-                RefreshChoice::Full(_) => "'full'",
-            };
-            let wanted = "'auto' or None with dynamics=Chord(...) or Flipper(...), which have none";
-            require(got.is_empty(), "refresh", got, wanted)?;
-        }
-        let wanted = match (self.motion, self.average) {
-            (_, Average::Auto | Average::Arc)
-            | (Motion::Geodesic, Average::Impulse | Average::Conditional)
-            | (Motion::Scattered { .. }, Average::Impulse)
-            | (Motion::Chord { .. }, Average::Midpoints)
-            | (Motion::Flipper { .. }, Average::Midpoints | Average::Bounces) => return Ok(()),
-            (Motion::Geodesic, _) => {
-                "one of 'auto', 'arc', 'impulse', 'conditional' with dynamics=Geodesic()"
-            }
-            (Motion::Scattered { .. }, _) => {
-                "one of 'auto', 'arc', 'impulse' with dynamics=Scattered(...)"
-            }
-            (Motion::Chord { .. }, _) => {
-                "one of 'auto', 'midpoints', 'arc' with dynamics=Chord(...)"
-            }
-            (Motion::Flipper { .. }, _) => {
-                "one of 'auto', 'midpoints', 'bounces', 'arc' with dynamics=Flipper(...)"
-            }
-        };
-        Err(Error::invalid("average", format!("'{:?}'", self.average).to_lowercase(), wanted))
     }
 }

@@ -7,7 +7,7 @@ use crate::ensemble::chain::{Chain, Context, Stored, totals};
 use crate::ensemble::outcome::StopReason;
 use crate::ensemble::settings::Settings;
 use crate::ensemble::{center, mixing};
-use crate::trajectory::dynamics::{Dynamics, Motion, RunningCenter};
+use crate::trajectory::dynamics::{Dynamics, Geodesic};
 use crate::trajectory::{Goal, Recorder, Refresh, RefreshChoice, Until};
 
 /// First piece of path of a run without a given length, in radians and, for small version spaces, in arrivals.
@@ -19,14 +19,14 @@ const ACCURATE: f64 = 0.04;
 /// Evaluations of the densities at the walls in the first piece.
 const EVALUATIONS: f64 = 2.0;
 
-pub(super) struct Measurement<'s, 'r, D> {
+pub(crate) struct Measurement<'s, 'r, D> {
     pub run: &'r Context<'s, 'r>,
     pub chains: Vec<Chain<'s, D>>,
     pub plan: Plan,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// Length of the burn-in, radians, mean over the trajectories.
     pub burn_in_length: f64,
     /// Length of a piece, radians.
@@ -87,10 +87,8 @@ impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
     pub fn run(&mut self) -> Result<(StopReason, State)> {
         let settings = self.run.settings;
         let length = settings.length.unwrap_or(f64::INFINITY);
-        let until =
-            if settings.weight_tol().is_some() { Until::CenterConverged } else { Until::Never };
-        let limit =
-            Goal { until, ..Goal::either(length, settings.max_bounces.unwrap_or(u64::MAX)) };
+        let arrivals = settings.max_bounces.unwrap_or(u64::MAX);
+        let limit = Goal { path: length, arrivals, until: Until::Ended };
         loop {
             if self.plan.is_open {
                 if let Some(reason) = self.fly(limit)? {
@@ -154,7 +152,7 @@ impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
         }
         let reached: Vec<_> =
             self.chains.iter().filter_map(|chain| reached(chain, limit)).collect();
-        let order = [StopReason::WeightTol, StopReason::MaxBounces, StopReason::Length];
+        let order = [StopReason::Ended, StopReason::MaxBounces, StopReason::Length];
         Ok(order.into_iter().find(|reason| reached.contains(reason)))
     }
 
@@ -167,11 +165,10 @@ impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
         if center.error > tol.max(ACCURATE) {
             return Ok((false, false));
         }
-        // A flipper restarts at its own running center, so its halves and its draws never agree.
-        let flips = matches!(settings.motion, Motion::Flipper { .. });
         let records: Vec<&Recorder> = self.chains.iter().map(|chain| &chain.recorder).collect();
         let suffice = || mixing::suffices(&records, settings.n_draws);
-        let draws_suffice = flips || (center.mixed && suffice());
+        let mixes = self.chains[0].trajectory.dynamics().mixes();
+        let draws_suffice = !mixes || (center.mixed && suffice());
         let is_good = draws_suffice && center.error <= tol;
         Ok((is_good, !draws_suffice && center.error <= ACCURATE))
     }
@@ -197,21 +194,22 @@ impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
         let stored: Vec<Stored> = chains.iter().map(Chain::state).collect();
         let sizes = sizes(run).map(|(_, n)| n);
         State {
-            bytes: encode(&(run.settings.code(), sizes, refresh, plan, stored)),
+            bytes: encode(&(sizes, refresh, plan, stored)),
             kept: chains.iter().map(|chain| chain.recorder.kept() as u64).collect(),
             ..State::default()
         }
     }
+}
 
-    pub fn restored(run: &'r Context<'s, 'r>, state: &State, dynamics: &D) -> Result<Self> {
+impl<'s, 'r> Measurement<'s, 'r, Geodesic> {
+    pub fn restored(run: &'r Context<'s, 'r>, state: &State) -> Result<Self> {
         let Context { space, settings, inverse, control, .. } = *run;
-        type Saved = (u64, [usize; 3], RefreshChoice, Plan, Vec<Stored>);
-        let (motion, numbers, refresh, plan, stored): Saved = decode(&state.bytes)?;
+        type Saved = ([usize; 3], RefreshChoice, Plan, Vec<Stored>);
+        let (numbers, refresh, plan, stored): Saved = decode(&state.bytes)?;
         for ((what, own), theirs) in sizes(run).into_iter().zip(numbers) {
             let got = format_args!("one of {theirs} {what} where there are {own}");
             ensure(theirs == own, got)?;
         }
-        ensure(motion == settings.code(), "one of another motion")?;
         let Plan { burn_in_length, unit, stage, .. } = plan;
         ensure_finite(&[&[burn_in_length, unit]])?;
         ensure(burn_in_length >= 0.0 && unit > 0.0, "one with lengths below 0")?;
@@ -220,7 +218,7 @@ impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
         let refresh = Refresh::restored(refresh, space.gram(), inverse, control)?;
         let draws = draws(state, (space.gram().outer_len(), run.watched.len(), n))?;
         let restored = stored.into_iter().zip(draws).map(|(stored, draws)| {
-            let chain = Chain::restored(run, dynamics.clone(), &refresh, draws, stored)?;
+            let chain = Chain::restored(run, &refresh, draws, stored)?;
             chain.recorder.check_spacing(unit * most as f64, settings.n_draws)?;
             Ok(chain)
         });
@@ -264,10 +262,8 @@ fn draws(state: &State, (m, q, t): (usize, usize, usize)) -> Result<Vec<(&[f64],
 
 fn reached<D: Dynamics>(chain: &Chain<'_, D>, limit: Goal) -> Option<StopReason> {
     let tally = chain.trajectory.tally();
-    let converged = limit.until == Until::CenterConverged
-        && chain.trajectory.dynamics().running_center().is_some_and(RunningCenter::has_converged);
-    if converged {
-        Some(StopReason::WeightTol)
+    if chain.trajectory.dynamics().has_ended() {
+        Some(StopReason::Ended)
     } else if tally.path >= limit.path {
         Some(StopReason::Length)
     } else {

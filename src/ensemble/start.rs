@@ -12,7 +12,7 @@ use crate::trajectory::dynamics::Geodesic;
 
 /// Starts all trajectories: at the given point; or each at a random point about the middle, if there are conditional means; or
 /// where a light trap catches it, or failing that at the point of a single maximal-margin search.
-pub(super) fn start<'s>(run: &Context<'s, '_>) -> Result<Vec<Chain<'s>>> {
+pub(crate) fn start<'s>(run: &Context<'s, '_>) -> Result<Vec<Chain<'s>>> {
     let Context { space, settings, pool, control, .. } = *run;
     let mirror = settings.mirror;
     conflicts::check(space, mirror, control)?;

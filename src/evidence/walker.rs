@@ -9,7 +9,7 @@ use crate::base::{Control, Result};
 use crate::linalg::Factor;
 use crate::space::{Mirror, VersionSpace};
 use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::{Goal, Layers, Observer, Refresh, Trajectory};
+use crate::trajectory::{Goal, Layers, Refresh, Trajectory};
 
 /// Standard errors by which the trips up and down may differ by chance.
 const CHANCE: f64 = 2.0;
@@ -74,7 +74,7 @@ pub(crate) struct LadderWalker<'s, T> {
     pub samples: RungSamples<T>,
     /// Path so far, radians.
     pub length: f64,
-    control: &'s Control,
+    pub control: &'s Control,
 }
 
 impl<'s, T: Default> LadderWalker<'s, T> {
@@ -97,15 +97,9 @@ impl<'s, T: Default> LadderWalker<'s, T> {
 
     /// Runs for a path and returns it by layer.
     pub fn count(&mut self, path: f64) -> Result<Layers> {
-        self.count_observed(path, &mut ())
-    }
-
-    /// As [`LadderWalker::count`], with another observer.
-    pub fn count_observed(&mut self, path: f64, observer: &mut impl Observer) -> Result<Layers> {
         let mut layers = Layers::new();
         self.trajectory.reset();
-        let both = &mut (&mut layers, observer);
-        self.trajectory.run_observed(Goal::path(path), both, self.control)?;
+        self.trajectory.run_observed(Goal::path(path), &mut layers, self.control)?;
         self.length += self.trajectory.tally().path;
         Ok(layers)
     }

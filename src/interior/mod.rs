@@ -14,9 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::{Control, Error, Result, memory, random};
 use crate::space::{Mirror, VersionSpace, one_dimensional};
 
-pub use light_trap::{OneWay, one_way};
 pub use max_margin::{MarginSettings, MaxMargin, max_margin};
-pub use perceptron::{Perceptron, PerceptronSettings, perceptron};
 
 /// How the start of a trajectory was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,18 +43,6 @@ pub fn feasible_point(
     match light_trap::trap(space, Mirror::HARD, random::stream(seed, 0), control)? {
         Ok(trajectory) => Ok((trajectory.ball().position(0.0), Start::LightTrap)),
         Err(_) => Ok((hard_point(space, Mirror::HARD, control)?, Start::MaxMargin)),
-    }
-}
-
-/// Finds a unit vector in version space with the kernel perceptron, or else by the maximal margin. Errors as [`max_margin()`].
-pub fn perceptron_point(
-    space: &VersionSpace<'_>,
-    max_updates: usize,
-    control: &Control,
-) -> Result<Vec<f64>> {
-    match perceptron::point(space, max_updates, control)? {
-        Some(point) => Ok(point),
-        None => max_margin::interior_point(space, control),
     }
 }
 

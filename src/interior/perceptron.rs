@@ -1,69 +1,29 @@
-//! The kernel perceptron, which corrects the examples in a given order or the worst example first.
+//! The kernel perceptron, and the fewest examples that it violates.
 
-use serde::Deserialize;
-
-use crate::base::{Control, Error, Result, check_count, check_positive, count, require};
+use crate::base::{Control, Result};
 use crate::interior::lengths;
-use crate::simd::{Precision, dot};
+use crate::simd::Precision;
 use crate::space::VersionSpace;
 
-/// Settings of the kernel perceptron.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PerceptronSettings {
-    /// Change of a dual coefficient per mistake.
-    pub learning_rate: f64,
-    /// Most passes through the examples.
-    #[serde(deserialize_with = "count")]
-    pub max_epochs: usize,
-}
-
-impl Default for PerceptronSettings {
-    fn default() -> Self {
-        Self { learning_rate: 1.0, max_epochs: 1_000 }
-    }
-}
-
-impl PerceptronSettings {
-    /// Checks the ranges. [`Error::Invalid`] for the first setting out of range.
-    pub fn check(&self) -> Result<()> {
-        check_positive("learning_rate", self.learning_rate)?;
-        check_count("max_epochs", self.max_epochs as u64)
-    }
-}
-
-/// Result of the kernel perceptron.
-#[derive(Clone, Debug)]
-pub struct Perceptron {
-    /// Dual coefficients, shape (m,): learning rate times label times number of mistakes of each example.
-    pub dual: Vec<f64>,
-    /// Number of mistakes, each followed by a correction.
-    pub mistakes: u64,
-    /// Number of passes through the examples.
-    pub epochs: usize,
-    /// Whether the last pass was without mistakes.
-    pub converged: bool,
-}
-
 /// The weight vector of a perceptron.
-struct Learner<'s> {
+pub(crate) struct Learner<'s> {
     space: &'s VersionSpace<'s>,
-    dual: Vec<f64>,
+    pub dual: Vec<f64>,
     /// Plane coordinates.
     f: Vec<f64>,
 }
 
 impl<'s> Learner<'s> {
-    fn new(space: &'s VersionSpace<'s>) -> Self {
+    pub fn new(space: &'s VersionSpace<'s>) -> Self {
         Self { space, dual: vec![0.0; space.len()], f: vec![0.0; space.len()] }
     }
 
-    fn margin(&self, i: usize) -> f64 {
+    pub fn margin(&self, i: usize) -> f64 {
         self.space.sign(i) * self.f[i]
     }
 
     /// `w ← w + rate y_i φ_i`.
-    fn correct(&mut self, i: usize, rate: f64) {
+    pub fn correct(&mut self, i: usize, rate: f64) {
         let gram = self.space.gram();
         let step = self.space.sign(i) * rate;
         self.dual[i] += step;
@@ -76,54 +36,11 @@ impl<'s> Learner<'s> {
     }
 
     /// Recomputes the plane coordinates. Returns whether all examples are satisfied.
-    fn verify(&mut self, control: &Control) -> Result<bool> {
+    pub fn verify(&mut self, control: &Control) -> Result<bool> {
         let gram = self.space.gram();
         gram.multiply(&[&self.dual], &mut [&mut self.f], Precision::Compensated, control)?;
         Ok((0..self.f.len()).all(|i| self.margin(i) > 0.0))
     }
-}
-
-/// Trains a kernel perceptron (Graepel, Herbrich and Williamson, 2001, Definition 1). Starts at w = 0, passes through the
-/// examples in `order`, adds `rate y_i φ_i` to w whenever `y_i <w, φ_i> ≤ 0`, and stops after a pass without mistakes.
-///
-/// By Novikoff's theorem there are at most `(R/γ)²` mistakes, where R is the length of the longest feature vector and γ the
-/// largest margin.
-///
-/// [`Error::Invalid`] if an index of `order` or a setting is out of range; [`Error::Interrupted`].
-pub fn perceptron(
-    space: &VersionSpace<'_>,
-    order: &[usize],
-    settings: &PerceptronSettings,
-    control: &Control,
-) -> Result<Perceptron> {
-    space.check_no_walls("method", "a perceptron")?;
-    settings.check()?;
-    let PerceptronSettings { learning_rate: rate, max_epochs } = *settings;
-    if let Some(bad) = order.iter().find(|i| **i >= space.len()) {
-        return Err(Error::invalid("order", bad, "indices of examples"));
-    }
-    let mut learner = Learner::new(space);
-    let mut mistakes = 0;
-    for epoch in 1..=max_epochs {
-        control.check()?;
-        let before = mistakes;
-        for &i in order {
-            if learner.margin(i) <= 0.0 {
-                learner.correct(i, rate);
-                mistakes += 1;
-                if mistakes % 64 == 0 {
-                    control.check()?;
-                }
-            }
-        }
-        let fits = learner.dual.iter().all(|c| c.is_finite());
-        require(fits, "learning_rate", rate, "so small that its multiples are finite")?;
-        // The updated plane coordinates contain the rounding errors of all corrections, so check recomputed ones.
-        if mistakes == before && learner.verify(control)? {
-            return Ok(Perceptron { dual: learner.dual, mistakes, epochs: epoch, converged: true });
-        }
-    }
-    Ok(Perceptron { dual: learner.dual, mistakes, epochs: max_epochs, converged: false })
 }
 
 /// Returns the fewest violated examples of w and -w of a perceptron from the difference of the normalized class means on.
@@ -165,46 +82,4 @@ pub(crate) fn fewest_violations(space: &VersionSpace<'_>, control: &Control) -> 
         }
     }
     Ok(fewest)
-}
-
-/// Returns a point inside version space, of unit length, by updates at the example with the smallest normalized margin:
-/// `w ← w + y_i φ_i / |φ_i|`, that is, `c_i ← c_i + y_i / √K_ii`, from w = 0. None if `max_updates` do not suffice.
-///
-/// By Novikoff's theorem `1/Γ²` updates suffice, where Γ is the largest normalized margin. Steps of `y_i / K_ii` may take as many
-/// times more as the longest feature vector is longer than the shortest.
-pub(super) fn point(
-    space: &VersionSpace<'_>,
-    max_updates: usize,
-    control: &Control,
-) -> Result<Option<Vec<f64>>> {
-    space.check_no_walls("method", "a perceptron")?;
-    let gram = space.gram();
-    let m = space.len();
-    let lengths = lengths(space);
-    let mut learner = Learner::new(space);
-    let mut updates = 0;
-    loop {
-        if updates % 64 == 0 {
-            control.check()?;
-        }
-        let (worst, margin) = (0..m)
-            .map(|i| (i, learner.margin(i) / lengths[i]))
-            .min_by(|a, b| a.1.total_cmp(&b.1))
-            .expect("at least one example");
-        // As in `perceptron`, check recomputed plane coordinates.
-        if margin > 0.0 {
-            if !learner.verify(control)? {
-                continue;
-            }
-            let scale = dot::dot(gram.arch(), &learner.dual, &learner.f).sqrt().recip();
-            learner.dual.iter_mut().for_each(|c| *c *= scale);
-            // If coefficients are large and margins small, the rounding of the scaling may lead out of version space.
-            return Ok(space.contains(&learner.dual)?.then_some(learner.dual));
-        }
-        if updates == max_updates {
-            return Ok(None);
-        }
-        learner.correct(worst, lengths[worst].recip());
-        updates += 1;
-    }
 }

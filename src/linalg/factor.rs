@@ -71,11 +71,6 @@ pub struct Draw {
 }
 
 impl Factor {
-    /// Number of planes: the length of dual coefficients.
-    pub(crate) fn len(&self) -> usize {
-        self.planes.as_ref().map_or(self.lengths.len(), Planes::len)
-    }
-
     /// Number of functions with coordinates of their own.
     fn functions(&self) -> usize {
         self.planes.as_ref().map_or(1, Planes::functions)
@@ -92,7 +87,7 @@ impl Factor {
     }
 
     /// Number of orthonormal coordinates of a vector.
-    pub(crate) fn width(&self) -> usize {
+    fn width(&self) -> usize {
         self.columns() * self.functions()
     }
 

@@ -11,12 +11,32 @@ macro_rules! dict {
     }};
 }
 
+/// Defines a function that reads settings, calls the engine, which may start threads, and converts what it found.
+macro_rules! measurement {
+    ($(#[$text:meta])* $name:ident: $has_threads:literal, $work:path, $outcome:path) => {
+        $(#[$text])*
+        #[pyfunction]
+        #[pyo3(signature = (problem, settings, *, callback))]
+        pub fn $name<'py>(
+            py: Python<'py>,
+            problem: Space<'py>,
+            settings: &Bound<'py, PyAny>,
+            callback: Option<&Bound<'py, PyAny>>,
+        ) -> PyResult<Bound<'py, PyDict>> {
+            let settings = read(settings)?;
+            let work = |space: &VersionSpace<'_>, control: &Control| $work(space, &settings, control);
+            $outcome(py, problem.call(py, callback, $has_threads, work)?)
+        }
+    };
+}
+
 mod arrays;
 mod call;
 mod distance;
 mod errors;
 mod laws;
 mod outcomes;
+mod papers;
 mod points;
 mod propagation;
 mod soft;
@@ -29,15 +49,12 @@ use pyo3::types::PyDict;
 use pythonize::Depythonizer;
 use serde::de::DeserializeOwned;
 
-use crate::base::{Control, Error, Result, State, require};
-use crate::correlation::CorrelationSettings;
+use crate::base::{Control, Result, State, require};
 use crate::ensemble::mixing::{Coordinates, LEAST_DRAWS, normal_scores};
 use crate::ensemble::{self, Settings};
 use crate::evidence::EvidenceSettings;
-use crate::interior::{self, MarginSettings, MaxMargin, PerceptronSettings};
-use crate::onion::OnionSettings;
+use crate::interior::{self, MarginSettings, MaxMargin};
 use crate::space::VersionSpace;
-use crate::trajectory::dynamics::Motion;
 use arrays::contiguous;
 use space::{Outer, Space};
 
@@ -50,15 +67,15 @@ mod _core {
     #[pymodule_export]
     use super::laws::{largest_probabilities, law_derivatives, log_likelihoods, tall_product};
     #[pymodule_export]
-    use super::points::{feasible_point, light_trap_one_way, perceptron_path};
+    use super::papers::{correlation, fly, light_trap_one_way, onion, perceptron_path};
+    #[pymodule_export]
+    use super::points::feasible_point;
     #[pymodule_export]
     use super::propagation::{inverse_of_factor, propagation};
     #[pymodule_export]
     use super::soft::SoftSampler;
     #[pymodule_export]
-    use super::{
-        check_settings, correlation, effective_size, evidence, max_margin, onion, r_hat, run,
-    };
+    use super::{check_settings, effective_size, evidence, max_margin, r_hat, run};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "a Python name")]
@@ -79,16 +96,9 @@ fn read<T: DeserializeOwned>(values: &Bound<'_, PyAny>) -> PyResult<T> {
 fn check_settings(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
     match kind {
         "sample" => read::<Settings>(values)?.check()?,
-        "dynamics" => read::<Motion>(values)?.check()?,
         "evidence" => read::<EvidenceSettings>(values)?.check()?,
-        "onion" => read::<OnionSettings>(values)?.check()?,
         "margin" => read::<MarginSettings>(values)?.check()?,
-        "perceptron" => read::<PerceptronSettings>(values)?.check()?,
-        "correlation" => read::<CorrelationSettings>(values)?.check()?,
-        other => {
-            let wanted = "'sample', 'dynamics', 'evidence', 'onion', 'margin', 'perceptron' or 'correlation'";
-            return Err(Error::invalid("kind", other, wanted).into());
-        }
+        other => papers::check_settings(other, values)?,
     }
     Ok(())
 }
@@ -125,30 +135,6 @@ fn run<'py>(
     outcomes::run(py, call::interruptible(py, callback, work)?)
 }
 
-/// Defines a function that reads settings, calls the engine, which may start threads, and converts what it found.
-macro_rules! measurement {
-    ($(#[$text:meta])* $name:ident: $has_threads:literal, $work:path, $outcome:path) => {
-        $(#[$text])*
-        #[pyfunction]
-        #[pyo3(signature = (problem, settings, *, callback))]
-        fn $name<'py>(
-            py: Python<'py>,
-            problem: Space<'py>,
-            settings: &Bound<'py, PyAny>,
-            callback: Option<&Bound<'py, PyAny>>,
-        ) -> PyResult<Bound<'py, PyDict>> {
-            let settings = read(settings)?;
-            let work = |space: &VersionSpace<'_>, control: &Control| $work(space, &settings, control);
-            $outcome(py, problem.call(py, callback, $has_threads, work)?)
-        }
-    };
-}
-
-measurement! {
-    /// Runs pairs of neighboring balls until they separate; see `bayespoint.papers.correlation`.
-    correlation: true, crate::correlation::correlation, outcomes::correlation
-}
-
 measurement! {
     /// Computes ln Z by a bridge or a ladder; see `VersionSpace.evidence`.
     evidence: true, crate::evidence::evidence, outcomes::evidence
@@ -167,11 +153,6 @@ fn outer_max_margin(
     let (found, outer) = (interior::max_margin(space, settings, control)?, Outer::of(space));
     let (dual, multipliers) = (outer.duals(found.dual), outer.values(found.multipliers));
     Ok(MaxMargin { dual, multipliers, ..found })
-}
-
-measurement! {
-    /// Computes the centers of the layers; see `bayespoint.papers.onion`.
-    onion: true, crate::onion::onion, outcomes::onion
 }
 
 /// Returns R-hat of each quantity of (quantity, trajectory, draw); see `bayespoint.results.diagnostics`.

@@ -8,14 +8,12 @@ use pythonize::pythonize;
 
 use super::arrays;
 use super::space::Outer;
-use crate::correlation::Pair;
 use crate::ensemble::{CenterOfMass, Outcome};
 use crate::evidence::EvidenceOutcome;
 use crate::interior::MaxMargin;
-use crate::onion::OnionOutcome;
 use crate::trajectory::Tally;
 
-fn layers(layers: Vec<[u32; 2]>) -> Array2<i64> {
+pub(super) fn layers(layers: Vec<[u32; 2]>) -> Array2<i64> {
     Array2::from(layers).mapv(i64::from)
 }
 
@@ -36,7 +34,7 @@ pub(super) fn outer(mut outcome: Outcome, outer: Outer<'_>) -> Outcome {
 
 pub(super) fn run(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
     let (m, length) = (outcome.draws.dim().2, outcome.length());
-    let CenterOfMass { dual, norm, error, running, impulse } = outcome.center;
+    let CenterOfMass { dual, norm, error, impulse } = outcome.center;
     let watched = outcome.watched.into_iter().map(i64::try_from).collect::<Result<Vec<_>, _>>()?;
     let starts = outcome.starts.iter().map(|start| pythonize(py, start));
     let starts = PyTuple::new(py, starts.collect::<Result<Vec<_>, _>>()?)?;
@@ -46,7 +44,6 @@ pub(super) fn run(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict
         "arc_center": dual.into_pyarray(py),
         "center_norm": norm,
         "center_error": error,
-        "running_center": running.map(|center| center.into_pyarray(py)),
         "impulse_center": impulse.into_pyarray(py),
         "draws": outcome.draws.into_pyarray(py),
         "watched": watched.into_pyarray(py),
@@ -56,8 +53,6 @@ pub(super) fn run(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict
         "bounces": count(|tally| tally.bounces).into_pyarray(py),
         "crossings": count(|tally| tally.crossings).into_pyarray(py),
         "refreshes": count(|tally| tally.refreshes).into_pyarray(py),
-        "escapes": count(|tally| tally.escapes).into_pyarray(py),
-        "scatterings": count(|tally| tally.scatterings).into_pyarray(py),
         "missed": outcome.missed.into_pyarray(py),
         "hits": outcome.hits.into_pyarray(py),
         "mean_violations": outcome.mean_violations,
@@ -65,22 +60,9 @@ pub(super) fn run(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict
         "refresh": outcome.refresh,
         "refresh_rate": outcome.refresh_rate,
         "loses_softness": outcome.loses_softness,
-        "scatterer": outcome.scatterer,
         "burn_in": outcome.burn_in,
         "stop_reason": pythonize(py, &outcome.stop_reason)?,
         "state": arrays::state_dict(py, outcome.state, m)?,
-    )
-}
-
-pub(super) fn correlation(
-    py: Python<'_>,
-    (pairs, scatterer): (Array2<Pair>, Option<f64>),
-) -> PyResult<Bound<'_, PyDict>> {
-    dict!(py,
-        "pair_bounces": pairs.map(|pair| pair.0).into_pyarray(py),
-        "pair_lengths": pairs.map(|pair| pair.1).into_pyarray(py),
-        "parted": pairs.map(|pair| pair.2).into_pyarray(py),
-        "scatterer": scatterer,
     )
 }
 
@@ -94,21 +76,6 @@ pub(super) fn evidence(py: Python<'_>, found: EvidenceOutcome) -> PyResult<Bound
         "log_share": found.log_share.into_pyarray(py),
         "layers": layers(found.layers).into_pyarray(py),
         "layer_shares": found.layer_shares.into_pyarray(py),
-        "length": found.length,
-        "converged": found.converged,
-    )
-}
-
-pub(super) fn onion(py: Python<'_>, found: OnionOutcome) -> PyResult<Bound<'_, PyDict>> {
-    dict!(py,
-        "centers": found.centers.into_pyarray(py),
-        "center_norm": found.norms.into_pyarray(py),
-        "center_error": found.errors.into_pyarray(py),
-        "path_length": found.paths.into_pyarray(py),
-        "log_volume": found.log_volumes.map(|volumes| volumes.into_pyarray(py)),
-        "log_volume_error": found.log_volume_errors.map(|errors| errors.into_pyarray(py)),
-        "layers": layers(found.layers).into_pyarray(py),
-        "layer_log_shares": found.log_shares.into_pyarray(py),
         "length": found.length,
         "converged": found.converged,
     )

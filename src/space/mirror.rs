@@ -4,6 +4,13 @@ use rand::{Rng, RngExt};
 use serde::Deserialize;
 
 use crate::base::{Result, require};
+use crate::space::VersionSpace;
+
+/// Walls that let a ball pass with some probability.
+pub trait Transparency {
+    /// Returns the probability that a plane lets a ball in a layer pass, from the side of its coordinate `f`.
+    fn transparency(&self, space: &VersionSpace<'_>, plane: usize, f: f64, layer: [u32; 2]) -> f64;
+}
 
 /// Transparency κ of the walls, one value per class.
 ///
@@ -69,5 +76,12 @@ impl Mirror {
     pub(crate) fn lets_pass(transparency: f64, rng: &mut impl Rng) -> bool {
         // No random number is drawn if the outcome is certain: hard walls stay reversible and cheap.
         transparency >= 1.0 || (transparency > 0.0 && rng.random::<f64>() < transparency)
+    }
+}
+
+impl Transparency for Mirror {
+    #[inline]
+    fn transparency(&self, space: &VersionSpace<'_>, plane: usize, f: f64, _: [u32; 2]) -> f64 {
+        space.transparency(plane, f, *self)
     }
 }

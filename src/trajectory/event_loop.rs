@@ -1,13 +1,11 @@
 //! The event loop of one trajectory.
 
-use std::sync::Arc;
-
 use rand::rngs::ChaCha8Rng;
 
 use crate::ball::Ball;
 use crate::base::{Control, Error, Result, ensure, random};
-use crate::space::{LayerRange, LayerWalls, Mirror, VersionSpace, Violations};
-use crate::trajectory::dynamics::{Arrival, Dynamics, RunningCenter};
+use crate::space::{Mirror, Transparency, VersionSpace, Violations};
+use crate::trajectory::dynamics::{Arrival, Dynamics, Geodesic};
 use crate::trajectory::observer::Observer;
 use crate::trajectory::refresh::Refresh;
 use crate::trajectory::tally::{Goal, Tally, Until};
@@ -33,8 +31,6 @@ pub struct Trajectory<'s, D> {
     rng: ChaCha8Rng,
     ball: Ball,
     mirror: Mirror,
-    /// Walls whose transparency depends on the layer; they replace the mirror.
-    walls: Option<Arc<LayerWalls>>,
     refresh: Refresh<'s>,
     /// Radians to the next refresh.
     clock: f64,
@@ -45,9 +41,31 @@ pub struct Trajectory<'s, D> {
     tally: Tally,
 }
 
-/// The stored form: random stream, ball, dynamics, radians to the next refresh, violated examples of both classes, events since
-/// the last re-projection, factor on the interval to the next, and counters. The problem and the settings are left out.
-pub(crate) type TrajectoryState = (Vec<u8>, Ball, Vec<u8>, f64, [u32; 2], usize, usize, Tally);
+/// The stored form: random stream, ball, radians to the next refresh, violated examples of both classes, events since the last
+/// re-projection, factor on the interval to the next, and counters. The problem, the dynamics and the settings are left out.
+pub(crate) type TrajectoryState = (Vec<u8>, Ball, f64, [u32; 2], usize, usize, Tally);
+
+impl<'s> Trajectory<'s, Geodesic> {
+    pub(crate) fn restored(
+        space: &'s VersionSpace<'s>,
+        (mirror, refresh): (Mirror, &Refresh<'s>),
+        (rng, ball, clock, said, since, delay, tally): TrajectoryState,
+    ) -> Result<Self> {
+        let ball = ball.restored(space.gram())?;
+        let mut trajectory = Self::new(space, Geodesic, ball, random::restored(&rng)?);
+        trajectory.set_mirror(mirror);
+        let seen = trajectory.violated.examples;
+        ensure(seen == said && trajectory.caught(), "one that violates other examples")?;
+        ensure(clock >= 0.0, "one with a refresh in the past")?;
+        let in_range = since <= usize::MAX >> 16 && (1..=LATEST).contains(&delay);
+        ensure(in_range, "one with counts that are out of range")?;
+        tally.check(space.len())?;
+        (trajectory.refresh, trajectory.clock) = (refresh.clone(), clock);
+        (trajectory.since_reprojection, trajectory.reprojection_delay) = (since, delay);
+        trajectory.tally = tally;
+        Ok(trajectory)
+    }
+}
 
 impl<'s, D: Dynamics> Trajectory<'s, D> {
     /// Starts a trajectory with hard walls and without refresh.
@@ -57,7 +75,6 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             dynamics,
             rng,
             mirror: Mirror::HARD,
-            walls: None,
             refresh: Refresh::None,
             clock: f64::INFINITY,
             violated: Violations::at(space, ball.f()),
@@ -72,35 +89,12 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         (
             random::state(&self.rng),
             self.ball.clone(),
-            self.dynamics.state(),
             self.clock,
             self.violated.examples,
             self.since_reprojection,
             self.reprojection_delay,
             self.tally.clone(),
         )
-    }
-
-    pub(crate) fn restored(
-        space: &'s VersionSpace<'s>,
-        mut dynamics: D,
-        (mirror, refresh): (Mirror, &Refresh<'s>),
-        (rng, ball, stored, clock, said, since, delay, tally): TrajectoryState,
-    ) -> Result<Self> {
-        let ball = ball.restored(space.gram())?;
-        dynamics.restore(&stored)?;
-        let mut trajectory = Self::new(space, dynamics, ball, random::restored(&rng)?);
-        trajectory.set_mirror(mirror);
-        let seen = trajectory.violated.examples;
-        ensure(seen == said && trajectory.caught(), "one that violates other examples")?;
-        ensure(clock >= 0.0, "one with a refresh in the past")?;
-        let in_range = since <= usize::MAX >> 16 && (1..=LATEST).contains(&delay);
-        ensure(in_range, "one with counts that are out of range")?;
-        tally.check(space.len())?;
-        (trajectory.refresh, trajectory.clock) = (refresh.clone(), clock);
-        (trajectory.since_reprojection, trajectory.reprojection_delay) = (since, delay);
-        trajectory.tally = tally;
-        Ok(trajectory)
     }
 
     pub(crate) fn refresh(&self) -> &Refresh<'s> {
@@ -172,9 +166,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             Until::Never => false,
             Until::Satisfied => self.violated() == 0,
             Until::Caught => self.caught(),
-            Until::CenterConverged => {
-                self.dynamics.running_center().is_some_and(RunningCenter::has_converged)
-            }
+            Until::Ended => self.dynamics.has_ended(),
         }
     }
 
@@ -186,17 +178,6 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     /// Changes the mirrors.
     pub fn set_mirror(&mut self, mirror: Mirror) {
         self.mirror = mirror;
-    }
-
-    /// Replaces the mirror by walls that depend on the layer, or restores the mirror.
-    pub(crate) fn set_walls(&mut self, walls: Option<Arc<LayerWalls>>) {
-        self.walls = walls;
-    }
-
-    /// Starts to integrate the arc in every layer of a range; `None` stops it. The range must observe the runs that follow.
-    pub(crate) fn keep_layers(&mut self, range: Option<LayerRange>) {
-        let now = range.and_then(|range| range.index(self.violated.layer));
-        self.ball.keep_layers(range.map_or(0, |range| range.len()), now);
     }
 
     /// Changes the refresh and draws the time of the next one, which a Poisson process allows at any time.
@@ -222,6 +203,18 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     /// As [`Trajectory::run`], with an observer of all flights. Errors as [`Trajectory::run`].
     pub fn run_observed(
         &mut self,
+        goal: Goal,
+        observer: &mut impl Observer,
+        control: &Control,
+    ) -> Result<()> {
+        let mirror = self.mirror;
+        self.run_among(&mirror, goal, observer, control)
+    }
+
+    /// As [`Trajectory::run_observed`], among other walls than those of the mirror. Errors as [`Trajectory::run`].
+    pub fn run_among(
+        &mut self,
+        walls: &impl Transparency,
         goal: Goal,
         observer: &mut impl Observer,
         control: &Control,
@@ -255,7 +248,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             if self.since_reprojection >= reproject_every * self.reprojection_delay {
                 self.reproject(control)?;
             }
-            self.event(goal.path, observer, control)?;
+            self.event(walls, goal.path, observer, control)?;
         }
         control.count_bounces(self.tally.bounces - reported);
         Ok(())
@@ -277,7 +270,6 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
 
     #[cold]
     fn relaunch(&mut self, control: &Control) -> Result<()> {
-        self.tally.escapes += 1;
         let drift = self.dynamics.launch(&mut self.ball, self.space, &mut self.rng, control)?;
         self.tally.drift = self.tally.drift.max(drift);
         self.since_reprojection = 0;
@@ -286,7 +278,13 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
 
     /// Runs one flight to the next arrival, the next refresh or the end of the path, or launches the ball if it has escaped.
     #[inline]
-    fn event(&mut self, end: f64, observer: &mut impl Observer, control: &Control) -> Result<()> {
+    fn event(
+        &mut self,
+        walls: &impl Transparency,
+        end: f64,
+        observer: &mut impl Observer,
+        control: &Control,
+    ) -> Result<()> {
         let gram = self.space.gram();
         let Some(to_wall) = self.dynamics.flight(&self.ball) else {
             return self.relaunch(control);
@@ -298,7 +296,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         if to_wall <= self.clock && to_wall <= to_end {
             self.tally.path += flight;
             self.clock -= flight;
-            self.arrive(observer);
+            self.arrive(walls, observer);
         } else if self.clock <= to_end {
             self.tally.path += flight;
             self.refresh.apply(&mut self.ball, gram, flight, &mut self.rng, control)?;
@@ -317,26 +315,19 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
 
     /// Returns the probability that the next wall lets the ball through.
     #[inline]
-    fn transparency(&self) -> f64 {
+    fn transparency(&self, walls: &impl Transparency) -> f64 {
         let plane = self.ball.next_wall().plane;
-        let f = self.ball.f()[plane];
         if self.violated.makes_no_difference(self.space, plane) {
             // No wall, or one of an example that is violated on both sides or where the ball comes from.
             return 1.0;
         }
-        match &self.walls {
-            None => self.space.transparency(plane, f, self.mirror),
-            Some(walls) => {
-                let here = self.violated.layer;
-                walls.transparency(here, self.space.layer_behind(plane, f, here))
-            }
-        }
+        walls.transparency(self.space, plane, self.ball.f()[plane], self.violated.layer)
     }
 
     #[inline]
-    fn arrive(&mut self, observer: &mut impl Observer) {
-        let transparency = self.transparency();
-        observer.arrives(&mut self.ball, self.space);
+    fn arrive(&mut self, walls: &impl Transparency, observer: &mut impl Observer) {
+        let transparency = self.transparency(walls);
+        observer.arrives(&self.ball, self.space);
         match self.dynamics.arrive(&mut self.ball, self.space, transparency, &mut self.rng) {
             Arrival::Bounce { plane, impulse } => {
                 self.tally.bounces += 1;
@@ -345,13 +336,9 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             }
             Arrival::Crossing { plane } => {
                 self.tally.crossings += 1;
-                let before = self.violated.layer;
                 self.violated.cross(self.space, plane, self.ball.f()[plane]);
-                if self.violated.layer != before {
-                    observer.enters(&mut self.ball, self.violated.layer);
-                }
             }
-            Arrival::Turn => self.tally.scatterings += 1,
+            Arrival::Turn => {}
         }
     }
 }

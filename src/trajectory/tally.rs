@@ -24,8 +24,8 @@ pub enum Until {
     Satisfied,
     /// No plane with a hard wall is violated: the ball can no longer leave.
     Caught,
-    /// The running center of the dynamics has converged.
-    CenterConverged,
+    /// The dynamics has reached an end of its own.
+    Ended,
 }
 
 impl Goal {
@@ -51,10 +51,6 @@ pub struct Tally {
     pub crossings: u64,
     /// Refreshes.
     pub refreshes: u64,
-    /// Flights that met no wall.
-    pub escapes: u64,
-    /// Reflections at the scatterer.
-    pub scatterings: u64,
     /// ∫ (number of violated planes) dt.
     pub violations: f64,
     /// Bounces per plane, shape (m,).
@@ -79,7 +75,7 @@ impl Tally {
         ensure(self.hits.len() == m, "one with hits of other examples")?;
         ensure_vectors(m, &[&self.impulses])?;
         // Sums of larger ones would overflow.
-        let counts = [self.bounces, self.crossings, self.refreshes, self.escapes, self.scatterings];
+        let counts = [self.bounces, self.crossings, self.refreshes];
         let small = counts.iter().chain(&self.hits).all(|count| *count >> 48 == 0);
         ensure(small, "one with counts that are out of range")
     }

@@ -10,6 +10,7 @@ use std::f64::consts::PI;
 use std::slice::ChunksExact;
 
 use bayespoint::dynamics::{Arrival, Dynamics, Geodesic};
+use bayespoint::papers::motions::{self, Flight, FlightSettings, Motion};
 use bayespoint::{Ball, Control, Error, Gram, Outcome, Result, Settings, Tally, VersionSpace};
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
@@ -237,6 +238,15 @@ pub fn rbf(m: usize, sigma: f64, seed: u64) -> (Vec<f64>, Vec<i8>) {
 
 pub fn run(space: &VersionSpace<'_>, settings: &Settings) -> Outcome {
     bayespoint::run(space, settings, &Control::new()).expect("a good run")
+}
+
+/// Runs a motion of the papers.
+pub fn try_fly(space: &VersionSpace<'_>, motion: Motion, run: &Settings) -> Result<Flight> {
+    motions::fly(space, &FlightSettings { motion, run: run.clone() }, &Control::new())
+}
+
+pub fn fly(space: &VersionSpace<'_>, motion: Motion, run: &Settings) -> Flight {
+    try_fly(space, motion, run).expect("a good run")
 }
 
 /// Checks that runs with invalid settings fail with the name of the setting.

@@ -1,16 +1,18 @@
 //! Several classes: one version space of all of them, against draws from the prior and the machine of two classes.
 
-use bayespoint::dynamics::{Dynamics, Geodesic, Motion};
+use bayespoint::dynamics::{Dynamics, Geodesic};
+use bayespoint::papers::onion::{OnionSettings, onion};
 use bayespoint::{
     Ball, Control, Error, EvidenceSettings, Factor, Goal, Gram, Inverse, MarginSettings, Mirror,
-    OnionSettings, Outcome, Refresh, RefreshChoice, Settings, Trajectory, VersionSpace, evidence,
-    feasible_point, max_margin, onion, perceptron_point, resume, run_with,
+    Outcome, Refresh, RefreshChoice, Settings, Trajectory, VersionSpace, evidence, feasible_point,
+    max_margin, resume, run_with,
 };
 
 use crate::common::{
     TransparentWalls, dot, draws, inverse, mean, mean_and_error, normals, rng, seed, size,
-    space as binary_space,
+    space as binary_space, try_fly,
 };
+use crate::straight::{CHORD, FLIPPER};
 
 /// Examples of several classes with an RBF kernel.
 struct Case {
@@ -500,8 +502,7 @@ fn points_inside_are_found_by_all_searches() {
     let control = Control::new();
     let found = max_margin(&space, &MarginSettings::default(), &control).expect("a margin");
     let (trapped, _) = feasible_point(&space, seed(2), &control).expect("a point");
-    let learned = perceptron_point(&space, 100_000, &control).expect("a point");
-    for dual in [&found.dual, &trapped, &learned] {
+    for dual in [&found.dual, &trapped] {
         assert!(space.contains(dual).expect("m coefficients"));
         // Every example leads in its own class.
         let values = case.values(&space.class_duals(dual).expect("classes"));
@@ -525,11 +526,8 @@ fn what_is_defined_for_two_classes_alone_is_refused() {
         Error::Invalid { name: found, .. } => assert_eq!(found, name),
         other => panic!("{other:?}"),
     };
-    for motion in
-        [Motion::Chord { tau_max: 1e6, weight_tol: None }, Motion::Flipper { tau_max: 1e6 }]
-    {
-        let settings = Settings { motion, ..settings(0.0, 115) };
-        refused("motion", run_with(&space, &settings, None, &control).expect_err("refused"));
+    for motion in [CHORD, FLIPPER] {
+        refused("motion", try_fly(&space, motion, &settings(0.0, 115)).expect_err("refused"));
     }
     refused("method", onion(&space, &OnionSettings::default(), &control).expect_err("refused"));
 }

@@ -1,10 +1,8 @@
 //! The largest margin meets its optimality conditions, or a certificate proves that there is none. The perceptron meets Novikoff's
 //! bound.
 
-use bayespoint::{
-    Control, Error, Gram, MarginSettings, MaxMargin, PerceptronSettings, VersionSpace, max_margin,
-    perceptron, perceptron_point,
-};
+use bayespoint::papers::perceptron::{PerceptronSettings, perceptron};
+use bayespoint::{Control, Error, Gram, MarginSettings, MaxMargin, VersionSpace, max_margin};
 use rand::RngExt;
 
 use crate::common::{Problem, dot, normals, rng, unit};
@@ -131,42 +129,4 @@ fn perceptron_mistakes_stay_below_novikoffs_bound() {
             order.reverse();
         }
     }
-}
-
-/// The perceptron finds a point within the number of updates that the normalized margin allows. (Otherwise the search for the
-/// largest margin would return a different point.)
-#[test]
-fn updates_of_unit_length_stay_below_the_normalized_bound() {
-    let mut tightest = 0f64;
-    for index in 0..300 {
-        let mut problem = problem(4000 + index, 0.0);
-        let mut rng = rng(5000 + index);
-        for x in &mut problem.x {
-            let length = f64::exp(rng.random_range(-4.0..4.0));
-            x.iter_mut().for_each(|x| *x *= length);
-        }
-        let problem = Problem::new(problem.x, problem.labels);
-        let normalized: Vec<Vec<f64>> = problem.x.iter().map(|x| unit(x.clone())).collect();
-        let normalized = Problem::new(normalized, problem.labels.clone());
-        let (space, control) = (problem.space(), Control::new());
-        let best = max_margin(&normalized.space(), &MarginSettings::default(), &control);
-        let Ok(best) = best.as_ref().map(|best| best.margin) else {
-            continue; // rounding to the lattice has moved an example across
-        };
-        let bound = best.powi(-2);
-        if bound > 1e5 {
-            continue;
-        }
-        let point = |most: usize| perceptron_point(&space, most, &control).expect("separable");
-        let enough = point(1_000_000);
-        assert!(space.contains(&enough).expect("shapes fit"));
-        let most = (1..200_000).take_while(|&n| f64::from(n) <= bound * (1.0 + 1e-9)).count();
-        assert!(point(most) == enough, "problem {index}: {bound}");
-        // The coefficients are counts of updates, up to one factor.
-        let counts: Vec<f64> =
-            (0..space.len()).map(|i| enough[i].abs() * space.gram().diagonal(i).sqrt()).collect();
-        let least = counts.iter().copied().filter(|c| *c > 0.0).fold(f64::INFINITY, f64::min);
-        tightest = tightest.max(counts.iter().sum::<f64>() / least / bound);
-    }
-    assert!(tightest > 0.3 && tightest <= 1.0 + 1e-9, "{tightest}");
 }

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use bayespoint::{
-    Control, Error, Gram, LayerRange, OnionMethod, OnionOutcome, OnionSettings, VersionSpace,
-};
+use bayespoint::papers::onion::{LayerRange, OnionMethod, OnionOutcome, OnionSettings, onion};
+use bayespoint::{Control, Error, Gram, VersionSpace};
 use ndarray::{Array2, s};
 
 use crate::common::{Problem, angle, dot, noisily_taught, normals, rng, seed, size, taught, unit};
 
 fn outcome_of(space: &VersionSpace<'_>, settings: &OnionSettings) -> OnionOutcome {
-    bayespoint::onion(space, settings, &Control::new()).expect("a good run")
+    onion(space, settings, &Control::new()).expect("a good run")
 }
 
 /// Settings for a comparison with brute force: enough trajectories for a good estimate of their errors.
@@ -195,7 +194,7 @@ fn coinciding_planes() {
     assert!(outcome.layers.iter().all(|layer| truth.contains_key(layer)), "{:?}", outcome.layers);
     assert!(!truth.contains_key(&[0, 0]) && outcome.norms[[0, 0]].is_nan());
     let settings = OnionSettings { method: OnionMethod::Projected, ..OnionSettings::default() };
-    let error = bayespoint::onion(&problem.space(), &settings, &Control::new());
+    let error = onion(&problem.space(), &settings, &Control::new());
     assert!(matches!(error, Err(Error::Infeasible { .. })));
 }
 
@@ -212,7 +211,7 @@ fn planes_that_nearly_coincide() {
     let problem = Problem::new(x, labels);
     let control = Control::new();
     let settings = OnionSettings { max_errors: [3, 3], max_length: 5e3, ..precise([3, 3], 22) };
-    let outcome = bayespoint::onion(&problem.space(), &settings, &control).expect("a good run");
+    let outcome = onion(&problem.space(), &settings, &control).expect("a good run");
     let path = outcome.length * settings.n_trajectories as f64;
     // A great circle meets each of 30 planes twice: about 30/π events per radian, and up to ten times as many in slivers.
     assert!((control.bounces() as f64) < 300.0 * path, "{} in {path} rad", control.bounces());

@@ -2,11 +2,9 @@
 //!
 //! `PROPTEST_CASES` or `BAYESPOINT_SLOW=1` raises the number of cases.
 
-use bayespoint::dynamics::Motion;
-use bayespoint::{
-    Error, MarginSettings, RefreshChoice, Settings, feasible_point, max_margin, perceptron_point,
-    run,
-};
+use bayespoint::papers::motions::{FlightSettings, Motion, fly};
+use bayespoint::papers::perceptron::{PerceptronSettings, perceptron};
+use bayespoint::{Error, MarginSettings, RefreshChoice, Settings, feasible_point, max_margin, run};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use rand::RngExt;
@@ -14,6 +12,8 @@ use rand::RngExt;
 use crate::common::{assert_same, dot, normals, rbf, rng, seed, size, space};
 use crate::hostile::engine::check_run;
 use crate::hostile::long_deadline;
+use crate::scattered::COSINE;
+use crate::straight::{CHORD, FLIPPER};
 
 /// A peculiarity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,23 +104,23 @@ fn taught() -> impl Strategy<Value = Taught> {
     )
 }
 
-fn motion() -> impl Strategy<Value = Motion> {
+/// A motion of the papers, or none on great circles.
+fn motion() -> impl Strategy<Value = Option<Motion>> {
     prop_oneof![
-        3 => Just(Motion::Geodesic),
-        1 => Just(Motion::Scattered { cosine: true, scatterer: None }),
-        1 => Just(Motion::Chord { tau_max: 1e6, weight_tol: None }),
-        1 => Just(Motion::Flipper { tau_max: f64::INFINITY }),
+        3 => Just(None),
+        1 => Just(Some(COSINE)),
+        1 => Just(Some(CHORD)),
+        1 => Just(Some(FLIPPER)),
     ]
 }
 
-fn short(motion: Motion) -> Settings {
+fn short() -> Settings {
     Settings {
         n_trajectories: 2,
         n_draws: 3,
         tol: None,
         max_bounces: Some(60),
         burn_in: Some(0.2),
-        motion,
         seed: seed(5),
         ..Settings::default()
     }
@@ -151,16 +151,22 @@ proptest! {
     fn runs_are_right(problem in taught(), motion in motion()) {
         let gram = problem.gram(1.0);
         let space = space(&gram, &problem.labels, 0.0);
-        let settings = short(motion);
-        let found = run(&space, &settings, &long_deadline());
+        let settings = short();
+        let of = |run: Settings| match motion {
+            None => bayespoint::run(&space, &run, &long_deadline()),
+            Some(motion) => {
+                let settings = FlightSettings { motion, run };
+                fly(&space, &settings, &long_deadline()).map(|flight| flight.run)
+            }
+        };
+        let found = of(settings.clone());
         // Straight flights may never meet one of a few walls.
-        let is_straight = matches!(motion, Motion::Chord { .. } | Motion::Flipper { .. });
-        let must = problem.must_be_sampled() && !is_straight;
+        let must = problem.must_be_sampled() && motion.is_none_or(|motion| motion == COSINE);
         prop_assert!(found.is_ok() || !must, "{:?}", found.err());
         if !is_refused(&found) {
             let found = found.expect("an answer");
             check_run(&space, &settings, &found);
-            let both = run(&space, &Settings { n_threads: 2, ..settings }, &long_deadline());
+            let both = of(Settings { n_threads: 2, ..settings });
             assert_same(&found, &both.expect("the same"), "two threads");
         }
     }
@@ -177,7 +183,7 @@ proptest! {
         prop_assume!(in_range(&plain) && in_range(&scaled));
         // No entry may become subnormal.
         prop_assume!(plain.iter().all(|x| *x == 0.0 || x.abs() > 1e-120));
-        let settings = Settings { refresh: RefreshChoice::Pair(None), ..short(Motion::Geodesic) };
+        let settings = Settings { refresh: RefreshChoice::Pair(None), ..short() };
         let of = |gram: &[f64]| {
             run(&space(gram, &problem.labels, 0.0), &settings, &long_deadline())
         };
@@ -206,17 +212,13 @@ proptest! {
             prop_assert!(margin.margin > 0.0 && margin.margin <= margin.bound * (1.0 + 1e-6));
             bound = margin.bound * (1.0 + 1e-6) + 1e-9;
         }
-        for found in [
-            feasible_point(&space, 1, &long_deadline()).map(|(dual, _)| dual),
-            perceptron_point(&space, 2_000, &long_deadline()),
-        ] {
-            prop_assert!(found.is_ok() || !problem.must_be_solved(), "{:?}", found.err());
-            if !is_refused(&found) {
-                let found = found.expect("a point");
-                prop_assert!(space.contains(&found)?);
-                let margin = space.margins(&found)?.into_iter().fold(f64::INFINITY, f64::min);
-                prop_assert!(margin <= bound, "{margin} {bound}");
-            }
+        let found = feasible_point(&space, 1, &long_deadline());
+        prop_assert!(found.is_ok() || !problem.must_be_solved(), "{:?}", found.err());
+        if !is_refused(&found) {
+            let (found, _) = found.expect("a point");
+            prop_assert!(space.contains(&found)?);
+            let margin = space.margins(&found)?.into_iter().fold(f64::INFINITY, f64::min);
+            prop_assert!(margin <= bound, "{margin} {bound}");
         }
     }
 }
@@ -231,9 +233,9 @@ fn in_conflict() -> ([f64; 9], Vec<i8>) {
 fn conflicts_of_hard_walls_have_a_certificate() {
     let (gram, labels) = in_conflict();
     let space = space(&gram, &labels, 0.0);
-    let start = Settings { start: Some(vec![1.0, 0.0, 0.0]), ..short(Motion::Geodesic) };
+    let start = Settings { start: Some(vec![1.0, 0.0, 0.0]), ..short() };
     for found in [
-        run(&space, &short(Motion::Geodesic), &long_deadline()).map(drop),
+        run(&space, &short(), &long_deadline()).map(drop),
         run(&space, &start, &long_deadline()).map(drop),
         feasible_point(&space, 1, &long_deadline()).map(drop),
     ] {
@@ -249,7 +251,7 @@ fn conflicts_of_hard_walls_have_a_certificate() {
     }
     // There is no conflict if one of the two walls is half-silvered.
     let soft = bayespoint::Mirror::new(0.5, 0.0).expect("good transparencies");
-    let settings = Settings { mirror: soft, ..short(Motion::Geodesic) };
+    let settings = Settings { mirror: soft, ..short() };
     check_run(&space, &settings, &run(&space, &settings, &long_deadline()).expect("an answer"));
 }
 
@@ -265,7 +267,7 @@ fn certificates_have_an_entry_for_every_example() {
     ];
     let space = space(&gram, &[1, 1, 1, -1], 0.0);
     let mirror = bayespoint::Mirror::new(1.0, 0.0).expect("good transparencies");
-    let settings = Settings { mirror, ..short(Motion::Geodesic) };
+    let settings = Settings { mirror, ..short() };
     match run(&space, &settings, &long_deadline()) {
         Err(Error::Infeasible { certificate, .. }) => {
             assert_eq!(certificate.len(), 4);
@@ -285,11 +287,11 @@ fn overflows_are_errors_that_name_the_setting() {
         other => panic!("{other:?}"),
     };
     let pairs = RefreshChoice::Pair(Some(1e10));
-    let settings = Settings { refresh: pairs, ..short(Motion::Geodesic) };
+    let settings = Settings { refresh: pairs, ..short() };
     assert_eq!(name(run(&space, &settings, &long_deadline()).err()), "refresh_rate");
     let order: Vec<usize> = (0..10).collect();
-    let settings = bayespoint::PerceptronSettings { learning_rate: f64::MAX, max_epochs: 50 };
-    let found = bayespoint::perceptron(&space, &order, &settings, &long_deadline());
+    let settings = PerceptronSettings { learning_rate: f64::MAX, max_epochs: 50 };
+    let found = perceptron(&space, &order, &settings, &long_deadline());
     assert!(found.map_or_else(
         |error| name(Some(error)) == "learning_rate",
         |found| { found.dual.iter().all(|c| c.is_finite()) }

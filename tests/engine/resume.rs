@@ -1,9 +1,8 @@
 //! Runs that are continued: to a smaller tolerance with the bits of a single run; after another limit, with its law.
 
-use bayespoint::dynamics::{Motion, Radius};
 use bayespoint::{
-    Average, Control, Error, Gram, Inverse, Mirror, Outcome, RefreshChoice, Settings, State,
-    StopReason, Tally, VersionSpace, resume, run_with,
+    Control, Error, Gram, Inverse, Mirror, Outcome, RefreshChoice, Settings, State, StopReason,
+    Tally, VersionSpace, resume, run_with,
 };
 use rand::RngExt;
 
@@ -59,35 +58,18 @@ fn cut_by_length(case: &Case<'_>, settings: &Settings, first: f64) {
 }
 
 #[test]
-fn every_dynamics_and_refresh_on_a_matrix() {
+fn every_refresh_on_a_matrix() {
     let (gram, labels) = rbf(40, 3.0, 1);
     let space = space(&gram, &labels, 0.05);
-    let geodesic = |name, refresh| (name, Motion::Geodesic, refresh, 0.0);
-    for (name, motion, refresh, transparency) in [
-        geodesic("auto", RefreshChoice::Auto),
-        geodesic("none", RefreshChoice::None),
-        geodesic("pair", RefreshChoice::Pair(None)),
-        geodesic("full", RefreshChoice::Full(Some(2.0))),
-        ("transparent", Motion::Geodesic, RefreshChoice::Pair(Some(5.0)), 0.2),
-        (
-            "cosine",
-            Motion::Scattered { cosine: true, scatterer: None },
-            RefreshChoice::Pair(None),
-            0.0,
-        ),
-        (
-            "sphere",
-            Motion::Scattered { cosine: false, scatterer: Some(Radius::Fitted) },
-            RefreshChoice::Auto,
-            0.0,
-        ),
-        ("chord", Motion::Chord { tau_max: 1e6, weight_tol: None }, RefreshChoice::Auto, 0.0),
-        ("flipper", Motion::Flipper { tau_max: f64::INFINITY }, RefreshChoice::Auto, 0.0),
-        ("points", Motion::Flipper { tau_max: 10.0 }, RefreshChoice::Auto, 0.0),
+    for (name, refresh, transparency) in [
+        ("auto", RefreshChoice::Auto, 0.0),
+        ("none", RefreshChoice::None, 0.0),
+        ("pair", RefreshChoice::Pair(None), 0.0),
+        ("full", RefreshChoice::Full(Some(2.0)), 0.0),
+        ("transparent", RefreshChoice::Pair(Some(5.0)), 0.2),
     ] {
         let mirror = Mirror::new(transparency, 0.5 * transparency).expect("in range");
-        let average = if name == "points" { Average::Bounces } else { Average::Auto };
-        let settings = Settings { motion, average, refresh, mirror, ..base(2) };
+        let settings = Settings { refresh, mirror, ..base(2) };
         let case = Case { name, space: space.clone(), inverse: None };
         cut_by_length(&case, &settings, size(7.0, 70.0));
     }
@@ -114,13 +96,9 @@ fn a_smaller_tolerance_goes_on_from_a_larger_one() {
     let inverse = Inverse::new(&columns, &diagonal).expect("an inverse");
     let conditional = Case { name: "conditional", space: space.clone(), inverse: Some(inverse) };
     let arc = Case { name: "arc", space, inverse: None };
-    let flipper = Motion::Flipper { tau_max: f64::INFINITY };
-    for (case, motion) in
-        [(&conditional, Motion::Geodesic), (&arc, Motion::Geodesic), (&arc, flipper)]
-    {
+    for case in [&conditional, &arc] {
         for n_trajectories in [1, 4] {
-            let to =
-                |tol| Settings { tol: Some(tol), n_trajectories, motion, n_draws: 5, ..base(9) };
+            let to = |tol| Settings { tol: Some(tol), n_trajectories, n_draws: 5, ..base(9) };
             let [tight, loose] = [size(0.02, 0.007), 0.15];
             let whole = case.run(&to(tight));
             assert_eq!(whole.stop_reason, StopReason::Tol);
@@ -174,15 +152,11 @@ fn cuts_keep_the_law() {
     let (columns, diagonal) = inverse(&gram, softness);
     let space = space(&gram, &labels, softness);
     let whole = Inverse::new(&columns, &diagonal).ok();
-    let kinds = [
-        ("conditional", whole, Motion::Geodesic, 0.0),
-        ("transparent", None, Motion::Geodesic, 0.2),
-        ("cosine", None, Motion::Scattered { cosine: true, scatterer: None }, 0.0),
-    ];
-    for (name, inverse, motion, transparency) in kinds {
+    let kinds = [("conditional", whole, 0.0), ("transparent", None, 0.2)];
+    for (name, inverse, transparency) in kinds {
         let case = Case { name, space: space.clone(), inverse };
         let mirror = Mirror::new(transparency, transparency).expect("in range");
-        let own = Settings { motion, mirror, ..base(14) };
+        let own = Settings { mirror, ..base(14) };
         let exact = case.run(&Settings { tol: Some(size(0.02, 0.01)), ..own.clone() });
         let mut rng = rng(15);
         let bounces = |n| Settings { max_bounces: Some(n), ..own.clone() };
@@ -202,24 +176,6 @@ fn cuts_keep_the_law() {
         let (apart, error) = (square.sqrt(), cut.center.error.hypot(exact.center.error));
         // The error is that of a direction in some dimensions.
         assert!(apart < 4.0 * error, "{name}: {apart} with error {error}");
-    }
-}
-
-#[test]
-fn weights_that_end_a_run() {
-    let (gram, labels) = rbf(30, 3.0, 13);
-    let chord = Case::dense("weights", &gram, &labels, 0.05);
-    let to = |tol| Settings {
-        motion: Motion::Chord { tau_max: 1e6, weight_tol: Some(tol) },
-        max_bounces: Some(1_000_000),
-        ..base(15)
-    };
-    let mut outcome = chord.run(&to(0.1));
-    for tol in [1e-2, 1e-3, 1e-4] {
-        let next = chord.resume(&to(tol), &complete(&outcome));
-        assert_eq!(next.stop_reason, StopReason::WeightTol);
-        assert!(next.length() > outcome.length(), "{tol}");
-        outcome = next;
     }
 }
 
@@ -254,8 +210,6 @@ fn states_that_do_not_fit_are_errors() {
         "3 trajectories where there are 2",
     );
     refused(&own, &Settings { n_draws: 13, ..settings.clone() }, &state, "12 draws");
-    let motion = Motion::Chord { tau_max: 1e6, weight_tol: None };
-    refused(&own, &Settings { motion, ..settings.clone() }, &state, "another motion");
     let (columns, diagonal) = inverse(&gram, softness);
     let inverse = Inverse::new(&columns, &diagonal).ok();
     refused(

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use bayespoint::dynamics::{Motion, Radius};
 use bayespoint::{
     Average, Control, Error, Gram, Inverse, MarginSettings, Mirror, RefreshChoice, Settings,
     StopReason, Tally, VersionSpace, run_with,
@@ -13,7 +12,6 @@ use crate::common::{
     Problem, assert_invalid, assert_same, dot, draws, each, inverse, mean_and_error,
     noisily_taught, normals, rbf, rng, run, seed, size, space, taught, uniform,
 };
-use crate::scattered::BOTH;
 
 #[test]
 fn same_seed_same_bits_for_any_number_of_threads() {
@@ -23,8 +21,6 @@ fn same_seed_same_bits_for_any_number_of_threads() {
     let (columns, diagonal) = inverse(&problem.gram, softness);
     let inverse = Inverse::new(&columns, &diagonal).expect("an inverse");
     let base = Settings { n_trajectories: 5, tol: Some(0.05), ..Settings::default() };
-    let bounces = Settings { tol: None, max_bounces: Some(2_000), ..base.clone() };
-    let flipper = Motion::Flipper { tau_max: f64::INFINITY };
     let cases = [
         ("default", base.clone(), None),
         (
@@ -33,8 +29,6 @@ fn same_seed_same_bits_for_any_number_of_threads() {
             None,
         ),
         ("conditional means", base, Some(inverse)),
-        ("scattered", Settings { motion: BOTH, ..bounces.clone() }, None),
-        ("flipper", Settings { motion: flipper, ..bounces }, None),
     ];
     for (name, settings, inverse) in cases {
         let of = |n_threads, seed| {
@@ -150,7 +144,7 @@ fn contradictions_are_counted() {
         for error in [
             bayespoint::run(&problem.space(), &Settings::default(), &control).map(drop),
             bayespoint::feasible_point(&problem.space(), 1, &control).map(drop),
-            bayespoint::one_way(&problem.space(), 1, &control).map(drop),
+            bayespoint::papers::light_trap::one_way(&problem.space(), 1, &control).map(drop),
         ] {
             let Err(Error::Infeasible { violations, .. }) = error else { panic!("{error:?}") };
             let most = if others == 0 { pairs } else { pairs + others / 2 };
@@ -217,8 +211,6 @@ fn bad_input_is_an_error_that_names_the_argument() {
     assert!(Mirror::new(0.0, 1.5).is_err() && Mirror::new(f64::NAN, 0.0).is_err());
 
     let default = Settings::default;
-    let soft = Mirror { negative: 0.1, positive: 0.0 };
-    let specular = |scatterer| Motion::Scattered { cosine: false, scatterer };
     let bad = [
         ("n_trajectories", Settings { n_trajectories: 0, ..default() }),
         ("n_draws", Settings { n_draws: 0, ..default() }),
@@ -231,14 +223,7 @@ fn bad_input_is_an_error_that_names_the_argument() {
         ("refresh_rate", Settings { refresh: RefreshChoice::Pair(Some(0.0)), ..default() }),
         ("refresh_rate", Settings { refresh: RefreshChoice::Full(Some(2e9)), ..default() }),
         ("transparency", Settings { mirror: Mirror { negative: 0.0, positive: 2.0 }, ..default() }),
-        ("average", Settings { average: Average::Bounces, ..default() }),
         ("average", Settings { average: Average::Conditional, ..default() }),
-        ("average", Settings { average: Average::Conditional, motion: BOTH, ..default() }),
-        ("scatterer", Settings { motion: specular(None), ..default() }),
-        ("scatterer", Settings { motion: specular(Some(Radius::Given(1e-7))), ..default() }),
-        ("scatterer", Settings { motion: specular(Some(Radius::Given(f64::NAN))), ..default() }),
-        ("scatterer", Settings { motion: specular(Some(Radius::Given(1.5))), ..default() }),
-        ("transparency", Settings { mirror: soft, motion: BOTH, ..default() }),
         ("length, max_bounces, tol and max_time", Settings { tol: None, ..default() }),
         ("start", Settings { start: Some(vec![-1.0, 1.0]), ..default() }),
         ("dual", Settings { start: Some(vec![1.0]), ..default() }),
@@ -320,22 +305,15 @@ fn time_ends_a_run_with_what_there_is() {
     let (gram, labels) = rbf(150, 2.0, 12);
     let (columns, diagonal) = inverse(&gram, 0.3);
     let inverse = Inverse::new(&columns, &diagonal).expect("an inverse");
-    let soft = space(&gram, &labels, 0.3);
-    let hard = taught(40, 6, 13);
+    let (space, conditional) = (&space(&gram, &labels, 0.3), inverse);
     let control = Control::new();
-    for (space, inverse, motion) in [
-        (&soft, Some(inverse), Motion::Geodesic),
-        (&soft, None, Motion::Geodesic),
-        (&hard.space(), None, BOTH),
-        (&hard.space(), None, Motion::Chord { tau_max: f64::INFINITY, weight_tol: None }),
-    ] {
+    for inverse in [Some(conditional), None] {
         for (seconds, n_threads) in [(1e-9, 1), (1e-9, 2), (0.03, 1), (0.3, 2)] {
             let start = bayespoint::max_margin(space, &MarginSettings::default(), &control);
             let start = start.ok().filter(|_| inverse.is_none()).map(|point| point.dual);
             let endless = Settings {
                 tol: Some(1e-12),
                 max_time: Some(seconds),
-                motion,
                 start,
                 n_threads,
                 seed: seed(3),

@@ -3,25 +3,26 @@
 use std::f64::consts::PI;
 use std::sync::Arc;
 
-use bayespoint::dynamics::{Arrival, Dynamics, Motion, Radius, Scattered};
+use bayespoint::dynamics::{Arrival, Dynamics};
+use bayespoint::papers::motions::{Motion, Radius, Scattered, scatter};
 use bayespoint::{
-    Ball, Control, Factor, Goal, Outcome, Refresh, RefreshChoice, Settings, Trajectory,
+    Average, Ball, Control, Factor, Goal, Mirror, Refresh, RefreshChoice, Settings, Trajectory,
     VersionSpace,
 };
 use rand::{Rng, RngExt};
 
 use crate::common::{
-    Problem, angle, dot, mean_and_error, normals, rng, run, seed, space, taught, uniform, unit,
+    Problem, angle, dot, fly, mean_and_error, normals, rng, seed, space, taught, uniform, unit,
 };
 use crate::polygons::{ALLOWED, bias};
+use crate::straight::assert_invalid;
 
 pub const COSINE: Motion = Motion::Scattered { cosine: true, scatterer: None };
 pub const SPHERE: Motion = Motion::Scattered { cosine: false, scatterer: Some(Radius::Fitted) };
 pub const BOTH: Motion = Motion::Scattered { cosine: true, scatterer: Some(Radius::Fitted) };
 
-pub fn settings(motion: Motion, refresh: RefreshChoice, max_bounces: u64, seed: u64) -> Settings {
+pub fn settings(refresh: RefreshChoice, max_bounces: u64, seed: u64) -> Settings {
     Settings {
-        motion,
         refresh,
         tol: None,
         max_bounces: Some(max_bounces),
@@ -86,7 +87,7 @@ impl Dynamics for Law {
         rng: &mut impl Rng,
     ) -> Arrival {
         let sine = (self.sine)(rng.random());
-        let (plane, impulse) = ball.scatter(space.gram(), sine, || self.factor.draw(rng));
+        let (plane, impulse) = scatter(ball, space.gram(), sine, || self.factor.draw(rng));
         Arrival::Bounce { plane, impulse }
     }
 }
@@ -103,11 +104,11 @@ fn the_orthant_in_six_dimensions() {
         (norm - mean * (n as f64).sqrt()) / error
     };
     for motion in [COSINE, BOTH] {
-        let outcomes: Vec<Outcome> = (0..12)
-            .map(|k| run(&space, &settings(motion, RefreshChoice::None, 10_000, seed(k))))
-            .collect();
-        let off =
-            deviation(&outcomes.iter().map(|outcome| outcome.center.norm).collect::<Vec<_>>());
+        let norm = |k| {
+            let flight = fly(&space, motion, &settings(RefreshChoice::None, 10_000, seed(k)));
+            flight.run.center.norm
+        };
+        let off = deviation(&(0..12).map(norm).collect::<Vec<_>>());
         println!("{motion:?}: {off:.2} errors");
         assert!(off.abs() < ALLOWED, "{motion:?}: {off}");
     }
@@ -248,7 +249,7 @@ fn outside_the_sphere_the_path_is_that_of_the_reflecting_sphere() {
                 break;
             }
         }
-        with_hits += u32::from(engine.tally().scatterings > 0);
+        with_hits += u32::from(engine.dynamics().scatterings() > 0);
     }
     assert!(compared > 150 && with_hits > 10, "{compared} {with_hits}");
 }
@@ -285,8 +286,27 @@ fn the_center_includes_the_cap() {
 #[test]
 fn two_dimensions() {
     let problem = taught(8, 2, 162);
-    let outcome = run(&problem.space(), &settings(COSINE, RefreshChoice::None, 1_000, seed(1)));
+    let settings = settings(RefreshChoice::None, 1_000, seed(1));
+    let outcome = fly(&problem.space(), COSINE, &settings).run;
     assert!(
         outcome.center.error < 1e-2 && problem.space().contains(&outcome.center.dual).expect("ok")
     );
+}
+
+#[test]
+fn invalid_settings_are_errors() {
+    let specular = |scatterer| Motion::Scattered { cosine: false, scatterer };
+    let given = |radius| specular(Some(Radius::Given(radius)));
+    let default = Settings::default;
+    let mirror = Mirror { negative: 0.1, positive: 0.0 };
+    let cases = [
+        ("scatterer", specular(None), default()),
+        ("scatterer", given(1e-7), default()),
+        ("scatterer", given(f64::NAN), default()),
+        ("scatterer", given(1.5), default()),
+        ("transparency", BOTH, Settings { mirror, ..default() }),
+        ("average", BOTH, Settings { average: Average::Conditional, ..default() }),
+        ("tol", BOTH, Settings { tol: Some(-1.0), ..default() }),
+    ];
+    assert_invalid(&taught(12, 4, 20).space(), cases);
 }

@@ -1,18 +1,22 @@
 //! The dynamics of the papers: their pseudo-code in explicit vectors, the rules of their centers, their bias.
 
-use bayespoint::dynamics::{Dynamics, Geodesic, Motion, Points, Straight};
+use std::time::{Duration, Instant};
+
+use bayespoint::dynamics::Geodesic;
+use bayespoint::papers::motions::{Addition, Motion, Points, Straight};
 use bayespoint::{
-    Addition, Average, Ball, Control, Error, Goal, Mirror, RefreshChoice, Settings, StopReason,
-    Trajectory, Until,
+    Average, Ball, Control, Error, Goal, Mirror, RefreshChoice, Settings, StopReason, Trajectory,
+    Until, VersionSpace,
 };
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 
 use crate::common::{
-    Problem, angle, assert_invalid, dot, draws, dual_angle, each, normals, rms, rng, run, seed,
-    size, taught, total, unit,
+    Problem, angle, assert_same, dot, draws, dual_angle, each, fly, noisily_taught, normals, rms,
+    rng, run, seed, size, space, taught, try_fly, unit,
 };
+use crate::scattered::BOTH;
 
 fn add(a: &[f64], scale: f64, b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a + scale * b).collect()
@@ -148,13 +152,7 @@ impl Pseudocode<'_> {
 ///
 /// Rounding errors grow exponentially with the number of launches: grazing hits magnify them, and explicit vectors lose the
 /// direction near the end of a long flight. The comparison ends where they reach 1e-8.
-fn agrees<D: Dynamics>(
-    problem: &Problem,
-    dynamics: D,
-    tau_max: f64,
-    flipper: bool,
-    k: u64,
-) -> [u64; 2] {
+fn agrees(problem: &Problem, dynamics: Straight, tau_max: f64, flipper: bool, k: u64) -> [u64; 2] {
     let (space, control) = (problem.space(), Control::new());
     let (start, _) =
         bayespoint::feasible_point(&space, seed(9 + 10 * k), &control).expect("separable");
@@ -185,8 +183,8 @@ fn agrees<D: Dynamics>(
             return [bounce, paper.escapes];
         }
     }
-    assert_eq!(engine.tally().escapes, paper.escapes);
-    let center = engine.dynamics().running_center().expect("kept");
+    assert_eq!(engine.dynamics().escapes(), paper.escapes);
+    let center = engine.dynamics().center();
     assert!(
         (center.weight() / paper.weight - 1.0).abs() < 1e-7,
         "weights {} and {}, tau_max {tau_max}, {deviation}",
@@ -339,12 +337,12 @@ proptest! {
 
 // --- bias ---
 
-const CHORD: Motion = Motion::Chord { tau_max: 1e6, weight_tol: None };
-const FLIPPER: Motion = Motion::Flipper { tau_max: f64::INFINITY };
+pub const CHORD: Motion = Motion::Chord { tau_max: 1e6, weight_tol: None };
+pub const FLIPPER: Motion = Motion::Flipper { tau_max: f64::INFINITY, points: Points::Midpoints };
+const BOUNCES: Motion = Motion::Flipper { tau_max: f64::INFINITY, points: Points::Bounces };
 
-fn settings(motion: Motion, max_bounces: u64, seed: u64) -> Settings {
+fn settings(max_bounces: u64, seed: u64) -> Settings {
     Settings {
-        motion,
         tol: None,
         max_bounces: Some(max_bounces),
         n_draws: 1,
@@ -366,20 +364,26 @@ fn off(problem: &Problem, dual: &[f64]) -> f64 {
 fn bias_on_polygons() {
     let problems: Vec<Problem> = (0..8).map(|index| taught(10, 3, 100 + index)).collect();
     let mut found = Vec::new();
-    for (name, motion, average) in [
-        ("geodesic", Motion::Geodesic, Average::Auto),
-        ("chord", CHORD, Average::Auto),
-        ("flipper", FLIPPER, Average::Midpoints),
-        ("bounces", FLIPPER, Average::Bounces),
+    for (name, motion) in [
+        ("geodesic", None),
+        ("chord", Some(CHORD)),
+        ("flipper", Some(FLIPPER)),
+        ("bounces", Some(BOUNCES)),
     ] {
         let (mut arcs, mut own, mut errors) = (Vec::new(), Vec::new(), Vec::new());
         for (index, problem) in problems.iter().enumerate() {
-            let settings = settings(motion, size(60_000, 600_000), seed(200 + index as u64));
-            let outcome = run(&problem.space(), &Settings { average, ..settings });
+            let settings = settings(size(60_000, 600_000), seed(200 + index as u64));
+            let (outcome, center) = match motion {
+                None => (run(&problem.space(), &settings), None),
+                Some(motion) => {
+                    let flight = fly(&problem.space(), motion, &settings);
+                    assert!(flight.escapes.iter().sum::<u64>() > 0);
+                    (flight.run, flight.center)
+                }
+            };
             arcs.push(off(problem, &outcome.center.dual));
-            own.push(off(problem, outcome.center.running.as_ref().unwrap_or(&outcome.center.dual)));
+            own.push(off(problem, center.as_ref().unwrap_or(&outcome.center.dual)));
             errors.push(outcome.center.error);
-            assert_eq!(total(&outcome, |tally| tally.escapes) == 0, motion == Motion::Geodesic);
         }
         println!(
             "{name:9} rms off the centroid: arc {:.5}, own center {:.5}; statistical error {:.5}",
@@ -404,30 +408,41 @@ fn bias_on_polygons() {
 
 // --- settings and ends ---
 
+/// Checks that runs with invalid settings fail with the name of the setting.
+pub fn assert_invalid<'a>(
+    space: &VersionSpace<'_>,
+    cases: impl IntoIterator<Item = (&'a str, Motion, Settings)>,
+) {
+    for (name, motion, settings) in cases {
+        match try_fly(space, motion, &settings) {
+            Err(Error::Invalid { name: found, .. }) => assert_eq!(found, name),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
+
 #[test]
 fn invalid_settings_are_errors() {
     let problem = taught(12, 4, 20);
-    let base = || Settings { motion: CHORD, ..Settings::default() };
-    let chord = |tau_max, weight_tol| Settings {
-        motion: Motion::Chord { tau_max, weight_tol },
-        ..Settings::default()
-    };
-    let flipper = |tau_max| Settings { motion: Motion::Flipper { tau_max }, ..Settings::default() };
+    let default = Settings::default;
+    let chord = |tau_max, weight_tol| Motion::Chord { tau_max, weight_tol };
+    let flipper = |tau_max| Motion::Flipper { tau_max, points: Points::Midpoints };
+    let mirror = Mirror::new(0.1, 0.0).expect("ok");
+    let full = RefreshChoice::Full(Some(1.0));
     let cases = [
-        ("transparency", Settings { mirror: Mirror::new(0.1, 0.0).expect("ok"), ..base() }),
-        ("refresh", Settings { refresh: RefreshChoice::Pair(None), ..base() }),
-        (
-            "refresh",
-            Settings { refresh: RefreshChoice::Full(Some(1.0)), motion: FLIPPER, ..base() },
-        ),
-        ("tau_max", chord(0.0, None)),
-        ("tau_max", chord(f64::NAN, None)),
-        ("tau_max", flipper(-1.0)),
-        ("weight_tol", chord(1e6, Some(0.0))),
-        ("weight_tol", chord(1e6, Some(1.0))),
+        ("transparency", CHORD, Settings { mirror, ..default() }),
+        ("refresh", CHORD, Settings { refresh: RefreshChoice::Pair(None), ..default() }),
+        ("refresh", FLIPPER, Settings { refresh: full, ..default() }),
+        ("average", CHORD, Settings { average: Average::Impulse, ..default() }),
+        ("n_draws", chord(1e6, Some(0.1)), Settings { n_draws: 0, ..default() }),
+        ("tau_max", chord(0.0, None), default()),
+        ("tau_max", chord(f64::NAN, None), default()),
+        ("tau_max", flipper(-1.0), default()),
+        ("weight_tol", chord(1e6, Some(0.0)), default()),
+        ("weight_tol", chord(1e6, Some(1.0)), default()),
         // No flight is as short: an error, not an endless loop.
-        ("tau_max", chord(1e-12, None)),
-        ("tau_max", flipper(1e-12)),
+        ("tau_max", chord(1e-12, None), default()),
+        ("tau_max", flipper(1e-12), default()),
     ];
     assert_invalid(&problem.space(), cases);
 }
@@ -435,30 +450,29 @@ fn invalid_settings_are_errors() {
 #[test]
 fn runs_end_as_set() {
     let problem = taught(40, 8, 21);
-    let by = |motion, average, length, tol| {
+    let by = |motion, length, tol| {
         let seed = seed(22);
-        let settings = Settings { motion, average, length, tol, seed, ..Settings::default() };
-        run(&problem.space(), &settings)
+        let settings = Settings { length, tol, seed, ..Settings::default() };
+        fly(&problem.space(), motion, &settings)
     };
     let weighed = Motion::Chord { tau_max: 1e6, weight_tol: Some(1e-3) };
-    let light = by(weighed, Average::Auto, None, None);
-    assert_eq!(light.stop_reason, StopReason::WeightTol);
+    let light = by(weighed, None, None).run;
+    assert_eq!(light.stop_reason, StopReason::Ended);
     // The longest of a thousand flights has a share of 1e-3 or more.
     let bounces = each(&light, |tally| tally.bounces);
     assert!(bounces.iter().any(|n| (1_000..100_000).contains(n)), "{bounces:?}");
-    for (motion, average) in
-        [(CHORD, Average::Auto), (FLIPPER, Average::Midpoints), (FLIPPER, Average::Bounces)]
-    {
-        let long = by(motion, average, Some(30.0), None);
+    for motion in [CHORD, FLIPPER, BOUNCES] {
+        let flight = by(motion, Some(30.0), None);
+        let long = flight.run;
         assert_eq!(long.stop_reason, StopReason::Length);
         assert!(each(&long, |tally| tally.path).iter().all(|x| (x - 30.0).abs() < 1e-12));
         // Less than π between two launches.
-        let escapes = each(&long, |tally| tally.escapes);
-        assert!(escapes.iter().all(|n| (n + 1) as f64 * std::f64::consts::PI > 30.0));
-        let precise = by(motion, average, None, Some(0.05));
+        assert!(flight.escapes.iter().all(|n| (n + 1) as f64 * std::f64::consts::PI > 30.0));
+        let flight = by(motion, None, Some(0.05));
+        let precise = flight.run;
         assert_eq!(precise.stop_reason, StopReason::Tol);
         assert!(precise.center.error <= 0.05);
-        let own = precise.center.running.clone().expect("kept");
+        let own = flight.center.expect("kept");
         let space = problem.space();
         assert!(space.contains(&own).expect("ok"));
         // The two means of the same flights.
@@ -472,7 +486,7 @@ fn runs_end_as_set() {
     }
 }
 
-/// After `Until::CenterConverged` the share of the next flight is at most the tolerance.
+/// After `Until::Ended` the share of the next flight is at most the tolerance.
 #[test]
 fn the_stopping_rule_bounds_the_share_of_the_next_flight() {
     let problem = taught(40, 8, 27);
@@ -482,9 +496,9 @@ fn the_stopping_rule_bounds_the_share_of_the_next_flight() {
     let mut trajectory = Trajectory::new(&space, Geodesic, ball, rng(30))
         .launched_by(Straight::chord(40, 1e6, Some(0.01)), &control)
         .expect("launched");
-    let goal = Goal { until: Until::CenterConverged, ..Goal::path(f64::INFINITY) };
+    let goal = Goal { until: Until::Ended, ..Goal::path(f64::INFINITY) };
     trajectory.run(goal, &control).expect("runs");
-    let center = trajectory.dynamics().running_center().expect("kept");
+    let center = trajectory.dynamics().center();
     assert!(center.next_share() <= 0.01 && center.next_share() > 0.008, "{}", center.next_share());
     let bounces = trajectory.tally().bounces;
     trajectory.run(goal, &control).expect("runs");
@@ -500,11 +514,11 @@ fn launches_beside_few_walls_of_a_plane_lose_no_digits() {
         let (mut launches, mut open) = (0, 0);
         for index in 0..40 {
             let problem = taught(3, 2, 3100 + index);
-            let settings = settings(motion, 2_000, seed(31));
-            match bayespoint::run(&problem.space(), &settings, &Control::new()) {
-                Ok(outcome) => {
-                    assert!(outcome.drift < 1e-9, "{motion:?} {index}: {:e}", outcome.drift);
-                    launches += total(&outcome, |tally| tally.escapes);
+            match try_fly(&problem.space(), motion, &settings(2_000, seed(31))) {
+                Ok(flight) => {
+                    let drift = flight.run.drift;
+                    assert!(drift < 1e-9, "{motion:?} {index}: {drift:e}");
+                    launches += flight.escapes.iter().sum::<u64>();
                 }
                 // A few of these version spaces are nearly open.
                 Err(Error::Invalid { name: "tau_max", .. }) => open += 1,
@@ -512,5 +526,50 @@ fn launches_beside_few_walls_of_a_plane_lose_no_digits() {
             }
         }
         assert!(launches > 10_000 && open < 5, "{motion:?} {launches} {open}");
+    }
+}
+
+#[test]
+fn same_seed_same_bits_for_any_number_of_threads() {
+    let problem = noisily_taught(80, 15, 0.1, 1);
+    let space = space(&problem.gram, &problem.labels, 0.5);
+    for motion in [BOTH, FLIPPER] {
+        let of = |n_threads, seed| {
+            let settings = Settings { n_trajectories: 5, n_threads, ..settings(2_000, seed) };
+            fly(&space, motion, &settings)
+        };
+        let one = of(1, 3);
+        for n_threads in [2, 8] {
+            let other = of(n_threads, 3);
+            assert_same(&one.run, &other.run, "threads");
+            assert_eq!((&one.center, &one.escapes), (&other.center, &other.escapes));
+            assert_eq!(one.scatterings, other.scatterings);
+        }
+        assert_ne!(one.run.draws, of(1, 4).run.draws, "{motion:?}");
+    }
+}
+
+/// A run that the time ends anywhere, also in burn-in, returns what there is.
+#[test]
+fn time_ends_a_run_with_what_there_is() {
+    let problem = taught(40, 6, 13);
+    let space = problem.space();
+    for (motion, seconds) in [(BOTH, 1e-9), (BOTH, 0.1), (CHORD, 1e-9), (CHORD, 0.1)] {
+        let settings = Settings {
+            tol: Some(1e-12),
+            max_time: Some(seconds),
+            seed: seed(3),
+            ..Settings::default()
+        };
+        let start = bayespoint::feasible_point(&space, 1, &Control::new()).expect("separable").0;
+        let began = Instant::now();
+        let short = fly(&space, motion, &Settings { start: Some(start), ..settings }).run;
+        assert!(began.elapsed() < Duration::from_secs(20));
+        assert_eq!(short.stop_reason, StopReason::MaxTime);
+        assert!(!short.center.error.is_nan() && short.center.error > 1e-12);
+        for dual in draws(&short) {
+            let margins = space.margins(dual).expect("shapes fit");
+            assert!(margins.iter().all(|margin| *margin > -1e-9));
+        }
     }
 }

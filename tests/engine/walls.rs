@@ -4,7 +4,7 @@ use bayespoint::dynamics::{Dynamics, Geodesic};
 use bayespoint::{
     Average, Ball, Control, Error, EvidenceSettings, Factor, Goal, Gram, Inverse, MarginSettings,
     Mirror, Outcome, Refresh, RefreshChoice, Settings, Tally, Trajectory, VersionSpace, Wall,
-    evidence, feasible_point, max_margin, perceptron_point, resume, run_with,
+    evidence, feasible_point, max_margin, resume, run_with,
 };
 
 use crate::common::states::complete;
@@ -488,7 +488,6 @@ fn what_walls_cannot_do_is_an_error() {
     let conditional = Settings { average: Average::Conditional, ..settings(case.mirror(0.1), 1) };
     let errors = [
         max_margin(&space, &MarginSettings::default(), &control).err(),
-        perceptron_point(&space, 10, &control).err(),
         run_with(&space, &conditional, given, &control).err(),
     ];
     for error in errors {

@@ -1,11 +1,13 @@
 //! The engine's functions on hostile problems.
 
-use bayespoint::dynamics::{Motion, Radius};
+use bayespoint::papers::correlation::{CorrelationSettings, Pair, correlation};
+use bayespoint::papers::light_trap::one_way;
+use bayespoint::papers::motions::{FlightSettings, Motion, Points, Radius, fly};
+use bayespoint::papers::onion::{OnionMethod, OnionSettings, onion};
+use bayespoint::papers::perceptron::{PerceptronSettings, perceptron};
 use bayespoint::{
-    Average, CorrelationSettings, Error, EvidenceSettings, MarginSettings, Mirror, OnionMethod,
-    OnionSettings, Outcome, Pair, PerceptronSettings, RefreshChoice, Settings, VersionSpace,
-    correlation, evidence, feasible_point, max_margin, one_way, onion, perceptron,
-    perceptron_point, run,
+    Average, Error, EvidenceSettings, MarginSettings, Mirror, Outcome, RefreshChoice, Settings,
+    VersionSpace, evidence, feasible_point, max_margin, run,
 };
 
 use super::{Bytes, Problem, long_deadline, short_deadline, trace};
@@ -111,11 +113,19 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
     let of = |error: &Error| documented(error, is_kernel.then_some(space));
     match choice {
         0..=159 => {
-            let settings = settings(space, bytes);
-            trace(&settings);
+            let (motion, settings) = settings(space, bytes);
+            trace(&(motion, &settings));
             // A given burn-in may be long.
             let has_burn_in = settings.burn_in.is_some_and(|path| path > 0.0);
-            match run(space, &settings, if has_burn_in { &short } else { &control }) {
+            let control = if has_burn_in { &short } else { &control };
+            let found = match motion {
+                None => run(space, &settings, control),
+                Some(motion) => {
+                    let settings = FlightSettings { motion, run: settings.clone() };
+                    fly(space, &settings, control).map(|flight| flight.run)
+                }
+            };
+            match found {
                 Ok(outcome) if is_kernel => check_run(space, &settings, &outcome),
                 Ok(_) => {}
                 Err(Error::Interrupted) if has_burn_in => {}
@@ -157,9 +167,8 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
             }
         }
         200..=223 => {
-            let found = match bytes.below(3) {
+            let found = match bytes.below(2) {
                 0 => feasible_point(space, seed, &control).map(|(dual, _)| dual),
-                1 => perceptron_point(space, 500, &control),
                 _ => one_way(space, seed, &control)
                     .map(|found| if found.caught { found.dual } else { Vec::new() }),
             };
@@ -179,8 +188,8 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
                 n_pairs: bytes.below(4),
                 max_bounces: u64::from(bytes.byte()),
                 motion: match (bytes.rarely(3), scatterer(bytes)) {
-                    (false, None) => Motion::Geodesic,
-                    (cosine, scatterer) => Motion::Scattered { cosine, scatterer },
+                    (false, None) => None,
+                    (cosine, scatterer) => Some(Motion::Scattered { cosine, scatterer }),
                 },
                 n_threads: 1,
                 seed,
@@ -257,16 +266,19 @@ fn scatterer(bytes: &mut Bytes<'_>) -> Option<Radius> {
     }
 }
 
-fn settings(space: &VersionSpace<'_>, bytes: &mut Bytes<'_>) -> Settings {
-    let motion = match bytes.below(8) {
-        4 => Motion::Scattered { cosine: true, scatterer: scatterer(bytes) },
-        5 => Motion::Scattered { cosine: false, scatterer: scatterer(bytes) },
-        6 => Motion::Chord {
+fn settings(space: &VersionSpace<'_>, bytes: &mut Bytes<'_>) -> (Option<Motion>, Settings) {
+    let mut motion = match bytes.below(8) {
+        4 => Some(Motion::Scattered { cosine: true, scatterer: scatterer(bytes) }),
+        5 => Some(Motion::Scattered { cosine: false, scatterer: scatterer(bytes) }),
+        6 => Some(Motion::Chord {
             tau_max: bytes.mostly(1e6),
             weight_tol: bytes.rarely(4).then(|| bytes.mostly(1e-3)),
-        },
-        7 => Motion::Flipper { tau_max: bytes.mostly(f64::INFINITY) },
-        _ => Motion::Geodesic,
+        }),
+        7 => {
+            let tau_max = bytes.mostly(f64::INFINITY);
+            Some(Motion::Flipper { tau_max, points: Points::Midpoints })
+        }
+        _ => None,
     };
     // High refresh rates are slow.
     let is_bearable = |x: &f64| !(100.0..1e10).contains(x);
@@ -283,13 +295,14 @@ fn settings(space: &VersionSpace<'_>, bytes: &mut Bytes<'_>) -> Settings {
         3 => Mirror { negative: bytes.mostly(0.0), positive: bytes.mostly(1.0) },
         _ => Mirror::HARD,
     };
-    let straight = matches!(motion, Motion::Chord { .. } | Motion::Flipper { .. });
+    let straight = matches!(motion, Some(Motion::Chord { .. } | Motion::Flipper { .. }));
     let start = bytes.rarely(16).then(|| (0..space.len()).map(|_| bytes.wild()).collect());
+    if let Some(Motion::Flipper { points, .. }) = &mut motion
+        && bytes.rarely(2)
+    {
+        *points = Points::Bounces;
+    }
     let settings = Settings {
-        average: match motion {
-            Motion::Flipper { .. } if bytes.rarely(2) => Average::Bounces,
-            _ => Average::Auto,
-        },
         n_trajectories: 1 + bytes.below(2),
         n_draws: 1 + bytes.below(4),
         length: bytes.rarely(2).then(|| bytes.mostly(3.0)),
@@ -298,13 +311,13 @@ fn settings(space: &VersionSpace<'_>, bytes: &mut Bytes<'_>) -> Settings {
         burn_in: (!bytes.rarely(32)).then(|| if bytes.rarely(8) { bytes.mostly(0.5) } else { 0.0 }),
         refresh: if straight && !bytes.rarely(8) { RefreshChoice::Auto } else { refresh },
         mirror: if straight && !bytes.rarely(8) { Mirror::HARD } else { mirror },
-        motion,
         start,
         seed: u64::from(bytes.byte()),
         ..Settings::default()
     };
     let by_impulses = !straight && settings.seed % 4 == 3;
-    Settings { average: if by_impulses { Average::Impulse } else { settings.average }, ..settings }
+    let average = if by_impulses { Average::Impulse } else { Average::Auto };
+    (motion, Settings { average, ..settings })
 }
 
 /// Checks the outcome of a run on a kernel matrix.

@@ -3,7 +3,6 @@
 use std::fmt::Debug;
 use std::sync::OnceLock;
 
-use bayespoint::dynamics::{Motion, Radius};
 use bayespoint::{Control, Error, Mirror, RefreshChoice, Settings, State, resume, run_with};
 
 use super::{Bytes, long_deadline, short_deadline, trace};
@@ -20,7 +19,7 @@ struct Base {
 const M: usize = 5;
 const D: usize = 3;
 /// Position of the refresh rate in the bytes of a state.
-const RATE: usize = 14;
+const RATE: usize = 13;
 
 fn case(softness: f64) -> Owned {
     // Five points on a spiral, no two of them parallel.
@@ -48,7 +47,6 @@ fn bases() -> &'static [Base] {
             ..Settings::default()
         };
         let grows = Settings { length: None, tol: Some(0.2), ..settings.clone() };
-        let moved = |motion| Settings { motion, ..settings.clone() };
         let soft = Mirror { negative: 0.1, positive: 0.2 };
         let (hard, noisy) = (case(0.0), case(0.3));
         let list = [
@@ -59,13 +57,6 @@ fn bases() -> &'static [Base] {
             (hard.clone(), Settings { mirror: soft, ..settings.clone() }),
             (noisy.clone(), settings.clone()),
             (noisy.clone(), Settings { mirror: soft, ..grows.clone() }),
-            (hard.clone(), moved(Motion::Scattered { cosine: true, scatterer: None })),
-            (
-                hard.clone(),
-                moved(Motion::Scattered { cosine: false, scatterer: Some(Radius::Fitted) }),
-            ),
-            (hard.clone(), moved(Motion::Chord { tau_max: 1e6, weight_tol: None })),
-            (hard.clone(), moved(Motion::Flipper { tau_max: f64::INFINITY })),
         ];
         list.into_iter()
             .map(|(case, settings)| {

@@ -16,11 +16,14 @@ mod special;
 mod stability;
 mod targets;
 
-use bayespoint::dynamics::{Geodesic, Motion, Radius};
+use bayespoint::dynamics::Geodesic;
+use bayespoint::papers::motions::{Motion, Points, Radius};
 use bayespoint::{Control, Inverse, Refresh, RefreshChoice, Settings, run_with};
 use common::{seed, size};
 use comparisons::Comparisons;
-use samplers::{LeaningRefresh, Path, ShortOfWall, SinglePlane, Source, by_hand, engine, fresh};
+use samplers::{
+    LeaningRefresh, Path, ShortOfWall, SinglePlane, Source, by_hand, engine, flown, fresh,
+};
 use targets::{Cone, Sample, Target, half_sphere, orthant, triangle, wedge};
 
 const SMALL: [[f64; 3]; 3] = [[1.0, 0.0, 0.2], [0.8, 0.5, 0.0], [0.9, 0.3, 0.5]];
@@ -138,9 +141,8 @@ fn cosine_law_and_scatterer_have_the_law() {
                 continue;
             }
             let motion = Motion::Scattered { cosine, scatterer };
-            let settings =
-                Settings { motion, ..settings(RefreshChoice::Full(Some(0.3)), 400 + k as u64) };
-            let chains = engine(target, Source::Doubles, &settings);
+            let settings = settings(RefreshChoice::Full(Some(0.3)), 400 + k as u64);
+            let chains = flown(target, motion, &settings);
             let case = format!("{}; cosine {cosine}, {scatterer:?}", target.name);
             comparisons.check(&case, target, &chains);
         }
@@ -226,17 +228,16 @@ fn the_bias_of_straight_flights_is_seen() {
     let targets = [triangle(LARGE), orthant(3, 0.0), wedge(6, 1.0), orthant(20, 0.0)];
     for (name, motion, open) in [
         ("chord", Motion::Chord { tau_max: 1e6, weight_tol: None }, 0),
-        ("flipper", Motion::Flipper { tau_max: f64::INFINITY }, 2),
+        ("flipper", Motion::Flipper { tau_max: f64::INFINITY, points: Points::Midpoints }, 2),
     ] {
         for (index, target) in targets.iter().enumerate() {
             let settings = Settings {
-                motion,
                 n_draws: 400,
                 length: Some(1200.0),
                 ..settings(RefreshChoice::None, 500 + index as u64)
             };
             let mut comparisons = Comparisons::default();
-            comparisons.check(&target.name, target, &engine(target, Source::Doubles, &settings));
+            comparisons.check(&target.name, target, &flown(target, motion, &settings));
             let name = format!("{}, {name}", target.name);
             if index == open {
                 comparisons.assert_wrong(&name);

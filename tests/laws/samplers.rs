@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bayespoint::dynamics::{Arrival, Dynamics, Geodesic};
+use bayespoint::papers::motions::Motion;
 use bayespoint::{
     Ball, Control, Draw, Factor, Goal, Gram, Isotropic, Outcome, Recorder, Refresh, Result,
     Settings, Trajectory, VersionSpace,
@@ -11,7 +12,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{ChiSquared, Distribution};
 
-use crate::common::{dot, draws, normals, rng, seed, unit};
+use crate::common::{dot, draws, fly, normals, rng, seed, unit};
 use crate::targets::{Sample, Target, inverse};
 
 /// The source of the rows of the Gram matrix.
@@ -75,6 +76,13 @@ pub fn chains(target: &Target, outcome: &Outcome, index: u64) -> Vec<Vec<Sample>
 /// Runs the engine on a target and returns the draws.
 pub fn engine(target: &Target, source: Source, settings: &Settings) -> Vec<Vec<Sample>> {
     chains(target, &run(target, source, settings).expect("a good run"), settings.seed)
+}
+
+/// Runs a motion of the papers on a target and returns the draws.
+pub fn flown(target: &Target, motion: Motion, settings: &Settings) -> Vec<Vec<Sample>> {
+    let settings = Settings { mirror: target.mirror, tol: None, ..settings.clone() };
+    let outcome = target.space(Source::Doubles, |space| fly(space, motion, &settings).run);
+    chains(target, &outcome, settings.seed)
 }
 
 /// The number and the paths of trajectories.

@@ -54,7 +54,7 @@ class CorrelationSettings:
     n_pairs: int
     n_trajectories: int
     max_bounces: int
-    dynamics: Mapping[str, Any]
+    motion: Mapping[str, Any] | None
 
     def __post_init__(self) -> None:
         counts = dict.fromkeys(("n_pairs", "n_trajectories", "max_bounces"), integer)
@@ -66,11 +66,11 @@ def check(kind: str, values: dict[str, Any]) -> None:
     _core.check_settings(kind, values)
 
 
-def run(
-    problem: Problem, values: dict[str, Any], *, start: Floats | None, callback: Callback
+def fly(
+    problem: Problem, settings: dict[str, Any], *, start: Floats | None, callback: Callback
 ) -> Mapping[str, Any]:
-    """Return what a run of a motion of the papers computes, by the engine's settings."""
-    return _core.run(problem, values, start=start, state=None, callback=callback)
+    """Return what a run of a motion computes, by its "motion" and by the "run", as of `sample`."""
+    return _core.fly(problem, settings, start=start, callback=callback)
 
 
 def layers(

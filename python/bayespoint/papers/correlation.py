@@ -183,7 +183,7 @@ def correlation_length(
     """
     if not (motion is None or isinstance(motion, Scattered)):
         raise TypeError(f"motion must be None or Scattered(...); got {motion!r}")
-    values = {"name": "geodesic"} if motion is None else engine_values(motion)
+    values = None if motion is None else engine_values(motion)
     settings = CorrelationSettings(angle, n_pairs, n_trajectories, max_bounces, values)
     threads, seed = validation.threads(n_jobs), validation.seed(random_state)
     run = correlation(space.problem, settings, n_threads=threads, seed=seed, callback=callback)

@@ -44,7 +44,7 @@ class Scattered:
     def __post_init__(self) -> None:
         scattering = validation.choice("scattering", self.scattering, ("cosine", "specular"))
         validation.set_fields(self, scattering=scattering, scatterer=_radius(self.scatterer))
-        compiled.check("dynamics", engine_values(self))
+        compiled.check("motion", engine_values(self))
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Chord:
         if self.weight_tol is not None:
             tol = validation.number("weight_tol", self.weight_tol)
             validation.set_fields(self, weight_tol=tol)
-        compiled.check("dynamics", engine_values(self))
+        compiled.check("motion", engine_values(self))
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Flipper:
     def __post_init__(self) -> None:
         validation.choice("average", self.average, ("midpoints", "arc", "bounces"))
         validation.set_fields(self, tau_max=validation.number("tau_max", self.tau_max))
-        compiled.check("dynamics", engine_values(self))
+        compiled.check("motion", engine_values(self))
 
 
 Motion: TypeAlias = Scattered | Chord | Flipper
@@ -103,7 +103,9 @@ Motion: TypeAlias = Scattered | Chord | Flipper
 def engine_values(motion: Motion) -> dict[str, Any]:
     """Return a motion as the compiled engine reads it."""
     values = {"name": type(motion).__name__.lower()} | asdict(motion)
-    values.pop("average", None)
+    average = values.pop("average", None)
+    if isinstance(motion, Flipper):
+        values["points"] = "bounces" if average == "bounces" else "midpoints"
     if isinstance(motion, Scattered):
         radius = motion.scatterer
         values["cosine"] = values.pop("scattering") == "cosine"
@@ -216,21 +218,21 @@ def sample(
         n_draws=n_draws,
     )
     seed, n_threads = validation.seed(random_state), validation.threads(n_jobs)
-    values = settings.engine_values() | {"dynamics": engine_values(motion), "seed": seed}
+    values = settings.engine_values() | {"seed": seed}
     values["n_threads"] = min(n_threads, n_trajectories)
     if isinstance(motion, Scattered):
         center = "impulse_center" if settings.average == "impulse" else "arc_center"
     else:
-        values["average"] = motion.average if settings.average == "auto" else settings.average
         center = "arc_center" if motion.average == "arc" else "running_center"
     limited = any(getattr(settings, name) is not None for name in LIMITS)
     if isinstance(motion, Chord) and motion.weight_tol is not None and not limited:
         values["tol"] = None
-    compiled.check("sample", values)
+    flight = {"motion": engine_values(motion), "run": values}
+    compiled.check("flight", flight)
     start = None
     if options.start is not None:
         start = checked_start(problem, options.start)
-    found = compiled.run(problem, values, start=start, callback=callback)
+    found = compiled.fly(problem, flight, start=start, callback=callback)
     known = {"label": problem.label, "softness": problem.softness, "offset": problem.offset}
     run = BilliardResult.from_run({**found, **known, "seed": seed, "state": None}, center)
     for message in run.convergence_messages(values["tol"], n_draws):

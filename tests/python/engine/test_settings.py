@@ -90,7 +90,8 @@ def test_numbers_of_numpy_are_as_good():
     ("kind", "values", "error", "text"),
     [
         ("sample", {"n_drawz": 3}, ValueError, "unknown field `n_drawz`"),
-        ("sample", {"dynamics": {"name": "pinball"}}, ValueError, "^dynamics.name .*`pinball`"),
+        ("motion", {"name": "pinball"}, ValueError, "unknown variant `pinball`"),
+        ("flight", {"run": {"n_drawz": 3}}, ValueError, "^run.* unknown field `n_drawz`"),
         ("onion", {"max_errors": [1]}, ValueError, "^max_errors .*length 2, got 1"),
         ("margin", {"tol": "dear"}, TypeError, "^tol .*str"),
         ("walk", {}, ValueError, "kind must be 'sample', .*; got walk"),

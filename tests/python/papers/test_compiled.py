@@ -22,7 +22,7 @@ GOOD = {
         "n_pairs": 1,
         "n_trajectories": 1,
         "max_bounces": 9,
-        "dynamics": {"name": "geodesic"},
+        "motion": None,
     },
 }
 

@@ -111,7 +111,7 @@ def test_tau_max():
         ({"refresh": "pair"}, ValueError, "refresh must be 'auto' or None with dynamics="),
         ({"refresh": "full"}, ValueError, "refresh must be 'auto' or None with dynamics="),
         ({"refresh_rate": 3.0}, ValueError, "refresh_rate must be 'auto'"),
-        ({"average": "impulse"}, ValueError, "average must be one of 'auto', 'midpoints'"),
+        ({"average": "impulse"}, ValueError, "average must be one of 'auto', 'arc'"),
     ],
 )
 def test_refused(motion, settings, error, text):

@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ndarray::{Array1, Array2};
 
 use super::*;
+use crate::papers::correlation::{CorrelationSettings, correlation};
+use crate::papers::onion::{OnionSettings, onion};
 use crate::propagation::{Problems, propagate};
 use crate::{
-    Control, CorrelationSettings, EvidenceSettings, Gram, MarginSettings, Mirror, OnionSettings,
-    Settings, VersionSpace, correlation, evidence, max_margin, onion, run,
+    Control, EvidenceSettings, Gram, MarginSettings, Mirror, Settings, VersionSpace, evidence,
+    max_margin, run,
 };
 
 /// Requests until one is refused, that one included; 0 for none.

@@ -1,17 +1,12 @@
 //! Tests of `trajectory::event_loop` that need its private parts.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use super::{LATEST, Trajectory};
 use crate::ball::Ball;
 use crate::base::{Control, random};
 use crate::gram::Gram;
-use crate::linalg::Factor;
-use crate::space::{LayerRange, Mirror, VersionSpace};
+use crate::space::{Mirror, VersionSpace};
 use crate::trajectory::dynamics::Geodesic;
 use crate::trajectory::refresh::Refresh;
-use crate::trajectory::tally::Goal;
 
 /// A forged state may have counts that no run has.
 #[test]
@@ -23,8 +18,8 @@ fn counts_of_states_are_in_range() {
     let restored = |since, delay| {
         let trajectory = Trajectory::new(&space, Geodesic, ball.clone(), random::stream(7, 0));
         let mut state = trajectory.state();
-        (state.5, state.6) = (since, delay);
-        Trajectory::restored(&space, Geodesic, (Mirror::HARD, &Refresh::None), state).is_ok()
+        (state.4, state.5) = (since, delay);
+        Trajectory::restored(&space, (Mirror::HARD, &Refresh::None), state).is_ok()
     };
     assert!(restored(0, 1) && restored(10, LATEST));
     for (since, delay) in [(usize::MAX, 1), (0, 0), (0, LATEST + 1), (usize::MAX, 0)] {
@@ -42,70 +37,7 @@ fn the_delay_doubles_while_there_is_no_drift() {
     let mut trajectory = Trajectory::new(&space, Geodesic, ball, random::stream(7, 0));
     let mut delay = || {
         trajectory.reproject(&control).expect("no drift");
-        trajectory.state().6
+        trajectory.state().5
     };
     assert_eq!([delay(), delay(), delay(), delay()], [2, 4, 8, LATEST]);
-}
-
-/// Integrates the same path twice: by layer, and with the arc integral from arrival to arrival.
-#[test]
-fn arcs_are_integrated_by_layer() {
-    let (m, softness) = (12, 0.3);
-    let gram: Vec<f64> =
-        (0..m * m).map(|k| f64::exp(-0.05 * ((k / m) as f64 - (k % m) as f64).powi(2))).collect();
-    let gram = Gram::new(&gram, 0.5, vec![softness; m]).expect("a matrix");
-    let labels = (0..m).map(|i| if i % 3 == 0 { -1 } else { 1 }).collect();
-    let space = VersionSpace::new(gram, labels).expect("a space");
-    let control = Control::new();
-    let factor = Arc::new(Factor::new(space.gram(), &control).expect("a factor"));
-    let range = LayerRange { most: [2, 3] };
-    for refresh in
-        [Refresh::Pair { rate: 3.0 }, Refresh::Full { rate: 0.5, source: Arc::clone(&factor) as _ }]
-    {
-        let start = || {
-            let mut rng = random::stream(7, 0);
-            let [position, direction] = [(); 2].map(|()| factor.draw(&mut rng).dual);
-            let ball = Ball::new(space.gram(), &position, &direction, &control).expect("a ball");
-            let mut trajectory = Trajectory::new(&space, Geodesic, ball, rng);
-            trajectory.set_mirror(Mirror::alike(0.7));
-            trajectory.set_refresh(refresh.clone());
-            trajectory.reset();
-            trajectory
-        };
-        // Long enough for many re-projections.
-        let path = 500.0;
-        let mut whole = start();
-        whole.keep_layers(Some(range));
-        whole.run_observed(Goal::path(path), &mut { range }, &control).expect("a run");
-        let layers = whole.ball_mut().take_layers();
-        let mut steps = start();
-        let mut sums: BTreeMap<Option<usize>, (Vec<f64>, f64)> = BTreeMap::new();
-        while steps.tally().path < path {
-            let layer = range.index(space.layer(steps.ball().f()));
-            let (from, arrivals) = (steps.tally().path, steps.tally().arrivals());
-            steps.run(Goal::either(path, arrivals + 1), &control).expect("a run");
-            let entry = sums.entry(layer).or_insert_with(|| (vec![0.0; m], 0.0));
-            let arc = steps.ball_mut().take_arc_integral();
-            entry.0.iter_mut().zip(arc).for_each(|(sum, arc)| *sum += arc);
-            entry.1 += steps.tally().path - from;
-        }
-        assert_eq!(whole.tally().hits, steps.tally().hits, "the same path");
-        let mut compared = 0;
-        for (index, (integral_of_layer, path_of_layer, events)) in layers.iter().enumerate() {
-            let Some((integral, path)) = sums.get(&Some(index)) else {
-                assert!(*events == 0 && *path_of_layer <= 0.0);
-                continue;
-            };
-            assert!((path_of_layer - path).abs() < 1e-9 * (1.0 + path), "layer {index}");
-            for (a, b) in integral_of_layer.iter().zip(integral) {
-                assert!((a - b).abs() < 1e-9 * (1.0 + path), "layer {index}: {a} {b}");
-            }
-            compared += 1;
-        }
-        assert!(compared >= 8, "{compared} layers were seen");
-        // A second call finds nothing.
-        assert!(whole.ball_mut().take_layers().iter().all(|(integral, path, events)| {
-            *path == 0.0 && *events == 0 && integral.iter().all(|x| *x == 0.0)
-        }));
-    }
 }

@@ -8,11 +8,15 @@ use serde::Deserialize;
 
 use crate::ball::{Ball, laying};
 use crate::base::{Control, Error, Result, check_count, count, random, require};
-use crate::ensemble::{Settings, WorkerPool, burn_in, chain};
+use crate::ensemble::burn_in::burn_in;
+use crate::ensemble::chain::{Context, check_memory};
+use crate::ensemble::{Settings, WorkerPool};
 use crate::gram::Gram;
 use crate::linalg::Factor;
+use crate::papers::motions::{Motion, Radius, Scattered, with_scatterer};
+use crate::simd::dot;
 use crate::space::VersionSpace;
-use crate::trajectory::dynamics::{Arrival, Dynamics, Geodesic, Motion, Radius, Scattered};
+use crate::trajectory::dynamics::{Arrival, Dynamics, Geodesic};
 use crate::trajectory::{Goal, Trajectory};
 
 /// Path or arrivals between two pairs of a trajectory, whichever is first: refreshes then leave little correlation.
@@ -41,9 +45,8 @@ pub struct CorrelationSettings {
     /// Bounces after which a pair is abandoned.
     #[serde(deserialize_with = "count")]
     pub max_bounces: u64,
-    /// Geodesic or scattered. With the cosine law the two balls of a pair use different random numbers.
-    #[serde(rename = "dynamics")]
-    pub motion: Motion,
+    /// Scattered, or none for great circles. With the cosine law the two balls of a pair use different random numbers.
+    pub motion: Option<Motion>,
     /// Worker threads.
     pub n_threads: usize,
     /// Seed of the random streams.
@@ -57,7 +60,7 @@ impl Default for CorrelationSettings {
             n_trajectories: 4,
             n_pairs: 100,
             max_bounces: 1_000,
-            motion: Motion::Geodesic,
+            motion: None,
             n_threads: 1,
             seed: 0,
         }
@@ -77,15 +80,12 @@ impl CorrelationSettings {
         check_count("n_pairs", self.n_pairs as u64)?;
         check_count("max_bounces", self.max_bounces)?;
         check_count("n_threads", self.n_threads as u64)?;
-        self.motion.check()?;
-        match self.motion {
-            Motion::Geodesic => Ok((false, None)),
-            Motion::Scattered { cosine, scatterer } => Ok((cosine, scatterer)),
-            _ => {
-                let wanted = "Geodesic() or Scattered(...)";
-                Err(Error::invalid("dynamics", "a straight flight", wanted))
-            }
-        }
+        let Some(motion) = self.motion else { return Ok((false, None)) };
+        motion.check()?;
+        let Motion::Scattered { cosine, scatterer } = motion else {
+            return Err(Error::invalid("motion", "a straight flight", "None or Scattered(...)"));
+        };
+        Ok((cosine, scatterer))
     }
 }
 
@@ -112,22 +112,20 @@ pub fn correlation(
     let got = format_args!("feature vectors that span {dimensions}");
     require(dimensions >= 3, "gram", got, "of three dimensions or more")?;
     let pool = WorkerPool::new(n_threads.min(n_trajectories), control)?;
-    chain::check_memory(space, n_trajectories, false, &pool)?;
-    let (mut trajectories, dynamics) = burn_in::trajectories_around(
-        space,
-        &run,
-        Scattered::new(factor, cosine),
-        scatterer,
-        &pool,
-    )?;
+    check_memory(space, n_trajectories, false, &pool)?;
+    let context = Context::new(space, &run, None, &pool)?;
+    let (mut chains, _) = burn_in(&context)?;
+    let (dynamics, _) =
+        with_scatterer(&context, Scattered::new(factor, cosine), scatterer, &mut chains)?;
     // The pairs of the workers, and their collection.
     let numbers = 2 * size_of::<Pair>().div_ceil(size_of::<f64>());
     pool.check_memory(n_trajectories, numbers, n_pairs)?;
     let mut streams: Vec<_> = (0..n_trajectories)
         .map(|i| random::stream(seed, n_trajectories + i))
-        .zip(&mut trajectories)
+        .zip(&mut chains)
         .collect();
-    let pairs = pool.each(&mut streams, |_, (rng, trajectory)| {
+    let pairs = pool.each(&mut streams, |_, (rng, chain)| {
+        let trajectory = &mut chain.trajectory;
         trajectory.reset();
         trajectory.run(Goal::either(APART_PATH, APART_ARRIVALS), control)?;
         // Points at equal spacing along the path are uniformly distributed. Points at equal numbers of arrivals are not.
@@ -163,7 +161,7 @@ fn pair(
     let gram = space.gram();
     let direction = laying::random_direction(gram, rng);
     let first: Ball = trajectory.ball().clone();
-    let second = first.tilted(gram, settings.angle, &direction, control)?;
+    let second = tilted(&first, gram, settings.angle, &direction, control)?;
     let mut balls = [first, second].map(|ball| (ball, dynamics.clone()));
     let (mut bounces, mut path) = (0, 0.0);
     loop {
@@ -191,6 +189,27 @@ fn pair(
             }
         }
     }
+}
+
+/// Returns a ball at the same position, its direction turned by `angle` towards the part of `direction` orthogonal to both.
+fn tilted(
+    ball: &Ball,
+    gram: &Gram<'_>,
+    angle: f64,
+    direction: &[f64],
+    control: &Control,
+) -> Result<Ball> {
+    let (position, heading) = (ball.position(0.0), ball.direction());
+    let tangent = Ball::new(gram, &position, direction, control)?.direction();
+    let along = dot::dot(gram.arch(), &tangent, ball.g());
+    let across = (1.0 - along * along).max(0.0).sqrt();
+    let got = "a vector parallel to the direction of the ball";
+    require(across >= 1e-6, "direction", got, "linearly independent of it")?;
+    let share = angle.sin() / across;
+    let turned = heading.iter().zip(&tangent);
+    let turned: Vec<f64> =
+        turned.map(|(v, u)| (angle.cos() - share * along) * v + share * u).collect();
+    Ball::new(gram, &position, &turned, control)
 }
 
 /// Returns whether two planes are equal up to rounding, which then decides which of them a ball meets first.

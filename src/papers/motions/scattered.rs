@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use pulp::Arch;
 use rand::{Rng, RngExt};
-use serde::{Deserialize, Serialize};
 
-use super::{Arrival, Dynamics, Geodesic, Radius, SMALLEST_RADIUS};
-use crate::ball::Ball;
-use crate::base::{Control, Result, ensure_vectors, pack, require, unpack};
-use crate::linalg::Factor;
-use crate::simd::{Precision, dot};
+use super::{Radius, SMALLEST_RADIUS};
+use crate::ball::{Ball, DRAWS};
+use crate::base::{Control, Result, require};
+use crate::gram::Gram;
+use crate::linalg::{Draw, Factor};
+use crate::simd::dot;
 use crate::space::{Mirror, VersionSpace};
+use crate::trajectory::dynamics::{Arrival, Dynamics, Geodesic};
 
 /// Radius of a fitted sphere, relative to the distance from the center to the nearest wall.
 const FITTED: f64 = 0.5;
@@ -29,6 +30,7 @@ pub struct Scattered {
     factor: Arc<Factor>,
     cosine: bool,
     cap: Option<Sphere>,
+    scatterings: u64,
 }
 
 /// The reflecting sphere: a cap `<w, c> ≥ cos ρ` around a fixed center c.
@@ -41,19 +43,17 @@ pub struct Scattered {
 ///
 /// The sphere disperses: neighboring trajectories separate exponentially, and so would the dual coefficients of a ball and its
 /// plane coordinates. Position and direction are therefore recomputed from orthonormal coordinates at every scattering.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Sphere {
+#[derive(Clone, Debug)]
+struct Sphere {
     /// Dual coefficients of c.
     dual: Vec<f64>,
     /// Orthonormal coordinates of c.
     coordinates: Vec<f64>,
     radius: f64,
-    #[serde(skip)]
     arch: Arch,
     /// True from a scattering to the next event: the ball is on the sphere and moves away from it.
     just_left: bool,
     /// Radians to the exit from the cap, if it comes before the next wall. Computed at every event.
-    #[serde(skip)]
     exit: Option<f64>,
 }
 
@@ -110,7 +110,7 @@ fn scale(x: &mut [f64], by: f64) {
 impl Scattered {
     /// Returns dynamics without a sphere. `cosine` scatters by the cosine law at the walls.
     pub fn new(factor: Arc<Factor>, cosine: bool) -> Self {
-        Self { factor, cosine, cap: None }
+        Self { factor, cosine, cap: None, scatterings: 0 }
     }
 
     /// Adds a sphere around a point, given by dual coefficients. [`crate::Error::Invalid`] unless inside version space.
@@ -162,21 +162,9 @@ impl Scattered {
             .is_some_and(|cap| dot::dot(cap.arch, &cap.dual, ball.f()) > cap.radius.cos())
     }
 
-    /// Returns whether the sphere, if there is one, has a unit vector as its center and is inside hard walls.
-    pub(crate) fn fits(&self, space: &VersionSpace<'_>, control: &Control) -> Result<bool> {
-        const CLOSE: f64 = 1e-6;
-        let Some(Sphere { dual, coordinates, radius, arch, .. }) = &self.cap else {
-            return Ok(true);
-        };
-        let gram = space.gram();
-        let field = gram.product(dual, Precision::Compensated, control)?;
-        let own = self.factor.coordinates(&field);
-        let is_near = own.iter().zip(coordinates).all(|(a, b)| (a - b).abs() < CLOSE);
-        let is_unit = (dot::dot(*arch, coordinates, coordinates) - 1.0).abs() < CLOSE;
-        let is_inside = (0..gram.len())
-            .all(|i| space.sign(i) * field[i] > (radius.sin() - CLOSE) * gram.diagonal(i).sqrt());
-        let has_radius = (SMALLEST_RADIUS..std::f64::consts::FRAC_PI_2).contains(radius);
-        Ok(is_near && is_unit && is_inside && has_radius)
+    /// Returns the reflections at the sphere since the last reset.
+    pub fn scatterings(&self) -> u64 {
+        self.scatterings
     }
 }
 
@@ -203,6 +191,7 @@ impl Dynamics for Scattered {
         if let Some(cap) = &mut self.cap {
             if let Some(exit) = cap.exit.take() {
                 cap.scatter(ball, space, &self.factor, exit);
+                self.scatterings += 1;
                 return Arrival::Turn;
             }
             cap.just_left = false;
@@ -217,21 +206,53 @@ impl Dynamics for Scattered {
         // The flux through a wall of n = rank - 2 dimensions: the sine's density is proportional to s (1 - s²)^(n/2 - 1).
         let cosine = rng.random::<f64>().powf(((self.factor.rank() - 2) as f64).recip());
         let sine = (1.0 - cosine * cosine).sqrt();
-        let (plane, impulse) = ball.scatter(space.gram(), sine, || self.factor.draw(rng));
+        let (plane, impulse) = scatter(ball, space.gram(), sine, || self.factor.draw(rng));
         Arrival::Bounce { plane, impulse }
     }
 
-    fn state(&self) -> Vec<u8> {
-        pack(&self.cap)
+    fn reset(&mut self) {
+        self.scatterings = 0;
     }
+}
 
-    fn restore(&mut self, stored: &[u8]) -> Result<()> {
-        let cap: Option<Sphere> = unpack(stored)?;
-        if let Some(Sphere { dual, coordinates, .. }) = &cap {
-            ensure_vectors(self.factor.len(), &[dual])?;
-            ensure_vectors(self.factor.width(), &[coordinates])?;
+/// Flies to the next wall and leaves it with `sine` = <v, n>, where n is the unit normal. The rest of the direction is the
+/// part of an isotropic draw orthogonal to both. If `sine` has its distribution under the cosine law, so has the direction.
+///
+/// As in [`Ball::refresh_full`], draws with a small orthogonal part are rejected. If all are, which is certain in two
+/// dimensions, the ball is reflected as in a mirror. Returns what [`Ball::reflect`] returns.
+pub fn scatter(
+    ball: &mut Ball,
+    gram: &Gram<'_>,
+    sine: f64,
+    mut draw: impl FnMut() -> Draw,
+) -> (usize, f64) {
+    let mirrored = ball.reflect(gram);
+    let (plane, impulse) = mirrored;
+    let length = gram.diagonal(plane).sqrt();
+    let side = 1f64.copysign(ball.f()[plane]);
+    let (dual, field) = (ball.position(0.0), ball.f().to_vec());
+    for _ in 0..DRAWS {
+        let mut across = draw();
+        let along = dot::dot(gram.arch(), &across.dual, &field);
+        let out = side * across.field[plane] / length;
+        let square = across.square - along * along - out * out;
+        if square <= 0.25 * across.square {
+            continue;
         }
-        self.cap = cap;
-        Ok(())
+        let scale = ((1.0 - sine * sine) / square).sqrt();
+        let normal = side * (sine - scale * out) / length;
+        for (w, b) in across.dual.iter_mut().zip(&dual) {
+            *w = (*w - along * b) * scale;
+        }
+        across.dual[plane] += normal;
+        let lift = normal * gram.offset();
+        for (g, f) in across.field.iter_mut().zip(&field) {
+            *g = (*g - along * f) * scale + lift;
+        }
+        gram.add_rows(&[(normal, plane)], &mut across.field);
+        across.field[plane] = side * sine * length;
+        ball.place(gram, Draw { dual, field, square: 1.0 }, across);
+        return (plane, 0.5 * impulse + side * sine / length);
     }
+    mirrored
 }

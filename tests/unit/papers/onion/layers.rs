@@ -1,4 +1,4 @@
-//! Tests of `space::layers` that need its private parts.
+//! Tests of `papers::onion::layers` that need its private parts.
 
 use super::*;
 use proptest::prelude::*;

@@ -2,13 +2,13 @@
 
 use ndarray::{Array2, Array3};
 
+use super::{LayerRange, OnionOutcome};
+use crate::ball::Ball;
 use crate::base::Result;
 use crate::ensemble::{Batch, Center, SHORTEST_LENGTH, WorkerPool, center};
 use crate::gram::Gram;
-use crate::onion::OnionOutcome;
-use crate::space::{LayerRange, VersionSpace};
-use crate::trajectory::Trajectory;
-use crate::trajectory::dynamics::Geodesic;
+use crate::space::VersionSpace;
+use crate::trajectory::{Layers, Observer};
 
 /// Growth of the pieces of path from round to round.
 pub(super) const GROWTH: f64 = 1.5;
@@ -18,17 +18,69 @@ const LEAST_BATCHES: usize = 4;
 /// Rounds in a row without a new layer after which the missing ones are taken to be empty.
 const PATIENCE: usize = 5;
 
-/// For each layer the batches of a trajectory, its path in radians, and its events.
-pub(super) type Pieces = Vec<(Vec<Batch>, f64, u64)>;
+/// The path of a trajectory in one layer.
+#[derive(Clone, Default)]
+pub(super) struct Piece {
+    pub batches: Vec<Batch>,
+    /// Path so far, radians.
+    pub path: f64,
+    /// Arrivals at walls, a measure of the work.
+    pub events: u64,
+    /// The open batch: its integral, shape (m,), and path.
+    integral: Vec<f64>,
+    length: f64,
+}
 
-/// Adds what a trajectory has integrated since the last call.
-pub(super) fn take(pieces: &mut Pieces, trajectory: &mut Trajectory<'_, Geodesic>) {
-    let found = trajectory.ball_mut().take_layers();
-    for ((batches, path, events), (integral, length, more)) in pieces.iter_mut().zip(found) {
-        *path += length;
-        *events += more;
-        if length > 0.0 {
-            batches.push(Batch { integral, length, densities: None, field: None });
+/// The path of a trajectory in each layer of a range, as an observer of its flights.
+pub(super) struct Pieces {
+    range: LayerRange,
+    pub layers: Vec<Piece>,
+    /// The layer of the ball; none beyond the range.
+    here: Option<usize>,
+    /// Path by layer since the last batch was closed, also beyond the range.
+    visits: Layers,
+}
+
+impl Pieces {
+    pub fn new(range: LayerRange, m: usize) -> Self {
+        let empty = Piece { integral: vec![0.0; m], ..Piece::default() };
+        Self { range, layers: vec![empty; range.len()], here: None, visits: Layers::new() }
+    }
+
+    /// Adds the arc between two angles ahead of the ball, radians: its chord has the direction of its middle.
+    pub fn add(&mut self, ball: &Ball, layer: usize, [from, to]: [f64; 2]) {
+        let piece = &mut self.layers[layer];
+        let chord = 2.0 * (0.5 * (to - from)).sin();
+        ball.blend(0.5 * (from + to), (1.0, chord), &mut piece.integral);
+        piece.length += to - from;
+    }
+
+    /// Closes the batches and begins others. Returns the path by layer meanwhile.
+    pub fn close(&mut self) -> Layers {
+        for Piece { batches, path, integral, length, .. } in &mut self.layers {
+            if *length > 0.0 {
+                let (empty, length) = (vec![0.0; integral.len()], std::mem::take(length));
+                let integral = std::mem::replace(integral, empty);
+                *path += length;
+                batches.push(Batch { integral, length, densities: None, field: None });
+            }
+        }
+        std::mem::take(&mut self.visits)
+    }
+}
+
+impl Observer for Pieces {
+    fn flies(&mut self, ball: &Ball, gram: &Gram<'_>, flight: (f64, f64), layer: [u32; 2]) {
+        self.visits.flies(ball, gram, flight, layer);
+        self.here = self.range.index(layer);
+        if let Some(here) = self.here {
+            self.add(ball, here, [0.0, flight.1]);
+        }
+    }
+
+    fn arrives(&mut self, _: &Ball, _: &VersionSpace<'_>) {
+        if let Some(here) = self.here {
+            self.layers[here].events += 1;
         }
     }
 }
@@ -43,7 +95,8 @@ pub(super) fn estimate<T: Send>(
 ) -> Result<Vec<Option<Center>>> {
     let gram = space.gram();
     pool.each(walkers, |_, walker| {
-        let mut layers: Vec<_> = pieces(walker).iter_mut().map(|layer| &mut layer.0).collect();
+        let layers = &mut pieces(walker).layers;
+        let mut layers: Vec<_> = layers.iter_mut().map(|piece| &mut piece.batches).collect();
         let long = layers.iter_mut().filter(|batches| batches.len() > MOST_BATCHES);
         long.for_each(|batches| center::join_pairs(batches));
         // One pass over the matrix for all layers.
@@ -55,7 +108,7 @@ pub(super) fn estimate<T: Send>(
         if is_own_opposite(space, violated) {
             return None;
         }
-        let lists: Vec<&[Batch]> = pieces.iter().map(|one| &*one[layer].0).collect();
+        let lists: Vec<&[Batch]> = pieces.iter().map(|one| &*one.layers[layer].batches).collect();
         layer_center(gram, &lists)
     });
     Ok(centers.collect())
@@ -113,8 +166,8 @@ pub(super) fn outcome<'p>(
 ) -> OnionOutcome {
     let mut paths = vec![0.0; range.len()];
     for pieces in pieces {
-        for (sum, (_, path, _)) in paths.iter_mut().zip(pieces) {
-            *sum += path;
+        for (sum, piece) in paths.iter_mut().zip(&pieces.layers) {
+            *sum += piece.path;
         }
     }
     let table = |values: Vec<f64>| table(range, values);
@@ -141,3 +194,7 @@ pub(super) fn outcome<'p>(
 pub(super) fn table(range: LayerRange, values: Vec<f64>) -> Array2<f64> {
     Array2::from_shape_vec(range.shape(), values).expect("a value for each layer")
 }
+
+#[cfg(test)]
+#[path = "../../../tests/unit/papers/onion/pieces.rs"]
+mod tests;

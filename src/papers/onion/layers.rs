@@ -1,6 +1,7 @@
 //! Layers: weight vectors grouped by the numbers of examples of each label that they violate.
 
 use crate::simd::NextWall;
+use crate::space::{Transparency, VersionSpace};
 
 /// The layers up to given numbers of violated examples of labels -1 and +1, in row-major order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,7 +51,7 @@ impl LayerRange {
 
     /// Fills missing values with the largest value of a neighbor, step by step outwards. At least one must be given. A layer
     /// never visited gets a weight that lets every ball in, but does not hold it for long if the layer is tiny.
-    pub(crate) fn spread(self, mut values: Vec<Option<f64>>) -> Vec<f64> {
+    pub(super) fn spread(self, mut values: Vec<Option<f64>>) -> Vec<f64> {
         debug_assert!(values.iter().any(Option::is_some));
         while values.iter().any(Option::is_none) {
             let old = values.clone();
@@ -63,7 +64,7 @@ impl LayerRange {
     }
 
     /// Lowers values until none exceeds a neighbor's by more than `step`.
-    pub(crate) fn flatten(self, values: &mut [f64], step: f64) {
+    pub(super) fn flatten(self, values: &mut [f64], step: f64) {
         let mut changed = true;
         while changed {
             changed = false;
@@ -84,7 +85,7 @@ impl LayerRange {
 ///
 /// Beyond the range all walls have one transparency, so that the ball can get from any layer to any other.
 #[derive(Clone, Debug)]
-pub(crate) struct LayerWalls {
+pub(super) struct LayerWalls {
     pub range: LayerRange,
     /// ln of the weights, one for each layer of the range.
     pub log_weights: Vec<f64>,
@@ -108,10 +109,12 @@ impl LayerWalls {
     pub fn log_weight_beyond(&self, violations: f64) -> f64 {
         self.beyond - self.slope * violations
     }
+}
 
-    /// Returns the probability that a ball passes from one layer to another.
+impl Transparency for LayerWalls {
     #[inline]
-    pub fn transparency(&self, here: [u32; 2], there: [u32; 2]) -> f64 {
+    fn transparency(&self, space: &VersionSpace<'_>, plane: usize, f: f64, here: [u32; 2]) -> f64 {
+        let there = space.layer_behind(plane, f, here);
         (self.log_weight(there) - self.log_weight(here)).exp().min(1.0)
     }
 }
@@ -121,7 +124,7 @@ impl LayerWalls {
 /// A great circle meets each plane once within half a turn. Along a ray from version space the numbers of violated planes only
 /// rise, so the first planes suffice to follow the ray to the end of the range (Ruján and Marchand, sec. 18.5.3).
 #[derive(Clone, Debug)]
-pub(crate) struct RaysBeyond {
+pub(super) struct RaysBeyond {
     range: LayerRange,
     /// Cotangent of the flight time and index of each plane.
     planes: Vec<(f64, usize)>,
@@ -170,5 +173,5 @@ impl RaysBeyond {
 }
 
 #[cfg(test)]
-#[path = "../../tests/unit/space/layers.rs"]
+#[path = "../../../tests/unit/papers/onion/layers.rs"]
 mod tests;

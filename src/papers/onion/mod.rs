@@ -1,6 +1,7 @@
 //! The onion: centers of the layers of weight vectors that violate given numbers of examples of either label.
 
 mod exact;
+mod layers;
 mod pieces;
 mod projected;
 mod settings;
@@ -9,9 +10,10 @@ use ndarray::{Array2, Array3};
 
 use crate::base::{Control, Result};
 use crate::ensemble::{WorkerPool, chain};
-use crate::onion::pieces::MOST_BATCHES;
-use crate::space::{LayerRange, VersionSpace, one_dimensional};
+use crate::space::{VersionSpace, one_dimensional};
+use pieces::MOST_BATCHES;
 
+pub use layers::LayerRange;
 pub use settings::{OnionMethod, OnionSettings};
 
 /// The outcome of an onion run. Tables of shape (A, B) have layer (a, b) of `range` in row a and column b.

@@ -1,14 +1,12 @@
 //! The running centers of the papers: sums of unit vectors on the sphere.
 
-use serde::{Deserialize, Serialize};
-
 use crate::ball::Ball;
-use crate::base::{Control, Result, ensure_finite, ensure_vectors};
+use crate::base::{Control, Result};
 use crate::gram::Gram;
 use crate::simd::{Precision, dot};
 
 /// How the papers add unit vectors s and t: the sum is `ρ₁ s + ρ₂ t`, on the arc between them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addition {
     /// `s ⊕_μ t` (Herbrich et al., Eqs. 21-24): `|t - s ⊕_μ t| = μ |t - s|`, with μ the old share of the weight.
     Chord,
@@ -42,7 +40,7 @@ impl Addition {
 }
 
 /// A running center of mass on the sphere: unit vectors added one by one.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct RunningCenter {
     addition: Addition,
     /// Share of the next vector below which the center has converged.
@@ -65,13 +63,6 @@ impl RunningCenter {
             least_cosine: 1.0,
             largest_weight: 0.0,
         }
-    }
-
-    /// Returns a stored center with the settings of this one.
-    pub(crate) fn restored(&self, stored: Self) -> Result<Self> {
-        ensure_vectors(self.dual.len(), &[&stored.dual])?;
-        ensure_finite(&[&[stored.weight, stored.least_cosine, stored.largest_weight]])?;
-        Ok(Self { addition: self.addition, weight_tol: self.weight_tol, ..stored })
     }
 
     /// Returns the dual coefficients of the unit vector, shape (m,); zeros before the first addition.

@@ -14,17 +14,17 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 
+use super::layers::{LayerRange, LayerWalls};
+use super::pieces::{GROWTH, Pieces, estimate, outcome, table, watch, worst};
+use super::{OnionOutcome, OnionSettings};
 use crate::base::{Result, random};
 use crate::ensemble::WorkerPool;
 use crate::evidence::mbar::{self, Histogram, Rung, Shares, sum_by_key};
 use crate::evidence::walker::{self, LadderWalker, RungSamples};
 use crate::evidence::{Descent, isotropic};
 use crate::linalg::Factor;
-use crate::onion::OnionOutcome;
-use crate::onion::pieces::{GROWTH, Pieces, estimate, outcome, table, take, watch, worst};
-use crate::onion::settings::OnionSettings;
-use crate::space::{LayerRange, LayerWalls, Mirror, VersionSpace};
-use crate::trajectory::{Layers, Observer};
+use crate::space::{Mirror, VersionSpace};
+use crate::trajectory::{Goal, Layers, Observer};
 
 /// Path to burn in on a rung of the ladder, radians.
 const BURN_IN_PATH: f64 = 4.0;
@@ -64,7 +64,7 @@ struct LadderProblem {
     measured: usize,
     /// Path on each of them, radians.
     rung_path: f64,
-    walls: Vec<Arc<LayerWalls>>,
+    walls: Vec<LayerWalls>,
 }
 
 impl LadderProblem {
@@ -124,7 +124,8 @@ impl LadderProblem {
             .map(|layer| {
                 let pieces = walkers.iter().map(|walker| &walker.pieces);
                 let (events, path) = pieces.fold((0, 0.0), |(events, path), pieces| {
-                    (events + pieces[layer].2, path + pieces[layer].1)
+                    let piece = &pieces.layers[layer];
+                    (events + piece.events, path + piece.path)
                 });
                 // One event more than counted gives an upper bound if there was none.
                 if path > 0.0 { (events + 1) as f64 / path } else { f64::NAN }
@@ -179,41 +180,46 @@ impl LayerWalker<'_> {
         Ok(())
     }
 
-    fn count(
-        &mut self,
-        problem: &LadderProblem,
-        k: usize,
-        path: f64,
-        observer: &mut impl Observer,
-    ) -> Result<()> {
-        let layers = self.on_ladder.count_observed(path, observer)?;
+    /// Notes the path by layer of a piece on a rung.
+    fn note(&mut self, problem: &LadderProblem, k: usize, layers: Layers) {
         let visits = layers.iter().map(|(&layer, &path)| (problem.state(layer), path));
         self.on_ladder.samples.push(k, sum_by_key(visits).into_iter().collect());
         for (layer, path) in layers {
             *self.layers.entry(layer).or_insert(0.0) += path;
         }
-        Ok(())
     }
 
     fn rung(&mut self, problem: &LadderProblem, k: usize) -> Result<()> {
         self.on_ladder.enter(Mirror::alike(problem.ladder[k]), BURN_IN_PATH)?;
-        self.count(problem, k, problem.rung_path, &mut ())
+        let layers = self.on_ladder.count(problem.rung_path)?;
+        self.note(problem, k, layers);
+        Ok(())
     }
 
     /// Runs for a stretch of path among the newest walls.
     fn stretch(&mut self, problem: &LadderProblem, unit: f64) -> Result<()> {
-        self.on_ladder.trajectory.set_walls(problem.walls.last().cloned());
-        self.on_ladder.burn_in(unit)?;
-        self.on_ladder.trajectory.keep_layers(Some(problem.range));
+        let newest = problem.walls.len() - 1;
+        let walls = &problem.walls[newest];
+        fly(&mut self.on_ladder, walls, unit, &mut ())?;
         for _ in 0..PIECES {
-            let newest = problem.measured + problem.walls.len() - 1;
-            self.count(problem, newest, unit, &mut { problem.range })?;
-            take(&mut self.pieces, &mut self.on_ladder.trajectory);
+            fly(&mut self.on_ladder, walls, unit, &mut self.pieces)?;
+            let layers = self.pieces.close();
+            self.note(problem, problem.measured + newest, layers);
         }
-        self.on_ladder.trajectory.keep_layers(None);
-        self.on_ladder.trajectory.set_walls(None);
         Ok(())
     }
+}
+
+fn fly(
+    walker: &mut LadderWalker<'_, Histogram>,
+    walls: &LayerWalls,
+    path: f64,
+    observer: &mut impl Observer,
+) -> Result<()> {
+    walker.trajectory.reset();
+    walker.trajectory.run_among(walls, Goal::path(path), observer, walker.control)?;
+    walker.length += path;
+    Ok(())
 }
 
 pub(super) fn onion(
@@ -233,7 +239,7 @@ pub(super) fn onion(
         let rng = random::stream(settings.seed, i);
         Ok(LayerWalker {
             on_ladder: LadderWalker::new(isotropic(space, &factor, rng, control)?, control),
-            pieces: vec![Default::default(); n],
+            pieces: Pieces::new(range, m),
             layers: Layers::new(),
         })
     })?;
@@ -250,7 +256,7 @@ pub(super) fn onion(
     let mut unit = shortest;
     let mut is_over = watch(space, range, settings.tol);
     loop {
-        problem.walls.push(Arc::new(problem.level(&shares, &walkers)));
+        problem.walls.push(problem.level(&shares, &walkers));
         pool.each(&mut walkers, |_, walker| walker.round_trip(&problem, unit))?;
         shares = problem.combine(&walkers, None);
         let volume = |layer: usize| {

@@ -14,15 +14,15 @@
 use std::sync::{Arc, OnceLock};
 
 use rand::Rng;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::{Arrival, Dynamics, Geodesic};
-use crate::ball::{Ball, laying};
-use crate::base::{Control, Error, Result, ensure, ensure_finite, pack, require, unpack};
+use super::{Addition, RunningCenter};
+use crate::ball::{Ball, DRAWS, laying};
+use crate::base::{Control, Error, Result, require};
 use crate::gram::Gram;
 use crate::linalg::Factor;
 use crate::space::VersionSpace;
-use crate::trajectory::dynamics::running_center::{Addition, RunningCenter};
+use crate::trajectory::dynamics::{Arrival, Dynamics, Geodesic};
 
 /// Size of the dual coefficients of a unit vector, Σ |c_i| |x_i|, above which shorter ones are computed.
 const LARGE: f64 = 1e3;
@@ -33,7 +33,8 @@ const MANY: usize = 2_000;
 const MOST_ESCAPES: u32 = 2_000;
 
 /// The points that a flipper averages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Points {
     /// The midpoint of every arc, weighted by its angle.
     Midpoints,
@@ -42,10 +43,9 @@ pub enum Points {
 }
 
 /// Straight flight in version space. It does not preserve the measure: the flights given up are missing.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Straight {
     /// The points that a flipper averages; None for a chord billiard.
-    #[serde(skip)]
     flips: Option<Points>,
     /// ψ: angle between position and direction where the present flight began; zero before the first launch.
     reach: f64,
@@ -57,12 +57,12 @@ pub struct Straight {
     tau_max: f64,
     /// The plane of the last arrival.
     left: Option<usize>,
-    /// Launches since the last arrival.
+    /// Launches since the last arrival, and since the last reset.
     escapes_in_a_row: u32,
+    escapes: u64,
     /// The center of the flights that ended at a wall.
     center: RunningCenter,
     /// A factor of the Gram matrix for [`Straight::shorten`], shared by the trajectories; `None` in it if there is none.
-    #[serde(skip)]
     factor: Arc<OnceLock<Option<Factor>>>,
 }
 
@@ -94,9 +94,20 @@ impl Straight {
             tau_max,
             left: None,
             escapes_in_a_row: 0,
+            escapes: 0,
             center: RunningCenter::new(m, addition, weight_tol),
             factor: Arc::default(),
         }
+    }
+
+    /// Returns the running center.
+    pub fn center(&self) -> &RunningCenter {
+        &self.center
+    }
+
+    /// Returns the flights that met no wall since the last reset.
+    pub fn escapes(&self) -> u64 {
+        self.escapes
     }
 
     /// Replaces dual coefficients by shorter ones of the same vectors, if their rounding shows. Returns the position's drift.
@@ -130,7 +141,7 @@ impl Straight {
         }
         // The direction is random: any close to it will do.
         let other = factor.without_rounding(gram, ball.g());
-        ball.recast(gram, found.dual, other.dual, control).map(|(of_position, _)| of_position)
+        ball.recast(gram, found.dual, other.dual, true, control).map(|recast| recast.drift)
     }
 }
 
@@ -191,12 +202,12 @@ impl Dynamics for Straight {
         let fits = self.escapes_in_a_row < MOST_ESCAPES;
         require(fits, "tau_max", "one that no flight reaches a wall in", "longer")?;
         self.escapes_in_a_row += 1;
+        self.escapes += 1;
         let gram = space.gram();
         let from_center = self.flips.is_some() && self.center.weight() > 0.0;
         let position = from_center.then(|| self.center.dual().to_vec());
         let left = if from_center { None } else { self.left };
-        let (reach, drift) =
-            ball.launch(gram, position, || laying::random_direction(gram, rng), control)?;
+        let (reach, drift) = launch(ball, gram, position, rng, control)?;
         let drift = drift.max(self.shorten(ball, gram, control)?);
         self.reach = reach;
         self.length = 1.0;
@@ -212,28 +223,50 @@ impl Dynamics for Straight {
         Ok(drift)
     }
 
-    fn running_center(&self) -> Option<&RunningCenter> {
-        Some(&self.center)
+    fn has_ended(&self) -> bool {
+        self.center.has_converged()
+    }
+
+    /// A flipper restarts at its own running center, so its halves and its draws never agree.
+    fn mixes(&self) -> bool {
+        self.flips.is_none()
     }
 
     fn reset(&mut self) {
         self.center.reset();
         self.escapes_in_a_row = 0;
+        self.escapes = 0;
     }
+}
 
-    fn state(&self) -> Vec<u8> {
-        pack(self)
-    }
-
-    fn restore(&mut self, stored: &[u8]) -> Result<()> {
-        let stored: Self = unpack(stored)?;
-        let m = self.center.dual().len();
-        ensure_finite(&[&[stored.reach, stored.length, stored.flown]])?;
-        ensure(stored.left.is_none_or(|plane| plane < m), "one with a wall of no example")?;
-        ensure(stored.escapes_in_a_row <= MOST_ESCAPES, "one after too many escapes")?;
-        let center = self.center.restored(stored.center)?;
-        let (flips, tau_max, factor) = (self.flips, self.tau_max, Arc::clone(&self.factor));
-        *self = Self { flips, tau_max, center, factor, ..stored };
-        Ok(())
+/// Moves a ball to `position`, dual coefficients of a unit vector, if given, and lets it fly along the tangent part of a random
+/// vector. Every plane keeps its side. Returns the angle between both vectors, and the drift of the position.
+///
+/// The drift matters if launches are frequent and the Gram matrix is singular. Straight flights that end early magnify the
+/// part of the dual coefficients in the null space of the matrix, until it shows, unless a factor reduces it in time.
+fn launch(
+    ball: &mut Ball,
+    gram: &Gram<'_>,
+    position: Option<Vec<f64>>,
+    rng: &mut impl Rng,
+    control: &Control,
+) -> Result<(f64, f64)> {
+    let stays = position.is_none();
+    let position = position.unwrap_or_else(|| ball.position(0.0));
+    let mut draws = 0;
+    loop {
+        draws += 1;
+        let mut launched = ball.clone();
+        let direction = laying::random_direction(gram, rng);
+        match launched.recast(gram, position.clone(), direction, stays, control) {
+            // The drawn vector is parallel to the position up to rounding.
+            Err(Error::Breakdown { what: "direction", .. }) if draws < DRAWS => {}
+            Err(error) => return Err(error),
+            Ok(recast) => {
+                *ball = launched;
+                let moved = if stays { recast.drift } else { 0.0 };
+                return Ok((recast.angle, moved.max((recast.norm - 1.0).abs())));
+            }
+        }
     }
 }
