@@ -142,24 +142,27 @@ def _called(name, call):
     if name in ("correlation", "max_margin"):
         given = {"callback": call.pop("callback")} if "callback" in call else {}
         if name == "correlation":
-            call["dynamics"] = _dynamics(call)
+            call["motion"] = _motion(call)
         else:
             call["C"] = call.pop("cost")
         return getattr(_core, name)(problem, call, **given)
     if name != "run":
         return getattr(_core, name)(problem, **call)
-    call["dynamics"] = _dynamics(call)
     bounces, impulses = call.pop("bounce_points"), call.pop("by_impulses")
+    motion = _motion(call, bounces)
     refresh, rate = call["refresh"], call.pop("refresh_rate")
     if isinstance(refresh, str) and refresh in ("pair", "full"):
         call["refresh"] = {refresh: rate}
-    call["average"] = "impulse" if impulses else "bounces" if bounces else "arc"
+    call["average"] = "impulse" if impulses else "arc"
     keys = "start", "state", "callback"
     given = {key: call.pop(key) for key in keys}
-    return _core.run(problem, call, **given)
+    if motion is None:
+        return _core.run(problem, call, **given)
+    del given["state"]
+    return _core.fly(problem, {"motion": motion, "run": call}, **given)
 
 
-def _dynamics(call):
+def _motion(call, bounces=False):
     name = call.pop("dynamics", "geodesic")
     scattering, scatterer = call.pop("scattering"), call.pop("scatterer")
     fitted = call.pop("fits_scatterer")
@@ -168,10 +171,11 @@ def _dynamics(call):
         cosine = scattering == "cosine" if isinstance(scattering, str) else scattering
         radius = {"given": scatterer} if scatterer is not None else "auto" if fitted else None
         if isinstance(cosine, bool) and not cosine and radius is None:
-            return {"name": "geodesic"}
+            return None
         return {"name": "scattered", "cosine": cosine, "scatterer": radius}
     if isinstance(name, str) and name == "flipper":
         del straight["weight_tol"]
+        straight["points"] = "bounces" if bounces else "midpoints"
     return {"name": name} | straight
 
 
@@ -208,7 +212,7 @@ def _arguments(b, name, m):
         }
     if name == "feasible_point":
         return common | {
-            "method": b.pick(["light_trap", "one_way", "perceptron", "max_margin", "x"]),
+            "method": b.pick(["light_trap", "max_margin", "x"]),
             "seed": b.byte(),
         }
     if name == "light_trap":

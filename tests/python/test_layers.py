@@ -40,8 +40,7 @@ RUST = [
     ["trajectory"],
     ["interior"],
     ["ensemble"],
-    ["evidence", "correlation", "propagation"],
-    ["onion"],
+    ["evidence", "propagation"],
     ["papers"],
     ["python"],
 ]
@@ -194,7 +193,7 @@ def test_only_the_door_mentions_python() -> None:
         (PYTHON, "export", "from bayespoint.kernels import RBF", set()),
         (RUST, "gram", "use crate::ball::Ball;", {"ball"}),
         (RUST, "gram", "use crate::{base::Error, space};", {"space"}),
-        (RUST, "onion", "use crate::base::{Error, Result};", set()),
+        (RUST, "evidence", "use crate::base::{Error, Result};", set()),
         (RUST, "ensemble", "use crate::papers::Chord;", {"papers"}),
         (RUST, "papers", "use crate::{ensemble::run_with, python};", {"python"}),
     ],

@@ -173,21 +173,16 @@ pub fn fly(
     })
 }
 
-/// Measures, and returns a flight with the counts of each trajectory.
+/// Measures, and also returns the dynamics of the trajectories.
 fn measured<D: Dynamics>(
     run: &Context<'_, '_>,
     chains: Vec<Chain<'_, D>>,
     burn_in_length: f64,
-    counts: impl Fn(&D) -> [u64; 2],
-    center: impl FnOnce(Vec<&D>) -> Result<Option<Vec<f64>>>,
-) -> Result<Flight> {
+) -> Result<(Outcome, Vec<D>)> {
     let mut measurement = Measurement::begin(run, chains, burn_in_length)?;
     let run = Outcome { state: State::default(), ..measurement.outcome()? };
-    let dynamics: Vec<&D> =
-        measurement.chains.iter().map(|chain| chain.trajectory.dynamics()).collect();
-    let (escapes, scatterings) =
-        dynamics.iter().map(|dynamics| counts(dynamics)).map(<(u64, u64)>::from).unzip();
-    Ok(Flight { run, center: center(dynamics)?, escapes, scatterings, scatterer: None })
+    let chains = measurement.chains.iter();
+    Ok((run, chains.map(|chain| chain.trajectory.dynamics().clone()).collect()))
 }
 
 fn fly_scattered(run: &Context<'_, '_>, cosine: bool, scatterer: Option<Radius>) -> Result<Flight> {
@@ -197,9 +192,9 @@ fn fly_scattered(run: &Context<'_, '_>, cosine: bool, scatterer: Option<Radius>)
         with_scatterer(run, Scattered::new(factor, cosine), scatterer, &mut chains)?;
     let scatterer = dynamics.scatterer();
     let chains = chains.into_iter().map(|chain| chain.under(dynamics.clone())).collect();
-    let counts = |dynamics: &Scattered| [0, dynamics.scatterings()];
-    let flight = measured(run, chains, burn_in_length + path, counts, |_| Ok(None))?;
-    Ok(Flight { scatterer, ..flight })
+    let (run, dynamics) = measured(run, chains, burn_in_length + path)?;
+    let scatterings = dynamics.iter().map(Scattered::scatterings).collect();
+    Ok(Flight { run, center: None, escapes: vec![0; dynamics.len()], scatterings, scatterer })
 }
 
 /// Places a scatterer, if any, around a first estimate of the center, and returns the path of the estimate in radians too.
@@ -234,17 +229,19 @@ fn fly_straight(run: &Context<'_, '_>, dynamics: &Straight) -> Result<Flight> {
     let goal = burn_in_goal(settings);
     run.pool.each(&mut chains, |_, chain| chain.trajectory.run(goal, control))?;
     let burn_in_length = totals(&chains).0 / chains.len() as f64;
-    let counts = |dynamics: &Straight| [dynamics.escapes(), 0];
-    let joined = |all: Vec<&Straight>| {
-        let mut center = all[0].center().clone();
-        for other in &all[1..] {
-            center.join(space.gram(), other.center(), control)?;
-        }
-        let mut dual = center.dual().to_vec();
-        normalize(run, &mut dual)?;
-        Ok(Some(dual))
-    };
-    let mut flight = measured(run, chains, burn_in_length, counts, joined)?;
-    flight.run.center.impulse.fill(f64::NAN);
-    Ok(flight)
+    let (mut outcome, dynamics) = measured(run, chains, burn_in_length)?;
+    outcome.center.impulse.fill(f64::NAN);
+    let mut center = dynamics[0].center().clone();
+    for other in &dynamics[1..] {
+        center.join(space.gram(), other.center(), control)?;
+    }
+    let mut dual = center.dual().to_vec();
+    normalize(run, &mut dual)?;
+    Ok(Flight {
+        run: outcome,
+        center: Some(dual),
+        escapes: dynamics.iter().map(Straight::escapes).collect(),
+        scatterings: vec![0; dynamics.len()],
+        scatterer: None,
+    })
 }
