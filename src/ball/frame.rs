@@ -10,19 +10,18 @@ use crate::base::{Result, ensure_finite, ensure_vectors};
 pub(super) struct Frame {
     pub p: Vec<f64>,
     pub q: Vec<f64>,
-    theta: f64,
     sin: f64,
     cos: f64,
 }
 
 impl Frame {
     pub fn lay(p: Vec<f64>, q: Vec<f64>) -> Self {
-        Self { p, q, theta: 0.0, sin: 0.0, cos: 1.0 }
+        Self { p, q, sin: 0.0, cos: 1.0 }
     }
 
     pub fn check(&self, m: usize) -> Result<()> {
         ensure_vectors(m, &[&self.p, &self.q])?;
-        ensure_finite(&[&[self.theta, self.sin, self.cos]])
+        ensure_finite(&[&[self.sin, self.cos]])
     }
 
     #[inline]
@@ -31,8 +30,7 @@ impl Frame {
     }
 
     #[inline]
-    pub fn turn(&mut self, angle: f64, rotation: (f64, f64)) {
-        self.theta += angle;
+    pub fn turn(&mut self, rotation: (f64, f64)) {
         let (sin, cos) = self.sin_cos_ahead(rotation);
         // One Newton step for the reciprocal square root of sin² + cos², which is close to 1, prevents drift.
         let scale = 1.5 - 0.5 * (sin * sin + cos * cos);

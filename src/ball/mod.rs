@@ -151,7 +151,7 @@ impl Ball {
     /// Flies `angle` radians without an event. `angle` must not exceed the flight time to the next wall.
     pub fn fly(&mut self, gram: &Gram<'_>, angle: f64) {
         let (sin, cos) = angle.sin_cos();
-        self.frame.turn(angle, (cos, sin));
+        self.frame.turn((cos, sin));
         let wall = self.pass(gram, (cos, sin), &[]);
         self.take_wall(wall);
     }
@@ -190,7 +190,7 @@ impl Ball {
         let side = 1f64.copysign(self.f[plane]);
         let (cos, sin, speed) = self.wall.rotation();
         let impulse = 2.0 * side * speed / gram.diagonal(plane);
-        self.frame.turn(self.to_wall, (cos, sin));
+        self.frame.turn((cos, sin));
         self.g[plane] = f64::NAN;
         let wall = self.pass(gram, (cos, sin), &[(plane, impulse)]);
         self.kick(plane, impulse);
@@ -203,7 +203,7 @@ impl Ball {
         let NextWall { plane, .. } = self.wall;
         let side = 1f64.copysign(self.f[plane]);
         let (cos, sin, speed) = self.wall.rotation();
-        self.frame.turn(self.to_wall, (cos, sin));
+        self.frame.turn((cos, sin));
         self.g[plane] = f64::NAN;
         let wall = self.pass(gram, (cos, sin), &[]);
         self.leave(plane, -side, speed, wall);
@@ -231,7 +231,7 @@ impl Ball {
         }
         let a = -2.0 * product_difference(f_l, g_k, f_k, g_l) / square;
         let (at_k, at_l) = (a * f_l, -a * f_k);
-        self.frame.turn(angle, (cos, sin));
+        self.frame.turn((cos, sin));
         (self.g[k], self.g[l]) = (f64::NAN, f64::NAN);
         let wall = self.pass(gram, (cos, sin), &[(k, at_k), (l, at_l)]);
         let (g_k, g_l) = (g_k + at_k * k_kk + at_l * k_kl, g_l + at_k * k_kl + at_l * k_ll);

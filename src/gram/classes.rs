@@ -84,6 +84,7 @@ impl ClassPlanes {
     }
 
     /// The place of a plane in vectors with a part for each class, shape (C, m): that of the other class.
+    #[cfg(feature = "python")]
     pub fn index(&self, plane: usize) -> usize {
         let (example, _, other) = self.of(plane);
         other * self.examples() + example

@@ -55,7 +55,7 @@ pub(crate) fn ln_normal_cdf_all(arch: Arch, numbers: &mut [f64], values: &mut [f
     );
 }
 
-/// Half the width of an interval below which its probability is its width times the density.
+/// Half the width of an interval below which its probability is its width times the mean of the densities at both ends.
 const NARROW: f64 = 1e-6;
 
 /// Writes the logarithms of `Φ(a) - Φ(-b)`, and their derivatives in place of a and b.
@@ -79,7 +79,8 @@ pub(crate) fn ln_interval_all(arch: Arch, [below, above]: [&mut [f64]; 2], value
                 let left = x < 0.0;
                 let p = if left { ratio - e * other } else { 1.0 - density * (ratio + e * other) };
                 let factor = if left { 1.0 } else { density };
-                let p = if width < 2.0 * NARROW { width * factor } else { p };
+                let narrow = 0.5 * width * (1.0 + e) * factor;
+                let p = if width < 2.0 * NARROW { narrow } else { p };
                 let by_x = if empty { 0.0 } else { factor / p };
                 let by_y = by_x * e;
                 *value =

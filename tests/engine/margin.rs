@@ -5,7 +5,7 @@ use bayespoint::papers::perceptron::{PerceptronSettings, perceptron};
 use bayespoint::{Control, Error, Gram, MarginSettings, MaxMargin, VersionSpace, max_margin};
 use rand::RngExt;
 
-use crate::common::{Problem, dot, normals, rng, unit};
+use crate::common::{Problem, dot, normals, rng};
 
 /// A problem of random size. Every third has examples on a lattice, with ties and duplicates.
 fn problem(index: u64, noise: f64) -> Problem {

@@ -82,8 +82,8 @@ fn whichever_request_is_refused_it_is_an_error_or_makes_no_difference() {
     each_refused("run, classes", || {
         run(&VersionSpace::of_classes(gram()?, &classes, 3)?, &two, control)
     });
-    for target in [Mirror::HARD, Mirror::alike(1.0)] {
-        let targets = vec![target];
+    // By a bridge, and on a ladder: behind half-silvered walls alone the trips down suffice.
+    for targets in [vec![Mirror::HARD], vec![Mirror::HARD, Mirror::alike(0.1)]] {
         let settings = EvidenceSettings { tol: 0.5, targets, ..EvidenceSettings::default() };
         each_refused("evidence", || evidence(space, &settings, control));
     }
