@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayespoint.base import memory, validation
-from bayespoint.base.validation import Floats, RandomState
+from bayespoint.base.validation import Array, Floats, RandomState
 from bayespoint.engine import InfeasibleError, interior, sampling
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import EvidenceSettings, SampleOptions, sample_settings
@@ -99,7 +99,7 @@ class VersionSpace:
     """
 
     problem: Problem
-    classes: NDArray[Any]
+    classes: Array
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class VersionSpace:
         return self.problem.gram
 
     @property
-    def y(self) -> NDArray[Any]:
+    def y(self) -> Array:
         """(m,) Labels as -1 and +1, int8; of more than two classes as 0, 1, ..., int64."""
         return self.problem.y
 

@@ -12,13 +12,12 @@ from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 from threadpoolctl import ThreadpoolController
 
 from bayespoint.base import memory, validation
 from bayespoint.base.stored import Stored
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Array, Floats, Indices
 
 Report: TypeAlias = "Callable[[float], object] | None"  # called with the share of the work done
 ONE_THREAD_ROWS = 2500
@@ -40,7 +39,7 @@ class Factor(Stored):
     _shapes = "rr: lower; r: pivots"
 
     lower: Floats  # (rank, rank) L in Fortran order: L L^T is the Gram matrix of `pivots`
-    pivots: NDArray[np.intp] | None  # (rank,) examples that span all others; None: all, in order
+    pivots: Indices | None  # (rank,) examples that span all others; None: all, in order
     invertible: bool = False  # whether the matrix is certainly far from singular, without pivots
 
     @property
@@ -51,14 +50,14 @@ class Factor(Stored):
     def explained(self, k_star: Floats) -> Floats:
         """Return the (n,) values of ``k*^T A^-1 k*`` for rows ``k*`` of the (n, m) `k_star`."""
         solved = self.whitened(k_star)
-        return np.asarray(np.einsum("ij,ij->j", solved, solved))
+        return np.einsum("ij,ij->j", solved, solved)
 
     def whitened(self, k_star: Any) -> Floats:
         """Return the (rank, n) ``L^-1 k*``: coordinates of the points in an orthonormal basis."""
         right = k_star if self.pivots is None else k_star[:, self.pivots]
         # BLAS overwrites the transpose of a C-ordered copy without another copy.
         copied = np.array(right, order="C").T
-        return np.asarray(linalg.blas.dtrsm(1.0, self.lower, copied, lower=1, overwrite_b=1))
+        return linalg.blas.dtrsm(1.0, self.lower, copied, lower=1, overwrite_b=1)
 
     def bordered(self, border: Floats, corner: Floats) -> Factor:
         """Return the factor with n more vectors, by inner products; LinAlgError if singular."""
@@ -184,7 +183,7 @@ def clear_above(matrix: Floats) -> None:
         matrix[rows, rows] = np.tril(matrix[rows, rows])
 
 
-def weighted_outer(rows: NDArray[Any], weights: NDArray[Any]) -> Floats:
+def weighted_outer(rows: Array, weights: Array) -> Floats:
     """Return the (r, r) sum of the outer products of (n, r) rows times (n,) weights of any sign."""
     # In the precision of the rows, as symmetric products, which halves the work.
     scaled = rows * np.sqrt(np.abs(weights)).astype(rows.dtype)[:, None]
@@ -195,7 +194,7 @@ def weighted_outer(rows: NDArray[Any], weights: NDArray[Any]) -> Floats:
     return np.asarray(above.T @ above - below.T @ below, dtype=np.float64)
 
 
-def times_upper(rows: NDArray[Any], upper: Floats) -> NDArray[Any]:
+def times_upper(rows: Array, upper: Floats) -> Array:
     """Return the product of (n, r) rows and an upper triangle, in the type of the rows."""
     # SciPy's routine for triangles holds the interpreter lock: threads would wait for each other.
     upper = upper.astype(rows.dtype, copy=False)

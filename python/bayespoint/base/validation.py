@@ -19,6 +19,9 @@ from bayespoint.base import memory
 
 Floats: TypeAlias = NDArray[np.float64]
 Labels: TypeAlias = NDArray[np.int8]
+Indices: TypeAlias = NDArray[np.intp]
+Flags: TypeAlias = NDArray[np.bool_]
+Array: TypeAlias = NDArray[Any]
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 Numbers: TypeAlias = Any  # what a function returns that broadcasts: a float or an array
 
@@ -149,7 +152,7 @@ def set_fields(record: object, /, **values: object) -> None:
         object.__setattr__(record, name, value)
 
 
-def dense(name: str, value: ArrayLike) -> NDArray[Any]:
+def dense(name: str, value: ArrayLike) -> Array:
     """Return `value` as an array of real numbers, without a copy if it is one."""
     if type(value) is np.ndarray and value.dtype == np.float64:
         return value
@@ -168,7 +171,7 @@ def dense(name: str, value: ArrayLike) -> NDArray[Any]:
     return array
 
 
-def finite(name: str, array: NDArray[Any], *, verb: str = "holds") -> None:
+def finite(name: str, array: Array, *, verb: str = "holds") -> None:
     """Raise ValueError if the array, of at least one dimension, has an entry that is not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(array.sum()):  # in most cases; the sum of large numbers may overflow
@@ -221,7 +224,7 @@ def named(error: Exception, text: str) -> Exception:
     return (TypeError if isinstance(error, TypeError) else ValueError)(f"{text}: {error}")
 
 
-def labels(name: str, value: ArrayLike) -> NDArray[Any]:
+def labels(name: str, value: ArrayLike) -> Array:
     """Return labels of any type as an array."""
     refuse_masked(name, value)
     try:
@@ -230,7 +233,7 @@ def labels(name: str, value: ArrayLike) -> NDArray[Any]:
         raise ValueError(f"{name} must be an array of labels: {error}") from error
 
 
-def known_labels(classes: NDArray[Any], y: ArrayLike, n: int) -> NDArray[np.intp]:
+def known_labels(classes: Array, y: ArrayLike, n: int) -> Indices:
     """Return the indices among the classes of n labels, at least one."""
     values = labels("y", y)
     if values.shape != (n,) or n == 0:
@@ -242,7 +245,7 @@ def known_labels(classes: NDArray[Any], y: ArrayLike, n: int) -> NDArray[np.intp
     if not known.any(axis=1).all():
         unknown = values[~known.any(axis=1)].tolist()[0]
         raise ValueError(f"y must hold labels among {classes.tolist()}; got {unknown!r}")
-    return np.asarray(known.argmax(axis=1))
+    return known.argmax(axis=1)
 
 
 def dual_coef(
@@ -285,7 +288,7 @@ def softness(value: ArrayLike, m: int) -> Floats:
     return array
 
 
-def class_labels(y: ArrayLike, m: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def class_labels(y: ArrayLike, m: int) -> tuple[Array, Array]:
     """Return the indices of the classes of labels, and the classes."""
     if np.ma.isMaskedArray(y) or sparse.issparse(y):
         raise TypeError(f"y must be a plain array of labels; got a {type(y).__name__}")
@@ -347,9 +350,7 @@ def plain(array: Any) -> Numbers:
     return float(array) if np.ndim(array) == 0 else array
 
 
-def _numbers(
-    name: str, value: ArrayLike, wanted: str, right: Callable[[Floats], NDArray[np.bool_]]
-) -> Floats:
+def _numbers(name: str, value: ArrayLike, wanted: str, right: Callable[[Floats], Flags]) -> Floats:
     array = dense(name, value)
     if array.dtype.kind == "b":
         raise TypeError(f"{name} must be {wanted}; got a boolean")
@@ -387,7 +388,7 @@ def require_square(size: Floats) -> None:
 
 def gram_matrix(
     value: ArrayLike, *, name: str = "gram", keep_singles: bool = False
-) -> tuple[NDArray[Any], bool]:
+) -> tuple[Array, bool]:
     """Return a square, finite, symmetric matrix in C order, and whether it was double precision.
 
     Only one of another type or layout is copied, and with `keep_singles` none of singles.
@@ -453,7 +454,7 @@ def positive_diagonal(gram: Any, offset: float, softness: Floats, *, name: str =
 
 
 def positive_semidefinite(
-    gram: NDArray[Any], offset: float, softness: Floats, *, exact: bool = True, name: str = "gram"
+    gram: Array, offset: float, softness: Floats, *, exact: bool = True, name: str = "gram"
 ) -> None:
     """Raise if the Gram matrix with offset and softness has an eigenvalue well below zero."""
     m = len(gram)
@@ -480,7 +481,7 @@ def positive_semidefinite(
     )
 
 
-def _lanczos_bound(gram: NDArray[Any], offset: float, softness: Floats, scale: Floats) -> float:
+def _lanczos_bound(gram: Array, offset: float, softness: Floats, scale: Floats) -> float:
     """Return the smallest Ritz value of the Gram matrix scaled to a unit diagonal."""
     m = len(gram)
     basis = np.zeros((min(_LANCZOS_STEPS, m), m))

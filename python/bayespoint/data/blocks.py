@@ -14,13 +14,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names
 
 from bayespoint.base import memory, validation
-from bayespoint.base.validation import Floats, named
+from bayespoint.base.validation import Array, Floats, named
 from bayespoint.blocks import Blocks
 from bayespoint.data import columns, frames
 from bayespoint.data.columns import Columns, Records, Values
@@ -53,7 +52,7 @@ class _Summary:
     names: tuple[str, ...] | None  # names of the features
     is_sparse: bool
     n_examples: int
-    classes: NDArray[Any]
+    classes: Array
     weights: Floats  # (n_classes,) sums of the weights
     relative: bool  # whether weights are not all whole numbers
     repeated: bool  # whether a weight is larger than 1
@@ -112,7 +111,7 @@ class _Sample:
     """Examples with random numbers: the smallest of all, and of each class."""
 
     inputs: Any
-    labels: NDArray[Any]
+    labels: Array
     weight: Floats
     order: Floats  # random numbers, rising
 
@@ -146,7 +145,7 @@ def read_blocks(
     y: Any,
     sample_weight: Any,
     *,
-    order: NDArray[Any] | None,
+    order: Array | None,
     standardize: bool,
     takes_sparse: bool,
     categories: Any,
@@ -205,11 +204,11 @@ class _Coding:
 
     columns: Columns | None
     scaler: Any
-    classes: NDArray[Any]
+    classes: Array
     factor: float | None  # what makes the mean of relative weights 1; None for counts
     repeated: bool  # whether a count is larger than 1
 
-    def examples(self, features: Any, labels: NDArray[Any], weight: Floats) -> Examples:
+    def examples(self, features: Any, labels: Array, weight: Floats) -> Examples:
         """Return features, labels and weights as examples."""
         if features.shape[0]:  # the scaler refuses empty blocks
             features = scaled(self.scaler, features)
@@ -297,7 +296,7 @@ class _Block:
     """A block that was read: the rows of positive weight."""
 
     inputs: Any
-    labels: NDArray[Any]
+    labels: Array
     weight: Floats
     names: tuple[str, ...] | None  # of the features
 
@@ -344,7 +343,7 @@ class _Reader:
         return _Block(inputs, labels, part, None if names is None else tuple(names))
 
 
-def _labels(y: Any, n: int) -> NDArray[Any]:
+def _labels(y: Any, n: int) -> Array:
     labels = validation.labels("y", y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]

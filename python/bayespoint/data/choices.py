@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayespoint.base import validation
+from bayespoint.base.validation import Array, Indices
 
 
-def read(y: Any, n_items: int, groups: Any = None, name: str = "y") -> NDArray[np.intp]:
+def read(y: Any, n_items: int, groups: Any = None, name: str = "y") -> Indices:
     """Return (n_choices, k) rows of the items' indices, the chosen one first, filled up with -1.
 
     `y` are such rows, or lists of several lengths; or the (n_items,) relevance of the items,
@@ -47,7 +47,7 @@ def read(y: Any, n_items: int, groups: Any = None, name: str = "y") -> NDArray[n
     return rows
 
 
-def _of_relevance(relevance: NDArray[Any], n_items: int, groups: Any) -> NDArray[np.intp]:
+def _of_relevance(relevance: Array, n_items: int, groups: Any) -> Indices:
     """Return the pairs of items of one group, the more relevant one first."""
     known = np.zeros(n_items) if groups is None else validation.labels("groups", groups)
     for name, values in (("y", relevance), ("groups", known)):
@@ -67,7 +67,7 @@ def _of_relevance(relevance: NDArray[Any], n_items: int, groups: Any) -> NDArray
     return np.concatenate(chosen)
 
 
-def walls(rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+def walls(rows: Indices) -> tuple[Indices, Indices, Indices]:
     """Return for each comparison the chosen item, the other one, and the choice it is part of."""
     choice, place = np.nonzero(rows[:, 1:] >= 0)
     return rows[choice, 0], rows[choice, place + 1], choice

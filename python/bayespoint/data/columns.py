@@ -19,10 +19,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayespoint.base.stored import Stored
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Array, Flags, Floats, Indices
 from bayespoint.kernels import Kernel, Weighted, accepts_limits
 
 Kind: TypeAlias = Literal["number", "category", "ordered", "date"]
@@ -44,15 +43,15 @@ class Values:
 
     name: str
     kind: Kind
-    entries: NDArray[Any]  # (n,) doubles (dates in days since 1970) or objects; NaN, None: missing
+    entries: Array  # (n,) doubles (dates in days since 1970) or objects; NaN, None: missing
     order: tuple[Any, ...] = ()  # the levels of an ordered category, from the lowest on
 
     @property
-    def missing(self) -> NDArray[np.bool_]:
+    def missing(self) -> Flags:
         """(n,) Where values are missing."""
         if self.entries.dtype == object:
             return np.array([entry is None for entry in self.entries], dtype=bool)
-        return np.asarray(np.isnan(self.entries))
+        return np.isnan(self.entries)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +64,7 @@ class Records:
         """Return the number of rows."""
         return len(self.columns[0].entries)
 
-    def __getitem__(self, rows: NDArray[np.intp] | slice) -> Records:
+    def __getitem__(self, rows: Indices | slice) -> Records:
         """Return some of the rows."""
         columns = (replace(column, entries=column.entries[rows]) for column in self.columns)
         return Records(tuple(columns))

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayespoint.base import memory, validation
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Array, Floats, Indices
 from bayespoint.data.columns import Columns
 from bayespoint.data.executors import Executor, Threads
 from bayespoint.data.warps import Warped
@@ -29,7 +28,7 @@ class Examples:
     """Labeled examples as kernels take them: arrays, for blocks (`parts`) of a random sample."""
 
     inputs: Any  # (n, d) array, CSR array or (n,) array of objects; None with kernel values
-    label: NDArray[np.intp]  # (n,) indices of the classes
+    label: Indices  # (n,) indices of the classes
     precision: Floats  # (n,) weights of mean 1: the noise has the variance softness / precision
     counts: Floats | None = None  # (n,) observations for which each stands; None: 1
     gram: Floats | None = None  # (n, n) kernel values, if they are known already
@@ -44,7 +43,7 @@ class Examples:
         """Return the number of all examples."""
         return self.total or len(self.label)
 
-    def part(self, rows: slice | NDArray[np.intp]) -> Examples:
+    def part(self, rows: slice | Indices) -> Examples:
         """Return some of the examples in memory."""
         return Examples(
             None if self.inputs is None else in_rows(self.inputs)[rows],
@@ -101,17 +100,17 @@ class Examples:
 class Table:
     """What a fit reads from the arguments of the user."""
 
-    classes: NDArray[Any]  # (n_classes,) labels, sorted
+    classes: Array  # (n_classes,) labels, sorted
     examples: Examples
     transform: StandardScaler | None  # what the inputs went through before the kernel
     totals: Floats  # (n_classes,) sums of the weights of the observations
-    rows: NDArray[np.intp] | None = None  # (n,) row of `X` of each observation; None for blocks
+    rows: Indices | None = None  # (n,) row of `X` of each observation; None for blocks
     columns: Columns | None = None  # what the columns of `X` became; None without a dense table
     seen: Mapping[str, Any] = field(default_factory=dict)
     """Attributes that the estimator gets from the reading, None where there are none."""
 
 
-def subset(label: NDArray[np.intp], size: int, seed: int) -> NDArray[np.intp]:
+def subset(label: Indices, size: int, seed: int) -> Indices:
     """Return the rows of a sample of `size` examples stratified by labels, or of all.
 
     Of a rare class it holds as many as there are, up to a fourth of an equal share.
@@ -130,9 +129,7 @@ def subset(label: NDArray[np.intp], size: int, seed: int) -> NDArray[np.intp]:
     return np.sort(np.argsort(place, kind="stable")[:size])
 
 
-def _observations(
-    label: NDArray[np.intp], counts: Floats, size: int, seed: int
-) -> NDArray[np.intp]:
+def _observations(label: Indices, counts: Floats, size: int, seed: int) -> Indices:
     """Return the examples of at most `size` observations, stratified by labels."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(label))

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayespoint.base.validation import Floats, lacks
+from bayespoint.base.validation import Array, Floats, lacks
 from bayespoint.data.columns import Columns, Kind, Records, Values, as_kind
 
 _TEXT = (50, 0.5, 40)  # beyond these levels, share of rows and mean length strings are text
@@ -84,7 +83,7 @@ def typed(X: Any) -> Frame | None:
     return frame
 
 
-def numbered(X: NDArray[Any]) -> Frame:
+def numbered(X: Array) -> Frame:
     """Return an array as a table whose columns have numbers for names."""
     return Frame([str(k) for k in range(X.shape[1])], list(X.T))
 
@@ -174,7 +173,7 @@ def _values(name: str, column: Any, is_category: bool | None) -> Values:
     return values
 
 
-def _typed(name: str, column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, ...]]:
+def _typed(name: str, column: Any) -> tuple[Kind, Array, tuple[Any, ...]]:
     """Return the kind of a column, its entries, and its order."""
     dtype = column.dtype
     text = str(dtype).lower()
@@ -211,14 +210,14 @@ def _doubles(column: Any) -> Floats:
     return np.asarray(column, dtype=np.float64)
 
 
-def _days(entries: NDArray[Any]) -> Floats:
+def _days(entries: Array) -> Floats:
     """Return dates or durations in days, missing ones as NaN."""
     unit = entries.dtype.kind
     seconds = entries.astype(f"{unit}8[us]").astype(np.int64) / 1e6
     return np.where(np.isnat(entries), math.nan, seconds / _SECONDS)
 
 
-def _categories(column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, ...]]:
+def _categories(column: Any) -> tuple[Kind, Array, tuple[Any, ...]]:
     known: Any = getattr(column, "cat", None)
     if hasattr(known, "codes"):
         # Intervals, dates and other objects by their text, which a file can hold.
@@ -232,7 +231,7 @@ def _categories(column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, ...]]:
     return "category", np.array(column.to_list(), dtype=object), ()
 
 
-def _of_objects(name: str, column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, ...]]:
+def _of_objects(name: str, column: Any) -> tuple[Kind, Array, tuple[Any, ...]]:
     """Return the kind and the entries of a column of objects, by their types."""
     entries = np.empty(len(column), dtype=object)
     entries[:] = [None if lacks(entry) else entry for entry in column]
@@ -253,7 +252,7 @@ def _of_objects(name: str, column: Any) -> tuple[Kind, NDArray[Any], tuple[Any, 
     )
 
 
-def _reals(name: str, entries: NDArray[Any]) -> Floats:
+def _reals(name: str, entries: Array) -> Floats:
     """Return objects that are numbers, None where missing, as doubles."""
     try:
         return np.array([math.nan if entry is None else entry for entry in entries], dtype=float)
@@ -261,7 +260,7 @@ def _reals(name: str, entries: NDArray[Any]) -> Floats:
         raise ValueError(f"column {name!r} of X must hold numbers below 1.8e308") from None
 
 
-def _refuse_text(name: str, entries: NDArray[Any]) -> None:
+def _refuse_text(name: str, entries: Array) -> None:
     """Raise ValueError for a column of text, in which nearly all rows differ."""
     present = [entry for entry in entries.tolist() if entry is not None]
     distinct = set(present)

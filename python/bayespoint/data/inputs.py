@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats, named
+from bayespoint.base.validation import Array, Floats, Indices, named
 from bayespoint.data.columns import Columns
 from bayespoint.data.warps import Warped
 
@@ -66,7 +66,7 @@ def scaled(scaler: StandardScaler | Warped | None, X: Any) -> Any:
     return scaler.transform(X.toarray() if sparse.issparse(X) and centers else X)
 
 
-def order_of(classes: Any, y: Any) -> NDArray[Any] | None:
+def order_of(classes: Any, y: Any) -> Array | None:
     """Return labels from the lowest on: as wanted, or of an ordered category; None for neither."""
     if classes is not None:
         return validation.labels("classes", classes)
@@ -74,7 +74,7 @@ def order_of(classes: Any, y: Any) -> NDArray[Any] | None:
     return np.asarray(kind.categories) if getattr(kind, "ordered", False) else None  # of pandas
 
 
-def turn(classes: NDArray[Any], order: NDArray[Any] | None) -> NDArray[np.intp]:
+def turn(classes: Array, order: Array | None) -> Indices:
     """Return what puts sorted classes in order; labels that do not occur are left out."""
     if order is None:
         return np.arange(len(classes))
@@ -86,9 +86,7 @@ def turn(classes: NDArray[Any], order: NDArray[Any] | None) -> NDArray[np.intp]:
     return np.argsort([places[label] for label in known])
 
 
-def encode(
-    y: NDArray[Any], order: NDArray[Any] | None = None
-) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def encode(y: Array, order: Array | None = None) -> tuple[Array, Indices]:
     """Return the classes, at least two, sorted or in order, and the index of each label."""
     try:
         check_classification_targets(y)
@@ -127,7 +125,7 @@ class SampleWeight:
         """Whether every example counts once."""
         return bool((self.counts == 1).all() and (self.precision == 1).all())
 
-    def rows(self, *, repeated: bool) -> NDArray[np.intp]:
+    def rows(self, *, repeated: bool) -> Indices:
         """Return the examples that count, in order, `repeated` once for each observation."""
         if repeated:
             return np.repeat(np.arange(len(self.counts)), self.counts.astype(np.intp))

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from bayespoint.base.stored import Stored
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Floats, Indices
 
 if TYPE_CHECKING:
     from sklearn.preprocessing import PowerTransformer, StandardScaler
@@ -64,7 +63,7 @@ class OneUnit(Stored):
 
     def transform(self, X: Floats) -> Floats:
         """Return standardized features in the unit."""
-        return np.asarray(X * self.factors)
+        return X * self.factors
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +72,7 @@ class Warped(Stored):
 
     scaler: Any  # a StandardScaler
     warp: Any  # RankNormal, PowerTransformer or OneUnit
-    places: NDArray[np.intp]  # the features that are warped
+    places: Indices  # the features that are warped
     ends: Floats  # (2, n) their least and largest values: a power might grow beyond all bounds
 
     def transform(self, X: Any) -> Floats:

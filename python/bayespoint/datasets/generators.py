@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayespoint.base import validation
-from bayespoint.base.validation import RandomState
+from bayespoint.base.validation import Flags, RandomState
 
 Targets = NDArray[np.int64]
 
@@ -157,7 +157,7 @@ def make_sets(
     return sets, _flipped(most, noise, rng)
 
 
-def _flipped(positive: NDArray[np.bool_], noise: float, rng: np.random.Generator) -> Targets:
+def _flipped(positive: Flags, noise: float, rng: np.random.Generator) -> Targets:
     """Return labels -1 and +1, each flipped with probability `noise`."""
     rate = validation.real("noise", noise, low=0.0, high=0.5, high_open=True)
     if rate:

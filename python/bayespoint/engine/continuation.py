@@ -12,10 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayespoint.base import validation
-from bayespoint.base.validation import RandomState
+from bayespoint.base.validation import Array, RandomState
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import LIMITS, SampleSettings
 from bayespoint.results.billiard import BilliardResult
@@ -64,7 +63,7 @@ def begin(
     return Origin(settings.plain(), about, number, complete(problem, continue_from))
 
 
-def _digest(values: NDArray[Any]) -> str:
+def _digest(values: Array) -> str:
     digest = hashlib.blake2b(f"{values.dtype.str}{values.shape}".encode(), digest_size=16)
     rows = values if values.flags.c_contiguous else values.T  # a matrix of kernel values
     for block in validation.blocks(len(rows)):
@@ -122,7 +121,7 @@ def _state(result: object) -> State:
     return result.state
 
 
-def complete(problem: Problem, result: BilliardResult) -> dict[str, NDArray[Any]]:
+def complete(problem: Problem, result: BilliardResult) -> dict[str, Array]:
     """Return the state of a result of a problem, with the draws that only the result holds."""
     state = _checked(_state(result))
     kept = state["kept"].astype(np.int64)
@@ -135,7 +134,7 @@ def complete(problem: Problem, result: BilliardResult) -> dict[str, NDArray[Any]
         raise ValueError("continue_from must have a state that belongs to its draws")
     cuts = np.cumsum(older)[:-1]
 
-    def joined(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    def joined(name: str, values: Array) -> Array:
         """Return the values of each trajectory, the older ones first."""
         before = np.split(state[name].reshape(-1, values.shape[-1]), cuts)
         pairs = zip(before, values[:, :own], strict=True)
@@ -147,7 +146,7 @@ def complete(problem: Problem, result: BilliardResult) -> dict[str, NDArray[Any]
     }
 
 
-def _checked(state: State) -> dict[str, NDArray[Any]]:
+def _checked(state: State) -> dict[str, Array]:
     """Return the arrays of a state, or raise ValueError for a wrong type or dimension."""
     arrays = {}
     for name, (dtype, ndim) in _ARRAYS.items():

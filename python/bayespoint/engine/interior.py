@@ -35,7 +35,7 @@ def feasible_point(
             "search for the largest margin",
             ConvergenceWarning,
         )
-    return np.asarray(found["dual_coef"].reshape(problem.shape))
+    return found["dual_coef"].reshape(problem.shape)
 
 
 def max_margin(

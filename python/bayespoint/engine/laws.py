@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayespoint import _core
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Array, Floats
 
 Trials: TypeAlias = tuple[NDArray[np.int64], Floats]
 """The (n_trials,) balls, and (n_trials, 2) multiples of place and direction, added to the mean."""
@@ -48,7 +48,7 @@ class Observed:
         )
 
     def log_likelihoods(
-        self, contrasts: Sequence[NDArray[Any]], trials: Trials, *, by_contrast: bool = False
+        self, contrasts: Sequence[Array], trials: Trials, *, by_contrast: bool = False
     ) -> Floats:
         """Return the log likelihoods of functions, with derivatives.
 
@@ -90,16 +90,16 @@ def largest_probabilities(behind: Floats) -> Floats:
     return _core.largest_probabilities(flat).reshape(behind.shape)
 
 
-def values_of_rows(rows: NDArray[Any], vectors: NDArray[Any]) -> NDArray[Any]:
+def values_of_rows(rows: Array, vectors: Array) -> Array:
     """Return the (k, n) products of the (n, r) rows, in their precision, with k vectors (k, r)."""
     return _core.tall_product(_plain(rows), _plain(vectors.astype(rows.dtype)), sums=False)
 
 
-def sums_of_rows(rows: NDArray[Any], factors: NDArray[Any]) -> NDArray[Any]:
+def sums_of_rows(rows: Array, factors: Array) -> Array:
     """Return the (k, r) sums of the (n, r) rows, in their precision, times (k, n) factors."""
     return _core.tall_product(_plain(rows), _plain(factors.astype(rows.dtype)), sums=True)
 
 
-def _plain(array: NDArray[Any]) -> NDArray[Any]:
+def _plain(array: Array) -> Array:
     """Return an array in C order and aligned, as those from a network may not be."""
     return np.require(array, requirements=["C", "A"])

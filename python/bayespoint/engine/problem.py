@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayespoint.base.linalg import Factor
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Array, Floats, Indices
 from bayespoint.engine.settings import SampleSettings
 from bayespoint.engine.walls import Walls
 from bayespoint.kernels.gram import Gram, product
@@ -29,7 +28,7 @@ class Problem:
     """
 
     gram: Gram  # (m, m) kernel values, without offset and softness
-    label: NDArray[np.intp]  # (m,) indices of classes, of two of which the second is positive
+    label: Indices  # (m,) indices of classes, of two of which the second is positive
     softness: Floats  # (m,) added to the diagonal
     offset: float  # added to every kernel value
     inverse: tuple[Factor, Floats] | None = None  # factor and diagonal of the inverse
@@ -41,7 +40,7 @@ class Problem:
         return len(self.softness)
 
     @property
-    def y(self) -> NDArray[Any]:
+    def y(self) -> Array:
         """(m,) Labels -1 and +1, int8, or those of several classes."""
         if self.n_functions > 1:
             return self.label
@@ -67,10 +66,10 @@ class Problem:
         """Return whether the engine knows conditional means: not behind transparent walls."""
         return self.walls is None or settings.transparency == (0.0, 0.0)
 
-    def part(self, index: NDArray[np.intp]) -> Problem:
+    def part(self, index: Indices) -> Problem:
         """Return the problem of the examples with the given indices."""
         self.require_labels("a part of the examples")
-        gram: NDArray[Any] = np.ascontiguousarray(self.gram[np.ix_(index, index)])
+        gram: Array = np.ascontiguousarray(self.gram[np.ix_(index, index)])
         label, softness = self.label[index], self.softness[index]
         return replace(self, gram=gram, label=label, softness=softness, inverse=None)
 

@@ -93,7 +93,7 @@ class Walls:
 
     def values(self, z: Floats) -> Floats:
         """Return the (..., n_walls) sums of coefficients times the (..., n) coordinates."""
-        return np.asarray(np.einsum("...wk,wk->...w", z[..., self.coordinates], self.coefficients))
+        return np.einsum("...wk,wk->...w", z[..., self.coordinates], self.coefficients)
 
     def require(self, n: int) -> None:
         """Raise ValueError if a coordinate is not one of n."""

@@ -11,14 +11,14 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint.base import memory, validation
-from bayespoint.base.validation import Floats, RandomState
+from bayespoint.base.validation import Array, Flags, Floats, Indices, RandomState
 from bayespoint.data.blocks import in_blocks, map_blocks
 from bayespoint.data.plan import Budget, Given, Plan
 from bayespoint.engine.interior import advising
@@ -168,7 +168,7 @@ class BayesPointClassifier(
     calibration: str | None = "auto"
     fit_intercept: bool = True
 
-    sample_indices_: NDArray[np.intp] = field(init=False)
+    sample_indices_: Indices = field(init=False)
     class_weight_: Floats = field(init=False)
 
     def check_parts(self) -> None:
@@ -279,12 +279,12 @@ class BayesPointClassifier(
         return None if self._first.basis.is_all else "landmarks"
 
     @property
-    def support_(self) -> NDArray[np.intp]:
+    def support_(self) -> Indices:
         """Indices of the examples of which the first model's billiard hit a wall."""
         if not self._first.basis.is_all:
             raise AttributeError("support_ is of a billiard over all examples, without landmarks")
         support = self.billiard_.support
-        return np.asarray(support[support < len(self._first.basis)])  # not of thresholds
+        return support[support < len(self._first.basis)]  # not of thresholds
 
     @property
     def n_iter_(self) -> int:
@@ -304,7 +304,7 @@ class BayesPointClassifier(
             )
         return relevance
 
-    def _checked(self, X: ArrayLike) -> NDArray[Any]:
+    def _checked(self, X: ArrayLike) -> Array:
         columns = getattr(self, "columns_", None)
         if columns is not None and not (columns.plain and sparse.issparse(X)):
             return estimators_inputs.features(self, self.kernel_, columns, X)
@@ -336,7 +336,7 @@ class BayesPointClassifier(
 
     def predict(
         self, X: ArrayLike, *, method: str = "center", diag: ArrayLike | None = None
-    ) -> NDArray[Any]:
+    ) -> Array:
         """Return the predicted class: that of the Bayes point, of the vote of the draws or of one.
 
         Parameters
@@ -428,7 +428,7 @@ class BayesPointClassifier(
 
     def reject(
         self, X: ArrayLike, cost: float, *, method: str = "moments", diag: ArrayLike | None = None
-    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    ) -> tuple[Array, Flags]:
         """Return the most probable labels, and where to abstain from them.
 
         A point is rejected if 1 minus its largest probability exceeds `cost` (Chow, IEEE
@@ -450,9 +450,7 @@ class BayesPointClassifier(
         """
         return self._mixture.reject(self._checked(X), cost, method=method, diag=diag)
 
-    def predict_set(
-        self, X: ArrayLike, alpha: float, *, diag: ArrayLike | None = None
-    ) -> NDArray[np.bool_]:
+    def predict_set(self, X: ArrayLike, alpha: float, *, diag: ArrayLike | None = None) -> Flags:
         r"""Return a set of labels for each point, which holds the true one about as often as asked.
 
         A label is in the set unless it is less probable than are the labels of the training
@@ -539,7 +537,7 @@ class BayesPointClassifier(
         points = None if X is None else self._checked(X)
         return self._mixture.leave_one_out(points, y)
 
-    def suggest_query(self, X: ArrayLike, n: int = 1) -> NDArray[np.intp]:
+    def suggest_query(self, X: ArrayLike, n: int = 1) -> Indices:
         """Return the points about which the draws disagree most, to be labeled next.
 
         Each point is judged by itself, so similar ones may be chosen: label one and fit again
@@ -630,9 +628,7 @@ class BayesPointClassifier(
             If a setting is out of range, or for a precomputed singular matrix, which is not kept.
         """
         model, rng = self._first, np.random.default_rng(validation.seed(random_state))
-        return evidence.evidence(
-            model, tol=tol, max_length=max_length, n_jobs=self.n_jobs, rng=rng
-        )
+        return evidence.evidence(model, tol=tol, max_length=max_length, n_jobs=self.n_jobs, rng=rng)
 
     def log_labeling_probability(
         self,

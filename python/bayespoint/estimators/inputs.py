@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, column_or_1d
@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data as _validate_data
 
 from bayespoint import kernels
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Array, Floats
 from bayespoint.blocks import Blocks
 from bayespoint.data import frames
 from bayespoint.data.columns import Columns, Records
@@ -35,7 +35,7 @@ class Arguments:
     """The inputs and labels of a fit, as scikit-learn's checks leave them."""
 
     inputs: Any  # records of a table, doubles in C order, CSR, a matrix or objects
-    labels: NDArray[Any]
+    labels: Array
     seen: dict[str, Any]  # attributes of the estimator; None where there are none
 
     @property
@@ -140,7 +140,7 @@ def features(estimator: BaseEstimator, kernel: object, known: Columns, X: Any) -
     return known.features((frame or frames.numbered(checked)).read_as(known))
 
 
-def new(estimator: BaseEstimator, kernel: object, X: ArrayLike) -> NDArray[Any]:
+def new(estimator: BaseEstimator, kernel: object, X: ArrayLike) -> Array:
     """Return checked inputs of a fitted estimator."""
     any_type = kernels.requires_vectors(kernel) is None
     if hasattr(estimator, "n_features_in_") if any_type else _are_vectors(kernel, X):
@@ -203,7 +203,7 @@ def _are_vectors(kernel: object, X: Any) -> bool:
     return rows.ndim == 2 and rows.dtype.kind in "biuf"
 
 
-def _canonical(X: Any) -> NDArray[Any]:
+def _canonical(X: Any) -> Array:
     """Return sparse rows as an array in canonical format; others unchanged."""
     if sparse.issparse(X):
         X = sparse.csr_array(X)  # skops stores no matrices of the older kind
@@ -227,7 +227,7 @@ def _sparse_format(kernel: object, X: Any) -> str | bool:
     return False
 
 
-def _objects(X: Any) -> NDArray[Any]:
+def _objects(X: Any) -> Array:
     """Return the entries of a sequence as an (n,) array of objects."""
     if getattr(sequence("X", X), "ndim", 1) != 1:
         raise ValueError(

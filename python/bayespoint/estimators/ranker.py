@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint.base import memory, validation
-from bayespoint.base.validation import Floats, RandomState
+from bayespoint.base.validation import Floats, Indices, RandomState
 from bayespoint.data import choices
 from bayespoint.data.inputs import scaled
 from bayespoint.estimators import inputs, reading, settings
@@ -127,7 +127,7 @@ class BayesPointRanker(Estimator):
     def _items(self, X: ArrayLike) -> Floats:
         check_is_fitted(self)
         features = inputs.features(self, self.kernel_, self.columns_, X)
-        return np.asarray(scaled(getattr(self, "scaler_", None), features))
+        return scaled(getattr(self, "scaler_", None), features)
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Floats | tuple[Floats, Floats]:
         """Return the posterior mean of the utility.
@@ -151,7 +151,7 @@ class BayesPointRanker(Estimator):
         moments = np.stack([model.moments(points) for model in self.posterior_.models])
         mean = self.posterior_.weights @ moments[:, 0]
         if not return_std:
-            return np.asarray(mean)
+            return mean
         variance = self.posterior_.weights @ (moments[:, 1] + (moments[:, 0] - mean) ** 2)
         return mean, np.sqrt(variance)
 
@@ -213,7 +213,7 @@ class BayesPointRanker(Estimator):
         points = Differences.rows(self._items(X))
         return self.posterior_.sample_functions(points, noise=False, random_state=random_state)
 
-    def suggest_query(self, X: ArrayLike) -> NDArray[np.intp]:
+    def suggest_query(self, X: ArrayLike) -> Indices:
         """Return the pair to be compared next, to find the best item.
 
         Its better item has the largest expected utility (qEUBO: R. Astudillo et al., "qEUBO: A

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
 from bayespoint import kernels
 from bayespoint.base import memory
+from bayespoint.base.validation import Array, Indices
 from bayespoint.base.warnings import warn
 from bayespoint.data import blocks, choices
 from bayespoint.data.columns import Columns, Records
@@ -84,7 +85,7 @@ def read(
 
 
 def _in_memory(
-    arguments: Arguments, sample_weight: ArrayLike | None, given: Given, order: NDArray[Any] | None
+    arguments: Arguments, sample_weight: ArrayLike | None, given: Given, order: Array | None
 ) -> tuple[Table, bool]:
     """Return a row for each observation or, with landmarks, for each example, and which it is."""
     features, kernel = arguments.inputs, given.kernel
@@ -179,9 +180,7 @@ def _require_blocks(given: Given) -> None:
         raise ValueError(f"kernel must take vectors for X in blocks; got {given.kernel!r}")
 
 
-def _require_weights(
-    weights: SampleWeight, index: NDArray[np.intp], classes: NDArray[Any], given: Given
-) -> None:
+def _require_weights(weights: SampleWeight, index: Indices, classes: Array, given: Given) -> None:
     """Raise ValueError for weights that leave a class empty, or that need a softness."""
     if given.softness == 0 and (weights.precision != 1).any():
         raise ValueError(

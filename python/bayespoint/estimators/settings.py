@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats, RandomState, boolean, choice, integer, real
+from bayespoint.base.validation import Array, Floats, RandomState, boolean, choice, integer, real
 from bayespoint.data.plan import Budget, Given
 from bayespoint.estimators.base import Estimator
 from bayespoint.estimators.inputs import is_precomputed
@@ -109,11 +108,11 @@ def require_landmarks(given: Given, what: str) -> None:
         raise ValueError(f"calibration must be 'auto' or None with {what}; got 'leave-one-out'")
 
 
-def class_weight(parameter: Any, classes: NDArray[Any], totals: Floats) -> Floats:
+def class_weight(parameter: Any, classes: Array, totals: Floats) -> Floats:
     """Return the checked weights of the classes, whose observations have sums of weights."""
     if isinstance(parameter, str):
         if parameter == "balanced":
-            return np.asarray(totals.sum() / (len(totals) * totals))
+            return totals.sum() / (len(totals) * totals)
         raise ValueError(
             'class_weight must be None, "balanced" or a dictionary of weights by class; got '
             f"{parameter!r}"

@@ -14,13 +14,12 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, special
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import kernels
-from bayespoint.base.validation import Floats, boolean
+from bayespoint.base.validation import Array, Floats, boolean
 from bayespoint.data.warps import OneUnit, RankNormal, Warped
 from bayespoint.engine.laws import NODES
 from bayespoint.estimators.bayes_point import BayesPointClassifier
@@ -452,7 +451,7 @@ class _Graph:
         self.nodes.append(self.onnx.helper.make_node(kind, names, [output], **attributes))
         return _Value(self, output)
 
-    def decide(self, values: _Value, sign: _Value, classes: NDArray[Any]) -> None:
+    def decide(self, values: _Value, sign: _Value, classes: Array) -> None:
         """Add the outputs "label" and "decision"; `sign` (n, 1) decides between two classes."""
         two, unknown = len(classes) == 2, cast(Any, False)
         if two:
@@ -481,7 +480,7 @@ class _Graph:
         else:
             values.op("Identity", output="decision")
 
-    def model(self, outputs: list[str], name: str, classes: NDArray[Any], points: Floats) -> Any:
+    def model(self, outputs: list[str], name: str, classes: Array, points: Floats) -> Any:
         """Return the checked ONNX model."""
         helper, wide = self.onnx.helper, ["n", len(classes)]
         shapes = {"label": (self.label_type, ["n"]), "probabilities": (self.double, wide)}

@@ -442,7 +442,7 @@ class CompositeKernel(CompoundKernel):
         return combined
 
     def diag(self, X: Inputs) -> Floats:
-        return np.asarray(self._operation.reduce([diagonal(part, X) for part in self.parts]))
+        return self._operation.reduce([diagonal(part, X) for part in self.parts])
 
     def _named(self, parts: Iterable[Slopes]) -> Slopes:
         """Return the derivatives of all parts by the names of the parameters in the whole."""
@@ -540,10 +540,10 @@ class Scaled(CompoundKernel):
     def __call__(self, X: Inputs, Y: Other = None) -> Floats:
         gram = evaluate(self.kernel, X, Y)
         with np.errstate(over="ignore"):  # `evaluate` refuses infinities
-            return np.asarray(np.multiply(gram, given(self, "factor"), dtype=np.float64))
+            return np.multiply(gram, given(self, "factor"), dtype=np.float64)
 
     def diag(self, X: Inputs) -> Floats:
-        return np.asarray(given(self, "factor") * diagonal(self.kernel, X))
+        return given(self, "factor") * diagonal(self.kernel, X)
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
         own = (within(self.bounds, "factor", 1.0, _REACH),) if self.factor is None else ()

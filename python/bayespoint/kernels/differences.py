@@ -58,7 +58,7 @@ class Differences(CompoundKernel):
     def items(self, X: Inputs) -> Floats:
         """Return the different inputs in rows."""
         there = np.concatenate([np.full(len(X), True), X[:, -1] != ALONE])
-        return np.asarray(np.unique(_ends(X)[there], axis=0))
+        return np.unique(_ends(X)[there], axis=0)
 
     def __call__(self, X: Inputs, Y: Other = None) -> Floats:
         return self.with_pullback(X, Y)[0]

@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from sklearn.base import clone
 
 from bayespoint.base import memory, validation
+from bayespoint.base.validation import Array
 from bayespoint.kernels import gaussian_process
 from bayespoint.kernels.base import Kernel, Scaled
 from bayespoint.kernels.dot_product import Linear, Polynomial
@@ -19,7 +20,7 @@ from bayespoint.kernels.products import count, in_rows
 from bayespoint.kernels.protocol import Floats, Inputs
 from bayespoint.kernels.stationary import RBF, Matern
 
-Gram: TypeAlias = "NDArray[np.float64] | NDArray[np.float32]"
+Gram: TypeAlias = "Floats | NDArray[np.float32]"
 """(m, m) kernel values of the examples, in C order."""
 
 _NAMED: dict[str, Kernel] = {"linear": Linear(), "rbf": RBF(), "poly": Polynomial()}
@@ -96,9 +97,7 @@ def training_gram(
     return gram, not np.may_share_memory(gram, value)
 
 
-def gram_matrix(
-    X: Inputs, kernel: Callable[..., Any], *, dtype: DTypeLike = np.float32
-) -> NDArray[Any]:
+def gram_matrix(X: Inputs, kernel: Callable[..., Any], *, dtype: DTypeLike = np.float32) -> Array:
     """Return the kernel matrix of `X`, filled in blocks of 2048 x 2048 kernel values.
 
     It is symmetric to the last bit: :class:`bayespoint.VersionSpace` does not copy singles.
@@ -130,7 +129,7 @@ def gram_matrix(
     block = min(m, _BLOCK)
     needed = float(wanted.itemsize) * m * m + 3 * 8.0 * block * block
     memory.require(needed, f"the kernel matrix of {m} examples ({m} x {m} {wanted})")
-    gram: NDArray[Any] = np.empty((m, m), dtype=wanted)
+    gram: Array = np.empty((m, m), dtype=wanted)
     for rows in validation.blocks(m, _BLOCK):
         left = X[rows]
         for columns in validation.blocks(rows.start, _BLOCK):
@@ -147,7 +146,7 @@ def gram_matrix(
 def product(c: Floats, gram: Gram) -> Floats:
     """Return ``c @ gram`` in double precision for c of shape (..., m), in bounded memory."""
     if gram.dtype == np.float64:
-        return np.asarray(c @ gram)
+        return c @ gram
     m = len(gram)
     values = np.zeros_like(c)
     for rows in validation.blocks(m, max(1, _BLOCK_BYTES // (8 * m))):

@@ -133,7 +133,7 @@ def inner(X: Any, Y: Any | None) -> Floats:
         left, right = X.categories, None if Y is None else Y.categories
         square = float(left.limits @ left.limits) / 2
         [gram] = of_distances(left, right, terms=((square, 0.0, -0.5),))
-        return np.asarray(gram + _dense(X.numbers, None if Y is None else Y.numbers))
+        return gram + _dense(X.numbers, None if Y is None else Y.numbers)
     other = X if Y is None else Y
     if not (sparse.issparse(X) and sparse.issparse(other)):
         with np.errstate(over="ignore", invalid="ignore"):
@@ -153,7 +153,7 @@ def _dense(X: Floats, Y: Floats | None) -> Floats:
     other = X if Y is None else Y
     n = len(X)
     if n * len(other) <= _MAX_ENTRIES and n * other.size <= _MAX_WORK:
-        return np.asarray(X @ other.T)
+        return X @ other.T
     step = max(1, min(_BLOCK_ENTRIES // max(1, len(other)), _MAX_WORK // max(1, other.size)))
     gram = np.empty((n, len(other)))
     for rows in validation.blocks(n, step):
@@ -209,10 +209,10 @@ def squares(X: Any) -> Floats:
     """Return the squared lengths of the rows."""
     with np.errstate(over="ignore", invalid="ignore"):
         if isinstance(X, Mixed):
-            return np.asarray(squared(X).sum(axis=1))
+            return squared(X).sum(axis=1)
         if sparse.issparse(X):
             return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).reshape(-1)
-        return np.asarray(np.einsum("ij,ij->i", X, X))
+        return np.einsum("ij,ij->i", X, X)
 
 
 def divided(X: Any, units: Floats) -> Any:

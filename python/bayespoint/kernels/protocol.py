@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
-Inputs: TypeAlias = NDArray[Any]
+from bayespoint.base.validation import Array, Floats, Indices
+
+Inputs: TypeAlias = Array
 Other: TypeAlias = Inputs | None  # second inputs of a kernel; None stands for the first ones
 Bounds: TypeAlias = tuple[float, float]
 ByName: TypeAlias = Mapping[str, float]  # a number for each of some parameters, by its name
@@ -49,7 +49,7 @@ class Metric:
     """(d,) Factors of the features."""
     limits: Floats
     """(d,) Infinite for numbers; of a category how far its levels are apart, before the factor."""
-    groups: NDArray[np.intp]
+    groups: Indices
     """(d,) The weight of each feature, from 0 on, which several may share."""
 
 

@@ -112,7 +112,7 @@ class Stationary(Kernel):
         rate, terms = self._profile()
         pair = self._pair_in_units(X, Y)
         [values] = of_distances(*pair, city_block=self._city_block, rate=rate, terms=terms[:1])
-        return np.asarray(values)
+        return values
 
     def _profile(self) -> tuple[float, tuple[Terms, ...]]:
         """Return rate and terms for `of_distances`, also those of `_with_radial` if others."""
@@ -216,7 +216,7 @@ class RBF(Stationary):
             [values] = of_distances(*self._pair_in_units(X, Y), terms=((0.0, 0.0, -0.5),))
             for rows in validation.blocks(len(values)):
                 _exponential(values[rows])
-            return np.asarray(values)
+            return values
         units = units_of(given(self, "sigma"), X)
         X, other = in_rows(X), in_rows(X if Y is None else Y)
         is_sparse = sparse.issparse(X) or sparse.issparse(other)

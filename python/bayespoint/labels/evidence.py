@@ -9,11 +9,10 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats, RandomState
+from bayespoint.base.validation import Flags, Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine import InfeasibleError, interior
 from bayespoint.engine.problem import Callback, Problem
@@ -134,7 +133,7 @@ def _log_evidence(
     return replace(found, value=value, error=error, lag=lag)
 
 
-def _infeasible(problem: Problem, found: Evidence, hard: NDArray[np.bool_]) -> InfeasibleError:
+def _infeasible(problem: Problem, found: Evidence, hard: Flags) -> InfeasibleError:
     """Return the error for an evidence of zero, with the examples that have hard walls."""
     run, small = f"in {found.length:.4g} radians per trajectory", "too small for this max_length"
     advice = "Allow for noise: a positive softness, or label_noise"

@@ -24,12 +24,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, special
 
 from bayespoint.base.linalg import Factor
 from bayespoint.base.stored import Stored
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Flags, Floats, Indices
 from bayespoint.data import choices
 from bayespoint.data.examples import Examples
 from bayespoint.engine.laws import Observed
@@ -50,7 +49,7 @@ RULES = ("probability", "median", "mean")
 class Problems:
     """The labels of m examples as C problems of one value, whose evidences approximate theirs."""
 
-    positive: NDArray[np.bool_]  # (C, m) labels of each problem
+    positive: Flags  # (C, m) labels of each problem
     ends: Floats | None  # (m, 2) interval of each label, in deviations of a noisy value, or None
     others: int  # number of the labels that a wrong one may be
     share: float  # share of the sum of the evidences that counts
@@ -69,9 +68,9 @@ class Problems:
         `p` are those of the labels of the problems, (C, m).
         """
         if len(p) == 1:
-            return np.asarray(p[0])
+            return p[0]
         p = np.where(self.positive, p, 1 - p)
-        return np.asarray(p / p.sum(axis=0))
+        return p / p.sum(axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +188,7 @@ class Labels(Stored):
         """Return the variance of the noise on a value: of two inputs, half of a difference."""
         return softness if self.n_inputs == 1 else softness / 2
 
-    def variances(self, softness: float, precision: Floats, label: NDArray[np.intp]) -> Floats:
+    def variances(self, softness: float, precision: Floats, label: Indices) -> Floats:
         """Return the variance of the noise at each of `points`."""
         noise = np.asarray(self.softness(softness) / precision)
         return noise if self.n_inputs == 1 else noise.repeat(self.present(label).sum(axis=1))
@@ -209,7 +208,7 @@ class Labels(Stored):
     def transparencies(self) -> Floats:
         """(n_labels,) P(label | another is true) / P(label | it is true)."""
         own, other = self._rates(len(self.contrasts))
-        return np.asarray(other / (self.n_classes - 1) / (1 - own))
+        return other / (self.n_classes - 1) / (1 - own)
 
     @property
     def transparency(self) -> tuple[float, float]:
@@ -229,7 +228,7 @@ class Labels(Stored):
         """(n_labels,) Probability of observing each label where it is the true one."""
         own, _ = self._rates(len(self.contrasts))
         sizes = np.maximum(self.n_classes, 1 + np.isfinite(self.constants).sum(axis=1))
-        return np.asarray((1 - own) / (1 + (sizes - self.n_classes) * own / (self.n_classes - 1)))
+        return (1 - own) / (1 + (sizes - self.n_classes) * own / (self.n_classes - 1))
 
     @property
     def floors(self) -> Floats:
@@ -250,7 +249,7 @@ class Labels(Stored):
         with np.errstate(divide="ignore"):
             return np.logaddexp(np.log(floors), np.log(1 - own - floors) + log_p)
 
-    def log_constant(self, label: NDArray[np.intp]) -> float:
+    def log_constant(self, label: Indices) -> float:
         """Return what is added to the engine's log evidence of observed labels.
 
         One order of the thresholds is possible, and of walls `noise` is that of two labels.
@@ -260,7 +259,7 @@ class Labels(Stored):
 
     # --- observations -----------------------------------------------------------------------------
 
-    def observations(self, label: NDArray[np.intp], counts: Floats | None = None) -> Observed:
+    def observations(self, label: Indices, counts: Floats | None = None) -> Observed:
         """Return the law of observed labels, each with a number of times that it counts."""
         none = np.empty(0)
         noise = (self.floors[label], self.spans[label]) if any(self.label_noise) else (none, none)
@@ -268,7 +267,7 @@ class Labels(Stored):
             self.law.name, self.n_contrasts, *noise, counts=none if counts is None else counts
         )
 
-    def points(self, inputs: Any, label: NDArray[np.intp]) -> Any:
+    def points(self, inputs: Any, label: Indices) -> Any:
         """Return the inputs of all latent values, those of an observation after one another."""
         if self.n_inputs == 1:
             return inputs
@@ -288,14 +287,14 @@ class Labels(Stored):
         label, precision = np.ones(len(choice), dtype=np.intp), examples.precision[choice]
         return Examples(pairs, label, precision), Labels.two_classes().with_noise(self.label_noise)
 
-    def present(self, label: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def present(self, label: Indices) -> Flags:
         """Return which latent values observations have, (n, n_values)."""
         return (self.contrasts[..., : self.n_values] != 0).any(axis=1)[label]
 
     def problem(
         self,
         gram: Gram,
-        label: NDArray[np.intp],
+        label: Indices,
         softness: Floats,
         offset: float,
         inverse: tuple[Factor, Floats] | None = None,
@@ -317,7 +316,7 @@ class Labels(Stored):
         none, walls = np.zeros(m + n, dtype=np.intp), self._walls(label, m)
         return Problem(gram, none, softness, offset, inverse, walls=walls)
 
-    def _walls(self, label: NDArray[np.intp], m: int) -> Walls:
+    def _walls(self, label: Indices, m: int) -> Walls:
         """Return the walls of observations with m latent values, and between shared coordinates."""
         there = self.present(label)
         places = np.zeros((len(label), self.contrasts.shape[2]), dtype=np.intp)
@@ -338,7 +337,7 @@ class Labels(Stored):
             np.concatenate([observation, np.full(len(rising), -1)]),
         )
 
-    def problems(self, label: NDArray[np.intp]) -> Problems:
+    def problems(self, label: Indices) -> Problems:
         """Return the problems of labels.
 
         Of several classes they are each class against the rest, whose evidence is divided by how
@@ -356,7 +355,7 @@ class Labels(Stored):
             positive = np.ones((1, len(label)), dtype=np.bool_)
         return Problems(positive, ends, n - 1, shares)
 
-    def decision_left_out(self, left_out: Floats, label: NDArray[np.intp]) -> Floats | None:
+    def decision_left_out(self, left_out: Floats, label: Indices) -> Floats | None:
         """Return the decision values of predictions given all others, by those of `Problems`.
 
         None where these are of the labels alone, and tell no decision values.
@@ -370,13 +369,13 @@ class Labels(Stored):
                 z = self.predicts.decision(np.log(left_out.T))
         return np.clip(z, -LARGEST_Z, LARGEST_Z)
 
-    def quantiles(self, label: NDArray[np.intp]) -> Floats:
+    def quantiles(self, label: Indices) -> Floats:
         """Return the n_shared normal quantiles at the shares of the labels."""
         shares = np.cumsum(np.bincount(label, minlength=self.n_classes))[: self.n_shared]
         least = 0.5 / len(label)
-        return np.asarray(special.ndtri(np.clip(shares / len(label), least, 1 - least)))
+        return special.ndtri(np.clip(shares / len(label), least, 1 - least))
 
-    def first_weights(self, r: int, label: NDArray[np.intp]) -> Floats:
+    def first_weights(self, r: int, label: Indices) -> Floats:
         """Return weights to start from: functions that are 0, and thresholds that rise."""
         weights = np.zeros(self.dimension(r))
         rising = self.quantiles(label) + 0.01 * np.arange(self.n_shared)
@@ -385,7 +384,7 @@ class Labels(Stored):
 
     # --- predictions ------------------------------------------------------------------------------
 
-    def winner(self, z: Floats) -> NDArray[np.intp]:
+    def winner(self, z: Floats) -> Indices:
         """Return the (n,) indices of the classes predicted by decision values; ties go down."""
         return self.predicts.winner(z, self.rule)
 
@@ -393,10 +392,10 @@ class Labels(Stored):
         """Return the (n, C) log probabilities of true classes from decision values."""
         return self.predicts.log_classes(z)
 
-    def log_labels(self, z: Floats, label: NDArray[np.intp]) -> Floats:
+    def log_labels(self, z: Floats, label: Indices) -> Floats:
         """Return the (n,) log probabilities of observed labels from decision values."""
         log_p = self.observed(self.predicts.log_classes(z))
-        return np.asarray(log_p[np.arange(len(label)), label])
+        return log_p[np.arange(len(label)), label]
 
     def weighted(self, z: Floats, class_weight: Floats | None) -> Floats:
         r"""Return the decision values for a population in which the classes have other weights.
@@ -414,7 +413,7 @@ class Labels(Stored):
         values: Floats,
         dual_coef: Floats,
         precision: Floats,
-        label: NDArray[np.intp],
+        label: Indices,
         lengths: Lengths,
     ) -> Floats:
         r"""Return the (n, n_rows) leave-one-out decision values of examples, at most 8 in size.
@@ -438,7 +437,7 @@ class Labels(Stored):
         return np.clip(z, -LARGEST_Z, LARGEST_Z)
 
 
-def of_choices(items: Floats, rows: NDArray[np.intp]) -> tuple[Examples, Labels]:
+def of_choices(items: Floats, rows: Indices) -> tuple[Examples, Labels]:
     """Return choices as examples, and what they say: of pairs a difference, else all utilities."""
     m, sizes = len(rows), (rows >= 0).sum(axis=1)
     if sizes.max() == 2:

@@ -20,12 +20,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from bayespoint.base import validation
 from bayespoint.base.stored import Stored
-from bayespoint.base.validation import Floats, require_square
+from bayespoint.base.validation import Floats, Indices, require_square
 from bayespoint.engine.laws import largest_probabilities
 from bayespoint.results.lengths import Lengths
 
@@ -89,13 +88,13 @@ class Law(Stored):
         """Return the (n,) leads of the first class in votes, 0 where the draws disagree most."""
         return np.abs(votes).min(axis=1)
 
-    def winner(self, z: Floats, rule: str) -> NDArray[np.intp]:
+    def winner(self, z: Floats, rule: str) -> Indices:
         """Return the (n,) indices of the predicted classes."""
         if rule == "median":
-            return np.asarray((z > 0).sum(axis=1))
+            return (z > 0).sum(axis=1)
         if rule == "mean":
-            return np.asarray(np.ceil(special.ndtr(z).sum(axis=1) - 0.5).astype(np.intp))
-        return np.asarray(self.log_classes(z).argmax(axis=1))
+            return np.ceil(special.ndtr(z).sum(axis=1) - 0.5).astype(np.intp)
+        return self.log_classes(z).argmax(axis=1)
 
 
 @dataclass(frozen=True)
@@ -115,19 +114,19 @@ class Interval(Law):
         log_high, log_low = special.log_ndtr(high), special.log_ndtr(low)
         with np.errstate(divide="ignore", invalid="ignore"):
             log_p = log_high + np.log1p(-np.exp(np.minimum(log_low - log_high, 0.0)))
-        return np.asarray(np.where(np.isnan(log_p), -np.inf, log_p))
+        return np.where(np.isnan(log_p), -np.inf, log_p)
 
     def decision(self, log_p: Floats) -> Floats:
         log_p = log_p - special.logsumexp(log_p, axis=1, keepdims=True)
         below = np.logaddexp.accumulate(log_p, axis=1)[:, :-1]
         above = np.logaddexp.accumulate(log_p[:, ::-1], axis=1)[:, -2::-1]
         near = above < math.log(0.5)
-        return np.asarray(np.where(near, special.ndtri_exp(above), -special.ndtri_exp(below)))
+        return np.where(near, special.ndtri_exp(above), -special.ndtri_exp(below))
 
     def probabilities(self, f: Floats) -> Floats:
         ends = np.ones((1, *f.shape[1:]))
         above = np.concatenate([ends, special.ndtr(f), 0 * ends])
-        return np.asarray(np.maximum(-np.diff(above, axis=0), 0.0))
+        return np.maximum(-np.diff(above, axis=0), 0.0)
 
     def log_given(self, f: Floats) -> Floats:
         z = np.moveaxis(f, 0, -1)
@@ -155,7 +154,7 @@ class Interval(Law):
     def shares(self, votes: Floats) -> Floats:
         ends = np.ones((len(votes), 1))
         above = np.concatenate([ends, (1 + votes) / 2, 0 * ends], axis=1)
-        return np.asarray(np.maximum(-np.diff(above, axis=1), 0.0))
+        return np.maximum(-np.diff(above, axis=1), 0.0)
 
 
 @dataclass(frozen=True)
@@ -260,24 +259,24 @@ class LargestOf(Law):
 
     def votes(self, values: Floats) -> Floats:
         first = values == values.max(axis=0)
-        return np.asarray((first / first.sum(axis=0)).mean(axis=-1).T)
+        return (first / first.sum(axis=0)).mean(axis=-1).T
 
     def shares(self, votes: Floats) -> Floats:
         return votes
 
     def lead(self, votes: Floats) -> Floats:
         ordered = np.sort(votes, axis=1)
-        return np.asarray(ordered[:, -1] - ordered[:, -2])
+        return ordered[:, -1] - ordered[:, -2]
 
-    def winner(self, z: Floats, rule: str) -> NDArray[np.intp]:
-        return np.asarray(z.argmax(axis=1))
+    def winner(self, z: Floats, rule: str) -> Indices:
+        return z.argmax(axis=1)
 
 
 def spread(values: Floats, lengths: Lengths) -> Floats:
     """Return the (n,) variances V of latent values over (n, T) values of the draws."""
     second = np.einsum("ij,ij->i", values, values) / values.shape[1]
     first = lengths.mean * values.mean(axis=1)
-    return np.asarray(np.maximum(lengths.mean_square * second - first**2, 0.0))
+    return np.maximum(lengths.mean_square * second - first**2, 0.0)
 
 
 def of_moments(center: Floats, total: Floats) -> Floats:

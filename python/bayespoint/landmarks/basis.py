@@ -17,20 +17,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from bayespoint import kernels
 from bayespoint.base import memory, validation
 from bayespoint.base.linalg import Factor, factorize, threads_for
 from bayespoint.base.stored import Stored
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Array, Floats
 from bayespoint.base.warnings import warn
 from bayespoint.kernels.products import count, in_rows, joined
 
 JITTER = 1e-6  # added to the diagonal of the landmarks' kernel matrix, relative to its mean
 _BLOCK_BYTES = 16 * 2**20  # approximate memory of a block of test points: mostly in the cache
 _SAME = 1e-6  # relative difference up to which a matrix that is given again is the same
+
 
 def jitter_of(gram: Floats, offset: float) -> Floats:
     """Return the (r,) jitter of the kernel matrix of landmarks."""
@@ -151,7 +152,7 @@ class Basis(Stored):
     def kernel_values(self, X: Any) -> Floats:
         """Return the (n, m) kernel values, offset included, between inputs and points."""
         if isinstance(self.kernel, str):
-            return np.asarray(np.add(X, self.offset) if self.offset else X)
+            return np.add(X, self.offset) if self.offset else X
         values = kernels.evaluate(self.kernel, X, self.points)
         if not self.offset:
             return values
@@ -167,12 +168,12 @@ class Basis(Stored):
 
     def features(self, X: Any) -> Floats:
         """Return the (n, m) features of inputs: coordinates in an orthonormal basis."""
-        return np.asarray(self.factor.whitened(self.kernel_values(X)).T)
+        return self.factor.whitened(self.kernel_values(X)).T
 
-    def missed(self, X: Any, features: NDArray[Any]) -> Floats:
+    def missed(self, X: Any, features: Array) -> Floats:
         """Return the (n,) variances of f that the features of landmarks miss."""
         own = kernels.diagonal(self.kernel, X) + self.offset
-        return np.asarray(np.maximum(own - np.einsum("ij,ij->i", features, features), 0.0))
+        return np.maximum(own - np.einsum("ij,ij->i", features, features), 0.0)
 
     def prior_variance(
         self, X: Any, diag: ArrayLike | None, extra: float, *, strict: bool

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bayespoint.base import validation
 from bayespoint.base.linalg import times_upper, weighted_outer
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Array, Floats, Indices
 from bayespoint.data.examples import ROWS, Examples
 from bayespoint.data.executors import Executor
 from bayespoint.engine.laws import Observed, Trials, sums_of_rows, values_of_rows
@@ -52,8 +52,8 @@ class Block:
     times these and the shared coordinates, which are the last weights.
     """
 
-    rows: NDArray[Any]  # (I, n, r) features, divided by the standard deviation of the noise
-    label: NDArray[np.intp]  # (n,)
+    rows: Array  # (I, n, r) features, divided by the standard deviation of the noise
+    label: Indices  # (n,)
     scale: Floats  # (n,) one over this deviation, for shared coordinates
     table: Floats  # (n_labels, n_contrasts, q I + n_shared)
     constants: Floats  # (n_labels, n_contrasts) infinite for contrasts that a label lacks
@@ -64,8 +64,8 @@ class Block:
     @classmethod
     def of(
         cls,
-        rows: NDArray[Any],
-        label: NDArray[np.intp],
+        rows: Array,
+        label: Indices,
         scale: Floats,
         labels: Labels,
         counts: Floats | None,
@@ -97,21 +97,21 @@ class Block:
         """Return what `log_likelihoods` needs, without the features."""
         return replace(self, rows=self.rows[:, :0])
 
-    def log_likelihoods(self, contrasts: Sequence[NDArray[Any]], trials: Trials) -> Floats:
+    def log_likelihoods(self, contrasts: Sequence[Array], trials: Trials) -> Floats:
         """Return the log likelihoods of trials, each with its derivatives by the two factors."""
         return self.observed.log_likelihoods(contrasts, trials)
 
-    def slopes(self, contrasts: Sequence[NDArray[Any]], trials: Trials) -> Floats:
+    def slopes(self, contrasts: Sequence[Array], trials: Trials) -> Floats:
         """Return the (n_trials, D) derivatives of log likelihoods by the weight vector."""
         by_contrast = self.observed.log_likelihoods(contrasts, trials, by_contrast=True)
         return self.by_weight(by_contrast).astype(np.float64)
 
-    def at_paths(self, vectors: Floats) -> list[NDArray[Any]]:
+    def at_paths(self, vectors: Floats) -> list[Array]:
         """Return the contrasts for a mean, and for places and directions."""
         first, *others = self.contrasts(vectors)
         return [first + self._lacking.astype(first.dtype), *others]
 
-    def contrasts(self, directions: Floats) -> NDArray[Any]:
+    def contrasts(self, directions: Floats) -> Array:
         """Return the (k, n_contrasts, n) contrasts for k weight vectors, all finite."""
         k, (_, n, r) = len(directions), self.rows.shape
         w, shared = np.split(directions, [directions.shape[1] - self.n_shared], axis=1)
@@ -128,7 +128,7 @@ class Block:
                 found[..., part] += moved[..., None] * self.scale[part].astype(values.dtype)
         return found
 
-    def by_weight(self, by_contrast: NDArray[Any]) -> NDArray[Any]:
+    def by_weight(self, by_contrast: Array) -> Array:
         """Return the (k, D) derivatives by weights from those by (k, n_contrasts, n) contrasts."""
         k, (inputs, n, r) = len(by_contrast), self.rows.shape
         by_value, shared = by_contrast, np.zeros((k, 0))
@@ -240,7 +240,7 @@ class Block:
         """(n_contrasts, n) Infinity for the contrasts that observations lack."""
         return self.constants[self.label].T
 
-    def _by_label(self, dtype: Any) -> Iterator[tuple[slice, NDArray[Any]]]:
+    def _by_label(self, dtype: Any) -> Iterator[tuple[slice, Array]]:
         """Yield the observations of each label with its table."""
         ends = np.searchsorted(self.label, np.arange(len(self.table) + 1))
         for first, last, table in zip(ends, ends[1:], self.table, strict=False):
@@ -325,7 +325,7 @@ class BlockSums:
         return slopes
 
 
-def _turned(block: Block, values: Sequence[NDArray[Any]], turns: Turns) -> list[NDArray[Any]]:
+def _turned(block: Block, values: Sequence[Array], turns: Turns) -> list[Array]:
     found, kind = list(values), values[0].dtype
     pairs = turns.places.astype(kind), turns.directions.astype(kind), block.contrasts(turns.added)
     for ball, (a, b), (c, d), added in zip(turns.balls.tolist(), *pairs, strict=True):

@@ -7,11 +7,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayespoint import _core, kernels
 from bayespoint.base.linalg import factorize
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Floats, Indices
 from bayespoint.kernels.products import count
 from bayespoint.kernels.protocol import ByName, Pullback, Slopes, added
 from bayespoint.landmarks.basis import JITTER, jitter_of
@@ -47,7 +46,7 @@ class Features:
         return cls._whitened(gram, cross, own, offset, (pullback, alone))
 
     @classmethod
-    def of_gram(cls, gram: Floats, rows: NDArray[np.intp], offset: float) -> Features:
+    def of_gram(cls, gram: Floats, rows: Indices, offset: float) -> Features:
         """Return the features of all examples of a kernel matrix, with some as landmarks."""
         among = gram[np.ix_(rows, rows)]
         return cls._whitened(among, gram[:, rows], gram.diagonal(), offset, None)
@@ -70,12 +69,12 @@ class Features:
     @cached_property
     def missed(self) -> Floats:
         """(m,) Variances that the features miss."""
-        return np.asarray(np.maximum(self.own - np.einsum("ij,ij->i", self.psi, self.psi), 0.0))
+        return np.maximum(self.own - np.einsum("ij,ij->i", self.psi, self.psi), 0.0)
 
     @cached_property
     def mean(self) -> Floats:
         """(rank,) Mean of the features."""
-        return np.asarray(self.psi.mean(axis=0))
+        return self.psi.mean(axis=0)
 
     @cached_property
     def variance(self) -> float:

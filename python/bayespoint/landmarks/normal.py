@@ -137,11 +137,11 @@ def _cholesky(precision: Floats) -> Floats:
     """Return the Cholesky factor, with eigenvalues raised if label noise has made one negative."""
     precision = 0.5 * (precision + precision.T)
     try:
-        return np.asarray(linalg.cholesky(precision, lower=True, check_finite=False))
+        return linalg.cholesky(precision, lower=True, check_finite=False)
     except linalg.LinAlgError:
         values, vectors = linalg.eigh(precision)
         raised = (vectors * np.maximum(values, _SMALLEST_PRECISION)) @ vectors.T
-        return np.asarray(linalg.cholesky(raised, lower=True, check_finite=False))
+        return linalg.cholesky(raised, lower=True, check_finite=False)
 
 
 def _of_covariance(root: Floats) -> float:

@@ -13,12 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
 from bayespoint import _core
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Flags, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +24,7 @@ class Propagation:
     """The normal approximations of C problems with the same m examples, and their evidence."""
 
     log_evidence: Floats  # (C,) nats
-    converged: NDArray[np.bool_]  # (C,) whether the sites stopped changing
+    converged: Flags  # (C,) whether the sites stopped changing
     precision: Floats  # (C, m) precisions of the sites
     shift: Floats  # (C, m) precisions times means of the sites
     left_out: Floats  # (C, m) probability of each label given all others
@@ -39,7 +37,7 @@ class Propagation:
 def propagate(
     features: Floats,
     level: Floats,
-    positive: NDArray[np.bool_],
+    positive: Flags,
     noise: tuple[float, float] = (0.0, 0.0),
     start: Propagation | None = None,
     *,

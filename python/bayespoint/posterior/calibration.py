@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base import validation
 from bayespoint.base.stored import Stored
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Floats, Indices
 from bayespoint.base.warnings import warn
 from bayespoint.engine.problem import Problem
 from bayespoint.labels import Labels
@@ -51,7 +51,7 @@ class LeftOut(Stored):
 
     @classmethod
     def of_matrix(
-        cls, basis: Basis, draws: Draws, labels: Labels, label: NDArray[np.intp], problem: Problem
+        cls, basis: Basis, draws: Draws, labels: Labels, label: Indices, problem: Problem
     ) -> LeftOut | None:
         """Return those of all examples; None if some may be determined by the others."""
         singular = basis.softness.min() == 0 or basis.factor.pivots is not None

@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import kernels
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Floats, Indices
 from bayespoint.base.warnings import warn
 from bayespoint.data.inputs import scaled
 from bayespoint.engine import InfeasibleError
@@ -90,7 +90,7 @@ def log_labeling_probability(
     return found[0] if len(found) == 1 else _mean(found, posterior.weights)
 
 
-def _over_draws(model: Model, X: Any, index: NDArray[np.intp], tol: float) -> Estimate:
+def _over_draws(model: Model, X: Any, index: Indices, tol: float) -> Estimate:
     """Return ln of the mean over the draws of the probability of all labels, with landmarks."""
     logs = model.log_labels(X, index)
     chains = logs.reshape(model.draws.run.draws.shape[:2])
@@ -107,7 +107,7 @@ def _over_draws(model: Model, X: Any, index: NDArray[np.intp], tol: float) -> Es
 
 
 def _by_evidence(
-    model: Model, X: Any, index: NDArray[np.intp], evidence_of: Callable[..., Evidence]
+    model: Model, X: Any, index: Indices, evidence_of: Callable[..., Evidence]
 ) -> Estimate:
     """Return the log evidence of examples and points minus that of the examples."""
     hyper, basis = model.hyper, model.basis

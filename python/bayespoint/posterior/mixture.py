@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
 from bayespoint.base import validation
 from bayespoint.base.io import Savable
-from bayespoint.base.validation import Floats, RandomState
+from bayespoint.base.validation import Array, Flags, Floats, Indices, RandomState
 from bayespoint.data.examples import Examples
 from bayespoint.data.inputs import scaled
 from bayespoint.kernels.products import count, in_rows
@@ -86,7 +86,7 @@ class Mixture(Savable):
         return math.nan if search is None else search.seed_error
 
     @property
-    def classes(self) -> NDArray[Any]:
+    def classes(self) -> Array:
         """(n_classes,) labels, sorted. Of two, the second is the positive one."""
         return self.first.classes
 
@@ -98,7 +98,7 @@ class Mixture(Savable):
     @property
     def intercept(self) -> Floats:
         """Intercepts of the center of the first model, shape (n_rows,)."""
-        return np.asarray(self.first.basis.offset * self.dual_coef.sum(axis=1))
+        return self.first.basis.offset * self.dual_coef.sum(axis=1)
 
     def feature_relevance(self, names: Sequence[str] | None = None) -> FeatureRelevance | None:
         """Return the posterior of the features' weights."""
@@ -125,7 +125,7 @@ class Mixture(Savable):
         self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
     ) -> Floats:
         """Return the probability of observing each class label."""
-        return np.asarray(np.exp(self.predict_log_proba(X, method=method, diag=diag)))
+        return np.exp(self.predict_log_proba(X, method=method, diag=diag))
 
     def predict_log_proba(
         self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
@@ -154,9 +154,7 @@ class Mixture(Savable):
             left.append(model.without_each(Examples(inputs, index, np.ones(len(index)))))
         return self._alone(left)
 
-    def predict_set(
-        self, X: ArrayLike, alpha: float, *, diag: ArrayLike | None = None
-    ) -> NDArray[np.bool_]:
+    def predict_set(self, X: ArrayLike, alpha: float, *, diag: ArrayLike | None = None) -> Flags:
         """Return which labels are in the set of each point."""
         alpha = validation.real("alpha", alpha, low=0.0, high=1.0)
         kept = self._kept()
@@ -169,7 +167,7 @@ class Mixture(Savable):
         # By the same means over draws: from two moments, p of certain labels may be far smaller.
         p = self.predict_proba(X, method="mixture", diag=diag)
         rank = below[np.searchsorted(own[order], p + _ROUNDING, side="right")] + new
-        return np.asarray(rank > alpha * (below[-1] + new))
+        return rank > alpha * (below[-1] + new)
 
     def predict_proba_interval(
         self, X: ArrayLike, level: float = 0.9, *, diag: ArrayLike | None = None
@@ -203,7 +201,7 @@ class Mixture(Savable):
         method: str = "center",
         diag: ArrayLike | None = None,
         random_state: RandomState = None,
-    ) -> NDArray[Any]:
+    ) -> Array:
         """Return the class predicted by the center, by the vote of the draws or by one draw."""
         method = validation.choice("method", method, ("center", "vote", "gibbs"))
         if method == "vote":
@@ -214,14 +212,14 @@ class Mixture(Savable):
             values = self._signs(X)
         else:
             values = self._weighted_values(X, diag, strict=False)
-        return np.asarray(self.classes[self._labels.winner(values)])
+        return self.classes[self._labels.winner(values)]
 
     def votes(self, X: ArrayLike) -> Floats:
         """Return the (n, n_rows) votes, mean signs or shares, without class weights."""
         if len(self.models) == 1:
             return self.first.votes(X)
         votes = np.tensordot(self.weights, [model.votes(X) for model in self.models], 1)
-        return np.asarray(np.clip(votes, -1.0, 1.0))
+        return np.clip(votes, -1.0, 1.0)
 
     def gibbs(
         self, X: ArrayLike, *, diag: ArrayLike | None = None, random_state: RandomState = None
@@ -235,16 +233,16 @@ class Mixture(Savable):
 
     def reject(
         self, X: ArrayLike, cost: float, *, method: str = "moments", diag: ArrayLike | None = None
-    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    ) -> tuple[Array, Flags]:
         """Return the most probable labels, and where to abstain."""
         cost = validation.real("cost", cost, low=0.0, high=1.0)
         probability = self.predict_proba(X, method=method, diag=diag)
-        labels: NDArray[Any] = self.classes[probability.argmax(axis=1)]
+        labels: Array = self.classes[probability.argmax(axis=1)]
         # Equal probabilities have an expected loss of 1 - 1 / n_classes up to rounding.
         rejected = 1 - probability.max(axis=1) > cost + _ROUNDING
         return labels, rejected
 
-    def suggest_query(self, X: ArrayLike, n: int = 1) -> NDArray[np.intp]:
+    def suggest_query(self, X: ArrayLike, n: int = 1) -> Indices:
         """Return the points on which the draws disagree most."""
         n = validation.integer("n", n, low=1)
         if n > (most := count(X)):
@@ -310,13 +308,13 @@ class Mixture(Savable):
             of_model = special.logsumexp(logs, axis=1, keepdims=True)
             given = np.where(np.isfinite(of_model), logs - of_model, -math.log(logs.shape[1]))
             seen.append(model.labels.observed(given) + of_model)
-        return np.asarray(np.minimum(special.logsumexp(seen, axis=0), 0.0))
+        return np.minimum(special.logsumexp(seen, axis=0), 0.0)
 
     def _of_votes(self, X: Any) -> Floats:
         """Return decision values of the shares of the votes, with class weights."""
         votes = self.votes(X)
         if self.class_weight is None:
-            return np.asarray(special.ndtri((1 + votes) / 2))
+            return special.ndtri((1 + votes) / 2)
         law = self._labels.predicts
         with np.errstate(divide="ignore"):
             return law.decision(np.log(law.shares(votes) * self.class_weight))
@@ -330,7 +328,7 @@ class Mixture(Savable):
         split = np.flatnonzero(np.abs(signs[:, 0]) < len(self.models))
         if len(split) and len(self.models) > 1:
             signs[split] = self._weighted_values(points[split], None, strict=False)
-        return np.asarray(signs)
+        return signs
 
     def _weighted_values(self, X: Any, diag: ArrayLike | None, *, strict: bool = True) -> Floats:
         """Return the decision values with the class weights, for each point and row."""

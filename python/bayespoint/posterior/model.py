@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import linalg, special
 
 from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.base.linalg import Factor, cholesky, clear_above, interruptible_step
 from bayespoint.base.stored import Stored
-from bayespoint.base.validation import Floats, product, require_square
+from bayespoint.base.validation import Array, Floats, Indices, product, require_square
 from bayespoint.data.examples import Examples
 from bayespoint.data.inputs import scaled
 from bayespoint.engine.problem import Problem
@@ -37,7 +37,7 @@ _CERTAIN = 40.0  # decision value of what is certain
 class Model(Stored):
     """A model, one of the `models_` of a :class:`BayesPointClassifier`, without class weights."""
 
-    classes: NDArray[Any]
+    classes: Array
     """(n_classes,) labels, sorted. Of two, the second is the positive one."""
     hyper: Hyperparameters
     """Transformation of the inputs, kernel, softness and label noise."""
@@ -47,7 +47,7 @@ class Model(Stored):
     """The points at which functions have coefficients."""
     draws: Draws
     """The functions drawn from the posterior."""
-    label: NDArray[np.intp] | None = None
+    label: Indices | None = None
     """(m,) Index of the label of each training example; None with landmarks."""
     calibration: float = 1.0
     """Factor on the decision values."""
@@ -81,13 +81,13 @@ class Model(Stored):
 
     # --- predictions -----------------------------------------------------------------------------
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: ArrayLike) -> Array:
         """Return the class that the center predicts."""
         return self.classes[self.labels.winner(self.signs(X))]
 
     def predict_proba(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
         """Return the probability of observing each class label."""
-        return np.asarray(np.exp(self.log_proba(X, diag)))
+        return np.exp(self.log_proba(X, diag))
 
     def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
         """Return the calibrated decision values."""
@@ -220,12 +220,12 @@ class Model(Stored):
         for rows in validation.blocks(n, interruptible_step(means.size)):
             means[..., rows] += normal @ root[rows].T
         if self.draws.n_shared:
-            return np.asarray(means - lengths * self.draws.thresholds().T[:, :, None])
+            return means - lengths * self.draws.thresholds().T[:, :, None]
         if len(means) == 1:
-            return np.asarray(means[0])
-        return np.asarray(means - means.mean(axis=0))
+            return means[0]
+        return means - means.mean(axis=0)
 
-    def log_labels(self, X: Any, index: NDArray[np.intp]) -> Floats:
+    def log_labels(self, X: Any, index: Indices) -> Floats:
         """Return the (n_draws,) log probabilities of all labels given each draw over landmarks."""
         law, total = self.labels, np.zeros(len(self.draws))
         for rows, values, variance in self._given(self._points(X)):
@@ -298,7 +298,7 @@ class Model(Stored):
     def totals(self) -> Floats:
         """(n_classes,) sums of the weights of the training examples of each class."""
         examples = self.examples
-        return np.asarray(np.bincount(examples.label, weights=examples.weight).astype(np.float64))
+        return np.bincount(examples.label, weights=examples.weight).astype(np.float64)
 
     def problem(self, question: str) -> Problem:
         """Return the labeled kernel matrix that `question` needs, or raise ValueError without."""
@@ -340,7 +340,7 @@ class Model(Stored):
         if own is None:
             return np.full(len(k_star), self.hyper.softness)
         # Overflow gives NaN, which fmax replaces by 0.
-        return np.asarray(np.fmax(own[rows] - self.basis.factor.explained(k_star), 0.0))
+        return np.fmax(own[rows] - self.basis.factor.explained(k_star), 0.0)
 
 
 def one_column_alone(values: Floats) -> Floats:
@@ -355,4 +355,4 @@ def _root(covariance: Floats) -> Floats:
         clear_above(lower)
         return lower
     values, vectors = linalg.eigh(covariance)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+    return vectors * np.sqrt(np.maximum(values, 0.0))

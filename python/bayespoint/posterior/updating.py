@@ -22,11 +22,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
 from bayespoint.base.linalg import threads_for
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Array, Floats, Indices
 from bayespoint.base.warnings import Report
 from bayespoint.data.inputs import scaled
 from bayespoint.data.plan import Budget, Plan
@@ -44,7 +43,7 @@ _WORSE = 3.0  # times a fit's tolerance, or its fewest effective draws divided b
 
 
 def updated(
-    model: Model, budget: Budget, report: Report, *, X: Any, index: NDArray[np.intp], plan: Plan
+    model: Model, budget: Budget, report: Report, *, X: Any, index: Indices, plan: Plan
 ) -> Model:
     """Return the model with further examples.
 
@@ -69,7 +68,7 @@ def updated(
     return replace(fit_model(model.hyper, examples, *given), calibration=model.calibration)
 
 
-def _extended(model: Model, new: Any, index: NDArray[np.intp]) -> Model | None:
+def _extended(model: Model, new: Any, index: Indices) -> Model | None:
     """Return the model with its draws extended.
 
     None if the matrix of all examples is singular, or hardly any draw agrees with the labels.
@@ -95,7 +94,7 @@ def _extended(model: Model, new: Any, index: NDArray[np.intp]) -> Model | None:
         return None
     chosen, z, change = agreeing
 
-    def widened(array: NDArray[Any], between: Any = 0) -> NDArray[Any]:
+    def widened(array: Array, between: Any = 0) -> Array:
         """Return an array with values for the new examples after those of the old ones."""
         more = np.broadcast_to(np.asarray(between, array.dtype), (*array.shape[:-1], k))
         return np.concatenate([array[..., :m], more, array[..., m:]], axis=-1)
@@ -156,9 +155,9 @@ def _agreeing(
     functions: Floats,
     values: Floats,
     corner: Floats,
-    index: NDArray[np.intp],
+    index: Indices,
     rng: np.random.Generator,
-) -> tuple[NDArray[np.intp], Floats, tuple[Floats, Floats]] | None:
+) -> tuple[Indices, Floats, tuple[Floats, Floats]] | None:
     """Return which functions are kept, how often, and the coordinates z that labels give them.
 
     `values` are those of the functions at k new examples, (n_values, k, n), without what z, (n,
@@ -196,7 +195,7 @@ def _agreeing(
 
 def _log_label(law: Labels, mean: Floats, deviation: float, label: int) -> Floats:
     """Return the (n,) log probabilities of a label, given the (n_values, n) means of values."""
-    return np.asarray(law.observed(law.predicts.log_given(mean / deviation))[:, label])
+    return law.observed(law.predicts.log_given(mean / deviation))[:, label]
 
 
 def _mean_given_label(law: Labels, mean: Floats, deviation: float, label: int) -> Floats:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayespoint.base.validation import Floats, Indices
 from bayespoint.results import diagnostics
 from bayespoint.results.datatree import to_datatree
 from bayespoint.results.result import LEAST_DRAWS, Run, allowed_r_hat
@@ -43,19 +44,19 @@ class BilliardResult(Run):
         "t: bounces crossings refreshes missed start; m: label softness"
     )
 
-    center: NDArray[np.float64]
+    center: Floats
     """(m,) Dual coefficients of the center of mass, scaled to a unit vector: `arc_center`, or
     `impulse_center` with average="impulse"."""
     center_norm: float
     """Length of the mean of the unit weight vectors, in (0, 1]: near 1 in a small version space."""
-    arc_center: NDArray[np.float64]
+    arc_center: Floats
     """(m,) Unit center by the integral of the position along the path, or of conditional means."""
-    impulse_center: NDArray[np.float64]
+    impulse_center: Floats
     """(m,) Unit center from the impulses on the walls: entries have the sign of the label, or are
     zero for planes never hit. NaN if the direction was also changed otherwise."""
     draws: NDArray[np.floating]
     """(n_trajectories, n_draws, m) Unit weight vectors at equal spacing, perhaps in singles."""
-    functionals: NDArray[np.float64]
+    functionals: Floats
     """(n_trajectories, n_draws, 16 or m) Coordinates ``<w, phi_i> / |phi_i|`` of the draws at the
     planes of `watched`, from which `ess` and `r_hat` are computed."""
     watched: NDArray[np.int64]
@@ -74,7 +75,7 @@ class BilliardResult(Run):
     """Path before it, which is not averaged, in radians per trajectory."""
     hits: NDArray[np.uint64]
     """(m,) Bounces at each plane; 0 for the own class of an example."""
-    missed: NDArray[np.float64]
+    missed: Floats
     """(n_trajectories,) Share of the others' bounces at planes that this trajectory never hit."""
     stop_reason: str
     """The limit that ended the run: "length", "max_bounces", "tol" or "max_time"."""
@@ -94,7 +95,7 @@ class BilliardResult(Run):
     (drawn around the center, for average="conditional") or ``"given"``."""
     label: NDArray[np.integer]
     """(m,) Index of the class of each example; 0 with walls."""
-    softness: NDArray[np.float64]
+    softness: Floats
     """(m,) Softness of the examples."""
     offset: float
     """Constant that was added to all kernel values."""
@@ -110,7 +111,7 @@ class BilliardResult(Run):
         known = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
         return cls(center=run[center], **known)
 
-    def _watched(self, thinned: bool = False) -> NDArray[np.float64]:
+    def _watched(self, thinned: bool = False) -> Floats:
         step = max(1, -(-self.functionals.shape[1] // R_HAT_DRAWS)) if thinned else 1
         coordinates = self.functionals[:, ::step]
         # The square of a coordinate that keeps its sign has the same ranks.
@@ -169,7 +170,7 @@ class BilliardResult(Run):
         return []
 
     @property
-    def support(self) -> NDArray[np.intp]:
+    def support(self) -> Indices:
         """Indices of the planes that were hit: the examples that bound version space."""
         return np.flatnonzero(self.hits.reshape(-1, len(self.label)).any(axis=0))
 

@@ -68,7 +68,7 @@ class Draws(Stored):
         """
         dual_coef = self.whole if dual_coef is None else dual_coef
         found = dual_coef[..., -self.n_shared :]
-        return np.asarray(found if self.variance is None else self.variance * found)
+        return found if self.variance is None else self.variance * found
 
     @property
     def center(self) -> Floats:
@@ -104,4 +104,4 @@ class Draws(Stored):
     def drawn(self, rng: np.random.Generator) -> Floats:
         """Return the dual coefficients of a draw chosen at random, with those of thresholds."""
         draws = self.whole
-        return np.asarray(draws[int(rng.integers(len(draws)))])
+        return draws[int(rng.integers(len(draws)))]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bayespoint.base.validation import Floats
 from bayespoint.results.result import Result
 
 
@@ -43,17 +44,17 @@ class Evidence(Result):
     standard errors. NaN if version space was entered in only one direction."""
     n_rungs: int
     """Number of distributions on the ladder, including both ends."""
-    log_transparency: NDArray[np.float64]
+    log_transparency: Floats
     """(k,) ln kappa of the rungs, falling from 0; if the classes differ, of the less transparent
     walls, with the rung from which only their kappa falls twice."""
-    mean_violations: NDArray[np.float64]
+    mean_violations: Floats
     """(k,) Mean violated examples of the falling kappa: the derivative of ln Z by ln kappa."""
-    log_share: NDArray[np.float64]
+    log_share: Floats
     """(m + 1,) ln of the share of the sphere that violates exactly v examples, v = 0, ..., m, from
     the rungs where both classes have the same kappa; -inf if none was seen."""
     layers: NDArray[np.int64]
     """(l, 2) The layers seen: the numbers of violated examples labeled -1 and +1."""
-    layer_shares: NDArray[np.float64]
+    layer_shares: Floats
     """(l,) Share of each layer among all layers with the same total number of violations."""
     length: float
     """Path in radians per trajectory."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
@@ -35,14 +34,14 @@ class Search(Result):
     names: tuple[str, ...]
     """Names of the columns of `tried`: the kernel's parameters searched, "softness",
     "label_noise_negative", "label_noise_positive", "n_examples", "log_evidence"."""
-    tried: NDArray[np.float64] = field(repr=False)
+    tried: Floats = field(repr=False)
     """(n_tried, n_columns) The settings tried, in order."""
     seed: int = 0
     """Seed of the choice of examples."""
     at_bounds: tuple[str, ...] = ()
     """Names of the parameters that ended at a bound of the search. At the smallest softness the
     labels seem free of noise: a smaller one may be more accurate, and takes longer."""
-    r_hat: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), repr=False)
+    r_hat: Floats = field(default_factory=lambda: np.empty(0), repr=False)
     """(n_parameters,) Split R-hat of the logarithms of the parameters searched, in the order of
     `names`, over the chains from which the settings were drawn; empty for the most probable one."""
     seed_error: float = math.nan
@@ -84,9 +83,9 @@ class Search(Result):
             ("settings tried", f"{len(self.tried)} on up to {self.n_examples} examples"),
         ]
 
-    def _best(self, n: int) -> NDArray[np.float64]:
+    def _best(self, n: int) -> Floats:
         full = self.tried[self.tried[:, -2] == self.n_examples]
-        best: NDArray[np.float64] = full[np.argsort(-full[:, -1], kind="stable")[:n]]
+        best: Floats = full[np.argsort(-full[:, -1], kind="stable")[:n]]
         return best
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from bayespoint.base.validation import Floats
 from bayespoint.results import diagnostics
 from bayespoint.results.evidence import Evidence
 from bayespoint.results.result import LEAST_DRAWS, Run
@@ -32,14 +33,14 @@ class LandmarkResult(Run):
 
     draws: NDArray[np.floating]
     """(n_chains, n_draws, r) Functions drawn from the posterior."""
-    center: NDArray[np.float64]
+    center: Floats
     """(r,) The mean of the functions after every step."""
-    functionals: NDArray[np.float64]
+    functionals: Floats
     """(n_chains, n_draws, k) Function values at k landmarks, and thresholds, for `ess`."""
-    residuals: NDArray[np.float64]
+    residuals: Floats
     """(n_chains, n_draws) Log likelihood and log prior density of each draw, minus its log density
     under a t distribution about the normal approximation of the posterior, up to a constant."""
-    reference: NDArray[np.float64]
+    reference: Floats
     """(n,) The same for independent draws of the t distribution."""
     log_scale: float
     """Constant of `residuals`: the log evidence is this plus the log mean of ``exp(reference)``."""
@@ -167,5 +168,5 @@ class LandmarkResult(Run):
         )
 
 
-def _log_mean(logs: NDArray[np.float64]) -> float:
+def _log_mean(logs: Floats) -> float:
     return float(special.logsumexp(logs)) - math.log(len(logs))

@@ -50,7 +50,7 @@ class Lengths(Stored):
         if self.freedom is None:
             return np.ones(n)
         level = (_GOLDEN * np.arange(1, n + 1)) % 1.0
-        return np.asarray(np.sqrt(special.chdtri(self.freedom, level)))
+        return np.sqrt(special.chdtri(self.freedom, level))
 
     def points(self) -> list[float]:
         """Return equally weighted points that represent the distribution."""
@@ -64,11 +64,10 @@ class Lengths(Stored):
 
     def probability(self, ratio: Floats) -> Floats:
         """Return P(length * h + s * normal > 0) for h / s times the root mean squared length."""
-        known = special.ndtr(ratio) if self.freedom is None else special.stdtr(self.freedom, ratio)
-        return np.asarray(known)
+        return special.ndtr(ratio) if self.freedom is None else special.stdtr(self.freedom, ratio)
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
         """Return random lengths."""
         if self.freedom is None:
             return np.ones(shape)
-        return np.asarray(np.sqrt(rng.chisquare(self.freedom, size=shape)))
+        return np.sqrt(rng.chisquare(self.freedom, size=shape))

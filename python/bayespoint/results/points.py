@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayespoint import kernels
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Array, Floats, Indices
 from bayespoint.kernels.products import count
 from bayespoint.results.result import Result
 
@@ -25,9 +24,9 @@ class MaxMargin(Result):
     _title = "Maximal margin"
     _shapes = "*m: dual_coef multipliers"
 
-    dual_coef: NDArray[np.float64]
+    dual_coef: Floats
     """(m,) or (n_classes, m) Dual coefficients of the unit vector, labels included."""
-    multipliers: NDArray[np.float64]
+    multipliers: Floats
     """(m,) Lagrange multipliers ``a_i``. With ``w = sum(a_i y_i phi_i)`` the examples
     on the margin have decision values of 1 in absolute value. With more than two classes
     (n_classes, m): those of the walls between the class of an example and every other."""
@@ -48,7 +47,7 @@ class MaxMargin(Result):
     """Whether `kkt` is at most the tolerance, or the rounding error of the multipliers."""
 
     @property
-    def support(self) -> NDArray[np.intp]:
+    def support(self) -> Indices:
         """Indices of the support vectors: the examples with positive multipliers."""
         return np.flatnonzero(self.multipliers.reshape(-1, self.multipliers.shape[-1]).any(axis=0))
 
@@ -78,7 +77,7 @@ _BLOCK_BYTES = 64 * 2**20  # approximate memory of one block of test points
 class Hyperplanes:
     """Planes in feature space, one for each binary problem."""
 
-    classes: NDArray[Any]
+    classes: Array
     kernel: Any
     points: Any  # (r,) inputs with coefficients; None for kernel="precomputed"
     dual_coef: Floats  # (n_problems, r)

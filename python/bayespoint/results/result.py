@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from bayespoint.base.io import Savable
+from bayespoint.base.validation import Floats
 from bayespoint.results import diagnostics
 
 Texts = Sequence[str]
@@ -81,7 +82,7 @@ class Run(Result):
     """Draws of several chains, and whether they have converged."""
 
     draws: NDArray[np.floating]
-    functionals: NDArray[np.float64]
+    functionals: Floats
 
     @cached_property
     def ess(self) -> float:
@@ -110,7 +111,7 @@ class Run(Result):
         worth = max(self.least_ess, MIN_SHARE_TOL * math.prod(self.draws.shape[:2]))
         return allowed_r_hat(len(self.draws), worth, MAX_R_HAT_TOL, CHANCE_TOL)
 
-    def _watched(self, thinned: bool = False) -> NDArray[np.float64]:
+    def _watched(self, thinned: bool = False) -> Floats:
         """Return the quantities of the diagnostics; those of R-hat may be thinned."""
         return self.functionals
 

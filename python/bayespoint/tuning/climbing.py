@@ -124,4 +124,4 @@ def stacked(left_out: Floats) -> Floats:
     for _ in range(_ROUNDS):  # expectation maximization
         parts = weights[:, None] * left_out
         weights = (parts / parts.sum(axis=0)).mean(axis=1)
-    return np.asarray((weights + equal) / 2)
+    return (weights + equal) / 2

@@ -13,10 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Floats, Indices
 from bayespoint.base.warnings import warn
 from bayespoint.kernels import Parameter
 from bayespoint.results.hyperparameters import Hyperparameters, Search
@@ -48,7 +47,7 @@ class Density:
     spread: Floats  # (n,) their deviations
     low: Floats  # (n,) bounds
     high: Floats
-    groups: list[NDArray[np.intp]]  # places of the weights with a spread that is a coordinate
+    groups: list[Indices]  # places of the weights with a spread that is a coordinate
 
     @classmethod
     def of(cls, objective: Objective, *, spreads: bool) -> Density:
@@ -76,7 +75,7 @@ class Density:
             theta[group] = np.clip(weights, self.low[group], self.high[group])
         return theta
 
-    def spreads(self, u: Floats) -> Iterator[tuple[NDArray[np.intp], float]]:
+    def spreads(self, u: Floats) -> Iterator[tuple[Indices, float]]:
         """Yield the places of each group of weights, with the spread of their logarithms."""
         for group, x in zip(self.groups, u[len(self.center) :].tolist(), strict=True):
             yield group, spread_at(x)
@@ -150,7 +149,7 @@ class Density:
         return Hyperparameters(None, setting.kernel, softness, setting.label_noise, search)
 
 
-def families(parameters: Sequence[Parameter]) -> dict[str, NDArray[np.intp]]:
+def families(parameters: Sequence[Parameter]) -> dict[str, Indices]:
     """Return the places of the parameters that scale features, by their families."""
     places: dict[str, list[int]] = {}
     for k, parameter in enumerate(parameters):

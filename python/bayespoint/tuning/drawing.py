@@ -13,13 +13,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, optimize, sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import kernels
 from bayespoint.base.linalg import one_thread
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Floats, Indices
 from bayespoint.base.warnings import warn
 from bayespoint.data.executors import Threads
 from bayespoint.results.diagnostics import r_hat
@@ -187,7 +186,7 @@ def _left_out(density: Density, state: State) -> Floats:
         return state.left_out.ravel()
 
 
-def represent(values: Floats, n: int) -> tuple[NDArray[np.intp], Floats]:
+def represent(values: Floats, n: int) -> tuple[Indices, Floats]:
     """Return n of the (n_states, m) rows, and weights whose mean is near that of all rows.
 
     The weights are positive, with sum 1; there may be fewer than n rows. Each row is the one with
@@ -236,7 +235,7 @@ def _relevance(density: Density, states: Sequence[State]) -> Floats:
     logs = sign * np.stack([density.logarithms(state.u)[groups[0]] for state in states])
     values = np.exp(logs - logs.max(axis=1, keepdims=True)) * deviations
     size = np.sqrt((values**2).mean(axis=1, keepdims=True))
-    return np.asarray(values / np.where(size > 0, size, 1.0))
+    return values / np.where(size > 0, size, 1.0)
 
 
 def _deviations(kernel: object, X: Any) -> Floats:
@@ -251,4 +250,4 @@ def _deviations(kernel: object, X: Any) -> Floats:
         shares = np.unique(X[:, k], return_counts=True)[1] / len(X)
         variances[k] = metric.limits[k] ** 2 * (1 - float(shares @ shares)) / 2
     variances = np.bincount(metric.groups, weights=variances)
-    return np.asarray(np.sqrt(np.maximum(variances, 0.0)))
+    return np.sqrt(np.maximum(variances, 0.0))

@@ -6,10 +6,9 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayespoint.base.linalg import one_thread
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Floats, Indices
 from bayespoint.data.columns import Columns
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
@@ -73,7 +72,7 @@ def choose(
     return chosen
 
 
-def _skewed(inputs: Floats, columns: Columns) -> NDArray[np.intp]:
+def _skewed(inputs: Floats, columns: Columns) -> Indices:
     """Return the features that are numbers of many values whose distribution is not normal."""
     kinds = np.array([columns.columns[k].kind for k in columns.groups[: columns.n_numbers]])
     numbers = np.flatnonzero(kinds == "number")
