@@ -66,7 +66,7 @@ class Estimator(Savable, BaseEstimator):  # type: ignore[misc]
     def set_params(self, **params: Any) -> Self:
         """Set parameters as in scikit-learn, also ``kernel__<name>`` of a kernel object."""
         require_kernel_object(params.get("kernel", self.kernel), params)
-        return super().set_params(**params)  # type: ignore[no-any-return]
+        return super().set_params(**params)
 
     def _publish(self, **attributes: Any) -> Self:
         """Set attributes in one step, which nothing interrupts; those that are None go."""

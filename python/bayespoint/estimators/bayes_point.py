@@ -356,7 +356,7 @@ class BayesPointClassifier(
             Predicted labels. A tie goes to the first class. Errors: `decision_function`.
         """
         ask = partial(Mixture.predict, method=method, random_state=self.random_state)
-        return self._answer(ask, X, diag, width=0, dtype=self.classes_.dtype)  # type: ignore[no-any-return]
+        return self._answer(ask, X, diag, width=0, dtype=self.classes_.dtype)
 
     def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
         r"""Return the decision values: quantiles of the normal distribution.
@@ -384,7 +384,7 @@ class BayesPointClassifier(
         """
         n = self._first.draws.n_rows
         width = 0 if n == 1 else n
-        return self._answer(Mixture.decision_function, X, diag, width=width)  # type: ignore[no-any-return]
+        return self._answer(Mixture.decision_function, X, diag, width=width)
 
     def predict_proba(
         self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
@@ -406,7 +406,7 @@ class BayesPointClassifier(
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`. Class weights, and after them label noise, are included.
         """
-        return self._answer(partial(Mixture.predict_proba, method=method), X, diag)  # type: ignore[no-any-return]
+        return self._answer(partial(Mixture.predict_proba, method=method), X, diag)
 
     def predict_log_proba(
         self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
@@ -424,7 +424,7 @@ class BayesPointClassifier(
             Natural logarithms.
         """
         ask = partial(Mixture.predict_log_proba, method=method)
-        return self._answer(ask, X, diag)  # type: ignore[no-any-return]
+        return self._answer(ask, X, diag)
 
     def reject(
         self, X: ArrayLike, cost: float, *, method: str = "moments", diag: ArrayLike | None = None
@@ -484,7 +484,7 @@ class BayesPointClassifier(
         weights and landmarks, with which up to 2000 random examples are compared.
         """
         ask = partial(Mixture.predict_set, alpha=alpha)
-        return self._answer(ask, X, diag, dtype=bool)  # type: ignore[no-any-return]
+        return self._answer(ask, X, diag, dtype=bool)
 
     def predict_proba_interval(
         self, X: ArrayLike, level: float = 0.9, *, diag: ArrayLike | None = None

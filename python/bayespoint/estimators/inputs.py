@@ -210,7 +210,7 @@ def _canonical(X: Any) -> Array:
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-    return X  # type: ignore[no-any-return]
+    return X
 
 
 def _sparse_format(kernel: object, X: Any) -> str | bool:

@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 from bayespoint.base import validation
 from bayespoint.base.stored import Stored
+from bayespoint.base.validation import Floats
 from bayespoint.kernels.functions import (
     accepts_limits,
     accepts_sparse,
@@ -43,7 +44,6 @@ from bayespoint.kernels.products import count, counts
 from bayespoint.kernels.protocol import (
     Bounds,
     ByName,
-    Floats,
     Inputs,
     Metric,
     Other,

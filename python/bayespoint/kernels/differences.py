@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from bayespoint.base import validation
+from bayespoint.base.validation import Floats
 from bayespoint.kernels.base import CompoundKernel
 from bayespoint.kernels.functions import parameters, part_with_pullback
 from bayespoint.kernels.protocol import (
-    Floats,
     Inputs,
     Metric,
     Other,

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from bayespoint.base import validation
+from bayespoint.base.validation import Floats
 from bayespoint.kernels.base import Kernel
 from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import (
@@ -22,7 +23,7 @@ from bayespoint.kernels.products import (
     sums_of_differences,
     vectors,
 )
-from bayespoint.kernels.protocol import Bounds, Floats, Other, Parameter, Pullback, Slopes
+from bayespoint.kernels.protocol import Bounds, Other, Parameter, Pullback, Slopes
 
 
 @dataclass(frozen=True, repr=False)

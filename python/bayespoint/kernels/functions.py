@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from bayespoint.base import validation
+from bayespoint.base.validation import Floats
 from bayespoint.kernels import gaussian_process
 from bayespoint.kernels.products import count, counts, in_rows, pair_of_vectors
 from bayespoint.kernels.protocol import (
     ByName,
-    Floats,
     Inputs,
     Metric,
     Other,

@@ -11,13 +11,13 @@ from numpy.typing import DTypeLike, NDArray
 from sklearn.base import clone
 
 from bayespoint.base import memory, validation
-from bayespoint.base.validation import Array
+from bayespoint.base.validation import Array, Floats
 from bayespoint.kernels import gaussian_process
 from bayespoint.kernels.base import Kernel, Scaled
 from bayespoint.kernels.dot_product import Linear, Polynomial
 from bayespoint.kernels.functions import evaluate, is_semidefinite, parameters, replace
 from bayespoint.kernels.products import count, in_rows
-from bayespoint.kernels.protocol import Floats, Inputs
+from bayespoint.kernels.protocol import Inputs
 from bayespoint.kernels.stationary import RBF, Matern
 
 Gram: TypeAlias = "Floats | NDArray[np.float32]"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayespoint.base import validation
+from bayespoint.base.validation import Floats
 from bayespoint.kernels.base import CompoundKernel, Kernel, Scaled
 from bayespoint.kernels.functions import (
     diagonal,
@@ -16,7 +17,7 @@ from bayespoint.kernels.functions import (
     part_diag_with_pullback,
     part_with_pullback,
 )
-from bayespoint.kernels.protocol import Floats, Inputs, Other, Pullback, Slopes, added
+from bayespoint.kernels.protocol import Inputs, Other, Pullback, Slopes, added
 
 
 @dataclass(frozen=True, repr=False)

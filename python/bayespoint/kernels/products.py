@@ -11,7 +11,7 @@ from scipy import sparse
 
 from bayespoint import _core
 from bayespoint.base import validation
-from bayespoint.kernels.protocol import Floats
+from bayespoint.base.validation import Floats
 
 _MAX_ENTRIES = 2**23
 _MAX_WORK = 10**9  # most entries and products in a call, hundredths of a second

@@ -16,6 +16,7 @@ from scipy.spatial import distance
 from scipy.special import xlogy
 
 from bayespoint.base import validation
+from bayespoint.base.validation import Floats
 from bayespoint.kernels.base import Kernel
 from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import (
@@ -30,7 +31,7 @@ from bayespoint.kernels.products import (
     sums_of_differences,
     vectors,
 )
-from bayespoint.kernels.protocol import Bounds, Floats, Metric, Other, Parameter, Pullback, Slopes
+from bayespoint.kernels.protocol import Bounds, Metric, Other, Parameter, Pullback, Slopes
 
 _BLOCK_PAIRS = 4096  # pairs of sparse rows that are subtracted at a time
 _CACHED_VALUES = 2**15  # kernel values in a block that fits into the processor's cache

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayespoint.base import validation
+from bayespoint.base.validation import Floats
 from bayespoint.kernels.base import CompoundKernel
 from bayespoint.kernels.functions import (
     accepts_limits,
@@ -20,16 +21,7 @@ from bayespoint.kernels.functions import (
 )
 from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import Mixed, pair_of_vectors, vectors
-from bayespoint.kernels.protocol import (
-    Bounds,
-    ByName,
-    Floats,
-    Metric,
-    Other,
-    Parameter,
-    Pullback,
-    Slopes,
-)
+from bayespoint.kernels.protocol import Bounds, ByName, Metric, Other, Parameter, Pullback, Slopes
 from bayespoint.kernels.stationary import scales
 
 _REACH = (math.exp(-5), math.exp(5))  # bounds of a weight

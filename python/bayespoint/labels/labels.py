@@ -92,7 +92,7 @@ class Labels(Stored):
     n_inputs: int = 1  # most inputs of an observation
     label_noise: tuple[float, float] = (0.0, 0.0)  # probabilities of wrong labels, by true class
     rule: str = "probability"  # which class is predicted: "probability", "median" or "mean"
-    variance: float | None = None  # of shared coordinates a priori; a fit sets what is None
+    variance: float = 0.0  # of shared coordinates a priori; 0 until a fit sets it
 
     @classmethod
     def two_classes(cls) -> Labels:
@@ -178,7 +178,7 @@ class Labels(Stored):
         """`contrasts` of values of the basis, and of shared coordinates over their deviation."""
         values, shared = np.split(self.contrasts, [self.n_values], axis=2)
         values = values if self.n_functions == 1 else values @ self.basis
-        return np.concatenate([values, math.sqrt(self.variance or 1.0) * shared], axis=2)
+        return np.concatenate([values, math.sqrt(self.variance) * shared], axis=2)
 
     def dimension(self, r: int) -> int:
         """Return the number of weights of functions of r features, and of shared coordinates."""

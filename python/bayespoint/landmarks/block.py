@@ -162,8 +162,7 @@ class Block:
             return self.observed.derivatives(contrasts)
         total: Any = None
         for weight, away in self._nodes(root, rng):
-            parts = self.observed.derivatives(contrasts + away)
-            parts = tuple(weight * part for part in parts)
+            parts = [weight * part for part in self.observed.derivatives(contrasts + away)]
             total = parts if total is None else [a + b for a, b in zip(total, parts, strict=True)]
         return total
 

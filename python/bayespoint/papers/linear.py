@@ -155,7 +155,7 @@ class KernelClassifier(Savable, OneVsRest):
             If there is no such parameter, or no kernel object.
         """
         require_kernel_object(params.get("kernel", self.kernel), params)
-        return super().set_params(**params)  # type: ignore[no-any-return]
+        return super().set_params(**params)
 
     def _over(self, inputs: Any) -> list[Problem]:
         """Return the binary problems on the kernel matrix of the inputs, or on a given one."""

@@ -13,7 +13,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize
 from sklearn.exceptions import ConvergenceWarning
 
@@ -46,7 +45,7 @@ class LeftOut(Stored):
     labels: Labels
 
     z: Floats  # (n, n_rows) decision values of true classes, without calibration
-    label: NDArray[np.integer]  # (n,) indices of the classes
+    label: Indices  # (n,) indices of the classes
     counts: Floats | None = None  # (n,) observations for which each example stands; None: 1
 
     @classmethod

@@ -38,8 +38,7 @@ def evidence(
     rng: np.random.Generator,
 ) -> Evidence:
     """Return the log evidence as `BayesPointClassifier.evidence` says."""
-    label = np.empty(0, dtype=np.intp) if model.label is None else model.label
-    constant = model.labels.log_constant(label)
+    constant = model.labels.log_constant(model.label)
     if not isinstance(model.draws.run, LandmarkResult):
         given = model.problem("evidence"), model.labels.noise
         settings = EvidenceSettings(tol, max_length)
@@ -118,7 +117,6 @@ def _by_evidence(
         )
     points = scaled(hyper.transform, basis.inputs(X))
     softness = np.concatenate([basis.softness, np.full(len(index), hyper.softness)])
-    assert model.label is not None
     label = np.concatenate([model.label, index])
     gram = kernels.evaluate(hyper.kernel, joined(basis.points, points))
 

@@ -125,7 +125,7 @@ def _billiard(task: _Fit) -> Model:
         inverse = _inverse(factor, report)
         if report.verbose:
             report.tell(f"kernel matrix and factor of {m} examples: {report.seconds()}")
-        if labels.n_shared and labels.variance is None:  # that of a latent value
+        if labels.n_shared and not labels.variance:  # that of a latent value
             variance = float((gram.diagonal() + softness).mean()) + plan.offset
             labels = replace(labels, variance=variance)
         basis = Basis.of_examples(kernel, points, plan.offset, softness, gram, factor)
@@ -211,8 +211,9 @@ def _landmarks(task: _Fit) -> Model:
     """Return the model of a billiard with soft walls over landmarks."""
     hyper, examples, labels = task.hyper, task.examples, task.labels
     plan, budget, report = task.plan, task.budget, task.report
-    if labels.n_shared and labels.variance is None:  # that of a latent value
-        own = kernels.diagonal(hyper.kernel, examples.inputs) + hyper.softness / examples.precision
+    if labels.n_shared and not labels.variance:  # that of a latent value
+        kernel: Any = hyper.kernel
+        own = kernels.diagonal(kernel, examples.inputs) + hyper.softness / examples.precision
         variance = float(np.average(own, weights=examples.counts)) + plan.offset
         labels = replace(labels, variance=variance)
         task = replace(task, labels=labels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -47,8 +47,8 @@ class Model(Stored):
     """The points at which functions have coefficients."""
     draws: Draws
     """The functions drawn from the posterior."""
-    label: Indices | None = None
-    """(m,) Index of the label of each training example; None with landmarks."""
+    label: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    """(m,) Index of the label of each training example; empty with landmarks."""
     calibration: float = 1.0
     """Factor on the decision values."""
     left_out: LeftOut | None = None
@@ -274,7 +274,6 @@ class Model(Stored):
         """Leave-one-out predictions: those of the fit, or of the draws after an update."""
         if not self.basis.added:
             return self.left_out
-        assert self.label is not None
         problem = self.problem_again(self.basis.points)
         return LeftOut.of_matrix(self.basis, self.draws, self.labels, self.label, problem)
 
@@ -291,7 +290,6 @@ class Model(Stored):
         weight = np.ones(len(self.basis))
         if self.hyper.softness > 0:
             weight = self.hyper.softness / self.basis.softness
-        assert self.label is not None
         return Examples(self.basis.points, self.label, weight)
 
     @property
@@ -303,14 +301,12 @@ class Model(Stored):
     def problem(self, question: str) -> Problem:
         """Return the labeled kernel matrix that `question` needs, or raise ValueError without."""
         gram, offset, softness = self.basis.matrix(question)
-        assert self.label is not None
         return self.labels.problem(gram, self.label, softness, offset)
 
     def problem_again(self, inputs: Any, inverse: tuple[Factor, Floats] | None = None) -> Problem:
         """Return the labeled kernel matrix, from the inputs of the fit or the given matrix."""
         offset, softness = self.basis.offset, self.basis.softness
         gram, _ = kernels.training_gram(self.basis.kernel, inputs, offset, softness)
-        assert self.label is not None
         return self.labels.problem(gram, self.label, softness, offset, inverse)
 
     def _points(self, X: Any) -> Any:

@@ -74,7 +74,6 @@ def _extended(model: Model, new: Any, index: Indices) -> Model | None:
     None if the matrix of all examples is singular, or hardly any draw agrees with the labels.
     """
     old, draws, run, law = model.basis, model.draws, model.billiard, model.labels
-    assert model.label is not None
     m, k, softness = len(old), len(index), np.full(len(index), model.hyper.softness)
     if not softness.all() or old.factor.pivots is not None:
         return None

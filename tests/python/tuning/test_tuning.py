@@ -343,9 +343,7 @@ def test_the_matrix_of_a_fixed_kernel_is_computed_once():
     wanted = plan(**settings)
     known = with_matrix(wanted, examples(X, y))
     np.testing.assert_array_equal(known.gram, kernels.RBF(1.5)(X, X))
-    [found] = search(
-        wanted, known, labels(y), transform=None, budget=Budget(0), report=Report()
-    )
+    [found] = search(wanted, known, labels(y), transform=None, budget=Budget(0), report=Report())
     assert found.kernel is kernel
     assert calls == [(60, 60)]
     # None if the kernel is searched, or if there is no search.

@@ -582,6 +582,6 @@ def _check_pair(result: BilliardResult, space: VersionSpace) -> None:
     check_type("space", space, VersionSpace)
     if not np.array_equal(space.problem.label, result.label):
         raise ValueError(
-            f"space must be that of result, with the same labels of {len(result.label)} examples; got "
-            f"{len(space.y)} examples"
+            f"space must be that of result, with the same labels of {len(result.label)} examples; "
+            f"got {len(space.y)} examples"
         )
