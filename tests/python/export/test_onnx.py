@@ -191,7 +191,7 @@ def test_numbers_on_another_scale(monkeypatch, warp, places, n_classes, run):
     """Also beyond the examples, and where some features are only standardized."""
     rng = np.random.default_rng(seed(1))
 
-    def choose(plan, examples, labels, columns, scaler, budget):
+    def choose(scaler, columns, *, plan, examples, labels, budget):
         some = examples.inputs[:, places]
         ends = np.stack([some.min(axis=0), some.max(axis=0)])
         return Warped(scaler, warp(some), np.array(places), ends)
