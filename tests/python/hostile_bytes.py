@@ -81,9 +81,9 @@ def _good_state():
     x = rng.standard_normal((4, 3))
     gram = x @ x.T
     arguments = _run_arguments() | {"length": 2.0}
-    labels = np.where(x[:, 0] > 0, 1, -1).astype(np.int8)
+    labels = np.where(x[:, 0] > 0, 1, 0)
     zeros = np.zeros(4)
-    call = {"gram": gram, "labels": labels, "offset": 0.0, "softness": zeros, "n_classes": 2}
+    call = {"gram": gram, "labels": labels, "offset": 0.0, "softness": zeros, "n_functions": 1}
     call |= arguments
     run = _called("run", call)
     state = dict(run["state"])
@@ -132,10 +132,10 @@ def _called(name, call):
     factor = SimpleNamespace(lower=SimpleNamespace(T=lower))
     problem = SimpleNamespace(
         gram=call.pop("gram"),
-        y=call.pop("labels"),
+        label=call.pop("labels"),
         offset=call.pop("offset"),
         softness=call.pop("softness"),
-        n_classes=call.pop("n_classes"),
+        n_functions=call.pop("n_functions"),
         walls=call.pop("walls", None),
         inverse=None if lower is None and diagonal is None else (factor, diagonal),
     )
@@ -270,7 +270,7 @@ def door(data):
         if b.rarely(4):
             with np.errstate(all="ignore"):
                 gram = gram.astype(np.float32)
-        labels = np.array([1 if b.rarely(2) else -1 for _ in range(m)], dtype=np.int8)
+        labels = np.array([1 if b.rarely(2) else 0 for _ in range(m)])
         softness = np.full(m, 0.1 if b.rarely(3) else 0.0)
         problem = (gram, labels, 0.0 if not b.rarely(6) else b.number(), softness)
         arguments = _arguments(b, name, m)
@@ -290,10 +290,10 @@ def door(data):
         if key == "callback" and call[key] is not None:
             call[key] = None
     # Last: what was found before stays what it was.
-    call["n_classes"] = 2
+    call["n_functions"] = 1
     if b.rarely(4):
         call["labels"] = np.array([b.below(4) for _ in labels], dtype="i8")
-        call["n_classes"] = b.pick([3, 4, 5, 3, 4, 2, 1, 0, -1, "x"])
+        call["n_functions"] = b.pick([3, 4, 5, 3, 4, 2, 1, 0, -1, "x"])
     elif b.rarely(4):
         call["labels"] = np.zeros(len(labels), dtype="i8")
         call["walls"] = _walls(b, len(labels))

@@ -46,6 +46,7 @@ OF_THE_PACKAGE = {
             "one_draw",
             "problem",
             "problem_again",
+            "signs",
             "values",
             "votes",
             "without_each",
@@ -61,12 +62,13 @@ OF_RESULTS = (
     "find",
     "from_run",
     "index",
+    "metric",
     "save",
     "summary",
     "to_datatree",
     "to_frame",
 )
-"""Methods of results, which take no data."""
+"""Methods of results, which take no data, and a property of kernels."""
 
 PICTURES = ("plot", "Display")
 

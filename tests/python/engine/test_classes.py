@@ -118,7 +118,7 @@ def test_gibbs_sampler_agrees():
 def test_two_classes_played_jointly_agree_with_the_binary_machine():
     gram, y, _ = taught(40, 2, 8)
     binary = VersionSpace(gram, y, softness=0.2)
-    joint = VersionSpace.over(Problem(gram, y.astype(np.int64), np.full(40, 0.2), 0.0, n_classes=2))
+    joint = VersionSpace.over(Problem(gram, y.astype(np.int64), np.full(40, 0.2), 0.0, n_functions=2))
     one, two = (space.sample(tol=0.01, random_state=seed(9)) for space in (binary, joint))
     assert two.center.shape == (2, 40)
     both = math.sqrt(0.5) * np.stack([-one.center, one.center])
@@ -299,10 +299,10 @@ def test_labels_of_a_problem_are_checked():
     gram, y, _ = taught(6, 3, 17)
     for labels, n, text in [
         (y + 1, 3, "labels must be in 0, ..., n_classes - 1; got 3"),
-        (y - 1, 3, "labels must be in 0, ..., n_classes - 1; got -1"),
-        (y, 1, "n_classes must be at least 2"),
+        (y - 1, 3, "label must be in 0, ..., n_functions - 1; got -1"),
+        (y, 0, "n_classes must be at least 2"),
     ]:
-        problem = Problem(gram, labels.astype(np.int64), np.full(6, 0.2), 0.0, n_classes=n)
+        problem = Problem(gram, labels.astype(np.int64), np.full(6, 0.2), 0.0, n_functions=n)
         with pytest.raises(ValueError, match=text):
             sampling.sample(problem, SampleSettings(length=1.0))
 

@@ -118,7 +118,7 @@ def test_precomputed_rows_and_columns_are_repeated():
     np.testing.assert_allclose(
         model.predict_proba(between, diag=diag), other.predict_proba(points), rtol=1e-9
     )
-    assert len(model.billiard_.y) == int(weights.sum())
+    assert len(model.billiard_.label) == int(weights.sum())
     with pytest.raises(ValueError, match=r"gram must have shape \(40, 40\)"):
         model.refine(tol=0.1, gram=kernel(model.sample_indices_[:, None].astype(float)))
 

@@ -246,8 +246,8 @@ def test_what_else_the_prior_takes_from_the_examples(monkeypatch):
     [reason] = reasons(model.fit(table, y))
     assert "missing values" in reason
 
-    def fails(self, theta, noisy):
-        self.tried.append([0.0] * len(self.names))
+    def fails(self, theta):
+        self.record.add([0.0] * len(self.task.columns))
         return objective.Point(theta, -np.inf, np.zeros(len(theta)))
 
     monkeypatch.setattr(objective.Objective, "point", fails)
