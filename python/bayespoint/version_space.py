@@ -403,8 +403,9 @@ class VersionSpace:
         walls: seven to thirty distributions lead from a Gaussian one, fitted to version space, to
         the isotropic one (Cousins and Vempala, 2015).
 
-        Of other posteriors it might miss modes: with label noise, several rates or several classes, billiards on a ladder of transparencies
-        give :math:`Z(\kappa) = E[\kappa^{\text{violations}}]` over the sphere. For a rate
+        Of other posteriors it might miss modes: with label noise, several rates or several classes,
+        billiards on a ladder of transparencies give
+        :math:`Z(\kappa) = E[\kappa^{\text{violations}}]` over the sphere. For a rate
         :math:`\epsilon` of two classes the value is
         :math:`m \ln(1 - \epsilon) + \ln Z(\epsilon / (1 - \epsilon))`. Both combine their samples
         by MBAR (Shirts and Chodera, 2008). Where version space is too narrow for a bridge,

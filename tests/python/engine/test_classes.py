@@ -118,7 +118,8 @@ def test_gibbs_sampler_agrees():
 def test_two_classes_played_jointly_agree_with_the_binary_machine():
     gram, y, _ = taught(40, 2, 8)
     binary = VersionSpace(gram, y, softness=0.2)
-    joint = VersionSpace.over(Problem(gram, y.astype(np.int64), np.full(40, 0.2), 0.0, n_functions=2))
+    problem = Problem(gram, y.astype(np.int64), np.full(40, 0.2), 0.0, n_functions=2)
+    joint = VersionSpace.over(problem)
     one, two = (space.sample(tol=0.01, random_state=seed(9)) for space in (binary, joint))
     assert two.center.shape == (2, 40)
     both = math.sqrt(0.5) * np.stack([-one.center, one.center])

@@ -139,7 +139,8 @@ def test_a_wrong_sign_fails(wrong, approximation, monkeypatch):
 def test_independent_noise_of_the_walls_of_a_choice_fails(approximation):
     first, second, _ = choices.walls(np.array(SETS))
     pairs, exact = np.column_stack([first, second]), Exact(SETS)
-    model, tol = ranker(approximation=approximation).fit(X, pairs), 0.02 if approximation is None else 0.5
+    model = ranker(approximation=approximation).fit(X, pairs)
+    tol = 0.02 if approximation is None else 0.5
     wrong = model.evidence(tol=tol, random_state=seed(4))
     assert abs(wrong.value - exact.log_evidence) > 5 * math.hypot(wrong.error, exact.error)
 

@@ -202,7 +202,7 @@ def test_scattering_is_refused():
     with pytest.raises(ValueError, match="scattering must be"):
         Scattered("diffuse")
     space = space_of(*cone())
-    with pytest.raises(ValueError, match="transparency must be 0 with .* or a scatterer"):
+    with pytest.raises(ValueError, match=r"transparency must be 0 with .* or a scatterer"):
         flown(space, Scattered("cosine", "auto"), transparency=0.1)
     with pytest.raises(ValueError, match="scatterer must be at least 1e-6 and smaller than"):
         sample(space, Scattered("cosine", 1.5))
