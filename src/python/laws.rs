@@ -124,7 +124,7 @@ pub enum Values<'py> {
     Singles(Vec<PyReadonlyArrayDyn<'py, f32>>),
 }
 
-impl<'py> Values<'py> {
+impl Values<'_> {
     /// Number of the values of each function.
     fn len(&self) -> usize {
         match self {
