@@ -10,7 +10,7 @@ Displays raise ``ImportError`` without matplotlib, ``NotFittedError`` for estima
 Decision boundaries, reliability diagrams and histograms are scikit-learn's and matplotlib's:
 ``sklearn.inspection.DecisionBoundaryDisplay``, ``sklearn.calibration.CalibrationDisplay``, and
 ``ax.hist`` of :func:`bayespoint.papers.bounds.normalized_margins`. ArviZ draws the traces of a run,
-from :meth:`bayespoint.results.BilliardResult.to_datatree`. `bayespoint.papers.displays` has
+from the ``to_datatree()`` of a result. `bayespoint.papers.displays` has
 pictures of version spaces, walls, layers and evidences.
 """
 
