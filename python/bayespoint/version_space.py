@@ -407,9 +407,10 @@ class VersionSpace:
         billiards on a ladder of transparencies give
         :math:`Z(\kappa) = E[\kappa^{\text{violations}}]` over the sphere. For a rate
         :math:`\epsilon` of two classes the value is
-        :math:`m \ln(1 - \epsilon) + \ln Z(\epsilon / (1 - \epsilon))`. Both combine their samples
-        by MBAR (Shirts and Chodera, 2008). Where version space is too narrow for a bridge,
-        ``label_noise=[0, 0.4]`` takes the ladder.
+        :math:`m \ln(1 - \epsilon) + \ln Z(\epsilon / (1 - \epsilon))`.
+
+        Both combine their samples by MBAR (Shirts and Chodera, 2008). Where version space is too
+        narrow for a bridge, ``label_noise=[0, 0.4]`` takes the ladder.
 
         Examples
         --------

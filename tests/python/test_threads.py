@@ -4,6 +4,7 @@ A fit limits the threads of BLAS meanwhile, and their number changes the roundin
 Also on Python without the global lock, where `make test-free-threaded` runs it.
 """
 
+import gc
 import sys
 import sysconfig
 import threading
@@ -59,6 +60,31 @@ def works(tmp_path_factory):
 def test_fits_and_predictions_at_once(works):
     with threadpool_limits(1, "blas"):
         check_at_once(works)
+
+
+def test_one_file_is_read_in_many_threads(works):
+    shared, _ = works
+    barrier = threading.Barrier(8)
+
+    def read(_):
+        barrier.wait()
+        return [type(shared()) for _ in range(5)]
+
+    def pause(phase, info):
+        """Let another thread go on, also in the middle of reading a header."""
+
+    interval, threshold = sys.getswitchinterval(), gc.get_threshold()
+    sys.setswitchinterval(1e-6)
+    gc.set_threshold(50)
+    gc.callbacks.append(pause)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(read, range(8)))
+    finally:
+        gc.callbacks.remove(pause)
+        gc.set_threshold(*threshold)
+        sys.setswitchinterval(interval)
+    assert found == [[BayesPointClassifier] * 5] * 8
 
 
 def check_at_once(works):

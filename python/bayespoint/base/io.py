@@ -14,6 +14,7 @@ import os
 import re
 import secrets
 import stat
+import threading
 import zipfile
 from collections.abc import Iterator
 from functools import partial
@@ -41,6 +42,12 @@ _UNCHECKED = {"pos", "buffer_pos", "pool_size"}  # of generators' states, which 
 _MOST = 624  # of these, in a state of NumPy's
 _SUFFIXES = {"NdArrayNode": ".npy", "SparseMatrixNode": ".npz", "BytesNode": ".bin"}
 
+# NumPy reads the headers of arrays by `ast`, which fails in two threads at once before Python 3.12.
+_reading = threading.Lock()
+if hasattr(os, "register_at_fork"):  # a child of another thread may not begin with the lock held
+    release = {"after_in_parent": _reading.release, "after_in_child": _reading.release}
+    os.register_at_fork(before=_reading.acquire, **release)
+
 
 class Savable(Stored):
     """Base class of fitted models and results, which can be written to files."""
@@ -63,8 +70,9 @@ class Savable(Stored):
         check_path("path", path)
         try:
             check(self)
-            data = _packed(self)
-            _check_archive(data)
+            with _reading:
+                data = _packed(self)
+                _check_archive(data)
         except MemoryError:
             raise
         except Exception as error:
@@ -124,7 +132,8 @@ def load(path: StrPath) -> Any:
     except OSError as error:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
     try:
-        return _built(data)
+        with _reading:
+            return _built(data)
     except MemoryError:
         raise
     except Exception as error:
