@@ -13,7 +13,7 @@ use crate::base::{Control, Error};
 use crate::ensemble::StopReason;
 use crate::papers::correlation::{self as pairs, CorrelationSettings, Pair};
 use crate::papers::light_trap::one_way;
-use crate::papers::motions::{self, FlightSettings, Motion};
+use crate::papers::motions::{self, Motion, MotionSettings};
 use crate::papers::onion::{self as layered, OnionOutcome, OnionSettings};
 use crate::papers::perceptron::{PerceptronSettings, perceptron};
 use crate::space::VersionSpace;
@@ -22,7 +22,7 @@ use crate::space::VersionSpace;
 pub fn check_settings(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
     match kind {
         "motion" => read::<Motion>(values)?.check()?,
-        "flight" => read::<FlightSettings>(values)?.check()?,
+        "flight" => read::<MotionSettings>(values)?.check()?,
         "onion" => read::<OnionSettings>(values)?.check()?,
         "perceptron" => read::<PerceptronSettings>(values)?.check()?,
         "correlation" => read::<CorrelationSettings>(values)?.check()?,
@@ -44,7 +44,7 @@ pub fn fly<'py>(
     start: Option<PyReadonlyArray1<'py, f64>>,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut settings = read::<FlightSettings>(settings)?;
+    let mut settings = read::<MotionSettings>(settings)?;
     if let Some(start) = &start {
         settings.run.start = Some(contiguous("start", start)?.to_vec());
     }

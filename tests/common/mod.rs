@@ -10,7 +10,7 @@ use std::f64::consts::PI;
 use std::slice::ChunksExact;
 
 use bayespoint::dynamics::{Arrival, Dynamics, Geodesic};
-use bayespoint::papers::motions::{self, Flight, FlightSettings, Motion};
+use bayespoint::papers::motions::{self, Motion, MotionOutcome, MotionSettings};
 use bayespoint::{Ball, Control, Error, Gram, Outcome, Result, Settings, Tally, VersionSpace};
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
@@ -241,11 +241,11 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings) -> Outcome {
 }
 
 /// Runs a motion of the papers.
-pub fn try_fly(space: &VersionSpace<'_>, motion: Motion, run: &Settings) -> Result<Flight> {
-    motions::fly(space, &FlightSettings { motion, run: run.clone() }, &Control::new())
+pub fn try_fly(space: &VersionSpace<'_>, motion: Motion, run: &Settings) -> Result<MotionOutcome> {
+    motions::fly(space, &MotionSettings { motion, run: run.clone() }, &Control::new())
 }
 
-pub fn fly(space: &VersionSpace<'_>, motion: Motion, run: &Settings) -> Flight {
+pub fn fly(space: &VersionSpace<'_>, motion: Motion, run: &Settings) -> MotionOutcome {
     try_fly(space, motion, run).expect("a good run")
 }
 

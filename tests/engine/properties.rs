@@ -2,7 +2,7 @@
 //!
 //! `PROPTEST_CASES` or `BAYESPOINT_SLOW=1` raises the number of cases.
 
-use bayespoint::papers::motions::{FlightSettings, Motion, fly};
+use bayespoint::papers::motions::{Motion, MotionSettings, fly};
 use bayespoint::papers::perceptron::{PerceptronSettings, perceptron};
 use bayespoint::{Error, MarginSettings, RefreshChoice, Settings, feasible_point, max_margin, run};
 use proptest::prelude::*;
@@ -155,7 +155,7 @@ proptest! {
         let of = |run: Settings| match motion {
             None => bayespoint::run(&space, &run, &long_deadline()),
             Some(motion) => {
-                let settings = FlightSettings { motion, run };
+                let settings = MotionSettings { motion, run };
                 fly(&space, &settings, &long_deadline()).map(|flight| flight.run)
             }
         };

@@ -2,7 +2,7 @@
 
 use bayespoint::papers::correlation::{CorrelationSettings, Pair, correlation};
 use bayespoint::papers::light_trap::one_way;
-use bayespoint::papers::motions::{FlightSettings, Motion, Points, Radius, fly};
+use bayespoint::papers::motions::{Motion, MotionSettings, Points, Radius, fly};
 use bayespoint::papers::onion::{OnionMethod, OnionSettings, onion};
 use bayespoint::papers::perceptron::{PerceptronSettings, perceptron};
 use bayespoint::{
@@ -121,7 +121,7 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
             let found = match motion {
                 None => run(space, &settings, control),
                 Some(motion) => {
-                    let settings = FlightSettings { motion, run: settings.clone() };
+                    let settings = MotionSettings { motion, run: settings.clone() };
                     fly(space, &settings, control).map(|flight| flight.run)
                 }
             };

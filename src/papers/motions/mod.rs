@@ -94,14 +94,14 @@ pub enum Radius {
 /// Settings of [`fly`].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FlightSettings {
+pub struct MotionSettings {
     /// The motion. Straight ones have hard walls and no refresh.
     pub motion: Motion,
     /// The settings of the run, which may lack an end if the motion has one. There are no conditional means.
     pub run: Settings,
 }
 
-impl FlightSettings {
+impl MotionSettings {
     /// Checks all ranges and combinations. [`Error::Invalid`] for the first setting out of range or that does not fit others.
     pub fn check(&self) -> Result<()> {
         let Self { motion, run } = self;
@@ -135,7 +135,7 @@ impl FlightSettings {
 
 /// The run of a motion. Counts have the shape (T,), of T trajectories.
 #[derive(Clone, Debug)]
-pub struct Flight {
+pub struct MotionOutcome {
     /// The run, without a state. The impulses of straight flights, which are launched again, are NaN.
     pub run: Outcome,
     /// Dual coefficients of the running center of straight flights, shape (m,); all zero if no flight ended.
@@ -154,9 +154,9 @@ pub struct Flight {
 /// than two classes, or walls, with straight flights, and for a scatterer that does not fit into version space.
 pub fn fly(
     space: &VersionSpace<'_>,
-    settings: &FlightSettings,
+    settings: &MotionSettings,
     control: &Control,
-) -> Result<Flight> {
+) -> Result<MotionOutcome> {
     settings.check()?;
     let m = space.len();
     if settings.motion.is_straight() {
@@ -185,7 +185,11 @@ fn measured<D: Dynamics>(
     Ok((run, chains.map(|chain| chain.trajectory.dynamics().clone()).collect()))
 }
 
-fn fly_scattered(run: &Context<'_, '_>, cosine: bool, scatterer: Option<Radius>) -> Result<Flight> {
+fn fly_scattered(
+    run: &Context<'_, '_>,
+    cosine: bool,
+    scatterer: Option<Radius>,
+) -> Result<MotionOutcome> {
     let (mut chains, burn_in_length) = burn_in(run)?;
     let factor = Arc::new(Factor::new(run.space.gram(), run.control)?);
     let (dynamics, path) =
@@ -194,7 +198,13 @@ fn fly_scattered(run: &Context<'_, '_>, cosine: bool, scatterer: Option<Radius>)
     let chains = chains.into_iter().map(|chain| chain.under(dynamics.clone())).collect();
     let (run, dynamics) = measured(run, chains, burn_in_length + path)?;
     let scatterings = dynamics.iter().map(Scattered::scatterings).collect();
-    Ok(Flight { run, center: None, escapes: vec![0; dynamics.len()], scatterings, scatterer })
+    Ok(MotionOutcome {
+        run,
+        center: None,
+        escapes: vec![0; dynamics.len()],
+        scatterings,
+        scatterer,
+    })
 }
 
 /// Places a scatterer, if any, around a first estimate of the center, and returns the path of the estimate in radians too.
@@ -219,7 +229,7 @@ pub(super) fn with_scatterer(
     Ok((dynamics.with_sphere(run.space, &center.dual, radius, control)?, path))
 }
 
-fn fly_straight(run: &Context<'_, '_>, dynamics: &Straight) -> Result<Flight> {
+fn fly_straight(run: &Context<'_, '_>, dynamics: &Straight) -> Result<MotionOutcome> {
     let Context { space, settings, control, .. } = *run;
     let launched = start(run)?.into_iter().map(|chain| {
         let trajectory = chain.trajectory.launched_by(dynamics.clone(), control)?;
@@ -237,7 +247,7 @@ fn fly_straight(run: &Context<'_, '_>, dynamics: &Straight) -> Result<Flight> {
     }
     let mut dual = center.dual().to_vec();
     normalize(run, &mut dual)?;
-    Ok(Flight {
+    Ok(MotionOutcome {
         run: outcome,
         center: Some(dual),
         escapes: dynamics.iter().map(Straight::escapes).collect(),
