@@ -23,7 +23,7 @@ from bayespoint.estimators.reading import TOO_MANY
 from bayespoint.papers.bounds.result import RiskBounds
 from bayespoint.papers.bounds.rows import Learned
 from bayespoint.papers.bounds.tables import REFUSALS, bounds_of
-from bayespoint.results.points import Hyperplanes
+from bayespoint.papers.planes import Hyperplanes
 from bayespoint.version_space import VersionSpace
 
 if TYPE_CHECKING:
