@@ -76,7 +76,7 @@ def empty_round(n_blocks: int) -> float:
     executor = executors.Dask()
     begin = time.perf_counter()
     for _ in range(20):
-        executor.total(float, range(n_blocks))
+        executor.total(float, (range(n_blocks),))
     return (time.perf_counter() - begin) / 20
 
 

@@ -70,18 +70,18 @@ def parquet(
             "parquet needs pyarrow, which is not installed: run `pip install pyarrow`"
         ) from error
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    found: list[Callable[[], Any]] = []
-    for one in paths:
-        check_path("path", one)
-        with ParquetFile(one) as file:
+    groups: list[Callable[[], Any]] = []
+    for part in paths:
+        check_path("path", part)
+        with ParquetFile(part) as file:
             wanted = file.schema_arrow.names if columns is None else columns
             names = [wanted] if isinstance(wanted, str) else list(wanted)
             missing = sorted(set(names) - set(file.schema_arrow.names))
             if missing:
-                raise KeyError(f"{os.fspath(one)} has no column {missing[0]!r}")
-            given = os.fspath(one), tuple(names), isinstance(wanted, str)
-            found += [partial(_read_group, *given, group) for group in range(file.num_row_groups)]
-    return Blocks(found)
+                raise KeyError(f"{os.fspath(part)} has no column {missing[0]!r}")
+            read = partial(_read_group, os.fspath(part), tuple(names), isinstance(wanted, str))
+            groups += [partial(read, group) for group in range(file.num_row_groups)]
+    return Blocks(groups)
 
 
 def _read_group(path: str, names: Sequence[str], flat: bool, group: int) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -266,10 +265,17 @@ class VersionSpace:
             options = SampleOptions()
         elif not isinstance(options, SampleOptions):
             raise TypeError(f"options must be a SampleOptions or None; got {options!r}")
-        counts = {"n_trajectories": n_trajectories, "n_draws": n_draws}
+        settings = sample_settings(
+            options,
+            n_trajectories=n_trajectories,
+            n_draws=n_draws,
+            length=length,
+            tol=tol,
+            max_time=max_time,
+        )
         return sampling.sample(
             self.problem,
-            sample_settings(options, tol=tol, length=length, max_time=max_time, **counts),
+            settings,
             seed=random_state,
             start=options.start,
             callback=callback,
@@ -421,5 +427,11 @@ class VersionSpace:
         True
         """
         settings = EvidenceSettings(tol, max_length, n_trajectories)
-        run: Any = {"n_jobs": n_jobs, "seed": random_state, "callback": callback}
-        return evidence.evidence(self.problem, label_noise, settings, **run)
+        return evidence.evidence(
+            self.problem,
+            label_noise,
+            settings,
+            n_jobs=n_jobs,
+            seed=random_state,
+            callback=callback,
+        )

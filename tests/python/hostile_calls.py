@@ -19,7 +19,7 @@ from bayespoint.papers.dynamics import Chord, Flipper, Scattered
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.papers.reweighting import reweight
-from bayespoint.posterior import rejection
+from bayespoint.posterior import questions
 from fitted_models import (
     CHOICES,
     GRAM,
@@ -198,7 +198,7 @@ def _calls():
     yield of_model("predict_set", None, X=NEW, alpha=0.2)
     yield of_model("predict_proba_interval", shares, X=NEW, level=0.8)
     yield one(
-        ("BayesPointClassifier.leave_one_out", "posterior.Mixture.leave_one_out"),
+        "BayesPointClassifier.leave_one_out",
         lambda **more: (
             BayesPointClassifier(RBF, approximation="landmarks", n_components=5, **QUICK)
             .fit(X, Y)
@@ -249,11 +249,7 @@ def _calls():
 
     for name, check, arguments in (
         ("gibbs", None, {"X": NEW, "random_state": 0}),
-        ("predict_proba_interval", shares, {"X": NEW, "level": 0.8}),
-        ("predict_set", None, {"X": NEW, "alpha": 0.2}),
-        ("reject", None, {"X": NEW, "cost": 0.2}),
         ("sample_functions", finite, {"X": NEW, "random_state": 0}),
-        ("suggest_query", None, {"X": NEW, "n": 2}),
         ("votes", finite, {"X": NEW}),
     ):
         yield one(f"{own}.{name}", method(posterior, name), check, **arguments)
@@ -354,7 +350,7 @@ def _calls():
         )
     yield one(
         "posterior.rejection_curve",
-        rejection.rejection_curve,
+        questions.rejection_curve,
         None,
         y_true=np.array([0, 1, 1, 0]),
         proba=np.array([0.1, 0.8, 0.4, 0.3]),

@@ -64,7 +64,7 @@ def tune(kernel, X, y, *, weight=None, max_iter=None, trial=None, **settings):
     """Return the search for the most probable setting."""
     budget = Budget(0, max_iter=max_iter)
     wanted = Task(kernel, plan(**settings), examples(X, y, weight), labels(y), budget, trial)
-    [setting] = most_probable(wanted).settings
+    [setting], _ = most_probable(wanted)
     return setting.search
 
 

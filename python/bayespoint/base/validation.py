@@ -7,6 +7,7 @@ import itertools
 import math
 import numbers
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import joblib  # type: ignore[import-untyped]
@@ -23,11 +24,12 @@ Indices: TypeAlias = NDArray[np.intp]
 Flags: TypeAlias = NDArray[np.bool_]
 Array: TypeAlias = NDArray[Any]
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
-Numbers: TypeAlias = Any  # what a function returns that broadcasts: a float or an array
 
 _T = TypeVar("_T")
 
 _OTHER = (bool, np.bool_, np.timedelta64)  # which Python or NumPy call integers
+overflowing = partial(np.errstate, over="ignore", invalid="ignore")
+"""A context in which large numbers become infinite or NaN without a warning."""
 MANY = 10**8  # largest size of an array that an argument can ask for
 _SYMMETRY = 1e-8  # |K_ij - K_ji| <= this times sqrt(K_ii K_jj)
 _SYMMETRY_LOW = 1e-5  # the same for matrices of less than double precision
@@ -41,14 +43,24 @@ _LARGEST = 1e140  # value of f: sums of squares, and their inverses, are in the 
 _LENGTHS = (1e-150, 1e150)  # range of diagonal entries whose products neither over- nor underflow
 
 
-def real(name: str, value: object, **limits: Any) -> float:
-    """Return `value` as a finite float within the limits of `_interval`."""
-    interval, inside = _interval(**limits)
-    wanted = f"a finite number in {interval}"
-    found = number(name, value, wanted=wanted)
-    if not inside(found):
-        raise ValueError(f"{name} must be {wanted}; got {value!r}")
-    return found
+def real(
+    name: str,
+    value: object,
+    low: float = -math.inf,
+    high: float = math.inf,
+    *,
+    low_open: bool = False,
+    high_open: bool = False,
+) -> float:
+    """Return `value` as a finite float within the limits of `interval`."""
+    text, inside = interval(low, high, low_open, high_open)
+    checked = number(name, value, wanted=f"a finite number in {text}")
+    if not inside(checked):
+        raise ValueError(f"{name} must be a finite number in {text}; got {value!r}")
+    return checked
+
+
+rate = partial(real, low=0.0, high=0.5, high_open=True)  # of label noise
 
 
 def positive(name: str, value: object) -> float:
@@ -68,7 +80,7 @@ def number(name: str, value: object, *, wanted: str = "a number") -> float:
         return math.nan
 
 
-def _interval(
+def interval(
     low: float = -math.inf, high: float = math.inf, low_open: bool = False, high_open: bool = False
 ) -> tuple[str, Callable[[Any], Any]]:
     """Return an interval as text, and whether numbers are finite and inside."""
@@ -113,6 +125,11 @@ def threads(n_jobs: object) -> int:
     return jobs if jobs > 0 else max(1, joblib.cpu_count() + 1 + jobs)
 
 
+def generator(random_state: RandomState) -> np.random.Generator:
+    """Return a generator with the seed of `seed`."""
+    return np.random.default_rng(seed(random_state))
+
+
 def seed(random_state: RandomState) -> int:
     """Return a seed of 64 bits: an int, or a number of a generator; of NumPy's global for None."""
     if isinstance(random_state, np.random.Generator):
@@ -128,22 +145,22 @@ def seed(random_state: RandomState) -> int:
         ) from None
 
 
-def pair(name: str, value: object, check: Callable[..., _T], **limits: Any) -> tuple[_T, _T]:
+def pair(name: str, value: object, check: Callable[[str, Any], _T]) -> tuple[_T, _T]:
     """Return one value or a pair as a pair; `check` is `real`, `number` or `integer`."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, (tuple, list)):
-        return (check(name, value, **limits),) * 2
+        return (check(name, value),) * 2
     if len(value) != 2:
         kind = "integer" if check is integer else "number"
         raise ValueError(f"{name} must be one {kind} or two; got {len(value)}: {value!r}")
     first, second = value
-    return check(f"{name}[0]", first, **limits), check(f"{name}[1]", second, **limits)
+    return check(f"{name}[0]", first), check(f"{name}[1]", second)
 
 
 def label_noise(value: object) -> tuple[float, float]:
     """Return the label noise of the two classes, each a rate in [0, 0.5)."""
-    return pair("label_noise", value, real, low=0.0, high=0.5, high_open=True)
+    return pair("label_noise", value, rate)
 
 
 def set_fields(record: object, /, **values: object) -> None:
@@ -173,7 +190,7 @@ def dense(name: str, value: ArrayLike) -> Array:
 
 def finite(name: str, array: Array, *, verb: str = "holds") -> None:
     """Raise ValueError if the array, of at least one dimension, has an entry that is not finite."""
-    with np.errstate(over="ignore", invalid="ignore"):
+    with overflowing():
         if np.isfinite(array.sum()):  # in most cases; the sum of large numbers may overflow
             return
     parts = [array] if array.size <= _BLOCK**2 else (array[rows] for rows in blocks(len(array)))
@@ -313,64 +330,10 @@ def class_labels(y: ArrayLike, m: int) -> tuple[Array, Array]:
     return index.astype(np.intp), classes
 
 
-def reals(name: str, value: ArrayLike, **limits: Any) -> Floats:
-    """Return `value` as an array of finite doubles within the limits of `_interval`."""
-    interval, inside = _interval(**limits)
-    return _numbers(name, value, f"finite and in {interval}", inside)
-
-
-def whole(name: str, value: ArrayLike, *, low: int) -> Floats:
-    """Return `value` as an array of doubles that are whole numbers of at least `low`."""
-    # The limit keeps products of counts from overflowing.
-    wanted = f"a whole number of at least {low}, at most 1e+300"
-    return _numbers(name, value, wanted, lambda x: (x >= low) & (x <= 1e300) & (x == np.floor(x)))
-
-
-def at_most(name: str, array: Floats, other: str, limit: Floats) -> None:
-    """Raise if an element of `array` exceeds that of `limit`, the argument called `other`."""
-    array, limit = np.broadcast_arrays(array, limit)
-    if (above := array > limit).any():
-        raise ValueError(
-            f"{name} must be at most {other}; got {_first(array, above)} for {other} = "
-            f"{limit[above].flat[0]:.10g}"
-        )
-
-
-def broadcast(**arrays: Floats) -> tuple[Floats, ...]:
-    """Return the arrays with one common shape, or raise naming the shapes that do not fit."""
-    try:
-        return tuple(np.broadcast_arrays(*arrays.values()))
-    except ValueError as error:
-        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-        raise ValueError(f"shapes must broadcast together; got {shapes}") from error
-
-
-def plain(array: Any) -> Numbers:
-    """Return an array as it is, and one without dimensions as a float."""
-    return float(array) if np.ndim(array) == 0 else array
-
-
-def _numbers(name: str, value: ArrayLike, wanted: str, right: Callable[[Floats], Flags]) -> Floats:
-    array = dense(name, value)
-    if array.dtype.kind == "b":
-        raise TypeError(f"{name} must be {wanted}; got a boolean")
-    array = np.array(array, dtype=np.float64)
-    if not (fit := np.asarray(right(array))).all():
-        raise ValueError(f"{name} must be {wanted}; got {_first(array, ~fit)}")
-    return array
-
-
-def _first(array: Floats, where: Any) -> str:
-    """Return the first element of `array` where `where` is true, and its index, as text."""
-    place = np.argwhere(where)[0]
-    at = f" at [{', '.join(map(str, place))}]" if array.ndim else ""
-    return f"{array[tuple(place)]:.10g}{at}"
-
-
 def product(left: Floats, right: Floats) -> Floats:
     """Return the matrix product of kernel values and coefficients, or raise ValueError."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        values = np.asarray(left @ right)
+    with overflowing():
+        values: Floats = left @ right
     if not np.isfinite(values).all():
         raise ValueError("X must not be so large that decision values overflow")
     return values

@@ -156,9 +156,8 @@ def read_blocks(
     executor: Executor = Dask() if is_dask(X) else Threads(n_threads)
     blocks = _columns(X, y, sample_weight, executor)
     blocks.append(list(range(len(blocks[0]))))
-    reader = _Reader(takes_sparse, categories)
     with executor.running():
-        summary: _Summary = executor.total(_summary, *blocks, common=(reader, seed))
+        summary: _Summary = executor.total(_summary, blocks, (takes_sparse, categories, seed))
     if not len(summary.classes):
         raise ValueError("X must hold at least one example; got empty blocks")
     if len(summary.classes) < 2:
@@ -185,10 +184,11 @@ def read_blocks(
     if summary.relative:
         factor = summary.n_examples / float(totals.sum())
         totals = factor * totals
-    coding = _Coding(known, scaler, classes, factor, summary.repeated)
+    repeated = summary.repeated
+    common = takes_sparse, categories, known, scaler, classes, factor, repeated
     examples = replace(
-        coding.examples(inputs, sample.labels, sample.weight),
-        parts=executor.defer(_examples, *blocks, common=(reader, coding)),
+        _coded(inputs, sample.labels, sample.weight, scaler, classes, factor, repeated),
+        parts=executor.defer(_examples, blocks, common),
         executor=executor,
         total=summary.n_examples,
         memory=_memory(executor),
@@ -196,27 +196,6 @@ def read_blocks(
     names = None if summary.names is None else np.array(summary.names, dtype=object)
     seen = {"n_features_in_": len(summary.mean), "feature_names_in_": names}
     return Table(classes, examples, scaler, totals, columns=known, seen=seen)
-
-
-@dataclass(frozen=True, eq=False)
-class _Coding:
-    """What the rows of all blocks become."""
-
-    columns: Columns | None
-    scaler: Any
-    classes: Array
-    factor: float | None  # what makes the mean of relative weights 1; None for counts
-    repeated: bool  # whether a count is larger than 1
-
-    def examples(self, features: Any, labels: Array, weight: Floats) -> Examples:
-        """Return features, labels and weights as examples."""
-        if features.shape[0]:  # the scaler refuses empty blocks
-            features = scaled(self.scaler, features)
-        order = np.argsort(self.classes)
-        index = order[np.searchsorted(self.classes, labels, sorter=order)]
-        if self.factor is not None:
-            return Examples(features, index, self.factor * weight)
-        return Examples(features, index, np.ones(len(weight)), weight if self.repeated else None)
 
 
 def _scaler(summary: _Summary) -> Any:
@@ -261,7 +240,7 @@ def _columns(X: Any, y: Any, sample_weight: Any, executor: Executor) -> list[lis
         else:
             if ends is None:
                 with executor.running():
-                    lengths = executor.keep(lambda block: np.shape(_read(block))[0], columns[0])
+                    lengths = executor.keep(lambda block: np.shape(_read(block))[0], columns[:1])
                 ends = np.cumsum(lengths)
             values = validation.labels(name, argument)
             if len(values) != ends[-1]:
@@ -291,56 +270,41 @@ def _read(block: Any) -> Any:
     return block() if callable(block) else block
 
 
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """A block that was read: the rows of positive weight."""
-
-    inputs: Any
-    labels: Array
-    weight: Floats
-    names: tuple[str, ...] | None  # of the features
-
-
-@dataclass(frozen=True)
-class _Reader:
-    """How blocks are read."""
-
-    takes_sparse: bool
-    categories: Any  # the parameter `categorical_features`
-
-    def read(self, X: Any, y: Any, weight: Any, number: int) -> _Block:
-        """Return a block, checked."""
-        try:
-            X, y = _read(X), _read(y)
-            frame = frames.typed(X)
-            names = _get_feature_names(X)
-            inputs: Any = X
-            if frame is None:
-                inputs = check_array(
-                    X,
-                    dtype=np.float64,
-                    order="C",
-                    input_name="X",
-                    ensure_min_samples=0,
-                    ensure_all_finite="allow-nan",
-                    accept_sparse="csr" if self.takes_sparse else False,
-                )
-            if sparse.issparse(inputs):
-                frames.require_none(self.categories)
-            else:
-                inputs = (frame or frames.numbered(inputs)).read(self.categories)
-            validation.require_labels(y)
-            labels = _labels(y, len(inputs) if isinstance(inputs, Records) else inputs.shape[0])
-            weight = _read(weight)
-            part = np.ones(len(labels))
-            if weight is not None:
-                part = validation.sample_weight(weight, len(labels))
-        except (TypeError, ValueError) as error:
-            raise named(error, f"block {number}") from error
-        if not part.all():
-            rows = np.flatnonzero(part)
-            inputs, labels, part = inputs[rows], labels[rows], part[rows]
-        return _Block(inputs, labels, part, None if names is None else tuple(names))
+def _rows(
+    X: Any, y: Any, weight: Any, number: int, takes_sparse: bool, categories: Any
+) -> tuple[Any, Array, Floats, tuple[str, ...] | None]:
+    """Return the checked rows of positive weight: inputs, labels and weights; names of features."""
+    try:
+        X, y = _read(X), _read(y)
+        frame = frames.typed(X)
+        names = _get_feature_names(X)
+        inputs: Any = X
+        if frame is None:
+            inputs = check_array(
+                X,
+                dtype=np.float64,
+                order="C",
+                input_name="X",
+                ensure_min_samples=0,
+                ensure_all_finite="allow-nan",
+                accept_sparse="csr" if takes_sparse else False,
+            )
+        if sparse.issparse(inputs):
+            frames.require_none(categories)
+        else:
+            inputs = (frame or frames.numbered(inputs)).read(categories)
+        validation.require_labels(y)
+        labels = _labels(y, len(inputs) if isinstance(inputs, Records) else inputs.shape[0])
+        weight = _read(weight)
+        part = np.ones(len(labels))
+        if weight is not None:
+            part = validation.sample_weight(weight, len(labels))
+    except (TypeError, ValueError) as error:
+        raise named(error, f"block {number}") from error
+    if not part.all():
+        rows = np.flatnonzero(part)
+        inputs, labels, part = inputs[rows], labels[rows], part[rows]
+    return inputs, labels, part, None if names is None else tuple(names)
 
 
 def _labels(y: Any, n: int) -> Array:
@@ -358,15 +322,16 @@ def _labels(y: Any, n: int) -> Array:
     return labels
 
 
-def _summary(X: Any, y: Any, weight: Any, number: int, reader: _Reader, seed: int) -> _Summary:
-    block = reader.read(X, y, weight, number)
-    inputs, labels, part = block.inputs, block.labels, block.weight
+def _summary(
+    X: Any, y: Any, weight: Any, number: int, takes_sparse: bool, categories: Any, seed: int
+) -> _Summary:
+    inputs, labels, part, names = _rows(X, y, weight, number, takes_sparse, categories)
     seen = inputs.columns if isinstance(inputs, Records) else ()
     classes, index = np.unique(labels, return_inverse=True)
     weights = np.zeros(len(classes))
     np.add.at(weights, index, part)
     total = max(float(part.sum()), np.finfo(float).tiny)
-    with np.errstate(over="ignore", invalid="ignore"):
+    with validation.overflowing():
         if isinstance(inputs, Records):
             mean, square = inputs.moments(part)
         else:
@@ -380,7 +345,7 @@ def _summary(X: Any, y: Any, weight: Any, number: int, reader: _Reader, seed: in
     order = np.random.default_rng([seed, number]).random(len(labels))
     return _Summary(
         block=number,
-        names=block.names,
+        names=names,
         is_sparse=sparse.issparse(inputs),
         n_examples=len(labels),
         classes=classes,
@@ -395,12 +360,45 @@ def _summary(X: Any, y: Any, weight: Any, number: int, reader: _Reader, seed: in
 
 
 def _examples(
-    X: Any, y: Any, weight: Any, number: int, reader: _Reader, coding: _Coding
+    X: Any,
+    y: Any,
+    weight: Any,
+    number: int,
+    takes_sparse: bool,
+    categories: Any,
+    columns: Columns | None,
+    scaler: Any,
+    classes: Array,
+    factor: float | None,
+    repeated: bool,
 ) -> Examples:
     """Return the examples of a block, as the kernel gets them."""
-    block, columns = reader.read(X, y, weight, number), coding.columns
-    features = block.inputs if columns is None else columns.features(block.inputs)
-    return coding.examples(features, block.labels, block.weight)
+    inputs, labels, weight, _ = _rows(X, y, weight, number, takes_sparse, categories)
+    features = inputs if columns is None else columns.features(inputs)
+    return _coded(features, labels, weight, scaler, classes, factor, repeated)
+
+
+def _coded(
+    features: Any,
+    labels: Array,
+    weight: Floats,
+    scaler: Any,
+    classes: Array,
+    factor: float | None,
+    repeated: bool,
+) -> Examples:
+    """Return features, labels and weights as examples.
+
+    `factor` makes the mean of relative weights 1, and is None for counts; `repeated` says whether a
+    count is larger than 1.
+    """
+    if features.shape[0]:  # the scaler refuses empty blocks
+        features = scaled(scaler, features)
+    order = np.argsort(classes)
+    index = order[np.searchsorted(classes, labels, sorter=order)]
+    if factor is not None:
+        return Examples(features, index, factor * weight)
+    return Examples(features, index, np.ones(len(weight)), weight if repeated else None)
 
 
 def _predicted(predict: Callable[[Any], Any], width: int, dtype: Any, block: Any) -> Any:

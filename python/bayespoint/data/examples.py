@@ -64,7 +64,7 @@ class Examples:
             return self
         parts = self.parts
         if parts is not None:
-            parts = self.executor.defer(Examples.warped, parts, common=(transform,))
+            parts = self.executor.defer(Examples.warped, (parts,), (transform,))
         return replace(self, inputs=transform.again(self.inputs), parts=parts)
 
     def sample(self, n: int, seed: int) -> Examples:

@@ -32,6 +32,11 @@ def _value(argument: Any) -> Any:
     return argument.func(*map(_value, argument.args))
 
 
+def _rows(columns: Sequence[Column], common: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the arguments for each block: its own, and those that all blocks share."""
+    return [(*row, *common) for row in zip(*columns, strict=True)]
+
+
 class Threads:
     """Threads of this process, each with a block at a time and one thread of BLAS."""
 
@@ -54,30 +59,37 @@ class Threads:
                 self._pool.shutdown(cancel_futures=True)
                 self._pool = None
 
-    def keep(self, work: Work, *columns: Column, common: Any = ()) -> list[Any]:
+    def keep(
+        self, work: Work, columns: Sequence[Column], common: tuple[Any, ...] = ()
+    ) -> list[Any]:
         """Return the results ``work(*arguments of the block, *common)``."""
         return list(self._results(work, columns, common))
 
-    def defer(self, work: Work, *columns: Column, common: Any = ()) -> list[Any]:
+    def defer(
+        self, work: Work, columns: Sequence[Column], common: tuple[Any, ...] = ()
+    ) -> list[Any]:
         """Return what stands for the results, which are computed anew at every use."""
-        return [partial(work, *row, *common) for row in zip(*columns, strict=True)]
+        return [partial(work, *row) for row in _rows(columns, common)]
 
-    def total(self, work: Work, *columns: Column, common: Any = ()) -> Any:
+    def total(self, work: Work, columns: Sequence[Column], common: tuple[Any, ...] = ()) -> Any:
         """Return the sum of the results, to which each is added when it is there."""
         return reduce(add, self._results(work, columns, common))
 
-    def _results(self, work: Work, columns: Sequence[Column], common: Any) -> Iterator[Any]:
+    def _results(
+        self, work: Work, columns: Sequence[Column], common: tuple[Any, ...]
+    ) -> Iterator[Any]:
         """Yield the results in order, with at most two for each thread in memory."""
 
-        def task(*arguments: Any) -> Any:
-            return work(*map(_value, arguments), *common)
+        def task(row: tuple[Any, ...]) -> Any:
+            return work(*map(_value, row))
 
-        if self._pool is None or len(columns[0]) == 1:
-            yield from map(task, *columns)
+        rows = _rows(columns, common)
+        if self._pool is None or len(rows) == 1:
+            yield from map(task, rows)
             return
         waiting = deque[Any]()
-        for row in zip(*columns, strict=True):
-            waiting.append(self._pool.submit(task, *row))
+        for row in rows:
+            waiting.append(self._pool.submit(task, row))
             if len(waiting) == 2 * self.n_threads:
                 yield waiting.popleft().result()
         while waiting:
@@ -91,28 +103,32 @@ class Dask:
         """Limit this process to one thread of BLAS; the workers of Dask are running already."""
         return one_thread()
 
-    def keep(self, work: Work, *columns: Column, common: Any = ()) -> list[Any]:
+    def keep(
+        self, work: Work, columns: Sequence[Column], common: tuple[Any, ...] = ()
+    ) -> list[Any]:
         """Return delayed objects of results that are kept on the workers."""
-        return list(dask().persist(*self.defer(work, *columns, common=common)))
+        return list(dask().persist(*self.defer(work, columns, common)))
 
-    def defer(self, work: Work, *columns: Column, common: Any = ()) -> list[Any]:
+    def defer(
+        self, work: Work, columns: Sequence[Column], common: tuple[Any, ...] = ()
+    ) -> list[Any]:
         """Return delayed objects of results that are computed at every use."""
         delayed = dask().delayed
         shared = delayed(pack((work, common)), pure=False)  # sent once, not with each task
         task = delayed(_in_one_thread, pure=False)
         # Dask plans with the mean time of tasks of one name.
         name = f"{getattr(work, '__name__', 'work').strip('_')}-{uuid4().hex}"
-        rows = enumerate(zip(*columns, strict=True))
+        rows = enumerate(_rows(columns))
         return [task(shared, *row, dask_key_name=f"{name}-{k}") for k, row in rows]
 
-    def total(self, work: Work, *columns: Column, common: Any = ()) -> Any:
+    def total(self, work: Work, columns: Sequence[Column], common: tuple[Any, ...] = ()) -> Any:
         """Return the sum of the results, formed on the workers in groups."""
-        parts = self.defer(work, *columns, common=common)
+        parts = self.defer(work, columns, common)
         join = dask().delayed(reduce, pure=False)
         while len(parts) > 1:
             parts = [join(add, parts[k : k + _BRANCHES]) for k in range(0, len(parts), _BRANCHES)]
-        [found] = dask().compute(parts[0])
-        return found
+        [total] = dask().compute(parts[0])
+        return total
 
 
 Executor: TypeAlias = Threads | Dask

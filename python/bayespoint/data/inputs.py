@@ -9,7 +9,6 @@ softness / w. At f = 0 its likelihood then has w times the Fisher information on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +39,7 @@ def standardizer(inputs: Any, weight: Floats, columns: Columns | None = None) ->
 
     scaler = StandardScaler(with_mean=not sparse.issparse(inputs))
     scaler.set_output(transform="default")  # also where scikit-learn's configuration says frames
-    with np.errstate(over="ignore", invalid="ignore"):
+    with validation.overflowing():
         scaler.fit(inputs, sample_weight=None if (weight == 1).all() else weight)
     if not np.isfinite(scaler.var_).all():
         feature = int(np.argmin(np.isfinite(scaler.var_)))
@@ -99,37 +98,16 @@ def encode(y: Array, order: Array | None = None) -> tuple[Array, Indices]:
     return classes[turned], np.argsort(turned)[index]
 
 
-@dataclass(frozen=True, eq=False)
-class SampleWeight:
-    """The sample weights of a fit."""
-
-    counts: Floats  # (n,) whole numbers of observations; of relative weights 0 or 1
-    precision: Floats  # (n,) relative weights of mean 1; 1 for counts
-
-    @classmethod
-    def of(cls, sample_weight: ArrayLike | None, n: int) -> SampleWeight:
-        """Return those of the parameter `sample_weight` for n examples."""
-        if sample_weight is None:
-            return cls(np.ones(n), np.ones(n))
-        weight = validation.sample_weight(sample_weight, n)
-        return cls.relative(weight) if not_whole(weight) else cls(np.rint(weight), np.ones(n))
-
-    @classmethod
-    def relative(cls, weight: Floats) -> SampleWeight:
-        """Return relative weights."""
-        precision = weight / weight[weight > 0].mean()
-        return cls((precision > _ROUNDING).astype(np.float64), precision)
-
-    @property
-    def trivial(self) -> bool:
-        """Whether every example counts once."""
-        return bool((self.counts == 1).all() and (self.precision == 1).all())
-
-    def rows(self, *, repeated: bool) -> Indices:
-        """Return the examples that count, in order, `repeated` once for each observation."""
-        if repeated:
-            return np.repeat(np.arange(len(self.counts)), self.counts.astype(np.intp))
-        return np.flatnonzero(self.counts)
+def weights_of(sample_weight: ArrayLike | None, n: int) -> tuple[Floats, Floats]:
+    """Return the (n,) counts of observations, 0 or 1 of relative weights, and these, of mean 1."""
+    ones = np.ones(n)
+    if sample_weight is None:
+        return ones, ones
+    weight = validation.sample_weight(sample_weight, n)
+    if not not_whole(weight):
+        return np.rint(weight), ones
+    precision = weight / weight[weight > 0].mean()
+    return (precision > _ROUNDING).astype(np.float64), precision
 
 
 def not_whole(weight: Floats) -> bool:

@@ -45,7 +45,7 @@ def make_teacher(
         With ``return_teacher=True`` the unit weight vector, uniform on the sphere.
     """
     m, r = _count("n_samples", n_samples), _count("n_features", n_features)
-    rng = np.random.default_rng(validation.seed(random_state))
+    rng = validation.generator(random_state)
     teacher = rng.standard_normal(r)
     teacher /= np.linalg.norm(teacher)
     X = rng.standard_normal((m, r))
@@ -100,7 +100,7 @@ def make_words(
             f"motif must be one or more letters of alphabet, {alphabet!r}; got {motif!r}"
         )
     shortest, longest = _range("length", length, low=len(motif))
-    rng = np.random.default_rng(validation.seed(random_state))
+    rng = validation.generator(random_state)
     words = []
     for size in rng.integers(shortest, longest + 1, size=n):
         word = "".join(rng.choice(letters, size=size))
@@ -147,7 +147,7 @@ def make_sets(
     sizes = np.arange(smallest | 1, largest + 1, 2)
     if not len(sizes):
         raise ValueError(f"size must be a range that holds an odd number; got {size!r}")
-    rng = np.random.default_rng(validation.seed(random_state))
+    rng = validation.generator(random_state)
     chosen = frozenset(rng.permutation(items)[: items // 2].tolist())
     sets = [
         frozenset(rng.choice(items, size=count, replace=False).tolist())

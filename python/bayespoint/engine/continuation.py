@@ -29,38 +29,24 @@ _ARRAYS = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class Origin:
-    """The beginning of a run: new, or the state of an earlier one."""
-
-    settings: dict[str, Any]  # `SampleSettings.plain` of the run
-    problem: dict[str, str]  # digests of the problem
-    seed: int
-    state: State | None
-
-
 def begin(
-    problem: Problem,
-    settings: SampleSettings,
-    seed: RandomState,
-    continue_from: BilliardResult | None,
-) -> Origin:
-    """Return the origin of a run; `SampleOptions` has the parameters."""
-    about = digests(problem)
+    problem: Problem, seed: RandomState, continue_from: BilliardResult | None
+) -> tuple[int, State | None]:
+    """Return the seed of a run, and the state of the earlier one that it continues."""
     if continue_from is None:
-        return Origin(settings.plain(), about, validation.seed(seed), None)
+        return validation.seed(seed), None
     theirs, number = _state(continue_from)["problem"], continue_from.seed
     if seed is not None and (not isinstance(seed, (int, np.integer)) or seed != number):
         raise ValueError(
             f"random_state must be left out with continue_from, or be {number} as in the "
             f"earlier run; got {seed!r}"
         )
-    for what, digest in about.items():
+    for what, digest in digests(problem).items():
         if theirs.get(what) != digest:
             raise ValueError(
                 f"continue_from must be a result of this version space: its {what} differ"
             )
-    return Origin(settings.plain(), about, number, complete(problem, continue_from))
+    return number, complete(problem, continue_from)
 
 
 def _digest(values: Array) -> str:
@@ -87,15 +73,14 @@ def digests(problem: Problem) -> dict[str, str]:
 
 def resumed_settings(result: BilliardResult, new: SampleSettings) -> SampleSettings:
     """Return the settings of `result`, with the limits of `new`, whose others must be the same."""
-    own = SampleSettings.from_plain(_state(result)["settings"])
-    limits = {name: getattr(new, name) for name in LIMITS}
-    if all(limit is None for limit in limits.values()):
+    known = SampleSettings(**_state(result)["settings"])
+    if all(getattr(new, name) is None for name in LIMITS):
         raise ValueError("continue_from needs a limit of the run: length, tol, max_bounces, ...")
-    theirs, default = own.plain(), SampleSettings().plain()
+    theirs, default = known.plain(), SampleSettings().plain()
     for name, value in new.plain().items():
         if value not in (default[name], theirs[name]):
             raise ValueError(
-                f"{name} must be left out with continue_from, or be {getattr(own, name)!r} as in "
+                f"{name} must be left out with continue_from, or be {getattr(known, name)!r} as in "
                 f"the earlier run; got {getattr(new, name)!r}"
             )
     if new.length is not None and new.length < result.length:
@@ -103,7 +88,13 @@ def resumed_settings(result: BilliardResult, new: SampleSettings) -> SampleSetti
             "length is that of the whole path, and must be at least the "
             f"{result.length!r} radians of the earlier run; got {new.length!r}"
         )
-    return dataclasses.replace(own, **limits)
+    return dataclasses.replace(
+        known,
+        length=new.length,
+        tol=new.tol,
+        max_bounces=new.max_bounces,
+        max_time=new.max_time,
+    )
 
 
 def _state(result: object) -> State:

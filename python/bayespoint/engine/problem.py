@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from bayespoint.base import validation
 from bayespoint.base.linalg import Factor
 from bayespoint.base.validation import Array, Floats, Indices
 from bayespoint.engine.settings import SampleSettings
@@ -83,7 +84,7 @@ class Problem:
 
     def margins(self, dual_coef: Floats) -> Floats:
         """Return the (..., m) margins ``y_i <w, phi_i>``, leads of classes, or values of walls."""
-        with np.errstate(over="ignore", invalid="ignore"):
+        with validation.overflowing():
             f = self.coordinates(dual_coef)
             if self.walls is not None:
                 f = self.walls.values(f)

@@ -47,12 +47,12 @@ def sample(
     problem = replace(problem, inverse=inverse)
     settings = settings.resolved(conditional=inverse is not None and problem.smooths(settings))
     first = None if start is None else checked_start(problem, start)
-    origin = continuation.begin(problem, settings, seed, continue_from)
+    number, state = continuation.begin(problem, seed, continue_from)
     if settings.max_time is not None:
         left = settings.max_time - (time.monotonic() - began)
         settings = replace(settings, max_time=max(left, LEAST_TIME))
-    run = _run(problem, settings, origin, threads, first, callback)
-    result = _result(problem, settings, origin, run)
+    run = _run(problem, settings, number, state, threads, first, callback)
+    result = _result(problem, settings, number, run)
     messages = result.convergence_messages(settings.limits()["tol"], settings.n_draws)
     if run["loses_softness"]:
         messages.append(
@@ -68,7 +68,8 @@ def sample(
 def _run(
     problem: Problem,
     settings: SampleSettings,
-    origin: continuation.Origin,
+    seed: int,
+    state: continuation.State | None,
     n_threads: int,
     start: Floats | None,
     callback: Callback,
@@ -79,27 +80,27 @@ def _run(
     values = settings.engine_values()
     if problem.walls is not None and problem.walls.constrained:
         values["transparency"] = (0.0, settings.transparency[1])  # type: ignore[index]
-    given = {"n_threads": min(n_threads, settings.n_trajectories), "seed": origin.seed}
+    values |= {"n_threads": min(n_threads, settings.n_trajectories), "seed": seed}
     return _core.run(
         problem,
-        values | given,
+        values,
         start=None if start is None else start.ravel(),
-        state=origin.state,
+        state=state,
         callback=callback,
     )
 
 
 def _result(
-    problem: Problem, settings: SampleSettings, origin: continuation.Origin, run: Mapping[str, Any]
+    problem: Problem, settings: SampleSettings, seed: int, run: Mapping[str, Any]
 ) -> BilliardResult:
-    state = {**run["state"], "settings": origin.settings, "problem": origin.problem}
+    about = {"settings": settings.plain(), "problem": continuation.digests(problem)}
     draws = run["draws"]
     known = {
         "label": problem.label,
         "softness": problem.softness,
         "offset": problem.offset,
-        "seed": origin.seed,
-        "state": state,
+        "seed": seed,
+        "state": {**run["state"], **about},
         "draws": draws.reshape(*draws.shape[:2], *problem.shape),
     }
     for name in ("arc_center", "impulse_center", "hits"):

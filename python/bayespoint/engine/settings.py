@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -32,19 +32,8 @@ def optional(check: Check) -> Check:
     return lambda name, value: None if value is None else check(name, value)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _RareSettings:
-    """Fields and defaults that `SampleOptions` and `SampleSettings` share."""
-
-    max_bounces: int | None = None
-    transparency: float | tuple[float, float] = 0.0
-    refresh: str | None = "auto"
-    refresh_rate: float | str = "auto"
-    average: str = "auto"
-
-
 @dataclass(frozen=True, kw_only=True)
-class SampleSettings(_RareSettings):
+class SampleSettings:
     """Settings of a run, of which `VersionSpace.sample` and `SampleOptions` have the texts."""
 
     n_trajectories: int = 4
@@ -52,14 +41,27 @@ class SampleSettings(_RareSettings):
     length: float | None = None
     tol: float | None = None
     max_time: float | None = None
+    max_bounces: int | None = None
+    transparency: float | tuple[float, float] = 0.0
+    refresh: str | None = "auto"
+    refresh_rate: float | str = "auto"
+    average: str = "auto"
 
     def __post_init__(self) -> None:
         choice("refresh", self.refresh, ("auto", "pair", "full", None))
         averages = ("auto", "arc", "impulse", "conditional")
         choice("average", self.average, averages)
-        counts: dict[str, Check] = {"n_trajectories": integer, "n_draws": integer}
-        limits = dict.fromkeys(LIMITS, optional(number)) | {"max_bounces": optional(integer)}
-        convert(self, None, **counts, **limits, transparency=partial(pair, check=number))
+        convert(
+            self,
+            None,
+            n_trajectories=integer,
+            n_draws=integer,
+            length=optional(number),
+            tol=optional(number),
+            max_bounces=optional(integer),
+            max_time=optional(number),
+            transparency=partial(pair, check=number),
+        )
         rate = self.refresh_rate
         if rate is None or (isinstance(rate, str) and rate != "auto"):
             raise ValueError(f"refresh_rate must be 'auto' or events per radian; got {rate!r}")
@@ -104,14 +106,9 @@ class SampleSettings(_RareSettings):
         values = {name: value for name, value in vars(self).items() if name not in LIMITS}
         return values | {"transparency": list(values["transparency"])}
 
-    @classmethod
-    def from_plain(cls, values: Mapping[str, Any]) -> SampleSettings:
-        """Return the settings of the values of `plain`, without limits."""
-        return cls(**values)
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SampleOptions(_RareSettings):
+class SampleOptions:
     r"""Settings of :meth:`VersionSpace.sample` that few runs need.
 
     Types and ranges are checked when the object is created, the first two fields by the run.
@@ -157,6 +154,11 @@ class SampleOptions(_RareSettings):
         If a setting is out of range or of a wrong type.
     """
 
+    max_bounces: int | None = None
+    transparency: float | tuple[float, float] = 0.0
+    refresh: str | None = "auto"
+    refresh_rate: float | str = "auto"
+    average: str = "auto"
     start: ArrayLike | None = None
     continue_from: BilliardResult | None = None
 
@@ -164,10 +166,16 @@ class SampleOptions(_RareSettings):
         sample_settings(self)
 
 
-def sample_settings(options: SampleOptions, **run: Any) -> SampleSettings:
-    """Return the settings of a run, of which `run` are those that are not in the options."""
-    shared = {field.name: getattr(options, field.name) for field in fields(_RareSettings)}
-    return SampleSettings(**shared, **run)
+def sample_settings(options: SampleOptions, **kwargs: Any) -> SampleSettings:
+    """Return the settings of a run, of which `kwargs` are those that are not in the options."""
+    return SampleSettings(
+        max_bounces=options.max_bounces,
+        transparency=options.transparency,
+        refresh=options.refresh,
+        refresh_rate=options.refresh_rate,
+        average=options.average,
+        **kwargs,
+    )
 
 
 @dataclass(frozen=True)

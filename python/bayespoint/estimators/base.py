@@ -20,6 +20,7 @@ from bayespoint.engine.interior import advising
 from bayespoint.estimators.inputs import has_columns
 from bayespoint.labels import Labels
 from bayespoint.posterior import Mixture, several
+from bayespoint.posterior.fitting import Fit
 from bayespoint.tuning import scale
 from bayespoint.tuning.search import search, with_matrix
 
@@ -99,9 +100,8 @@ class Estimator(Savable, BaseEstimator):  # type: ignore[misc]
             examples = compared
         plan = replace(plan, n_models=len(hypers))  # a limit may leave fewer
         with advising(ADVICE):
-            models = several.fit_models(
-                hypers, examples, labels, table.classes, plan, budget, report
-            )
+            fit = Fit(examples, labels, table.classes, plan)
+            models = several.fit_models(hypers, fit, budget, report)
         return Mixture.of(models, class_weight)
 
 

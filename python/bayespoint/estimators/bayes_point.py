@@ -27,7 +27,7 @@ from bayespoint.estimators import reading, settings
 from bayespoint.estimators.base import ADVICE, Estimator
 from bayespoint.estimators.progress import CallbackSupportMixin, Progress, with_callbacks
 from bayespoint.kernels.products import count
-from bayespoint.posterior import Mixture, evidence, fitting, several, updating
+from bayespoint.posterior import Mixture, evidence, fitting, questions, several, updating
 from bayespoint.results import Estimate, Evidence, FeatureRelevance
 
 if TYPE_CHECKING:
@@ -448,7 +448,7 @@ class BayesPointClassifier(
         rejected : ndarray of shape (n_samples,), bool
             True where to abstain.
         """
-        return self._mixture.reject(self._checked(X), cost, method=method, diag=diag)
+        return questions.reject(self._mixture, self._checked(X), cost, method=method, diag=diag)
 
     def predict_set(self, X: ArrayLike, alpha: float, *, diag: ArrayLike | None = None) -> Flags:
         r"""Return a set of labels for each point, which holds the true one about as often as asked.
@@ -483,7 +483,7 @@ class BayesPointClassifier(
         of Statistics 49, 2021). What this changes was measured: :doc:`/guide/sets`, also for
         weights and landmarks, with which up to 2000 random examples are compared.
         """
-        ask = partial(Mixture.predict_set, alpha=alpha)
+        ask = partial(questions.predict_set, alpha=alpha)
         return self._answer(ask, X, diag, dtype=bool)
 
     def predict_proba_interval(
@@ -507,7 +507,8 @@ class BayesPointClassifier(
             Lower and upper ends. Averages over models, calibration, class weights and label noise
             are included. With softness=0 the ends are 0 or 1, but for label noise.
         """
-        return self._mixture.predict_proba_interval(self._checked(X), level, diag=diag)
+        points = self._checked(X)
+        return questions.predict_proba_interval(self._mixture, points, level, diag=diag)
 
     def leave_one_out(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> Floats:
         """Return the probabilities of the label of each training example, given all others.
@@ -535,7 +536,7 @@ class BayesPointClassifier(
             `y` is missing with landmarks, or given without, or labels are unknown.
         """
         points = None if X is None else self._checked(X)
-        return self._mixture.leave_one_out(points, y)
+        return questions.leave_one_out(self._mixture, points, y)
 
     def suggest_query(self, X: ArrayLike, n: int = 1) -> Indices:
         """Return the points about which the draws disagree most, to be labeled next.
@@ -555,7 +556,7 @@ class BayesPointClassifier(
         ndarray of shape (n,)
             Rows of `X`, the most evenly split vote (of the first two classes) first.
         """
-        return self._mixture.suggest_query(self._checked(X), n)
+        return questions.suggest_query(self._mixture, self._checked(X), n)
 
     def sample_functions(
         self,
@@ -627,7 +628,7 @@ class BayesPointClassifier(
         ValueError
             If a setting is out of range, or for a precomputed singular matrix, which is not kept.
         """
-        model, rng = self._first, np.random.default_rng(validation.seed(random_state))
+        model, rng = self._first, validation.generator(random_state)
         return evidence.evidence(model, tol=tol, max_length=max_length, n_jobs=self.n_jobs, rng=rng)
 
     def log_labeling_probability(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from copy import copy
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,7 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Array, Floats
 from bayespoint.blocks import Blocks
 from bayespoint.data import frames
-from bayespoint.data.columns import Columns, Records
+from bayespoint.data.columns import Columns
 from bayespoint.data.frames import Frame
 from bayespoint.kernels.products import sequence
 
@@ -30,22 +28,6 @@ _OF_FRAMES: dict[str, Any] = {"skip_check_array": True}
 _OF_OBJECTS: dict[str, Any] = {"dtype": None, "ensure_2d": False, "ensure_all_finite": False}
 
 
-@dataclass(frozen=True, eq=False)
-class Arguments:
-    """The inputs and labels of a fit, as scikit-learn's checks leave them."""
-
-    inputs: Any  # records of a table, doubles in C order, CSR, a matrix or objects
-    labels: Array
-    seen: dict[str, Any]  # attributes of the estimator; None where there are none
-
-    @property
-    def width(self) -> int:
-        """Number of columns, or of numbers of an input."""
-        if isinstance(self.inputs, Records):
-            return len(self.inputs.columns)
-        return 1 if sparse.issparse(self.inputs) else math.prod(self.inputs.shape[1:])
-
-
 def read(
     estimator: BaseEstimator,
     kernel: object,
@@ -54,10 +36,11 @@ def read(
     *,
     tables: bool = False,
     categories: Any = None,
-) -> Arguments:
-    """Return the arguments of a fit, with `tables` dense ones as records.
+) -> tuple[Any, Array, dict[str, Any]]:
+    """Return the inputs of a fit, its labels, and the attributes that the estimator gets of these.
 
-    In these the parameter `categorical_features` names `categories`.
+    Inputs are records of a table with `tables`, doubles in C order, CSR, a matrix, or objects. The
+    parameter `categorical_features` names `categories`. Attributes are None where there are none.
     """
     probe, vectors = copy(estimator), _are_vectors(kernel, X)  # the copy gets the attributes
     tables &= vectors and not (sparse.issparse(X) or is_precomputed(kernel))
@@ -82,26 +65,29 @@ def read(
         frames.require_none(categories)
         inputs = _canonical(inputs)
     seen = {name: getattr(probe, name, None) if vectors else None for name in _SEEN}
-    return Arguments(inputs, labels, seen)
+    return inputs, labels, seen
 
 
-def validate_data(estimator: BaseEstimator, *arrays: Any, **options: Any) -> Any:
+def validate_data(
+    estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool = True, **kwargs: Any
+) -> Any:
     """Call scikit-learn's function of this name, with errors that name the arguments."""
-    for name, array in zip(("X", "y"), arrays, strict=False):
+    has_labels = not isinstance(y, str)
+    for name, array in (("X", X), ("y", y)):
         if isinstance(array, Blocks):
             raise TypeError(
                 f"{name} must be an array here; got Blocks, which `fit` (X and y) and the "
                 "predictions of BayesPointClassifier take"
             )
         validation.refuse_masked(name, array)
-    if len(arrays) > 1:
-        validation.require_labels(arrays[1])
-    if options.get("dtype") is not None:
-        validation.refuse_unreal(arrays[0])
+    if has_labels:
+        validation.require_labels(y)
+    if kwargs.get("dtype") is not None:
+        validation.refuse_unreal(X)
     try:
         # scikit-learn sums all numbers to find NaN, and the sum may overflow.
-        with np.errstate(over="ignore", invalid="ignore"):
-            return _validate_data(estimator, *arrays, **options)
+        with validation.overflowing():
+            return _validate_data(estimator, X, y, reset=reset, **kwargs)
     except (TypeError, ValueError) as error:
         if isinstance(error, ValueError) and "could not convert string" in str(error):
             wanted = "X must hold numbers, be a frame or an array of objects, or be text that a "
@@ -110,7 +96,7 @@ def validate_data(estimator: BaseEstimator, *arrays: Any, **options: Any) -> Any
         if isinstance(error, ValueError) and "array element" not in str(error):
             raise
         # NumPy's message about input that is not an array of numbers.
-        names = "X and y must be arrays" if len(arrays) > 1 else "X must be an array"
+        names = "X and y must be arrays" if has_labels else "X must be an array"
         raise validation.named(error, f"{names} of examples") from error
 
 

@@ -275,7 +275,7 @@ class BayesPointRanker(Estimator):
             In nats, with its standard error.
         """
         check_is_fitted(self)
-        rng = np.random.default_rng(validation.seed(random_state))
+        rng = validation.generator(random_state)
         return evidence.evidence(
             self.posterior_.first, tol=tol, max_length=max_length, n_jobs=self.n_jobs, rng=rng
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,16 +13,15 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from bayespoint import kernels
 from bayespoint.base import memory
-from bayespoint.base.validation import Array, Indices
+from bayespoint.base.validation import Array, Floats, Indices
 from bayespoint.base.warnings import warn
 from bayespoint.data import blocks, choices
 from bayespoint.data.columns import Columns, Records
 from bayespoint.data.examples import Examples, Table
-from bayespoint.data.inputs import SampleWeight, encode, order_of, scaled, standardizer
+from bayespoint.data.inputs import encode, order_of, scaled, standardizer, weights_of
 from bayespoint.data.plan import Budget, Given, Plan
 from bayespoint.estimators import inputs, settings
 from bayespoint.estimators.base import Estimator
-from bayespoint.estimators.inputs import Arguments
 from bayespoint.kernels import Differences
 from bayespoint.kernels.products import count
 from bayespoint.labels import Labels, of_choices
@@ -58,9 +59,12 @@ def read(
         )
         check_classification_targets(table.classes)
     else:
-        kernel = kernels.Linear() if given.kernel is None else given.kernel
-        arguments = inputs.read(estimator, kernel, X, y, tables=True, categories=given.categories)
-        table, landmarks = _in_memory(arguments, sample_weight, given, order)
+        asked = kernels.Linear() if given.kernel is None else given.kernel
+        features, y, seen = inputs.read(
+            estimator, asked, X, y, tables=True, categories=given.categories
+        )
+        table, landmarks = _in_memory(features, y, sample_weight, given, order)
+        table = replace(table, seen=seen)
     if given.rule is not None and order is None and table.classes.dtype.kind not in "biuf":
         raise ValueError(
             "classes must list the labels from the lowest to the highest, unless y holds numbers "
@@ -73,38 +77,43 @@ def read(
             f"{noise!r} for {n_classes} classes"
         )
     labels = Labels.of_classes(n_classes, given.rule).with_noise(given.label_noise)
-    models = defaults.choose_models(
+    kernel, n_models = defaults.choose_models(
         given, table.examples, table.columns, labels.n_functions, landmarks=landmarks
     )
     if not landmarks:
-        require_memory(len(table.examples), n_classes, given, models.n_models)
+        require_memory(len(table.examples), n_classes, given, n_models)
     moves = given.kernel is None and table.columns is not None and table.transform is not None
     scales = moves and budget.max_iter is None
-    plan = given.plan(models.kernel, models.n_models, landmarks=landmarks, scales=scales)
+    plan = given.plan(kernel, n_models, landmarks=landmarks, scales=scales)
     return table, labels, plan
 
 
 def _in_memory(
-    arguments: Arguments, sample_weight: ArrayLike | None, given: Given, order: Array | None
+    features: Any, y: Array, sample_weight: ArrayLike | None, given: Given, order: Array | None
 ) -> tuple[Table, bool]:
     """Return a row for each observation or, with landmarks, for each example, and which it is."""
-    features, kernel = arguments.inputs, given.kernel
-    classes, index = encode(arguments.labels, order)
-    weights = SampleWeight.of(sample_weight, len(index))
-    n = float(weights.counts.sum())
+    kernel, (classes, index) = given.kernel, encode(y, order)
+    counts, precision = weights_of(sample_weight, len(index))
+    n = float(counts.sum())
     landmarks = settings.uses_landmarks(given, len(index), n)
     if landmarks:
         what = f"fitting {len(index)} examples (their inputs, classes and weights)"
-        memory.require(8.0 * len(index) * (arguments.width + 4), what)
+        if isinstance(features, Records):
+            width = len(features.columns)
+        else:
+            width = 1 if sparse.issparse(features) else math.prod(features.shape[1:])
+        memory.require(8.0 * len(index) * (width + 4), what)
     else:
         require_memory(n, len(classes), given)
-    rows = weights.rows(repeated=not landmarks)
+    rows = np.flatnonzero(counts)
+    if not landmarks:  # once for each observation
+        rows = np.repeat(rows, counts[rows].astype(np.intp))
     precomputed = inputs.is_precomputed(kernel)
-    if not weights.trivial:
+    if not ((counts == 1).all() and (precision == 1).all()):
         index = index[rows]
-        _require_weights(weights, index, classes, given)
+        _require_weights(precision, index, classes, given)
         features = features[np.ix_(rows, rows)] if precomputed else features[rows]
-    precision, counts = weights.precision[rows], weights.counts[rows]
+    precision, counts = precision[rows], counts[rows]
     weight = precision * counts if landmarks else precision
     scales, columns = given.standardize, None
     if isinstance(features, Records):
@@ -122,8 +131,7 @@ def _in_memory(
     )
     _warn_of_counts(examples)
     totals = np.asarray(np.bincount(index, weights=weight), dtype=np.float64)
-    seen = arguments.seen
-    return Table(classes, examples, transform, totals, rows, columns, seen), landmarks
+    return Table(classes, examples, transform, totals, rows, columns), landmarks
 
 
 def read_choices(
@@ -139,7 +147,7 @@ def read_choices(
             f"got a {type(X).__name__} with kernel={kernel!r}"
         )
     n = count(X)
-    arguments = inputs.read(
+    records, _, seen = inputs.read(
         estimator, kernel, X, np.zeros(n), tables=True, categories=given.categories
     )
     rows = choices.read(y, n, groups)
@@ -152,23 +160,23 @@ def read_choices(
                 "y must hold two comparisons or more with softness=0 or approximation=None; got one"
             )
     ones, scales = np.ones(n), given.standardize
-    columns = Columns.of(arguments.inputs, ones, scaled=scales)
-    items = columns.features(arguments.inputs)
+    columns = Columns.of(records, ones, scaled=scales)
+    items = columns.features(records)
     transform = standardizer(items, ones, columns) if scales else None
     items = scaled(transform, items)
     label, classes = np.ones(m, dtype=np.intp), np.array([False, True])
     # The kernel is one of items; how many settings are averaged depends on the comparisons.
     compared = Examples(items, label, np.ones(m))
-    models = defaults.choose_models(given, compared, columns, 1, landmarks=landmarks)
-    several = isinstance(models.kernel, tuple)
-    kernel = tuple(map(Differences, models.kernel)) if several else Differences(models.kernel)
+    kernel, n_models = defaults.choose_models(given, compared, columns, 1, landmarks=landmarks)
+    several = isinstance(kernel, tuple)
+    kernel = tuple(map(Differences, kernel)) if several else Differences(kernel)
     if not landmarks:
-        require_memory(m, 2, given, models.n_models)
+        require_memory(m, 2, given, n_models)
     examples, labels = of_choices(items, rows)
     labels = labels.with_noise(given.label_noise)
-    seen = {**arguments.seen, "scaler_": transform}
+    seen |= {"scaler_": transform}
     table = Table(classes, examples, None, np.ones(2), None, columns, seen)
-    return table, labels, given.plan(kernel, models.n_models, landmarks=landmarks)
+    return table, labels, given.plan(kernel, n_models, landmarks=landmarks)
 
 
 def _require_blocks(given: Given) -> None:
@@ -180,12 +188,12 @@ def _require_blocks(given: Given) -> None:
         raise ValueError(f"kernel must take vectors for X in blocks; got {given.kernel!r}")
 
 
-def _require_weights(weights: SampleWeight, index: Indices, classes: Array, given: Given) -> None:
+def _require_weights(precision: Floats, index: Indices, classes: Array, given: Given) -> None:
     """Raise ValueError for weights that leave a class empty, or that need a softness."""
-    if given.softness == 0 and (weights.precision != 1).any():
+    if given.softness == 0 and (precision != 1).any():
         raise ValueError(
             "sample_weight must hold whole numbers with softness=0: others divide the softness; "
-            f"got a weight {weights.precision.max():.4g} times the mean"
+            f"got a weight {precision.max():.4g} times the mean"
         )
     left = np.bincount(index, minlength=len(classes))
     if not left.all():

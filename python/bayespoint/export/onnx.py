@@ -30,7 +30,6 @@ from bayespoint.labels import Labels
 from bayespoint.labels.laws import RARE
 from bayespoint.posterior import Mixture, Model
 from bayespoint.results.draws import Draws
-from bayespoint.results.points import Hyperplanes
 
 if TYPE_CHECKING:
     from sklearn.preprocessing import PowerTransformer
@@ -284,7 +283,7 @@ def _probabilities(z: _Value, labels: Labels) -> _Value:
     return _shares(z, labels.n_classes) * labels.spans + labels.floors
 
 
-def _linear(graph: _Graph, planes: Hyperplanes) -> None:
+def _linear(graph: _Graph, planes: Any) -> None:
     norm = np.ones(len(planes.dual_coef)) if planes.norm is None else planes.norm
     scale = 1 / np.where(norm > 0, norm, 1.0)
     k_star = _kernel(graph.input, planes.kernel, planes.points)
@@ -489,8 +488,13 @@ class _Graph:
         info = [helper.make_tensor_value_info(each, *shapes[each]) for each in outputs]
         graph = helper.make_graph(self.nodes, name, inputs, info, self.constants)
         version = metadata.version("bayespoint")
-        about = {"producer_name": "bayespoint", "producer_version": version, "ir_version": _IR}
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], **about)
+        model = helper.make_model(
+            graph,
+            opset_imports=[helper.make_opsetid("", OPSET)],
+            producer_name="bayespoint",
+            producer_version=version,
+            ir_version=_IR,
+        )
         self.onnx.checker.check_model(model, full_check=True)
         return model
 
@@ -499,7 +503,9 @@ _KERNELS: dict[type, Callable[[Any, _Value, Floats | None], _Value]] = {
     kernels.Constant: lambda kernel, x, Y: _constant(kernel.value, x, Y),
     kernels.Linear: lambda kernel, x, Y: _products(x, Y),
     kernels.Polynomial: _polynomial,
-    kernels.RBF: _stationary(lambda *args: (_squared_distances(*args) * -0.5).op("Exp")),
+    kernels.RBF: _stationary(
+        lambda kernel, x, Y: (_squared_distances(kernel, x, Y) * -0.5).op("Exp")
+    ),
     kernels.Laplacian: _stationary(_laplacian),
     kernels.Matern: _stationary(_matern),
     kernels.RationalQuadratic: _stationary(_rational_quadratic),

@@ -49,8 +49,8 @@ from bayespoint.kernels.protocol import (
     Other,
     Parameter,
     Pullback,
+    Pulled,
     Slopes,
-    Trusted,
     added,
     plain_metric,
     unknown,
@@ -63,7 +63,7 @@ _K = TypeVar("_K", bound="Kernel")
 _REACH = (math.exp(-7), math.exp(7))  # bounds of a factor or constant
 
 
-class Kernel(Trusted, Stored):
+class Kernel(Stored):
     """A kernel that can be added to and multiplied with others, tuned, and read and set by name.
 
     Kernels are frozen dataclasses, equal and with the same hash if their fields are equal. Only
@@ -77,6 +77,8 @@ class Kernel(Trusted, Stored):
     """Whether inputs may be rows of a sparse matrix."""
     accepts_limits: bool = False
     """Whether the kernel of `Weighted` with limits may be this one."""
+    semidefinite: bool = True
+    """Whether the kernel is known to be positive semidefinite: its matrices are not tested."""
 
     def __call__(self, X: Inputs, Y: Other = None) -> Floats:
         """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
@@ -127,7 +129,7 @@ class Kernel(Trusted, Stored):
         """
         return _replaced(self, values, {})
 
-    def with_pullback(self, X: Inputs, Y: Other = None) -> tuple[Floats, Pullback]:
+    def with_pullback(self, X: Inputs, Y: Other = None) -> Pulled:
         """Return the kernel values with a function for the derivatives of what is made of them.
 
         What the values took is kept: reverse-mode automatic differentiation, as ``vjp`` in JAX.
@@ -148,7 +150,7 @@ class Kernel(Trusted, Stored):
         """
         return evaluate(self, X, Y), unknown
 
-    def diag_with_pullback(self, X: Inputs) -> tuple[Floats, Pullback]:
+    def diag_with_pullback(self, X: Inputs) -> Pulled:
         """Return the values ``k(x, x)`` with a function for derivatives, as `with_pullback` does.
 
         Parameters
@@ -342,10 +344,10 @@ class Constant(Kernel):
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
         return (within(self.bounds, "value", 1.0, _REACH),) if self.value is None else ()
 
-    def with_pullback(self, X: Inputs, Y: Other = None) -> tuple[Floats, Pullback]:
+    def with_pullback(self, X: Inputs, Y: Other = None) -> Pulled:
         return self(X, Y), partial(self._slopes, X)
 
-    def diag_with_pullback(self, X: Inputs) -> tuple[Floats, Pullback]:
+    def diag_with_pullback(self, X: Inputs) -> Pulled:
         return self.diag(X), partial(self._slopes, X)
 
     def _slopes(self, X: Inputs, by_values: Floats) -> Slopes:
@@ -436,7 +438,7 @@ class CompositeKernel(CompoundKernel):
     def _combined(self, values: Iterable[Floats]) -> Floats:
         values = iter(values)
         combined = np.array(next(values), dtype=np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):  # `evaluate` refuses infinities
+        with validation.overflowing():  # `evaluate` refuses infinities
             for each in values:
                 self._operation(combined, each, out=combined)
         return combined
@@ -464,7 +466,7 @@ class Sum(CompositeKernel):
 
     _operation = np.add
 
-    def with_pullback(self, X: Inputs, Y: Other = None) -> tuple[Floats, Pullback]:
+    def with_pullback(self, X: Inputs, Y: Other = None) -> Pulled:
         pullbacks: list[Pullback] = []
 
         def values() -> Iterator[Floats]:  # of which one at a time is kept
@@ -475,7 +477,7 @@ class Sum(CompositeKernel):
 
         return self._combined(values()), lambda by: self._named(part(by) for part in pullbacks)
 
-    def diag_with_pullback(self, X: Inputs) -> tuple[Floats, Pullback]:
+    def diag_with_pullback(self, X: Inputs) -> Pulled:
         parts = [part_diag_with_pullback(part, X) for part in self.parts]
         values = self._combined(each for each, _ in parts)
         return values, lambda by: self._named(part(by) for _, part in parts)
@@ -496,7 +498,7 @@ class Product(CompositeKernel):
 
     _operation = np.multiply
 
-    def with_pullback(self, X: Inputs, Y: Other = None) -> tuple[Floats, Pullback]:
+    def with_pullback(self, X: Inputs, Y: Other = None) -> Pulled:
         parts = [part_with_pullback(part, X, Y) for part in self.parts]
         values = [each for each, _ in parts]
 
@@ -549,13 +551,13 @@ class Scaled(CompoundKernel):
         own = (within(self.bounds, "factor", 1.0, _REACH),) if self.factor is None else ()
         return own + super().parameters(X)
 
-    def with_pullback(self, X: Inputs, Y: Other = None) -> tuple[Floats, Pullback]:
+    def with_pullback(self, X: Inputs, Y: Other = None) -> Pulled:
         return self._with_scaled(*part_with_pullback(self.kernel, X, Y))
 
-    def diag_with_pullback(self, X: Inputs) -> tuple[Floats, Pullback]:
+    def diag_with_pullback(self, X: Inputs) -> Pulled:
         return self._with_scaled(*part_diag_with_pullback(self.kernel, X))
 
-    def _with_scaled(self, values: Floats, inner: Pullback) -> tuple[Floats, Pullback]:
+    def _with_scaled(self, values: Floats, inner: Pullback) -> Pulled:
         """Return the multiples of values of the kernel, with the pullback of these."""
         factor: float = given(self, "factor")
         scaled = np.multiply(values, factor, dtype=np.float64)

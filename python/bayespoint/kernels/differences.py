@@ -16,7 +16,7 @@ from bayespoint.kernels.protocol import (
     Metric,
     Other,
     Parameter,
-    Pullback,
+    Pulled,
     Slopes,
     plain_metric,
 )
@@ -75,7 +75,7 @@ class Differences(CompoundKernel):
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
         return parameters(self.kernel, self.items(X))
 
-    def with_pullback(self, X: Inputs, Y: Other = None) -> tuple[Floats, Pullback]:
+    def with_pullback(self, X: Inputs, Y: Other = None) -> Pulled:
         other = X if Y is None else Y
         values, inner = part_with_pullback(self.kernel, _ends(X), None if Y is None else _ends(Y))
         left, right, n, m = _signs(X)[:, None], _signs(other), len(X), len(other)

@@ -23,7 +23,7 @@ from bayespoint.kernels.products import (
     sums_of_differences,
     vectors,
 )
-from bayespoint.kernels.protocol import Bounds, Other, Parameter, Pullback, Slopes
+from bayespoint.kernels.protocol import Bounds, Other, Parameter, Pulled, Slopes
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,10 +39,10 @@ class Linear(Kernel):
     def diag(self, X: Floats) -> Floats:
         return squares(vectors("X", X))
 
-    def with_pullback(self, X: Any, Y: Other = None) -> tuple[Floats, Pullback]:
+    def with_pullback(self, X: Any, Y: Other = None) -> Pulled:
         return inner(X, Y), lambda by: ({}, _by_weights(X, Y, by))
 
-    def diag_with_pullback(self, X: Any) -> tuple[Floats, Pullback]:
+    def diag_with_pullback(self, X: Any) -> Pulled:
         square = squared(X)
         return squares(X), lambda by: ({}, 2 * np.asarray(by @ square).ravel())
 
@@ -76,7 +76,7 @@ class Polynomial(Kernel):
     def __call__(self, X: Floats, Y: Other = None) -> Floats:
         gram = inner(*pair_of_vectors(X, Y))
         gram += given(self, "coef0")
-        with np.errstate(over="ignore", invalid="ignore"):  # `evaluate` refuses infinities
+        with validation.overflowing():  # `evaluate` refuses infinities
             for rows in validation.blocks(len(gram)):
                 _raise_to(gram[rows], self.degree)
         return gram
@@ -93,7 +93,7 @@ class Polynomial(Kernel):
         start = mean if mean > 0 and math.isfinite(mean) else 1.0
         return (within(self.bounds, "coef0", start, (math.exp(-7), math.exp(7))),)
 
-    def with_pullback(self, X: Any, Y: Other = None) -> tuple[Floats, Pullback]:
+    def with_pullback(self, X: Any, Y: Other = None) -> Pulled:
         coef0: float = given(self, "coef0")
         base = inner(X, Y)
         base += coef0

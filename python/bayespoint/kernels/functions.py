@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayespoint.base import validation
+from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats
 from bayespoint.kernels import gaussian_process
 from bayespoint.kernels.products import count, counts, in_rows, pair_of_vectors
@@ -18,9 +19,8 @@ from bayespoint.kernels.protocol import (
     Metric,
     Other,
     Parameter,
-    Pullback,
+    Pulled,
     Slopes,
-    Trusted,
     added,
     plain_metric,
     unknown,
@@ -55,33 +55,33 @@ def checked_inputs(kernel: Any, X: Inputs, Y: Other = None) -> tuple[Inputs, Oth
     return pair_of_vectors(X, Y, accepts_sparse=accepts_sparse(kernel))
 
 
-def with_pullback(kernel: Any, X: Inputs, Y: Other = None) -> tuple[Floats, Pullback]:
+def with_pullback(kernel: Any, X: Inputs, Y: Other = None) -> Pulled:
     """Return what a kernel's `with_pullback` does, with values checked."""
-    with np.errstate(over="ignore", invalid="ignore"):  # infinities are refused
+    with validation.overflowing():  # infinities are refused
         values, pullback = part_with_pullback(kernel, X, Y)
     return _checked("kernel(X, Y)", values, counts(X, Y)), pullback
 
 
-def part_with_pullback(kernel: Any, X: Inputs, Y: Other = None) -> tuple[Floats, Pullback]:
+def part_with_pullback(kernel: Any, X: Inputs, Y: Other = None) -> Pulled:
     """Return the same without checks, for a part of a kernel; callables know no derivatives."""
     known = getattr(kernel, "with_pullback", None)
     return known(X, Y) if callable(known) else (evaluate(kernel, X, Y), unknown)
 
 
-def diag_with_pullback(kernel: Any, X: Inputs) -> tuple[Floats, Pullback]:
+def diag_with_pullback(kernel: Any, X: Inputs) -> Pulled:
     """Return what a kernel's `diag_with_pullback` does, with values checked."""
-    with np.errstate(over="ignore", invalid="ignore"):
+    with validation.overflowing():
         values, pullback = part_diag_with_pullback(kernel, X)
     return _checked("kernel.diag(X)", values, (count(X),)), pullback
 
 
-def part_diag_with_pullback(kernel: Any, X: Inputs) -> tuple[Floats, Pullback]:
+def part_diag_with_pullback(kernel: Any, X: Inputs) -> Pulled:
     """Return the same without checks, for a part of a kernel."""
     known = getattr(kernel, "diag_with_pullback", None)
     return known(X) if callable(known) else diag_by_blocks(kernel, X)
 
 
-def diag_by_blocks(kernel: Any, X: Inputs) -> tuple[Floats, Pullback]:
+def diag_by_blocks(kernel: Any, X: Inputs) -> Pulled:
     """Return the diagonal, with its derivatives from square blocks of kernel values."""
     rows_of = in_rows(X)
 
@@ -120,7 +120,7 @@ def accepts_limits(kernel: object) -> bool:
 
 def is_semidefinite(kernel: object) -> bool:
     """Return whether a kernel is known to be positive semidefinite: only those of this package."""
-    return isinstance(kernel, Trusted) and kernel.semidefinite
+    return isinstance(kernel, Stored) and bool(getattr(kernel, "semidefinite", False))
 
 
 def is_reproducible(kernel: object) -> bool:
@@ -132,7 +132,7 @@ def evaluate(kernel: Callable[..., Any], X: Inputs, Y: Other = None) -> Floats:
     """Return ``kernel(X, Y)``, checked; callables of other origins get `X` twice for ``Y=None``."""
     if not callable(kernel) or isinstance(kernel, type):
         raise TypeError(f"kernel must be a kernel object or a callable k(X, Y); got {kernel!r}")
-    if Y is None and not isinstance(kernel, Trusted) and not gaussian_process.is_gp(kernel):
+    if Y is None and not isinstance(kernel, Stored) and not gaussian_process.is_gp(kernel):
         value: Any = kernel(X, X)
     else:
         value = kernel(X, Y)
@@ -142,7 +142,7 @@ def evaluate(kernel: Callable[..., Any], X: Inputs, Y: Other = None) -> Floats:
 def diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:
     """Return the checked values ``k(x, x)``, by the kernel's method ``diag`` if it has one."""
     if hasattr(kernel, "diag"):
-        with np.errstate(over="ignore", invalid="ignore"):
+        with validation.overflowing():
             found = kernel.diag(X)
         return np.asarray(_checked("kernel.diag(X)", found, (count(X),)), dtype=np.float64)
     X = in_rows(X)

@@ -17,7 +17,7 @@ from bayespoint.kernels.functions import (
     part_diag_with_pullback,
     part_with_pullback,
 )
-from bayespoint.kernels.protocol import Inputs, Other, Pullback, Slopes, added
+from bayespoint.kernels.protocol import Inputs, Other, Pulled, Slopes, added
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,7 +65,7 @@ class Normalized(CompoundKernel):
         roots = np.sqrt(squares)
         return np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
 
-    def with_pullback(self, X: Inputs, Y: Other = None) -> tuple[Floats, Pullback]:
+    def with_pullback(self, X: Inputs, Y: Other = None) -> Pulled:
         products, inner = part_with_pullback(self.kernel, X, Y)
         values, left, right = self._with_lengths(products, X, Y)
 

@@ -136,7 +136,7 @@ def inner(X: Any, Y: Any | None) -> Floats:
         return gram + _dense(X.numbers, None if Y is None else Y.numbers)
     other = X if Y is None else Y
     if not (sparse.issparse(X) and sparse.issparse(other)):
-        with np.errstate(over="ignore", invalid="ignore"):
+        with validation.overflowing():
             if sparse.issparse(X) or sparse.issparse(other):
                 return np.asarray(X @ other.T)  # dense, for one sparse side
             return _dense(X, Y)
@@ -207,7 +207,7 @@ def squared(X: Any) -> Any:
 
 def squares(X: Any) -> Floats:
     """Return the squared lengths of the rows."""
-    with np.errstate(over="ignore", invalid="ignore"):
+    with validation.overflowing():
         if isinstance(X, Mixed):
             return squared(X).sum(axis=1)
         if sparse.issparse(X):

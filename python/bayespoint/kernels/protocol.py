@@ -21,6 +21,10 @@ Pullback: TypeAlias = Callable[[Floats], Slopes]
 """Turns the derivatives of a number by kernel values into those by what the values depend on."""
 
 
+Pulled: TypeAlias = tuple[Floats, Pullback]
+"""Kernel values, and the function for the derivatives of what is made of them."""
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A positive parameter of a kernel that is to be found."""
@@ -56,13 +60,6 @@ class Metric:
 def plain_metric(d: int) -> Metric:
     """Return the metric of plain distances."""
     return Metric(np.ones(d), np.full(d, np.inf), np.arange(d))
-
-
-class Trusted:
-    """Base of `Kernel`, by which functions of any kernels know those of this package."""
-
-    semidefinite = True
-    """Whether the kernel is known to be positive semidefinite: its matrices are not tested."""
 
 
 def unknown(by_values: Floats) -> Slopes:

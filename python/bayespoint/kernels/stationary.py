@@ -31,7 +31,7 @@ from bayespoint.kernels.products import (
     sums_of_differences,
     vectors,
 )
-from bayespoint.kernels.protocol import Bounds, Metric, Other, Parameter, Pullback, Slopes
+from bayespoint.kernels.protocol import Bounds, Metric, Other, Parameter, Pulled, Slopes
 
 _BLOCK_PAIRS = 4096  # pairs of sparse rows that are subtracted at a time
 _CACHED_VALUES = 2**15  # kernel values in a block that fits into the processor's cache
@@ -111,9 +111,8 @@ class Stationary(Kernel):
     def _values(self, X: Floats, Y: Other) -> Floats:
         """Return the values of checked inputs."""
         rate, terms = self._profile()
-        pair = self._pair_in_units(X, Y)
-        [values] = of_distances(*pair, city_block=self._city_block, rate=rate, terms=terms[:1])
-        return values
+        left, right = self._pair_in_units(X, Y)
+        return of_distances(left, right, city_block=self._city_block, rate=rate, terms=terms[:1])[0]
 
     def _profile(self) -> tuple[float, tuple[Terms, ...]]:
         """Return rate and terms for `of_distances`, also those of `_with_radial` if others."""
@@ -147,7 +146,7 @@ class Stationary(Kernel):
             return plain
         return replace(plain, scale=1.0 / np.asarray(self.sigma))
 
-    def with_pullback(self, X: Floats, Y: Other = None) -> tuple[Floats, Pullback]:
+    def with_pullback(self, X: Floats, Y: Other = None) -> Pulled:
         left, right = self._pair_in_units(X, Y)
         values, radial = self._with_radial(left, right)
         return values, partial(self._slopes, left, right, values, radial)
@@ -171,7 +170,7 @@ class Stationary(Kernel):
             return {f"sigma[{k}]": slope for k, slope in enumerate(by_scales.tolist())}
         return {"sigma": float(by_scales.sum())}
 
-    def diag_with_pullback(self, X: Floats) -> tuple[Floats, Pullback]:
+    def diag_with_pullback(self, X: Floats) -> Pulled:
         none = np.zeros(X.shape[1])
         slopes = self._named(none), none
         return np.ones(X.shape[0]), lambda by_diag: slopes
@@ -243,7 +242,7 @@ class RBF(Stationary):
             np.fill_diagonal(gram, 1.0)
         return gram
 
-    def with_pullback(self, X: Any, Y: Any | None = None) -> tuple[Floats, Pullback]:
+    def with_pullback(self, X: Any, Y: Any | None = None) -> Pulled:
         values = self._values(X, Y)
 
         def pullback(by_values: Floats) -> Slopes:
@@ -384,7 +383,7 @@ class RationalQuadratic(Stationary):
         by_alpha = given(self, "alpha") * (values - radial) + xlogy(values, values)
         return {**named, "alpha": float(np.vdot(by_values, by_alpha))}, each
 
-    def diag_with_pullback(self, X: Floats) -> tuple[Floats, Pullback]:
+    def diag_with_pullback(self, X: Floats) -> Pulled:
         values, pullback = super().diag_with_pullback(X)
         named, none = pullback(values)
         return values, lambda by_diag: ({**named, "alpha": 0.0}, none)

@@ -16,7 +16,7 @@ from bayespoint.base.validation import Floats
 from bayespoint.kernels.base import Kernel
 from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import inner, sequence, squares
-from bayespoint.kernels.protocol import Bounds, Inputs, Other, Parameter, Pullback
+from bayespoint.kernels.protocol import Bounds, Inputs, Other, Parameter, Pulled
 
 Counts: TypeAlias = "Callable[[str, Any], Mapping[Hashable, int]]"
 """Returns how often each feature occurs in an input, from its name for messages and the input."""
@@ -82,7 +82,7 @@ class SetIntersection(Kernel):
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
         return (within(self.bounds, "base", 2.0, (0.505, 2.0)),) if self.base is None else ()
 
-    def with_pullback(self, X: Inputs, Y: Other = None) -> tuple[Floats, Pullback]:
+    def with_pullback(self, X: Inputs, Y: Other = None) -> Pulled:
         sizes = _inner(self._counts, X, Y)
         values = self._power(sizes.copy())
         return values, lambda by: ({"base": float(np.vdot(by, sizes * values))}, None)

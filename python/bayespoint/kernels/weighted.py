@@ -21,7 +21,15 @@ from bayespoint.kernels.functions import (
 )
 from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import Mixed, pair_of_vectors, vectors
-from bayespoint.kernels.protocol import Bounds, ByName, Metric, Other, Parameter, Pullback, Slopes
+from bayespoint.kernels.protocol import (
+    Bounds,
+    ByName,
+    Metric,
+    Other,
+    Parameter,
+    Pulled,
+    Slopes,
+)
 from bayespoint.kernels.stationary import scales
 
 _REACH = (math.exp(-5), math.exp(5))  # bounds of a weight
@@ -151,11 +159,11 @@ class Weighted(CompoundKernel):
             inner.groups if groups is None else np.array(groups),
         )
 
-    def with_pullback(self, X: Floats, Y: Other = None) -> tuple[Floats, Pullback]:
+    def with_pullback(self, X: Floats, Y: Other = None) -> Pulled:
         values, pullback = part_with_pullback(self.kernel, *self._weighted(X, Y))
         return values, lambda by_values: self._named(*pullback(by_values))
 
-    def diag_with_pullback(self, X: Floats) -> tuple[Floats, Pullback]:
+    def diag_with_pullback(self, X: Floats) -> Pulled:
         values, pullback = part_diag_with_pullback(self.kernel, self._weighted(X)[0])
         return values, lambda by_diag: self._named(*pullback(by_diag))
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -21,6 +21,7 @@ from bayespoint.engine.settings import EvidenceSettings
 from bayespoint.results.evidence import Evidence
 
 Rates: TypeAlias = float | tuple[float, float] | Floats
+Run: TypeAlias = Callable[[list[tuple[float, float]]], Evidence]  # at these transparencies
 
 
 def evidence(
@@ -35,18 +36,24 @@ def evidence(
     """Return the log evidence; `VersionSpace.evidence` has the parameters."""
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be a callable or None; got {callback!r}")
-    threads, number = validation.threads(n_jobs), validation.seed(seed)
-    engine = {"n_threads": threads, "seed": number, "callback": callback}
+    run = partial(
+        log_z,
+        problem,
+        settings,
+        n_threads=validation.threads(n_jobs),
+        seed=validation.seed(seed),
+        callback=callback,
+    )
     rates = _noise_rates(label_noise)
     if isinstance(rates, np.ndarray) and 0 < np.count_nonzero(rates) < len(rates):
-        found = _with_rates_of_zero(problem, settings, rates, engine)
+        found = _with_rates_of_zero(problem, rates, run)
     else:
         has_ladder = problem.n_functions > 1 or isinstance(rates, np.ndarray)
         if has_ladder and not np.any(rates):  # a bridge makes this test itself
             error = interior.conflict(problem)
             if error is not None:
                 raise error
-        found = _log_evidence(problem, settings, rates, engine)
+        found = _log_evidence(problem, rates, run)
     if not found.converged:
         worst, lag = float(np.max(found.error)), np.abs(np.nan_to_num(found.lag)).max()
         text = (
@@ -64,38 +71,33 @@ def evidence(
 
 def _noise_rates(value: object) -> Rates:
     """Return checked label noise: one rate, a tuple for the two classes, or an array of rates."""
-    rate = partial(validation.real, low=0.0, high=0.5, high_open=True)
     if isinstance(value, tuple):
         return validation.label_noise(value)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
     if not isinstance(value, (list, np.ndarray)):
-        return rate("label_noise", value)
+        return validation.rate("label_noise", value)
     array = validation.dense("label_noise", value)
     if array.ndim != 1 or len(array) == 0:
         raise ValueError(
             "label_noise must be one rate, a tuple of two for the classes, or an array of shape "
             f"(n,) with at least one rate; got an array of shape {array.shape}"
         )
-    return np.array([rate(f"label_noise[{i}]", one) for i, one in enumerate(array.tolist())])
+    return np.array([validation.rate(f"label_noise[{k}]", p) for k, p in enumerate(array.tolist())])
 
 
-def _with_rates_of_zero(
-    problem: Problem, settings: EvidenceSettings, rates: Floats, engine: Mapping[str, Any]
-) -> Evidence:
+def _with_rates_of_zero(problem: Problem, rates: Floats, run: Run) -> Evidence:
     """Return the evidence for rates of which some are 0: minus infinity there after a conflict."""
     if interior.conflict(problem) is None:
-        return _log_evidence(problem, settings, rates, engine)
+        return _log_evidence(problem, rates, run)
     noisy = rates > 0
-    found = _log_evidence(problem, settings, rates[noisy], engine)
+    found = _log_evidence(problem, rates[noisy], run)
     value, error, lag = np.full(len(rates), -math.inf), np.zeros(len(rates)), np.zeros(len(rates))
     value[noisy], error[noisy], lag[noisy] = found.value, found.error, found.lag
     return replace(found, value=value, error=error, lag=lag)
 
 
-def _log_evidence(
-    problem: Problem, settings: EvidenceSettings, rates: Rates, engine: Mapping[str, Any]
-) -> Evidence:
+def _log_evidence(problem: Problem, rates: Rates, run: Run) -> Evidence:
     """Return ln p(y | label noise) for one rate, a pair of rates or an array of rates."""
     y, walls, several = problem.y, problem.walls, isinstance(rates, np.ndarray)
     if (problem.n_functions > 1 or walls is not None) and isinstance(rates, tuple):
@@ -116,7 +118,7 @@ def _log_evidence(
             )
         negative = np.zeros_like(negative)
     transparencies = list(zip(negative.tolist(), positive.tolist(), strict=True))
-    found = log_z(problem, settings, transparencies, **engine)
+    found = run(transparencies)
     if not (found.value > -math.inf).any():
         if (first == second).all():
             hard = np.ones(len(y), dtype=bool)

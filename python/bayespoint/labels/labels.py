@@ -129,8 +129,7 @@ class Labels(Stored):
         differences = np.concatenate([np.ones((largest - 1, 1)), -np.eye(largest - 1)], axis=1)
         contrasts = there[..., None] * differences
         constants = np.where(there, 0.0, np.inf)
-        laws = LargestOf(), OneWall()
-        return cls(*laws, 2, contrasts, constants, n_inputs=largest, rule="median")
+        return cls(LargestOf(), OneWall(), 2, contrasts, constants, n_inputs=largest, rule="median")
 
     @classmethod
     def of_classes(cls, n_classes: int, rule: str | None = None) -> Labels:
@@ -262,9 +261,13 @@ class Labels(Stored):
     def observations(self, label: Indices, counts: Floats | None = None) -> Observed:
         """Return the law of observed labels, each with a number of times that it counts."""
         none = np.empty(0)
-        noise = (self.floors[label], self.spans[label]) if any(self.label_noise) else (none, none)
+        noisy = any(self.label_noise)
         return Observed(
-            self.law.name, self.n_contrasts, *noise, counts=none if counts is None else counts
+            self.law.name,
+            self.n_contrasts,
+            self.floors[label] if noisy else none,
+            self.spans[label] if noisy else none,
+            none if counts is None else counts,
         )
 
     def points(self, inputs: Any, label: Indices) -> Any:

@@ -275,62 +275,63 @@ def make_block(
     return Block.of(rows, examples.label, scale, labels, examples.counts, seed)
 
 
-@dataclass(frozen=True, eq=False)
-class Turns:
-    """Turns of k balls on their circles: places and directions become combinations of both."""
-
-    balls: NDArray[np.int64]  # (k,)
-    places: Floats  # (k, 2) factors of place and direction in the new places
-    directions: Floats  # (k, 2) the same in the new directions
-    added: Floats  # (k, D) what is added to these
-
-
 class BlockSums:
     """The likelihood of all examples: sums over `blocks`, kept or deferred, by an executor."""
 
     def __init__(self, executor: Executor, blocks: Sequence[Any]) -> None:
         self.executor, self.blocks = executor, list(blocks)
         # The likelihood of values needs the labels alone.
-        self._labels = executor.keep(Block.without_rows, self.blocks)
+        self._labels = executor.keep(Block.without_rows, (self.blocks,))
         self._values: list[Any] = []
 
     def moments(self, mean: Floats, root: Floats | None) -> Moments:
         """Return the moments of all examples under a normal distribution of w."""
-        found: Moments = self.executor.total(Block.moments, self.blocks, common=(mean, root))
-        return found
+        moments: Moments = self.executor.total(Block.moments, (self.blocks,), (mean, root))
+        return moments
 
     def start(self, vectors: Floats) -> None:
         """Compute the values of all examples for the mean, and place and direction of each ball."""
         self._values = []  # the memory of the last ones first
-        self._values = self.executor.keep(Block.at_paths, self.blocks, common=(vectors,))
+        self._values = self.executor.keep(Block.at_paths, (self.blocks,), (vectors,))
 
     def turn(
         self, balls: NDArray[np.int64], places: Floats, directions: Floats, added: Floats
     ) -> None:
-        """Turn balls: see `Turns`."""
-        turns = Turns(balls, places, directions, added)
-        self._values = self.executor.keep(_turned, self.blocks, self._values, common=(turns,))
+        """Turn (k,) balls on their circles: places and directions are combinations of the old ones.
+
+        `places` and `directions` are (k, 2) factors of these, and (k, D) `added` is added to the
+        new directions.
+        """
+        turn = balls, places, directions, added
+        self._values = self.executor.keep(_turned, (self.blocks, self._values), turn)
 
     def log_likelihoods(self, trials: Trials) -> Floats:
         """Return those of trials, each with its derivatives by the two factors."""
         columns = self._labels, self._values
-        sums: Floats = self.executor.total(Block.log_likelihoods, *columns, common=(trials,))
+        sums: Floats = self.executor.total(Block.log_likelihoods, columns, (trials,))
         return sums
 
     def slopes(self, trials: Trials) -> Floats:
         """Return the (n_trials, D) derivatives by the weight vector."""
         columns = self.blocks, self._values
-        slopes: Floats = self.executor.total(Block.slopes, *columns, common=(trials,))
+        slopes: Floats = self.executor.total(Block.slopes, columns, (trials,))
         return slopes
 
 
-def _turned(block: Block, values: Sequence[Array], turns: Turns) -> list[Array]:
-    found, kind = list(values), values[0].dtype
-    pairs = turns.places.astype(kind), turns.directions.astype(kind), block.contrasts(turns.added)
-    for ball, (a, b), (c, d), added in zip(turns.balls.tolist(), *pairs, strict=True):
+def _turned(
+    block: Block,
+    values: Sequence[Array],
+    balls: NDArray[np.int64],
+    places: Floats,
+    directions: Floats,
+    added: Floats,
+) -> list[Array]:
+    turned, kind, contrasts = list(values), values[0].dtype, block.contrasts(added)
+    factors = np.hstack([places, directions]).astype(kind)
+    for ball, (a, b, c, d), moved in zip(balls.tolist(), factors, contrasts, strict=True):
         place, direction = values[1 + 2 * ball], values[2 + 2 * ball]
-        found[1 + 2 * ball] = a * place + b * direction
+        turned[1 + 2 * ball] = a * place + b * direction
         if c or d:
-            added += c * place + d * direction
-        found[2 + 2 * ball] = added
-    return found
+            moved += c * place + d * direction
+        turned[2 + 2 * ball] = moved
+    return turned

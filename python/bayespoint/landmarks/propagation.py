@@ -54,10 +54,17 @@ def propagate(
     end when the evidence changes by less than `change` nats. Raises LinAlgError if features are not
     finite.
     """
-    given = features, level, positive, noise
-    options: Any = {"start": start, "change": change, "n_threads": n_threads}
     try:
-        found = _core.propagation(*given, intervals=intervals, **options)
+        found: Any = _core.propagation(
+            features,
+            level,
+            positive,
+            noise,
+            intervals=intervals,
+            start=start,
+            change=change,
+            n_threads=n_threads,
+        )
     except FloatingPointError as error:
         raise linalg.LinAlgError(str(error)) from None
     return Propagation(**found)

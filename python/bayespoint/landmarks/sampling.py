@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -70,9 +69,15 @@ def sample(
         while record.n_draws < n_draws and not reason:
             record.steps(spacing)
             reason = over(record.n_steps)
-        known = {"burn_in": burn_in, "spacing": spacing, "stop_reason": reason or "tol"}
-        known |= {"n_examples": n_examples, "seed": seed}
-        found = record.result(n_draws, labels, known)
+        found = record.result(
+            n_draws,
+            labels,
+            n_examples=n_examples,
+            spacing=spacing,
+            burn_in=burn_in,
+            stop_reason=reason or "tol",
+            seed=seed,
+        )
         report(found)
         if reason or (found.mixed and found.center_error <= tol):
             return found
@@ -135,8 +140,18 @@ class _Record:
         self.z = [np.concatenate(self.z, axis=1)[:, 1::2]]
         self.residuals = [np.concatenate(self.residuals, axis=1)[:, 1::2]]
 
-    def result(self, n_draws: int, labels: Labels, known: dict[str, Any]) -> LandmarkResult:
-        """Return the result so far, with the fields that are `known`."""
+    def result(
+        self,
+        n_draws: int,
+        labels: Labels,
+        *,
+        n_examples: int,
+        spacing: int,
+        burn_in: int,
+        stop_reason: str,
+        seed: int,
+    ) -> LandmarkResult:
+        """Return the result so far."""
         normal, basis = self.normal, self.basis
         dimension = len(normal.mean)
         z = np.concatenate(self.z, axis=1).reshape(self.n_chains, -1, dimension)[:, :n_draws]
@@ -173,7 +188,11 @@ class _Record:
             bounces=self.bounces / (n_chains * self.n_steps),
             center_error=math.inf,
             n_shared=labels.n_shared,
-            **known,
+            n_examples=n_examples,
+            spacing=spacing,
+            burn_in=burn_in,
+            stop_reason=stop_reason,
+            seed=seed,
         )
         return replace(found, center_error=self._error(found.ess) / length)
 

@@ -28,7 +28,8 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats, Numbers, plain, reals
+from bayespoint.base.validation import Floats
+from bayespoint.papers.checks import Numbers, plain, reals
 
 __all__ = [
     "adaline_error",

@@ -23,7 +23,7 @@ from bayespoint.estimators.reading import TOO_MANY
 from bayespoint.papers.bounds.result import RiskBounds
 from bayespoint.papers.bounds.rows import Learned
 from bayespoint.papers.bounds.tables import REFUSALS, bounds_of
-from bayespoint.results.points import Hyperplanes
+from bayespoint.papers.planes import Hyperplanes
 from bayespoint.version_space import VersionSpace
 
 if TYPE_CHECKING:
@@ -176,14 +176,13 @@ class KernelClassifier(Savable, OneVsRest):
 
         An `offset` of None, where the result does not depend on it, is the mean of the diagonal.
         """
-        arguments = estimators_inputs.read(self, self.kernel, X, y)
-        inputs = arguments.inputs
-        for name, value in arguments.seen.items():
+        inputs, labels, seen = estimators_inputs.read(self, self.kernel, X, y)
+        for name, value in seen.items():
             if value is not None:
                 setattr(self, name, value)
             elif hasattr(self, name):  # of an earlier fit
                 delattr(self, name)
-        self.classes_, index = encode(np.asarray(arguments.labels))
+        self.classes_, index = encode(np.asarray(labels))
         m = len(index)
         resolved, self.kernel_ = kernels.resolve(self.kernel), kernels.at_start(self.kernel, inputs)
         fixed = not kernels.parameters(resolved, inputs) or self.kernel_ == resolved

@@ -17,8 +17,8 @@ from bayespoint.data.inputs import encode
 from bayespoint.estimators.inputs import validate_data
 from bayespoint.papers.linear import OneVsRest, one_vs_rest, own_values
 from bayespoint.papers.perceptron import divided, presentation, warn_of_mistakes
+from bayespoint.papers.planes import finite
 from bayespoint.papers.rollback import roll_back_on_error
-from bayespoint.results.points import finite
 
 if TYPE_CHECKING:
     from typing_extensions import Self

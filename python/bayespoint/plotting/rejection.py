@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayespoint.base.validation import Floats
 from bayespoint.plotting.style import COLORS, Display
-from bayespoint.posterior.rejection import rejection_curve
+from bayespoint.posterior.questions import rejection_curve
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

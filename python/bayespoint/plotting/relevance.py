@@ -83,8 +83,8 @@ class RelevanceDisplay(Display):
         rows = np.arange(len(shown))
         self.intervals_ = None
         if not np.isnan(found.low).any():
-            ends = found.low[shown], found.high[shown]
-            self.intervals_ = ax.hlines(rows, *ends, color=COLORS[0], linewidth=1.8)
+            low, high = found.low[shown], found.high[shown]
+            self.intervals_ = ax.hlines(rows, low, high, color=COLORS[0], linewidth=1.8)
         [self.points_] = ax.plot(found.mean[shown], rows, "o", color=COLORS[0], markersize=5)
         ax.axvline(1.0, color=GRAY, linewidth=0.8, linestyle="dashed")
         ax.set_yticks(rows, [found.names[j] for j in shown])

@@ -33,11 +33,11 @@ def import_matplotlib(module: str) -> Any:
         ) from error
 
 
-def pick_axes(ax: Any, size: tuple[float, float] | None = None, **how: Any) -> Any:
+def pick_axes(ax: Any, size: tuple[float, float] | None = None, **kwargs: Any) -> Any:
     """Return the given axes, or new ones in the given part of a figure or a figure of `size`."""
     if ax is None:
         ax = import_matplotlib("pyplot").figure(figsize=size, layout="constrained")
-    return ax.add_subplot(**how) if hasattr(ax, "add_subplot") else ax
+    return ax.add_subplot(**kwargs) if hasattr(ax, "add_subplot") else ax
 
 
 def ink() -> Any:
@@ -45,9 +45,9 @@ def ink() -> Any:
     return import_matplotlib("pyplot").rcParams["text.color"]
 
 
-def below(ax: Any, ncols: int = 3, y: float = -0.13, **how: Any) -> None:
+def below(ax: Any, ncols: int = 3, y: float = -0.13, **kwargs: Any) -> None:
     """Draw a legend below the axes."""
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, y), ncols=ncols, frameon=False, **how)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, y), ncols=ncols, frameon=False, **kwargs)
 
 
 def label_decades(ax: Any) -> None:
@@ -72,9 +72,9 @@ class Display:
     panel_size: tuple[float, float] = (4.6, 3.6)
     """Width and height in inches, if the display is one of several panels."""
 
-    def _begin(self, ax: Any, size: tuple[float, float], **how: Any) -> Any:
+    def _begin(self, ax: Any, size: tuple[float, float], **kwargs: Any) -> Any:
         """Return the axes to draw on, and keep them and their figure."""
-        self.ax_ = pick_axes(ax, size, **how)
+        self.ax_ = pick_axes(ax, size, **kwargs)
         self.figure_ = self.ax_.figure
         return self.ax_
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -181,21 +182,31 @@ class TuningDisplay(Display):
     def _draw_plane(self, ax: Any, best: int) -> None:
         levels = [0, *_NATS]
         norm = import_matplotlib("colors").BoundaryNorm(levels, 256, extend="max")
-        colors = {"norm": norm, "cmap": "cividis_r"}
         values = self.log_evidence if self.surface is None else self.surface
         top = max(self.log_evidence[best], float(np.max(values)))
         if self.surface is not None and self.grid is not None:
             below_best = np.ma.masked_invalid(top - self.surface)
-            filled = ax.contourf(*self.grid, below_best, levels, extend="max", **colors)
+            x, y = self.grid
+            filled = ax.contourf(
+                x, y, below_best, levels, extend="max", norm=norm, cmap="cividis_r"
+            )
             if met := [nats for nats in _NATS[:7] if below_best.min() < nats < below_best.max()]:
-                thin = {"colors": "black", "linewidths": 0.5}
-                self.contours_ = ax.contour(*self.grid, below_best, met, **thin)
+                self.contours_ = ax.contour(x, y, below_best, met, colors="black", linewidths=0.5)
                 ax.clabel(self.contours_, fmt="%g", fontsize=8)
-            face: dict[str, Any] = {"color": "white", "edgecolors": "black"}
+        tried = partial(
+            ax.scatter,
+            self.tried[:, 0],
+            self.tried[:, 1],
+            s=26,
+            linewidths=0.8,
+            label="settings tried",
+            zorder=4,
+        )
+        if self.surface is None:
+            below_top = top - self.log_evidence
+            self.scatter_ = tried(c=below_top, edgecolors=ink(), norm=norm, cmap="cividis_r")
         else:
-            face = {"c": top - self.log_evidence, "edgecolors": ink(), **colors}
-        face |= {"s": 26, "linewidths": 0.8, "label": "settings tried", "zorder": 4}
-        self.scatter_ = ax.scatter(*self.tried.T, **face)
+            self.scatter_ = tried(color="white", edgecolors="black")
         shown = self.scatter_ if self.surface is None else filled
         bar = ax.figure.colorbar(shown, ax=ax, ticks=levels)
         bar.set_label("approximate log evidence below the best (nats)")
@@ -209,17 +220,27 @@ class TuningDisplay(Display):
 
     def _draw_line(self, ax: Any, best: int) -> None:
         if self.surface is not None and self.grid is not None:
-            style = {"color": GRAY, "linewidth": 1.4, "label": "approximate evidence"}
-            ax.plot(*self.grid, self.surface, **style)
-        style = {"s": 26, "color": COLORS[0], "label": "settings tried"}
-        self.scatter_ = ax.scatter(self.tried[:, 0], self.log_evidence, **style)
+            [x] = self.grid
+            ax.plot(x, self.surface, color=GRAY, linewidth=1.4, label="approximate evidence")
+        self.scatter_ = ax.scatter(
+            self.tried[:, 0], self.log_evidence, s=26, color=COLORS[0], label="settings tried"
+        )
         self._mark_best(ax, self.tried[best, 0], self.log_evidence[best])
         ax.set_ylabel("approximate log evidence (nats)")
         ax.legend(frameon=False)
 
     def _mark_best(self, ax: Any, x: float, y: float) -> None:
-        star: dict[str, Any] = {"marker": "*", "markersize": 15, "markeredgecolor": "black"}
-        ax.plot(x, y, linestyle="none", label="best", zorder=5, color=COLORS[1], **star)
+        ax.plot(
+            x,
+            y,
+            linestyle="none",
+            label="best",
+            zorder=5,
+            color=COLORS[1],
+            marker="*",
+            markersize=15,
+            markeredgecolor="black",
+        )
 
 
 def _tied(search: Search) -> bool:

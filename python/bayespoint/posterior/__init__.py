@@ -2,6 +2,6 @@
 
 from bayespoint.posterior.mixture import Mixture
 from bayespoint.posterior.model import Model
-from bayespoint.posterior.rejection import rejection_curve
+from bayespoint.posterior.questions import rejection_curve
 
 __all__ = ["Mixture", "Model", "rejection_curve"]

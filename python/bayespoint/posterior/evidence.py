@@ -40,9 +40,13 @@ def evidence(
     """Return the log evidence as `BayesPointClassifier.evidence` says."""
     constant = model.labels.log_constant(model.label)
     if not isinstance(model.draws.run, LandmarkResult):
-        given = model.problem("evidence"), model.labels.noise
-        settings = EvidenceSettings(tol, max_length)
-        found = billiard_evidence(*given, settings, n_jobs=n_jobs, seed=rng)
+        found = billiard_evidence(
+            model.problem("evidence"),
+            model.labels.noise,
+            EvidenceSettings(tol, max_length),
+            n_jobs=n_jobs,
+            seed=rng,
+        )
         return replace(found, value=found.value + constant)
     validation.positive("max_length", max_length)  # of a billiard
     tol = validation.positive("tol", tol)
@@ -77,13 +81,13 @@ def log_labeling_probability(
     n = count(X)
     index = validation.known_labels(posterior.classes, y, n)
     tol = validation.positive("tol", tol)
-    rng = np.random.default_rng(validation.seed(random_state))
+    rng = validation.generator(random_state)
     settings, found = EvidenceSettings(tol / math.sqrt(2), max_length), []
     for model in posterior.models:
         if not model.basis.is_all:
             found.append(_over_draws(model, X, index, tol))
             continue
-        own = rng if len(posterior.models) == 1 else np.random.default_rng(validation.seed(rng))
+        own = rng if len(posterior.models) == 1 else validation.generator(rng)
         evidence_of = partial(billiard_evidence, settings=settings, n_jobs=n_jobs, seed=own)
         found.append(_by_evidence(model, X, index, evidence_of))
     return found[0] if len(found) == 1 else _mean(found, posterior.weights)

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint import kernels
 from bayespoint.base import linalg, memory, validation
 from bayespoint.base.linalg import Factor, factorize
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Array, Floats
 from bayespoint.base.warnings import PERCENT, Advance, Report, warn
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
@@ -40,36 +40,24 @@ _LEFT_OUT = 2000  # most examples over landmarks whose leave-one-out predictions
 _SHARE_OF_MEMORY = 0.6  # part of the available memory that features may take
 
 
-def fit_model(
-    hyper: Hyperparameters,
-    examples: Examples,
-    labels: Labels,
-    classes: Any,
-    plan: Plan,
-    budget: Budget,
-    report: Report,
-) -> Model:
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What all models of a fit share."""
+
+    examples: Examples
+    labels: Labels
+    classes: Array
+    plan: Plan
+
+
+def fit_model(hyper: Hyperparameters, fit: Fit, budget: Budget, report: Report) -> Model:
     """Return the model of the examples with these hyperparameters.
 
     Its draws are those of a billiard over all examples, or of one with soft walls over landmarks.
     Without a deadline they depend on hyperparameters, examples, plan and seed alone.
     """
-    labels = labels.with_noise(hyper.label_noise)
-    fit = _landmarks if plan.landmarks else _billiard
-    return fit(_Fit(hyper, examples, labels, classes, plan, budget, report))
-
-
-@dataclass(frozen=True, eq=False)
-class _Fit:
-    """The arguments of `fit_model`, the labels with their noise."""
-
-    hyper: Hyperparameters
-    examples: Examples
-    labels: Labels
-    classes: Any
-    plan: Plan
-    budget: Budget
-    report: Report
+    fit = replace(fit, labels=fit.labels.with_noise(hyper.label_noise))
+    return (_landmarks if fit.plan.landmarks else _billiard)(hyper, fit, budget, report)
 
 
 def refined(model: Model, budget: Budget, report: Report, *, inputs: Any, plan: Plan) -> Model:
@@ -106,11 +94,9 @@ def _calibrated(model: Model, plan: Plan, problem: Problem) -> Model:
     return replace(model, left_out=found, calibration=found.checked_factor())
 
 
-def _billiard(task: _Fit) -> Model:
+def _billiard(hyper: Hyperparameters, fit: Fit, budget: Budget, report: Report) -> Model:
     """Return the model of a billiard over all examples."""
-    hyper, examples, labels = task.hyper, task.examples, task.labels
-    plan, budget, report = task.plan, task.budget, task.report
-    m = len(examples)
+    examples, labels, plan, m = fit.examples, fit.labels, fit.plan, len(fit.examples)
     with linalg.threads_for(m):
         kernel, gram = hyper.kernel, examples.gram
         softness = labels.variances(hyper.softness, examples.precision, examples.label)
@@ -140,7 +126,7 @@ def _billiard(task: _Fit) -> Model:
         settings = settings.resolved(conditional=inverse is not None and problem.smooths(settings))
         result = _run(problem, settings, budget, report)
         draws = Draws(result, Lengths(labels.dimension(factor.rank)), n_shared=labels.n_shared)
-        model = Model(task.classes, hyper, labels, basis, draws, examples.label)
+        model = Model(fit.classes, hyper, labels, basis, draws, examples.label)
         return _calibrated(model, plan, problem)
 
 
@@ -207,16 +193,14 @@ def _percents(advance: Advance, tol: float) -> Callable[[Mapping[str, Any]], Non
     return callback
 
 
-def _landmarks(task: _Fit) -> Model:
+def _landmarks(hyper: Hyperparameters, fit: Fit, budget: Budget, report: Report) -> Model:
     """Return the model of a billiard with soft walls over landmarks."""
-    hyper, examples, labels = task.hyper, task.examples, task.labels
-    plan, budget, report = task.plan, task.budget, task.report
+    examples, labels, plan = fit.examples, fit.labels, fit.plan
     if labels.n_shared and not labels.variance:  # that of a latent value
         kernel: Any = hyper.kernel
         own = kernels.diagonal(kernel, examples.inputs) + hyper.softness / examples.precision
         variance = float(np.average(own, weights=examples.counts)) + plan.offset
         labels = replace(labels, variance=variance)
-        task = replace(task, labels=labels)
     with report.part("landmarks"):
         basis, start = selection.choose_basis(
             hyper.kernel, examples, labels, plan, budget, hyper.softness
@@ -226,17 +210,24 @@ def _landmarks(task: _Fit) -> Model:
     some = examples.at_random(_LEFT_OUT, budget.choice_seed)
     examples = examples.in_blocks(budget.n_threads)
     with examples.executor.running():
-        blocks = _blocks(task, examples, basis)
-        result = _soft_billiard(task, blocks, basis, start)
+        blocks = _blocks(examples, labels, basis, plan, hyper.softness, report)
+        result = _soft_billiard(blocks, labels, basis, plan, len(examples), start, budget, report)
     draws = Draws(result, Lengths(None), n_shared=labels.n_shared)
-    model = Model(task.classes, hyper, labels, basis, draws)
+    model = Model(fit.classes, hyper, labels, basis, draws)
     return model if labels.n_inputs > 1 else replace(model, left_out=model.without_each(some))
 
 
-def _soft_billiard(task: _Fit, blocks: BlockSums, basis: Basis, start: Floats) -> LandmarkResult:
+def _soft_billiard(
+    blocks: BlockSums,
+    labels: Labels,
+    basis: Basis,
+    plan: Plan,
+    n_examples: int,
+    start: Floats,
+    budget: Budget,
+    report: Report,
+) -> LandmarkResult:
     """Return the draws over landmarks, with warnings."""
-    labels, plan, budget, report = task.labels, task.plan, task.budget, task.report
-    n_examples = len(task.examples)
     tol, passes = plan.tolerance(n_examples, 2), [0]
     with report.part("normal approximation"):
         found = normal.approximate(
@@ -284,9 +275,15 @@ def _soft_billiard(task: _Fit, blocks: BlockSums, basis: Basis, start: Floats) -
     return result
 
 
-def _blocks(task: _Fit, examples: Examples, basis: Basis) -> BlockSums:
+def _blocks(
+    examples: Examples,
+    labels: Labels,
+    basis: Basis,
+    plan: Plan,
+    softness: float,
+    report: Report,
+) -> BlockSums:
     """Return the likelihood of all blocks: their features are kept if they fit, or recomputed."""
-    hyper, labels, plan, report = task.hyper, task.labels, task.plan, task.report
     m, r, functions = len(examples), len(basis), labels.n_contrasts
     dtype, parts = np.dtype(np.float64 if m <= _DOUBLES else np.float32), examples.parts
     assert parts is not None
@@ -304,8 +301,8 @@ def _blocks(task: _Fit, examples: Examples, basis: Basis) -> BlockSums:
     keeps = needed + dtype.itemsize * float(m) * r * labels.n_inputs <= examples.memory
     hold = examples.executor.keep if keeps else examples.executor.defer
     with report.part("features"):
-        common = (basis, labels, hyper.softness, dtype)
-        made = hold(make_block, parts, range(len(parts)), common=common)
+        common = (basis, labels, softness, dtype)
+        made = hold(make_block, (parts, range(len(parts))), common)
         blocks = BlockSums(examples.executor, made)
     if report.verbose:
         kept = "" if keeps else ", which are computed again in every pass"

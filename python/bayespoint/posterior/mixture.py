@@ -13,18 +13,12 @@ from scipy import special
 
 from bayespoint.base import validation
 from bayespoint.base.io import Savable
-from bayespoint.base.validation import Array, Flags, Floats, Indices, RandomState
-from bayespoint.data.examples import Examples
-from bayespoint.data.inputs import scaled
-from bayespoint.kernels.products import count, in_rows
+from bayespoint.base.validation import Array, Floats, RandomState
+from bayespoint.kernels.products import in_rows
 from bayespoint.labels import Labels
-from bayespoint.posterior.calibration import LeftOut
 from bayespoint.posterior.model import Model, one_column_alone
 from bayespoint.results.relevance import FeatureRelevance
 from bayespoint.results.result import as_html
-
-_ROUNDING = 1e-12  # difference up to which probabilities count as equal
-_VALUES = 2**21  # number of probabilities, given each draw, that are sorted at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,63 +130,7 @@ class Mixture(Savable):
             return self.first.log_proba(X, diag, mixture=mixture, class_weight=self.class_weight)
         with np.errstate(divide="ignore"):
             mass = self._log_shares(X, diag, strict=True, mixture=mixture)
-        return self._observed(mass)
-
-    def leave_one_out(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> Floats:
-        """Return the probabilities of the label of each training example, given all others."""
-        if self.first.basis.is_all:
-            if X is not None or y is not None:
-                raise ValueError("X and y must be None without landmarks, which keep all examples")
-            return self._alone(self._kept())
-        if X is None or y is None:
-            raise ValueError("X and y must be training examples with landmarks; got None")
-        points = self.first.basis.inputs(X)
-        index = validation.known_labels(self.classes, y, count(points))
-        left = []
-        for model in self.models:
-            inputs = scaled(model.hyper.transform, points)
-            left.append(model.without_each(Examples(inputs, index, np.ones(len(index)))))
-        return self._alone(left)
-
-    def predict_set(self, X: ArrayLike, alpha: float, *, diag: ArrayLike | None = None) -> Flags:
-        """Return which labels are in the set of each point."""
-        alpha = validation.real("alpha", alpha, low=0.0, high=1.0)
-        kept = self._kept()
-        left, proba = kept[0], self._alone(kept)
-        new = np.ones(len(self.classes)) if self.class_weight is None else self.class_weight
-        own = np.take_along_axis(proba, left.label[:, None], axis=1)[:, 0]
-        weight = new[left.label] * (1.0 if left.counts is None else left.counts)
-        order = np.argsort(own)
-        below = np.cumsum(np.append(0.0, weight[order]))
-        # By the same means over draws: from two moments, p of certain labels may be far smaller.
-        p = self.predict_proba(X, method="mixture", diag=diag)
-        rank = below[np.searchsorted(own[order], p + _ROUNDING, side="right")] + new
-        return rank > alpha * (below[-1] + new)
-
-    def predict_proba_interval(
-        self, X: ArrayLike, level: float = 0.9, *, diag: ArrayLike | None = None
-    ) -> Floats:
-        """Return quantiles of the probabilities given each draw of each model."""
-        level = validation.real("level", level, low=0.0, high=1.0)
-        points = in_rows(self.first.basis.inputs(X))
-        n, shares = count(points), []
-        for model, weight in zip(self.models, self.weights, strict=True):
-            shares.append(np.full(len(model.draws), weight / len(model.draws)))
-        share = np.concatenate(shares)
-        if diag is not None:
-            diag = validation.dual_coef("diag", diag, n)
-        found = np.empty((2, n, len(self.classes)))
-        for rows in validation.blocks(n, max(1, _VALUES // (len(share) * len(self.classes)))):
-            own = None if diag is None else diag[rows]
-            args = points[rows], own, self.class_weight
-            logs = np.concatenate([model.log_draws(*args) for model in self.models], axis=1)
-            order = logs.argsort(axis=1)
-            below = np.cumsum(share[order], axis=1)
-            for end, part in zip(found, ((1 - level) / 2, (1 + level) / 2), strict=True):
-                place = np.minimum((below < part).sum(axis=1, keepdims=True), len(share) - 1)
-                chosen = np.take_along_axis(order, place, axis=1)
-                end[rows] = np.exp(np.take_along_axis(logs, chosen, axis=1)[:, 0])
-        return found
+        return observed(self, mass)
 
     def predict(
         self,
@@ -225,30 +163,11 @@ class Mixture(Savable):
         self, X: ArrayLike, *, diag: ArrayLike | None = None, random_state: RandomState = None
     ) -> Floats:
         """Return the (n, n_rows) decision values given a random draw of one model."""
-        rng, model = np.random.default_rng(validation.seed(random_state)), self.first
+        rng, model = validation.generator(random_state), self.first
         if len(self.models) > 1:
             model = self.models[rng.choice(len(self.models), p=self.weights)]
-            rng = np.random.default_rng(validation.seed(rng))
+            rng = validation.generator(rng)
         return model.one_draw(X, diag, rng, self.class_weight)
-
-    def reject(
-        self, X: ArrayLike, cost: float, *, method: str = "moments", diag: ArrayLike | None = None
-    ) -> tuple[Array, Flags]:
-        """Return the most probable labels, and where to abstain."""
-        cost = validation.real("cost", cost, low=0.0, high=1.0)
-        probability = self.predict_proba(X, method=method, diag=diag)
-        labels: Array = self.classes[probability.argmax(axis=1)]
-        # Equal probabilities have an expected loss of 1 - 1 / n_classes up to rounding.
-        rejected = 1 - probability.max(axis=1) > cost + _ROUNDING
-        return labels, rejected
-
-    def suggest_query(self, X: ArrayLike, n: int = 1) -> Indices:
-        """Return the points on which the draws disagree most."""
-        n = validation.integer("n", n, low=1)
-        if n > (most := count(X)):
-            raise ValueError(f"n must be at most the number of points in X, {most}; got {n}")
-        lead = self._labels.predicts.lead(self.votes(X))
-        return np.argsort(lead, kind="stable")[:n]
 
     def sample_functions(
         self,
@@ -260,13 +179,13 @@ class Mixture(Savable):
     ) -> Floats:
         """Draw latent functions of the models, chosen in proportion to their weights."""
         noise = validation.boolean("noise", noise)
-        rng = np.random.default_rng(validation.seed(random_state))
+        rng = validation.generator(random_state)
         if len(self.models) == 1:
             return self.first.functions(X, gram, noise=noise, rng=rng)
         total = len(self.first.draws)
         chosen, found = rng.choice(len(self.models), size=total, p=self.weights), np.empty(0)
         for k in np.unique(chosen):
-            own = np.random.default_rng(validation.seed(rng))
+            own = validation.generator(rng)
             functions = self.models[k].functions(X, gram, noise=noise, rng=own)
             if not found.size:
                 found = np.empty((*functions.shape[:-2], total, functions.shape[-1]))
@@ -279,36 +198,6 @@ class Mixture(Savable):
     def _labels(self) -> Labels:
         """What labels say, but for their noise, in all models."""
         return self.first.labels
-
-    def _kept(self) -> list[LeftOut]:
-        """Return the leave-one-out predictions that the models keep."""
-        found = [kept for model in self.models if (kept := model.kept) is not None]
-        if len(found) < len(self.models):
-            raise ValueError(
-                "leave-one-out predictions need softness > 0, a kernel matrix that is not singular "
-                "and draws without weights"
-            )
-        return found
-
-    def _alone(self, left: Sequence[LeftOut]) -> Floats:
-        """Return the (n, C) probabilities of labels from the predictions of each model."""
-        mass = []  # a model weighs as much as it does without the label
-        for model, weight, one in zip(self.models, self.weights, left, strict=True):
-            own = one.log_labels(model.calibration)[:, None]
-            mass.append(one.log_classes(model.calibration) - own + math.log(weight))
-        return np.exp(self._observed(np.stack(mass)))
-
-    def _observed(self, mass: Floats) -> Floats:
-        """Return the (n, C) log probabilities of observed labels, given as `_log_shares`."""
-        if self.class_weight is not None:
-            mass = mass + np.log(self.class_weight)
-        mass -= special.logsumexp(mass, axis=(0, 2), keepdims=True)
-        seen = []  # after the label noise of each model
-        for model, logs in zip(self.models, mass, strict=True):
-            of_model = special.logsumexp(logs, axis=1, keepdims=True)
-            given = np.where(np.isfinite(of_model), logs - of_model, -math.log(logs.shape[1]))
-            seen.append(model.labels.observed(given) + of_model)
-        return np.minimum(special.logsumexp(seen, axis=0), 0.0)
 
     def _of_votes(self, X: Any) -> Floats:
         """Return decision values of the shares of the votes, with class weights."""
@@ -349,3 +238,19 @@ class Mixture(Savable):
             logs.append(model.labels.log_classes(values))
         with np.errstate(divide="ignore"):
             return np.stack(logs) + np.log(self.weights)[:, None, None]
+
+
+def observed(mixture: Mixture, mass: Floats) -> Floats:
+    """Return the (n, C) log probabilities of observed labels.
+
+    They follow from ln of weight times probability of each class before noise, (n_models, n, C).
+    """
+    if mixture.class_weight is not None:
+        mass = mass + np.log(mixture.class_weight)
+    mass -= special.logsumexp(mass, axis=(0, 2), keepdims=True)
+    seen = []  # after the label noise of each model
+    for model, logs in zip(mixture.models, mass, strict=True):
+        of_model = special.logsumexp(logs, axis=1, keepdims=True)
+        given = np.where(np.isfinite(of_model), logs - of_model, -math.log(logs.shape[1]))
+        seen.append(model.labels.observed(given) + of_model)
+    return np.minimum(special.logsumexp(seen, axis=0), 0.0)

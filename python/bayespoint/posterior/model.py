@@ -265,8 +265,8 @@ class Model(Stored):
         for rows, values, variance in self._given(examples.inputs):
             precision = 1 / (variance + softness * (1 / examples.precision[rows] - 1))
             # The noise is all of the variance: duals are 0.
-            args = np.moveaxis(values, -1, 0), np.zeros(1), precision
-            z.append(labels.left_out(*args, examples.label[rows], lengths))
+            of_draws, dual = np.moveaxis(values, -1, 0), np.zeros(1)
+            z.append(labels.left_out(of_draws, dual, precision, examples.label[rows], lengths))
         return LeftOut(labels, np.concatenate(z), examples.label, examples.counts)
 
     @property

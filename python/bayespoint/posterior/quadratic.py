@@ -77,6 +77,6 @@ class Quadratic:
 
     def variance(self, own: Floats, k_star: Floats) -> Floats | None:
         """Return the variances where the prior ones are `own`; None if they are inaccurate."""
-        with np.errstate(over="ignore", invalid="ignore"):
+        with validation.overflowing():
             found = own + self.form(k_star)
             return found if (self.error * own <= _TOLERANCE * found).all() else None

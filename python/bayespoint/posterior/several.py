@@ -11,7 +11,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import replace
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeVar
 
 from joblib.parallel import BACKENDS, get_active_backend  # type: ignore[import-untyped]
 from sklearn.utils.parallel import Parallel, delayed
@@ -20,15 +20,12 @@ from bayespoint.base import memory
 from bayespoint.base.linalg import ONE_THREAD_ROWS
 from bayespoint.base.stored import pack, unpack
 from bayespoint.base.warnings import Advance, Messages, Report, kept_warnings, warn
-from bayespoint.data.examples import Examples
-from bayespoint.data.plan import Budget, Plan
-from bayespoint.labels import Labels
-from bayespoint.posterior.fitting import fit_model
+from bayespoint.data.plan import Budget
+from bayespoint.posterior.fitting import Fit, fit_model
 from bayespoint.posterior.model import Model
 from bayespoint.results.hyperparameters import Hyperparameters
 
 T = TypeVar("T")
-_Given: TypeAlias = tuple[Labels, Any, Plan]  # labels, classes and plan of all models
 
 _NAMES = ("sequential", "threading", "loky", "multiprocessing")
 _LOCAL = tuple(BACKENDS[name] for name in _NAMES if name in BACKENDS)
@@ -36,24 +33,18 @@ _LOCAL = tuple(BACKENDS[name] for name in _NAMES if name in BACKENDS)
 
 
 def fit_models(
-    hypers: Sequence[Hyperparameters],
-    examples: Examples,
-    labels: Labels,
-    classes: Any,
-    plan: Plan,
-    budget: Budget,
-    report: Report,
+    hypers: Sequence[Hyperparameters], fit: Fit, budget: Budget, report: Report
 ) -> list[Model]:
     """Return the models of `fit_model` for each setting, to the bit wherever they are made."""
-    given = labels, classes, plan
-    if len(hypers) > 1 and not plan.landmarks and _elsewhere():
-        return _fit_elsewhere(hypers, examples, given, budget)
+    landmarks = fit.plan.landmarks
+    if len(hypers) > 1 and not landmarks and _elsewhere():
+        return _fit_elsewhere(hypers, fit, budget)
 
-    def fit(hyper: Hyperparameters, budget: Budget, report: Report) -> Model:
-        return fit_model(hyper, examples, *given, budget, report)
+    def model(hyper: Hyperparameters, budget: Budget, report: Report) -> Model:
+        return fit_model(hyper, fit, budget, report)
 
     # Blocks of a fit with landmarks are in threads already.
-    return each(fit, hypers, budget, report, 0 if plan.landmarks else len(examples))
+    return each(model, hypers, budget, report, 0 if landmarks else len(fit.examples))
 
 
 def each(
@@ -149,15 +140,13 @@ def _elsewhere() -> bool:
     return dask is None or not hasattr(dask.thread_state, "execution_state")
 
 
-def _fit_elsewhere(
-    hypers: Sequence[Hyperparameters], examples: Examples, given: _Given, budget: Budget
-) -> list[Model]:
+def _fit_elsewhere(hypers: Sequence[Hyperparameters], fit: Fit, budget: Budget) -> list[Model]:
     """Return the models that joblib's workers fit, with one thread each."""
     # As bytes: arrays that joblib's Dask backend scatters are lost with the worker that holds them.
-    packed = pack(examples)
+    packed = pack(fit)
     seconds = None if budget.deadline is None else budget.left  # clocks differ between machines
     tasks = [
-        delayed(_fit_packed)(packed, hyper, given, budget.of_model(k, 1, 1), seconds)
+        delayed(_fit_packed)(packed, hyper, budget.of_model(k, 1, 1), seconds)
         for k, hyper in enumerate(hypers)
     ]
     # Dask warns of arguments of more than 10 MB, and recommends scattered data.
@@ -168,11 +157,10 @@ def _fit_elsewhere(
 
 
 def _fit_packed(
-    packed: bytes, hyper: Hyperparameters, given: _Given, budget: Budget, seconds: float | None
+    packed: bytes, hyper: Hyperparameters, budget: Budget, seconds: float | None
 ) -> tuple[Model, Messages]:
     """Fit one model in a worker."""
     if seconds is not None:
         budget = replace(budget, deadline=time.monotonic() + seconds)
     with kept_warnings() as messages:
-        found = fit_model(hyper, unpack(packed), *given, budget, Report())
-    return found, messages
+        return fit_model(hyper, unpack(packed), budget, Report()), messages

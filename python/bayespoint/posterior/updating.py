@@ -31,7 +31,7 @@ from bayespoint.data.inputs import scaled
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.kernels.products import count, joined
 from bayespoint.labels import Labels
-from bayespoint.posterior.fitting import fit_model
+from bayespoint.posterior.fitting import Fit, fit_model
 from bayespoint.posterior.model import Model
 from bayespoint.results.lengths import Lengths
 
@@ -64,8 +64,9 @@ def updated(
         label=np.append(known.label, index),
         precision=np.append(known.precision, np.ones(len(index))),
     )
-    given = model.labels, model.classes, plan, budget, report
-    return replace(fit_model(model.hyper, examples, *given), calibration=model.calibration)
+    fit = Fit(examples, model.labels, model.classes, plan)
+    again = fit_model(model.hyper, fit, budget, report)
+    return replace(again, calibration=model.calibration)
 
 
 def _extended(model: Model, new: Any, index: Indices) -> Model | None:
@@ -91,7 +92,7 @@ def _extended(model: Model, new: Any, index: Indices) -> Model | None:
     agreeing = _agreeing(law, whole, values.reshape(-1, k, len(length)), corner, index, rng)
     if agreeing is None:
         return None
-    chosen, z, change = agreeing
+    chosen, z, change, change_of_z = agreeing
 
     def widened(array: Array, between: Any = 0) -> Array:
         """Return an array with values for the new examples after those of the old ones."""
@@ -119,13 +120,13 @@ def _extended(model: Model, new: Any, index: Indices) -> Model | None:
         return found.reshape(dual_coef.shape)
 
     scale = draws.lengths.mean * run.center_norm
-    parts = extended(*change).reshape(len(length), -1)
+    parts = extended(change, change_of_z).reshape(len(length), -1)
     mean = scale * widened(run.center).ravel() + parts.mean(axis=0)
     size = math.sqrt(float(mean @ coordinates(mean)))
     deviations = (parts - parts.mean(axis=0)) / len(parts)
     error = error_of_mean(deviations, coordinates, mean, shape[0])
     lengths = Lengths(round(draws.lengths.mean_square) + k * law.basis.shape[1])
-    wide = (*shape[2:-1], after.shape[-1])
+    wide = *shape[2:-1], after.shape[-1]
     center, ratio = (mean / size).reshape(wide), length[chosen, 0] / new_length[:, 0]
     functionals = run.functionals.reshape(len(length), -1)[chosen] * ratio
     place, row = run.watched % shape[-1], run.watched // shape[-1]
@@ -136,7 +137,7 @@ def _extended(model: Model, new: Any, index: Indices) -> Model | None:
         center_error=math.hypot(error, run.center_error * scale / size),
         arc_center=center,
         impulse_center=np.full(wide, math.nan),
-        draws=(after / new_length).astype(run.draws.dtype).reshape(*shape[:2], *wide),
+        draws=(after / new_length).astype(run.draws.dtype).reshape(shape[:2] + wide),
         functionals=functionals.reshape(run.functionals.shape),
         watched=row * wide[-1] + place + np.where(place < m, 0, k),
         hits=widened(run.hits),
@@ -156,7 +157,7 @@ def _agreeing(
     corner: Floats,
     index: Indices,
     rng: np.random.Generator,
-) -> tuple[Indices, Floats, tuple[Floats, Floats]] | None:
+) -> tuple[Indices, Floats, Floats, Floats] | None:
     """Return which functions are kept, how often, and the coordinates z that labels give them.
 
     `values` are those of the functions at k new examples, (n_values, k, n), without what z, (n,
@@ -189,7 +190,7 @@ def _agreeing(
         if (drawn := _given_label(law, mean, deviation, label, rng)) is None:
             return None
         z[:, :, j] = drawn
-    return chosen, z, (change, change_of_z)
+    return chosen, z, change, change_of_z
 
 
 def _log_label(law: Labels, mean: Floats, deviation: float, label: int) -> Floats:

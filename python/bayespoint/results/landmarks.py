@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,11 +115,20 @@ class LandmarkResult(Run):
         up = np.exp(reference + weights[0] - _log_mean(reference + weights[0]))
         down = np.exp(weights[1] - _log_mean(weights[1]))
         error = math.sqrt(float(up.var()) / len(reference) + float(down.var()) / n_drawn)
-        names = "log_transparency", "mean_violations", "log_share", "layer_shares"
-        ladder: dict[str, Any] = dict.fromkeys(names, np.empty(0))
-        ladder |= {"layers": np.empty((0, 2), dtype=np.int64), "lag": math.nan, "n_rungs": 2}
-        value, converged = self.log_scale + log_ratio, error <= tol
-        return Evidence(value, error, **ladder, length=0.0, converged=converged)
+        none = np.empty(0)
+        return Evidence(
+            self.log_scale + log_ratio,
+            error,
+            lag=math.nan,
+            n_rungs=2,
+            log_transparency=none,
+            mean_violations=none,
+            log_share=none,
+            layers=np.empty((0, 2), dtype=np.int64),
+            layer_shares=none,
+            length=0.0,
+            converged=error <= tol,
+        )
 
     def convergence_messages(self, tol: float) -> list[str]:
         """Return the texts of convergence warnings for a run with this tolerance."""

@@ -14,7 +14,7 @@ from bayespoint.base.validation import Floats
 from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.tuning.density import Density
 from bayespoint.tuning.hamiltonian import State
-from bayespoint.tuning.objective import Objective, Outcome, Record, Task
+from bayespoint.tuning.objective import Objective, Record, Task
 from bayespoint.tuning.sharpening import log_left_out, sharpened
 
 LEVELS = ((1000, 100, 15), (8000, 200, 10))
@@ -24,10 +24,6 @@ _LARGEST_SUM = 16_000  # most examples times problems in that search, for severa
 _RELATIVE_GAIN = 1e-5  # smallest gain of the density for which the steps go on, relative to it
 _GAIN = 0.01  # smallest gain of evidence, in nats, for which there is label noise
 _ROUNDS = 200  # rounds of the maximization of weights: each gains less than the one before
-
-
-class _StoppedError(Exception):
-    """Ends SciPy's optimizer, which nothing else does between two evaluations."""
 
 
 def climb(density: Density, steps: int, start: Floats | None = None) -> State:
@@ -42,13 +38,13 @@ def climb(density: Density, steps: int, start: Floats | None = None) -> State:
         if math.isfinite(state.value) and state.value > best.value:
             best = state
         if state.stopped:
-            raise _StoppedError
+            raise StopIteration  # nothing else ends the optimizer between two evaluations
         return (-state.value, -state.slope) if math.isfinite(state.value) else (1e10, origin)
 
     bounds = None
     if not density.groups:
         bounds = ((np.stack([density.low, density.high]) - density.center) / density.spread).T
-    with contextlib.suppress(_StoppedError):
+    with contextlib.suppress(StopIteration):
         if density.dimension:
             optimize.minimize(
                 loss,
@@ -63,8 +59,8 @@ def climb(density: Density, steps: int, start: Floats | None = None) -> State:
     return best
 
 
-def most_probable(task: Task) -> Outcome:
-    """Return the most probable setting of each kernel, with weights."""
+def most_probable(task: Task) -> tuple[list[Hyperparameters], str]:
+    """Return the most probable setting of each kernel, with weights, and the limit reached."""
     settings, left_out, limit, used = list[Hyperparameters](), list[Floats](), "", 0
     several = task.kernel if isinstance(task.kernel, tuple) else (task.kernel,)
     for k, kernel in enumerate(several):
@@ -84,7 +80,7 @@ def most_probable(task: Task) -> Outcome:
     if len(settings) > 1 and not limit and all(map(len, left_out)):
         weights = stacked(np.exp(left_out)).tolist()
     pairs = zip(settings, weights, strict=True)
-    return Outcome([replace(setting, weight=weight) for setting, weight in pairs], limit)
+    return [replace(setting, weight=weight) for setting, weight in pairs], limit
 
 
 def _climbed(task: Task) -> tuple[Density, State]:

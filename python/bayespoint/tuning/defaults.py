@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,14 +26,6 @@ FEW = 4  # most parameters of a kernel for which one setting is enough: their po
 _LINEAR = 1 / math.e  # variance of the linear part of f, relative to the other, at the start
 
 
-@dataclass(frozen=True)
-class Models:
-    """What the models of a fit are made of."""
-
-    kernel: Any  # the kernel, "precomputed", or a tuple of kernels that are averaged
-    n_models: int  # number of models
-
-
 def choose_models(
     given: Given,
     examples: Examples,
@@ -42,14 +33,14 @@ def choose_models(
     n_problems: int,
     *,
     landmarks: bool,
-) -> Models:
-    """Return the kernel of a fit, and the number of settings of its hyperparameters."""
+) -> tuple[Any, int]:
+    """Return the kernel of a fit, or several that are averaged, and the number of models."""
     inputs, n = examples.inputs, given.n_models
     averages = not (landmarks or given.softness == 0)
     if given.kernel is None and n is None and averages:
         several = default_kernels(inputs, columns)
         if len(several) > 1:
-            return Models(several, len(several))
+            return several, len(several)
     if given.kernel is None:
         resolved = default_kernel(inputs, columns)
     else:
@@ -61,11 +52,11 @@ def choose_models(
     if n is None:
         many = N_MODELS if n_problems == 1 else N_MODELS_OF_SEVERAL
         averages = averages and len(examples) <= drawing.MAX_EXAMPLES
-        return Models(resolved, many if free > FEW and averages else 1)
+        return resolved, many if free > FEW and averages else 1
     if n > 1 and (named or not (free or given.softness is None or given.rates)):
         reason = "with kernel='precomputed'" if named else "if nothing is left to find"
         raise ValueError(f"n_models must be 1 {reason}; got {n}")
-    return Models(resolved, n)
+    return resolved, n
 
 
 def default_kernel(X: Any, columns: Columns | None = None) -> Any:

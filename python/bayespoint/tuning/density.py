@@ -20,7 +20,7 @@ from bayespoint.base.warnings import warn
 from bayespoint.kernels import Parameter
 from bayespoint.results.hyperparameters import Hyperparameters, Search
 from bayespoint.tuning.hamiltonian import State
-from bayespoint.tuning.objective import SOFTNESS, Mixing, Objective, Point
+from bayespoint.tuning.objective import SOFTNESS, Objective, Point
 
 _SOFTNESS = (0.15, 2.0)  # median and spread of the softness, relative to the variance of f
 _RATE = (0.05, 1.0, 1e-4, 0.45)  # median, spread and bounds of a rate of label noise
@@ -110,9 +110,13 @@ class Density:
             )
 
     def hyperparameters(
-        self, state: State, tried: Floats, mixing: Mixing | None = None
+        self,
+        state: State,
+        tried: Floats,
+        r_hat: Floats | None = None,
+        seed_error: float = math.nan,
     ) -> Hyperparameters:
-        """Return a state as the result of a search, one that was drawn with the chains' mixing.
+        """Return a state as the result of a search, a drawn one with what its chains tell.
 
         Warns if the evidence of the most probable state rises beyond a bound of a parameter.
         """
@@ -121,7 +125,7 @@ class Density:
         softness = setting.softness if task.plan.softness is None else task.plan.softness
         at_low, at_high = theta <= self.low + _AT_BOUND, theta >= self.high - _AT_BOUND
         reached = np.flatnonzero((at_low | at_high)[: n + (task.plan.softness is None)])
-        if mixing is None and state.point is not None:
+        if r_hat is None and state.point is not None:
             rises = np.where(at_high, 1.0, -1.0) * state.point.slope
             for k in reached[(reached < n) & (rises[reached] > _RISE)]:
                 low, at, high = np.exp([self.low[k], theta[k], self.high[k]])
@@ -132,7 +136,6 @@ class Density:
                     "that is kept",
                     ConvergenceWarning,
                 )
-        mixing = mixing or Mixing()
         search = Search(
             setting.kernel,
             softness,
@@ -143,8 +146,8 @@ class Density:
             tried,
             task.budget.choice_seed,
             tuple(task.columns[k] for k in reached),
-            mixing.r_hat,
-            mixing.seed_error,
+            np.empty(0) if r_hat is None else r_hat,
+            seed_error,
         )
         return Hyperparameters(None, setting.kernel, softness, setting.label_noise, search)
 

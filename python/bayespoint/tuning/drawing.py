@@ -22,11 +22,12 @@ from bayespoint.base.validation import Floats, Indices
 from bayespoint.base.warnings import warn
 from bayespoint.data.executors import Threads
 from bayespoint.results.diagnostics import r_hat
+from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.tuning import hamiltonian
 from bayespoint.tuning.climbing import climb
 from bayespoint.tuning.density import FAR, Density, families, spread_at
 from bayespoint.tuning.hamiltonian import State
-from bayespoint.tuning.objective import Mixing, Objective, Outcome, Task
+from bayespoint.tuning.objective import Objective, Task
 
 MAX_EXAMPLES, _LANDMARKS = 1000, 100
 """Largest number of examples, and of landmarks, for draws: they take hundreds of evaluations."""
@@ -44,8 +45,8 @@ _DISTANCE = 0.1  # distance over which the second derivatives are differences
 _SUM = 10.0  # weight of the equation by which weights have sum 1, relative to the largest number
 
 
-def drawn(task: Task, n: int) -> Outcome:
-    """Return at most n settings drawn from the posterior.
+def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
+    """Return at most n settings drawn from the posterior, and the limit that ended the draws.
 
     They stand for the states of two chains, with weights by which they do so best. Each chain has
     landmarks of its own, so that the chains differ by what other landmarks would change, too.
@@ -63,7 +64,7 @@ def drawn(task: Task, n: int) -> Outcome:
         units = _units(first, start)
         record.tell()
         if record.limit:
-            return Outcome([first.hyperparameters(start, np.array(record.rows))], record.limit)
+            return [first.hyperparameters(start, np.array(record.rows))], record.limit
         part = replace(task, budget=task.budget.rest(len(record.rows), _CHAINS))
         densities = [_density(part, seed) for seed in seeds]
         chains = [
@@ -85,29 +86,32 @@ def drawn(task: Task, n: int) -> Outcome:
     rows = (density.objective.record.rows for density in densities)
     tried = np.array(sum(rows, record.rows))
     if all(state is start for state in together):  # a limit came before
-        return Outcome([first.hyperparameters(start, tried)], limit)
+        return [first.hyperparameters(start, tried)], limit
     with one_thread():  # by the same landmarks for all
         others = [_left_out(first, state) for state in together[least:]]
     left_out = np.stack([*(state.left_out.ravel() for state in states[0]), *others])
     chosen, weights = represent(left_out, n)
-    mixing = Mixing()
+    mixing, seed_error = np.empty(0), math.nan
     if not limit:
         logs = [[first.logarithms(state.u) for state in chain] for chain in states]
-        mixing = Mixing(r_hat(logs), _seed_error(left_out, weights @ left_out[chosen]))
-    if mixing.seed_error > _LARGE_ERROR:
+        mixing, seed_error = r_hat(logs), _seed_error(left_out, weights @ left_out[chosen])
+    if seed_error > _LARGE_ERROR:
         warn(
-            f"another seed would change the probabilities by {mixing.seed_error:.2g} on average: "
+            f"another seed would change the probabilities by {seed_error:.2g} on average: "
             f"the draws of the hyperparameters of {task.kernel!r} have not converged; more models "
             "(n_models), or a kernel with fewer parameters, help",
             ConvergenceWarning,
         )
     settings = [
-        replace(densities[k // least].hyperparameters(together[k], tried, mixing), weight=weight)
+        replace(
+            densities[k // least].hyperparameters(together[k], tried, mixing, seed_error),
+            weight=weight,
+        )
         for k, weight in zip(chosen, weights.tolist(), strict=True)
     ]
     # The relevances are those of the chains, which the first setting stands for.
     settings[0] = replace(settings[0], relevance=_relevance(first, together))
-    return Outcome(settings, limit)
+    return settings, limit
 
 
 def _density(task: Task, seed: int) -> Density:
@@ -167,7 +171,7 @@ def _states(
     """Return the states of a chain for each density, and the limit that ended them."""
     states: list[list[State]] = [[] for _ in chains]
     for _ in range(length):
-        ahead = threads.keep(next, chains, common=(None,))
+        ahead = threads.keep(next, (chains,), (None,))
         for density, chain, state in zip(densities, states, ahead, strict=True):
             density.objective.record.tell()
             if state is not None:

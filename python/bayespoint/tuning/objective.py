@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -26,7 +26,6 @@ from bayespoint.landmarks import selection
 from bayespoint.landmarks.basis import JITTER
 from bayespoint.landmarks.features import Features
 from bayespoint.landmarks.propagation import Propagation, propagate
-from bayespoint.results.hyperparameters import Hyperparameters
 
 SOFTNESS = (1e-3, 1e4)
 """Bounds of the softness relative to the variance of f over the examples. A ratio r changes the
@@ -81,22 +80,6 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """What a search ends with."""
-
-    settings: list[Hyperparameters]
-    limit: str = ""  # the limit that ended it, or empty
-
-
-@dataclass(frozen=True, eq=False)
-class Mixing:
-    """What chains tell of the settings drawn by them, as in `Search`."""
-
-    r_hat: Floats = field(default_factory=lambda: np.empty(0))
-    seed_error: float = math.nan
-
-
-@dataclass(frozen=True, eq=False)
 class Setting:
     """Hyperparameters, with the features of the examples for their kernel."""
 
@@ -122,53 +105,53 @@ class Evaluation:
 _IMPOSSIBLE = Evaluation(-math.inf, {}, 0.0, np.zeros(2), np.empty(0), None)
 
 
-@dataclass(frozen=True, eq=False)
-class Approximation:
-    """The approximate evidence of some labels."""
+def evidence(
+    setting: Setting,
+    problems: Problems,
+    precision: Floats,
+    *,
+    change: float,
+    nearest: Propagation | None = None,
+    slopes: bool = False,
+    n_threads: int = 1,
+) -> Evaluation:
+    """Return the evidence of a setting, with `slopes` with its derivatives by the kernel.
 
-    problems: Problems
-    precision: Floats  # (m,) factors by which the softness of examples is smaller
-    change: float  # change of a problem's evidence, in nats, at which it is good enough
-    n_threads: int = 1
-
-    def evidence(
-        self, setting: Setting, nearest: Propagation | None = None, *, slopes: bool = False
-    ) -> Evaluation:
-        """Return the evidence of a setting, with `slopes` with its derivatives by the kernel.
-
-        `nearest` is the propagation of a similar setting, from which this one starts.
-        """
-        features, problems, share = setting.features, self.problems, self.problems.share
-        psi, levels = features.psi, setting.softness / self.precision
-        total = variance(features) + float(levels.mean())
-        propagation = propagate(
-            psi,
-            levels + features.missed,
-            problems.positive,
-            problems.rates(setting.label_noise),
-            nearest,
-            intervals=None if problems.ends is None else math.sqrt(total) * problems.ends,
-            change=self.change,
-            n_threads=self.n_threads,
-        )
-        value = share * float(propagation.log_evidence.sum())
-        if any(setting.label_noise) and not propagation.converged.all():
-            value = -math.inf  # the value of oscillating sweeps is arbitrary
-        by_variances = share * propagation.by_level
-        by_psi = share * propagation.by_features - (2 * by_variances)[:, None] * psi
-        by_total = 0.5 * propagation.by_thresholds / total
-        by_softness = float(by_variances @ levels) + by_total * float(levels.mean())
-        by_kernel: ByName = {}
-        if slopes:
-            if setting.relative:
-                by_total += by_softness / variance(features)
-            if by_total:
-                part = by_total / len(psi)
-                by_psi, by_variances = by_psi - 2 * part * features.mean, by_variances + part
-            by_kernel = features.slopes(by_psi, by_variances)
-        by_noise = problems.by_noise(share * propagation.by_noise)
-        left_out = problems.left_out(propagation.left_out)
-        return Evaluation(value, by_kernel, by_softness, by_noise, left_out, propagation)
+    `precision` are the (m,) factors by which the softness of examples is smaller, `change` that of
+    a problem's evidence, in nats, at which it is good enough; `nearest` is the propagation of a
+    similar setting, from which this one starts.
+    """
+    features, share = setting.features, problems.share
+    psi, levels = features.psi, setting.softness / precision
+    total = variance(features) + float(levels.mean())
+    propagation = propagate(
+        psi,
+        levels + features.missed,
+        problems.positive,
+        problems.rates(setting.label_noise),
+        nearest,
+        intervals=None if problems.ends is None else math.sqrt(total) * problems.ends,
+        change=change,
+        n_threads=n_threads,
+    )
+    value = share * float(propagation.log_evidence.sum())
+    if any(setting.label_noise) and not propagation.converged.all():
+        value = -math.inf  # the value of oscillating sweeps is arbitrary
+    by_variances = share * propagation.by_level
+    by_psi = share * propagation.by_features - (2 * by_variances)[:, None] * psi
+    by_total = 0.5 * propagation.by_thresholds / total
+    by_softness = float(by_variances @ levels) + by_total * float(levels.mean())
+    by_kernel: ByName = {}
+    if slopes:
+        if setting.relative:
+            by_total += by_softness / variance(features)
+        if by_total:
+            part = by_total / len(psi)
+            by_psi, by_variances = by_psi - 2 * part * features.mean, by_variances + part
+        by_kernel = features.slopes(by_psi, by_variances)
+    by_noise = problems.by_noise(share * propagation.by_noise)
+    left_out = problems.left_out(propagation.left_out)
+    return Evaluation(value, by_kernel, by_softness, by_noise, left_out, propagation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +226,8 @@ class Objective:
 
     task: Task
     span: Span
-    approximation: Approximation
+    problems: Problems
+    change: float  # as in `evidence`
     record: Record
 
     @classmethod
@@ -260,7 +244,8 @@ class Objective:
         return cls(
             task,
             Span.of(kernel, examples, task.plan.offset, n_landmarks, seed),
-            Approximation(problems, examples.precision, change, task.budget.n_threads),
+            problems,
+            change,
             record,
         )
 
@@ -327,7 +312,15 @@ class Objective:
 
     def _evaluation(self, setting: Setting, *, slopes: bool = False) -> Evaluation:
         """Return the evidence of a setting, from the nearest propagation, which it replaces."""
-        evaluation = self.approximation.evidence(setting, self.record.nearest, slopes=slopes)
+        evaluation = evidence(
+            setting,
+            self.problems,
+            self.task.examples.precision,
+            change=self.change,
+            nearest=self.record.nearest,
+            slopes=slopes,
+            n_threads=self.task.budget.n_threads,
+        )
         self.record.nearest = evaluation.propagation
         return evaluation
 
@@ -354,14 +347,14 @@ def approximate_log_evidence(
         Nats; minus infinity for an indefinite kernel or if the approximation does not converge.
     """
     problems = labels.problems(examples.label)
-    approximation = Approximation(problems, examples.precision, _change(problems))
     with one_thread(), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         span = Span.of(kernel, examples, offset, _LANDMARKS, seed=0)
         try:
             features = span.features(kernel)
             level = softness or least_softness(features)
             setting = Setting(kernel, features, level, labels.label_noise)
-            return approximation.evidence(setting).value
+            change = _change(problems)
+            return evidence(setting, problems, examples.precision, change=change).value
         except np.linalg.LinAlgError:
             return -math.inf
 

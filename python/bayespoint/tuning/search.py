@@ -22,7 +22,7 @@ from bayespoint.labels import Labels
 from bayespoint.results.hyperparameters import Hyperparameters, Search, rates
 from bayespoint.tuning.climbing import most_probable
 from bayespoint.tuning.drawing import drawn
-from bayespoint.tuning.objective import Outcome, Task, Trial
+from bayespoint.tuning.objective import Task, Trial
 
 _TINY = 1e-150  # least softness with which feature vectors may have the length 0
 
@@ -45,14 +45,13 @@ def search(
     with report.task("search by evidence") as advance:
         trial = None if advance is None else _trial(len(examples.label), advance, report)
         task = Task(plan.kernel, plan, examples, labels, budget, trial)
-        outcome = _outcome(task)
-    settings = outcome.settings
+        settings, limit = _settings(task)
     searches = [setting.search for setting in settings if setting.search is not None]
-    if outcome.limit:
+    if limit:
         tried = {id(search.tried): len(search.tried) for search in searches}
         several = f": {len(settings)} are averaged" if plan.n_models > 1 else ""
         warn(
-            f"{outcome.limit} ended the search for hyperparameters after {sum(tried.values())} "
+            f"{limit} ended the search for hyperparameters after {sum(tried.values())} "
             f"settings{several}",
             ConvergenceWarning,
         )
@@ -63,9 +62,9 @@ def search(
     return [replace(setting, transform=transform) for setting in settings]
 
 
-def _of_one_variance(found: Sequence[Hyperparameters], inputs: Any) -> list[Hyperparameters]:
+def _of_one_variance(settings: Sequence[Hyperparameters], inputs: Any) -> list[Hyperparameters]:
     """Return settings with the variance of the first one: differences tell ratios only."""
-    first, *others = found
+    first, *others = settings
     variance = kernels.diagonal(first.kernel, inputs).mean()  # type: ignore[arg-type]
     scaled = [first]
     for other in others:
@@ -94,12 +93,12 @@ def _gram(kernel: Any, plan: Plan, examples: Examples, softness: Floats) -> Floa
     return kernels.training_gram(kernel, inputs, plan.offset, softness)[0]  # type: ignore[arg-type]
 
 
-def _outcome(task: Task) -> Outcome:
-    """Return what the search of a task ends with, or the setting of the plan without a search."""
+def _settings(task: Task) -> tuple[list[Hyperparameters], str]:
+    """Return what a search finds and its limit, or the setting of the plan without a search."""
     plan, kernel = task.plan, task.kernel
     softness, noise = plan.softness, plan.label_noise
     if not (isinstance(kernel, tuple) or task.searches):
-        return Outcome([Hyperparameters(None, kernel, softness or 0.0, noise)])
+        return [Hyperparameters(None, kernel, softness or 0.0, noise)], ""
     try:
         draws = plan.n_models > 1 and not isinstance(kernel, tuple)
         return drawn(task, plan.n_models) if draws else most_probable(task)
@@ -116,7 +115,7 @@ def _outcome(task: Task) -> Outcome:
             f"The kernel is that from which the search started: {start!r}",
             ConvergenceWarning,
         )
-        return Outcome([Hyperparameters(None, start, 0.0, noise)])
+        return [Hyperparameters(None, start, 0.0, noise)], ""
 
 
 def _require_possible(task: Task, *, hard: bool) -> None:

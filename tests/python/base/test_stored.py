@@ -28,6 +28,6 @@ def test_a_worker_of_another_build_ends_the_fit(monkeypatch):
     executor = Dask()
     with monkeypatch.context() as patch:
         patch.setattr(stored, "build", lambda: "0.0.1 (abc)")
-        [deferred] = executor.defer(float, [1])
+        [deferred] = executor.defer(float, [[1]])
     with pytest.raises(RuntimeError, match=r"begun by 0.0.1 \(abc\)"):
         deferred.compute(scheduler="synchronous")  # without threads that stay

@@ -131,10 +131,10 @@ def test_an_exception_in_one_of_several_models_ends_all_soon(monkeypatch, number
     model = long_fit()
     before, whole = vars(model).copy(), several.fit_model
 
-    def fit_model(hyper, examples, labels, classes, plan, budget, report):
+    def fit_model(hyper, fit, budget, report):
         if budget.number == number:
             raise raised("of one model")
-        return whole(hyper, examples, labels, classes, plan, budget, report)
+        return whole(hyper, fit, budget, report)
 
     monkeypatch.setattr(several, "fit_model", fit_model)
     # Were the exception to wait for the other models, they would end here, too late.

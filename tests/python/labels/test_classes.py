@@ -164,7 +164,7 @@ def test_the_search_has_the_gradient_of_its_evidence(softness, rates):
     examples = Examples(X, y, np.ones(50))
     task = Task(kernel, given, examples, Labels.ordered(4, "median"), Budget(0))
     found = Objective.of(task, 50, 0)
-    found = replace(found, approximation=replace(found.approximation, change=1e-9))
+    found = replace(found, change=1e-9)
     theta = np.log([1.3, 0.9, 0.4, 0.2, 0.1])
     theta = theta[: 3 + (softness is None) + rates]
     if softness is not None and rates:

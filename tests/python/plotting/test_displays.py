@@ -16,7 +16,7 @@ from bayespoint import (
 from bayespoint.data.examples import Examples
 from bayespoint.kernels import RBF, Matern
 from bayespoint.labels import Labels
-from bayespoint.posterior import rejection
+from bayespoint.posterior import questions
 from bayespoint.tuning.objective import approximate_log_evidence
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -151,7 +151,7 @@ def test_rejection_draws_the_curve(moons, ax):
     model = moons[-1]
     X_test, y_test = make_moons(100, noise=0.25, random_state=SEED + 1)
     display = plotting.RejectionDisplay.from_estimator(model, X_test, y_test, ax=ax)
-    coverage, error, cost = rejection.rejection_curve(y_test, model.predict_proba(X_test))
+    coverage, error, cost = questions.rejection_curve(y_test, model.predict_proba(X_test))
     np.testing.assert_allclose(np.transpose(display.line_.get_data()), 100 * np.c_[coverage, error])
     np.testing.assert_array_equal(display.cost, cost)
     assert labels_of(ax) == ["BayesPointClassifier"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayespoint
-from bayespoint.posterior.rejection import rejection_curve
+from bayespoint.posterior.questions import rejection_curve
 from helpers import seed
 
 
@@ -92,4 +92,4 @@ def test_classes_may_be_given():
         rejection_curve([1, 3], [0.5, 0.5], labels=[1, 2])
     coverage, error, _ = rejection_curve([1, 1], [0.2, 0.9], labels=[1, 2])
     assert (coverage[-1], error[-1]) == (1.0, 0.5)
-    assert bayespoint.posterior.rejection.rejection_curve is rejection_curve
+    assert bayespoint.posterior.questions.rejection_curve is rejection_curve

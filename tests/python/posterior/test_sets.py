@@ -12,7 +12,7 @@ from bayespoint import BayesPointClassifier
 from bayespoint.blocks import Blocks
 from bayespoint.engine.laws import largest_probabilities
 from bayespoint.kernels import RBF
-from bayespoint.posterior import calibration, mixture
+from bayespoint.posterior import calibration, questions
 from helpers import seed
 
 GIVEN = {"softness": 0.2, "standardize": False, "tol": 0.2}
@@ -215,7 +215,7 @@ def test_intervals_are_nested_and_in_range(n_classes, monkeypatch):
     if n_classes == 2:
         np.testing.assert_allclose(before[0][:, 0], 1 - before[1][:, 1], atol=1e-12)
     whole = model.predict_proba_interval(NEW)
-    monkeypatch.setattr(mixture, "_VALUES", 1)  # a point at a time
+    monkeypatch.setattr(questions, "_VALUES", 1)  # a point at a time
     np.testing.assert_allclose(model.predict_proba_interval(NEW), whole, rtol=1e-9)
 
 

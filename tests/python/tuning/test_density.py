@@ -79,12 +79,12 @@ def test_parameters_of_users_are_what_their_roles_say(kernel, has_roles):
 @pytest.mark.parametrize(("kernel", "n_features"), [(OfUser(), 0), (WithRoles(), 2)])
 def test_kernels_of_users_are_drawn(kernel, n_features):
     X, y = stripes(40)
-    outcome = drawn(task(kernel, X, y), 2)
-    assert outcome.limit == ""
-    for setting in outcome.settings:
+    settings, limit = drawn(task(kernel, X, y), 2)
+    assert limit == ""
+    for setting in settings:
         assert isinstance(setting.kernel, type(kernel))
         assert min(setting.kernel.width, setting.kernel.first, setting.kernel.second) > 0
-    relevance = outcome.settings[0].relevance
+    relevance = settings[0].relevance
     assert relevance.shape[1] == n_features
     if n_features:  # the labels follow the first feature
         assert relevance[:, 0].mean() > relevance[:, 1].mean()

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from bayespoint.base import validation
-from bayespoint.base.validation import Floats, Numbers, plain, reals, whole
+from bayespoint.base.validation import Floats
+from bayespoint.papers import checks
+from bayespoint.papers.checks import Numbers, plain, reals, whole
 
 _ROUNDING = 8 * np.finfo(np.float64).eps  # relative excess over a whole number that is rounding
 
@@ -44,7 +45,7 @@ def sparsity(m: ArrayLike, d: ArrayLike, delta: ArrayLike = 0.05) -> Numbers:
     6.7 %
     """
     m, d, delta = checked(m, delta, d=whole("d", d, low=1))
-    validation.at_most("d", d, "m", m)
+    checks.at_most("d", d, "m", m)
     # Differences of log-gammas would lose all digits for m above 1e12.
     ways = -np.log1p(m) - special.betaln(m - d + 1, d + 1)
     with np.errstate(divide="ignore"):
@@ -82,7 +83,7 @@ def margin(
     if n is None:
         return sparsity(m, np.minimum(kappa, m), delta)
     ratio = reals("n", n, low=4.0)
-    m, kappa, delta, ratio = validation.broadcast(m=m, kappa=kappa, delta=delta, n=ratio)
+    m, kappa, delta, ratio = checks.broadcast(m=m, kappa=kappa, delta=delta, n=ratio)
     if not (kappa < m / ratio).all():
         i = tuple(np.argwhere(kappa >= m / ratio)[0])
         raise ValueError(
@@ -115,7 +116,7 @@ def mistakes(margin: ArrayLike, radius: ArrayLike = 1.0) -> Numbers:
     without a bias. One with the update :math:`b \leftarrow b + y R^2` is equal to one without on
     the vectors (x, R), of length at most :math:`\sqrt2 R`; `margin` is then that of (w, b / R).
     """
-    gamma, radius = validation.broadcast(
+    gamma, radius = checks.broadcast(
         margin=reals("margin", margin, low=0.0, low_open=True),
         radius=reals("radius", radius, low=0.0, low_open=True),
     )
@@ -183,12 +184,12 @@ def luckiness(
 def checked(m: ArrayLike, delta: ArrayLike, **others: Floats) -> tuple[Floats, ...]:
     """Return m, `others` and delta, checked and broadcast to one shape."""
     probability = reals("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
-    return validation.broadcast(m=whole("m", m, low=1), **others, delta=probability)
+    return checks.broadcast(m=whole("m", m, low=1), **others, delta=probability)
 
 
 def _inverse_square(margin: Floats, radius: Floats, factor: float) -> Floats:
     """Return ``ceil(factor (radius / margin)^2)`` for margins that are at most the radius."""
-    validation.at_most("margin", margin * (1 - 1e-9), "radius", radius)
+    checks.at_most("margin", margin * (1 - 1e-9), "radius", radius)
     with np.errstate(over="ignore"):
         square = factor * (radius / margin) ** 2
     if not np.isfinite(square).all():

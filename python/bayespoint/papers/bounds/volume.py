@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from bayespoint.base import validation
-from bayespoint.base.validation import Floats, Numbers, plain, reals, whole
+from bayespoint.base.validation import Floats
+from bayespoint.papers import checks
 from bayespoint.papers.bounds.margins import checked
+from bayespoint.papers.checks import Numbers, plain, reals, whole
 
 _SMALLEST = 1e-280  # share of a half sphere below which log beta is computed directly
 _STEPS = 200  # most steps of its continued fraction; about twenty are enough
@@ -185,7 +186,7 @@ def cap_log_fraction(n: ArrayLike, angle: ArrayLike) -> Numbers:
     [-1.386, -16.794, -143848.026]
     """
     radius = reals("angle", angle, low=0.0, low_open=True, high=float(np.pi))
-    n, angle = validation.broadcast(n=whole("n", n, low=1), angle=radius)
+    n, angle = checks.broadcast(n=whole("n", n, low=1), angle=radius)
     # For n = 1 the sphere is two points, one of them within any angle below pi: see below.
     a = np.where(n == 1, 1.0, (n - 1) / 2)
     sine, cosine = np.sin(angle), np.cos(angle)
@@ -262,7 +263,7 @@ def hoeffding_samples(
     inequality for each component and a union bound. The effective number of a billiard's draws is
     ``BilliardResult.ess``.
     """
-    n, epsilon, eta, low, high = validation.broadcast(
+    n, epsilon, eta, low, high = checks.broadcast(
         n=whole("n", n, low=1),
         epsilon=reals("epsilon", epsilon, low=0.0, low_open=True),
         eta=reals("eta", eta, low=0.0, low_open=True, high=1.0, high_open=True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import string
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -307,7 +308,7 @@ def plot_arc_sum(
         The axes drawn into: c divides the arc in proportion to the weights (Eq. 18.27).
     """
     angle = validation.real("angle", angle, low=0.0, low_open=True, high=math.pi, high_open=True)
-    first, second = validation.pair("weights", weights, validation.real, low=0.0)
+    first, second = validation.pair("weights", weights, partial(validation.real, low=0.0))
     if first + second == 0:
         raise ValueError("weights must not both be 0; got (0, 0)")
     a, b = np.array([1.0, 0.0]), np.array([math.cos(angle), math.sin(angle)])

@@ -1,0 +1,191 @@
+"""Questions to a mixture: leave-one-out, sets of labels, intervals, queries, abstention."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayespoint.base import validation
+from bayespoint.base.validation import Array, Flags, Floats, Indices
+from bayespoint.data.examples import Examples
+from bayespoint.data.inputs import scaled
+from bayespoint.kernels.products import count, in_rows
+from bayespoint.posterior.calibration import LeftOut
+from bayespoint.posterior.mixture import Mixture, observed
+
+_ROUNDING = 1e-12  # difference up to which probabilities count as equal
+_VALUES = 2**21  # number of probabilities, given each draw, that are sorted at a time
+
+
+def leave_one_out(
+    mixture: Mixture, X: ArrayLike | None = None, y: ArrayLike | None = None
+) -> Floats:
+    """Return the probabilities of the label of each training example, given all others."""
+    if mixture.first.basis.is_all:
+        if X is not None or y is not None:
+            raise ValueError("X and y must be None without landmarks, which keep all examples")
+        return _alone(mixture, _kept(mixture))
+    if X is None or y is None:
+        raise ValueError("X and y must be training examples with landmarks; got None")
+    points = mixture.first.basis.inputs(X)
+    index = validation.known_labels(mixture.classes, y, count(points))
+    left = []
+    for model in mixture.models:
+        inputs = scaled(model.hyper.transform, points)
+        left.append(model.without_each(Examples(inputs, index, np.ones(len(index)))))
+    return _alone(mixture, left)
+
+
+def predict_set(
+    mixture: Mixture, X: ArrayLike, alpha: float, *, diag: ArrayLike | None = None
+) -> Flags:
+    """Return which labels are in the set of each point."""
+    alpha = validation.real("alpha", alpha, low=0.0, high=1.0)
+    kept = _kept(mixture)
+    left, proba = kept[0], _alone(mixture, kept)
+    new = np.ones(len(mixture.classes)) if mixture.class_weight is None else mixture.class_weight
+    own = np.take_along_axis(proba, left.label[:, None], axis=1)[:, 0]
+    weight = new[left.label] * (1.0 if left.counts is None else left.counts)
+    order = np.argsort(own)
+    below = np.cumsum(np.append(0.0, weight[order]))
+    # By the same means over draws: from two moments, p of certain labels may be far smaller.
+    p = mixture.predict_proba(X, method="mixture", diag=diag)
+    rank = below[np.searchsorted(own[order], p + _ROUNDING, side="right")] + new
+    return rank > alpha * (below[-1] + new)
+
+
+def predict_proba_interval(
+    mixture: Mixture, X: ArrayLike, level: float = 0.9, *, diag: ArrayLike | None = None
+) -> Floats:
+    """Return quantiles of the probabilities given each draw of each model."""
+    level = validation.real("level", level, low=0.0, high=1.0)
+    points = in_rows(mixture.first.basis.inputs(X))
+    n, shares = count(points), []
+    for model, weight in zip(mixture.models, mixture.weights, strict=True):
+        shares.append(np.full(len(model.draws), weight / len(model.draws)))
+    share = np.concatenate(shares)
+    if diag is not None:
+        diag = validation.dual_coef("diag", diag, n)
+    found = np.empty((2, n, len(mixture.classes)))
+    for rows in validation.blocks(n, max(1, _VALUES // (len(share) * len(mixture.classes)))):
+        diagonal = None if diag is None else diag[rows]
+        parts = [
+            model.log_draws(points[rows], diagonal, mixture.class_weight)
+            for model in mixture.models
+        ]
+        logs = np.concatenate(parts, axis=1)
+        order = logs.argsort(axis=1)
+        below = np.cumsum(share[order], axis=1)
+        for end, part in zip(found, ((1 - level) / 2, (1 + level) / 2), strict=True):
+            place = np.minimum((below < part).sum(axis=1, keepdims=True), len(share) - 1)
+            chosen = np.take_along_axis(order, place, axis=1)
+            end[rows] = np.exp(np.take_along_axis(logs, chosen, axis=1)[:, 0])
+    return found
+
+
+def reject(
+    mixture: Mixture,
+    X: ArrayLike,
+    cost: float,
+    *,
+    method: str = "moments",
+    diag: ArrayLike | None = None,
+) -> tuple[Array, Flags]:
+    """Return the most probable labels, and where to abstain."""
+    cost = validation.real("cost", cost, low=0.0, high=1.0)
+    probability = mixture.predict_proba(X, method=method, diag=diag)
+    labels: Array = mixture.classes[probability.argmax(axis=1)]
+    # Equal probabilities have an expected loss of 1 - 1 / n_classes up to rounding.
+    rejected = 1 - probability.max(axis=1) > cost + _ROUNDING
+    return labels, rejected
+
+
+def suggest_query(mixture: Mixture, X: ArrayLike, n: int = 1) -> Indices:
+    """Return the points on which the draws disagree most."""
+    n = validation.integer("n", n, low=1)
+    if n > (most := count(X)):
+        raise ValueError(f"n must be at most the number of points in X, {most}; got {n}")
+    lead = mixture.first.labels.predicts.lead(mixture.votes(X))
+    return np.argsort(lead, kind="stable")[:n]
+
+
+def _kept(mixture: Mixture) -> list[LeftOut]:
+    """Return the leave-one-out predictions that the models keep."""
+    left = [kept for model in mixture.models if (kept := model.kept) is not None]
+    if len(left) < len(mixture.models):
+        raise ValueError(
+            "leave-one-out predictions need softness > 0, a kernel matrix that is not singular "
+            "and draws without weights"
+        )
+    return left
+
+
+def _alone(mixture: Mixture, left: Sequence[LeftOut]) -> Floats:
+    """Return the (n, C) probabilities of labels from the predictions of each model."""
+    mass = []  # a model weighs as much as it does without the label
+    for model, weight, of_model in zip(mixture.models, mixture.weights, left, strict=True):
+        log_label = of_model.log_labels(model.calibration)[:, None]
+        mass.append(of_model.log_classes(model.calibration) - log_label + math.log(weight))
+    return np.exp(observed(mixture, np.stack(mass)))
+
+
+def rejection_curve(
+    y_true: ArrayLike, proba: ArrayLike, *, labels: ArrayLike | None = None
+) -> tuple[Floats, Floats, Floats]:
+    r"""Return coverage and error among the accepted points for every cost of abstention.
+
+    A point is accepted if the expected loss :math:`1 - \max_c p_c` of its most probable class is at
+    most the cost (C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions
+    on Information Theory 16, 1970). :meth:`BayesPointClassifier.reject` abstains at one cost.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, at least one.
+    proba : array-like of shape (n_samples, n_classes) or (n_samples,)
+        Probabilities of the classes, or for two classes of the second.
+    labels : array-like of shape (n_classes,), default=None
+        The classes in the order of the columns. None: the sorted values of `y_true`.
+
+    Returns
+    -------
+    coverage : ndarray of shape (n_costs,)
+        Share of accepted points, in (0, 1], rising to 1.
+    error : ndarray of shape (n_costs,)
+        Share of these whose most probable class is wrong. Ties go to the first class.
+    cost : ndarray of shape (n_costs,)
+        The costs of these coverages, rising: the expected losses that occur.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes do not fit, a probability is not a number in [0, 1], or a label is unknown.
+    """
+    y = validation.labels("y_true", y_true)
+    if y.ndim != 1 or len(y) == 0:
+        raise ValueError(f"y_true must have shape (n_samples,), n_samples > 0; got {y.shape}")
+    p = np.asarray(validation.dense("proba", proba), dtype=np.float64)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise ValueError("proba must lie in [0, 1]; it holds NaN or other values")
+    p = np.stack([1 - p, p], axis=1) if p.ndim == 1 else p
+    classes = np.unique(y) if labels is None else validation.labels("labels", labels)
+    if classes.ndim != 1:
+        raise ValueError(f"labels must have shape (n_classes,); got shape {classes.shape}")
+    if p.shape != (len(y), len(classes)):
+        raise ValueError(
+            f"proba must have a row for each of the {len(y)} labels in y_true and a column for "
+            f"each of {len(classes)} classes; got shape {np.shape(proba)} (set labels if y_true "
+            "lacks a class)"
+        )
+    known = y[:, None] == classes
+    if not known.any(axis=1).all():
+        unknown = y[~known.any(axis=1)].tolist()[0]
+        raise ValueError(f"y_true must hold only the given labels; got {unknown!r}")
+    best = p.argmax(axis=1)
+    cost, level, counts = np.unique(1 - p.max(axis=1), return_inverse=True, return_counts=True)
+    wrong = np.bincount(level, weights=~known[np.arange(len(y)), best], minlength=len(cost))
+    accepted = np.cumsum(counts)
+    return accepted / len(y), np.cumsum(wrong) / accepted, cost
