@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from scipy import special
 from sklearn.base import clone
-from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process import kernels as gp
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, PowerTransformer, StandardScaler
+from sklearn.preprocessing import PowerTransformer, StandardScaler
 
 from bayespoint import BayesPointClassifier, kernels
 from bayespoint.data.warps import RankNormal, Warped
@@ -127,6 +126,7 @@ def test_kernels(kernel, run):
         BayesPointClassifier(label_noise=0.1, **GIVEN),
         BayesPointClassifier("linear", **(GIVEN | {"softness": 0.0}), label_noise=0.2),
         BayesPointClassifier("rbf", fit_intercept=False, **GIVEN),
+        BayesPointClassifier("rbf", label_noise=(0.05, 0.2), **GIVEN),
         BayesPointClassifier("rbf", calibration="leave-one-out", label_noise=0.1, **GIVEN),
         MaxMarginClassifier(softness=0.1),
         MaxMarginClassifier("poly", C=10.0, fit_intercept="free"),
@@ -180,11 +180,10 @@ def power(lambdas=None):
         (RankNormal.of, [0]),
         (power(), [0, 2]),
         (power(), [0]),
-        (power([0.0, 2.0]), [0, 2]),
         (power([1e-9, 2.0 - 1e-9]), [2, 0]),
         (power([-3.0, 5.0, 1.0]), [0, 1, 2]),
     ],
-    ids=["ranks", "ranks of one", "powers", "power of one", "logarithms", "nearly", "large"],
+    ids=["ranks", "ranks of one", "powers", "power of one", "nearly", "large"],
 )
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_numbers_on_another_scale(monkeypatch, warp, places, n_classes, run):
@@ -204,12 +203,6 @@ def test_numbers_on_another_scale(monkeypatch, warp, places, n_classes, run):
     model.fit(skew, y)
     assert model.scaler_.places.tolist() == places
     compare(model, run, np.concatenate([skew[:40], skew[:3] * 10, -skew[:3]]), tol=1e-7)
-
-
-@pytest.mark.parametrize("run", runtimes())
-def test_two_noise_rates(run):
-    model = BayesPointClassifier("rbf", label_noise=(0.05, 0.2), **GIVEN).fit(X, TWO)
-    compare(model, run)
 
 
 @pytest.mark.long
@@ -255,7 +248,6 @@ def test_kernels_and_labels_that_cannot_be_exported(estimator, inputs, message):
         np.datetime64("2020-01-01") + np.arange(40),
         np.where(TWO, 1.0, 2.0),
     ],
-    ids=["categories", "missing", "dates", "numbers"],
 )
 def test_tables_that_are_not_numbers_are_refused(column):
     pandas = pytest.importorskip("pandas")
@@ -277,7 +269,7 @@ def test_other_objects_are_refused():
         TypeError, match=r"(?s)got Pipeline.*to_onnx\(pipeline\[-1\]\) exports the last"
     ):
         to_onnx(make_pipeline(StandardScaler(), BayesPointClassifier()))
-    search = GridSearchCV(MaxMarginClassifier(), {"softness": [0.1]}, cv=2).fit(X, TWO)
+    search = GridSearchCV(MaxMarginClassifier(), {"softness": [0.1]}, cv=2)
     with pytest.raises(TypeError, match=r"(?s)got GridSearchCV.*export its best_estimator_"):
         to_onnx(search)
     with pytest.raises(TypeError, match="probabilities must be"):
@@ -298,11 +290,8 @@ def skl2onnx():
     return found
 
 
-@pytest.mark.parametrize("target", [17, None])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize(
-    "y", [TWO, np.where(TWO, "a", "b"), THREE], ids=["booleans", "strings", "three"]
-)
+@pytest.mark.parametrize(("dtype", "target"), [(np.float64, 17), (np.float32, None)])
+@pytest.mark.parametrize("y", [np.where(TWO, "a", "b"), THREE], ids=["strings", "three"])
 def test_skl2onnx_converts_a_pipeline(skl2onnx, y, dtype, target):
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     pipeline = make_pipeline(StandardScaler(), BayesPointClassifier(kernels.RBF(2.0), **GIVEN))
@@ -321,21 +310,6 @@ def test_skl2onnx_converts_a_pipeline(skl2onnx, y, dtype, target):
     np.testing.assert_allclose(probabilities, expected, atol=tol)
     clear = np.sort(expected)[:, -2:] @ [-1, 1] > tol
     assert (label == pipeline.predict(near))[clear].all()
-
-
-def test_skl2onnx_converts_a_frame(skl2onnx):
-    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": np.where(X[:, 2] > 3, "u", "v")})
-    parts = (StandardScaler(), ["a", "b"]), (OneHotEncoder(), ["c"])
-    classifier = BayesPointClassifier("linear", **GIVEN)
-    pipeline = make_pipeline(make_column_transformer(*parts), classifier).fit(frame, TWO)
-    graph = skl2onnx.to_onnx(pipeline, frame[:1], options={"zipmap": False})
-    session = runtime.InferenceSession(
-        graph.SerializeToString(), providers=["CPUExecutionProvider"]
-    )
-    _, found = session.run(None, {name: frame[[name]].to_numpy() for name in frame})
-    np.testing.assert_allclose(found, pipeline.predict_proba(frame), atol=2e-6)
 
 
 def test_skl2onnx_is_told_what_cannot_be_exported(skl2onnx, monkeypatch):
