@@ -85,7 +85,6 @@ KERNEL_METHODS = (
     "diag",
     "diag_with_pullback",
     "get_params",
-    "metric",
     "parameters",
     "set_params",
     "with_pullback",

@@ -178,7 +178,7 @@ def test_only_the_door_mentions_python() -> None:
         (PYTHON, "estimators", "import bayespoint.papers.planar", {"papers"}),
         (PYTHON, "estimators", "from bayespoint import VersionSpace", {"VersionSpace"}),
         (RUST, "gram", "use crate::{base::Error, space};", {"space"}),
-        (RUST, "onion", "use crate::base::{Error, Result};", set()),
+        (RUST, "evidence", "use crate::base::{Error, Result};", set()),
         (RUST, "papers", "use crate::{ensemble::run_with, python};", {"python"}),
     ],
 )

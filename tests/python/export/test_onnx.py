@@ -82,11 +82,14 @@ def rounding(model, inputs):
     return 10 * np.finfo(float).eps * np.reshape(sums, model.decision_function(inputs).shape)
 
 
+def outputs(graph, run, inputs):
+    """Return the outputs of a graph by their names."""
+    names = [output.name for output in graph.graph.output]
+    return dict(zip(names, run(graph, inputs), strict=True))
+
+
 def compare(model, run, inputs=NEW, tol=1e-8):
-    graph = to_onnx(model)
-    found = dict(
-        zip([output.name for output in graph.graph.output], run(graph, inputs), strict=True)
-    )
+    found = outputs(to_onnx(model), run, inputs)
     expected = model.decision_function(inputs)
     allowed = tol * (1 + np.abs(expected)) + rounding(model, inputs)
     models = getattr(model, "models_", ())
@@ -153,8 +156,7 @@ def test_inputs_without_a_prediction_have_no_label(kind, unknown, y, run):
     inputs[1, 0] = np.nan
     inputs[2, 1] = np.inf
     graph = to_onnx(model)
-    names = [output.name for output in graph.graph.output]
-    found = dict(zip(names, run(graph, inputs), strict=True))
+    found = outputs(graph, run, inputs)
     assert found["label"][0] == model.predict(inputs[:1])[0]
     for label in found["label"][1:]:
         assert label == unknown or (kind is float and np.isnan(label))

@@ -1,9 +1,12 @@
 """Weighted kernels of categories are those of the indicators of their levels."""
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.gaussian_process import kernels as gp
 
 from bayespoint import kernels
@@ -131,6 +134,8 @@ def test_copies_and_settings():
     kernel = Weighted(RBF(), groups=np.array(GROUPS), limits=np.array(LIMITS))
     assert (kernel.groups, kernel.limits) == (GROUPS, LIMITS)
     assert repr(kernel) == "Weighted(RBF(), groups=(0, 1, 2, 2), limits=(inf, inf, 0.7, 1.3))"
+    for other in (clone(kernel), copy.deepcopy(kernel), pickle.loads(pickle.dumps(kernel))):
+        assert (other, hash(other)) == (kernel, hash(kernel))
     kernel.set_params(weights=WEIGHTS, kernel__sigma=2.0)
     assert kernel == Weighted(RBF(2.0), WEIGHTS, groups=GROUPS, limits=LIMITS)
     with pytest.raises(TypeError, match="takes numbers only"):

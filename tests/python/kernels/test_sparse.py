@@ -10,7 +10,6 @@ from sklearn.gaussian_process import kernels as gp
 import bayespoint
 from bayespoint import BayesPointClassifier, kernels
 from bayespoint.papers.max_margin import MaxMarginClassifier
-from bayespoint.papers.perceptron import KernelPerceptron
 from helpers import seed
 
 RNG = np.random.default_rng(seed(0))
@@ -121,17 +120,6 @@ def test_the_classifier(kernel):
         np.testing.assert_allclose(
             question(model, points), question(dense, NEW), rtol=1e-3, atol=2e-3
         )
-
-
-@pytest.mark.parametrize("kernel", ["linear", kernels.RBF(2.0) * kernels.Linear() + 1], ids=str)
-@pytest.mark.parametrize("classifier", [MaxMarginClassifier, KernelPerceptron])
-def test_the_other_classifiers(classifier, kernel):
-    dense = classifier(kernel, softness=1.0).fit(X, Y)
-    model = classifier(kernel, softness=1.0).fit(sparse.csc_matrix(X), Y)
-    assert model.X_fit_.format == "csr"
-    np.testing.assert_allclose(
-        model.decision_function(sparse.csr_array(NEW)), dense.decision_function(NEW), rtol=1e-6
-    )
 
 
 def test_duplicate_entries_are_summed_and_the_matrix_is_unchanged():
