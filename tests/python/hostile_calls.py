@@ -141,7 +141,7 @@ def of_spaces():
         average="arc",
     )
     for motion in (Chord(1e3), Flipper(1e3), Scattered("cosine", 0.01)):
-        fly = functools.partial(flown, motion=motion)
+        fly = functools.partial(flown, motion=motion, tol=0.3)  # soon, also without a limit
         run = functools.partial(lambda fly, **settings: fly(space(), **settings), fly)
         yield good("papers.dynamics.sample", None, run, **RUN)
     yield of_space("margins", finite, dual_coef=np.arange(12.0))
@@ -434,7 +434,7 @@ def of_polygons():
         "papers.planar.Polygon.from_halfplanes",
         normals=np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]),
         offsets=np.array([0.0, 2.0, 0.0, 1.0]),
-        names=("half-plane", "half-planes"),
+        texts=("half-plane", "half-planes"),
     )
     for name, arguments in {
         "clearance": {"point": middle},
