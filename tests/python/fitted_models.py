@@ -145,10 +145,6 @@ def run_is_right(run, arguments):
     assert 0 <= run.center_norm <= 1 + 1e-6
 
 
-def a_kernel_matrix(gram, arguments):
-    assert not np.isnan(gram).any()
-
-
 def classifies(model, arguments):
     labels = model.predict(arguments["X"])
     assert set(np.unique(labels)) <= set(model.classes_)

@@ -8,18 +8,15 @@ from bayespoint import (
     BayesPointClassifier,
     BayesPointOrdinalClassifier,
     BayesPointRanker,
-    VersionSpace,
-    Walls,
     kernels,
 )
-from bayespoint.papers import bounds, learning_curves
+from bayespoint.papers import bounds, learning_curves, planar, soft_boundary
 from bayespoint.papers.averaged import AveragedPerceptron, VotedPerceptron
 from bayespoint.papers.centers import closest_to_vote
 from bayespoint.papers.dynamics import Chord, Flipper, Scattered
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.papers.reweighting import reweight
-from bayespoint.posterior import questions
 from fitted_models import (
     CHOICES,
     GRAM,
@@ -36,7 +33,6 @@ from fitted_models import (
     Call,
     X,
     Y,
-    a_kernel_matrix,
     chances,
     classifies,
     finite,
@@ -54,6 +50,7 @@ from fitted_models import (
     table,
 )
 from helpers import flown, sample
+from hostile_public import objects
 
 ESTIMATORS = {
     BayesPointClassifier: "BayesPointClassifier",
@@ -84,46 +81,57 @@ ELSEWHERE = {
 """Tested with files (test_io.py), takes nothing, keeps any value, inherited with its checks."""
 
 
+KERNEL_METHODS = (
+    "diag",
+    "diag_with_pullback",
+    "get_params",
+    "parameters",
+    "set_params",
+    "with_pullback",
+    "with_values",
+)
+
+AT_POINTS = {
+    "sample_functions": (finite, {"random_state": 0}),
+    "reject": (None, {"cost": 0.2}),
+    "suggest_query": (None, {"n": 2}),
+    "predict_set": (None, {"alpha": 0.2}),
+    "predict_proba_interval": (shares, {"level": 0.8}),
+}
+"""Checks and settings of what a posterior of classes answers at points."""
+
+
 def calls():
     """Return good calls of all of them."""
-    return list(_calls())
+    parts = of_spaces, of_fits, of_models, of_posteriors, of_kernels, of_functions, of_papers
+    return [call for part in parts for call in part()]
 
 
-def _calls():
-    def one(covers, function, check=None, names=(), **arguments):
-        covers = (covers,) if isinstance(covers, str) else covers
-        return Call(covers, function, arguments, tuple(names), check)
+def good(name, check=None, function=None, /, *, covers=(), texts=(), **arguments):
+    """Return a good call of a public callable, or of a function that stands for it and others."""
+    return Call((name, *covers), function or objects()[name], arguments, texts, check)
 
+
+def of_model(name, check=None, kind=BayesPointClassifier, kernel=RBF, **arguments):
+    function = method(lambda: fitted(kind, kernel), name)
+    return good(f"{ESTIMATORS[kind]}.{name}", check, function, **arguments)
+
+
+def of_spaces():
     def of_space(name, check=None, **arguments):
-        own = f"VersionSpace.{name}"
-        return one(own, method(space, name), check, **arguments)
+        return good(f"VersionSpace.{name}", check, method(space, name), **arguments)
 
-    def of_model(name, check=None, kind=BayesPointClassifier, kernel=RBF, **arguments):
-        return one(
-            f"{ESTIMATORS[kind]}.{name}",
-            method(lambda: fitted(kind, kernel), name),
-            check,
-            **arguments,
-        )
-
-    yield one(
-        "VersionSpace",
-        VersionSpace,
-        gram=GRAM,
-        y=Y,
-        softness=0.1,
-        offset=1.0,
-    )
-    yield one(
+    yield good("VersionSpace", gram=GRAM, y=Y, softness=0.1, offset=1.0)
+    yield good(
         "Walls",
-        Walls,
         coordinates=np.array([[0, 1], [2, 1]]),
         coefficients=np.array([[1.0, -1.0], [0.5, 2.0]]),
         observations=np.array([0, -1]),
     )
-    run = functools.partial(one, "VersionSpace.sample", lambda **more: sample(space(), **more))
-    yield run(
+    yield good(
+        "VersionSpace.sample",
         run_is_right,
+        lambda **more: sample(space(), **more),
         **RUN,
         length=5.0,
         tol=0.3,
@@ -134,201 +142,268 @@ def _calls():
     )
     for motion in (Chord(1e3), Flipper(1e3), Scattered("cosine", 0.01)):
         fly = functools.partial(flown, motion=motion, tol=0.3)  # soon, also without a limit
-        yield one("papers.dynamics.sample", lambda fly=fly, **more: fly(space(), **more), **RUN)
+        run = functools.partial(lambda fly, **settings: fly(space(), **settings), fly)
+        yield good("papers.dynamics.sample", None, run, **RUN)
     yield of_space("margins", finite, dual_coef=np.arange(12.0))
     yield of_space("contains", dual_coef=np.arange(12.0))
     yield of_space("feasible_point", finite, method="max_margin", random_state=1)
     yield of_space("max_margin", tol=1e-6, max_iter=1000)
     yield of_space("evidence", **SHORT, label_noise=np.array([0.0, 0.2]))
-    yield one(
-        "papers.reweighting.reweight",
-        lambda weight, log: reweight(space(), result(), weight, log=log),
-        weight=flat,
-        log=False,
-    )
 
+
+def of_fits():
     few = {**QUICK, "label_noise": 0.1, "n_trajectories": 2}
-    for kind, extra in (
+    relevance = {"y": np.arange(12) % 4, "groups": np.arange(12) % 2, **QUICK}
+    for kind, settings in (
         (BayesPointClassifier, {**few, "sample_weight": np.arange(len(X)) % 3 + 0.5}),
         (BayesPointOrdinalClassifier, {**few, "y": LEVELS, "decision": "median"}),
+        (BayesPointRanker, {**few, "y": CHOICES}),
+        (BayesPointRanker, relevance),
         (MaxMarginClassifier, {"C": 1.0, "softness": 0.1, "tol": 1e-6, "max_iter": 1000}),
         (KernelPerceptron, {"softness": 0.1, "learning_rate": 0.5, "max_epochs": 5}),
         (AveragedPerceptron, {"softness": 0.1, "n_perceptrons": 3, "random_state": 0}),
         (VotedPerceptron, {"fit_intercept": False, "max_epochs": 5}),
     ):
-        own = ESTIMATORS[kind]
-        yield one((f"{own}.fit", own), fit_of(kind), classifies, **{"X": X, "y": Y} | extra)
-        yield of_model("decision_function", finite, kind, X=NEW)
-        yield of_model("predict", None, kind, X=NEW)
-        if not issubclass(kind, BayesPointClassifier):
+        own, data = ESTIMATORS[kind], {"X": X, "y": Y} | settings
+        check = None if kind is BayesPointRanker else classifies
+        yield good(f"{own}.fit", check, fit_of(kind), covers=(own,), **data)
+
+    def fresh(**settings):
+        return BayesPointClassifier(RBF, **QUICK, **settings).fit(X, Y)
+
+    yield good(
+        "BayesPointClassifier.leave_one_out",
+        chances,
+        lambda **more: fresh(approximation="landmarks", n_components=5).leave_one_out(**more),
+        X=X,
+        y=Y,
+    )
+    labels = np.array([1, -1, 1, 1])
+    yield good("BayesPointClassifier.refine", None, lambda **more: fresh().refine(**more), tol=0.3)
+    yield good(
+        "BayesPointClassifier.update", None, lambda **more: fresh().update(**more), X=NEW, y=labels
+    )
+    yield of_model("log_labeling_probability", X=NEW, y=labels, random_state=0)
+
+
+def of_models():
+    for kind in ESTIMATORS:
+        if kind is not BayesPointRanker:
+            yield of_model("decision_function", finite, kind, X=NEW)
+            yield of_model("predict", None, kind, X=NEW)
+        if not issubclass(kind, BayesPointClassifier | BayesPointRanker):
             yield of_model("margins", finite, kind, X=X, y=Y)
+    for kind in (MaxMarginClassifier, KernelPerceptron, AveragedPerceptron):
+        yield of_model("risk_bounds", None, kind, delta=0.1)
+    of_center = [of_the_center(functools.partial(fitted, kernel=kernel)) for kernel in GROWING]
+    for kernel, check in zip((RBF, *GROWING), (finite, *of_center), strict=True):
+        of_kernel = functools.partial(of_model, kernel=kernel, X=NEW)
+        yield of_kernel("decision_function", check)
+        yield of_kernel("predict", None, method="vote")
+        yield of_kernel("predict_proba", chances, method="moments")
+        yield of_kernel("predict_proba", chances, method="mixture")
+        for name, (check_at_points, settings) in AT_POINTS.items():
+            yield of_kernel(name, check_at_points, **settings)
+    yield of_model("predict_log_proba", X=NEW, method="moments")
     ordered = BayesPointOrdinalClassifier
     yield of_model("predict_proba", chances, ordered, X=NEW, method="mixture")
-    yield of_model("sample_functions", finite, ordered, X=NEW, random_state=0)
-    yield of_model("reject", None, ordered, X=NEW, cost=0.2)
-    yield of_model("suggest_query", None, ordered, X=NEW, n=2)
-    yield of_model("predict_set", None, ordered, X=NEW, alpha=0.2)
-    yield of_model("predict_proba_interval", shares, ordered, X=NEW, level=0.8)
+    for name, (check, settings) in AT_POINTS.items():
+        yield of_model(name, check, ordered, X=NEW, **settings)
     ranks = BayesPointRanker
-    choosing = {"X": X, "y": CHOICES, **QUICK, "label_noise": 0.1, "n_trajectories": 2}
-    yield one(("BayesPointRanker.fit", "BayesPointRanker"), fit_of(ranks), **choosing)
-    relevance = {"X": X, "y": np.arange(12) % 4, "groups": np.arange(12) % 2, **QUICK}
-    yield one("BayesPointRanker.fit", fit_of(ranks), **relevance)
     yield of_model("predict", None, ranks, X=NEW, return_std=True)
     yield of_model("predict_proba", shares, ranks, X=NEW, pairs=np.array([[0, 1], [3, 1]]))
     yield of_model("probability_best", shares, ranks, X=NEW)
     yield of_model("sample_functions", finite, ranks, X=NEW, random_state=0)
     yield of_model("suggest_query", None, ranks, X=NEW)
     yield of_model("score", shares, ranks, X=X, y=CHOICES)
-    yield of_model("evidence", None, ranks, tol=0.5, max_length=4.0, random_state=0)
-    yield of_model("risk_bounds", None, MaxMarginClassifier, delta=0.1)
-    yield one(
-        "papers.bounds.risk_bounds",
-        lambda **more: bounds.risk_bounds(fitted(), **more),
-        delta=0.1,
-        random_state=0,
-    )
-    yield of_model("risk_bounds", None, KernelPerceptron, delta=0.1)
-    yield of_model("risk_bounds", None, AveragedPerceptron, delta=0.1)
-    yield of_model("predict_proba", chances, X=NEW, method="mixture")
-    yield of_model("predict_log_proba", None, X=NEW, method="moments")
-    yield of_model("predict", None, X=NEW, method="vote")
-    yield of_model("sample_functions", finite, X=NEW, random_state=0)
-    yield of_model("reject", None, X=NEW, cost=0.2)
-    yield of_model("predict_set", None, X=NEW, alpha=0.2)
-    yield of_model("predict_proba_interval", shares, X=NEW, level=0.8)
-    yield one(
-        "BayesPointClassifier.leave_one_out",
-        lambda **more: (
-            BayesPointClassifier(RBF, approximation="landmarks", n_components=5, **QUICK)
-            .fit(X, Y)
-            .leave_one_out(**more)
-        ),
-        chances,
+    for kind in (BayesPointClassifier, ranks):
+        yield of_model("evidence", None, kind, tol=0.5, max_length=4.0, random_state=0)
+
+
+def of_posteriors():
+    def of_model_alone(name, check=None):
+        function = method(lambda: fitted().models_[0], name)
+        return good(f"posterior.Model.{name}", check, function, X=NEW)
+
+    def of_mixture(name, check=None, kernel=RBF, **settings):
+        function = method(functools.partial(posterior, kernel), name)
+        return good(f"posterior.Mixture.{name}", check, function, X=NEW, **settings)
+
+    for of in (of_model_alone, of_mixture):
+        yield of("decision_function", finite)
+        yield of("predict")
+        yield of("predict_proba", chances)
+    yield of_model_alone("moments")
+    yield of_mixture("predict_log_proba")
+    yield of_mixture("gibbs", random_state=0)
+    yield of_mixture("votes", finite)
+    yield of_mixture("sample_functions", finite, random_state=0)
+    for kernel in GROWING:
+        check = of_the_center(functools.partial(posterior, kernel))
+        yield of_mixture("decision_function", check, kernel)
+        yield of_mixture("predict_proba", chances, kernel)
+
+
+def of_kernels():
+    for name, parameters in {
+        "Linear": {},
+        "RBF": {"sigma": 1.5},
+        "Laplacian": {"sigma": 1.5},
+        "Matern": {"sigma": 1.5, "nu": 2.5},
+        "RationalQuadratic": {"sigma": 1.5, "alpha": 2.0},
+        "Polynomial": {"degree": 2, "coef0": 0.5},
+        "Constant": {"value": 2.0},
+        "Spectrum": {"length": 2},
+        "SetIntersection": {"base": 2.0},
+    }.items():
+        inputs = {"Spectrum": TEXTS, "SetIntersection": SETS}.get(name, X)
+        of_vectors, kind = inputs is X, getattr(kernels, name)
+
+        def evaluated(X, Y, kind=kind, **parameters):
+            return kind(**parameters)(X, Y)
+
+        def diagonal(X, kind=kind, **parameters):
+            return kind(**parameters).diag(X)
+
+        own = f"kernels.{name}"
+        yield good(
+            own,
+            not_nan if of_vectors else None,
+            evaluated,
+            covers=[f"{own}.{m}" for m in KERNEL_METHODS],
+            X=inputs,
+            Y=NEW if of_vectors else inputs[:2],
+            **parameters,
+        )
+        if of_vectors:
+            yield good(f"{own}.diag", not_nan, diagonal, X=X, **parameters)
+
+    def with_weights(X, Y, weights, groups, limits):
+        kernel = kernels.Weighted(kernels.RBF(), weights, groups=groups, limits=limits)
+        return kernel.with_values({"kernel.sigma": 1.5})(X, Y)
+
+    yield good(
+        "kernels.Weighted",
+        None,
+        with_weights,
+        covers=[f"kernels.Weighted.{m}" for m in KERNEL_METHODS],
         X=X,
-        y=Y,
+        Y=NEW,
+        weights=(0.5, 1.25, 2.0),
+        groups=(0, 1, 2),
+        limits=(np.inf, np.inf, 1.0),
     )
-    yield one(
+    compound = [f"kernels.{k}" for k in ("Sum", "Product", "Scaled", "Normalized", "Kernel")]
+    yield good(
+        compound[0],
+        None,
+        lambda kernel, factor, X: (kernels.normalize(factor * RBF + kernel) * RBF)(X),
+        covers=[
+            "kernels.normalize",
+            *compound[1:],
+            *(f"{k}.{m}" for k in compound for m in KERNEL_METHODS),
+        ],
+        texts=("a number + or * a kernel",),
+        kernel=kernels.Linear(),
+        factor=2.0,
+        X=X,
+    )
+    yield good(
+        "kernels.at_start",
+        None,
+        lambda kernel, X: kernels.at_start(kernel, X)(X),
+        kernel=kernels.Scaled(kernels.RBF(per_feature=True)),
+        X=X,
+    )
+    yield good("kernels.gram_matrix", X=X, kernel=RBF, dtype="float32")
+    yield good("kernels.class_distance", X=X, y=Y)
+
+
+def of_functions():
+    draws, seeded = RNG.standard_normal((2, 20, 3)), {"random_state": 0}
+    yield good("results.diagnostics.r_hat", draws=draws)
+    yield good("results.diagnostics.ess_bulk", draws=draws)
+    for name in objects():
+        if name.startswith("datasets.load_"):
+            yield good(name, return_X_y=True, as_frame=False)
+    few = {"n_samples": 9, "noise": 0.1, **seeded}
+    yield good("datasets.make_teacher", n_features=2, **few)
+    yield good("datasets.make_sets", n_items=5, size=(2, 3), **few)
+    yield good("datasets.make_words", length=(5, 6), alphabet="ab", motif="ab", **few)
+    yield good(
+        "posterior.rejection_curve",
+        y_true=np.array([0, 1, 1, 0]),
+        proba=np.array([0.1, 0.8, 0.4, 0.3]),
+        labels=np.array([0, 1]),
+    )
+
+
+def of_papers():
+    yield good(
+        "papers.reweighting.reweight",
+        None,
+        lambda weight, log: reweight(space(), result(), weight, log=log),
+        weight=flat,
+        log=False,
+    )
+    yield good(
         "papers.centers.closest_to_vote",
+        None,
         lambda **more: closest_to_vote(fitted().models_[0], **more),
         X=NEW,
     )
-    yield of_model("evidence", None, tol=0.5, max_length=4.0, random_state=0)
-    yield of_model(
-        "log_labeling_probability", None, X=NEW, y=np.array([1, -1, 1, 1]), random_state=0
-    )
-    yield of_model("suggest_query", None, X=NEW, n=2)
-    yield one(
-        "BayesPointClassifier.refine",
-        lambda **more: BayesPointClassifier(kernels.RBF(1.5), **QUICK).fit(X, Y).refine(**more),
-        tol=0.3,
-    )
-    yield one(
-        "BayesPointClassifier.update",
-        lambda **more: BayesPointClassifier(kernels.RBF(1.5), **QUICK).fit(X, Y).update(**more),
-        X=NEW,
-        y=np.array([1, -1, 1, 1]),
-    )
-    own = "posterior.Mixture"
-    for name, check in (
-        ("decision_function", finite),
-        ("predict", None),
-        ("predict_proba", chances),
-        ("predict_log_proba", None),
-    ):
-        yield one(f"{own}.{name}", method(posterior, name), check, X=NEW)
-
-    for name, check in (
-        ("decision_function", finite),
-        ("predict", None),
-        ("predict_proba", chances),
-    ):
-        of_one = method(lambda: fitted().models_[0], name)
-        yield one(f"posterior.Model.{name}", of_one, check, X=NEW)
-    yield one("posterior.Model.moments", method(lambda: fitted().models_[0], "moments"), X=NEW)
-
-    for name, check, arguments in (
-        ("gibbs", None, {"X": NEW, "random_state": 0}),
-        ("sample_functions", finite, {"X": NEW, "random_state": 0}),
-        ("votes", finite, {"X": NEW}),
-    ):
-        yield one(f"{own}.{name}", method(posterior, name), check, **arguments)
-
-    for kernel in GROWING:
-        of_growing = functools.partial(of_model, kernel=kernel)
-        own_check = of_the_center(functools.partial(fitted, kernel=kernel))
-        yield of_growing("decision_function", own_check, X=NEW)
-        yield of_growing("predict_proba", chances, X=NEW, method="moments")
-        yield of_growing("predict_proba", chances, X=NEW, method="mixture")
-        yield of_growing("predict", None, X=NEW, method="vote")
-        yield of_growing("sample_functions", finite, X=NEW, random_state=0)
-        yield of_growing("reject", None, X=NEW, cost=0.2)
-        yield of_growing("predict_set", None, X=NEW, alpha=0.2)
-        yield of_growing("predict_proba_interval", shares, X=NEW, level=0.8)
-        yield of_growing("suggest_query", None, X=NEW, n=2)
-        of_kernel = functools.partial(posterior, kernel)
-        for name, check in (
-            ("decision_function", of_the_center(of_kernel)),
-            ("predict_proba", chances),
-        ):
-            yield one(f"{own}.{name}", method(of_kernel, name), check, X=NEW)
-
-    plain = {"m": np.array([100, 1000]), "delta": 0.05}
-    yield one("papers.bounds.sparsity", bounds.sparsity, not_nan, **plain, d=np.array([5, 7]))
-    yield one("papers.bounds.margin", bounds.margin, not_nan, **plain, kappa=np.array([5, 7]))
-    yield one(
-        "papers.bounds.pac_margin", bounds.pac_margin, not_nan, **plain, kappa=np.array([5, 7])
-    )
-    yield one("papers.bounds.luckiness", bounds.luckiness, not_nan, **plain, margin=0.5, radius=1.0)
-    yield one(
-        "papers.bounds.mistakes", bounds.mistakes, not_nan, margin=np.array([0.5, 1.0]), radius=1.0
-    )
-    yield one("papers.bounds.volume_gibbs", bounds.volume_gibbs, not_nan, **plain, log_volume=-5.0)
-    yield one("papers.bounds.volume_bayes", bounds.volume_bayes, not_nan, **plain, log_volume=-5.0)
-    yield one("papers.bounds.linear_svm", bounds.linear_svm, not_nan, **plain, n=3, margin=0.5)
-    yield one(
-        "papers.bounds.pac_bayes_kl",
-        bounds.pac_bayes_kl,
-        shares,
-        **plain,
-        kl=5.0,
-        empirical_error=0.1,
-    )
-    yield one(
-        "papers.bounds.cap_log_fraction",
-        bounds.cap_log_fraction,
-        not_nan,
-        n=np.array([3, 10]),
-        angle=np.array([0.5, 1.0]),
-    )
-    yield one(
-        "papers.bounds.hoeffding_samples",
-        bounds.hoeffding_samples,
-        not_nan,
-        n=np.array([3, 10]),
-        epsilon=0.1,
-        eta=0.05,
-        low=-1.0,
-        high=1.0,
-    )
-    center = np.full(12, 0.1) * Y
-
-    def on_space(name, check=None, **arguments):
-        function = getattr(bounds, name)
-        return one(
-            f"papers.bounds.{name}",
-            lambda **rest: function(space(), **rest),
-            check,
-            **arguments,
-        )
-
-    yield on_space("normalized_margins", finite, dual_coef=center)
-    yield on_space("mirrored_space", None, dual_coef=center)
-    yield on_space("point_mirror", None, dual_coef=center, delta=0.1, **SHORT)
-    yield one(
-        "papers.bounds.table",
-        bounds.table,
+    yield from of_bounds()
+    for name in learning_curves.__all__:
+        check = None if name == "asymptote" else shares
+        yield good(f"papers.learning_curves.{name}", check, alpha=np.array([0.5, 5.0]))
+    yield good("papers.elongated.make_elongated", n_train=5, n_test=5, n_features=3, random_state=0)
+    yield good("papers.soft_boundary.parameter_space", gram=GRAM, softness=0.1, offset=0.0)
+    yield good(
+        "papers.soft_boundary.ParameterSpace.surface",
         None,
+        lambda points: soft_boundary.parameter_space(np.eye(2)).surface(points),
+        points=RNG.standard_normal((4, 2)),
+    )
+    yield from of_polygons()
+    layers = {"space": space(), "method": "exact", **SHORT}
+    yield good("papers.onion.onion", **layers, max_errors=(1, 1), volume_tol=0.5)
+    yield good("papers.onion.choose_layer", **layers, max_errors=(1, 0), k=3, n_repeats=1)
+    for name, arguments in {
+        "center": {"n_neg": 1, "n_pos": 0},
+        "combine": {"weights": np.ones((2, 2)), "per": None},
+        "test_errors": {"K_test": NEW @ X.T, "y_test": np.array([1, -1, 1, 1])},
+    }.items():
+        yield good(f"papers.onion.OnionTable.{name}", None, method(table, name), **arguments)
+
+
+def of_bounds():
+    pair = np.array([5, 7])
+    plain, sizes = {"m": np.array([100, 1000]), "delta": 0.05}, {"n": np.array([3, 10])}
+    for name, arguments in {
+        "sparsity": {**plain, "d": pair},
+        "margin": {**plain, "kappa": pair},
+        "pac_margin": {**plain, "kappa": pair},
+        "luckiness": {**plain, "margin": 0.5, "radius": 1.0},
+        "mistakes": {"margin": np.array([0.5, 1.0]), "radius": 1.0},
+        "volume_gibbs": {**plain, "log_volume": -5.0},
+        "volume_bayes": {**plain, "log_volume": -5.0},
+        "linear_svm": {**plain, "n": 3, "margin": 0.5},
+        "pac_bayes_kl": {**plain, "kl": 5.0, "empirical_error": 0.1},
+        "cap_log_fraction": {**sizes, "angle": np.array([0.5, 1.0])},
+        "hoeffding_samples": {**sizes, "epsilon": 0.1, "eta": 0.05, "low": -1.0, "high": 1.0},
+    }.items():
+        check = shares if name == "pac_bayes_kl" else not_nan
+        yield good(f"papers.bounds.{name}", check, **arguments)
+    center = np.full(12, 0.1) * Y
+    for name, check, settings in (
+        ("normalized_margins", finite, {}),
+        ("mirrored_space", None, {}),
+        ("point_mirror", None, {"delta": 0.1, **SHORT}),
+    ):
+        of_space = functools.partial(getattr(bounds, name), space())
+        yield good(f"papers.bounds.{name}", check, of_space, dual_coef=center, **settings)
+    yield good(
+        "papers.bounds.table",
         gram=GRAM,
         y=Y,
         dual_coef=center,
@@ -340,214 +415,45 @@ def _calls():
         max_length=4.0,
         random_state=0,
     )
-    for name in learning_curves.__all__:
-        check = None if name == "asymptote" else shares
-        yield one(
-            f"papers.learning_curves.{name}",
-            getattr(learning_curves, name),
-            check,
-            alpha=np.array([0.5, 5.0]),
-        )
-    yield one(
-        "posterior.rejection_curve",
-        questions.rejection_curve,
+    yield good(
+        "papers.bounds.risk_bounds",
         None,
-        y_true=np.array([0, 1, 1, 0]),
-        proba=np.array([0.1, 0.8, 0.4, 0.3]),
-        labels=np.array([0, 1]),
-    )
-
-    vectors = {
-        "Linear": {},
-        "RBF": {"sigma": 1.5},
-        "Laplacian": {"sigma": 1.5},
-        "Matern": {"sigma": 1.5, "nu": 2.5},
-        "RationalQuadratic": {"sigma": 1.5, "alpha": 2.0},
-        "Polynomial": {"degree": 2, "coef0": 0.5},
-        "Constant": {"value": 2.0},
-    }
-    for name, parameters in vectors.items():
-        kind = getattr(kernels, name)
-
-        def evaluated(X, Y, kind=kind, **parameters):
-            return kind(**parameters)(X, Y)
-
-        yield one(
-            (f"kernels.{name}", *(f"kernels.{name}.{m}" for m in KERNEL_METHODS)),
-            evaluated,
-            a_kernel_matrix,
-            X=X,
-            Y=NEW,
-            **parameters,
-        )
-
-        def diagonal(X, kind=kind, **parameters):
-            return kind(**parameters).diag(X)
-
-        yield one(f"kernels.{name}.diag", diagonal, a_kernel_matrix, X=X, **parameters)
-    for name, parameters in (("Spectrum", {"length": 2}), ("SetIntersection", {"base": 2.0})):
-        inputs = TEXTS if name == "Spectrum" else SETS
-        kind = getattr(kernels, name)
-
-        def evaluated(X, Y, kind=kind, **parameters):
-            return kind(**parameters)(X, Y)
-
-        yield one(
-            (f"kernels.{name}", *(f"kernels.{name}.{m}" for m in KERNEL_METHODS)),
-            evaluated,
-            check=None,
-            X=inputs,
-            Y=inputs[:2],
-            **parameters,
-        )
-
-    def with_weights(X, Y, weights, groups, limits):
-        kernel = kernels.Weighted(kernels.RBF(), weights, groups=groups, limits=limits)
-        return kernel.with_values({"kernel.sigma": 1.5})(X, Y)
-
-    yield one(
-        ("kernels.Weighted", *(f"kernels.Weighted.{m}" for m in KERNEL_METHODS)),
-        with_weights,
-        check=None,
-        X=X,
-        Y=NEW,
-        weights=tuple(np.linspace(0.5, 2.0, X.shape[1]).tolist()),
-        groups=tuple(range(X.shape[1])),
-        limits=(*[np.inf] * (X.shape[1] - 1), 1.0),
-    )
-    rbf = kernels.RBF(1.5)
-    compound = [f"kernels.{k}" for k in ("Sum", "Product", "Scaled", "Normalized", "Kernel")]
-    yield one(
-        (*compound, *(f"{k}.{m}" for k in compound for m in KERNEL_METHODS), "kernels.normalize"),
-        lambda kernel, factor, X: (kernels.normalize(factor * rbf + kernel) * rbf)(X),
-        None,
-        ("a number + or * a kernel",),
-        kernel=kernels.Linear(),
-        factor=2.0,
-        X=X,
-    )
-    yield one(
-        "kernels.at_start",
-        lambda kernel, X: kernels.at_start(kernel, X)(X),
-        None,
-        kernel=kernels.Scaled(kernels.RBF(per_feature=True)),
-        X=X,
-    )
-    yield one("kernels.gram_matrix", kernels.gram_matrix, None, X=X, kernel=rbf, dtype="float32")
-    yield one("kernels.class_distance", kernels.class_distance, None, X=X, y=Y)
-    yield from _others(one)
-
-
-KERNEL_METHODS = (
-    "diag",
-    "diag_with_pullback",
-    "get_params",
-    "parameters",
-    "set_params",
-    "with_pullback",
-    "with_values",
-)
-
-
-def _others(one):
-    from bayespoint import datasets
-    from bayespoint.papers import elongated, onion, planar, soft_boundary
-    from bayespoint.results import diagnostics
-
-    draws = RNG.standard_normal((2, 20, 3))
-    yield one("results.diagnostics.r_hat", diagnostics.r_hat, draws=draws)
-    yield one("results.diagnostics.ess_bulk", diagnostics.ess_bulk, draws=draws)
-    for name in datasets.__all__:
-        if name.startswith("load_"):
-            yield one(f"datasets.{name}", getattr(datasets, name), return_X_y=True, as_frame=False)
-    seeded = {"random_state": 0}
-    yield one(
-        "datasets.make_teacher",
-        datasets.make_teacher,
-        n_samples=9,
-        n_features=2,
-        noise=0.1,
-        **seeded,
-    )
-    yield one(
-        "datasets.make_sets",
-        datasets.make_sets,
-        n_samples=9,
-        n_items=5,
-        size=(2, 3),
-        noise=0.1,
-        **seeded,
-    )
-    yield one(
-        "datasets.make_words",
-        datasets.make_words,
-        n_samples=9,
-        length=(5, 6),
-        alphabet="ab",
-        motif="ab",
-        noise=0.1,
-        **seeded,
-    )
-    yield one(
-        "papers.elongated.make_elongated",
-        elongated.make_elongated,
-        n_train=5,
-        n_test=5,
-        n_features=3,
+        lambda **more: bounds.risk_bounds(fitted(), **more),
+        delta=0.1,
         random_state=0,
     )
-    yield one(
-        "papers.soft_boundary.parameter_space",
-        soft_boundary.parameter_space,
-        gram=GRAM,
-        softness=0.1,
-        offset=0.0,
-    )
-    yield one(
-        "papers.soft_boundary.ParameterSpace.surface",
-        lambda points: soft_boundary.parameter_space(np.eye(2)).surface(points),
-        points=RNG.standard_normal((4, 2)),
-    )
-    square = planar.Polygon([[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]])
-    corners = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]])
-    yield one("papers.planar.Polygon", planar.Polygon, vertices=corners)
-    yield one(
+
+
+def of_polygons():
+    corners, middle = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]]), np.full(2, 0.5)
+    square = planar.Polygon(corners)
+    yield good("papers.planar.Polygon", vertices=corners)
+    yield good(
         "papers.planar.Polygon.from_halfplanes",
-        planar.Polygon.from_halfplanes,
         normals=np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]),
         offsets=np.array([0.0, 2.0, 0.0, 1.0]),
-        names=("half-plane", "half-planes"),
+        texts=("half-plane", "half-planes"),
     )
-    yield one("papers.planar.Polygon.clearance", square.clearance, point=np.array([0.5, 0.5]))
-    yield one("papers.planar.Polygon.contains", square.contains, point=np.array([0.5, 0.5]))
-    yield one("papers.planar.Polygon.sample", square.sample, n_points=3, random_state=0)
-
-    def on_square(name, **arguments):
-        function = getattr(planar, name)
-        return one(f"papers.planar.{name}", lambda **rest: function(square, **rest), **arguments)
-
-    yield on_square("area_difference", point=np.array([0.5, 0.5]), angles=np.array([0.1, 2.0]))
-    yield on_square("bayes_line", angle=0.3)
-    yield on_square("bayes_lines", n_directions=5)
-    yield on_square("bayes_objective", point=np.array([0.5, 0.5]))
-    yield on_square("billiard", n_bounces=20, start=np.array([0.5, 0.5]), angle=0.3, random_state=0)
+    for name, arguments in {
+        "clearance": {"point": middle},
+        "contains": {"point": middle},
+        "sample": {"n_points": 3, "random_state": 0},
+    }.items():
+        yield good(f"papers.planar.Polygon.{name}", None, getattr(square, name), **arguments)
+    for name, arguments in {
+        "area_difference": {"point": middle, "angles": np.array([0.1, 2.0])},
+        "bayes_line": {"angle": 0.3},
+        "bayes_lines": {"n_directions": 5},
+        "bayes_objective": {"point": middle},
+        "billiard": {"n_bounces": 20, "start": middle, "angle": 0.3, "random_state": 0},
+    }.items():
+        of_square = functools.partial(getattr(planar, name), square)
+        yield good(f"papers.planar.{name}", None, of_square, **arguments)
     for name in ("bayes_point", "largest_circle", "largest_ellipse"):
-        yield one(
+        of_polygon = getattr(planar, name)
+        yield good(
             f"papers.planar.{name}",
-            lambda vertices, name=name: getattr(planar, name)(planar.Polygon(vertices)),
+            None,
+            lambda vertices, of_polygon=of_polygon: of_polygon(planar.Polygon(vertices)),
             vertices=corners,
         )
-    layers = {"space": space(), "method": "exact", **SHORT}
-    yield one("papers.onion.onion", onion.onion, **layers, max_errors=(1, 1), volume_tol=0.5)
-    few = {"max_errors": (1, 0), "k": 3, "n_repeats": 1}
-    yield one("papers.onion.choose_layer", onion.choose_layer, **layers, **few)
-    own = "papers.onion.OnionTable"
-    yield one(f"{own}.center", method(table, "center"), None, n_neg=1, n_pos=0)
-    yield one(f"{own}.combine", method(table, "combine"), weights=np.ones((2, 2)), per=None)
-    yield one(
-        f"{own}.test_errors",
-        method(table, "test_errors"),
-        None,
-        K_test=NEW @ X.T,
-        y_test=np.array([1, -1, 1, 1]),
-    )

@@ -39,20 +39,16 @@ KERNEL = kernels.RBF([1.0, 2.0, 3.0]) + 0.1 * kernels.normalize(kernels.Polynomi
 
 
 @functools.cache
-def originals():
-    """Return names with the bytes of files, the inputs of predictions, and what they predict."""
-    models = {
+def models():
+    """Return fitted models with the inputs of predictions, by name."""
+    of_landmarks = {"approximation": "landmarks", "n_components": 5}
+    found = {
         "average": (BayesPointClassifier(n_draws=4, tol=0.9, random_state=0), X, TWO, NEW),
         "table": (BayesPointClassifier(n_draws=4, tol=0.9, n_models=1), TABLE, TWO, TABLE[:4]),
         "composed": (BayesPointClassifier(KERNEL, **QUICK), X, TWO, NEW),
         "several": (BayesPointClassifier("rbf", **QUICK), X, THREE, NEW),
         "theirs": (BayesPointClassifier(2.0 * gp.Matern(1.5) + gp.RBF(1.0), **QUICK), X, TWO, NEW),
-        "landmarks": (
-            BayesPointClassifier(approximation="landmarks", n_components=5, **QUICK),
-            X,
-            TWO,
-            NEW,
-        ),
+        "landmarks": (BayesPointClassifier(**of_landmarks, **QUICK), X, TWO, NEW),
         "rows": (BayesPointClassifier("linear", **QUICK), sparse.csr_array(X), TWO, NEW),
         "gram": (BayesPointClassifier("precomputed", **QUICK), RBF(X), TWO, RBF(NEW, X)),
         "texts": (BayesPointClassifier(kernels.Spectrum(2), **QUICK), TEXTS, TWO, TEXTS[:4]),
@@ -60,14 +56,24 @@ def originals():
         "margin": (MaxMarginClassifier(softness=0.1), X, TWO, NEW),
         "perceptron": (KernelPerceptron(softness=0.3), X, THREE, NEW),
     }
-    space = VersionSpace(X @ X.T, np.where(TWO, 1, -1), softness=0.3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = {name: (model.fit(x, y), new) for name, (model, x, y, new) in models.items()}
-        randoms = np.random.RandomState(4), np.random.Generator(np.random.Philox(5))
-        fitted["several"][0].random_state, fitted["composed"][0].random_state = randoms
+        fitted = {name: (model.fit(x, y), new) for name, (model, x, y, new) in found.items()}
+    fitted["several"][0].random_state = np.random.RandomState(4)
+    fitted["composed"][0].random_state = np.random.Generator(np.random.Philox(5))
+    fitted["gram"][0].random_state = np.random.default_rng(6)
+    return fitted | {"posterior": (fitted["composed"][0].posterior_, NEW)}
+
+
+@functools.cache
+def results():
+    """Return results of every kind, by the names of their classes."""
+    space = VersionSpace(X @ X.T, np.where(TWO, 1, -1), softness=0.3)
+    average = models()["average"][0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         run = space.sample(random_state=0, options=SampleOptions(max_bounces=100))
-        results = [
+        found = [
             run,
             onion(space, max_errors=(1, 1), tol=0.9, random_state=0),
             space.evidence(tol=0.9, random_state=0),
@@ -75,16 +81,22 @@ def originals():
             reweight(space, run, lambda margins: np.ones(len(margins))),
             light_trap(space, random_state=0),
             correlation_length(space, random_state=0),
-            fitted["average"][0].tuning_,
-            fitted["average"][0].feature_relevance_,
+            average.tuning_,
+            average.feature_relevance_,
         ]
-        fitted |= {"posterior": (fitted["composed"][0].posterior_, NEW)}
-        fitted |= {type(one).__name__: (one, None) for one in results}
-        with tempfile.TemporaryDirectory() as folder:
-            found, path = {}, Path(folder) / "file"
-            for name, (one, new) in fitted.items():
-                one.save(path)
-                found[name] = path.read_bytes(), new, answers(one, new)
+    return {type(one).__name__: one for one in found}
+
+
+@functools.cache
+def originals():
+    """Return names with the bytes of files, the inputs of predictions, and what they predict."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = Path(folder) / "file"
+        for name, (one, new) in (models() | {n: (r, None) for n, r in results().items()}).items():
+            one.save(path)
+            found[name] = path.read_bytes(), new, answers(one, new)
     return found
 
 

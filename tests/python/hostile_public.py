@@ -75,16 +75,17 @@ PICTURES = ("plot", "Display")
 
 def public():
     """Return the names of all public callables, ``module.name`` or ``module.Class.method``."""
-    return set(_objects())
+    return set(objects())
 
 
 def documented(name):
     """Return the docstring of a public callable, by the name that `public` gives it."""
-    return inspect.getdoc(_objects()[name]) or ""
+    return inspect.getdoc(objects()[name]) or ""
 
 
 @functools.cache
-def _objects():
+def objects():
+    """Return all public callables by these names."""
     found = {}
     for path in ("", *MODULES):
         module = importlib.import_module(f"bayespoint.{path}".rstrip("."))

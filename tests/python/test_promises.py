@@ -50,18 +50,12 @@ def test_every_promise_names_its_tests(held_by):
     ("name", "text", "found"),
     [
         ("tests/a.rs", "#[test]\nfn holds() {\n", {"holds"}),
-        ("tests/a.rs", "    /// Why.\n    #[test]\n    fn holds(x in any()) {\n", {"holds"}),
-        ("tests/a.rs", '#[test]\n#[should_panic(expected = "no")]\nfn holds() {\n', {"holds"}),
-        ("tests/a.rs", "fn helper() {\n", set()),
         ("tests/a.rs", "#[test]\nfn holds() {}\n\nfn helper() {\n", {"holds"}),
         ("tests/a.rs", '#[test]\n#[ignore = "long: make test-all"]\nfn holds() {\n', {"holds"}),
-        ("tests/a.rs", '#[test]\n#[cfg_attr(miri, ignore = "x")]\nfn holds() {\n', {"holds"}),
-        ("tests/a.rs", "#[test]\n#[cfg_attr(unix, ignore)]\nfn left_out() {\n", set()),
         ("tests/a.rs", '#[test]\n#[ignore = "slow"]\nfn left_out() {\n', set()),
         ("tests/a.rs", "// #[test]\nfn left_out() {\n", set()),
         ("tests/test_a.py", "@seed(1)\ndef test_holds(x):\n", {"test_holds"}),
         ("tests/test_a.py", "def helper(x):\n    def test_inside():\n", set()),
-        ("tests/test_a.py", "# def test_left_out():\n", set()),
         ("tests/a.py", "def test_of_no_file_of_tests():\n", set()),
     ],
 )

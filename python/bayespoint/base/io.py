@@ -42,11 +42,14 @@ _UNCHECKED = {"pos", "buffer_pos", "pool_size"}  # of generators' states, which 
 _MOST = 624  # of these, in a state of NumPy's
 _SUFFIXES = {"NdArrayNode": ".npy", "SparseMatrixNode": ".npz", "BytesNode": ".bin"}
 
-# NumPy reads the headers of arrays by `ast`, which fails in two threads at once before Python 3.12.
+# NumPy reads the headers of arrays by `ast`, which fails in two threads at once in Python 3.11.
 _reading = threading.Lock()
-if hasattr(os, "register_at_fork"):  # a child of another thread may not begin with the lock held
-    release = {"after_in_parent": _reading.release, "after_in_child": _reading.release}
-    os.register_at_fork(before=_reading.acquire, **release)
+if hasattr(os, "register_at_fork"):  # a child may not begin with the lock of a thread it lacks
+    os.register_at_fork(
+        before=_reading.acquire,
+        after_in_parent=_reading.release,
+        after_in_child=_reading.release,
+    )
 
 
 class Savable(Stored):

@@ -2,7 +2,6 @@
 
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 
 import numpy as np
@@ -116,21 +115,6 @@ def test_a_child_forked_while_a_thread_holds_blas_works():
             with linalg.one_thread():
                 os._exit(0 if set(blas_threads()) == {1} else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
-def test_concurrent_fits_have_the_same_bits():
-    X, y = make_moons(200, noise=0.2, random_state=seed(0))
-
-    def fit(index):
-        model = BayesPointClassifier(kernels.RBF(1.5), softness=0.1, random_state=seed(index))
-        return model.fit(X, y).dual_coef_
-
-    with threadpool_limits(limits=2, user_api="blas"):
-        alone = [fit(index) for index in range(6)]
-        with ThreadPoolExecutor(2) as pool:
-            together = list(pool.map(fit, range(6)))
-        assert set(blas_threads()) == {2}
-    np.testing.assert_array_equal(together, alone)
 
 
 def test_threads_are_restored_after_an_error():

@@ -51,11 +51,3 @@ def test_control_groups_count(monkeypatch, tmp_path):
         assert memory.available() > 2**20
     monkeypatch.setattr(memory, "_OWN_CGROUP", tmp_path / "none")
     assert memory.available() > 2**20
-
-
-@pytest.mark.parametrize(
-    ("n_bytes", "text"),
-    [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (2**40, "1.0 TiB"), (2**60, "1048576.0 TiB")],
-)
-def test_readable(n_bytes, text):
-    assert memory.readable(n_bytes) == text

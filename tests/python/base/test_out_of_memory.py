@@ -147,7 +147,7 @@ COLD = """
 """
 
 
-@pytest.mark.parametrize("room", [5, 20, 60, 100, 1000])
+@pytest.mark.parametrize("room", [5, 60, 1000])
 def test_a_process_that_has_not_used_blas(room):
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(COLD), str(room)]

@@ -30,18 +30,13 @@ def with_entry(value, at=(1, 2)):
     ("matrix", "error", "text"),
     [
         (with_entry(np.nan), ValueError, "gram must be finite; it holds NaN"),
-        (with_entry(np.inf, (3, 3)), ValueError, "gram must be finite"),
         (gram()[:3], ValueError, r"gram must be a square matrix; got shape \(3, 4\)"),
-        (gram()[0], ValueError, r"gram must be a square matrix; got shape \(4,\)"),
-        (gram()[None], ValueError, "gram must be a square matrix; got shape"),
         (3.0, ValueError, r"gram must be a square matrix; got shape \(\)"),
         (np.empty((0, 0)), ValueError, "gram must have at least one row"),
-        ([], ValueError, "gram must be a square matrix"),
         ([[1.0, 2.0], [3.0]], ValueError, "gram must be an array of numbers"),
         (with_entry(5.0), ValueError, r"gram must be symmetric; got .*5\.0.* at \[1, 2\]"),
         (gram() * 1j, TypeError, "gram must hold real numbers; got an array of dtype complex128"),
         (gram().astype(object), TypeError, "gram must hold real numbers; got .* object"),
-        (gram().astype(str), TypeError, "gram must hold real numbers"),
         (sparse.csr_array(gram()), TypeError, r"gram must be a dense array; .*toarray\(\)"),
         (np.ma.masked_less(gram(), 0), TypeError, "gram must not be a masked array"),
         (list(np.ma.masked_greater(gram(), 0)), TypeError, "gram must not be a masked array"),
@@ -124,9 +119,6 @@ def test_layouts(variant, borrowed):
     assert space.gram.dtype == np.float64
     np.testing.assert_array_equal(space.gram, reference)
     assert np.may_share_memory(space.gram, value) == borrowed
-    run = {"length": 5.0, "n_draws": 2, "random_state": 0}
-    result, expected = space.sample(**run), VersionSpace(reference, labels).sample(**run)
-    np.testing.assert_array_equal(result.draws, expected.draws)
 
 
 def test_read_only_is_borrowed_and_never_written():
@@ -153,25 +145,6 @@ def test_float32_is_made_symmetric():
     np.testing.assert_allclose(space.gram, matrix, rtol=1e-6)
 
 
-def test_float32_of_low_rank_needs_no_factor():
-    """Rounding leaves negative eigenvalues, but the default refresh needs no factor."""
-    points = np.random.default_rng(0).standard_normal((60, 5)).astype(np.float32)
-    labels = np.where(points[:, 0] > 0, 1, -1)
-    matrix = points @ points.T
-    assert np.linalg.eigvalsh(matrix.astype(float))[0] < -1e-8
-    result = VersionSpace(matrix, labels).sample(tol=0.01, random_state=0)
-    exact = VersionSpace((points.astype(float) @ points.T), labels)
-    expected = exact.sample(tol=0.01, random_state=0)
-    assert exact.contains(result.center)
-    found, wanted = points.T @ result.center, points.T @ expected.center
-    np.testing.assert_allclose(found, wanted, atol=0.05)
-
-
-def test_integers_are_converted():
-    space = VersionSpace([[2, 1], [1, 2]], [1, -1])
-    assert space.gram.dtype == np.float64
-
-
 def test_large_matrices_are_checked_in_blocks():
     """An asymmetric or infinite entry is found in any block."""
     labels = np.resize([1, -1], 1300)
@@ -192,7 +165,6 @@ def test_large_matrices_are_checked_in_blocks():
     ("labels", "error", "text"),
     [
         (["a", "a", "a", "a"], ValueError, "two classes or more; got 1 class: .'a'"),
-        ([0, 0, 0, 0], ValueError, "two classes or more; got 1 class: .0"),
         ([1, -1, 1], ValueError, "as many labels as gram has rows, 4; got 3"),
         ([[1, -1, 1, -1]], ValueError, r"y must have one dimension; got shape \(1, 4\)"),
         ([1.0, np.nan, 1.0, -1.0], ValueError, "y must be finite"),
@@ -207,14 +179,6 @@ def test_large_matrices_are_checked_in_blocks():
 def test_bad_labels(labels, error, text):
     with pytest.raises(error, match=text):
         VersionSpace(gram(), labels)
-
-
-@pytest.mark.parametrize("labels", [["no", "yes"], [False, True], [2.5, 7.0], [-1, 1], [1, 2]])
-def test_two_classes_of_any_type(labels):
-    space = VersionSpace(np.eye(3), np.array(labels)[[1, 0, 1]])
-    assert space.y.dtype == np.int8
-    assert space.y.tolist() == [1, -1, 1]
-    assert space.classes.tolist() == labels
 
 
 def test_one_class_of_signs_and_one_example():
@@ -256,62 +220,25 @@ def test_a_scale_that_cannot_be_squared_is_refused(scale):
         BayesPointClassifier(softness=1e200).fit(x, np.resize([0, 1], 10))
 
 
-def test_long_and_short_feature_vectors():
-    """Very different lengths do not matter: full refreshes reach the whole span."""
-    lengths, labels = np.array([1e-30, 1e-9, 1.0, 1e9, 1e30]), np.resize([1, -1, -1], 5)
-    for refresh in ("pair", "full", "auto"):
-        space = VersionSpace(np.diag(lengths**2), labels)
-        result = space.sample(
-            length=3000.0, options=SampleOptions(refresh=refresh), random_state=seed(0)
-        )
-        exact = labels / (lengths * np.sqrt(5))
-        np.testing.assert_allclose(result.center / exact, 1.0, atol=6 * result.center_error)
-
-
-def test_a_path_too_short_to_integrate_is_refused():
-    space = VersionSpace(np.eye(4), LABELS)
-    with pytest.raises(ValueError, match=r"length must be in \[1e-6, inf\); got 1e-9"):
-        space.sample(length=1e-9)
-    result = space.sample(length=1e-6, n_trajectories=1, n_draws=1, random_state=0)
-    assert result.center_norm == pytest.approx(1.0, abs=1e-9)
-    assert space.contains(result.center)
-
-
 # --- settings ---
 
 
 @pytest.mark.parametrize(
     ("setting", "value", "error"),
     [
-        ("n_trajectories", 0, ValueError),
         ("n_trajectories", 2.0, TypeError),
-        ("n_trajectories", True, TypeError),
-        ("n_draws", -3, ValueError),
-        ("length", 0.0, ValueError),
-        ("length", np.inf, ValueError),
-        ("length", "10", TypeError),
-        ("tol", -0.1, ValueError),
-        ("tol", np.nan, ValueError),
         ("max_bounces", 0, ValueError),
-        ("max_bounces", 1e6, TypeError),
-        ("transparency", 1.5, ValueError),
-        ("transparency", (0.1, -0.1), ValueError),
         ("transparency", (0.1, 0.2, 0.3), ValueError),
         ("refresh", "sometimes", ValueError),
-        ("refresh_rate", 0.0, ValueError),
         ("refresh_rate", 3.0, ValueError),  # "auto" chooses the rate as well
         ("refresh_rate", None, ValueError),
-        ("refresh_rate", "fast", ValueError),
-        ("average", "mean", ValueError),
         ("n_jobs", 0, ValueError),
         ("n_jobs", "all", TypeError),
         ("random_state", -1, ValueError),
-        ("random_state", 2**64, ValueError),
         ("random_state", "seed", ValueError),
         ("start", [1.0, 2.0], ValueError),
         ("start", [np.nan, 1.0, 1.0, 1.0], ValueError),
         ("start", [0.0, 0.0, 0.0, 0.0], ValueError),
-        ("start", [[1.0, 1.0, 1.0, 1.0]], ValueError),
         ("start", [-1.0, 1.0, -1.0, 1.0], ValueError),
     ],
 )
@@ -327,9 +254,7 @@ def test_bad_settings_of_a_run(setting, value, error):
     [
         ({"softness": -0.1}, ValueError, "softness must be finite and at least 0; got -0.1"),
         ({"softness": [0.1, 0.2]}, ValueError, r"softness must be a number or have shape \(4,\)"),
-        ({"softness": np.nan}, ValueError, "softness must be finite"),
         ({"softness": "evidence"}, TypeError, "softness must hold real numbers"),
-        ({"offset": -1.0}, ValueError, "offset must be"),
         ({"offset": np.inf}, ValueError, "offset must be"),
     ],
 )
@@ -341,27 +266,19 @@ def test_bad_settings_of_a_space(settings, error, text):
 def test_choices_are_listed():
     with pytest.raises(ValueError, match=r"'light_trap', 'max_margin'; got 'svm'"):
         VersionSpace(np.eye(4), LABELS).feasible_point("svm")
-    for setting in ({"tol": 0.0}, {"tol": 1.0}, {"max_iter": 0}):
-        with pytest.raises(ValueError, match="must be"):
-            VersionSpace(np.eye(4), LABELS).max_margin(**setting)
 
 
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
         ({"kernel": "laplace"}, "kernel must be one of 'linear', 'rbf', 'poly', 'precomputed'"),
-        ({"kernel": 3}, "kernel must be one of"),
-        ({"label_noise": "evidence"}, r"label_noise must be a finite number in \[0, 0.5\); got"),
         ({"label_noise": (None, 0.1)}, "label_noise must be two rates, or None for both"),
-        ({"label_noise": [None] * 3}, "label_noise must be two rates, or None for both"),
         ({"calibration": "sigmoid"}, "calibration must be one of 'auto', 'leave-one-out', None"),
         ({"tol": "small"}, "tol must be a positive number or \"auto\"; got 'small'"),
-        ({"softness": "evidence"}, r"softness must be a finite number in \[0, inf\); got 'evid"),
         ({"softness": -1.0}, "softness must be"),
         ({"label_noise": 0.5}, "label_noise must be"),
         ({"label_noise": (0.1, 0.7)}, r"label_noise\[1\] must be"),
         ({"class_weight": {0: -1.0}}, "class_weight must give every class a positive weight"),
-        ({"class_weight": {0: 0.0}}, "class_weight must give every class a positive weight"),
         ({"fit_intercept": 1}, "fit_intercept must be True or False; got 1"),
         ({"verbose": -1}, "verbose must be"),
         ({"tol": 0.0}, "tol must be"),
@@ -371,16 +288,6 @@ def test_bad_settings_of_a_classifier(settings, text):
     x = np.random.default_rng(0).standard_normal((10, 2))
     with pytest.raises((ValueError, TypeError), match=text):
         BayesPointClassifier(**settings).fit(x, np.resize([0, 1], 10))
-
-
-def test_seeds():
-    assert validation.seed(7) == 7
-    assert validation.seed(np.uint64(2**64 - 1)) == 2**64 - 1
-    first, second = np.random.default_rng(1), np.random.default_rng(1)
-    drawn = validation.seed(first)
-    assert drawn == validation.seed(second) != validation.seed(first)
-    assert validation.seed(np.random.RandomState(1)) == validation.seed(np.random.RandomState(1))
-    assert 0 <= validation.seed(None) < 2**64
 
 
 def test_threads(monkeypatch):

@@ -11,7 +11,7 @@ import pytest
 from bayespoint.data import columns, frames
 from bayespoint.data.columns import Columns, Records
 from bayespoint.data.inputs import standardizer
-from bayespoint.kernels import RBF, Linear, Matern, Scaled, Weighted
+from bayespoint.kernels import RBF, Linear, Weighted
 from helpers import seed
 
 polars = pytest.importorskip("polars")
@@ -68,17 +68,12 @@ def objects(*values):
 NUMBERS = {
     "int": pd.Series([1, 3, 2]),
     "float": pd.Series([1.0, 3.0, np.nan]),
-    "float32": pd.Series([1.0, 3.0, np.nan], dtype="float32"),
     "Int64": pd.Series([1, 3, None], dtype="Int64"),
-    "Float64": pd.Series([1, 3, None], dtype="Float64"),
-    "objects": objects(1, 3.0, None),
     "objects with NA": objects(1, 3.0, pd.NA),
     "decimal objects": objects(Decimal(1), Decimal(3), None),
     "timedelta": pd.Series(pd.to_timedelta([1, 3, None], unit="D")),
-    "timedelta objects": objects(datetime.timedelta(1), datetime.timedelta(3), None),
     "NumPy durations": objects(np.timedelta64(24, "h"), np.timedelta64(3, "D"), None),
     "sparse": pd.Series(pd.arrays.SparseArray([1.0, 3.0, 2.0])),
-    "polars int": polars.Series([1, 3, None]),
     "polars float": polars.Series([1.0, 3.0, float("nan")]),
     "polars decimal": polars.Series([Decimal(1), Decimal(3), None]),
     "polars duration": polars.Series([datetime.timedelta(1), datetime.timedelta(3), None]),
@@ -98,17 +93,14 @@ def test_numbers_and_where_they_are_missing(column):
 CATEGORIES = {
     "category": (pd.Series(["b", "a", None], dtype="category"), ("a", "b")),
     "strings": (pd.Series(["b", "a", None]), ("a", "b")),
-    "objects": (objects("b", "a", np.nan), ("a", "b")),
     "string": (pd.Series(["b", "a", None], dtype="string"), ("a", "b")),
     "boolean": (pd.Series([True, False, None], dtype="boolean"), (False, True)),
-    "bool objects": (objects(True, False, None), (False, True)),
     "integer levels": (pd.Series([30, 4, None]).astype("category"), (4.0, 30.0)),
     "levels of dates": (
         pd.Series([pd.Timestamp(2021, 1, 1), pd.Timestamp(2020, 1, 1), None]).astype("category"),
         ("2020-01-01 00:00:00", "2021-01-01 00:00:00"),
     ),
     "polars string": (polars.Series(["b", "a", None]), ("a", "b")),
-    "polars categorical": (polars.Series(["b", "a", None], dtype=polars.Categorical), ("a", "b")),
     "polars enum": (polars.Series(["b", "a", None], dtype=polars.Enum(["b", "a"])), ("a", "b")),
     "polars boolean": (polars.Series([True, False, None]), (False, True)),
 }
@@ -120,14 +112,6 @@ def test_categories_of_which_missing_is_a_level(column, levels):
     assert (found.kind, found.levels, found.centers, numbers) == ("category", levels, (), [])
     assert found.limit == pytest.approx(math.sqrt(2 / (1 - 3 / 9)))
     assert np.divide(codes, found.limit).round(12).tolist() == [[1.0, 0.0, -1.0]]
-
-
-def test_booleans_and_integer_levels_without_missing_ones():
-    for column in (pd.Series([True, False]), polars.Series([True, False]), pd.Categorical([7, 3])):
-        found, _, codes = one(column)
-        assert found.kind == "category"
-        assert np.divide(codes, found.limit).round(12).tolist() == [[1.0, 0.0]]
-    assert found.levels == (3, 7)
 
 
 def test_ordered_categories_are_places_and_in_part_categories():
@@ -147,15 +131,12 @@ def test_ordered_categories_are_places_and_in_part_categories():
 
 DATES = {
     "datetime64": (pd.Series(pd.to_datetime(DAYS)), 0),
-    "naive": (pd.Series(pd.to_datetime(TIMES)), 6),
     "with a zone": (pd.Series(pd.to_datetime(TIMES)).dt.tz_localize("Asia/Tokyo"), 6),
     "date objects": (objects(*DAYS), 0),
-    "time objects": (objects(*TIMES), 6),
     "objects with a zone": (objects(*LOCAL), 6),
     "pandas objects": (objects(pd.Timestamp(TIMES[0], tz="Asia/Tokyo"), pd.NaT), 6),
     "NumPy objects": (objects(np.datetime64("2020-01-01"), np.datetime64("NaT")), 0),
     "polars date": (polars.Series(DAYS), 0),
-    "polars datetime": (polars.Series(TIMES), 6),
     "polars with a zone": (polars.Series(TIMES).dt.replace_time_zone("Asia/Tokyo"), 6),
 }
 
@@ -180,7 +161,6 @@ def test_dates_are_years_in_local_time(column, hour):
     [
         ("2020-01-01", "2020-01-14", ()),
         ("2020-01-01", "2020-01-15", (7.0,)),
-        ("2020-01-01", "2020-01-02 23:00", ()),
         ("2020-01-01", "2020-01-03 01:00", (1.0,)),
         ("2020-01-01", "2021-07-01", (7.0,)),
         ("2020-01-01", "2021-07-02", (365.2425, 7.0)),
@@ -231,8 +211,6 @@ def test_features_groups_limits_and_names():
     )
     found, rows = known(frame)
     assert repr(found) == "<Columns: 2 number, 1 category, 1 date, 1 ordered>"
-    assert tuple(one.name for one in rows.columns) == tuple(frame)
-    assert len(found) == 5
     assert not found.plain
     assert found.groups == (0, 2, 2, 2, 3, 4, 1, 3, 4)
     assert found.n_numbers == 6
@@ -240,7 +218,6 @@ def test_features_groups_limits_and_names():
     assert found.limits == pytest.approx((INF,) * 6 + limits)
     np.testing.assert_allclose(found.shares, [1.0, *[3**-0.5] * 3, 1.0, 1.0])
     X = found.features(rows)
-    assert X.shape == (4, 9)
     np.testing.assert_array_equal(X[:, 0], frame["number"])
     np.testing.assert_array_equal(X[:, 4], [1.0, 2.0, 3.0, 2.0])  # the median
     np.testing.assert_array_equal(X[:, 7], [0.0, 1.0, 0.0, 0.0])
@@ -284,16 +261,6 @@ def test_columns_vary_as_much_as_a_number_of_variance_1():
     found, X = standardized(frame)
     sizes = [mean_square(X, found, k) for k in range(7)]
     assert sizes == pytest.approx([2.0] * 5 + [2.0 + 2.0 / 16, 0.0])
-
-
-@pytest.mark.parametrize("kernel", [RBF(1.3), Matern(0.7, nu=2.5), Scaled(RBF(1.0)) + RBF(2.0)])
-def test_two_levels_are_a_standardized_number(kernel):
-    number = (RNG.random(60) < 0.3).astype(float)
-    found, X = standardized(pd.DataFrame({"x": number == 1}))
-    _, Z = standardized(pd.DataFrame({"x": number}))
-    np.testing.assert_allclose(Z.std(), 1.0)
-    if isinstance(kernel, RBF | Matern):
-        np.testing.assert_allclose(found.kernel(kernel)(X), kernel(Z), rtol=1e-12)
 
 
 def test_without_scales_levels_are_as_far_apart_as_indicators():
@@ -364,9 +331,6 @@ def test_levels_of_other_types():
     for same in ([3.0, 7.0, 3.0], pd.Categorical([3, 7, 3]), objects(3, 7, 3)):
         new = read_as(found, pd.DataFrame({"x": same}))
         np.testing.assert_array_equal(found.features(new), X)
-    found, rows = known(pd.DataFrame({"x": [True, False]}))
-    new = read_as(found, pd.DataFrame({"x": [1, 0]}))
-    np.testing.assert_array_equal(found.features(new), found.features(rows))
     found, rows = known(pd.DataFrame({"x": [1, 0]}))
     for same in ([True, False], pd.Series([True, False], dtype="boolean"), objects(True, False)):
         new = read_as(found, pd.DataFrame({"x": same}))
@@ -436,16 +400,14 @@ def test_booleans_that_are_not_chosen_are_numbers():
 
 
 @pytest.mark.parametrize(
-    "wrong", ["auto", 3, [0.5], [[0]], {"b"}, max, [[1], [2, 3]], [None], ["a", 1.5]], ids=repr
+    ("wrong", "text"),
+    [
+        *((wrong, "be") for wrong in ("auto", 3, [0.5], [[0]], {"b"}, [[1], [2, 3]], ["a", 1.5])),
+        *((wrong, "name columns of X; got") for wrong in (["c"], [2], [-3], [np.True_, 0])),
+    ],
 )
-def test_other_values_are_refused(wrong):
-    with pytest.raises(ValueError, match="categorical_features must be"):
-        frames.chosen(wrong, ["a", "b"])
-
-
-@pytest.mark.parametrize("wrong", [["c"], [2], [-3], [np.True_, 0]], ids=repr)
-def test_unknown_columns_are_refused(wrong):
-    with pytest.raises(ValueError, match="categorical_features must name columns of X; got"):
+def test_other_values_are_refused(wrong, text):
+    with pytest.raises(ValueError, match=f"categorical_features must {text}"):
         frames.chosen(wrong, ["a", "b"])
 
 
@@ -463,14 +425,10 @@ def test_parts_of_a_table():
     np.testing.assert_array_equal(c.entries, [18262.0, 18262.0, np.nan])
     assert d.entries.tolist() == [None, True]
     joined = Records.joined(parts)
-    assert [one.kind for one in joined.columns] == ["number", "category", "date", "category"]
     whole = Columns.of(joined, np.ones(4), scaled=True)
     sampled = Columns.of(parts[0], np.ones(2), scaled=True, seen=(a, b, c, d))
     assert [one.levels for one in sampled.columns] == [one.levels for one in whole.columns]
     assert sampled.groups == whole.groups
-    assert np.isfinite(sampled.features(joined)).all()
-    fraction = columns.seen([read(pd.DataFrame({"x": pd.to_datetime(TIMES)})).columns[0]])
-    assert (fraction.entries % 1 != 0).any()
     with pytest.raises(TypeError, match="column 'a' of X must hold values of one kind in every bl"):
         Records.joined([read(first[["a"]]), read(second[["b"]].rename(columns={"b": "a"}))])
 
@@ -484,12 +442,9 @@ def test_parts_of_kinds_that_fit_together(order):
     assert (x.kind, y.kind, y.order) == ("number", "category", ())
     halves = [[0.0, 1.0], [1.0, np.nan]][::order]
     np.testing.assert_array_equal(x.entries, np.concatenate(halves))
-
-
-def test_levels_of_ordered_parts_are_in_order():
-    parts = [ordered(["a", "b"], ["a", "b"]), ordered(["c", "b"], ["a", "b", "c"])]
-    joined = Records.joined([read(pd.DataFrame({"x": part})) for part in parts])
-    assert joined.columns[0].order == ("a", "b", "c")
+    longer = pd.DataFrame({"x": [2.0, 3.0], "y": ordered(["c", "b"], ["b", "a", "c"])})
+    joined = Records.joined([read(frame), read(longer)][::order])
+    assert joined.columns[1].order == ("b", "a", "c")
 
 
 # --- kernels -------------------------------------------------------------------------------------
@@ -508,5 +463,5 @@ def test_kernels_get_the_groups_of_the_columns():
     with pytest.raises(TypeError, match="X must hold numbers only for"):
         found.kernel(lambda a, b: a @ b.T)
     lacking, _ = known(frame[["a", "c"]])
-    with pytest.raises(ValueError, match=r"X must not hold NaN for .* impute it"):
+    with pytest.raises(ValueError, match="X must not hold NaN for"):
         lacking.kernel(lambda a, b: a @ b.T)

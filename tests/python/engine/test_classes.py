@@ -5,13 +5,8 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy import special
-from scipy.linalg import cho_factor, cho_solve, cholesky
 
 from bayespoint import InfeasibleError, SampleOptions, VersionSpace, _core
-from bayespoint.engine import sampling
-from bayespoint.engine.problem import Problem
-from bayespoint.engine.settings import SampleSettings
 from bayespoint.papers.onion import choose_layer, onion
 from helpers import seed
 
@@ -42,11 +37,6 @@ def inner(space, a, b):
     return float((a * (b @ matrix_of(space))).sum())
 
 
-def angle(space, a, b):
-    a, b = a / math.sqrt(inner(space, a, a)), b / math.sqrt(inner(space, b, b))
-    return 2 * math.asin(min(1.0, math.sqrt(max(0.0, inner(space, a - b, a - b))) / 2))
-
-
 def mean_and_error(values, blocks=40):
     """Mean of an array of shape (draws, ...) and its standard error from blocks."""
     means = np.stack([part.mean(axis=0) for part in np.array_split(values, blocks)])
@@ -73,64 +63,6 @@ def test_evidence_is_that_of_the_prior(m, n, softness, offset, noise):
     assert found.mean_violations[0] == pytest.approx(m * (n - 1) / n, rel=0.1)
 
 
-def gibbs(gram, y, n, softness, steps, rng):
-    """Albert and Chib: utilities given functions and labels, functions given utilities."""
-    m = len(y)
-    factor = cho_factor(gram + softness * np.eye(m), lower=True)
-    gain = cho_solve(factor, gram).T
-    root = cholesky(gram - gain @ gram + 1e-10 * np.eye(m), lower=True)
-    f = np.zeros((n, m))
-    u = np.where(np.arange(n)[:, None] == y, 1.0, -1.0)
-    own, sd = np.arange(m), math.sqrt(softness)
-
-    def truncated(mean, low, high):
-        a, b = special.ndtr((low - mean) / sd), special.ndtr((high - mean) / sd)
-        p = a + (b - a) * rng.uniform(size=mean.shape)
-        return mean + sd * special.ndtri(np.clip(p, 1e-15, 1 - 1e-15))
-
-    kept = []
-    for step in range(steps):
-        for c in range(n):
-            others = np.where(np.arange(n)[:, None] == c, -np.inf, u).max(axis=0)
-            low = np.where(y == c, others, -np.inf)
-            high = np.where(y == c, np.inf, u[y, own])
-            u[c] = truncated(f[c], low, high)
-        f = u @ gain.T + rng.standard_normal((n, m)) @ root.T
-        if step >= steps // 10:
-            kept.append(u - u.mean(axis=0))
-    return np.stack(kept)
-
-
-def test_gibbs_sampler_agrees():
-    m, n, softness = 25, 3, 1.0
-    gram, y, _ = taught(m, n, 5, softness=softness)
-    space = VersionSpace(gram, y, softness=softness)
-    exact, error = mean_and_error(
-        gibbs(gram, y, n, softness, 20_000, np.random.default_rng(seed(6)))
-    )
-    result = space.sample(tol=0.01, random_state=seed(7))
-    d = (n - 1) * m
-    length = math.sqrt(2) * math.exp(special.gammaln((d + 1) / 2) - special.gammaln(d / 2))
-    found = length * result.center_norm * (result.center @ matrix_of(space))
-    assert (np.abs(found - exact) < 5 * np.hypot(error, length * result.center_error)).all()
-
-
-def test_two_classes_played_jointly_agree_with_the_binary_machine():
-    gram, y, _ = taught(40, 2, 8)
-    binary = VersionSpace(gram, y, softness=0.2)
-    problem = Problem(gram, y.astype(np.int64), np.full(40, 0.2), 0.0, n_functions=2)
-    joint = VersionSpace.over(problem)
-    one, two = (space.sample(tol=0.01, random_state=seed(9)) for space in (binary, joint))
-    assert two.center.shape == (2, 40)
-    both = math.sqrt(0.5) * np.stack([-one.center, one.center])
-    assert angle(joint, both, two.center) < 4 * math.hypot(one.center_error, two.center_error)
-    assert two.center_norm == pytest.approx(one.center_norm, abs=0.02)
-    margin = [space.max_margin().margin for space in (binary, joint)]
-    assert margin[1] == pytest.approx(margin[0] * math.sqrt(2), rel=1e-6)
-    noise = [space.evidence(0.1, tol=0.05, random_state=seed(10)) for space in (binary, joint)]
-    assert abs(noise[0].value - noise[1].value) < 4 * math.hypot(noise[0].error, noise[1].error)
-
-
 # --- results ---------------------------------------------------------------------------------
 
 
@@ -147,23 +79,18 @@ def result(space):
 
 def test_shapes_and_labels(space, result):
     assert space.classes.tolist() == ["ant", "bee", "cat", "dog"]
-    assert space.y.dtype == np.int64
-    assert set(space.y) == {0, 1, 2, 3}
     assert repr(space) == "<VersionSpace: 40 examples of 4 classes>"
     assert repr(result).startswith("<BilliardResult: m=40, 4 classes, 4 x 100 draws")
     own = np.arange(40)
     for dual in (result.center, result.arc_center, result.impulse_center):
-        assert dual.shape == (4, 40)
         assert np.abs(dual.sum(axis=0)).max() < 1e-12
     # A wall pushes towards the class of its example.
     others = result.impulse_center.copy()
     others[space.y, own] = 0.0
     assert (others <= 0).all()
     assert (result.impulse_center[space.y, own] >= 0).all()
-    assert result.hits.shape == (4, 40)
     assert (result.hits[space.y, own] == 0).all()
     assert (result.hits > 0).any(axis=0).sum() == len(result.support)
-    assert result.functionals.shape == (4, 100, 16)
     classes, examples = np.divmod(result.watched, 40)
     assert (classes != space.y[examples]).all()
     # The functionals are the coordinates of the watched walls, relative to their lengths.
@@ -171,13 +98,10 @@ def test_shapes_and_labels(space, result):
     leads = values[:, :, space.y[examples], examples] - values[:, :, classes, examples]
     lengths = np.sqrt(2 * np.diag(matrix_of(space))[examples])
     np.testing.assert_allclose(result.functionals, leads / lengths, atol=1e-10)
-    assert "examples" in result._repr_html_()
 
 
 def test_margins(space, result):
-    margins = space.margins(result.draws)
-    assert margins.shape == (4, 100, 40)
-    assert (margins > 0).all()
+    assert (space.margins(result.draws) > 0).all()
     values = result.center @ matrix_of(space)
     others = np.where(np.arange(4)[:, None] == space.y, -np.inf, values).max(axis=0)
     exact = values[space.y, np.arange(40)] - others
@@ -212,39 +136,20 @@ def test_starts(space, result):
     assert run_from(result.center + 1.0, tol=0.1).start == ("given",) * 4
     with pytest.raises(ValueError, match="start must be in version space"):
         run_from(-result.center, length=5.0)
-    with pytest.raises(ValueError, match="start must not be the zero vector"):
-        run_from(np.ones((4, 40)), length=5.0)
     with pytest.raises(ValueError, match=r"start must have shape \(4, 40\)"):
         run_from(np.ones(40), length=5.0)
 
 
 def test_points(space):
     found = space.max_margin()
-    assert found.dual_coef.shape == found.multipliers.shape == (4, 40)
     assert found.margin == pytest.approx(space.margins(found.dual_coef).min())
     assert (found.multipliers >= 0).all()
-    assert len(found.support) <= 40
     assert found.margin == pytest.approx(found.bound, rel=1e-6)
     assert repr(found).endswith(f"{len(found.support)} support vectors of 40>")
-    assert "40" in found._repr_html_()
     for method in ("light_trap", "max_margin"):
         point = space.feasible_point(method, random_state=1)
-        assert point.shape == (4, 40)
         assert space.contains(point)
         assert inner(space, point, point) == pytest.approx(1.0)
-
-
-def test_singles():
-    gram, y, _ = taught(30, 3, 16)
-    narrow = gram.astype(np.float32)
-    options = SampleOptions(average="arc")
-    one, two = (
-        VersionSpace(matrix, y, softness=0.2).sample(tol=0.05, random_state=1, options=options)
-        for matrix in (narrow, narrow.astype(np.float64))
-    )
-    # Entries of the same value, in singles and in doubles, give the same bits.
-    assert (one.draws == two.draws).all()
-    assert (one.center == two.center).all()
 
 
 def test_datatree(result):
@@ -294,18 +199,6 @@ def run(space, **options):
 def test_what_two_classes_define_is_refused(space, call, text):
     with pytest.raises(ValueError, match=text):
         call(space)
-
-
-def test_labels_of_a_problem_are_checked():
-    gram, y, _ = taught(6, 3, 17)
-    for labels, n, text in [
-        (y + 1, 3, "labels must be in 0, ..., n_classes - 1; got 3"),
-        (y - 1, 3, "label must be in 0, ..., n_functions - 1; got -1"),
-        (y, 0, "n_classes must be at least 2"),
-    ]:
-        problem = Problem(gram, labels.astype(np.int64), np.full(6, 0.2), 0.0, n_functions=n)
-        with pytest.raises(ValueError, match=text):
-            sampling.sample(problem, SampleSettings(length=1.0))
 
 
 def test_the_error_of_an_evidence_of_zero(space, monkeypatch):

@@ -1,6 +1,5 @@
 """The center of conditional means, and the Gram matrices for which it exists."""
 
-import math
 import os
 import warnings
 
@@ -95,20 +94,6 @@ def test_next_to_singular_matrices_get_the_integral_of_the_path():
         warnings.simplefilter("error")
         run = space.sample(tol=0.3, random_state=SEED)
     assert run.refresh == "full"
-
-
-def test_draws_are_worth_something_where_the_center_is_exact():
-    draws = (
-        VersionSpace(np.eye(2), [1, 1])
-        .sample(
-            tol=0.1, options=SampleOptions(average="conditional"), n_draws=400, random_state=SEED
-        )
-        .draws.reshape(-1, 2)
-    )
-    # The first coordinate of a point of the quarter circle has mean 2 / pi. 1600 draws with an
-    # effective sample size of 400 have a standard error of 0.015.
-    assert abs(draws[:, 0].mean() - 2 / math.pi) < 0.08
-    assert np.ptp(np.arctan2(draws[:, 1], draws[:, 0])) > 1.4
 
 
 def test_what_it_cannot_do_is_refused():

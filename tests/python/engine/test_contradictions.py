@@ -114,12 +114,6 @@ def test_violations_are_counted(pairs, others):
         assert pairs <= caught.value.violations <= (pairs if others == 0 else most)
 
 
-def test_duplicates_that_agree():
-    matrix = np.ones((3, 3)) + np.diag([0.0, 0.0, 1.0])
-    VersionSpace(matrix, [1, 1, -1]).sample(length=50.0, random_state=0)
-    VersionSpace([[1.0, -1.0], [-1.0, 1.0]], [1, -1]).max_margin()
-
-
 def test_conflict_far_from_the_diagonal():
     """Duplicates are found in all blocks; softness of one of them is enough."""
     x = np.random.default_rng(0).standard_normal((600, 700))

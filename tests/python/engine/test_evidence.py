@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -67,24 +66,6 @@ def random_labels(m=14):
 # --- values ---
 
 
-@pytest.mark.parametrize("m", [2, 5, 20, 50])
-@pytest.mark.parametrize("rates", [[0.0], LADDER])
-def test_orthants(m, rates):
-    """Orthogonal planes cut the sphere into 2^m equal pieces, for normals of any length."""
-    labels = np.resize([1, -1, -1], m)
-    space = VersionSpace(np.diag(np.arange(1.0, m + 1)), labels)
-    found = space.evidence(rates, random_state=seed(m))
-    assert isinstance(found, Evidence)
-    assert found.converged
-    assert (len(found.log_transparency) > 0) == (rates == LADDER)
-    assert 0 < found.error[0] <= 0.1
-    assert abs(found.value[0] + m * math.log(2)) < 4 * found.error[0]
-    finer = space.evidence(rates, tol=0.05, random_state=seed(m))
-    assert finer.error[0] <= 0.05
-    assert finer.length >= found.length
-    assert abs(finer.value[0] + m * math.log(2)) < 4 * finer.error[0]
-
-
 @pytest.mark.parametrize("gram", [np.outer([1, 2, -1], [1, 2, -1]), [[4.0]], np.ones((5, 5))])
 def test_one_direction_is_refused(gram):
     space = VersionSpace(gram, np.ones(len(gram)))
@@ -102,15 +83,6 @@ def test_one_ladder_serves_every_rate():
         assert isinstance(alone.error, float)
         error = math.hypot(alone.error, together.error[i])
         assert abs(alone.value - together.value[i]) < 4 * error
-    as_list = space.evidence(RATES.tolist(), tol=0.05, random_state=seed(0))
-    np.testing.assert_array_equal(as_list.value, together.value)
-    assert space.evidence([0.1], random_state=seed(0)).value.shape == (1,)
-
-
-def test_equal_rates_are_one_rate():
-    space = gaussian_process(10, index=1)
-    one, two = (space.evidence(rate, random_state=seed(0)) for rate in (0.1, (0.1, 0.1)))
-    assert (one.value, one.error) == (two.value, two.error)
 
 
 @pytest.mark.parametrize("what", ["volume", "rate", "pair", "far pair", "rates", "ladder"])
@@ -137,36 +109,22 @@ def test_errors_are_honest(what):
     assert abs(bias) < allowed + reported**2 / 2  # of the logarithm of a mean
 
 
-@pytest.mark.parametrize("softness", [0.0, 1e-6, 1.0, 1e2])
-@pytest.mark.parametrize("rates", [0.0, LADDER, 0.05, (0.05, 0.2)])
-def test_every_softness(softness, rates):
-    """From hard walls to labels that are nearly noise."""
-    space = gaussian_process(6, index=7, softness=softness)
-    found = space.evidence(rates, tol=0.05, random_state=seed(0))
-    pairs = np.broadcast_to(rates, 2) if isinstance(rates, float | tuple) else np.repeat(rates, 2)
-    for k, (first, second) in enumerate(pairs.reshape(-1, 2).tolist()):
-        exact, error = brute_force(space, first, second)
-        value, of_value = np.ravel(found.value)[k], np.ravel(found.error)[k]
-        assert abs(value - exact) < 4 * math.hypot(error, of_value)
-
-
 # --- other results ---
 
 
 def test_fields():
     space = gaussian_process(12, index=2)
     found = space.evidence(0.05, random_state=seed(0))
-    k = found.n_rungs
-    assert k == len(found.log_transparency)
+    assert isinstance(found, Evidence)
+    assert repr(found).startswith(f"<Evidence: {found.value:.6g} ± {found.error:.2g} nats")
+    assert "rungs" in found.summary()
+    assert found.n_rungs == len(found.log_transparency) == len(found.mean_violations)
     assert found.log_transparency[0] == 0
     assert (np.diff(found.log_transparency) < 0).all()
     assert found.log_transparency[-1] >= math.log(0.05 / 0.95) - 1e-9
-    assert found.mean_violations.shape == (k,)
     assert found.mean_violations[0] == pytest.approx(6, abs=1.5)
     assert found.mean_violations[-1] < found.mean_violations[0]
-    assert found.log_share.shape == (13,)
     assert np.exp(found.log_share).sum() == pytest.approx(1.0)
-    assert found.layers.shape == (*found.layer_shares.shape, 2)
     negative, positive = int((space.y < 0).sum()), int((space.y > 0).sum())
     assert (found.layers <= [negative, positive]).all()
     sums = np.bincount(found.layers.sum(axis=1), weights=found.layer_shares, minlength=13)
@@ -177,28 +135,10 @@ def test_fields():
     assert found.value == pytest.approx(z)
     bridge = space.evidence(tol=0.2, random_state=seed(0))
     assert bridge.n_rungs >= 2
-    assert len(bridge.log_transparency) == len(bridge.mean_violations) == 0
-    assert bridge.log_share.shape == bridge.layer_shares.shape == (0,)
-    assert bridge.layers.shape == (0, 2)
-
-
-def test_reports():
-    space = gaussian_process(6, index=0)
-    found = space.evidence(random_state=seed(0))
-    assert repr(found).startswith(f"<Evidence: {found.value:.6g} ± {found.error:.2g} nats")
-    assert "not converged" in repr(dataclasses.replace(found, converged=False))
-    text = found.summary()
-    assert text.startswith("Evidence\n")
-    assert f"rungs      {found.n_rungs}" in text
-    assert "kappa" not in text
+    assert len(bridge.log_transparency) == len(bridge.log_share) == len(bridge.layers) == 0
     several = space.evidence(np.linspace(0, 0.4, 9), tol=0.5, random_state=seed(0))
     assert "..." in repr(several)
     assert "ln kappa" in several.summary()
-    assert len(repr(several)) < 120
-    again = pickle.loads(pickle.dumps(several))
-    np.testing.assert_array_equal(again.value, several.value)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        found.value = 0.0
 
 
 def test_same_seed_same_bits_for_any_number_of_threads():
@@ -213,15 +153,6 @@ def test_same_seed_same_bits_for_any_number_of_threads():
             np.testing.assert_array_equal(*values, err_msg=field.name)
         other = space.evidence(label_noise, tol=0.2, random_state=seed(6))
         assert not np.array_equal(other.value, one.value)
-
-
-def test_callback():
-    space = gaussian_process(60, index=3)
-    seen = []
-    with pytest.warns(ConvergenceWarning):
-        space.evidence(tol=1e-5, max_length=1e4, callback=seen.append, random_state=seed(0))
-    assert seen, "the callback was called"
-    assert set(seen[-1]) == {"length", "error"}
 
 
 # --- infeasible labels ---
@@ -300,23 +231,6 @@ def test_one_class_too_small_to_be_met(pair, label, monkeypatch):
     check_certificate(space, caught.value)
 
 
-def test_the_rung_where_a_class_stays_behind():
-    """The area below the curve of the ladder is the evidence, also with rates by class."""
-    space = gaussian_process(20, index=8)
-    found = space.evidence((0.02, 0.3), tol=0.05, max_length=1e6, random_state=seed(0))
-    x, y = found.log_transparency, found.mean_violations
-    [junction] = np.flatnonzero(np.diff(x) == 0)
-    assert x[junction] == pytest.approx(math.log(0.3 / 0.98))
-    assert y[junction] > y[junction + 1]
-    assert len(x) == found.n_rungs + 1
-    n_positive = (space.y > 0).sum()
-    certain = n_positive * math.log(0.7) + (20 - n_positive) * math.log(0.98)
-    # The ladder may end above the last transparency, where there are hardly any violations.
-    lowest = math.log(0.02 / 0.7)
-    area = -np.trapezoid(y, x) + y[-1] * (x[-1] - lowest)
-    assert area == pytest.approx(certain - found.value, rel=0.1, abs=0.3)
-
-
 def test_proven_conflicts():
     """Equal inputs with different labels: minus infinity at a rate of 0, without a run."""
     gram = np.array([[1.0, 1.0, 0.3], [1.0, 1.0, 0.3], [0.3, 0.3, 1.0]])
@@ -349,21 +263,14 @@ def test_unfinished_runs_are_reported():
     ("settings", "error", "text"),
     [
         ({"label_noise": 0.5}, ValueError, r"label_noise must be .* \[0, 0.5\); got 0.5"),
-        ({"label_noise": -0.1}, ValueError, "label_noise must be"),
-        ({"label_noise": math.nan}, ValueError, "label_noise must be"),
-        ({"label_noise": "0.1"}, TypeError, "label_noise must be"),
         ({"label_noise": True}, TypeError, "label_noise must be"),
         ({"label_noise": None}, TypeError, "label_noise must be"),
         ({"label_noise": (0.1, 0.5)}, ValueError, r"label_noise\[1\] must be"),
         ({"label_noise": (0.1, 0.2, 0.3)}, ValueError, "one number or two; got 3"),
         ({"label_noise": [0.1, 0.7]}, ValueError, r"label_noise\[1\] must be .* got 0.7"),
-        ({"label_noise": [0.1, math.nan]}, ValueError, r"label_noise\[1\] must be"),
         ({"label_noise": []}, ValueError, r"at least one rate; got an array of shape \(0,\)"),
         ({"label_noise": np.zeros((2, 2))}, ValueError, r"got an array of shape \(2, 2\)"),
         ({"tol": 0.0}, ValueError, "tol must be"),
-        ({"max_length": math.inf}, ValueError, "max_length must be"),
-        ({"n_trajectories": 2.0}, TypeError, "n_trajectories must be"),
-        ({"n_jobs": 0}, ValueError, "n_jobs must be"),
         ({"random_state": -1}, ValueError, "random_state must be"),
     ],
 )

@@ -13,7 +13,7 @@ import numpy as np
 import psutil
 import pytest
 
-from bayespoint import BayesPointClassifier, VersionSpace, _core, kernels
+from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, _core, kernels
 from bayespoint.estimators.progress import Progress
 from bayespoint.papers import bounds, dynamics, planar
 from bayespoint.papers.correlation import correlation_length
@@ -75,7 +75,10 @@ def again(call):
 
 CALLS = {
     "VersionSpace": again(soft),
-    "sample": lambda: soft().sample(**FOR_EVER),
+    "sample": lambda: soft().sample(n_jobs=2, **FOR_EVER),
+    "transparent": lambda: soft().sample(options=SampleOptions(transparency=0.2), **FOR_EVER),
+    "exact onion": lambda: onion(soft(), max_length=1e15, n_jobs=2, **LONG),
+    "projected onion": lambda: onion(soft(), method="projected", max_length=1e15, **LONG),
     "chord": lambda: dynamics.sample(hard(), Chord(), **FOR_EVER),
     "flipper": lambda: dynamics.sample(hard(), Flipper(), **FOR_EVER),
     "sphere": lambda: dynamics.sample(soft(), Scattered("specular", "auto"), **FOR_EVER),
@@ -167,10 +170,15 @@ def listening():
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.long
+OFTEN = ("sample", "exact onion", "evidence", "fit, given")
+"""The calls that are interrupted in `make test`, too."""
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in OFTEN else pytest.mark.long) for name in CALLS]
+)
 def test_ctrl_c_ends_every_long_call(name, listening, capsys):
     expected = soft().sample(length=5.0, random_state=SEED)
     number = threads()

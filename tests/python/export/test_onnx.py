@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from scipy import special
 from sklearn.base import clone
-from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process import kernels as gp
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, PowerTransformer, StandardScaler
+from sklearn.preprocessing import PowerTransformer, StandardScaler
 
 from bayespoint import BayesPointClassifier, kernels
 from bayespoint.data.warps import RankNormal, Warped
@@ -83,11 +82,14 @@ def rounding(model, inputs):
     return 10 * np.finfo(float).eps * np.reshape(sums, model.decision_function(inputs).shape)
 
 
+def outputs(graph, run, inputs):
+    """Return the outputs of a graph by their names."""
+    names = [output.name for output in graph.graph.output]
+    return dict(zip(names, run(graph, inputs), strict=True))
+
+
 def compare(model, run, inputs=NEW, tol=1e-8):
-    graph = to_onnx(model)
-    found = dict(
-        zip([output.name for output in graph.graph.output], run(graph, inputs), strict=True)
-    )
+    found = outputs(to_onnx(model), run, inputs)
     expected = model.decision_function(inputs)
     allowed = tol * (1 + np.abs(expected)) + rounding(model, inputs)
     models = getattr(model, "models_", ())
@@ -153,8 +155,7 @@ def test_inputs_without_a_prediction_have_no_label(kind, unknown, y, run):
     inputs[1, 0] = np.nan
     inputs[2, 1] = np.inf
     graph = to_onnx(model)
-    names = [output.name for output in graph.graph.output]
-    found = dict(zip(names, run(graph, inputs), strict=True))
+    found = outputs(graph, run, inputs)
     assert found["label"][0] == model.predict(inputs[:1])[0]
     for label in found["label"][1:]:
         assert label == unknown or (kind is float and np.isnan(label))
@@ -180,11 +181,10 @@ def power(lambdas=None):
         (RankNormal.of, [0]),
         (power(), [0, 2]),
         (power(), [0]),
-        (power([0.0, 2.0]), [0, 2]),
         (power([1e-9, 2.0 - 1e-9]), [2, 0]),
         (power([-3.0, 5.0, 1.0]), [0, 1, 2]),
     ],
-    ids=["ranks", "ranks of one", "powers", "power of one", "logarithms", "nearly", "large"],
+    ids=["ranks", "ranks of one", "powers", "power of one", "nearly", "large"],
 )
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_numbers_on_another_scale(monkeypatch, warp, places, n_classes, run):
@@ -255,7 +255,6 @@ def test_kernels_and_labels_that_cannot_be_exported(estimator, inputs, message):
         np.datetime64("2020-01-01") + np.arange(40),
         np.where(TWO, 1.0, 2.0),
     ],
-    ids=["categories", "missing", "dates", "numbers"],
 )
 def test_tables_that_are_not_numbers_are_refused(column):
     pandas = pytest.importorskip("pandas")
@@ -298,11 +297,8 @@ def skl2onnx():
     return found
 
 
-@pytest.mark.parametrize("target", [17, None])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize(
-    "y", [TWO, np.where(TWO, "a", "b"), THREE], ids=["booleans", "strings", "three"]
-)
+@pytest.mark.parametrize(("dtype", "target"), [(np.float64, 17), (np.float32, None)])
+@pytest.mark.parametrize("y", [np.where(TWO, "a", "b"), THREE], ids=["strings", "three"])
 def test_skl2onnx_converts_a_pipeline(skl2onnx, y, dtype, target):
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     pipeline = make_pipeline(StandardScaler(), BayesPointClassifier(kernels.RBF(2.0), **GIVEN))
@@ -321,21 +317,6 @@ def test_skl2onnx_converts_a_pipeline(skl2onnx, y, dtype, target):
     np.testing.assert_allclose(probabilities, expected, atol=tol)
     clear = np.sort(expected)[:, -2:] @ [-1, 1] > tol
     assert (label == pipeline.predict(near))[clear].all()
-
-
-def test_skl2onnx_converts_a_frame(skl2onnx):
-    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": np.where(X[:, 2] > 3, "u", "v")})
-    parts = (StandardScaler(), ["a", "b"]), (OneHotEncoder(), ["c"])
-    classifier = BayesPointClassifier("linear", **GIVEN)
-    pipeline = make_pipeline(make_column_transformer(*parts), classifier).fit(frame, TWO)
-    graph = skl2onnx.to_onnx(pipeline, frame[:1], options={"zipmap": False})
-    session = runtime.InferenceSession(
-        graph.SerializeToString(), providers=["CPUExecutionProvider"]
-    )
-    _, found = session.run(None, {name: frame[[name]].to_numpy() for name in frame})
-    np.testing.assert_allclose(found, pipeline.predict_proba(frame), atol=2e-6)
 
 
 def test_skl2onnx_is_told_what_cannot_be_exported(skl2onnx, monkeypatch):

@@ -6,7 +6,6 @@ import pytest
 from bayespoint import SampleOptions, VersionSpace
 from bayespoint.base.linalg import factorize
 from bayespoint.kernels import RBF
-from bayespoint.papers import bounds
 from bayespoint.papers.onion import onion
 from helpers import SHIFT as SEED
 
@@ -51,17 +50,6 @@ def test_singles_are_borrowed_and_give_the_bits_of_their_doubles():
     np.testing.assert_array_equal(singles, before)
 
 
-def test_singles_in_another_order():
-    X, y = problem(60)
-    singles = RBF(1.5)(X).astype(np.float32)
-    fortran = np.asfortranarray(singles)
-    assert np.shares_memory(VersionSpace(fortran, y).gram, fortran)
-    strided = np.repeat(singles, 2, axis=1)[:, ::2]
-    space = VersionSpace(strided, y)
-    assert space.gram.flags.c_contiguous
-    np.testing.assert_array_equal(space.gram, singles)
-
-
 def test_margins_of_singles_make_no_matrix_of_doubles(monkeypatch):
     """They are computed in blocks of any size."""
     monkeypatch.setattr("bayespoint.kernels.gram._BLOCK_BYTES", 8 * 60 * 7)
@@ -80,16 +68,6 @@ def test_a_factor_of_singles_is_in_doubles():
     found = factorize(singles, 0.5, softness)
     expected = factorize(singles.astype(float), 0.5, softness)
     np.testing.assert_array_equal(found.lower, expected.lower)
-
-
-def test_singles_are_mirrored_in_doubles():
-    X, y = problem(30)
-    singles = RBF(1.5)(X).astype(np.float32)
-    spaces = [VersionSpace(gram, y, softness=0.1) for gram in (singles, singles.astype(float))]
-    point = spaces[0].feasible_point(random_state=0)
-    first, second = (bounds.mirrored_space(space, point).gram for space in spaces)
-    assert first.dtype == np.float64
-    np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.filterwarnings("ignore:the plane coordinates drifted")

@@ -7,13 +7,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as gp
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier, kernels
-from bayespoint.papers.max_margin import MaxMarginClassifier
-from bayespoint.papers.perceptron import KernelPerceptron
 from helpers import seed
 from objects import log_evidence, tune
 
@@ -69,12 +64,7 @@ def test_numbers_of_numpy_are_plain():
     """So the repr of a kernel from a grid is readable, and equal kernels have equal hashes."""
     for made, plain in [
         (kernels.Polynomial(np.int64(2), np.float32(0.5)), kernels.Polynomial(2, 0.5)),
-        (kernels.Constant(np.float64(2)), kernels.Constant(2.0)),
-        (np.float64(2) * kernels.Linear(), 2.0 * kernels.Linear()),
         (kernels.RBF(np.array([1, 2])), kernels.RBF([1.0, 2.0])),
-        (kernels.Matern(1.0, nu=np.float64(0.5)), kernels.Matern(1.0, nu=0.5)),
-        (kernels.Spectrum(np.int32(2)), kernels.Spectrum(2)),
-        (kernels.SetIntersection(np.float64(3)), kernels.SetIntersection(3.0)),
     ]:
         assert made == plain
         assert hash(made) == hash(plain)
@@ -84,8 +74,6 @@ def test_numbers_of_numpy_are_plain():
 def test_parameters_by_name():
     part = kernels.RBF(2.0)
     kernel = 0.5 * (part + kernels.normalize(kernels.Polynomial(2, 1.0)))
-    assert set(kernel.get_params(deep=False)) == {"kernel", "factor", "bounds"}
-    assert {"factor", "kernel__parts", "kernel__0", "kernel__0__sigma"} < set(kernel.get_params())
     assert kernel.get_params()["kernel__1__kernel__degree"] == 2
     found = kernel.set_params(factor=3, kernel__0__sigma=5, kernel__1__kernel__degree=4)
     assert found is kernel
@@ -106,13 +94,8 @@ def test_parameters_by_name():
     [
         ({"gamma": 1.0}, r"the parameters of .* are: bounds, factor, kernel; got 'gamma'"),
         ({"kernel__2__sigma": 1.0}, r"are: 0, 1, parts; got '2'"),
-        (
-            {"kernel__0__nu": 1.0},
-            r"the parameters of RBF\(sigma=2.0\) are: bounds, per_f.*, sigma; got 'nu'",
-        ),
         ({"kernel__1__degree": 1.0}, r"the parameters of Linear\(\) are: none; got 'degree'"),
         ({"factor__sigma": 1.0}, r"factor of .* has no parameters to set; got sigma"),
-        ({"kernel__0__sigma": -1.0}, "sigma must be a finite number"),
         ({"kernel__0__sigma": 3.0, "factor": 0.0}, "factor must be a finite number"),
     ],
 )
@@ -152,33 +135,9 @@ def test_a_kernel_without_declared_fields():
 @pytest.mark.parametrize(
     "kernel", [kernels.RBF(1.0), gp.RBF(1.0, "fixed")], ids=["ours", "scikit-learn's"]
 )
-def test_searched_on_a_grid(kernel):
-    model = BayesPointClassifier(kernel=kernel, softness=0.3, random_state=seed(0))
-    name = "sigma" if isinstance(kernel, kernels.RBF) else "length_scale"
-    key = f"bayespointclassifier__kernel__{name}"
-    search = GridSearchCV(
-        make_pipeline(StandardScaler(), model),
-        {key: [1e-3, 1.0], "bayespointclassifier__softness": [0.1, 0.3]},
-        cv=3,
-        scoring="neg_log_loss",
-    ).fit(X, Y)
-    assert search.best_params_[key] == 1.0
-    assert getattr(search.best_estimator_[-1].kernel_, name) == 1.0
-    assert getattr(kernel, name) == 1.0  # the given kernel is unchanged
-    assert model.kernel is kernel
-
-
-@pytest.mark.parametrize(
-    "kernel", [kernels.RBF(1.0), gp.RBF(1.0, "fixed")], ids=["ours", "scikit-learn's"]
-)
-@pytest.mark.parametrize(
-    "classifier", [BayesPointClassifier, MaxMarginClassifier, KernelPerceptron]
-)
-def test_a_fitted_model_does_not_see_later_parameters(classifier, kernel):
-    given = {"softness": 1.0}
-    if classifier is BayesPointClassifier:
-        given |= {"random_state": seed(0)}
-    model = classifier(kernel=clone(kernel, safe=False), **given).fit(X, Y)
+def test_a_fitted_model_does_not_see_later_parameters(kernel):
+    copied = clone(kernel, safe=False)
+    model = BayesPointClassifier(copied, softness=1.0, random_state=seed(0)).fit(X, Y)
     before = model.decision_function(NEW)
     name = "sigma" if isinstance(kernel, kernels.RBF) else "length_scale"
     model.set_params(**{f"kernel__{name}": 9.0})
@@ -197,10 +156,7 @@ def test_their_hyper_parameters_are_searched():
     assert theirs.log_evidence == pytest.approx(ours.log_evidence, abs=0.05)
     model = BayesPointClassifier(kernel=gp.ConstantKernel() * gp.RBF(), random_state=seed(0))
     model.fit(X, Y)
-    assert isinstance(model.kernel_, gp.Product)
-    assert model.kernel_ == model.tuning_.kernel
-    assert model.kernel_ != model.kernel
-    assert model.score(X, Y) > LEARNED
+    assert model.kernel_ == model.tuning_.kernel != model.kernel
     relevance = tune(gp.RBF(np.ones(3)), X, Y, offset=1.0)
     assert relevance.names[:3] == ("length_scale[0]", "length_scale[1]", "length_scale[2]")
     assert relevance.kernel.length_scale[2] > 2 * relevance.kernel.length_scale[:2].max()
@@ -236,8 +192,6 @@ def test_kernels_of_any_inputs_take_rows_of_numbers(kernel, score):
     model.fit(X, Y)
     assert model.n_features_in_ == 3
     assert model.score(X, Y) > score
-    rows = clone(model).fit(X.tolist(), Y)
-    np.testing.assert_array_equal(rows.decision_function(X.tolist()), model.decision_function(X))
     with pytest.raises(ValueError, match="X has 2 features"):
         model.predict(X[:, :2])
 
@@ -262,11 +216,6 @@ def test_their_bounds_and_fixed_parameters():
     assert 0.3 <= found.kernel_.k1.k2.length_scale <= 0.4
     assert found.kernel_.k1.k1.constant_value == 0.7
     assert found.kernel_.k2.length_scale == 5.0
-    fixed = BayesPointClassifier(
-        kernel=gp.RBF(2.0, "fixed"), random_state=seed(0), standardize=False
-    ).fit(X, Y)
-    assert fixed.tuning_.names[0] == "softness"
-    assert fixed.kernel_ == gp.RBF(2.0, "fixed")
     given = BayesPointClassifier(
         gp.RBF(2.0, "fixed"), softness=0.1, random_state=seed(0), standardize=False
     )
@@ -290,19 +239,10 @@ def test_white_noise_is_softness():
         )
         draws = [one.sample_functions(points, random_state=seed(0)) for one in (white, soft)]
         np.testing.assert_allclose(*draws, rtol=1e-4, atol=1e-5)
-    # With overlapping classes the search finds it as it finds the softness.
-    noise = np.random.default_rng(seed(1)).standard_normal(len(X))
-    y = np.where(X[:, 0] + noise > 0, 1.0, -1.0)
-    searched = {"offset": 1.0, "softness": 0.0}
-    theirs = tune(gp.RBF(1.5, "fixed") + gp.WhiteKernel(1.0), X, y, **searched)
-    ours = tune(gp.RBF(1.5, "fixed"), X, y, offset=1.0)
-    assert theirs.log_evidence == pytest.approx(ours.log_evidence, abs=0.1)  # other priors
     for level in (0.1, 0.7):
         white, soft = rbf + gp.WhiteKernel(level, "fixed"), level + 1e-3
-        both = (log_evidence(white, X, y, 1e-3), log_evidence(rbf, X, y, soft))
+        both = (log_evidence(white, X, Y, 1e-3), log_evidence(rbf, X, Y, soft))
         assert both[0] == pytest.approx(both[1], abs=1e-6)
-    # Their priors differ: that of the softness is relative, with the median 0.15.
-    assert abs(np.log(theirs.kernel.k2.noise_level / ours.softness)) < 0.5
 
 
 class Halved(gp.RBF):
@@ -331,13 +271,3 @@ class Halved(gp.RBF):
 def test_invalid_kernels(kernel, error, text):
     with pytest.raises(error, match=text):
         BayesPointClassifier(kernel=kernel, random_state=seed(0)).fit(X, Y)
-
-
-def test_the_other_classifiers_use_them_unchanged():
-    for classifier in (MaxMarginClassifier, KernelPerceptron):
-        kernel = gp.ConstantKernel(2.0) * gp.RBF(1.5) + gp.DotProduct(1.0)
-        ours = 2.0 * kernels.RBF(1.5) + kernels.Linear() + 1
-        models = [classifier(kernel=one, softness=0.5).fit(X, Y) for one in (kernel, ours)]
-        values = [model.decision_function(NEW) for model in models]
-        np.testing.assert_allclose(*values, rtol=1e-6, atol=1e-8)
-        assert models[0].kernel_ == kernel

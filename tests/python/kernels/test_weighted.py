@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bayespoint import kernels
-from bayespoint.kernels import RBF, Linear, Matern, Weighted
+from bayespoint.kernels import RBF, Linear, Weighted
 from helpers import seed
 
 RNG = np.random.default_rng(seed(0))
@@ -34,17 +34,6 @@ def test_kernels_of_users_may_know_their_slopes():
     assert found == pytest.approx(expected)
 
 
-def test_weights_multiply_features():
-    inner = Matern(sigma=1.5, nu=2.5)
-    kernel = Weighted(inner, np.array(WEIGHTS))
-    np.testing.assert_array_equal(kernel(X), inner(X * WEIGHTS))
-    np.testing.assert_array_equal(kernel(X, X[:4]), inner(X * WEIGHTS, X[:4] * WEIGHTS))
-    linear = Weighted(Linear(), WEIGHTS)
-    np.testing.assert_allclose(linear.diag(X), linear(X).diagonal())
-    assert not kernel.parameters(X)
-    assert kernels.evaluate(kernel, X).shape == (25, 25)
-
-
 def test_parameters_of_weights():
     kernel = Weighted(RBF())
     names = [one.name for one in kernel.parameters(X)]
@@ -53,14 +42,5 @@ def test_parameters_of_weights():
     assert marks == [("length", ""), *[("weight", "kernel.weights")] * 3]
     found = kernel.with_values(dict(zip(names, (2.0, *WEIGHTS), strict=True)))
     assert (found.weights, found.kernel) == (WEIGHTS, RBF(2.0))
+    np.testing.assert_array_equal(found(X, X[:4]), RBF(2.0)(X * WEIGHTS, X[:4] * WEIGHTS))
     assert repr(found) == "Weighted(RBF(sigma=2.0), weights=(0.5, 1, 2))"
-    assert repr(kernel) == "Weighted(RBF())"
-
-
-def test_wrong_weights_are_refused():
-    with pytest.raises(ValueError, match="weights must hold one for each of 3 features; got 2"):
-        Weighted(RBF(1.0), (1.0, 2.0))(X)
-    with pytest.raises(ValueError, match=r"weights\[1\] must be a finite number in"):
-        Weighted(RBF(1.0), (1.0, 0.0))
-    with pytest.raises(ValueError, match=r"weights of .* must be given outside a fit"):
-        Weighted(RBF(1.0))(X)

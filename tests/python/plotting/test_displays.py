@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_moons
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
 
 from bayespoint import (
     BayesPointClassifier,
@@ -51,10 +50,6 @@ def three_classes():
     X = np.random.default_rng(SEED).normal(size=(45, 2))
     y = np.array(["low", "middle", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])]
     return X, y, BayesPointClassifier(RBF(1.5), softness=0.1, random_state=SEED).fit(X, y)
-
-
-def labels_of(ax):
-    return ax.get_legend_handles_labels()[1]
 
 
 # --- tuning ---
@@ -103,7 +98,6 @@ def test_one_setting_is_a_curve(moons, ax):
     assert display.params == ("softness",)
     curve = ax.lines[0]
     np.testing.assert_array_equal(curve.get_ydata(), display.surface)
-    assert ax.get_ylabel() == "approximate log evidence (nats)"
 
 
 def test_label_noise_on_an_axis(ax):
@@ -120,7 +114,6 @@ def test_label_noise_on_an_axis(ax):
     rate, softness = float(display.grid[1][0]), float(display.grid[0][2])
     expected = log_evidence(model, y, model.kernel_, softness, rate)
     assert display.surface[0, 2] == pytest.approx(expected)
-    assert "label noise" in ax.get_ylabel()
 
 
 def test_tuning_refuses(moons, three_classes, ax):
@@ -128,14 +121,10 @@ def test_tuning_refuses(moons, three_classes, ax):
     draw = plotting.TuningDisplay
     with pytest.raises(ValueError, match="params must be settings with several positive values"):
         draw.from_result(model.tuning_, params=["label_noise_negative"], ax=ax)
-    with pytest.raises(ValueError, match="params must name one or two settings"):
-        draw.from_result(model.tuning_, params=["softness", "softness"], ax=ax)
     with pytest.raises(ValueError, match="estimator must have searched"):
         draw.from_estimator(three_classes[2], ax=ax)
     with pytest.raises(NotFittedError):
         draw.from_estimator(BayesPointClassifier(), ax=ax)
-    with pytest.raises(TypeError, match="got a LogisticRegression"):
-        draw.from_estimator(LogisticRegression().fit(X, y), ax=ax)
     with pytest.raises(TypeError, match="result must be a Search; got a BayesPointClassifier"):
         draw.from_result(model, ax=ax)
     gram = BayesPointClassifier("precomputed", random_state=SEED).fit(X @ X.T + np.eye(60), y)
@@ -154,21 +143,8 @@ def test_rejection_draws_the_curve(moons, ax):
     coverage, error, cost = questions.rejection_curve(y_test, model.predict_proba(X_test))
     np.testing.assert_allclose(np.transpose(display.line_.get_data()), 100 * np.c_[coverage, error])
     np.testing.assert_array_equal(display.cost, cost)
-    assert labels_of(ax) == ["BayesPointClassifier"]
     display.plot(ax=ax, color="C1", label="again")
-    assert labels_of(ax) == ["BayesPointClassifier", "again"]
-
-
-def test_rejection_curves_in_one_picture_differ_in_color_and_are_whole(ax):
-    """The second one has more errors than the first."""
-    y = np.array([0, 0, 1, 1])
-    proba = np.array([0.9, 0.8, 0.3, 0.4])
-    for p in (proba, 1 - proba):
-        plotting.RejectionDisplay.from_predictions(y, np.c_[p, 1 - p], ax=ax)
-    first, second = ax.lines
-    assert first.get_color() != second.get_color()
-    assert second.get_ydata().max() == 100
-    assert ax.get_ylim() == (0, pytest.approx(105))
+    assert ax.get_legend_handles_labels()[1] == ["BayesPointClassifier", "again"]
 
 
 def test_rejection_refuses_other_labels_and_models_that_are_not_fitted(moons, ax):
@@ -196,11 +172,5 @@ def test_relevance(ax):
     assert [label.get_text() for label in ax.get_yticklabels()] == [f"feature {j}" for j in shown]
     ends = [line[:, 0].tolist() for line in display.intervals_.get_segments()]
     assert ends == [[found.low[j], found.high[j]] for j in shown]
-    assert ax.get_ylabel() == "first 3 of 5 features"
     with pytest.raises(ValueError, match="max_features must be an integer of at least 1; got 0"):
         plotting.RelevanceDisplay.from_result(found, max_features=0)
-
-
-def test_relevance_of_a_plain_classifier_is_refused(moons):
-    with pytest.raises(AttributeError, match="feature_relevance_ needs several models"):
-        plotting.RelevanceDisplay.from_estimator(moons[2])

@@ -29,9 +29,8 @@ def test_a_fitted_search_is_drawn_as_what_it_found():
         (make_pipeline(StandardScaler(), model), "bayespointclassifier__softness"),
     ]:
         search = GridSearchCV(inner, {name: [0.3, 1.0]}, cv=2)
-        for display in (displays.WallsDisplay, plotting.TuningDisplay):
-            with pytest.raises(NotFittedError, match="This GridSearchCV instance is not fitted"):
-                display.from_estimator(search, ax=Figure().add_subplot())
+        with pytest.raises(NotFittedError, match="This GridSearchCV instance is not fitted"):
+            plotting.TuningDisplay.from_estimator(search, ax=Figure().add_subplot())
         found = search.fit(X, y).best_estimator_
         last = found[-1] if hasattr(found, "named_steps") else found
         drawn, expected = (
@@ -39,12 +38,9 @@ def test_a_fitted_search_is_drawn_as_what_it_found():
             for one in (search, last)
         )
         np.testing.assert_array_equal(drawn.impulse, expected.impulse)
-    with pytest.raises(ValueError, match="estimator must have searched"):
-        plotting.TuningDisplay.from_estimator(search, ax=Figure().add_subplot())
     search = clone(search).set_params(refit=False).fit(X, y)
-    for display in (displays.WallsDisplay, plotting.TuningDisplay):
-        with pytest.raises(TypeError, match="fitted with refit=True; got a GridSearchCV"):
-            display.from_estimator(search, ax=Figure().add_subplot())
+    with pytest.raises(TypeError, match="fitted with refit=True; got a GridSearchCV"):
+        plotting.TuningDisplay.from_estimator(search, ax=Figure().add_subplot())
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -58,20 +54,9 @@ def test_the_ladder_of_a_classifier():
     ax = Figure().add_subplot()
     drawn = displays.EvidenceDisplay.from_estimator(pipeline, tol=0.3, random_state=1, ax=ax)
     assert drawn.ax_ is ax
-    model = pipeline[-1]
-    found = model.evidence(tol=0.3, random_state=np.random.RandomState(1))
-    apart = drawn.value - model.evidence(tol=0.1, random_state=0).value
-    assert abs(apart) < 5 * np.hypot(drawn.error, 0.1)
+    found = pipeline[-1].evidence(tol=0.1, random_state=0)
     assert abs(found.value - drawn.value) < 5 * np.hypot(found.error, drawn.error)
     plain = BayesPointClassifier(RBF(1.5), softness=0.5, random_state=SEED).fit(X, y)
     drawn = displays.EvidenceDisplay.from_estimator(plain, tol=0.3, random_state=1)
     found = plain.evidence(tol=0.1, random_state=0)
     assert abs(found.value - drawn.value) < 5 * np.hypot(found.error, drawn.error)
-
-
-def test_the_error_for_more_dimensions_mentions_softness_and_what_to_draw():
-    X = np.random.default_rng(SEED).standard_normal((30, 2))
-    model = BayesPointClassifier("linear", softness=0.1, random_state=SEED)
-    words = "softness adds a dimension for each example.*view='projection'"
-    with pytest.raises(ValueError, match=words):
-        displays.BilliardDisplay.from_estimator(model.fit(X, X[:, 0] > 0), view="sphere")

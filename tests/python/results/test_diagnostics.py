@@ -79,23 +79,6 @@ def test_quantities_are_independent_of_one_another():
         np.testing.assert_allclose(together, alone, rtol=1e-12)
 
 
-def test_monotone_transformations_change_nothing():
-    draws = walk(0.5, index=seed(5))
-    for function in (diagnostics.r_hat, diagnostics.ess_bulk):
-        assert function(draws**3) == pytest.approx(function(draws), rel=0.2)
-    bulk = diagnostics.ess_bulk
-    assert bulk(np.exp(draws)) == pytest.approx(float(bulk(draws)), rel=1e-12)
-
-
-def test_spread_and_trend_are_seen():
-    rng = np.random.default_rng(seed(1))
-    draws = rng.standard_normal((4, 500))
-    assert diagnostics.r_hat(draws) < 1.02
-    assert diagnostics.r_hat(draws * [[1.0], [1.0], [1.0], [4.0]]) > 1.1  # the folded form
-    assert diagnostics.r_hat(draws + np.linspace(0, 3, 500)) > 1.1  # the halves of a chain
-    assert diagnostics.r_hat(draws[:1] + np.linspace(0, 3, 500)) > 1.1  # of one chain
-
-
 @pytest.mark.parametrize(
     "draws",
     [
