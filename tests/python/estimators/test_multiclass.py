@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import special
 from sklearn.base import clone
-from sklearn.multiclass import OneVsRestClassifier
 
 from bayespoint import BayesPointClassifier, kernels
 from bayespoint.estimators import settings
@@ -126,27 +125,6 @@ def test_evidence_and_the_probability_of_a_label():
         joint = model.log_labeling_probability(point, label, tol=0.2, random_state=seed(1))
         expected = model.predict_log_proba(point)[0].max()
         assert abs(joint.value - expected) < 4 * joint.error + 0.03
-
-
-def test_one_classifier_for_each_class_against_the_rest():
-    """By scikit-learn, with the bits of fits to the binary problems."""
-    each = OneVsRestClassifier(BayesPointClassifier(**GIVEN)).fit(X, Y)
-    p = each.predict_proba(POINTS)
-    assert p.shape == (60, 3)
-    np.testing.assert_allclose(p.sum(axis=1), 1.0)
-    np.testing.assert_array_equal(each.predict(POINTS), NAMES[p.argmax(axis=1)])
-    assert each.score(X, Y) > 1 / 3 + 5 * np.sqrt(2 / 9 / len(Y))  # five sd above guessing
-    own = [BayesPointClassifier(**GIVEN).fit(X, name == Y) for name in NAMES]
-    expected = np.stack([one.predict_proba(POINTS)[:, 1] for one in own], axis=1)
-    np.testing.assert_allclose(p, expected / expected.sum(axis=1, keepdims=True), rtol=1e-12)
-
-
-def test_relative_weights_divide_the_noise():
-    weights = np.tile([0.5, 1.5, 1.0], 30)
-    weighted = BayesPointClassifier(**GIVEN).fit(X, Y, sample_weight=weights)
-    np.testing.assert_allclose(
-        weighted.models_[0].basis.softness * weights, GIVEN["softness"], rtol=1e-12
-    )
 
 
 def test_a_given_matrix_is_the_same_fit(model):

@@ -128,13 +128,6 @@ def test_the_progress_bar_of_scikit_learn(n_jobs, capsys):
     assert "billiard" in out
 
 
-def test_the_scoring_monitor_of_scikit_learn():
-    module = callbacks()
-    monitor = module.ScoringMonitor(scoring="accuracy")
-    model = BayesPointClassifier(random_state=seed(0)).set_callbacks(monitor).fit(*TWO)
-    assert [row["accuracy"] for row in monitor.get_logs().data] == [model.score(*TWO)]
-
-
 @pytest.mark.long
 def test_nothing_breaks_without_callbacks():
     """With a scikit-learn without callbacks, simulated by removing the module."""

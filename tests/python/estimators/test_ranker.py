@@ -144,15 +144,6 @@ def test_queries_have_the_largest_value_of_a_partner(model):
     assert len(set(hard.suggest_query(X))) == 2
 
 
-def test_a_loop_of_questions_finds_the_best_item():
-    known, rng = PAIRS[:3].tolist(), np.random.default_rng(seed(3))
-    model = BayesPointRanker(random_state=seed(0), tol=0.5, n_models=1)
-    for _ in range(8):
-        a, b = model.fit(X, known).suggest_query(X)
-        known.append([a, b] if U[a] + 0.01 * rng.standard_normal() > U[b] else [b, a])
-    assert U[model.fit(X, known).predict(X).argmax()] > np.sort(U)[-7]
-
-
 def test_frames_categories_and_kernels_of_scikit_learn(model):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0.5, "x", "y")})

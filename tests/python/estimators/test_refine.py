@@ -95,19 +95,6 @@ def test_refining_gets_nearer():
     assert np.sqrt(gap @ (one.margins(gap) * one.y)) < 5 * np.hypot(error, 0.006)
 
 
-def test_after_a_search_the_settings_stay():
-    X, y = data()
-    fitted = BayesPointClassifier(random_state=SEED).fit(X, y)
-    refined = copy.deepcopy(fitted).refine(0.02)
-
-    # Their weights, and so their order, follow from the draws.
-    def settings(model):
-        return sorted(repr((one.hyper.kernel, one.hyper.softness)) for one in model.models_)
-
-    assert settings(refined) == settings(fitted)
-    assert refined.tuning_ is not None
-
-
 def test_settings_changed_after_the_fit_are_ignored():
     X, y = data()
     fitted = model().fit(X, y)
