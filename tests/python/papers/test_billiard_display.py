@@ -7,7 +7,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, datasets
+from bayespoint import BayesPointClassifier, VersionSpace, datasets
 from bayespoint.papers import elongated
 from bayespoint.papers.displays import BilliardDisplay
 
@@ -71,13 +71,6 @@ def test_the_frame_keeps_angles(cone, space_ax):
     )
 
 
-def test_exact_center_is_where_long_runs_end(cone, space_ax):
-    space, _, _ = cone
-    run = space.sample(tol=0.004, random_state=SEED)
-    display = BilliardDisplay.from_result(run, space, ax=space_ax)
-    assert np.arccos(display.center @ display.centroid) < 5 * run.center_error
-
-
 def test_exact_center_of_an_orthant(ax):
     """Its corners are 90 degrees from each other and 0.955 rad from the center."""
     space = VersionSpace(np.eye(3), [1, -1, 1])
@@ -114,17 +107,6 @@ def test_chart_makes_great_circles_straight(cone, ax):
     assert "draws" in labels_of(ax)
 
 
-@pytest.mark.parametrize("view", ["sphere", "chart"])
-def test_both_views_are_legible_on_a_dark_page(cone, view):
-    space, _, run = cone
-    with pyplot.style.context("dark_background"):
-        display = BilliardDisplay.from_result(run, space, view=view)
-        display.figure_.canvas.draw()
-    labels = [] if view == "sphere" else [display.ax_.xaxis.label, display.ax_.yaxis.label]
-    for text in [*labels, *display.ax_.get_legend().get_texts()]:
-        assert matplotlib.colors.to_rgb(text.get_color()) == (1.0, 1.0, 1.0)
-
-
 def test_estimator_of_two_features_with_an_intercept(space_ax):
     X = np.random.default_rng(SEED).normal(size=(20, 2))
     y = X @ [1.0, 0.5] > 0.1
@@ -133,20 +115,6 @@ def test_estimator_of_two_features_with_an_intercept(space_ax):
     display = BilliardDisplay.from_estimator(pipeline, ax=space_ax)
     assert display.normals.shape == (20, 3)
     assert (display.center @ display.normals.T > 0).all()
-
-
-def test_behind_transparent_walls_the_path_leaves(cone, ax):
-    space, _, _ = cone
-    display = BilliardDisplay.from_space(
-        space,
-        options=SampleOptions(transparency=0.3),
-        length=30.0,
-        view="chart",
-        random_state=SEED,
-        ax=ax,
-    )
-    assert (display.paths @ display.normals.T).min() < -0.01
-    assert (display.corners @ display.normals.T).min() > -1e-9
 
 
 @pytest.mark.long
@@ -172,15 +140,6 @@ def test_animation_goes_along_the_path(cone, view, tmp_path):
     expected = mean / np.linalg.norm(mean) if view == "sphere" else mean[:2] / mean[2]
     np.testing.assert_allclose(np.ravel(place), expected, atol=1e-12)
     assert "mean so far" in labels_of(display.ax_)
-
-
-@pytest.mark.long
-def test_animation_as_a_player(cone):
-    space, _, _ = cone
-    display = BilliardDisplay.from_space(space, length=2.0, view="chart", random_state=0)
-    pyplot.close(display.figure_)
-    player = display.animate(n_frames=2, view="chart").to_jshtml()
-    assert player.count("data:image/png;base64,") == 2
 
 
 @pytest.mark.parametrize("rank", [2, 4, 6])

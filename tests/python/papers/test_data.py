@@ -94,17 +94,6 @@ def test_without_a_connection_it_is_said_what_to_do(cache):
         assert part in str(caught.value)
 
 
-def test_interrupted_writing_leaves_nothing(server, cache, monkeypatch):
-    def fail(*_):
-        raise KeyboardInterrupt
-
-    server[0].write_text(TEXT)
-    monkeypatch.setattr(data.os, "replace", fail)
-    with pytest.raises(KeyboardInterrupt):
-        data.load_thyroid()
-    assert list(cache.iterdir()) == []
-
-
 def test_file_that_holds_something_else_is_refused(tmp_path, monkeypatch):
     (tmp_path / "thyroid.csv").write_text("a,b,c,d,e,label\n1,2,3,4,5,1\n")
     with pytest.raises(OSError, match=r"does not hold the thyroid data.*delete or replace"):
@@ -169,15 +158,3 @@ def test_waveforms_have_breimans_moments():
     mean = (wave(15) + (wave(7) + wave(11)) / 2) / 2
     error = negative.std(axis=0) / np.sqrt(len(negative))
     assert (abs(negative.mean(axis=0) - mean) < 5 * error).all()
-
-
-@pytest.mark.skipif(not SHARED, reason="BAYESPOINT_DATA is not set")
-def test_waveforms_are_those_of_the_benchmark():
-    """The class means of Rätsch's file and ours, standardized, agree."""
-    table = np.loadtxt(Path(SHARED, "waveform.csv"), delimiter=",", skiprows=1)
-    X, y = data.make_waveform(20_000, random_state=seed(2))
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
-    for label in (-1, 1):
-        theirs, ours = table[table[:, -1] == label, :-1], X[y == label]
-        error = np.sqrt(theirs.var(axis=0) / len(theirs) + ours.var(axis=0) / len(ours))
-        assert (abs(theirs.mean(axis=0) - ours.mean(axis=0)) < 5 * error).all()

@@ -5,7 +5,6 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy import integrate, special
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 
@@ -73,22 +72,6 @@ def test_walls_refuse(ax):
         WallsDisplay.from_estimator(LogisticRegression().fit([[0], [1]], [0, 1]), ax=ax)
     with pytest.raises(NotFittedError):
         WallsDisplay.from_estimator(BayesPointClassifier(), ax=ax)
-
-
-def test_ladder_and_the_area_below_it(teacher, ax):
-    space, _ = teacher
-    found = space.evidence([0.0, 0.4], tol=0.2, random_state=SEED)
-    display = EvidenceDisplay.from_result(found, ax=ax)
-    x, y = display.line_.get_data()
-    # The log-odds of the noise, so that areas on the axis are nats.
-    np.testing.assert_allclose(special.logit(x), found.log_transparency, rtol=1e-9, atol=1e-12)
-    assert ax.get_xscale() == "logit"
-    np.testing.assert_array_equal(y, found.mean_violations)
-    # The area is -ln Z, except for the curvature between rungs and the tail beyond the last.
-    area = -integrate.trapezoid(y, special.logit(x)) + y[-1]
-    assert area == pytest.approx(-found.value[0], rel=0.15)
-    corners = display.area_.get_paths()[0].vertices
-    assert corners[:, 1].max() == y.max()
 
 
 def test_ladder_of_one_rate_of_several_and_none(teacher, ax):

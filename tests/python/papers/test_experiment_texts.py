@@ -14,16 +14,11 @@ pytest.importorskip("matplotlib")
 
 from bayespoint.papers import experiments
 from bayespoint.papers.experiments import Claim, Table, Text
-from bayespoint.papers.experiments.pages import PAPERS
 from bayespoint.papers.experiments.registry import EXPERIMENTS
 
 DOCS = Path(__file__).parents[3] / "docs"
 HEADINGS = {"Tables", "Claims", "Remarks"}
 TEXTS = resources.files(experiments) / "texts"
-SHARED = {"kernel-billiard/learning", "kernel-billiard/sonar", "bayesian-learning/risk"}
-"""Descriptions that several experiments have in common."""
-HEADS = {f"{key}/paper" for key in PAPERS}
-"""Titles of the papers."""
 
 
 def read(module: str) -> dict[str, tuple[ast.Call, dict[str, ast.Call]]]:
@@ -63,16 +58,6 @@ def filled(call: ast.Call) -> set[str | None]:
     return {keyword.arg for keyword in call.keywords}
 
 
-def test_the_texts_are_those_of_the_experiments() -> None:
-    files = {
-        f"{folder.name}/{file.name.removesuffix('.md')}"
-        for folder in TEXTS.iterdir()
-        for file in folder.iterdir()
-    }
-    assert files - SHARED - HEADS == {f"{one.paper}/{one.name}" for one in EXPERIMENTS.values()}
-    assert files - SHARED - HEADS == set(USED)
-
-
 @pytest.mark.parametrize("file", sorted(USED))
 def test_every_part_is_used_and_every_place_filled(file: str) -> None:
     source = (TEXTS / f"{file}.md").read_text(encoding="utf-8")
@@ -85,13 +70,6 @@ def test_every_part_is_used_and_every_place_filled(file: str) -> None:
     parts = EXPERIMENTS[file.split("/")[1]].text.parts
     for key, use in uses.items():
         assert places(parts[key]) == filled(use), key
-
-
-def test_an_unused_part_is_found() -> None:
-    [(call, uses)] = read('T = Text.of("paper", "name", m=1)\nT.claim("one", True, n=2)').values()
-    assert filled(call) == {"m"}
-    assert {key: filled(use) for key, use in uses.items()} == {"one": {"n"}}
-    assert places("{n} of {m:.2f}, {{x}}") == {"n", "m"}
 
 
 def test_parts_are_filled() -> None:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import pickle
 import warnings
 from dataclasses import replace
 
@@ -175,59 +174,6 @@ def test_combine_refuses():
 # --- the table ---
 
 
-def test_errors_on_a_test_set():
-    """Table 18.1: the numbers of errors, and their split."""
-    x, y = taught(10, 3, 20)
-    test, truth = taught(200, 3, 20)[0], generator(21).choice(["no", "yes"], 200)
-    classes = np.where(y > 0, "yes", "no")
-    for offset in (0.0, 1.0):
-        space = VersionSpace(x @ x.T, classes, offset=offset, softness=0.05)
-        table = quiet(space, (2, 99))
-        errors = table.test_errors(test @ x.T, truth)
-        split = table.test_errors(test @ x.T, truth, by_class=True)
-        assert errors.shape == (3, 100)
-        assert split.shape == (3, 100, 2)
-        np.testing.assert_array_equal(np.isnan(errors), ~table.has_center)
-        np.testing.assert_array_equal(split.sum(axis=-1), errors)
-        for a, b in np.argwhere(table.has_center):
-            c = table.center(a, b)
-            decided = (test @ x.T) @ c + offset * c.sum() > 0
-            assert split[a, b, 0] == (decided & (truth == "no")).sum()
-            assert split[a, b, 1] == (~decided & (truth == "yes")).sum()
-    for kernel, labels, message in [
-        (test @ x.T, truth[1:], r"y_test must have shape \(200,\)"),
-        (test, truth, r"K_test must have shape \(n_test, 10\)"),
-        (np.full((200, 10), np.nan), truth, "K_test must be finite"),
-        (test @ x.T, np.where(truth == "no", "maybe", truth), "y_test must hold .*'maybe'"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            table.test_errors(kernel, labels)
-    with pytest.raises(TypeError, match="by_class must be True or False"):
-        table.test_errors(test @ x.T, truth, by_class=1)
-
-
-def test_views():
-    x, y = taught(8, 3, 22)
-    space = VersionSpace(x @ x.T, y)
-    for method in ("exact", "projected"):
-        table = quiet(space, (1, 2), method=method)
-        assert isinstance(table, OnionTable)
-        assert table.max_errors == (1, 2)
-        text = table.summary()
-        assert text.startswith("Onion\n")
-        assert method in text
-        assert "+2" in text
-        assert "-1" in text
-        html = table._repr_html_()
-        assert html.count("<table>") == 2
-        assert html.count("<tr>") == 7 + 3
-        assert repr(table).startswith(f"<OnionTable: 2 x 3 layers, {method}, ")
-        copy = pickle.loads(pickle.dumps(table))
-        np.testing.assert_array_equal(copy.centers, table.centers)
-        with pytest.raises(dataclasses.FrozenInstanceError):
-            table.length = 0
-
-
 def test_centers_that_are_not_there():
     x, _ = taught(8, 3, 23)
     space = VersionSpace(x @ x.T, np.ones(8))
@@ -300,44 +246,6 @@ def test_tolerances_and_warnings():
     # The path limit is reached, and exceeded by at most the first round.
     long = quiet(space, (1, 1), tol=1e-9, max_length=5e3)
     assert 4e3 < long.length <= 5e3
-
-
-def test_settings_out_of_range():
-    space = VersionSpace(np.eye(4), [1, -1, 1, -1])
-    for max_errors, error, message in [
-        (-1, ValueError, "max_errors must be at least 0 and at most 1000000; got -1"),
-        ((1, -2), ValueError, "max_errors must be at least 0 and at most 1000000; got -2"),
-        ((1, 2, 3), ValueError, "max_errors must be one integer or two; got 3"),
-        ((1.5, 1), TypeError, r"max_errors\[0\] must be an integer"),
-        ("many", TypeError, "max_errors must be an integer"),
-        (True, TypeError, "max_errors must be an integer"),
-        (None, TypeError, "max_errors must be an integer"),
-    ]:
-        with pytest.raises(error, match=message):
-            onion(space, max_errors)
-        with pytest.raises(error, match=message):
-            choose_layer(space, max_errors, k=1)
-    for setting, error, message in [
-        ({"method": "peeled"}, ValueError, "method must be one of 'exact', 'projected'"),
-        ({"tol": 0.0}, ValueError, "tol must be a finite number in"),
-        ({"volume_tol": 0.1, "method": "projected"}, ValueError, "volume_tol must be None"),
-        ({"n_jobs": 0}, ValueError, "n_jobs must be"),
-        ({"random_state": -1}, ValueError, "random_state must be"),
-    ]:
-        with pytest.raises(error, match=message):
-            onion(space, (1, 1), **setting)
-    # An array is as good as a tuple, and one number stands for two.
-    shape = quiet(space, np.array([1, 0])).centers.shape
-    assert shape == (2, 1, 4)
-    assert quiet(space, 1).centers.shape == (2, 2, 4)
-
-
-def test_too_many_layers_for_the_memory():
-    space = VersionSpace(np.eye(4), [1, -1, 1, -1])
-    with pytest.raises(MemoryError, match="Unable to allocate"):
-        onion(space, 1_000_000)
-    with pytest.raises(ValueError, match=r"max_errors must be .*at most 1000000; got 1000001"):
-        onion(space, 1_000_001)
 
 
 # --- the choice of a layer ---

@@ -4,7 +4,6 @@ import os
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.preprocessing import StandardScaler
@@ -147,18 +146,6 @@ def test_orders(make):
 
 
 @pytest.mark.parametrize("make", [Perceptron, KernelPerceptron])
-def test_the_learning_rate_is_a_scale(make):
-    x, y = IRIS
-    one, half = (make(learning_rate=rate, max_epochs=20) for rate in (1.0, 0.5))
-    for model in (one, half):
-        with pytest.warns(ConvergenceWarning):
-            model.fit(x, y)
-    np.testing.assert_allclose(one.decision_function(x), half.decision_function(x))
-    np.testing.assert_array_equal(one.n_mistakes_, half.n_mistakes_)
-    np.testing.assert_allclose(one.norm_, 2 * half.norm_)
-
-
-@pytest.mark.parametrize("make", [Perceptron, KernelPerceptron])
 def test_margins(make):
     x, y = IRIS[0][:100], IRIS[1][:100]
     model = make().fit(x, y)
@@ -173,23 +160,6 @@ def test_a_tie_is_a_mistake_and_predicts_the_first_class():
     model = Perceptron(bias_update=None).fit([[1.0], [-1.0]], ["b", "a"])
     assert model.n_mistakes_[0] == 1
     assert model.predict([[0.0]]).tolist() == ["a"]
-
-
-@pytest.mark.parametrize("make", [Perceptron, KernelPerceptron])
-@pytest.mark.parametrize("names", [["no", "yes"], [False, True], [3, 1, 2], ["b", "a", "c"]])
-def test_labels_of_any_type(make, names):
-    y = np.asarray(names)[IRIS[1] % len(names)]
-    model = make(max_epochs=50)
-    if len(names) == 3:
-        with pytest.warns(ConvergenceWarning, match="in [123] binary problems"):
-            model.fit(IRIS[0], y)
-        assert model.decision_function(IRIS[0]).shape == (150, 3)
-        assert model.margins(IRIS[0], y).shape == (150,)
-    else:
-        with pytest.warns(ConvergenceWarning):
-            model.fit(IRIS[0], y)
-    np.testing.assert_array_equal(model.classes_, np.unique(names))
-    assert model.predict(IRIS[0]).dtype == y.dtype
 
 
 def test_bad_questions():
@@ -248,25 +218,6 @@ def test_gradient_descent_reaches_the_exact_solution(regularization):
     assert least * (1 - 1e-9) <= reached <= least * (1 + 0.01)
     assert model.loss_[0] * (1 - model.duality_gap_[0]) <= least * (1 + 1e-9)
     assert 0 <= model.duality_gap_[0] <= 0.01
-
-
-def test_gradient_descent_of_several_classes():
-    model = HingeClassifier().fit(*IRIS)
-    assert model.coef_.shape == (3, 4)
-    assert model.loss_.shape == model.duality_gap_.shape == (3,)
-    assert model.score(*IRIS) > 0.6
-    with pytest.warns(ConvergenceWarning, match=r"gap of .* in 5 steps; tol=0\.01 was asked for"):
-        short = HingeClassifier(max_iter=5).fit(*IRIS)
-    assert short.n_iter_ == 5
-    assert short.duality_gap_.max() > 0.01
-
-
-@pytest.mark.parametrize(
-    "settings", [{"regularization": 0.0}, {"tol": 0.0}, {"max_iter": 0}, {"tol": 1.0}]
-)
-def test_bad_descents(settings):
-    with pytest.raises(ValueError, match=f"{next(iter(settings))} must be"):
-        HingeClassifier(**settings).fit(*IRIS)
 
 
 @pytest.mark.parametrize("model", [HingeClassifier(), Perceptron()])
@@ -418,13 +369,6 @@ def test_averages_and_votes_of_several_classes():
             model.fit(*IRIS)
 
 
-def test_sparse_inputs_are_refused():
-    for model in (Perceptron(), HingeClassifier()):
-        assert not model.__sklearn_tags__().input_tags.sparse
-        with pytest.raises(TypeError, match="Sparse data was passed"):
-            model.fit(sparse.csr_array(IRIS[0]), IRIS[1])
-
-
 # --- the perceptron with a kernel ---
 
 
@@ -466,16 +410,6 @@ def test_kernel_perceptron_keeps_its_bound_and_is_sparse_on_1000_problems():
     assert fallen > 500  # and most fall
 
 
-def test_with_an_intercept_normalizing_may_raise_the_bound():
-    """On a line all normalized examples are one of two points, which no intercept separates."""
-    x, y = np.array([[1.0], [2.0], [4.0], [5.0]]), np.array([-1, -1, 1, 1])
-    plain = KernelPerceptron("linear", max_epochs=10**4).fit(x, y)
-    assert plain.n_mistakes_[0] <= plain.mistake_bound_[0] < np.inf
-    with pytest.warns(ConvergenceWarning, match="still made mistakes"):
-        normalized = KernelPerceptron("linear", normalize=True, max_epochs=100).fit(x, y)
-    assert normalized.mistake_bound_[0] == np.inf
-
-
 def test_strings_and_softness():
     texts = ["abab", "baba", "aabb", "bbaa", "abab"]
     labels = ["alternating", "alternating", "not", "not", "not"]
@@ -485,18 +419,3 @@ def test_strings_and_softness():
     assert model.geometric_margin_[0] > 0
     assert model.predict(["aaabbb", "bababa"]).tolist() == ["not", "alternating"]
     assert model.kernel_ == kernels.normalize(kernels.Spectrum(2))
-
-
-@pytest.mark.parametrize(
-    ("model", "error", "text"),
-    [
-        (KernelPerceptron(normalize=1), TypeError, "normalize must be True or False"),
-        (KernelPerceptron(fit_intercept="free"), TypeError, "fit_intercept must be True or False"),
-        (KernelPerceptron(softness=-1), ValueError, "softness must be"),
-        (KernelPerceptron(learning_rate=np.inf), ValueError, "learning_rate must be"),
-        (KernelPerceptron("precomputed", normalize=True), ValueError, "normalize must be False"),
-    ],
-)
-def test_bad_settings_of_the_dual_one(model, error, text):
-    with pytest.raises(error, match=text):
-        model.fit(*IRIS)

@@ -137,25 +137,6 @@ def test_a_wedge_agrees_with_quadrature():
     assert dual_angle(space, uniform.center, exact) > 0.05
 
 
-def test_from_one_label_noise_to_another():
-    """Weights by violations convert one transparency to another."""
-    m = 4
-    space = VersionSpace(np.eye(m), np.ones(m))
-    run = space.sample(
-        length=30_000.0,
-        n_draws=8000,
-        options=SampleOptions(transparency=0.5, refresh="full"),
-        random_state=SEED,
-    )
-    kappa = np.array([0.5, 0.5, 0.1, 0.1])  # by example; a billiard has rates by class only
-    found = reweight(space, run, lambda margins: ((kappa / 0.5) ** (margins < 0)).prod(axis=1))
-    drift = (1 - kappa) / (1 + kappa)
-    size = math.exp(special.gammaln(m / 2) - special.gammaln((m + 1) / 2)) / math.sqrt(math.pi)
-    assert dual_angle(space, found.center, drift / math.hypot(*drift)) < 4 * found.center_error
-    assert found.center_norm == pytest.approx(size * math.hypot(*drift), rel=0.05)
-    assert found.log_mean_weight == pytest.approx(2 * math.log(1.1 / 1.5), abs=0.05)
-
-
 def test_from_one_label_noise_to_another_with_several_classes():
     """Orthogonal examples are independent, so that the center of any weights is known."""
     m, n, given = 4, 3, 0.4
@@ -228,17 +209,6 @@ def test_few_effective_draws_warn(n, equal, warned, recwarn):
     assert [w.category for w in recwarn] == [ConvergenceWarning] * warned
 
 
-def test_logarithms_do_not_underflow(octant):
-    plain = reweight(ORTHANT, octant, log_power((1.0, 0.0, 0.0)), log=True)
-    shifted = reweight(ORTHANT, octant, lambda margins: np.log(margins[:, 0]) - 5000.0, log=True)
-    np.testing.assert_allclose(shifted.weights, plain.weights)
-    assert shifted.log_mean_weight == pytest.approx(plain.log_mean_weight - 5000.0)
-    half = reweight(
-        ORTHANT, octant, lambda margins: np.where(margins[:, 0] > 0.5, 0.0, -np.inf), log=True
-    )
-    assert (half.weights > 0).mean() == pytest.approx(0.5, abs=0.05)  # Archimedes
-
-
 def test_error_names_the_wrong_weight(octant):
     def returning(value):
         return lambda margins: value
@@ -278,12 +248,6 @@ def test_error_names_the_wrong_weight(octant):
         reweight(VersionSpace(np.eye(2), [1, -1]), octant, returning(np.ones(n)))
     with pytest.raises(ZeroDivisionError):  # exceptions of the function are passed on
         reweight(ORTHANT, octant, lambda margins: 1 / 0)
-
-
-def test_result_in_words(octant):
-    found = reweight(ORTHANT, octant, log_power((1.0, 0.0, 0.0)), log=True)
-    assert f"{found.ess:.4g}, by the weights alone" in found.summary()
-    assert repr(found).startswith("<WeightedResult: m=3, ")
 
 
 def test_a_classifier_has_the_center_of_its_version_space():

@@ -79,15 +79,6 @@ def test_from_an_ellipse_to_a_ball():
     assert "shortest over longest" in flat.summary()
 
 
-def test_rounding_is_no_dimension():
-    x = np.random.default_rng([SEED, 3]).standard_normal((20, 3))
-    found = parameter_space(x @ x.T)
-    assert (found.rank, len(found.directions)) == (3, 20)
-    np.testing.assert_allclose(found.lengths[:3], np.linalg.svd(x, compute_uv=False))
-    assert not found.lengths[3:].any()
-    assert parameter_space(x @ x.T, softness=1e-6).rank == 20
-
-
 def test_bad_matrices():
     with pytest.raises(ValueError, match=r"gram must be a square matrix; got shape \(3, 2\)"):
         parameter_space(X)

@@ -12,7 +12,6 @@ from bayespoint.papers.experiments import (
     convergence,
     onion_noise,
     polygons,
-    sets,
     soft,
     table_1,
     toys,
@@ -94,13 +93,6 @@ def test_widths_of_rectangle_and_triangle():
     np.testing.assert_allclose(toys._moments(triangle), np.cov((u @ triangle).T), rtol=0.03)
 
 
-def test_more_corners_do_not_make_a_polygon_longer():
-    square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], dtype=float)
-    cut = np.vstack([square[:2], [[1, 0.999], [0.999, 1]], square[3:]])
-    long, short = toys._widths(cut)
-    assert long / short == pytest.approx(1, abs=1e-2)
-
-
 def made_up_toys(loss_of_the_last_quarter):
     rng = np.random.default_rng(seed(3))
     rows = []
@@ -147,12 +139,6 @@ def test_smoothness_of_a_wave():
         assert twice[name] == pytest.approx(found[name])
 
 
-def test_problem_shown_has_the_papers_margins():
-    margins = [(0.01, 0.005), (0.035, 0.021), (0.036, 0.001)]
-    rows = [{"toy": k, "margin_svm": a, "margin_bpm": b} for k, (a, b) in enumerate(margins)]
-    assert toys._shown(rows)["toy"] == 1
-
-
 # --- Figure 6 ---
 
 
@@ -173,14 +159,6 @@ def test_close_or_just_above_has_both_limits(svm, close):
     assert holds(claims, "a positive λ helps")
 
 
-def test_soft_claims_can_fail():
-    claims = soft_claims([10.5, 11.0, 12.0], [10.0, 10.5, 11.0], (0.2, 0.4, 0.3))
-    assert not holds(claims, "a positive λ helps")
-    assert not holds(claims, "closer with their best λ")
-    assert not holds(claims, "for large λ")
-    assert holds(soft_claims([10.5, 11.0, 12.0], [10.0, 10.5, 11.0]), "for large λ")
-
-
 def test_points_become_equidistant():
     found = [
         soft._measure(
@@ -195,21 +173,6 @@ def test_points_become_equidistant():
 
 
 # --- Table 1 ---
-
-
-def test_sonar_is_raw_and_can_be_standardized():
-    X, _, _, _ = sets.split("sonar", seed(7))
-    assert X.min() >= 0
-    assert X.max() <= 1
-    X, _, _, _ = sets.split("sonar", seed(7), standardized=True)
-    np.testing.assert_allclose(X.std(axis=0), 1.0)
-
-
-def test_angle_between_weight_vectors():
-    x = np.array([[2.0, 0.0], [0.0, 1.0]])
-    K = x @ x.T
-    assert table_1._angle(K, np.array([1.0, 0.0]), np.array([0.0, 5.0])) == pytest.approx(np.pi / 2)
-    assert table_1._angle(K, np.array([1.0, 0.0]), np.array([1.0, 2e-6])) == pytest.approx(1e-6)
 
 
 def made_up_table(shift):
@@ -245,14 +208,6 @@ def test_claims_on_the_bayes_points_column():
     assert not holds(report.claims, "(center of mass) is within 3")
     assert holds(report.claims, "where it is not, the center of mass")
     assert not holds(report.claims, "one length of the paper's own billiard")
-
-
-def test_sonar_claim_fails_if_all_centers_agree():
-    rows = [
-        {**row, "bpm": row["svm"], table_1._SHORT: row["svm"]} if row["data"] == "sonar" else row
-        for row in made_up_table(0.0)
-    ]
-    assert not holds(table_1._report(rows, Settings(100)).claims, "on sonar the SVM")
 
 
 # --- convergence ---

@@ -54,14 +54,6 @@ def test_volume_bound_that_is_trivial():
     assert round(bounds.volume_gibbs(100, log_volume) - 2 * math.log(100) / 100, 3) == 0.687
 
 
-def test_luckiness_by_hand():
-    # kappa = ceil(577 * 4 / 0.25) = 9232
-    expected = (
-        9232 * math.log2(8 * math.e * 1e6 / 9232) * math.log2(32e6) + math.log2(8e6 / 0.1)
-    ) / 5e5
-    assert bounds.luckiness(10**6, 0.5, 0.1, radius=2.0) == pytest.approx(expected, rel=1e-13)
-
-
 def test_two_parallel_lines():
     """The example of the paper's footnote: the perceptron never uses more than two points."""
     assert bounds.mistakes(math.sqrt(2) / 2) == 2
@@ -277,29 +269,6 @@ def test_monotone_in_sparsity_margin_and_volume():
     assert (np.diff(risks, axis=1) >= 0).all()
 
 
-def test_extreme_arguments_give_finite_logs():
-    tiny = np.array([1e-300, 1e-100, 1e-8, np.pi / 2 - 1e-15, np.pi / 2, np.pi / 2 + 1e-15, np.pi])
-    for n in (1, 2, 3, 4, 5, 100, 99_999, 10**6):
-        values = bounds.cap_log_fraction(n, tiny)
-        assert np.isfinite(values).all()
-        assert (np.diff(values) >= 0).all()
-        assert values[-1] == pytest.approx(0, abs=1e-16)
-        near = values[3:6]
-        np.testing.assert_allclose(near, -math.log(2), atol=1e-11)
-    assert bounds.cap_log_fraction(10**6, 1e-300) == pytest.approx(
-        -999_999 * 300 * math.log(10), rel=1e-4
-    )
-    with np.errstate(all="raise"):
-        assert bounds.volume_gibbs(10**9, -1e6) == pytest.approx(1e-3, rel=1e-4)
-        assert bounds.pac_bayes_kl(10**9, 1e6) == pytest.approx(1e-3, rel=1e-3)
-        assert bounds.pac_bayes_kl(10, 1e300) == 1
-        assert bounds.linear_svm(10**9, 10**6, 1e-300) > 1
-        assert 0 < bounds.sparsity(10**9, 10**8, 1e-300) < 1
-        assert math.isfinite(bounds.pac_margin(10**9, 10**18))
-        assert math.isfinite(bounds.luckiness(10**9, 1e-150))
-        assert bounds.hoeffding_samples(10**9, 1e-9, 1e-300) > 1e27
-
-
 def test_never_nan_nor_below_what_is_known():
     """Random arguments over all of their ranges, and their ends."""
     rng = np.random.default_rng(seed(4))
@@ -406,9 +375,3 @@ def test_hoeffding_is_sufficient():
 def test_bad_arguments_are_named(call, text):
     with pytest.raises(ValueError, match=text):
         call()
-
-
-@pytest.mark.parametrize("d", [True, "1", None])
-def test_arguments_of_other_types_are_named(d):
-    with pytest.raises(TypeError, match=r"d must be .* got a boolean|d must hold real numbers"):
-        bounds.sparsity(10, d)

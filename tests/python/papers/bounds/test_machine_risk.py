@@ -1,12 +1,11 @@
 """Risk bounds of maximal margins and perceptrons, and when they are refused."""
 
 import math
-import warnings
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, make_moons
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import VersionSpace
 from bayespoint.kernels import RBF, Polynomial, normalize
@@ -299,34 +298,3 @@ def test_weight_vectors_close_to_a_wall():
     assert not found.find("linear_svm").refused
     with pytest.raises(FloatingPointError, match="too thin for double precision"):
         bounds.point_mirror(space, c, random_state=0)
-
-
-def test_callbacks_are_called():
-    X, y = linear(150, 10)
-    space = VersionSpace(X @ X.T, y)
-
-    def stop(state):
-        assert set(state) == {"length", "error"}
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt), warnings.catch_warnings():
-        bounds.point_mirror(space, space.max_margin().dual_coef, tol=1e-4, callback=stop)
-
-    def divide(state):
-        raise FloatingPointError("of the callback")
-
-    with pytest.raises(FloatingPointError, match=r"^of the callback$"):
-        bounds.point_mirror(space, space.max_margin().dual_coef, tol=1e-4, callback=divide)
-
-
-@pytest.mark.parametrize("model", [MaxMarginClassifier("linear"), KernelPerceptron("linear")])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_bad_questions(model):
-    with pytest.raises(NotFittedError):
-        model.risk_bounds()
-    model.fit(*linear(30))
-    for settings, text in [({"delta": 1.0}, "delta must be"), ({"tol": -1.0}, "tol must be")]:
-        with pytest.raises(ValueError, match=text):
-            model.risk_bounds(**settings)
-    with pytest.raises(ValueError, match="gram must be None unless"):
-        model.risk_bounds(gram=np.eye(30))

@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.multiclass import OneVsRestClassifier
 
 from bayespoint import (
     BayesPointClassifier,
@@ -98,33 +97,6 @@ def test_candidates_cost_the_logarithm_of_their_number(example):
         assert difference == pytest.approx(factor * math.log(50) / len(y), rel=1e-9)
     assert many.delta == 0.05
     assert many.find("luckiness").quantities["delta"] == pytest.approx(0.001)
-
-
-def test_table_as_text(example):
-    _, y, space, _ = example
-    center = VersionSpace(space.gram, y, softness=0.1).sample(random_state=0).center
-    found = bounds.table(space.gram, y, center, softness=0.1, tol=1.0, random_state=0)
-    text = found.summary()
-    assert len(found) == 12 == len(list(found))
-    assert found[0].name == "volume_gibbs"
-    for row in found:
-        assert row.name in text
-        assert row.name in found._repr_html_()
-    assert "[1] If no new example has the input of a training example" in text
-    assert "(vacuous)" in text
-    assert max(map(len, text.splitlines())) <= 100
-    assert repr(found) == "<RiskBounds: 10 bounds and 2 refused, m=120, delta=0.05>"
-    assert found[0].summary().startswith("volume_gibbs: risk of one draw <= ")
-    assert "If no new example" in found[0].summary()
-    assert repr(found[-1]) == "<RiskBound: margin of center: refused>"
-    assert found[-1].vacuous
-    assert math.isnan(found[-1].value)
-    with pytest.raises(
-        KeyError, match="name, of and region must be those of a row; got 'mistakes'"
-    ):
-        found.find("mistakes")
-    with pytest.raises(KeyError):
-        found.find("point_mirror", of="vote")
 
 
 # --- refusals ---
@@ -344,17 +316,6 @@ def test_precomputed_kernel():
             bounds.risk_bounds(other, gram=wrong)
     with pytest.raises(ValueError, match="gram must be None unless"):
         bounds.risk_bounds(model, gram=gram)
-
-
-def test_several_classes():
-    X, y = load_iris(return_X_y=True)
-    one = BayesPointClassifier(RBF(1.0), **GIVEN, standardize=False)
-    found = OneVsRestClassifier(one).fit(X, y).estimators_
-    setosa, versicolor, _ = (
-        bounds.risk_bounds(each, tol=1.0, random_state=0).find("point_mirror").value
-        for each in found
-    )
-    assert setosa < versicolor  # the class that stands apart
 
 
 def test_a_volume_that_is_too_inaccurate(example):
