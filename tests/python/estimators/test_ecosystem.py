@@ -14,11 +14,10 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import (
     GridSearchCV,
     cross_val_predict,
-    cross_val_score,
     train_test_split,
 )
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier, kernels
 from bayespoint.papers.max_margin import MaxMarginClassifier
@@ -40,30 +39,6 @@ def pipeline(**settings):
             ("scale", StandardScaler()),
             ("classifier", BayesPointClassifier(random_state=SEED, **settings)),
         ]
-    )
-
-
-# --- tools of scikit-learn ---
-
-
-@pytest.mark.long
-def test_a_grid_search_in_two_processes():
-    """A pipeline, over settings and parameters of nested kernels."""
-    x, y = classes()
-    kernel = 1.0 * kernels.RBF(1.0) + 0.1
-    grid = {
-        "classifier__softness": [0.1, 0.3],
-        "classifier__kernel__0__kernel__sigma": [1e-3, 1.0],
-    }
-    search = GridSearchCV(
-        pipeline(kernel=kernel), grid, cv=3, n_jobs=2, scoring="neg_log_loss"
-    ).fit(x, y)
-    assert search.best_params_["classifier__kernel__0__kernel__sigma"] == 1.0
-    assert search.best_estimator_[-1].kernel_.parts[0].kernel == kernels.RBF(1.0)
-    # BLAS has fewer threads in workers, and rounds differently.
-    serial = clone(search).set_params(n_jobs=None).fit(x, y)
-    np.testing.assert_allclose(
-        serial.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"], rtol=1e-6
     )
 
 
@@ -101,41 +76,6 @@ def test_data_frames(library, model):
         model.predict(table[NAMES[::-1]])
     with pytest.warns(UserWarning, match="X does not have valid feature names"):
         model.predict(x)
-
-
-def visits(n=300):
-    """Return a frame of strings, dates and numbers with holes, and labels that depend on each."""
-    pd = pytest.importorskip("pandas")
-    rng = np.random.default_rng([SEED, 7])
-    day = rng.integers(0, 700, n)
-    table = pd.DataFrame(
-        {
-            "city": rng.choice(["Rome", "Oslo", "Lima"], n),
-            "date": pd.Timestamp("2023-01-01") + pd.to_timedelta(day, unit="D"),
-            "dose": rng.standard_normal(n),
-            "note": [f"note {k} of {name}" for k, name in enumerate(rng.choice(["a", "b"], n))],
-        }
-    )
-    latent = 2 * (table["city"] == "Rome") + 3 * (day > 365) + 2 * table["dose"] - 2
-    y = np.where(latent > 0, "ill", "well")
-    table.loc[rng.random(n) < 0.05, "dose"] = np.nan
-    table.loc[rng.random(n) < 0.05, "city"] = None
-    table.loc[rng.random(n) < 0.05, "date"] = pd.NaT
-    return table, y
-
-
-def test_the_tabular_pipeline_of_skrub_takes_a_frame_as_it_is():
-    skrub = pytest.importorskip("skrub")
-    table, y = visits()
-    model = skrub.tabular_pipeline(BayesPointClassifier(random_state=SEED))
-    model.fit(table[:150], y[:150])
-    assert model.classes_.tolist() == ["ill", "well"]
-    chance = np.mean(y[:150] == "ill")
-    base = log_loss(y[150:], np.tile([chance, 1 - chance], (150, 1)))
-    assert log_loss(y[150:], model.predict_proba(table[150:])) < 0.8 * base
-    with pytest.warns(UserWarning, match="unknown categories"):
-        proba = model.predict_proba(table[150:].assign(city="Quito"))
-    assert np.isfinite(proba).all()
 
 
 @pytest.mark.long
@@ -191,51 +131,7 @@ def test_mapie():
     assert_covers(sets[:, :, 0], truth, 0.9, len(y))
 
 
-def test_crepes():
-    module = pytest.importorskip("crepes", reason="no wheel of crepes here")
-    model, (x, y), (new, truth) = conformal_data()
-    wrapped = module.WrapClassifier(model)
-    wrapped.calibrate(x, y, seed=SEED)
-    sets = wrapped.predict_set(new, confidence=0.9, labels=False, seed=SEED)
-    assert_covers(np.asarray(sets), truth, 0.9, len(y))
-
-
 # --- inputs other than vectors ---
-
-
-def strings(n=90, seed=0):
-    """Strings over two letters; in one class runs are longer."""
-    rng = np.random.default_rng([SEED, seed])
-    y = np.resize([0, 1], n)
-    turns = [rng.random(20) < (0.7 if label else 0.2) for label in y]
-    return ["".join(np.where(np.cumsum(turn) % 2, "a", "b")) for turn in turns], y
-
-
-def upper(texts):
-    return [text.upper() for text in texts]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("classifier", [BayesPointClassifier, MaxMarginClassifier])
-def test_strings_in_pipelines_and_searches(classifier):
-    texts, y = strings()
-    settings = {"random_state": SEED} if classifier is BayesPointClassifier else {}
-    model = make_pipeline(
-        FunctionTransformer(upper), classifier(kernels.normalize(kernels.Spectrum(1)), **settings)
-    )
-    name = model.steps[-1][0]
-    grid = {f"{name}__kernel__kernel__length": [1, 2]}
-    search = GridSearchCV(model, grid, cv=3, n_jobs=2).fit(texts, y)
-    assert search.best_params_ == {f"{name}__kernel__kernel__length": 2}
-    assert search.best_score_ > 0.75
-    assert cross_val_score(search.best_estimator_, texts, y, cv=3).mean() == search.best_score_
-    tags = search.best_estimator_[-1].__sklearn_tags__().input_tags
-    assert (tags.one_d_array, tags.two_d_array, tags.sparse) == (True, False, False)
-    new, truth = strings(100, seed=1)
-    assert search.score(new, truth) > 0.7
-    series = pytest.importorskip("polars").Series
-    fitted = search.best_estimator_[-1]
-    np.testing.assert_array_equal(fitted.predict(series(new)), fitted.predict(new))
 
 
 def test_sets_in_a_cross_validation():

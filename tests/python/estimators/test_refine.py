@@ -36,10 +36,6 @@ def model(**settings):
     return BayesPointClassifier(**given | settings, standardize=False)
 
 
-def results(fitted):
-    return [one.draws.run for one in fitted.models_]
-
-
 def same(a, b, X):
     for name in ("dual_coef_", "intercept_", "support_", "calibration_"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
@@ -47,29 +43,6 @@ def same(a, b, X):
     np.testing.assert_array_equal(
         a.predict_proba(X, method="mixture"), b.predict_proba(X, method="mixture")
     )
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize(
-    "settings",
-    [{}, {"softness": 0.0}, {"label_noise": 0.05}, {"calibration": "leave-one-out"}],
-    ids=["soft", "hard", "noise", "calibrated"],
-)
-def test_the_number_of_steps_does_not_change_the_result(n_classes, settings):
-    X, y = data(n_classes)
-    if settings.get("softness") == 0.0:  # surely separable
-        settings = settings | {"kernel": kernels.RBF(0.5)}
-    fitted = model(**settings).fit(X, y)
-    tol = min(run.center_error for run in results(fitted))
-    once = copy.deepcopy(fitted).refine(tol / 3)
-    twice = copy.deepcopy(fitted).refine(tol / 2).set_params(n_jobs=2).refine(tol / 3)
-    same(once, twice, X)
-    for new, old in zip(results(once), results(fitted), strict=True):
-        assert new.length > 2 * old.length
-        assert new.draws.shape == old.draws.shape
-        assert new.bounces.min() > old.bounces.min()
-    assert not np.array_equal(once.dual_coef_, fitted.dual_coef_)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -5,11 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-import sklearn
 from scipy import sparse, stats
-from sklearn.model_selection import cross_validate
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier, kernels
 from bayespoint.blocks import Blocks
@@ -340,21 +336,3 @@ def test_fits_that_continue():
 
 
 # --- tools of scikit-learn ---
-
-
-def test_metadata_routing():
-    X, y, weights = data(60)
-    with sklearn.config_context(enable_metadata_routing=True):
-        base = BayesPointClassifier(random_state=seed(0), tol=0.3, **GIVEN)
-        routed = make_pipeline(StandardScaler(), base.set_fit_request(sample_weight=True))
-        base.set_score_request(sample_weight=True)
-        routed[0].set_fit_request(sample_weight=False)
-        options = {"cv": 2, "return_estimator": True, "error_score": "raise"}
-        found = cross_validate(routed, X, y, params={"sample_weight": weights}, **options)
-        for one in found["estimator"]:
-            assert len(one[-1].sample_indices_) > len(np.unique(one[-1].sample_indices_))
-        base.set_fit_request(sample_weight=None)
-        with pytest.raises(Exception, match="sample_weight"):
-            cross_validate(routed, X, y, params={"sample_weight": weights}, **options)
-    routed.fit(X, y, bayespointclassifier__sample_weight=weights)
-    assert len(routed[-1].sample_indices_) == int(weights.sum())

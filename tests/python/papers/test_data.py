@@ -3,9 +3,7 @@
 import functools
 import hashlib
 import http.server
-import os
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +12,6 @@ from bayespoint.datasets import load_sonar
 from bayespoint.papers import data
 from helpers import seed
 
-SHARED = os.environ.get("BAYESPOINT_DATA")
 TEXT = "1,100,2.50,3,4,-5\n2,90,1,1,1,0.1\n3,80,7,8,9,10.0\n"
 
 
@@ -122,22 +119,6 @@ def test_aspect_split_from_the_two_files_of_its_origin():
         data.parse_aspect(["*CM999:\n{0.1 0.2}"])
 
 
-@pytest.mark.skipif(not SHARED, reason="BAYESPOINT_DATA is not set")
-def test_shared_data(monkeypatch):
-    monkeypatch.setenv("BAYESPOINT_DATA", SHARED)
-    X, y = data.load_thyroid()
-    assert X.shape == (215, 5)
-    assert np.unique(y, return_counts=True)[1].tolist() == [150, 65]
-    raw = np.loadtxt(Path(SHARED, "thyroid.csv"), delimiter=",", skiprows=1)
-    assert sorted(map(tuple, raw.tolist())) == sorted(map(tuple, np.column_stack([X, y]).tolist()))
-    X_train, X_test, y_train, y_test = data.load_sonar_split()
-    assert X_train.shape == X_test.shape == (104, 60)
-    assert [(y == 1).sum() for y in (y_train, y_test)] == [49, 62]
-    everything = np.concatenate([X_train, X_test])
-    expected = load_sonar().data
-    assert sorted(map(tuple, everything.tolist())) == sorted(map(tuple, expected.tolist()))
-
-
 def wave(peak):
     return np.maximum(6 - abs(np.arange(1, 22) - peak), 0)
 
@@ -158,3 +139,14 @@ def test_waveforms_have_breimans_moments():
     mean = (wave(15) + (wave(7) + wave(11)) / 2) / 2
     error = negative.std(axis=0) / np.sqrt(len(negative))
     assert (abs(negative.mean(axis=0) - mean) < 5 * error).all()
+
+
+def test_interrupted_writing_leaves_nothing(server, cache, monkeypatch):
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    server[0].write_text(TEXT)
+    monkeypatch.setattr(data.os, "replace", fail)
+    with pytest.raises(KeyboardInterrupt):
+        data.load_thyroid()
+    assert list(cache.iterdir()) == []

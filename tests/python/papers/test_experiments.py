@@ -165,34 +165,6 @@ def test_risk_bounds(quick):
     assert (bound < numbers(rows, "max_margin/linear_svm/")).all()
 
 
-def test_biased_prior(quick):
-    record, rows, _ = quick("biased-prior")
-    assert claim(record, "no prior makes the bound fail")
-    right, wrong = (numbers(rows, f"bound, {name} prior") for name in ("right", "wrong"))
-    uniform = numbers(rows, "one draw/pac_bayes_kl/version space")
-    assert (right < uniform).all()
-    assert (wrong > uniform).all()
-
-
-def test_selection_by_the_bound(quick):
-    record, rows, _ = quick("bound-selection")
-    assert claim(record, "it is trivial for λ to infinity")
-    assert claim(record, "training errors admitted")
-    assert (numbers(rows, "training", softness=0.0) == 0).all()
-    assert (numbers(rows, "vote") > numbers(rows, "test")).all()
-
-
-def test_symmetric_part(quick):
-    record, rows, _ = quick("symmetric-part")
-    assert claim(record, "for the SVM in the mean of ln vol, at every m")
-    assert claim(record, "the largest ball is a part")
-    gain = numbers(rows, "ln R, bayes_point") - numbers(rows, "ln R, max_margin")
-    assert (gain > 0).sum() > 0.7 * len(gain)
-    for name in ("bayes_point", "max_margin", "ball"):
-        room = numbers(rows, "ln V") - numbers(rows, f"ln R, {name}")
-        assert (room > -4 * numbers(rows, f"error, {name}") - 1.2).all()
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -222,16 +194,6 @@ def test_sonar_table(quick):
                 wrong = wrong + numbers(rows, f"{method}_pos_{a}_{b}")
                 assert (wrong >= 3).all()
                 assert (wrong <= 25).all()
-
-
-def test_sonar_sweep(quick):
-    record, rows, _ = quick("figure-18-13")
-    assert set(numbers(rows, "svm", features="standardized", sigma=4.4)) == {10}
-    assert set(numbers(rows, "svm", features="standardized", sigma=1.0)) == {60}
-    assert (numbers(rows, "best_layer") <= numbers(rows, "chosen_layer")).all()
-    assert (numbers(rows, "flipper", sigma=4.4) < 20).all()
-    assert (numbers(rows, "path") < np.pi).all()
-    assert claim(record, "the billiard closes as σ grows")
 
 
 def test_wisconsin(quick):
@@ -269,13 +231,3 @@ def test_toys_against_their_exact_centers(quick):
     gains = numbers(rows, "svm") - numbers(rows, "bpm")
     assert gains.mean() > -4 * gains.std(ddof=1) / np.sqrt(len(gains))
     assert (gains > 0).any()
-
-
-def test_convergence(quick):
-    record, rows, _ = quick("convergence")
-    few = numbers(rows, "angle", dynamics="geodesic", asked=300)
-    many = numbers(rows, "angle", dynamics="geodesic", asked=10_000)
-    assert (many**2).mean() < (few**2).mean() / 4
-    assert (numbers(rows, "bounces", asked=300) >= 300).all()
-    assert claim(record, "polygon: Hoeffding")
-    assert claim(record, "teacher: Hoeffding")

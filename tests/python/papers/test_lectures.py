@@ -31,19 +31,6 @@ def changed(rows, **values):
     return [rows[0] | values, *rows[1:]]
 
 
-@pytest.mark.parametrize("index", range(20))
-def test_random_problems(index):
-    X, y, X_test, y_test = lectures.problem(seed(index))
-    m, d = X.shape
-    assert 1 <= d <= 10
-    assert 10 <= m <= 80
-    assert set(y) == {-1, 1}
-    assert set(y_test) <= {-1, 1}
-    assert X_test.shape == (lectures.TEST, d)
-    w, b = lectures.literal(X, y, 1.0)[-1]
-    assert (y * (X @ w + b) > 0).all()
-
-
 def test_the_printed_algorithm_by_hand():
     X, y = np.array([[2.0], [1.0]]), np.array([1, -1])
     path = lectures.literal(X, y, 2.0)

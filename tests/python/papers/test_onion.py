@@ -137,31 +137,19 @@ def test_combining_asymmetric_weights_and_single_layers():
 
 def test_combine_refuses():
     x, y = taught(8, 3, 13)
-    space = VersionSpace(x @ x.T, y)
-    exact = quiet(space, (1, 99))
-    projected = quiet(space, (1, 1), method="projected")
+    exact = quiet(VersionSpace(x @ x.T, y), (1, 99))
     ones = np.ones((2, 100))
-    with pytest.raises(ValueError, match=r"weights must have shape \(2, 100\); got \(2, 2\)"):
-        exact.combine(np.ones((2, 2)))
-    for bad in (-1.0, math.nan, math.inf):
-        with pytest.raises(ValueError, match="weights must be finite and at least 0"):
-            exact.combine(ones * bad)
-    with pytest.raises(TypeError, match="weights must hold real numbers"):
-        exact.combine(np.full((2, 100), "a"))
-    with pytest.raises(ValueError, match="weights must be positive for at least one"):
-        exact.combine(0 * ones)
     beyond = 0 * ones
     beyond[0, 99] = 1
-    with pytest.raises(ValueError, match="weights must be positive for at least one"):
-        exact.combine(beyond)
-    with pytest.raises(ValueError, match=r"got 1 for layer \(0, 99\): there are"):
-        exact.combine(beyond, per="center")
-    with pytest.raises(ValueError, match="per must be 'volume', 'center' or None"):
-        exact.combine(ones, per="path")
-    with pytest.raises(ValueError, match="per must be 'path', 'center' or None"):
-        projected.combine(np.ones((2, 2)), per="volume")
-    with pytest.raises(ValueError, match="per must be one of"):
-        exact.combine(ones, per="mass")
+    for weights, settings, text in (
+        (np.ones((2, 2)), {}, r"weights must have shape \(2, 100\); got \(2, 2\)"),
+        (-ones, {}, "weights must be finite and at least 0"),
+        (beyond, {}, "weights must be positive for at least one"),
+        (beyond, {"per": "center"}, r"got 1 for layer \(0, 99\): there are"),
+        (ones, {"per": "path"}, "per must be 'volume', 'center' or None"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            exact.combine(weights, **settings)
     # All of the sphere: opposite vectors cancel.
     half = quiet(VersionSpace(np.eye(2), [1, 1]), (0, 2))
     centers, coordinates = half.centers.copy(), half.plane_coordinates.copy()
@@ -257,20 +245,11 @@ def test_leaving_examples_out():
     choice = choose_layer(space, (1, 2), random_state=SHIFT)
     # Three groups of ten; the rest is left in.
     assert (choice.n_tests == 30).all()
-    assert choice.errors.shape == (2, 3)
-    assert ((choice.errors >= 0) & (choice.errors <= 1)).all()
     best = choice.errors.min()
-    assert choice.errors[choice.layer] == best
     ties = [tuple(layer) for layer in np.argwhere(choice.errors == best).tolist()]
     assert choice.layer == min(ties, key=lambda layer: (sum(layer), layer))
-    again = choose_layer(space, (1, 2), random_state=SHIFT)
-    np.testing.assert_array_equal(again.errors, choice.errors)
     every = choose_layer(space, (1, 2), k=11, n_repeats=6, random_state=SHIFT)
     assert (every.n_tests == 66).all()
-    five = VersionSpace(x[:5] @ x[:5].T, y[:5], softness=1.0)
-    one = choose_layer(five, 0, k=1, random_state=SHIFT)
-    assert one.layer == (0, 0)
-    assert one.n_tests.tolist() == [[5]]
 
 
 def test_what_is_left_out_is_not_learned():
@@ -286,16 +265,43 @@ def test_what_is_left_out_is_not_learned():
 
 def test_choosing_refuses():
     space = VersionSpace(np.eye(4), [1, -1, 1, -1])
-    for k in (0, 4, 99):
-        with pytest.raises(ValueError, match="k must be"):
-            choose_layer(space, k=k)
-    with pytest.raises(TypeError, match="k must be an integer"):
-        choose_layer(space, k=1.0)
-    with pytest.raises(ValueError, match="n_repeats must be"):
-        choose_layer(space, k=1, n_repeats=0)
+    for settings, name in (({"k": 4}, "k"), ({"k": 1, "n_repeats": 0}, "n_repeats")):
+        with pytest.raises(ValueError, match=f"{name} must be"):
+            choose_layer(space, **settings)
     x = np.vstack([np.eye(3), np.eye(3)])
     conflict = VersionSpace(x @ x.T, [1, 1, 1, -1, -1, -1])
     with pytest.raises(ValueError, match="must include a layer that has a center in all 3 runs"):
         choose_layer(conflict, 0, k=2, random_state=SHIFT)
     with pytest.warns(ConvergenceWarning, match=r"in 4 of 4 runs a layer has"):
         choose_layer(space, 1, k=1, tol=1e-6, max_length=100, random_state=SHIFT)
+
+
+def test_errors_on_a_test_set():
+    """Table 18.1: the numbers of errors, and their split."""
+    x, y = taught(10, 3, 20)
+    test, truth = taught(200, 3, 20)[0], generator(21).choice(["no", "yes"], 200)
+    space = VersionSpace(x @ x.T, np.where(y > 0, "yes", "no"), offset=1.0, softness=0.05)
+    table = quiet(space, (2, 99))
+    split = table.test_errors(test @ x.T, truth, by_class=True)
+    np.testing.assert_array_equal(split.sum(axis=-1), table.test_errors(test @ x.T, truth))
+    np.testing.assert_array_equal(np.isnan(split[..., 0]), ~table.has_center)
+    for a, b in np.argwhere(table.has_center):
+        c = table.center(a, b)
+        decided = (test @ x.T) @ c + c.sum() > 0
+        assert split[a, b, 0] == (decided & (truth == "no")).sum()
+        assert split[a, b, 1] == (~decided & (truth == "yes")).sum()
+    for kernel, labels, message in [
+        (test @ x.T, truth[1:], r"y_test must have shape \(200,\)"),
+        (test, truth, r"K_test must have shape \(n_test, 10\)"),
+        (test @ x.T, np.where(truth == "no", "maybe", truth), "y_test must hold .*'maybe'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            table.test_errors(kernel, labels)
+
+
+def test_too_many_layers_for_the_memory():
+    space = VersionSpace(np.eye(4), [1, -1, 1, -1])
+    with pytest.raises(MemoryError, match="Unable to allocate"):
+        onion(space, 1_000_000)
+    with pytest.raises(ValueError, match=r"max_errors must be .*at most 1000000; got 1000001"):
+        onion(space, 1_000_001)

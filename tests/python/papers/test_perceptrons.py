@@ -419,3 +419,13 @@ def test_strings_and_softness():
     assert model.geometric_margin_[0] > 0
     assert model.predict(["aaabbb", "bababa"]).tolist() == ["not", "alternating"]
     assert model.kernel_ == kernels.normalize(kernels.Spectrum(2))
+
+
+def test_with_an_intercept_normalizing_may_raise_the_bound():
+    """On a line all normalized examples are one of two points, which no intercept separates."""
+    x, y = np.array([[1.0], [2.0], [4.0], [5.0]]), np.array([-1, -1, 1, 1])
+    plain = KernelPerceptron("linear", max_epochs=10**4).fit(x, y)
+    assert plain.n_mistakes_[0] <= plain.mistake_bound_[0] < np.inf
+    with pytest.warns(ConvergenceWarning, match="still made mistakes"):
+        normalized = KernelPerceptron("linear", normalize=True, max_epochs=100).fit(x, y)
+    assert normalized.mistake_bound_[0] == np.inf

@@ -60,20 +60,6 @@ def test_directions_along_edges_and_through_vertices():
             assert abs(2 * above / polygon.area - 1) < 1e-10
 
 
-def test_all_directions():
-    polygon = random_polygon(rng(12))
-    lines = bayes_lines(polygon, 7)
-    np.testing.assert_allclose(lines.angles, np.arange(7) * math.pi / 7)
-    for k in range(7):
-        line = bayes_line(polygon, lines.angles[k])
-        assert line.offset == pytest.approx(lines.offsets[k], abs=1e-14)
-        np.testing.assert_allclose(line.segment, lines.segments[k], atol=1e-13)
-        opposite = bayes_line(polygon, lines.angles[k] + math.pi)
-        assert opposite.offset == pytest.approx(-line.offset, abs=1e-13)
-        np.testing.assert_allclose(opposite.segment[::-1], line.segment, atol=1e-12)
-    assert bayes_lines(polygon).segments.shape == (180, 2, 2)
-
-
 def test_lines_of_a_triangle_do_not_meet():
     """The medians halve it and meet in the centroid; lines parallel to edges miss it."""
     draw = rng(13)

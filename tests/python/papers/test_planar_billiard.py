@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bayespoint.papers.planar import Circle, Polygon, billiard
-from planar_cases import angle_of, random_polygon, rng, unit
+from planar_cases import random_polygon, rng, unit
 
 
 @pytest.mark.long
@@ -113,25 +113,6 @@ def test_reflections_at_a_scatterer():
     nearest = aside + along[:, None] * path.directions[:-1]
     assert np.hypot(*nearest.T).min() > disk.radius * (1 - 1e-9)
     assert "at the scatterer" in path.summary()
-
-
-def test_a_scatterer_parts_neighbors_sooner():
-    polygon = random_polygon(rng(42), n=8, aspect=0.6)
-    disk = Circle(polygon.centroid, polygon.clearance(polygon.centroid) / 2)
-    draw, parting = rng(43), {}
-    starts = [billiard(polygon, 1, scatterer=disk, random_state=draw) for _ in range(9)]
-    for table in (None, disk):
-        found = []
-        for first in starts:
-            start, angle = first.positions[0], angle_of(first.directions[0])
-            one, two = (
-                billiard(polygon, 1000, start=start, angle=angle + turn, scatterer=table)
-                for turn in (0.0, 1e-7)
-            )
-            apart = np.flatnonzero(one.edges != two.edges)
-            found.append(int(apart[0]) if len(apart) else 1000)
-        parting[table is None] = np.median(found)
-    assert 3 * parting[False] < parting[True]
 
 
 def test_time_average_beside_a_scatterer():

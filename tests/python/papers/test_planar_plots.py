@@ -7,7 +7,6 @@ import pytest
 
 from bayespoint.papers.planar import (
     Polygon,
-    bayes_line,
     billiard,
     plot_bayes_line,
     plot_bayes_lines,
@@ -15,7 +14,6 @@ from bayespoint.papers.planar import (
     plot_trajectory,
 )
 from helpers import seed
-from planar_cases import shoelace
 
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 
@@ -49,23 +47,3 @@ def test_frame(name, ax):
     outlines = [line.get_xydata() for line in ax.lines if len(line.get_xydata()) == 6]
     closed = np.vstack([POLYGON.vertices, POLYGON.vertices[:1]])
     assert any(np.array_equal(outline, closed) for outline in outlines)
-
-
-def test_halves(ax):
-    """Two filled areas, of half the polygon each, on their sides of the dashed line."""
-    line = bayes_line(POLYGON, 2.0)
-    plot_bayes_line(POLYGON, 2.0, ax=ax)
-    above, below = (patch.get_xy()[:-1] for patch in ax.patches[:2])
-    assert abs(shoelace(above)) == pytest.approx(POLYGON.area / 2)
-    assert abs(shoelace(below)) == pytest.approx(POLYGON.area / 2)
-    assert (above @ line.normal >= line.offset - 1e-12).all()
-    assert (below @ line.normal <= line.offset + 1e-12).all()
-    [drawn] = [x for x in ax.lines if x.get_linestyle() == "--"]
-    np.testing.assert_array_equal(drawn.get_xydata(), line.segment)
-    names = {text.get_text(): text for text in ax.texts}
-    assert np.array(names["A₁"].get_position()) @ line.normal > line.offset
-    assert np.array(names["A₂"].get_position()) @ line.normal < line.offset
-    [arrow] = [text for text in ax.texts if text.get_text() == ""]
-    flight = np.subtract(arrow.xy, arrow.xyann)
-    np.testing.assert_allclose(flight / np.hypot(*flight), line.normal)
-    assert np.array(arrow.xyann) @ line.normal == pytest.approx(line.offset)

@@ -32,6 +32,7 @@ def log_power(powers):
 
 
 ORTHANT = VersionSpace(np.eye(3), [1, 1, -1])
+N = 20_000
 SIGNS = np.array([1.0, 1.0, -1.0])
 
 
@@ -209,45 +210,19 @@ def test_few_effective_draws_warn(n, equal, warned, recwarn):
     assert [w.category for w in recwarn] == [ConvergenceWarning] * warned
 
 
-def test_error_names_the_wrong_weight(octant):
-    def returning(value):
-        return lambda margins: value
-
-    n = 20_000
-    negative, infinite, missing = np.ones(n), np.ones(n), np.ones(n)
-    negative[7], infinite[8], missing[9] = -0.5, np.inf, np.nan
-    for value, text in [
-        (
-            negative,
-            r"the value of weight must be finite numbers of at least 0; got -0\.5 for draw 7",
-        ),
-        (infinite, "finite numbers of at least 0; got inf for draw 8"),
-        (missing, "finite numbers of at least 0; got nan for draw 9"),
-        (np.ones(5), r"the value of weight must have shape \(20000,\); got shape \(5,\)"),
-        (np.ones((n, 1)), r"got shape \(20000, 1\)"),
-        (1.0, r"got shape \(\)"),
-        (np.zeros(n), "weight must be positive at some draw; got 0 at all 20000"),
-    ]:
-        with pytest.raises(ValueError, match=text):
-            reweight(ORTHANT, octant, returning(value))
-    with pytest.raises(ValueError, match="logarithms below infinity; got inf for draw 8"):
-        reweight(ORTHANT, octant, returning(infinite), log=True)
-    with pytest.raises(ValueError, match="logarithms below infinity; got nan for draw 9"):
-        reweight(ORTHANT, octant, returning(missing), log=True)
-    with pytest.raises(ValueError, match="weight must be positive at some draw"):
-        reweight(ORTHANT, octant, returning(np.full(n, -np.inf)), log=True)
-    with pytest.raises(TypeError, match="the value of weight must hold real numbers"):
-        reweight(ORTHANT, octant, returning(np.ones(n) * 1j))
-    with pytest.raises(TypeError, match=r"weight must be a callable; got 3\.0"):
-        reweight(ORTHANT, octant, 3.0)
-    with pytest.raises(TypeError, match="log must be True or False; got 1"):
-        reweight(ORTHANT, octant, returning(np.ones(n)), log=1)
-    with pytest.raises(TypeError, match="result must be a BilliardResult; got a ndarray"):
-        reweight(ORTHANT, octant.draws, returning(np.ones(n)))
-    with pytest.raises(ValueError, match="result must be of 2 examples; got one of 3"):
-        reweight(VersionSpace(np.eye(2), [1, -1]), octant, returning(np.ones(n)))
-    with pytest.raises(ZeroDivisionError):  # exceptions of the function are passed on
-        reweight(ORTHANT, octant, lambda margins: 1 / 0)
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (np.where(np.arange(N) == 9, np.nan, 1.0), ValueError, "got nan for draw 9"),
+        (np.where(np.arange(N) == 8, np.inf, 1.0), ValueError, "got inf for draw 8"),
+        (np.ones(5), ValueError, r"must have shape \(20000,\); got shape \(5,\)"),
+        (np.ones(N) * 1j, TypeError, "must hold real numbers"),
+    ],
+)
+def test_error_names_the_wrong_weight(octant, value, error, text, log):
+    with pytest.raises(error, match=f"the value of weight .*{text}"):
+        reweight(ORTHANT, octant, lambda margins: value, log=log)
 
 
 def test_a_classifier_has_the_center_of_its_version_space():
@@ -290,3 +265,16 @@ def test_classifiers_without_one_version_space():
         reweight(landmarks, run, log_mean)
     with pytest.raises(NotFittedError):
         reweight(BayesPointClassifier(), run, log_mean)
+
+
+@pytest.mark.parametrize(("value", "log"), [(0.0, False), (-np.inf, True)])
+def test_some_weight_is_positive(octant, value, log):
+    with pytest.raises(ValueError, match="weight must be positive at some draw"):
+        reweight(ORTHANT, octant, lambda margins: np.full(N, value), log=log)
+
+
+def test_result_and_space_belong_together(octant):
+    with pytest.raises(TypeError, match="result must be a BilliardResult; got a ndarray"):
+        reweight(ORTHANT, octant.draws, log_mean)
+    with pytest.raises(ValueError, match="result must be of 2 examples; got one of 3"):
+        reweight(VersionSpace(np.eye(2), [1, -1]), octant, log_mean)

@@ -19,15 +19,6 @@ def test_coverage_and_error_by_hand():
     np.testing.assert_allclose(error, [1 / 2, 1 / 3, 1 / 2])
 
 
-def test_one_column_stands_for_two_classes():
-    rng = np.random.default_rng(seed(0))
-    p, y = rng.uniform(size=200), rng.integers(0, 2, 200)
-    for one, two in zip(
-        rejection_curve(y, p), rejection_curve(y, np.stack([1 - p, p], axis=1)), strict=True
-    ):
-        np.testing.assert_array_equal(one, two)
-
-
 def test_costs_and_coverage_rise():
     """Costs and coverage rise, the coverage to 1; the last error is that of all points."""
     rng = np.random.default_rng(seed(1))
@@ -51,22 +42,6 @@ def test_costs_and_coverage_rise():
         rejection_curve(y, proba), rejection_curve(y[order], proba[order]), strict=True
     ):
         np.testing.assert_allclose(one, two)
-
-
-def test_calibrated_probabilities_promise_their_error():
-    """With labels drawn from the probabilities the error is the mean loss of accepted points."""
-    rng = np.random.default_rng(seed(2))
-    p = rng.uniform(size=40_000)
-    y = rng.uniform(size=len(p)) < p
-    coverage, error, cost = rejection_curve(y, p)
-    for limit in (0.05, 0.1, 0.3, 0.5):
-        k = np.searchsorted(cost, limit, side="right") - 1
-        assert coverage[k] == pytest.approx(2 * limit, abs=4 * math.sqrt(0.25 / len(p)))
-        n = coverage[k] * len(p)
-        deviation = math.sqrt(limit / 2 / n)
-        assert abs(error[k] - limit / 2) < 4 * deviation
-    # The other labels are wrong where these are right.
-    assert rejection_curve(~y, p)[1][-1] == pytest.approx(1 - error[-1])
 
 
 @pytest.mark.parametrize(

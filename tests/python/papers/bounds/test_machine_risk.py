@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, make_moons
+from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import VersionSpace
-from bayespoint.kernels import RBF, Polynomial, normalize
+from bayespoint.kernels import RBF, Polynomial
 from bayespoint.papers import bounds
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
@@ -130,21 +130,6 @@ def test_a_large_margin_bounds_the_perceptron():
     assert known["kappa"] == kappa >= model.n_mistakes_[0]
     assert found.find("margin").value == bounds.margin(400, kappa) < 0.2
     assert found.find("sparsity").value <= found.find("margin").value
-
-
-@pytest.mark.long
-def test_several_classes():
-    X, y = load_iris(return_X_y=True)
-    for model in (
-        MaxMarginClassifier(RBF(1.0), C=np.inf, softness=0.1),
-        KernelPerceptron(normalize(RBF(1.0)), softness=0.5),
-    ):
-        found = model.fit(X, y).risk_bounds(tol=1.0, random_state=0)
-        assert len(found) == 3
-        for k, table in enumerate(found):
-            d = np.count_nonzero(model.dual_coef_[k])
-            assert table.find("sparsity").quantities["d"] == d
-        assert found[0].find("point_mirror").value < found[1].find("point_mirror").value
 
 
 def test_precomputed_kernel():
