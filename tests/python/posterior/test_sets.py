@@ -1,12 +1,10 @@
 """Sets of labels, intervals of probabilities, and leave-one-out probabilities."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import special
 
 from bayespoint import BayesPointClassifier
-from bayespoint.blocks import Blocks
 from bayespoint.engine.laws import largest_probabilities
 from bayespoint.kernels import RBF
 from bayespoint.posterior import calibration, mixture
@@ -235,19 +233,6 @@ def test_hard_labels_are_certain_given_a_function():
 
 
 # --- inputs, files and errors --------------------------------------------------------------------
-
-
-def test_frames_and_blocks():
-    X, y = drawn(np.random.default_rng(seed(1)), 80)
-    frame = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0, "up", "down")})
-    model = BayesPointClassifier(random_state=0, n_models=1).fit(frame, y)
-    sets = model.predict_set(frame, 0.1)
-    assert sets.shape == (80, 2)
-    assert model.predict_proba_interval(frame).shape == (2, 80, 2)
-    in_blocks = Blocks([frame[:30], frame[30:]])
-    again = model.predict_set(in_blocks, 0.1)
-    assert again.dtype == bool
-    np.testing.assert_array_equal(again, sets)
 
 
 def test_what_leave_one_out_needs():

@@ -220,7 +220,7 @@ def test_what_else_the_prior_takes_from_the_examples(monkeypatch):
 
     def fails(self, theta):
         self.record.add([0.0] * len(self.task.columns))
-        return objective.Point(theta, -np.inf, np.zeros(len(theta)))
+        return objective.Point(-np.inf, np.zeros(len(theta)), np.empty(0))
 
     monkeypatch.setattr(objective.Objective, "point", fails)
     model = BayesPointClassifier("rbf", softness=0.0, label_noise=0.2, standardize=False)
