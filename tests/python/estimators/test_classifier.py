@@ -1,12 +1,9 @@
 """The estimator: scikit-learn's conventions, kernels, classes, noise, reproducibility."""
 
-import io
-import pickle
 import re
 import time
 import warnings
 
-import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -20,7 +17,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import bayespoint
 from bayespoint import BayesPointClassifier, BilliardResult, InfeasibleError, kernels
 from bayespoint.base import linalg
 from bayespoint.blocks import Blocks
@@ -65,24 +61,19 @@ def test_attributes():
     model = BayesPointClassifier(random_state=seed(0), n_models=1).fit(x, y)
     assert model.classes_.tolist() == [0, 1]
     assert model.dual_coef_.shape == (1, 120)
-    assert model.intercept_.shape == (1,)
-    assert model.intercept_[0] == pytest.approx(model.dual_coef_.sum())
+    assert model.intercept_ == pytest.approx(model.dual_coef_.sum())
     assert model.n_features_in_ == 2
     assert model.softness_ == model.tuning_.softness
     assert model.label_noise_ == (0.0, 0.0)
     assert model.kernel_ == model.tuning_.kernel
-    assert model.kernel_.kernel.parts[0].kernel.nu == 2.5
     assert isinstance(model.calibration_, float)
     assert isinstance(model.n_iter_, int)
-    plain = BayesPointClassifier(kernels.RBF(2.0), softness=0.1).fit(x, y)
-    assert (plain.kernel_, plain.softness_, plain.tuning_) == (kernels.RBF(2.0), 0.1, None)
     assert isinstance(model.billiard_, BilliardResult)
     np.testing.assert_array_equal(model.support_, model.billiard_.support)
-    np.testing.assert_array_equal(model.X_fit_, StandardScaler().fit_transform(x))
-    raw = BayesPointClassifier(standardize=False, random_state=seed(0)).fit(x, y)
-    np.testing.assert_array_equal(raw.X_fit_, x)
-    assert not np.shares_memory(raw.X_fit_, x)
-    assert raw.scaler_ is None
+    plain = BayesPointClassifier(kernels.RBF(2.0), softness=0.1, standardize=False).fit(x, y)
+    assert (plain.kernel_, plain.softness_, plain.tuning_) == (kernels.RBF(2.0), 0.1, None)
+    np.testing.assert_array_equal(plain.X_fit_, x)
+    assert not np.shares_memory(plain.X_fit_, x)
     assert not BayesPointClassifier(fit_intercept=False).fit(x, y).intercept_.any()
 
 
@@ -224,46 +215,43 @@ def test_precomputed_needs_the_values_on_the_diagonal(classes):
     for method in (other.decision_function, other.predict_proba, other.predict_log_proba):
         with pytest.warns(UserWarning, match=r"its mean over the training matrix, .* is assumed"):
             np.testing.assert_allclose(method(k_star), method(k_star, diag=mean), rtol=1e-12)
-        with pytest.raises(ValueError, match=r"diag must have shape \(50,\); got shape \(49,\)"):
-            method(k_star, diag=diag[1:])
-    with pytest.raises(ValueError, match="diag must be finite"):
-        other.decision_function(k_star, diag=np.full(50, np.nan))
+    for wrong in (diag[1:], np.full(50, np.nan)):
+        with pytest.raises(ValueError, match="diag must"):
+            other.decision_function(k_star, diag=wrong)
     with pytest.raises(ValueError, match="diag must be None unless"):
         model.decision_function(points, diag=diag)
     # Predictions without these values are possible, and differ little.
     assert np.mean(other.predict(k_star) == model.predict(points)) > 0.9
-    if classes == 2:
-        np.testing.assert_array_equal(other.predict(k_star), model.predict(points))
 
 
-@pytest.mark.filterwarnings("ignore:k.x, x. of the points is not known")
-def test_precomputed_is_scored_by_log_loss():
-    gram = kernels.Polynomial(2, 1.0)(IRIS[0])
-    settings = {"cv": 3, "scoring": "neg_log_loss", "error_score": "raise"}
-    scores = cross_val_score(
-        BayesPointClassifier("precomputed", random_state=seed(0)), gram, IRIS[1], **settings
-    )
-    assert scores.mean() > -0.7
+@pytest.mark.long
+@pytest.mark.parametrize("kernel", ["rbf", gp.RBF(2.0), kernels.Polynomial(2, 1.0), "precomputed"])
+def test_clones(kernel):
+    x = rbf_kernel(IRIS[0]) if kernel == "precomputed" else IRIS[0]
+    model = BayesPointClassifier(kernel=kernel, random_state=seed(0)).fit(x, IRIS[1])
+    fresh = clone(model)
+    assert fresh.get_params()["kernel"] == kernel
+    with pytest.raises(NotFittedError):
+        fresh.predict(x)
+    np.testing.assert_array_equal(fresh.fit(x, IRIS[1]).predict_proba(x), model.predict_proba(x))
 
 
-def test_precomputed_is_checked():
-    y = np.resize([0, 1], 6)
-    with pytest.raises(ValueError, match="X must be a square matrix"):
-        BayesPointClassifier(kernel="precomputed").fit(np.ones((6, 5)), y)
-    with pytest.raises(ValueError, match="X must be symmetric"):
-        BayesPointClassifier(kernel="precomputed").fit(np.triu(np.ones((6, 6))), y)
-    with pytest.raises(ValueError, match="X plus offset and softness must be positive semidef"):
-        BayesPointClassifier(kernel="precomputed").fit(-3 * np.ones((6, 6)) + 6 * np.eye(6), y)
+@pytest.mark.parametrize(
+    ("gram", "text"),
+    [
+        (np.ones((6, 5)), "a square matrix"),
+        (np.triu(np.ones((6, 6))), "symmetric"),
+        (6 * np.eye(6) - 3, "positive semidef"),
+    ],
+)
+def test_precomputed_is_checked(gram, text):
+    with pytest.raises(ValueError, match=f"X .*{text}"):
+        BayesPointClassifier(kernel="precomputed").fit(gram, np.resize([0, 1], 6))
 
 
 def test_callables():
     x, y, points = blobs()
-    runs = {
-        "softness": 0.1,
-        "tol": 0.02,
-        "n_draws": 1000,
-        "random_state": seed(0),
-    }
+    runs = {"softness": 0.1, "tol": 0.02, "n_draws": 1000, "random_state": seed(0)}
     named = BayesPointClassifier(kernel=kernels.RBF(1.3), **runs).fit(x, y)
 
     def mine(a, b):
@@ -273,20 +261,13 @@ def test_callables():
         model = BayesPointClassifier(kernel=kernel, **runs).fit(x, y)
         z = model.decision_function(points)
         np.testing.assert_allclose(z, named.decision_function(points), atol=0.15)
-        assert np.mean((z > 0) == (named.decision_function(points) > 0)) > 0.95
-    with pytest.raises(ValueError, match=r"kernel\(X, Y\) must have shape \(120, 120\)"):
-        BayesPointClassifier(kernel=lambda a, b: mine(a, b)[:3]).fit(x, y)
-    with pytest.raises(ValueError, match=r"kernel\(X, X\) must be symmetric"):
-        BayesPointClassifier(kernel=lambda a, b: mine(a, b + 1)).fit(x, y)
-    with pytest.raises(ValueError, match=r"kernel\(X, X\) plus .* positive semidefinite"):
-        BayesPointClassifier(kernel=lambda a, b: 2 * mine(a, a).max() - mine(a, b)).fit(x, y)
-
-
-@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
-def test_named_kernels_learn(kernel):
-    x, y, _ = blobs()
-    model = BayesPointClassifier(kernel=kernel, random_state=seed(0)).fit(x[::2], y[::2])
-    assert model.score(x[1::2], y[1::2]) > 0.8
+    for wrong, text in (
+        (lambda a, b: mine(a, b)[:3], r"must have shape \(120, 120\)"),
+        (lambda a, b: mine(a, b + 1), "must be symmetric"),
+        (lambda a, b: 2 * mine(a, a).max() - mine(a, b), "positive semidefinite"),
+    ):
+        with pytest.raises(ValueError, match=rf"kernel\(X, [XY]\) .*{text}"):
+            BayesPointClassifier(kernel=wrong).fit(x, y)
 
 
 # --- softness, noise, weights ---
@@ -294,22 +275,18 @@ def test_named_kernels_learn(kernel):
 
 def test_hard_boundary_needs_separable_examples():
     x, y = make_blobs(120, centers=[[0, 0], [2, 2]], random_state=0)
-    with pytest.raises(InfeasibleError, match=r"softness"):
+    with pytest.raises(InfeasibleError, match="softness"):
         BayesPointClassifier(kernel="linear", softness=0.0, standardize=False).fit(x, y)
-    twice = np.vstack([x[:20], x[:20]])
-    labels = np.append(y[:20], 1 - y[:20])
-    with pytest.raises(InfeasibleError, match="because of examples 0 and 20 alone"):
-        BayesPointClassifier(softness=0.0, standardize=False).fit(twice, labels)
-    with pytest.raises(InfeasibleError, match="because of examples 0 and 20 alone"):
-        BayesPointClassifier("rbf", softness=0.0, standardize=False).fit(twice, labels)
+    twice, labels = np.vstack([x[:20], x[:20]]), np.append(y[:20], 1 - y[:20])
+    for kernel in (None, "rbf"):
+        with pytest.raises(InfeasibleError, match="because of examples 0 and 20 alone"):
+            BayesPointClassifier(kernel, softness=0.0, standardize=False).fit(twice, labels)
     # Either kind of noise explains them. A third label at each point determines the center, since
     # two opposite labels cancel.
     thrice, labels = np.vstack([twice, x[:20]]), np.append(labels, y[:20])
     for settings in ({"softness": 0.1}, {"softness": 0.0, "label_noise": 0.2}):
-        model = BayesPointClassifier(
-            kernels.RBF(0.3), random_state=seed(0), **settings, standardize=False
-        )
-        model.fit(thrice, labels)
+        model = BayesPointClassifier(kernels.RBF(0.3), random_state=seed(0), **settings)
+        model.set_params(standardize=False).fit(thrice, labels)
 
 
 def test_a_search_without_any_evidence_keeps_the_kernel_of_its_start(monkeypatch):
@@ -326,12 +303,6 @@ def test_a_search_without_any_evidence_keeps_the_kernel_of_its_start(monkeypatch
         model.set_params(standardize=False).fit(x, y)
     assert model.kernel_ == kernels.at_start(kernels.RBF(), x)
     assert model.tuning_ is None
-
-
-def test_hard_boundary_labels_the_training_examples():
-    x, y, _ = blobs()
-    model = BayesPointClassifier(kernels.RBF(0.3), softness=0.0, random_state=seed(0))
-    assert model.fit(x, y).score(x, y) == 1.0
 
 
 def test_label_noise_bounds_the_probabilities():
@@ -363,48 +334,16 @@ def test_label_noise_of_a_class_changes_sides_with_the_labels():
 # --- reproducibility, storage, pipelines ---
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "kernel", ["rbf", "linear", gp.RBF(2.0), kernels.Polynomial(2, 1.0), "precomputed"]
-)
-def test_pickle_clone_and_joblib(kernel):
-    x = rbf_kernel(IRIS[0]) if kernel == "precomputed" else IRIS[0]
-    model = BayesPointClassifier(kernel=kernel, random_state=seed(0)).fit(x, IRIS[1])
-    expected = model.predict_proba(x)
-    stream = io.BytesIO()
-    joblib.dump(model, stream)
-    stream.seek(0)
-    for copy in (pickle.loads(pickle.dumps(model)), joblib.load(stream)):
-        np.testing.assert_array_equal(copy.predict_proba(x), expected)
-    fresh = clone(model)
-    assert fresh.get_params()["kernel"] == kernel
-    with pytest.raises(NotFittedError):
-        fresh.predict(x)
-    np.testing.assert_array_equal(fresh.fit(x, IRIS[1]).predict_proba(x), expected)
-
-
 def test_in_pipelines_and_searches():
     x, y, _ = blobs()
     model = make_pipeline(StandardScaler(), BayesPointClassifier(random_state=seed(0)))
     assert cross_val_score(model, x, y, cv=3, scoring="roc_auc").mean() > 0.8
-    search = GridSearchCV(
-        BayesPointClassifier(softness=0.1, random_state=seed(0)),
-        {"kernel": [kernels.RBF(0.1), kernels.RBF(2.0)]},
-        cv=3,
-        scoring="neg_log_loss",
-    ).fit(x, y)
+    model = BayesPointClassifier(softness=0.1, random_state=seed(0))
+    grid = {"kernel": [kernels.RBF(0.1), kernels.RBF(2.0)]}
+    search = GridSearchCV(model, grid, cv=3, scoring="neg_log_loss").fit(x, y)
     assert search.best_params_ == {"kernel": kernels.RBF(2.0)}
-    gram = rbf_kernel(x)
     model = BayesPointClassifier(kernel="precomputed", random_state=seed(0))
-    assert cross_val_score(model, gram, y, cv=3, scoring="neg_log_loss").mean() > -0.6
-
-
-@pytest.mark.long
-def test_in_parallel_workers():
-    x, y, _ = blobs()
-    model = BayesPointClassifier(random_state=seed(0))
-    serial = cross_val_score(model, x, y, cv=3)
-    np.testing.assert_array_equal(cross_val_score(model, x, y, cv=3, n_jobs=2), serial)
+    assert cross_val_score(model, rbf_kernel(x), y, cv=3, scoring="neg_log_loss").mean() > -0.6
 
 
 def test_the_inputs_are_not_kept_nor_changed():
@@ -449,38 +388,23 @@ def test_the_kernel_matrix_is_computed_once(softness):
 
 def test_verbose(capsys):
     x, y, _ = blobs()
-    BayesPointClassifier("rbf", random_state=seed(0), verbose=1).fit(x, y)
-    output = capsys.readouterr()
-    assert output.out == ""
-    search, matrix, billiard = output.err.splitlines()
-    assert re.fullmatch(
-        r"search by evidence: \d+ settings on 120 examples, [\d.e-]+ s: RBF\(sigma=[\d.]+\), "
-        r"softness [\d.]+, log evidence -[\d.]+",
-        search,
-    )
-    assert re.fullmatch(r"kernel matrix and factor of 120 examples: [\d.e-]+ s", matrix)
-    assert re.fullmatch(
-        r"billiard: \d+ bounces, [\d.e-]+ s: center_error 0.0\d+ rad \(tol 0.03\), "
-        r"the walls of \d+ of 120 examples were hit",
-        billiard,
-    )
-    BayesPointClassifier("rbf", random_state=seed(0)).fit(x, y)
-    assert capsys.readouterr().err == ""
-    BayesPointClassifier(random_state=seed(0), verbose=1).fit(x, y)
-    lines = capsys.readouterr().err.splitlines()
-    assert re.fullmatch(r"8 settings of the hyperparameters, [\d.e-]+ s:", lines[0])
-    assert all(
-        re.match(r"  .*(Matern|Laplacian)\(.*, softness [\d.]+, log evidence -", line)
-        for line in lines[1:9]
-    )
+
+    def said(*args, **settings):
+        model = BayesPointClassifier(*args, random_state=seed(0), **settings)
+        model.fit(x, y)
+        output = capsys.readouterr()
+        assert output.out == ""
+        return output.err.splitlines()
+
+    search, matrix, billiard = said("rbf", verbose=1)
+    assert search.startswith("search by evidence: ")
+    assert matrix.startswith("kernel matrix and factor of 120 examples: ")
+    assert re.match(r"billiard: \d+ bounces, .* s: center_error 0.0\d+ rad \(tol 0.03\)", billiard)
+    assert said("rbf") == []
+    lines = said(verbose=1)
+    assert lines[0].startswith("8 settings of the hyperparameters, ")
     assert sum(line.startswith("billiard") for line in lines) == 8
-    noisy = BayesPointClassifier("linear", random_state=seed(0), verbose=1, label_noise=None)
-    noisy.fit(IRIS[0], IRIS[1])
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 3
-    assert re.search(r"the walls of \d+ of 150 examples were hit", lines[2])
-    BayesPointClassifier(kernels.RBF(1.5), softness=0.1, verbose=1).fit(x, y)
-    assert [line.split()[0] for line in capsys.readouterr().err.splitlines()] == [
+    assert [line.split()[0] for line in said(kernels.RBF(1.5), softness=0.1, verbose=1)] == [
         "kernel",
         "billiard:",
     ]
@@ -498,29 +422,18 @@ def every_step(bar):
 
 def test_progress_bars(capsys, monkeypatch):
     x, y, _ = blobs()
-
     monkeypatch.setattr(progress.Bar, "__init__", every_step(progress.Bar))
     model = BayesPointClassifier(random_state=seed(0), verbose=2, tol=0.0015, n_models=1)
     model.fit(x, y)
     err = capsys.readouterr().err
-    assert re.search(
-        r"search by evidence: \d+ settings, [\d:]+, on 120 of 120 examples, log_ev", err
-    )
+    assert re.search(r"search by evidence: \d+ settings, .* on 120 of 120 examples, log_ev", err)
     assert re.search(r"billiard: +\d+%.*, \d+ bounces, center_error [\d.]+ rad \(tol 0.0015\)", err)
     assert "softness=" not in err
     assert "nan" not in err
-    order = [
-        "search by evidence",
-        "kernel matrix:",
-        "factor of the matrix:",
-        "inverse of the matrix:",
-        "billiard",
-    ]
+    order = ["search", "kernel matrix:", "factor of the", "inverse of the", "billiard"]
     assert sorted(order, key=err.index) == order
     model.set_params(verbose=3, tol="auto").fit(x, y)
-    assert re.search(
-        r"kernel.0.kernel.sigma=[\d.]+, .*softness=.*log_evidence=-", capsys.readouterr().err
-    )
+    assert re.search(r"kernel.0.kernel.sigma=[\d.]+, .*softness=", capsys.readouterr().err)
 
 
 def test_the_bar_of_a_search_says_on_how_many_examples_it_is(capsys, monkeypatch):
@@ -548,14 +461,6 @@ def test_the_bar_of_a_matrix_moves():
         assert given == sorted(given)
         assert 0 < given[0] < 0.3
         assert given[-1] == pytest.approx(1.0)
-
-
-def test_the_package():
-    assert bayespoint.__version__.count(".") == 2
-    assert "datasets" in dir(bayespoint)
-    assert bayespoint.datasets.__name__ == "bayespoint.datasets"
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = bayespoint.nothing
 
 
 # --- budgets ---------------------------------------------------------------------------------
@@ -591,17 +496,16 @@ def test_max_iter_limits_search_and_bounces():
     X, y = make_moons(400, noise=0.3, random_state=0)
     with pytest.warns(ConvergenceWarning) as caught:
         model = BayesPointClassifier(max_iter=7, random_state=0, n_models=1).fit(X, y)
-    texts = [str(one.message) for one in caught]
-    assert any("max_iter ended the search for hyperparameters after 7 settings" in t for t in texts)
-    assert any("when max_bounces (a classifier's max_iter) ended" in text for text in texts)
+    texts = " ".join(str(one.message) for one in caught)
+    assert "max_iter ended the search for hyperparameters after 7 settings" in texts
+    assert "when max_bounces (a classifier's max_iter) ended" in texts
     tried = model.tuning_.tried
     assert len(tried) == 7
     assert model.tuning_.log_evidence == tried[:, -1].max()
     # The softness is found relative to the variance, which differs on all examples.
     assert model.softness_ == pytest.approx(tried[tried[:, -1].argmax(), -5], rel=0.1)
     assert model.billiard_.stop_reason == "max_bounces"
-    assert model.billiard_.bounces.max() <= 7
-    assert model.n_iter_ == model.billiard_.bounces.max()
+    assert model.n_iter_ == model.billiard_.bounces.max() <= 7
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         free = BayesPointClassifier(random_state=0).fit(X, y)

@@ -14,11 +14,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayespoint import (
     InfeasibleError,
-    SampleOptions,
     VersionSpace,
     kernels,
 )
-from bayespoint.base import memory
 from bayespoint.papers.experiments.sets import SETS, split
 from bayespoint.papers.max_margin import MaxMarginClassifier
 
@@ -173,35 +171,6 @@ def test_weak_duality_before_the_optimum():
     assert seen > 0
 
 
-def test_support_vectors_bound_version_space():
-    """For feature vectors of equal length a billiard hits the planes that the ball touches."""
-    for index in range(3):
-        rng = np.random.default_rng([SEED, 60, index])
-        x = rng.standard_normal((30, 4))
-        x /= np.linalg.norm(x, axis=1, keepdims=True)
-        space = VersionSpace(x @ x.T, np.where(x @ rng.standard_normal(4) > 0, 1, -1))
-        result = space.sample(length=3000.0, random_state=SEED)
-        support = space.max_margin().support
-        assert 0 < len(support) <= 4
-        assert set(support) <= set(result.support)
-
-
-def test_the_margin_tends_to_the_center_with_softness():
-    """Planes become orthogonal, and all centers of an orthant are its diagonal."""
-    x, y = problem(70)
-    gram = kernels.RBF(2.0)(x)
-    angles = []
-    for softness in (0.1, 1.0, 10.0, 100.0):
-        space = VersionSpace(gram, y, softness=softness)
-        center = space.sample(tol=0.01, options=SampleOptions(refresh="full"), random_state=SEED)
-        c, w = center.center, space.max_margin().dual_coef
-        inner = c @ gram @ w + softness * c @ w
-        angles.append(np.arccos(min(1.0, inner)))
-    assert angles[0] > 0.2
-    assert angles[-1] < 0.04
-    assert (np.diff(angles) < 0).all()
-
-
 # --- the papers' data ---
 
 
@@ -317,32 +286,18 @@ def test_no_features_but_both_classes():
 # --- the estimator ---
 
 
-@pytest.mark.parametrize(
-    "names", [["no", "yes"], [False, True], [-1.0, 1.0], ["b", "a", "c"], [3, 1, 2]]
-)
-def test_labels_of_any_type(names):
-    x, index = IRIS
-    y = np.asarray(names)[index % len(names)]
-    model = MaxMarginClassifier(C=10.0).fit(x, y)
-    np.testing.assert_array_equal(model.classes_, np.unique(names))
-    problems = 1 if len(names) == 2 else 3
-    assert model.dual_coef_.shape == (problems, 150)
-    assert model.margin_.shape == model.intercept_.shape == model.n_iter_.shape == (problems,)
-    assert set(model.predict(x)) <= set(y)
-    if problems == 3:
-        assert model.score(x, y) > 0.95
-        values = model.decision_function(x)
-        np.testing.assert_array_equal(model.classes_[values.argmax(axis=1)], model.predict(x))
-        own = values[np.arange(150), np.unique(names, return_inverse=True)[1][index % 3]]
-        np.testing.assert_allclose(model.margins(x, y), own)
-
-
 def test_one_against_the_rest_is_several_problems():
-    x, y = IRIS
+    x, index = IRIS
+    y = np.array(["b", "a", "c"])[index]
     model = MaxMarginClassifier(C=1.0).fit(x, y)
-    for k in range(3):
-        one = MaxMarginClassifier(C=1.0).fit(x, y == k)
+    assert model.margin_.shape == model.intercept_.shape == model.n_iter_.shape == (3,)
+    assert model.score(x, y) > 0.95
+    values = model.decision_function(x)
+    np.testing.assert_array_equal(model.classes_[values.argmax(axis=1)], model.predict(x))
+    for k, name in enumerate(model.classes_):
+        one = MaxMarginClassifier(C=1.0).fit(x, y == name)
         np.testing.assert_array_equal(one.dual_coef_[0], model.dual_coef_[k])
+        np.testing.assert_allclose(model.margins(x[y == name], y[y == name]), values[y == name, k])
 
 
 def test_precomputed_and_callable():
@@ -358,35 +313,21 @@ def test_precomputed_and_callable():
     assert 0.4 < cross_val_score(clone(model), x, y, cv=3).mean() <= 1.0
 
 
-def test_strings_and_sets():
-    words = [["spam", "now"], ["spam", "buy"], ["lunch", "today"], ["lunch", "now"]]
-    for kernel, inputs, new in [
-        (kernels.SetIntersection(2.0), [set(w) for w in words], [{"spam"}, {"lunch"}]),
-        (kernels.Spectrum(4), [" ".join(w) for w in words], ["spammer", "lunches"]),
-    ]:
-        model = MaxMarginClassifier(kernel, C=np.inf).fit(inputs, ["bad", "bad", "good", "good"])
-        assert model.predict(new).tolist() == ["bad", "good"]
-        assert model.predict(inputs).tolist() == ["bad", "bad", "good", "good"]
-        assert model.X_fit_.dtype == object
-
-
 @pytest.mark.parametrize(
-    ("settings", "error", "text"),
+    ("settings", "error"),
     [
-        ({"C": 0.0}, ValueError, r"C must be a positive number, or inf .*; got 0"),
-        ({"C": np.nan}, ValueError, "C must be"),
-        ({"C": "hard"}, TypeError, "C must be .* got 'hard'"),
-        ({"softness": -1.0}, ValueError, "softness must be"),
-        ({"fit_intercept": "yes"}, ValueError, "fit_intercept must be one of 'free'; got 'yes'"),
-        ({"fit_intercept": 1}, TypeError, "fit_intercept must be True or False"),
-        ({"tol": 0.0}, ValueError, "tol must be"),
-        ({"tol": 1.0}, ValueError, "tol must be"),
-        ({"max_iter": 0}, ValueError, "max_iter must be an integer of at least 1"),
-        ({"kernel": "gauss"}, ValueError, "kernel must be one of"),
+        ({"C": 0.0}, ValueError),
+        ({"C": "hard"}, TypeError),
+        ({"softness": -1.0}, ValueError),
+        ({"fit_intercept": "yes"}, ValueError),
+        ({"fit_intercept": 1}, TypeError),
+        ({"tol": 1.0}, ValueError),
+        ({"max_iter": 0}, ValueError),
+        ({"kernel": "gauss"}, ValueError),
     ],
 )
-def test_bad_settings(settings, error, text):
-    with pytest.raises(error, match=text):
+def test_bad_settings(settings, error):
+    with pytest.raises(error, match=f"{next(iter(settings))} must be"):
         MaxMarginClassifier(**settings).fit(*IRIS)
 
 
@@ -402,21 +343,8 @@ def test_invalid_inputs():
         model.margins(*IRIS, geometric="yes")
 
 
-def test_what_does_not_fit_is_refused(monkeypatch):
-    monkeypatch.setattr(memory, "available", lambda: 3 * 2**20)
-    x = np.random.default_rng(0).standard_normal((700, 2))
-    with pytest.raises(MemoryError, match=r"kernel matrix of 700 examples needs 3\.7 MiB"):
-        MaxMarginClassifier().fit(x, x[:, 0] > 0)
-
-
 def test_unfinished_fits_warn():
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         model = MaxMarginClassifier(max_iter=3).fit(*IRIS)
     assert (model.n_iter_ <= 5).all()
     assert model.kkt_.max() > 1e-8
-
-
-def test_summary_of_the_result():
-    found = VersionSpace(np.eye(3), [1, -1, 1]).max_margin()
-    assert "support vectors" in found.summary()
-    assert "margin=0.5774, 3 support vectors of 3" in repr(found)

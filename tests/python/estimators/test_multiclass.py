@@ -1,16 +1,13 @@
 """Several classes jointly: all that a classifier of two classes has."""
 
-import math
-
 import numpy as np
 import pytest
 from scipy import special
 from sklearn.base import clone
-from sklearn.multiclass import OneVsRestClassifier
 
 from bayespoint import BayesPointClassifier, kernels
 from bayespoint.estimators import settings
-from bayespoint.results import BilliardResult, Evidence
+from bayespoint.results import BilliardResult
 from helpers import seed
 
 GIVEN = {
@@ -99,69 +96,6 @@ def test_sure_predictions_have_logarithms_and_an_order():
     np.testing.assert_array_equal(logs.argmax(axis=1), sure.predict(points))
     np.testing.assert_array_equal(sure.predict(points)[-3:], np.arange(3))
     assert sure.score(x, y) == 1.0
-
-
-def test_queries_and_abstention(model):
-    votes = np.sort(model.posterior_.votes(POINTS), axis=1)
-    lead = votes[:, 2] - votes[:, 1]
-    np.testing.assert_array_equal(
-        model.suggest_query(POINTS, 7), np.argsort(lead, kind="stable")[:7]
-    )
-    p = model.predict_proba(POINTS)
-    labels, rejected = model.reject(POINTS, 0.3)
-    np.testing.assert_array_equal(labels, NAMES[p.argmax(axis=1)])
-    np.testing.assert_array_equal(rejected, 1 - p.max(axis=1) > 0.3)
-    assert 0 < rejected.mean() < 1
-
-
-@pytest.mark.long
-def test_evidence_and_the_probability_of_a_label():
-    x, y = X[:20], Y[:20]
-    model = BayesPointClassifier(**GIVEN).fit(x, y)
-    found = model.evidence(tol=0.2, random_state=seed(0))
-    assert isinstance(found, Evidence)
-    assert -20 * math.log(3) < found.value < 0
-    for k in range(2):
-        point, label = POINTS[[k]], model.predict(POINTS[[k]])
-        joint = model.log_labeling_probability(point, label, tol=0.2, random_state=seed(1))
-        expected = model.predict_log_proba(point)[0].max()
-        assert abs(joint.value - expected) < 4 * joint.error + 0.03
-
-
-def test_one_classifier_for_each_class_against_the_rest():
-    """By scikit-learn, with the bits of fits to the binary problems."""
-    each = OneVsRestClassifier(BayesPointClassifier(**GIVEN)).fit(X, Y)
-    p = each.predict_proba(POINTS)
-    assert p.shape == (60, 3)
-    np.testing.assert_allclose(p.sum(axis=1), 1.0)
-    np.testing.assert_array_equal(each.predict(POINTS), NAMES[p.argmax(axis=1)])
-    assert each.score(X, Y) > 1 / 3 + 5 * np.sqrt(2 / 9 / len(Y))  # five sd above guessing
-    own = [BayesPointClassifier(**GIVEN).fit(X, name == Y) for name in NAMES]
-    expected = np.stack([one.predict_proba(POINTS)[:, 1] for one in own], axis=1)
-    np.testing.assert_allclose(p, expected / expected.sum(axis=1, keepdims=True), rtol=1e-12)
-
-
-def test_relative_weights_divide_the_noise():
-    weights = np.tile([0.5, 1.5, 1.0], 30)
-    weighted = BayesPointClassifier(**GIVEN).fit(X, Y, sample_weight=weights)
-    np.testing.assert_allclose(
-        weighted.models_[0].basis.softness * weights, GIVEN["softness"], rtol=1e-12
-    )
-
-
-def test_a_given_matrix_is_the_same_fit(model):
-    kernel = GIVEN["kernel"]
-    given = GIVEN | {"kernel": "precomputed"}
-    other = BayesPointClassifier(**given).fit(kernel(X), Y)
-    k_star = kernel(POINTS, X)
-    np.testing.assert_allclose(other.predict_proba(k_star), model.predict_proba(POINTS), rtol=1e-7)
-    np.testing.assert_array_equal(other.predict(k_star), model.predict(POINTS))
-    functions = other.sample_functions(k_star[:5], gram=kernel(POINTS[:5]), random_state=seed(0))
-    np.testing.assert_allclose(
-        functions, model.sample_functions(POINTS[:5], random_state=seed(0)), rtol=1e-5, atol=1e-8
-    )
-    found = other.evidence(tol=1.0, random_state=seed(0))
-    assert abs(found.value - model.evidence(tol=1.0, random_state=seed(1)).value) < 8.0
 
 
 @pytest.mark.long

@@ -13,7 +13,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier
-from bayespoint.kernels import RBF
 from helpers import seed
 
 TWO = make_blobs(60, centers=[[0, 0], [2, 2]], random_state=seed(0))
@@ -77,17 +76,6 @@ def test_the_tasks_of_a_fit(data, n_models):
     np.testing.assert_array_equal(silent.dual_coef_, model.dual_coef_)
 
 
-def test_percents_are_reported():
-    """For a billiard that takes about a second."""
-    callbacks()
-    seen = Recorder()
-    settings = {"kernel": RBF(1.5), "softness": 0.1, "tol": 2e-3}
-    BayesPointClassifier(random_state=seed(0), **settings).set_callbacks(seen).fit(*TWO)
-    top = [each.task_name for each in seen.begun if len(path(each)) == 2]
-    assert top == ["search by evidence", "billiard"]
-    assert 2 < sum(path(each)[:-1] == ("fit", "billiard") for each in seen.begun) < 100
-
-
 def test_a_request_to_stop_warns():
     callbacks()
     model = BayesPointClassifier(random_state=seed(0)).set_callbacks(Recorder(stop=True))
@@ -126,13 +114,6 @@ def test_the_progress_bar_of_scikit_learn(n_jobs, capsys):
     assert "GridSearchCV - fit" in out
     assert "BayesPointClassifier - fit" in out
     assert "billiard" in out
-
-
-def test_the_scoring_monitor_of_scikit_learn():
-    module = callbacks()
-    monitor = module.ScoringMonitor(scoring="accuracy")
-    model = BayesPointClassifier(random_state=seed(0)).set_callbacks(monitor).fit(*TWO)
-    assert [row["accuracy"] for row in monitor.get_logs().data] == [model.score(*TWO)]
 
 
 @pytest.mark.long

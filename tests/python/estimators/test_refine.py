@@ -36,10 +36,6 @@ def model(**settings):
     return BayesPointClassifier(**given | settings, standardize=False)
 
 
-def results(fitted):
-    return [one.draws.run for one in fitted.models_]
-
-
 def same(a, b, X):
     for name in ("dual_coef_", "intercept_", "support_", "calibration_"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
@@ -47,29 +43,6 @@ def same(a, b, X):
     np.testing.assert_array_equal(
         a.predict_proba(X, method="mixture"), b.predict_proba(X, method="mixture")
     )
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize(
-    "settings",
-    [{}, {"softness": 0.0}, {"label_noise": 0.05}, {"calibration": "leave-one-out"}],
-    ids=["soft", "hard", "noise", "calibrated"],
-)
-def test_the_number_of_steps_does_not_change_the_result(n_classes, settings):
-    X, y = data(n_classes)
-    if settings.get("softness") == 0.0:  # surely separable
-        settings = settings | {"kernel": kernels.RBF(0.5)}
-    fitted = model(**settings).fit(X, y)
-    tol = min(run.center_error for run in results(fitted))
-    once = copy.deepcopy(fitted).refine(tol / 3)
-    twice = copy.deepcopy(fitted).refine(tol / 2).set_params(n_jobs=2).refine(tol / 3)
-    same(once, twice, X)
-    for new, old in zip(results(once), results(fitted), strict=True):
-        assert new.length > 2 * old.length
-        assert new.draws.shape == old.draws.shape
-        assert new.bounces.min() > old.bounces.min()
-    assert not np.array_equal(once.dual_coef_, fitted.dual_coef_)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -93,19 +66,6 @@ def test_refining_gets_nearer():
     error = refined.billiard_.center_error
     assert error < fitted.billiard_.center_error / 2
     assert np.sqrt(gap @ (one.margins(gap) * one.y)) < 5 * np.hypot(error, 0.006)
-
-
-def test_after_a_search_the_settings_stay():
-    X, y = data()
-    fitted = BayesPointClassifier(random_state=SEED).fit(X, y)
-    refined = copy.deepcopy(fitted).refine(0.02)
-
-    # Their weights, and so their order, follow from the draws.
-    def settings(model):
-        return sorted(repr((one.hyper.kernel, one.hyper.softness)) for one in model.models_)
-
-    assert settings(refined) == settings(fitted)
-    assert refined.tuning_ is not None
 
 
 def test_settings_changed_after_the_fit_are_ignored():

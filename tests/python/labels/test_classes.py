@@ -181,9 +181,13 @@ def test_the_approximate_evidence_is_near_the_exact_one():
         model = BayesPointOrdinalClassifier(
             kernels.RBF(2.0), softness=softness, standardize=False, random_state=seed(0)
         ).fit(X, y)
-        first = model.models_[0]
-        settings = {"offset": 1.0, "softness": softness}
-        near = approximate_log_evidence(kernels.RBF(2.0), first.examples, first.labels, **settings)
+        near = approximate_log_evidence(
+            kernels.RBF(2.0),
+            Examples(X, y, np.ones(40)),
+            model.models_[0].labels,
+            offset=1.0,
+            softness=softness,
+        )
         models[softness] = model.evidence(random_state=seed(1)).value, near
     # Thresholds are given to one and random in the other; differences tell of hyperparameters.
     exact, near = np.subtract(*models.values())

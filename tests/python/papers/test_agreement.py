@@ -45,15 +45,6 @@ def test_shares_and_errors_are_those_of_random_inputs():
         assert errors[f"error {name}"] == pytest.approx(wrong, rel=0.1)
 
 
-def test_a_draw_beyond_a_right_angle_never_changes_its_side():
-    center = np.array([1.0, 0.0])
-    across = np.array([[0.0, 2.0], [0.0, -1.0]])
-    vectors = np.array([[1.0, 1.0], [-1.0, 1.0]])
-    np.testing.assert_array_equal(
-        agreement._crossings(vectors, across, center), [[-2.0, -np.inf], [1.0, np.inf]]
-    )
-
-
 def test_the_bayes_point_has_the_smallest_mean_angle():
     rng = np.random.default_rng(seed(2))
     draws = skew(300, rng, 5)

@@ -16,7 +16,6 @@ from bayespoint.papers import bounds
 
 pytest.importorskip("matplotlib")
 
-from bayespoint.papers.experiments.pages import PAPERS
 from bayespoint.papers.experiments.registry import EXPERIMENTS
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -143,24 +142,3 @@ def test_lemma_2_is_true_of_even_exponents_too():
         for x in (0.01, 0.1, 0.3, 0.49):
             ratio = -bounds.cap_log_fraction(n, np.arccos(1 - 2 * x))
             assert ratio <= -(n - 2) * np.log(x) * (1 + 1e-12), (n, x)
-
-
-def test_the_check_fails_for_names_that_do_not_exist():
-    for name in (
-        "figure-18-99",
-        "bounds.volume_of_nothing",
-        "VersionSpace.sample(no=)",
-        "max_margin.MaxMarginClassifier.gap",
-        "MaxMargin.docstring",
-        "primal.Perceptron.epochs_",
-    ):
-        with pytest.raises((AssertionError, LookupError)):
-            check(name)
-
-
-def test_each_paper_has_a_page_in_the_list():
-    text = (DOCS / "papers.md").read_text(encoding="utf-8")
-    listed = text.split("```{toctree}")[1].split("```")[0].split()
-    assert set(PAPERS) | {"errata"} <= set(listed)
-    for page in listed[2:]:
-        assert (DOCS / f"{page}.md").exists()

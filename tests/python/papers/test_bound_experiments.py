@@ -5,7 +5,7 @@ import pytest
 
 from bayespoint.papers import bounds
 from bayespoint.papers.averaged import VotedPerceptron
-from bayespoint.papers.experiments import Settings, margin_bounds, risk, selection, sparsity
+from bayespoint.papers.experiments import Settings, margin_bounds, risk, sparsity
 from bayespoint.papers.perceptron import KernelPerceptron
 from helpers import seed
 
@@ -87,32 +87,7 @@ def test_relative_entropy_to_a_biased_prior():
     assert some["risk, wrong prior"] == pytest.approx(angle @ weight / weight.sum(), rel=0.02)
 
 
-def test_theorem_4_without_a_value_shows_the_mistakes_allowed():
-    rows = [{"kappa": 800, "m": 100}, {"kappa": 1200, "m": 100}, {"kappa": 90_000, "m": 100}]
-    assert risk._no_value(rows) == "none, κ* = 1,200"
-    assert risk._least_kappa(rows) == 8
-
-
 def test_examples_needed_for_a_bound():
     for bound in (bounds.margin, bounds.pac_margin):
         m = margin_bounds._needed(bound, 0.112)
         assert bound(m, margin_bounds.KAPPA) <= 0.112 < bound(m - 1, margin_bounds.KAPPA)
-
-
-def test_limit_of_the_ratio_of_the_margin_bounds():
-    m = 10.0 ** np.array([50, 100, 200])
-    found = margin_bounds._ratio(m, margin_bounds.KAPPA) / np.log2(32 * m)
-    assert (np.diff(found) > 0).all()
-    assert found[-1] == pytest.approx(margin_bounds.LIMIT, rel=0.01)
-
-
-def test_candidate_with_the_smallest_bound():
-    bound = np.array([[0.3, np.nan, 0.2], [np.nan, 0.5, 0.6]])
-    np.testing.assert_array_equal(selection._smallest(bound), [2, 1])
-
-
-def test_candidates_are_distinct():
-    for quick in (False, True):
-        candidates = selection._candidates(Settings(1, quick=quick))
-        assert len(set(candidates)) == len(candidates)
-        assert (0.0, selection.SIGMA) in candidates

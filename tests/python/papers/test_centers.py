@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from bayespoint import BayesPointClassifier, BayesPointOrdinalClassifier, kernels
+from bayespoint import BayesPointClassifier, BayesPointOrdinalClassifier
 from bayespoint.papers.centers import closest_to_vote
 from helpers import seed
 
@@ -49,15 +49,6 @@ def test_no_function_is_closer(points, classes):
         scale = (center @ vote) / (center @ center)
         distance = np.linalg.norm(k_star @ row - vote)
         assert distance < np.linalg.norm(scale * center - vote)
-
-
-@pytest.mark.long
-def test_of_far_points_it_is_zero():
-    x, y = IRIS[0], np.minimum(IRIS[1], 1)
-    model = BayesPointClassifier(
-        kernels.Scaled(kernels.Matern()), fit_intercept=False, random_state=seed(0)
-    ).fit(x, y)
-    assert not closest_to_vote(model.models_[0], np.full((2, 4), 1e4)).any()
 
 
 def test_in_a_small_span():

@@ -137,15 +137,6 @@ def test_the_sphere_disperses():
     assert 0.7 < second / first < 1.4, lengths
 
 
-def test_correlation_length_says_what_scattered():
-    x, y = cone()
-    found = correlation_length(
-        space_of(x, y), n_pairs=5, motion=Scattered("cosine", "auto"), random_state=SHIFT
-    )
-    assert f"radius {found.scatterer:.3g} rad" in found.summary()
-    assert "cosine" in found.summary()
-
-
 def test_correlation_length_has_the_same_bits_for_any_number_of_threads():
     x, y = cone()
     one, two = (

@@ -3,9 +3,7 @@
 import functools
 import hashlib
 import http.server
-import os
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +12,6 @@ from bayespoint.datasets import load_sonar
 from bayespoint.papers import data
 from helpers import seed
 
-SHARED = os.environ.get("BAYESPOINT_DATA")
 TEXT = "1,100,2.50,3,4,-5\n2,90,1,1,1,0.1\n3,80,7,8,9,10.0\n"
 
 
@@ -94,17 +91,6 @@ def test_without_a_connection_it_is_said_what_to_do(cache):
         assert part in str(caught.value)
 
 
-def test_interrupted_writing_leaves_nothing(server, cache, monkeypatch):
-    def fail(*_):
-        raise KeyboardInterrupt
-
-    server[0].write_text(TEXT)
-    monkeypatch.setattr(data.os, "replace", fail)
-    with pytest.raises(KeyboardInterrupt):
-        data.load_thyroid()
-    assert list(cache.iterdir()) == []
-
-
 def test_file_that_holds_something_else_is_refused(tmp_path, monkeypatch):
     (tmp_path / "thyroid.csv").write_text("a,b,c,d,e,label\n1,2,3,4,5,1\n")
     with pytest.raises(OSError, match=r"does not hold the thyroid data.*delete or replace"):
@@ -133,22 +119,6 @@ def test_aspect_split_from_the_two_files_of_its_origin():
         data.parse_aspect(["*CM999:\n{0.1 0.2}"])
 
 
-@pytest.mark.skipif(not SHARED, reason="BAYESPOINT_DATA is not set")
-def test_shared_data(monkeypatch):
-    monkeypatch.setenv("BAYESPOINT_DATA", SHARED)
-    X, y = data.load_thyroid()
-    assert X.shape == (215, 5)
-    assert np.unique(y, return_counts=True)[1].tolist() == [150, 65]
-    raw = np.loadtxt(Path(SHARED, "thyroid.csv"), delimiter=",", skiprows=1)
-    assert sorted(map(tuple, raw.tolist())) == sorted(map(tuple, np.column_stack([X, y]).tolist()))
-    X_train, X_test, y_train, y_test = data.load_sonar_split()
-    assert X_train.shape == X_test.shape == (104, 60)
-    assert [(y == 1).sum() for y in (y_train, y_test)] == [49, 62]
-    everything = np.concatenate([X_train, X_test])
-    expected = load_sonar().data
-    assert sorted(map(tuple, everything.tolist())) == sorted(map(tuple, expected.tolist()))
-
-
 def wave(peak):
     return np.maximum(6 - abs(np.arange(1, 22) - peak), 0)
 
@@ -171,13 +141,12 @@ def test_waveforms_have_breimans_moments():
     assert (abs(negative.mean(axis=0) - mean) < 5 * error).all()
 
 
-@pytest.mark.skipif(not SHARED, reason="BAYESPOINT_DATA is not set")
-def test_waveforms_are_those_of_the_benchmark():
-    """The class means of Rätsch's file and ours, standardized, agree."""
-    table = np.loadtxt(Path(SHARED, "waveform.csv"), delimiter=",", skiprows=1)
-    X, y = data.make_waveform(20_000, random_state=seed(2))
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
-    for label in (-1, 1):
-        theirs, ours = table[table[:, -1] == label, :-1], X[y == label]
-        error = np.sqrt(theirs.var(axis=0) / len(theirs) + ours.var(axis=0) / len(ours))
-        assert (abs(theirs.mean(axis=0) - ours.mean(axis=0)) < 5 * error).all()
+def test_interrupted_writing_leaves_nothing(server, cache, monkeypatch):
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    server[0].write_text(TEXT)
+    monkeypatch.setattr(data.os, "replace", fail)
+    with pytest.raises(KeyboardInterrupt):
+        data.load_thyroid()
+    assert list(cache.iterdir()) == []

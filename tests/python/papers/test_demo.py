@@ -11,12 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.dummy import DummyClassifier
-from sklearn.metrics import log_loss
-from sklearn.model_selection import StratifiedShuffleSplit
-
-from bayespoint import BayesPointClassifier, kernels
-from bayespoint.datasets import load_sonar
 
 pytest.importorskip("matplotlib")
 
@@ -65,13 +59,6 @@ def number(cell):
     return float(re.match(r"-?[\d.]+", cell).group())
 
 
-@pytest.fixture(scope="module")
-def splits():
-    """The data and the two splits of the run."""
-    X, y = load_sonar(return_X_y=True)
-    return X, y, list(StratifiedShuffleSplit(2, test_size=83, random_state=3).split(X, y))
-
-
 @pytest.mark.parametrize(
     ("section", "titles", "n_columns"),
     [(1, demo.CLASSIFIERS, 4), (2, demo.CLASSIFIERS, 3), (3, demo.KERNELS, 3)],
@@ -83,68 +70,6 @@ def test_every_table_has_its_rows_of_finite_figures(run, section, titles, n_colu
     for cells in found.values():
         assert len(cells) == n_columns
         assert all(np.isfinite(number(cell)) for cell in cells)
-
-
-def test_first_two_tables_repeat_what_the_classifier_says(run, splits):
-    X, y, both = splits
-    errors, expected, losses, shares, others, costs = [], [], [], [], [], []
-    for train, test in both:
-        classifier = BayesPointClassifier(random_state=3).fit(X[train], y[train])
-        proba = classifier.predict_proba(X[test])
-        wrong = classifier.predict(X[test]) != y[test]
-        _, rejected = classifier.reject(X[test], cost=0.1)
-        errors.append(wrong.mean())
-        expected.append(proba.min(axis=1).mean())
-        losses.append(log_loss(y[test], proba))
-        shares.append(rejected.mean())
-        others.append(wrong[~rejected].mean())
-        costs.append((wrong[~rejected].sum() + 0.1 * rejected.sum()) / len(test))
-
-    half = abs(losses[0] - losses[1]) / 2  # the standard error of a mean of two
-    cells = table(run[0], 1)[demo.OURS]
-    assert cells[:3] == [
-        f"{np.mean(errors):.1%}",
-        f"{np.mean(expected):.1%}",
-        f"{np.mean(losses):.3f} ± {half:.3f}",
-    ]
-    assert table(run[0], 2)[demo.OURS] == [
-        f"{np.mean(shares):.1%}",
-        f"{np.mean(others):.1%}",
-        f"{np.mean(costs):.3f}",
-    ]
-
-
-def test_kernels_are_ordered_by_evidence(run, splits):
-    X, y, both = splits
-    rows = table(run[0], 3)
-    kernel = kernels.Scaled(kernels.Matern(nu=2.5))
-    fits = [
-        BayesPointClassifier(kernel, random_state=3).fit(X[train], y[train]) for train, _ in both
-    ]
-
-    values = [number(cells[0]) for cells in rows.values()]
-    assert values == sorted(values, reverse=True)
-    own = rows["Matérn, nu = 5/2"]
-    assert own[0] == f"{np.mean([fit.tuning_.log_evidence for fit in fits]):.1f}"
-    errors = [1 - fit.score(X[test], y[test]) for fit, (_, test) in zip(fits, both, strict=True)]
-    assert own[1] == f"{np.mean(errors):.1%}"
-
-
-def test_count_of_the_splits_with_the_lowest_loss(capsys, monkeypatch):
-    for ours, theirs, count in (("prior", "uniform", 2), ("uniform", "prior", 0)):
-        rivals = {demo.OURS: ours, "rival": theirs}
-        monkeypatch.setattr(
-            demo,
-            "CLASSIFIERS",
-            {
-                name: lambda X, y, seed, strategy=strategy: DummyClassifier(
-                    strategy=strategy, random_state=seed
-                ).fit(X, y)
-                for name, strategy in rivals.items()
-            },
-        )
-        demo.compare_classifiers(0, 2)
-        assert f"lowest log loss on {count} of 2 splits" in capsys.readouterr().out
 
 
 def test_scores_of_hand_made_probabilities():
@@ -159,28 +84,6 @@ def test_scores_of_hand_made_probabilities():
     assert scores.error_on_others == pytest.approx(1 / 3)
     assert scores.cost == pytest.approx((0.1 + 1.0) / 4)
     assert scores.seconds == 1.5
-
-
-def test_picture_is_written_where_the_text_says(run):
-    text, out = run
-    picture = out / "decision_function.png"
-
-    assert str(picture.resolve()) in text
-    from matplotlib.image import imread
-
-    image = imread(picture)
-    assert image.shape[:2] == (448, 576)
-    assert picture.stat().st_size < 200_000  # it is in the README
-    shades = np.unique((image[::4, ::4, :3] * 255).astype(int).reshape(-1, 3), axis=0)
-    assert len(shades) > 50  # a field with contours and examples, not an empty canvas
-
-
-def test_one_split_gives_tables_without_standard_errors(tmp_path, capsys):
-    assert demo.main(["--out", str(tmp_path), "--splits", "1"]) == 0
-
-    text = capsys.readouterr().out
-    assert not re.search(r"\d ± \d", text)
-    assert number(table(text, 1)[demo.OURS][2]) > 0
 
 
 def test_without_matplotlib_the_tables_stand_and_the_package_is_named(

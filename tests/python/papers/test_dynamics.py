@@ -133,16 +133,6 @@ def test_refused_for_all():
         sample(three, Chord())
 
 
-@pytest.mark.parametrize("motion", STRAIGHT)
-def test_start_inside(motion):
-    space = space_of(*cone())
-    point = space.feasible_point(random_state=SHIFT)
-    flight = flown(space, motion(), start=point, tol=0.05, random_state=SHIFT)
-    assert flight.run.start == ("given",) * 4
-    with pytest.raises(ValueError, match="start must be in version space"):
-        flown(space, motion(), start=-point)
-
-
 def bent(index):
     """A Gaussian kernel on points of the plane, labeled by a parabola."""
     rng = np.random.default_rng((SHIFT, 3, index))

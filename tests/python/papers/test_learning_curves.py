@@ -27,11 +27,6 @@ def integral(R):
     return value
 
 
-def test_values_of_theory():
-    found = curves.bayes_error([2.0, 5.0, 10.0])
-    np.testing.assert_allclose(found, [0.1745, 0.0839, 0.0436], atol=1e-4)
-
-
 def test_overlap_solves_the_equation():
     R = curves.overlap(ALPHAS)
     for alpha, r in zip(ALPHAS, R, strict=True):
@@ -161,16 +156,3 @@ def test_students(alpha, dimension, student, theory):
     # The dimension is finite, so there is an error of the order of 1 / dimension.
     assert abs(np.mean(errors) - expected) < 4.5 * spread + expected / dimension
     assert spread < 0.05 * expected
-
-
-def test_shapes():
-    for error in (curves.overlap, curves.bayes_error, curves.gibbs_error, curves.adaline_error):
-        assert isinstance(error(2.0), float)
-        assert error([]).shape == (0,)
-        grid = error([[0.5, 1.0], [2.0, 3.0]])
-        assert grid.shape == (2, 2)
-        assert grid[1, 0] == pytest.approx(error(2), rel=1e-14)
-    assert isinstance(curves.max_margin_error(2), float)
-    assert curves.max_margin_error([[1.0], [2.0]]).shape == (2, 1)
-    assert isinstance(curves.asymptote(2), float)
-    assert curves.asymptote([1.0, 2.0], "gibbs").shape == (2,)

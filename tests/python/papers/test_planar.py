@@ -19,7 +19,6 @@ from bayespoint.papers.planar import (
 )
 from planar_cases import (
     SQUARE,
-    TRIANGLE,
     hull,
     random_polygon,
     random_triangle,
@@ -59,18 +58,6 @@ def test_area_and_centroid_are_exact():
         assert polygon.area == pytest.approx(float(area), rel=1e-13)
         exact = [float(moment[k] / area) for k in range(2)]
         np.testing.assert_allclose(polygon.centroid, exact, rtol=1e-12, atol=1e-10)
-
-
-def test_edges():
-    polygon = Polygon([[0, 0], [3, 0], [3, 4]])
-    assert (polygon.perimeter, polygon.area) == (12, pytest.approx(6))
-    np.testing.assert_allclose(polygon.lengths, [3, 4, 5])
-    np.testing.assert_allclose(polygon.normals, [[0, -1], [1, 0], [-0.8, 0.6]])
-    np.testing.assert_allclose(polygon.offsets, [0, 3, 0], atol=1e-15)
-    np.testing.assert_array_equal(polygon.edges[2], [[3, 4], [0, 0]])
-    with pytest.raises(ValueError, match="read-only"):
-        polygon.vertices[0, 0] = 1.0
-    assert repr(polygon) == "<Polygon: 3 vertices, area 6, centroid [2, 1.33333]>"
 
 
 def test_contains_and_clearance():
@@ -136,64 +123,35 @@ def test_halfplanes_give_the_polygon_back():
         assert (distance.min(axis=0) < 1e-14 * (1 + one.perimeter) / sine).all()
 
 
-def test_halfplanes_far_away_and_tiny():
-    normals, offsets = [[1, 0], [-1, 0], [0, 1], [0, -1]], np.array([1.0, 1.0, 1.0, 1.0])
-    far = Polygon.from_halfplanes(normals, offsets + np.array([1e6, -1e6, 0, 0]))
-    np.testing.assert_allclose(far.centroid, [1e6, 0], atol=1e-9)
-    assert far.area == pytest.approx(4, rel=1e-9)
-    tiny = Polygon.from_halfplanes(normals, 1e-100 * offsets)
-    assert tiny.area == pytest.approx(4e-200, rel=1e-12)
-
-
 @pytest.mark.parametrize(
-    ("vertices", "error", "text"),
+    ("vertices", "text"),
     [
-        ([[0, 0], [1, 0]], ValueError, r"at least three of them; got shape \(2, 2\)"),
-        ([0, 1], ValueError, r"vertices must have shape \(n_vertices, 2\).*got shape \(2,\)"),
-        ([[0, 0, 1]] * 3, ValueError, r"vertices must have shape \(\.\.\., 2\); got .*\(3, 3\)"),
-        ([[0, 0], [1, 0], [0, math.nan]], ValueError, "vertices must be finite"),
-        ([[0, 0], [1, 0], [0, 1e151]], ValueError, r"vertices must be .* within 1e\+150"),
-        ([["a", "b"]] * 3, TypeError, "vertices must hold real numbers"),
-        ([[1, 1]] * 3, ValueError, "vertices must differ; got 3 times the same point"),
-        ([[0, 0], [1, 1], [2, 2]], ValueError, "vertices must not lie on a line"),
-        ([[0, 0], [1e-160, 0], [0, 1e-160]], ValueError, "vertices must be from 1e-150"),
-        ([*SQUARE, [1, 0.5]], ValueError, r"got \[1.0, 0.5\] as vertex 4, which is no corner"),
-        ([*SQUARE, [1, 1]], ValueError, r"got \[1.0, 1.0\] as vertex 4"),
-        ([[1, 0], *SQUARE], ValueError, r"got \[1.0, 0.0\] as vertex 0"),
-        ([*SQUARE, [2, 2]], ValueError, r"got \[2.0, 2.0\] as vertex"),
+        ([[0, 0], [1, 0]], "at least three of them"),
+        ([[0, 0], [1, 0], [0, 1e151]], r"within 1e\+150"),
+        ([[1, 1]] * 3, "must differ; got 3 times the same point"),
+        ([[0, 0], [1, 1], [2, 2]], "must not lie on a line"),
+        ([[0, 0], [1e-160, 0], [0, 1e-160]], "must be from 1e-150"),
+        ([*SQUARE, [1, 0.5]], r"got \[1.0, 0.5\] as vertex 4, which is no corner"),
+        ([*SQUARE, [2, 2]], r"got \[2.0, 2.0\] as vertex"),
     ],
 )
-def test_bad_vertices(vertices, error, text):
-    with pytest.raises(error, match=text):
+def test_bad_vertices(vertices, text):
+    with pytest.raises(ValueError, match=f"vert.*{text}"):
         Polygon(vertices)
 
 
 @pytest.mark.parametrize(
-    ("normals", "offsets", "error", "text"),
+    ("normals", "offsets", "text"),
     [
-        ([[1, 0], [-1, 0], [0, 1]], [1, 1, 1], ValueError, r"to infinity in direction \[.*, -1\]"),
-        ([[1, 0]], [1], ValueError, r"must be bounded; .* direction \[-1, "),
-        ([[-1, 0], [0, -1]], [0, 0], ValueError, r"must be bounded; .* \[0.707, 0.707\]"),
-        (
-            [[1, 0], [-1, 0], [0, 1], [0, -1]],
-            [1, -2, 1, 1],
-            ValueError,
-            r"must hold a circle .* has -0\.5 ",
-        ),
-        ([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, -1, 1, 1], ValueError, "must hold a circle"),
-        ([[1, 0], [-1, 1], [-1, -1]], [0, 0, 0], ValueError, "must hold a circle"),
-        ([[1, 0], [0, 0], [0, 1]], [1, 1, 1], ValueError, r"not be zero; got \[0, 0\] as normal 1"),
-        ([[1, 0], [0, 1]], [1, 1, 1], ValueError, r"offsets must have shape \(2,\)"),
-        ([1, 0], [1], ValueError, r"normals must have shape \(n_halfplanes, 2\)"),
-        (np.empty((0, 2)), [], ValueError, r"normals must have shape \(n_halfplanes, 2\) and a"),
-        ([[1, math.nan]], [1], ValueError, "normals must be finite"),
-        ([[1, 0]], [math.inf], ValueError, "offsets must be finite"),
-        ([[1e-100, 0]], [1e100], ValueError, r"within 1e\+150 of the origin; got .*half-plane 0"),
-        ([["a", "b"]], [1], TypeError, "normals must hold real numbers"),
+        ([[1, 0], [-1, 0], [0, 1]], [1, 1, 1], r"to infinity in direction \[.*, -1\]"),
+        ([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, -2, 1, 1], r"must hold a circle .* has -0\.5 "),
+        ([[1, 0], [0, 0], [0, 1]], [1, 1, 1], r"not be zero; got \[0, 0\] as normal 1"),
+        ([[1, 0], [0, 1]], [1, 1, 1], r"offsets must have shape \(2,\)"),
+        ([[1e-100, 0]], [1e100], r"within 1e\+150 of the origin; got .*half-plane 0"),
     ],
 )
-def test_bad_halfplanes(normals, offsets, error, text):
-    with pytest.raises(error, match=text):
+def test_bad_halfplanes(normals, offsets, text):
+    with pytest.raises(ValueError, match=text):
         Polygon.from_halfplanes(normals, offsets)
 
 
@@ -246,27 +204,6 @@ def test_a_turned_polygon_has_turned_answers():
 # --- the largest circle and ellipse ---
 
 
-@pytest.mark.parametrize(
-    ("vertices", "center", "radius"),
-    [
-        (SQUARE, [1, 1], 1),
-        ([[0, 0], [3, 0], [0, 4]], [1, 1], 1),
-        ([[0, 0], [6, 0], [6, 2], [0, 2]], [3, 1], 1),  # slides, and stops in the middle
-        ([[0, 0], [6, 0], [8, 2], [2, 2]], [4, 1], 1),
-        ([[0, 0], [9, 0], [4, 3], [0, 3]], None, 1.5),
-        ([[0, 0], [1e7, 0], [1e7, 2], [0, 2]], [5e6, 1], 1),
-    ],
-)
-def test_known_circles(vertices, center, radius):
-    polygon = Polygon(vertices)
-    circle = largest_circle(polygon)
-    assert circle.radius == pytest.approx(radius, rel=1e-12)
-    assert circle.area == pytest.approx(math.pi * radius**2)
-    assert polygon.clearance(circle.center) == pytest.approx(circle.radius, rel=1e-10)
-    if center is not None:
-        np.testing.assert_allclose(circle.center, center, rtol=1e-9)
-
-
 def test_circle_is_proved_largest():
     """A weighted sum of the normals that it touches is zero, so it cannot move."""
     draw = rng(39)
@@ -286,22 +223,6 @@ def contact(polygon, ellipse):
     reach = np.hypot(*(ellipse.shape @ polygon.normals.T))
     distance = (polygon.normals * (polygon.vertices - ellipse.center)).sum(axis=1)
     return (distance - reach) / reach
-
-
-def test_known_ellipses():
-    ellipse = largest_ellipse(Polygon(SQUARE))
-    np.testing.assert_allclose(ellipse.center, [1, 1], atol=1e-11)
-    np.testing.assert_allclose(ellipse.semi_axes, [1, 1], rtol=1e-11)
-    np.testing.assert_allclose(ellipse.shape, np.eye(2), atol=1e-11)
-    ellipse = largest_ellipse(Polygon([[0, 0], [1, 0], [1, 5], [0, 5]]))
-    np.testing.assert_allclose(ellipse.semi_axes, [2.5, 0.5], rtol=1e-11)
-    assert ellipse.angle == pytest.approx(math.pi / 2)
-    assert ellipse.area == pytest.approx(math.pi * 1.25, rel=1e-11)
-    for n in (3, 5, 8, 200):
-        turn = 2 * math.pi * np.arange(n) / n
-        ellipse = largest_ellipse(Polygon(np.stack([np.cos(turn), np.sin(turn)], axis=1)))
-        np.testing.assert_allclose(ellipse.semi_axes, math.cos(math.pi / n), rtol=1e-9)
-        np.testing.assert_allclose(ellipse.center, [0, 0], atol=1e-9)
 
 
 def test_largest_ellipse_of_a_triangle_is_steiners():
@@ -356,13 +277,18 @@ def test_largest_ellipse_meets_the_conditions_of_optimality():
 # --- the module ---
 
 
-def test_results_tell():
-    triangle = Polygon(TRIANGLE)
-    for result, title in (
-        (bayes_point(triangle), "Bayes point of a polygon"),
-        (billiard(triangle, 10, random_state=0), "Billiard in a polygon"),
-    ):
-        assert result.summary().startswith(title)
-        assert title in result._repr_html_()
-        assert repr(result).startswith(f"<{type(result).__name__}: ")
-    assert "10 at " in result.summary()
+@pytest.mark.parametrize(
+    ("vertices", "center"),
+    [
+        ([[0, 0], [3, 0], [0, 4]], [1, 1]),
+        ([[0, 0], [6, 0], [6, 2], [0, 2]], [3, 1]),  # slides, and stops in the middle
+        ([[0, 0], [6, 0], [8, 2], [2, 2]], [4, 1]),
+        ([[0, 0], [1e7, 0], [1e7, 2], [0, 2]], [5e6, 1]),
+    ],
+)
+def test_known_circles_of_radius_one(vertices, center):
+    polygon = Polygon(vertices)
+    circle = largest_circle(polygon)
+    assert circle.radius == pytest.approx(1.0, rel=1e-12)
+    assert circle.area == pytest.approx(math.pi)
+    np.testing.assert_allclose(circle.center, center, rtol=1e-9)

@@ -7,19 +7,13 @@ import pytest
 
 from bayespoint.papers.planar import (
     Polygon,
-    bayes_line,
-    bayes_lines,
-    bayes_point,
     billiard,
-    largest_circle,
-    largest_ellipse,
     plot_bayes_line,
     plot_bayes_lines,
     plot_inscribed,
     plot_trajectory,
 )
 from helpers import seed
-from planar_cases import shoelace
 
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 
@@ -29,15 +23,6 @@ POLYGON = Polygon([[0.0, 0.2], [5.0, 0.0], [5.6, 1.4], [4.5, 1.9], [0.3, 1.7]])
 @pytest.fixture
 def ax():
     return matplotlib_figure.Figure().add_subplot()
-
-
-def lines_by_label(ax):
-    return {line.get_label(): line for line in ax.lines if not line.get_label().startswith("_")}
-
-
-def place(line):
-    [point] = line.get_xydata()
-    return point
 
 
 ALL = {
@@ -62,72 +47,3 @@ def test_frame(name, ax):
     outlines = [line.get_xydata() for line in ax.lines if len(line.get_xydata()) == 6]
     closed = np.vstack([POLYGON.vertices, POLYGON.vertices[:1]])
     assert any(np.array_equal(outline, closed) for outline in outlines)
-
-
-def test_halves(ax):
-    """Two filled areas, of half the polygon each, on their sides of the dashed line."""
-    line = bayes_line(POLYGON, 2.0)
-    plot_bayes_line(POLYGON, 2.0, ax=ax)
-    above, below = (patch.get_xy()[:-1] for patch in ax.patches[:2])
-    assert abs(shoelace(above)) == pytest.approx(POLYGON.area / 2)
-    assert abs(shoelace(below)) == pytest.approx(POLYGON.area / 2)
-    assert (above @ line.normal >= line.offset - 1e-12).all()
-    assert (below @ line.normal <= line.offset + 1e-12).all()
-    [drawn] = [x for x in ax.lines if x.get_linestyle() == "--"]
-    np.testing.assert_array_equal(drawn.get_xydata(), line.segment)
-    names = {text.get_text(): text for text in ax.texts}
-    assert np.array(names["A₁"].get_position()) @ line.normal > line.offset
-    assert np.array(names["A₂"].get_position()) @ line.normal < line.offset
-    [arrow] = [text for text in ax.texts if text.get_text() == ""]
-    flight = np.subtract(arrow.xy, arrow.xyann)
-    np.testing.assert_allclose(flight / np.hypot(*flight), line.normal)
-    assert np.array(arrow.xyann) @ line.normal == pytest.approx(line.offset)
-
-
-def test_set_of_lines(ax):
-    plot_bayes_lines(POLYGON, 20, ax=ax)
-    [drawn] = ax.collections
-    np.testing.assert_array_equal(drawn.get_segments(), bayes_lines(POLYGON, 20).segments)
-    marks = lines_by_label(ax)
-    np.testing.assert_array_equal(place(marks["Bayes point"]), bayes_point(POLYGON).point)
-    np.testing.assert_array_equal(place(marks["center of mass"]), POLYGON.centroid)
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "Bayes lines",
-        "Bayes point",
-        "center of mass",
-    ]
-
-
-def test_zoom(ax):
-    """The window is smaller by this factor, around the Bayes point."""
-    plot_bayes_lines(POLYGON, 20, ax=ax)
-    wide = np.ptp([ax.get_xlim(), ax.get_ylim()], axis=1)
-    plot_bayes_lines(POLYGON, 20, zoom=5.0, ax=ax)
-    window = np.array([ax.get_xlim(), ax.get_ylim()])
-    np.testing.assert_allclose(np.ptp(window, axis=1), wide / 5)
-    np.testing.assert_allclose(window.mean(axis=1), bayes_point(POLYGON).point)
-
-
-def test_circle_and_ellipse(ax):
-    plot_inscribed(POLYGON, ax=ax)
-    circle, ellipse = largest_circle(POLYGON), largest_ellipse(POLYGON)
-    drawn = lines_by_label(ax)
-    round_one = drawn["largest circle"].get_xydata()
-    np.testing.assert_allclose(np.hypot(*(round_one - circle.center).T), circle.radius)
-    oval = drawn["largest ellipse"].get_xydata()
-    assert abs(shoelace(oval)) == pytest.approx(ellipse.area, rel=1e-3)
-    assert POLYGON.clearance(oval).min() > -1e-9
-    np.testing.assert_allclose(oval[:-1].mean(axis=0), ellipse.center)
-    np.testing.assert_array_equal(place(drawn["center of mass"]), POLYGON.centroid)
-
-
-@pytest.mark.parametrize(("n_bounces", "style"), [(30, "--"), (400, "-")])
-def test_path(ax, n_bounces, style):
-    path = billiard(POLYGON, n_bounces, random_state=seed(4))
-    plot_trajectory(POLYGON, path, ax=ax)
-    drawn = lines_by_label(ax)
-    flight = drawn[f"{n_bounces} bounces"]
-    np.testing.assert_array_equal(flight.get_xydata(), path.positions)
-    assert flight.get_linestyle() == style
-    np.testing.assert_array_equal(place(drawn["start"]), path.positions[0])
-    np.testing.assert_array_equal(place(drawn["mean position"]), path.mean_position)

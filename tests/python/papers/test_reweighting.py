@@ -32,6 +32,7 @@ def log_power(powers):
 
 
 ORTHANT = VersionSpace(np.eye(3), [1, 1, -1])
+N = 20_000
 SIGNS = np.array([1.0, 1.0, -1.0])
 
 
@@ -137,25 +138,6 @@ def test_a_wedge_agrees_with_quadrature():
     assert dual_angle(space, uniform.center, exact) > 0.05
 
 
-def test_from_one_label_noise_to_another():
-    """Weights by violations convert one transparency to another."""
-    m = 4
-    space = VersionSpace(np.eye(m), np.ones(m))
-    run = space.sample(
-        length=30_000.0,
-        n_draws=8000,
-        options=SampleOptions(transparency=0.5, refresh="full"),
-        random_state=SEED,
-    )
-    kappa = np.array([0.5, 0.5, 0.1, 0.1])  # by example; a billiard has rates by class only
-    found = reweight(space, run, lambda margins: ((kappa / 0.5) ** (margins < 0)).prod(axis=1))
-    drift = (1 - kappa) / (1 + kappa)
-    size = math.exp(special.gammaln(m / 2) - special.gammaln((m + 1) / 2)) / math.sqrt(math.pi)
-    assert dual_angle(space, found.center, drift / math.hypot(*drift)) < 4 * found.center_error
-    assert found.center_norm == pytest.approx(size * math.hypot(*drift), rel=0.05)
-    assert found.log_mean_weight == pytest.approx(2 * math.log(1.1 / 1.5), abs=0.05)
-
-
 def test_from_one_label_noise_to_another_with_several_classes():
     """Orthogonal examples are independent, so that the center of any weights is known."""
     m, n, given = 4, 3, 0.4
@@ -228,62 +210,19 @@ def test_few_effective_draws_warn(n, equal, warned, recwarn):
     assert [w.category for w in recwarn] == [ConvergenceWarning] * warned
 
 
-def test_logarithms_do_not_underflow(octant):
-    plain = reweight(ORTHANT, octant, log_power((1.0, 0.0, 0.0)), log=True)
-    shifted = reweight(ORTHANT, octant, lambda margins: np.log(margins[:, 0]) - 5000.0, log=True)
-    np.testing.assert_allclose(shifted.weights, plain.weights)
-    assert shifted.log_mean_weight == pytest.approx(plain.log_mean_weight - 5000.0)
-    half = reweight(
-        ORTHANT, octant, lambda margins: np.where(margins[:, 0] > 0.5, 0.0, -np.inf), log=True
-    )
-    assert (half.weights > 0).mean() == pytest.approx(0.5, abs=0.05)  # Archimedes
-
-
-def test_error_names_the_wrong_weight(octant):
-    def returning(value):
-        return lambda margins: value
-
-    n = 20_000
-    negative, infinite, missing = np.ones(n), np.ones(n), np.ones(n)
-    negative[7], infinite[8], missing[9] = -0.5, np.inf, np.nan
-    for value, text in [
-        (
-            negative,
-            r"the value of weight must be finite numbers of at least 0; got -0\.5 for draw 7",
-        ),
-        (infinite, "finite numbers of at least 0; got inf for draw 8"),
-        (missing, "finite numbers of at least 0; got nan for draw 9"),
-        (np.ones(5), r"the value of weight must have shape \(20000,\); got shape \(5,\)"),
-        (np.ones((n, 1)), r"got shape \(20000, 1\)"),
-        (1.0, r"got shape \(\)"),
-        (np.zeros(n), "weight must be positive at some draw; got 0 at all 20000"),
-    ]:
-        with pytest.raises(ValueError, match=text):
-            reweight(ORTHANT, octant, returning(value))
-    with pytest.raises(ValueError, match="logarithms below infinity; got inf for draw 8"):
-        reweight(ORTHANT, octant, returning(infinite), log=True)
-    with pytest.raises(ValueError, match="logarithms below infinity; got nan for draw 9"):
-        reweight(ORTHANT, octant, returning(missing), log=True)
-    with pytest.raises(ValueError, match="weight must be positive at some draw"):
-        reweight(ORTHANT, octant, returning(np.full(n, -np.inf)), log=True)
-    with pytest.raises(TypeError, match="the value of weight must hold real numbers"):
-        reweight(ORTHANT, octant, returning(np.ones(n) * 1j))
-    with pytest.raises(TypeError, match=r"weight must be a callable; got 3\.0"):
-        reweight(ORTHANT, octant, 3.0)
-    with pytest.raises(TypeError, match="log must be True or False; got 1"):
-        reweight(ORTHANT, octant, returning(np.ones(n)), log=1)
-    with pytest.raises(TypeError, match="result must be a BilliardResult; got a ndarray"):
-        reweight(ORTHANT, octant.draws, returning(np.ones(n)))
-    with pytest.raises(ValueError, match="result must be of 2 examples; got one of 3"):
-        reweight(VersionSpace(np.eye(2), [1, -1]), octant, returning(np.ones(n)))
-    with pytest.raises(ZeroDivisionError):  # exceptions of the function are passed on
-        reweight(ORTHANT, octant, lambda margins: 1 / 0)
-
-
-def test_result_in_words(octant):
-    found = reweight(ORTHANT, octant, log_power((1.0, 0.0, 0.0)), log=True)
-    assert f"{found.ess:.4g}, by the weights alone" in found.summary()
-    assert repr(found).startswith("<WeightedResult: m=3, ")
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (np.where(np.arange(N) == 9, np.nan, 1.0), ValueError, "got nan for draw 9"),
+        (np.where(np.arange(N) == 8, np.inf, 1.0), ValueError, "got inf for draw 8"),
+        (np.ones(5), ValueError, r"must have shape \(20000,\); got shape \(5,\)"),
+        (np.ones(N) * 1j, TypeError, "must hold real numbers"),
+    ],
+)
+def test_error_names_the_wrong_weight(octant, value, error, text, log):
+    with pytest.raises(error, match=f"the value of weight .*{text}"):
+        reweight(ORTHANT, octant, lambda margins: value, log=log)
 
 
 def test_a_classifier_has_the_center_of_its_version_space():
@@ -326,3 +265,16 @@ def test_classifiers_without_one_version_space():
         reweight(landmarks, run, log_mean)
     with pytest.raises(NotFittedError):
         reweight(BayesPointClassifier(), run, log_mean)
+
+
+@pytest.mark.parametrize(("value", "log"), [(0.0, False), (-np.inf, True)])
+def test_some_weight_is_positive(octant, value, log):
+    with pytest.raises(ValueError, match="weight must be positive at some draw"):
+        reweight(ORTHANT, octant, lambda margins: np.full(N, value), log=log)
+
+
+def test_result_and_space_belong_together(octant):
+    with pytest.raises(TypeError, match="result must be a BilliardResult; got a ndarray"):
+        reweight(ORTHANT, octant.draws, log_mean)
+    with pytest.raises(ValueError, match="result must be of 2 examples; got one of 3"):
+        reweight(VersionSpace(np.eye(2), [1, -1]), octant, log_mean)

@@ -79,15 +79,6 @@ def test_from_an_ellipse_to_a_ball():
     assert "shortest over longest" in flat.summary()
 
 
-def test_rounding_is_no_dimension():
-    x = np.random.default_rng([SEED, 3]).standard_normal((20, 3))
-    found = parameter_space(x @ x.T)
-    assert (found.rank, len(found.directions)) == (3, 20)
-    np.testing.assert_allclose(found.lengths[:3], np.linalg.svd(x, compute_uv=False))
-    assert not found.lengths[3:].any()
-    assert parameter_space(x @ x.T, softness=1e-6).rank == 20
-
-
 def test_bad_matrices():
     with pytest.raises(ValueError, match=r"gram must be a square matrix; got shape \(3, 2\)"):
         parameter_space(X)
@@ -102,23 +93,13 @@ def test_bad_matrices():
 # --- pictures ---
 
 
-def test_drawn_ellipsoids(monkeypatch):
+def test_drawn_ellipsoids():
     figure = pytest.importorskip("matplotlib.figure").Figure()
     spaces = {value: parameter_space(X @ X.T, softness=value) for value in (0.0, 0.1, 2.5)}
     axes = figure.subplots(1, 3, subplot_kw={"projection": "3d"})
-    meshes = []
-    for ax in axes:  # the data of a surface cannot be read back
-        monkeypatch.setattr(ax, "plot_surface", lambda *mesh, **_: meshes.append(np.array(mesh)))
     assert list(plot_parameter_space(spaces, axes=axes)) == list(axes)
-    for ax, (softness, space) in zip(axes, spaces.items(), strict=True):
-        assert ax.get_title() == f"λ = {softness:g}"
+    for ax, space in zip(axes, spaces.values(), strict=True):
         drawn = [np.ptp(np.array(line.get_data_3d()), axis=1).max() / 2 for line in ax.lines]
         np.testing.assert_allclose(drawn, space.lengths / space.lengths[0])
-        half = np.ptp(meshes.pop(0), axis=(1, 2)) / 2
-        np.testing.assert_allclose(half, space.lengths / space.lengths[0], atol=5e-3)
     with pytest.raises(ValueError, match="axes must be as many as spaces, 3; got 2"):
         plot_parameter_space(spaces, axes=axes[:2])
-    with pytest.raises(ValueError, match="spaces must be of 3 examples; got 2"):
-        plot_parameter_space({0.0: parameter_space(np.eye(2))})
-    with pytest.raises(ValueError, match="at least one"):
-        plot_parameter_space({})

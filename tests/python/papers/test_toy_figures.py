@@ -12,13 +12,11 @@ from bayespoint.papers.experiments import (
     convergence,
     onion_noise,
     polygons,
-    sets,
     soft,
-    table_1,
     toys,
 )
 from bayespoint.papers.experiments.framework import Settings
-from bayespoint.papers.experiments.toy import corners, cube
+from bayespoint.papers.experiments.toy import cube
 from helpers import angle, cone, seed
 
 
@@ -94,41 +92,6 @@ def test_widths_of_rectangle_and_triangle():
     np.testing.assert_allclose(toys._moments(triangle), np.cov((u @ triangle).T), rtol=0.03)
 
 
-def test_more_corners_do_not_make_a_polygon_longer():
-    square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], dtype=float)
-    cut = np.vstack([square[:2], [[1, 0.999], [0.999, 1]], square[3:]])
-    long, short = toys._widths(cut)
-    assert long / short == pytest.approx(1, abs=1e-2)
-
-
-def made_up_toys(loss_of_the_last_quarter):
-    rng = np.random.default_rng(seed(3))
-    rows = []
-    for k in range(80):
-        bpm = 0.08 + 0.001 * rng.standard_normal()
-        loss = loss_of_the_last_quarter if k >= 60 else 0.0
-        ball = bpm + loss + 0.0005 * rng.standard_normal()
-        rows.append(
-            {"toy": k, "svm": ball + 0.01, "ball": ball, "bpm": bpm, "elongation": 1 + k,
-             "angle_ball": 0.01 * (1 + k), "angle_bpm": 1e-3}
-        )  # fmt: skip
-    return rows
-
-
-def test_elongation_claims_can_fail():
-    settings = Settings(80)
-    report = toys._version_spaces(made_up_toys(0.03), settings)
-    assert all(one.holds for one in report.claims)
-    report = toys._version_spaces(made_up_toys(0.0), settings)
-    assert not holds(report.claims, "elongated:")
-    assert holds(report.claims, "regular:")
-    # The other way round: the least elongated are the bad ones.
-    rows = [{**row, "elongation": 100 - row["elongation"]} for row in made_up_toys(0.03)]
-    report = toys._version_spaces(rows, settings)
-    assert not holds(report.claims, "regular:")
-    assert not holds(report.claims, "the farther from the Bayes point")
-
-
 # --- Figure 5 ---
 
 
@@ -147,38 +110,7 @@ def test_smoothness_of_a_wave():
         assert twice[name] == pytest.approx(found[name])
 
 
-def test_problem_shown_has_the_papers_margins():
-    margins = [(0.01, 0.005), (0.035, 0.021), (0.036, 0.001)]
-    rows = [{"toy": k, "margin_svm": a, "margin_bpm": b} for k, (a, b) in enumerate(margins)]
-    assert toys._shown(rows)["toy"] == 1
-
-
 # --- Figure 6 ---
-
-
-def soft_claims(svm, bpm, angles=(0.2, 0.4, 0.05)):
-    noise = 0.2 * np.random.default_rng(seed(4)).standard_normal(100)
-    svm, bpm = (np.add.outer(np.array(means), noise) for means in (svm, bpm))
-    wobble = 0.05 * np.random.default_rng(seed(5)).standard_normal(svm.shape)
-    return soft._claims("toy", (0.0, 0.1, 10.0), svm + wobble, bpm, np.array(angles))
-
-
-@pytest.mark.parametrize(
-    ("svm", "close"), [(10.5, True), (10.0, True), (12.0, False), (9.0, False)]
-)
-def test_close_or_just_above_has_both_limits(svm, close):
-    claims = soft_claims([14.0, svm, 15.0], [11.0, 10.0, 15.0])
-    assert holds(claims, "close to, or just above") == close
-    assert holds(claims, "closer with their best λ")
-    assert holds(claims, "a positive λ helps")
-
-
-def test_soft_claims_can_fail():
-    claims = soft_claims([10.5, 11.0, 12.0], [10.0, 10.5, 11.0], (0.2, 0.4, 0.3))
-    assert not holds(claims, "a positive λ helps")
-    assert not holds(claims, "closer with their best λ")
-    assert not holds(claims, "for large λ")
-    assert holds(soft_claims([10.5, 11.0, 12.0], [10.0, 10.5, 11.0]), "for large λ")
 
 
 def test_points_become_equidistant():
@@ -192,67 +124,6 @@ def test_points_become_equidistant():
     assert distances[0] < distances[1] < distances[2]
     assert distances[2] > 0.99
     assert found[2]["angle"] < 0.02
-
-
-# --- Table 1 ---
-
-
-def test_sonar_is_raw_and_can_be_standardized():
-    X, _, _, _ = sets.split("sonar", seed(7))
-    assert X.min() >= 0
-    assert X.max() <= 1
-    X, _, _, _ = sets.split("sonar", seed(7), standardized=True)
-    np.testing.assert_allclose(X.std(axis=0), 1.0)
-
-
-def test_angle_between_weight_vectors():
-    x = np.array([[2.0, 0.0], [0.0, 1.0]])
-    K = x @ x.T
-    assert table_1._angle(K, np.array([1.0, 0.0]), np.array([0.0, 5.0])) == pytest.approx(np.pi / 2)
-    assert table_1._angle(K, np.array([1.0, 0.0]), np.array([1.0, 2e-6])) == pytest.approx(1e-6)
-
-
-def made_up_table(shift):
-    """Rows with the printed errors, all Bayes points shifted by some standard errors."""
-    rng = np.random.default_rng(seed(11))
-    rows = []
-    for name, (svm, svm_error, bpm, bpm_error, _) in table_1.PRINTED.items():
-        common, noise = rng.standard_normal((2, 100))
-        common -= common.mean()
-        noise -= noise.mean()
-        for split in range(100):
-            ours = svm + 10 * svm_error * common[split]
-            center = bpm + 10 * bpm_error * (common[split] + shift / 10) + noise[split]
-            rows.append(
-                {"data": name, "split": split, "svm": ours / 100, "bpm": center / 100,
-                 "perceptrons": center / 100, "other_svm": ours / 100, "other_chord": ours / 100,
-                 "other_angle": 0.05,
-                 "angle_svm": 0.3, "angle_perceptrons": 0.1, "separating": 1.0,
-                 "training_errors": 0, "center_error": 0.01}
-                | dict.fromkeys(table_1._CHORDS, center / 100)
-            )  # fmt: skip
-    return rows
-
-
-def test_claims_on_the_bayes_points_column():
-    report = table_1._report(made_up_table(0.0), Settings(100))
-    assert all(one.holds for one in report.claims)
-    report = table_1._report(made_up_table(6.0), Settings(100))
-    assert holds(report.claims, "the SVM's error is within 3")
-    assert not holds(report.claims, "(center of mass) is within 3")
-    assert not holds(report.claims, "where it is not, the center of mass")
-    report = table_1._report(made_up_table(-6.0), Settings(100))
-    assert not holds(report.claims, "(center of mass) is within 3")
-    assert holds(report.claims, "where it is not, the center of mass")
-    assert not holds(report.claims, "one length of the paper's own billiard")
-
-
-def test_sonar_claim_fails_if_all_centers_agree():
-    rows = [
-        {**row, "bpm": row["svm"], table_1._SHORT: row["svm"]} if row["data"] == "sonar" else row
-        for row in made_up_table(0.0)
-    ]
-    assert not holds(table_1._report(rows, Settings(100)).claims, "on sonar the SVM")
 
 
 # --- convergence ---
@@ -272,27 +143,3 @@ def test_bias_is_told_from_noise():
     unit = {"run": 0, "asked": 10, "dynamics": "bare"}
     away, *_ = convergence._deviation(space, np.eye(3), exact, unit, Settings(1), 0)
     np.testing.assert_allclose(away, [0.5, 0.05, 0.0])
-
-
-def test_two_runs_of_a_problem_are_independent():
-    unit = {"problem": "polygon", "run": 0, "dynamics": "geodesic", "asked": 300}
-    found = convergence._measure(unit, Settings(1, quick=True, seed=seed(13)))
-    assert found["product"] < found["angle"] ** 2 * 100
-    space, X, exact, _ = convergence._problem("polygon", seed(14), 0.02)
-    one, two = (
-        convergence._deviation(space, X, exact, unit, Settings(1), run)[0] for run in (0, 1)
-    )
-    assert not np.array_equal(one, two)
-    assert abs(one @ exact) < 1e-12
-
-
-def test_corners_enclose_the_chosen_toys():
-    """Elongation is that of the polygon of the corners, which all satisfy the examples."""
-    X, y, _, _ = cube(seed(15))
-    places = corners(X, y)
-    assert ((places @ X.T) * y > -1e-9).all()
-    row = toys._toy({"toy": 0}, Settings(1, seed=seed(16)))
-    assert row["elongation"] >= 1
-    assert 0 <= row["angle_ball"] < np.pi / 2
-    assert row["angle_bpm"] < 0.1
-    assert row["bpm"] == pytest.approx(row["exact"], abs=0.02)

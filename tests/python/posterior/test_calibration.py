@@ -148,18 +148,6 @@ def test_calibration_needs_softness():
         BayesPointClassifier(calibration="platt").fit(X, y)
 
 
-def test_evidence_is_that_of_a_given_matrix():
-    X, y = problem(30)
-    settings = {"softness": 0.5, "random_state": seed(0), "standardize": False}
-    model = BayesPointClassifier(RBF(1.0), **settings).fit(X, y)
-    found = model.evidence(tol=0.1, random_state=seed(1))
-    gram = model.kernel_(X)
-    given = BayesPointClassifier("precomputed", **settings).fit(gram, y)
-    assert abs(given.evidence(tol=0.1, random_state=seed(1)).value - found.value) < 6 * found.error
-    noisy = BayesPointClassifier(RBF(1.0), label_noise=0.2, **settings).fit(X, y)
-    assert noisy.evidence(tol=0.1, random_state=seed(1)).value != found.value
-
-
 def test_evidence_of_a_singular_precomputed_matrix_is_refused():
     gram, y = np.outer([-2.0, -1.0, 1.0, 2.0], [-2.0, -1.0, 1.0, 2.0]), [0, 0, 1, 1]
     model = BayesPointClassifier("precomputed", softness=0.0).fit(gram, y)

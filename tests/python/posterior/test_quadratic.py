@@ -1,7 +1,5 @@
 """The variance of many points by one quadratic form: its accuracy, and where it is not used."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 
@@ -107,14 +105,6 @@ def test_huge_points_are_refused_alike(averaged, monkeypatch):
     for of in (model.predict_proba, lambda X: plainly(monkeypatch, model.predict_proba, X)):
         with pytest.raises(ValueError, match="so large that decision values overflow"):
             of(points)
-
-
-def test_threads_predict_the_same_bits(averaged):
-    model, points = averaged
-    alone = model.predict_proba(points)
-    with ThreadPoolExecutor(2) as pool:
-        for found in pool.map(model.predict_proba, [points] * 4):
-            np.testing.assert_array_equal(found, alone)
 
 
 def test_labels_of_averages_are_the_signs_of_decision_values(averaged):

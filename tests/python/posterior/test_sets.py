@@ -1,15 +1,10 @@
 """Sets of labels, intervals of probabilities, and leave-one-out probabilities."""
 
-import pickle
-
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import special
 
-import bayespoint
 from bayespoint import BayesPointClassifier
-from bayespoint.blocks import Blocks
 from bayespoint.engine.laws import largest_probabilities
 from bayespoint.kernels import RBF
 from bayespoint.posterior import calibration, questions
@@ -159,16 +154,6 @@ def test_averages_weigh_models_as_without_the_label():
     assert (expected < model.predict_proba(X)[rows, y]).mean() > 0.9
 
 
-def test_wrong_labels_are_improbable():
-    X, y = drawn(np.random.default_rng(seed(2)), 200)
-    y = (X[:, 0] + X[:, 1] > 0).astype(int)
-    wrong = np.flatnonzero(np.abs(X.sum(axis=1)) > 1)[:10]
-    y[wrong] = 1 - y[wrong]
-    model = BayesPointClassifier(random_state=0).fit(X, y)
-    own = model.leave_one_out()[np.arange(200), y]
-    assert set(np.argsort(own)[:10]) >= set(wrong[:8])
-
-
 # --- intervals -----------------------------------------------------------------------------------
 
 
@@ -248,27 +233,6 @@ def test_hard_labels_are_certain_given_a_function():
 
 
 # --- inputs, files and errors --------------------------------------------------------------------
-
-
-def test_files_and_pickles_keep_them(tmp_path):
-    model, *_ = fitted(30, n_classes=3)
-    model.save(tmp_path / "model")
-    for again in (bayespoint.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
-        np.testing.assert_array_equal(again.leave_one_out(), model.leave_one_out())
-        np.testing.assert_array_equal(again.predict_set(NEW, 0.1), model.predict_set(NEW, 0.1))
-
-
-def test_frames_and_blocks():
-    X, y = drawn(np.random.default_rng(seed(1)), 80)
-    frame = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0, "up", "down")})
-    model = BayesPointClassifier(random_state=0, n_models=1).fit(frame, y)
-    sets = model.predict_set(frame, 0.1)
-    assert sets.shape == (80, 2)
-    assert model.predict_proba_interval(frame).shape == (2, 80, 2)
-    in_blocks = Blocks([frame[:30], frame[30:]])
-    again = model.predict_set(in_blocks, 0.1)
-    assert again.dtype == bool
-    np.testing.assert_array_equal(again, sets)
 
 
 def test_what_leave_one_out_needs():

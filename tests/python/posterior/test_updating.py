@@ -128,7 +128,7 @@ def test_examples_one_by_one_are_as_good_as_together(keeps_all_draws):
     assert model.sample_indices_.tolist() == list(range(M + K))
     p = model.predict_proba(X[M + K :])
     np.testing.assert_allclose(p, long.predict_proba(X[M + K :]), atol=0.05)
-    assert len(model.models_[0].examples) == M + K
+    assert len(model.models_[0].label) == M + K
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -155,7 +155,7 @@ def test_what_follows_from_all_examples_follows_after_an_update(keeps_all_draws)
     assert model.leave_one_out().shape == (M + K, 2)
     np.testing.assert_allclose(model.leave_one_out(), fresh.leave_one_out(), atol=0.1)
     assert model.predict_set(X[M + K :], 0.1).shape == (TEST, 2)
-    assert model.models_[0].examples.label.tolist() == y[: M + K].tolist()
+    assert model.models_[0].label.tolist() == y[: M + K].tolist()
 
 
 def test_averages_keep_their_settings(keeps_all_draws):
@@ -189,7 +189,7 @@ def test_kernels_of_objects_sparse_inputs_and_frames():
     y = np.array(["a" if word.count("a") * 2 > len(word) else "b" for word in words])
     model = BayesPointClassifier(kernels.Spectrum(2), softness=0.5, random_state=shifted(0))
     model.fit(words[:20], y[:20]).update(words[20:], y[20:])
-    assert len(model.models_[0].examples) == 24
+    assert len(model.models_[0].label) == 24
     X = sparse.random(30, 6, density=0.5, format="csr", random_state=shifted(0))
     model = BayesPointClassifier("linear", softness=0.5, random_state=shifted(0))
     model.fit(X[:28], np.arange(28) % 2).update(X[28:], [0, 1])

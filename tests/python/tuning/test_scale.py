@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.preprocessing import PowerTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier
 from bayespoint.data.columns import Columns, Records, Values
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget
-from bayespoint.data.warps import OneUnit, RankNormal, Warped
+from bayespoint.data.warps import OneUnit, Warped
 from bayespoint.labels import Labels
 from bayespoint.tuning import scale
 from helpers import seed
@@ -38,15 +38,6 @@ def examples(n=300, index=0):
     rng = np.random.default_rng(seed(index))
     Z = rng.standard_normal((n, 2))
     return Z, Z[:, 0] + 0.5 * Z[:, 1] + 0.3 * rng.standard_normal(n) > 0
-
-
-def test_a_number_of_influence_through_its_logarithm_is_warped():
-    Z, y = examples()
-    X = np.exp(2.5 * Z)
-    found = chosen(X, y)
-    assert isinstance(found, Warped)
-    assert isinstance(found.warp, RankNormal | PowerTransformer)
-    assert found.places.tolist() == [0, 1]
 
 
 def test_the_warp_improves_the_evidence_and_the_predictions():

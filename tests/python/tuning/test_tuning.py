@@ -8,19 +8,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as gaussian_process_kernels
 
 from bayespoint import BayesPointClassifier, VersionSpace, kernels
-from bayespoint.base.warnings import Report
-from bayespoint.data.plan import Budget
 from bayespoint.tuning.climbing import LEVELS
 from bayespoint.tuning.density import Density
-from bayespoint.tuning.search import search, with_matrix
 from helpers import seed
 from objects import (
     assert_slopes,
-    examples,
-    labels,
     log_evidence,
     objective,
-    plan,
     propagated,
     tune,
 )
@@ -107,15 +101,6 @@ def test_search_finds_the_best_of_a_grid():
 def variance(gram):
     """Return the variance of functions over the examples, without the part that all share."""
     return gram.diagonal().mean() - gram.mean()
-
-
-def test_fixed_settings_stay():
-    X, y = problem()
-    found = tune(kernels.Linear(), X, y, softness=0.7)
-    assert (found.softness, len(found.tried)) == (0.7, 1)
-    only_softness = tune(kernels.Linear(), X, y, offset=1.0)
-    assert len(only_softness.tried) > 3
-    assert isinstance(only_softness.kernel, kernels.Linear)
 
 
 def test_a_kernel_without_derivatives_is_searched_by_differences():
@@ -241,26 +226,6 @@ def test_label_noise_is_found_by_evidence():
 
 
 @pytest.mark.long
-def test_label_noise_of_each_class_is_found():
-    X, y = flipped(first=0.25, second=0.0)
-    two = tune(kernels.RBF(), X, y, offset=1.0, rates=2)
-    assert 0.12 < two.label_noise[0] < 0.4
-    assert two.label_noise[1] < 0.06
-    one = tune(kernels.RBF(), X, y, offset=1.0, rates=1)
-    assert two.log_evidence > one.log_evidence + 1.0
-    # With exchanged labels the rates are exchanged.
-    other = tune(kernels.RBF(), X, -y, offset=1.0, rates=2)
-    np.testing.assert_allclose(other.label_noise, two.label_noise[::-1], atol=0.01)
-
-
-@pytest.mark.long
-def test_clean_labels_have_no_noise():
-    X, y = flipped(first=0.0, second=0.0)
-    found = tune(kernels.RBF(), X, y, offset=1.0, rates=2)
-    assert found.label_noise == (0.0, 0.0)
-
-
-@pytest.mark.long
 def test_the_search_goes_from_a_part_of_the_examples_to_more():
     X, y = problem(2500, index=5)
     found = tune(kernels.RBF(), X, y, offset=1.0)
@@ -331,27 +296,6 @@ def test_only_the_softness_of_a_fixed_kernel_is_searched():
     assert called.softness_ == pytest.approx(named.softness_, rel=1e-3)
 
 
-def test_the_matrix_of_a_fixed_kernel_is_computed_once():
-    X, y = problem(60)
-    calls = []
-
-    def kernel(a, b):
-        calls.append((len(a), len(b)))
-        return kernels.RBF(1.5)(a, b)
-
-    settings = {"offset": 1.0, "kernel": kernel}
-    wanted = plan(**settings)
-    known = with_matrix(wanted, examples(X, y))
-    np.testing.assert_array_equal(known.gram, kernels.RBF(1.5)(X, X))
-    [found] = search(wanted, known, labels(y), transform=None, budget=Budget(0), report=Report())
-    assert found.kernel is kernel
-    assert calls == [(60, 60)]
-    # None if the kernel is searched, or if there is no search.
-    for other, softness in [(kernels.RBF(), None), (kernel, 0.5)]:
-        settings |= {"kernel": other, "softness": softness}
-        assert with_matrix(plan(**settings), examples(X, y)).gram is None
-
-
 def test_without_softness_a_plane_needs_a_direction():
     X, y = problem(20)
     X[3] = 0.0
@@ -391,33 +335,6 @@ def test_several_classes_share_their_parameters():
     assert model.label_noise_[0] == model.label_noise_[1]
 
 
-def test_verbose_prints_the_settings_tried(capsys):
-    X, y = problem(40)
-    model = BayesPointClassifier(random_state=seed(0), verbose=3, n_models=1).fit(X, y)
-    lines = capsys.readouterr().err.splitlines()
-    assert sum("softness=" in line and "n_examples=" in line for line in lines) == len(
-        model.tuning_.tried
-    )
-    said = f"search by evidence: {len(model.tuning_.tried)} settings on 40 examples, "
-    assert any(line.startswith(said) and repr(model.kernel_) in line for line in lines)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("rates", "flipped_rates"), [(1, (0.15, 0.15)), (2, (0.25, 0.0)), (2, (0.0, 0.25))]
-)
-def test_flipped_labels_are_not_followed(rates, flipped_rates):
-    """The evidence found is at least that at the true rates with several length scales."""
-    for index in range(3, 6):
-        X, y = flipped(first=flipped_rates[0], second=flipped_rates[1], index=index)
-        found = tune(kernels.RBF(), X, y, offset=1.0, rates=rates)
-        noise = tuple(max(rate, 1e-9) for rate in flipped_rates)
-        for sigma, softness in [(2.0, 1e-3), (4.0, 1e-3), (4.0, 1e-2)]:
-            given = kernels.RBF(sigma)(X) + 1.0, y, np.full(len(y), softness), noise
-            one = propagated(*given, change=1e-5)
-            assert not one.converged[0] or found.log_evidence > one.log_evidence[0] - 6.0
-
-
 def drawn(m, sigma, softness, n_classes=3):
     """Return inputs and labels drawn from the joint model of several classes."""
     rng = np.random.default_rng(seed(0))
@@ -446,13 +363,6 @@ def test_label_noise_of_several_classes_is_found():
     assert tune(kernels.RBF(), X, clean, offset=1.0, rates=1).label_noise == (0.0, 0.0)
 
 
-def test_several_classes_have_one_rate_of_label_noise():
-    X, y = drawn(40, sigma=1.0, softness=0.05)
-    for noise in ((None, None), (0.1, 0.2)):
-        with pytest.raises(ValueError, match="label_noise must be one rate"):
-            BayesPointClassifier(label_noise=noise).fit(X, y)
-
-
 def test_without_softness_the_kernel_is_found_at_the_smallest():
     X, y = drawn(60, sigma=1.0, softness=0.0001)
     found = tune(kernels.RBF(), X, y, softness=0.0)
@@ -460,14 +370,6 @@ def test_without_softness_the_kernel_is_found_at_the_smallest():
     least = 1e-3 * variance(found.kernel(X))
     assert found.log_evidence == pytest.approx(log_evidence(found.kernel, X, y, least), abs=0.3)
     assert BayesPointClassifier(softness=0.0, random_state=0).fit(X, y).softness_ == 0.0
-
-
-def test_limits_of_the_search():
-    X, y = problem(60)
-    seen = []
-    found = tune(kernels.RBF(), X, y, max_iter=3, trial=seen.append)
-    assert len(found.tried) == len(seen) == 3
-    assert found.log_evidence == pytest.approx(max(row["log_evidence"] for row in seen), abs=2.0)
 
 
 @pytest.mark.parametrize("max_iter", [1, 8, 12, 15, 40])

@@ -54,14 +54,6 @@ def test_volume_bound_that_is_trivial():
     assert round(bounds.volume_gibbs(100, log_volume) - 2 * math.log(100) / 100, 3) == 0.687
 
 
-def test_luckiness_by_hand():
-    # kappa = ceil(577 * 4 / 0.25) = 9232
-    expected = (
-        9232 * math.log2(8 * math.e * 1e6 / 9232) * math.log2(32e6) + math.log2(8e6 / 0.1)
-    ) / 5e5
-    assert bounds.luckiness(10**6, 0.5, 0.1, radius=2.0) == pytest.approx(expected, rel=1e-13)
-
-
 def test_two_parallel_lines():
     """The example of the paper's footnote: the perceptron never uses more than two points."""
     assert bounds.mistakes(math.sqrt(2) / 2) == 2
@@ -153,26 +145,6 @@ def test_caps_against_quadrature(n):
         assert bounds.cap_log_fraction(n, angle) == pytest.approx(exact, rel=1e-8, abs=1e-9)
 
 
-def test_caps_of_low_dimension():
-    angles = np.array([1e-9, 1e-3, 0.3, 1.0, 1.5, np.pi / 2, 2.0, 3.0, np.pi])
-    np.testing.assert_allclose(
-        bounds.cap_log_fraction(2, angles), np.log(angles / np.pi), atol=1e-14
-    )
-    exact = 2 * np.log(np.sin(angles / 2))
-    np.testing.assert_allclose(bounds.cap_log_fraction(3, angles), exact, rtol=1e-13, atol=1e-14)
-    line = bounds.cap_log_fraction(1, angles)
-    np.testing.assert_allclose(line[:-1], -np.log(2))
-    assert line[-1] == 0
-
-
-@pytest.mark.parametrize("n", [2, 3, 10, 333, 10**6])
-def test_two_opposite_caps_make_a_sphere(n):
-    angles = np.linspace(0.01, np.pi / 2, 50)
-    inner, outer = bounds.cap_log_fraction(n, angles), bounds.cap_log_fraction(n, np.pi - angles)
-    np.testing.assert_allclose(np.exp(inner) + np.exp(outer), 1.0, rtol=1e-13)
-    assert bounds.cap_log_fraction(n, np.pi / 2) == pytest.approx(-math.log(2), abs=1e-12)
-
-
 @pytest.mark.parametrize("n", [3, 20, 1000, 10**6])
 def test_caps_are_smooth_where_the_method_changes(n):
     """From the incomplete beta function to its continued fraction, near 1e-280."""
@@ -249,57 +221,6 @@ def test_it_is_tighter_than_the_form_of_1998():
 # --- properties of all bounds ---
 
 
-def test_monotone_in_sparsity_margin_and_volume():
-    m = np.array([50.0, 1000, 10**6])[:, None]
-    d = np.arange(1.0, 51)
-    assert (np.diff(bounds.sparsity(m, d), axis=1) > 0).all()
-    kappa = np.floor(np.geomspace(1, 1e12, 300))
-    assert (np.diff(bounds.pac_margin(m, kappa), axis=1) >= 0).all()
-    limited = bounds.margin(m, kappa)
-    assert (limited[:, 1:] >= limited[:, :-1]).all()
-    gamma = np.geomspace(1e-8, 1, 300)
-    assert (np.diff(bounds.luckiness(m, gamma), axis=1) <= 0).all()
-    assert (np.diff(bounds.linear_svm(m, 20, gamma), axis=1) < 0).all()
-    assert (np.diff(bounds.mistakes(gamma)) <= 0).all()
-    volume = -np.geomspace(1e6, 1e-3, 300)
-    assert (np.diff(bounds.volume_gibbs(m, volume), axis=1) < 0).all()
-    assert (np.diff(bounds.pac_bayes_kl(m, -volume), axis=1) <= 0).all()
-    angle = np.linspace(1e-3, np.pi, 300)
-    n = np.array([2.0, 3, 10, 1000, 10**6])[:, None]
-    caps = bounds.cap_log_fraction(n, angle)
-    assert (np.diff(caps, axis=1) >= 0).all()
-    below = angle < np.pi / 2
-    assert (np.diff(caps[:, below], axis=1) > 0).all()
-    assert (np.diff(caps[:, below], axis=0) < 0).all()
-    errors = np.linspace(0, 1, 101)
-    risks = bounds.pac_bayes_kl(m, 3.0, empirical_error=errors)
-    assert (risks >= errors).all()
-    assert (np.diff(risks, axis=1) >= 0).all()
-
-
-def test_extreme_arguments_give_finite_logs():
-    tiny = np.array([1e-300, 1e-100, 1e-8, np.pi / 2 - 1e-15, np.pi / 2, np.pi / 2 + 1e-15, np.pi])
-    for n in (1, 2, 3, 4, 5, 100, 99_999, 10**6):
-        values = bounds.cap_log_fraction(n, tiny)
-        assert np.isfinite(values).all()
-        assert (np.diff(values) >= 0).all()
-        assert values[-1] == pytest.approx(0, abs=1e-16)
-        near = values[3:6]
-        np.testing.assert_allclose(near, -math.log(2), atol=1e-11)
-    assert bounds.cap_log_fraction(10**6, 1e-300) == pytest.approx(
-        -999_999 * 300 * math.log(10), rel=1e-4
-    )
-    with np.errstate(all="raise"):
-        assert bounds.volume_gibbs(10**9, -1e6) == pytest.approx(1e-3, rel=1e-4)
-        assert bounds.pac_bayes_kl(10**9, 1e6) == pytest.approx(1e-3, rel=1e-3)
-        assert bounds.pac_bayes_kl(10, 1e300) == 1
-        assert bounds.linear_svm(10**9, 10**6, 1e-300) > 1
-        assert 0 < bounds.sparsity(10**9, 10**8, 1e-300) < 1
-        assert math.isfinite(bounds.pac_margin(10**9, 10**18))
-        assert math.isfinite(bounds.luckiness(10**9, 1e-150))
-        assert bounds.hoeffding_samples(10**9, 1e-9, 1e-300) > 1e27
-
-
 def test_never_nan_nor_below_what_is_known():
     """Random arguments over all of their ranges, and their ends."""
     rng = np.random.default_rng(seed(4))
@@ -343,18 +264,6 @@ def test_never_nan_nor_below_what_is_known():
     assert (caps <= 0).all()
 
 
-def test_arrays_broadcast_and_numbers_stay_numbers():
-    assert isinstance(bounds.sparsity(100, 5), float)
-    assert isinstance(bounds.cap_log_fraction(np.int64(3), 1), float)
-    assert bounds.sparsity([100, 200], [[5], [6], [7]]).shape == (3, 2)
-    grid = bounds.linear_svm([100, 200], 3, [[0.1], [0.2]], 0.01)
-    for i, gamma in enumerate((0.1, 0.2)):
-        for j, m in enumerate((100, 200)):
-            assert grid[i, j] == bounds.linear_svm(m, 3, gamma, 0.01)
-    assert bounds.volume_bayes(np.zeros(0) + 5, -1.0).shape == (0,)
-    assert bounds.cap_log_fraction([], 1.0).shape == (0,)
-
-
 def test_hoeffding_is_sufficient():
     n, epsilon, eta = 5, 0.5, 0.1
     k = bounds.hoeffding_samples(n, epsilon, eta)
@@ -368,47 +277,37 @@ def test_hoeffding_is_sufficient():
 
 
 @pytest.mark.parametrize(
-    ("call", "text"),
+    ("call", "name"),
     [
-        (lambda: bounds.sparsity(0, 1), "m must be a whole number of at least 1, .*; got 0"),
-        (lambda: bounds.sparsity(10.5, 1), "m must be a whole number .* got 10.5"),
-        (lambda: bounds.sparsity([10, np.nan], 1), r"m must be .* got nan at \[1\]"),
-        (lambda: bounds.sparsity(10, 0), "d must be .* at least 1, .*; got 0"),
-        (lambda: bounds.sparsity(10, 11), "d must be at most m; got 11 for m = 10"),
-        (lambda: bounds.sparsity(10, 1, 0.0), r"delta must be finite and in \(0, 1\)"),
-        (lambda: bounds.sparsity(10, 1, 1.0), r"delta must be .* got 1"),
-        (lambda: bounds.sparsity([10, 20], [1, 2, 3]), r"broadcast .* m \(2,\), d \(3,\)"),
-        (lambda: bounds.margin(10, 0), "kappa must be"),
-        (lambda: bounds.margin(100, 20, n=3), r"n must be .* \[4, inf\); got 3"),
-        (lambda: bounds.margin(100, 25, n=4), "kappa must be below m / n = 25 .* got 25"),
-        (lambda: bounds.mistakes(0.0), r"margin must be .* \(0, inf\); got 0"),
-        (lambda: bounds.mistakes(2.0), "margin must be at most radius"),
-        (lambda: bounds.mistakes(1e-200), "margin must be at least 1e-154 times radius"),
-        (lambda: bounds.mistakes(0.5, np.inf), "radius must be finite"),
-        (lambda: bounds.pac_margin(10, 1.5), "kappa must be a whole number"),
-        (lambda: bounds.luckiness(10, -0.1), "margin must be"),
-        (lambda: bounds.luckiness(10, 0.2, radius=0.1), "margin must be at most radius"),
-        (lambda: bounds.volume_gibbs(10, 0.1), r"log_volume must be .*\(-inf, 0\]; got 0.1"),
-        (lambda: bounds.volume_bayes(10, -np.inf), "log_volume must be .* got -inf"),
-        (lambda: bounds.linear_svm(10, 0, 0.5), "n must be a whole number"),
-        (lambda: bounds.linear_svm(10, 3, 1.1), r"margin must be .* \(0, 1\]; got 1.1"),
-        (lambda: bounds.pac_bayes_kl(10, -1.0), r"kl must be .* \[0, inf\)"),
-        (lambda: bounds.pac_bayes_kl(10, 1.0, empirical_error=1.5), "empirical_error must"),
-        (lambda: bounds.cap_log_fraction(3, 0.0), "angle must be"),
-        (lambda: bounds.cap_log_fraction(3, 3.2), r"angle must be .* 3.14159\]; got 3.2"),
-        (lambda: bounds.cap_log_fraction(2.5, 1.0), "n must be a whole number"),
-        (lambda: bounds.hoeffding_samples(3, 0.0), "epsilon must be"),
-        (lambda: bounds.hoeffding_samples(3, 0.1, 1.0), "eta must be"),
-        (lambda: bounds.hoeffding_samples(3, 0.1, low=1.0), "low must be below high"),
-        (lambda: bounds.hoeffding_samples(3, 1e-200), "epsilon must not be so small"),
+        (lambda: bounds.sparsity([10, np.nan], 1), "m"),
+        (lambda: bounds.sparsity(10, 11), "d"),
+        (lambda: bounds.sparsity(10, 1, 1.0), "delta"),
+        (lambda: bounds.margin(100, 20, n=3), "n"),
+        (lambda: bounds.margin(100, 25, n=4), "kappa"),
+        (lambda: bounds.mistakes(2.0), "margin"),
+        (lambda: bounds.mistakes(0.5, np.inf), "radius"),
+        (lambda: bounds.luckiness(10, 0.2, radius=0.1), "margin"),
+        (lambda: bounds.volume_bayes(10, -np.inf), "log_volume"),
+        (lambda: bounds.linear_svm(10, 3, 1.1), "margin"),
+        (lambda: bounds.pac_bayes_kl(10, 1.0, empirical_error=1.5), "empirical_error"),
+        (lambda: bounds.cap_log_fraction(3, 3.2), "angle"),
+        (lambda: bounds.hoeffding_samples(3, 0.1, low=1.0), "low"),
+        (lambda: bounds.hoeffding_samples(3, 1e-200), "epsilon"),
     ],
 )
-def test_bad_arguments_are_named(call, text):
-    with pytest.raises(ValueError, match=text):
+def test_bad_arguments_are_named(call, name):
+    with pytest.raises(ValueError, match=f"^{name} must "):
         call()
 
 
-@pytest.mark.parametrize("d", [True, "1", None])
-def test_arguments_of_other_types_are_named(d):
-    with pytest.raises(TypeError, match=r"d must be .* got a boolean|d must hold real numbers"):
-        bounds.sparsity(10, d)
+def test_luckiness_by_hand():
+    # kappa = ceil(577 * 4 / 0.25) = 9232
+    expected = (
+        9232 * math.log2(8 * math.e * 1e6 / 9232) * math.log2(32e6) + math.log2(8e6 / 0.1)
+    ) / 5e5
+    assert bounds.luckiness(10**6, 0.5, 0.1, radius=2.0) == pytest.approx(expected, rel=1e-13)
+
+
+def test_shapes_must_broadcast():
+    with pytest.raises(ValueError, match=r"broadcast .* m \(2,\), d \(3,\)"):
+        bounds.sparsity([10, 20], [1, 2, 3])

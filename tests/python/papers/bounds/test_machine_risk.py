@@ -1,15 +1,14 @@
 """Risk bounds of maximal margins and perceptrons, and when they are refused."""
 
 import math
-import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, make_moons
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import VersionSpace
-from bayespoint.kernels import RBF, Polynomial, normalize
+from bayespoint.kernels import RBF, Polynomial
 from bayespoint.papers import bounds
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
@@ -131,21 +130,6 @@ def test_a_large_margin_bounds_the_perceptron():
     assert known["kappa"] == kappa >= model.n_mistakes_[0]
     assert found.find("margin").value == bounds.margin(400, kappa) < 0.2
     assert found.find("sparsity").value <= found.find("margin").value
-
-
-@pytest.mark.long
-def test_several_classes():
-    X, y = load_iris(return_X_y=True)
-    for model in (
-        MaxMarginClassifier(RBF(1.0), C=np.inf, softness=0.1),
-        KernelPerceptron(normalize(RBF(1.0)), softness=0.5),
-    ):
-        found = model.fit(X, y).risk_bounds(tol=1.0, random_state=0)
-        assert len(found) == 3
-        for k, table in enumerate(found):
-            d = np.count_nonzero(model.dual_coef_[k])
-            assert table.find("sparsity").quantities["d"] == d
-        assert found[0].find("point_mirror").value < found[1].find("point_mirror").value
 
 
 def test_precomputed_kernel():
@@ -299,34 +283,3 @@ def test_weight_vectors_close_to_a_wall():
     assert not found.find("linear_svm").refused
     with pytest.raises(FloatingPointError, match="too thin for double precision"):
         bounds.point_mirror(space, c, random_state=0)
-
-
-def test_callbacks_are_called():
-    X, y = linear(150, 10)
-    space = VersionSpace(X @ X.T, y)
-
-    def stop(state):
-        assert set(state) == {"length", "error"}
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt), warnings.catch_warnings():
-        bounds.point_mirror(space, space.max_margin().dual_coef, tol=1e-4, callback=stop)
-
-    def divide(state):
-        raise FloatingPointError("of the callback")
-
-    with pytest.raises(FloatingPointError, match=r"^of the callback$"):
-        bounds.point_mirror(space, space.max_margin().dual_coef, tol=1e-4, callback=divide)
-
-
-@pytest.mark.parametrize("model", [MaxMarginClassifier("linear"), KernelPerceptron("linear")])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_bad_questions(model):
-    with pytest.raises(NotFittedError):
-        model.risk_bounds()
-    model.fit(*linear(30))
-    for settings, text in [({"delta": 1.0}, "delta must be"), ({"tol": -1.0}, "tol must be")]:
-        with pytest.raises(ValueError, match=text):
-            model.risk_bounds(**settings)
-    with pytest.raises(ValueError, match="gram must be None unless"):
-        model.risk_bounds(gram=np.eye(30))
