@@ -6,6 +6,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process import kernels as gp
 
 from bayespoint import BayesPointRanker, InfeasibleError, kernels, load
+from bayespoint.blocks import Blocks
 from bayespoint.data import choices
 from bayespoint.kernels import Differences
 from helpers import seed
@@ -243,6 +244,14 @@ def test_error_names_the_choice(y, kind, text):
         ({"approximation": None}, (X, [[1, 2]]), "y must hold two comparisons or more"),
         ({}, (X, PAIRS, np.zeros(30)), "groups must be None for y of choices"),
         ({}, (X, U, np.zeros(29)), "groups must have"),
+        ({}, (Blocks([X]), PAIRS), "X must be a dense array or a frame with a row for each item"),
+        ({}, (X, Blocks([PAIRS]), np.zeros(30)), "groups must be None for y of choices"),
+        ({}, (X, Blocks([PAIRS, [[0, 1, 2]]])), r"as many columns in every block; got \[2, 3\]"),
+        ({}, (X, Blocks([PAIRS, [[0, 30]]])), r"block 1: y must hold .* got \[0, 30\] in row 0"),
+        ({}, (X, Blocks([U])), "block 0: y must hold choices"),
+        ({}, (X, Blocks([np.empty((0, 2))])), "y must hold at least one choice"),
+        ({"approximation": None}, (X, Blocks([PAIRS])), "'auto' for y in blocks; got None"),
+        ({"softness": 0.0}, (X, Blocks([PAIRS])), "softness must be positive or None with y"),
     ],
 )
 def test_error_names_the_argument(settings, arguments, text):
