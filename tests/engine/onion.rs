@@ -37,26 +37,16 @@ struct Estimate {
 
 /// Returns estimates of all layers from isotropic draws.
 fn brute_force(problem: &Problem, index: u64) -> BTreeMap<Layer, Estimate> {
-    let mut rng = rng(index);
-    let d = problem.x[0].len();
     let n = size(1_000_000, 10_000_000);
-    let mut sums: BTreeMap<Layer, (Vec<f64>, f64)> = BTreeMap::new();
-    for _ in 0..n {
-        let w = unit(normals(d, &mut rng));
-        let (sum, count) =
-            sums.entry(problem.violations(&w)).or_insert_with(|| (vec![0.0; d], 0.0));
-        sum.iter_mut().zip(&w).for_each(|(s, w)| *s += w);
-        *count += 1.0;
-    }
-    sums.into_iter()
-        .map(|(layer, (sum, count))| {
-            let norm = dot(&sum, &sum).sqrt() / count;
-            // The variance orthogonal to the mean is at most the whole variance.
-            let error = ((1.0 - norm * norm) / count).sqrt() / norm;
-            let log_volume = ((count / f64::from(n)).ln(), count.sqrt().recip());
-            (layer, Estimate { center: unit(sum), error, log_volume })
-        })
-        .collect()
+    let sums = problem.layers(n, &mut rng(index)).into_iter();
+    sums.map(|(layer, (sum, count))| {
+        let norm = dot(&sum, &sum).sqrt() / count;
+        // The variance orthogonal to the mean is at most the whole variance.
+        let error = ((1.0 - norm * norm) / count).sqrt() / norm;
+        let log_volume = ((count / f64::from(n)).ln(), count.sqrt().recip());
+        (layer, Estimate { center: unit(sum), error, log_volume })
+    })
+    .collect()
 }
 
 /// Returns the index of a layer in a table.
