@@ -1,6 +1,5 @@
 """A ball with soft walls samples the stated posterior, and a wrong one does not."""
 
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -14,10 +13,10 @@ from bayespoint.landmarks.ball import BATCH, Balls
 from bayespoint.landmarks.block import Block, BlockSums
 from bayespoint.landmarks.normal import Normal, approximate
 from bayespoint.results import diagnostics
-from helpers import seed
+from helpers import SLOW, seed
 from landmarks.plain_ball import PlainBalls
 
-PROBLEMS = 1000 if os.environ.get("BAYESPOINT_SLOW") == "1" else 150
+PROBLEMS = 1000 if SLOW else 150
 LEAST_P = 1e-4
 DRAW, REFLECT = PlainBalls.directions, PlainBalls.changes
 ORDERED = {"n_classes": 3, "ordered": True}
