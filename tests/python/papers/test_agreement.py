@@ -1,7 +1,5 @@
 """Vote, Bayes point and center of mass in high dimension, and what the center costs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The framework of the experiments: units, rows on disk, continued runs, the command."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

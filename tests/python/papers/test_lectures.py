@@ -1,7 +1,5 @@
 """The experiments of the two sets of lecture notes, and the problems that they make."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
