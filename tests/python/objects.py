@@ -11,7 +11,7 @@ from bayespoint.base.linalg import factorize
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.labels import Labels
-from bayespoint.landmarks.propagation import propagate
+from bayespoint.landmarks.features import propagate
 from bayespoint.results.draws import Draws
 from bayespoint.results.lengths import Lengths
 from bayespoint.tuning.climbing import most_probable

@@ -30,16 +30,6 @@ from bayespoint.kernels.functions import (
     replace,
     requires_vectors,
 )
-from bayespoint.kernels.parameters import (
-    check_optional,
-    fields_of,
-    given,
-    has_params,
-    inside,
-    numbered,
-    shown,
-    within,
-)
 from bayespoint.kernels.products import count, counts
 from bayespoint.kernels.protocol import (
     Bounds,
@@ -52,8 +42,16 @@ from bayespoint.kernels.protocol import (
     Pulled,
     Slopes,
     added,
+    check_optional,
+    fields_of,
+    given,
+    has_params,
+    inside,
+    numbered,
     plain_metric,
+    shown,
     unknown,
+    within,
 )
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from scipy import sparse
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.kernels.base import Kernel
-from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import (
     Mixed,
     inner,
@@ -23,7 +22,16 @@ from bayespoint.kernels.products import (
     sums_of_differences,
     vectors,
 )
-from bayespoint.kernels.protocol import Bounds, Other, Parameter, Pulled, Slopes
+from bayespoint.kernels.protocol import (
+    Bounds,
+    Other,
+    Parameter,
+    Pulled,
+    Slopes,
+    check_optional,
+    given,
+    within,
+)
 
 
 @dataclass(frozen=True, repr=False)

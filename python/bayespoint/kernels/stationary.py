@@ -18,7 +18,6 @@ from scipy.special import xlogy
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.kernels.base import Kernel
-from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import (
     Mixed,
     Terms,
@@ -31,7 +30,17 @@ from bayespoint.kernels.products import (
     sums_of_differences,
     vectors,
 )
-from bayespoint.kernels.protocol import Bounds, Metric, Other, Parameter, Pulled, Slopes
+from bayespoint.kernels.protocol import (
+    Bounds,
+    Metric,
+    Other,
+    Parameter,
+    Pulled,
+    Slopes,
+    check_optional,
+    given,
+    within,
+)
 
 _BLOCK_PAIRS = 4096  # pairs of sparse rows that are subtracted at a time
 _CACHED_VALUES = 2**15  # kernel values in a block that fits into the processor's cache

@@ -14,9 +14,17 @@ from scipy import sparse
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.kernels.base import Kernel
-from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import inner, sequence, squares
-from bayespoint.kernels.protocol import Bounds, Inputs, Other, Parameter, Pulled
+from bayespoint.kernels.protocol import (
+    Bounds,
+    Inputs,
+    Other,
+    Parameter,
+    Pulled,
+    check_optional,
+    given,
+    within,
+)
 
 Counts: TypeAlias = "Callable[[str, Any], Mapping[Hashable, int]]"
 """Returns how often each feature occurs in an input, from its name for messages and the input."""

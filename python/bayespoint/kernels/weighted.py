@@ -19,7 +19,6 @@ from bayespoint.kernels.functions import (
     part_diag_with_pullback,
     part_with_pullback,
 )
-from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import Mixed, pair_of_vectors, vectors
 from bayespoint.kernels.protocol import (
     Bounds,
@@ -29,6 +28,9 @@ from bayespoint.kernels.protocol import (
     Parameter,
     Pulled,
     Slopes,
+    check_optional,
+    given,
+    within,
 )
 from bayespoint.kernels.stationary import scales
 

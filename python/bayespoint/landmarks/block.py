@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -286,13 +287,12 @@ class BlockSums:
 
     def moments(self, mean: Floats, root: Floats | None) -> Moments:
         """Return the moments of all examples under a normal distribution of w."""
-        moments: Moments = self.executor.total(Block.moments, (self.blocks,), (mean, root))
-        return moments
+        return self.executor.total(partial(Block.moments, mean=mean, root=root), (self.blocks,))
 
     def start(self, vectors: Floats) -> None:
         """Compute the values of all examples for the mean, and place and direction of each ball."""
         self._values = []  # the memory of the last ones first
-        self._values = self.executor.keep(Block.at_paths, (self.blocks,), (vectors,))
+        self._values = self.executor.keep(partial(Block.at_paths, vectors=vectors), (self.blocks,))
 
     def turn(
         self, balls: NDArray[np.int64], places: Floats, directions: Floats, added: Floats
@@ -302,20 +302,18 @@ class BlockSums:
         `places` and `directions` are (k, 2) factors of these, and (k, D) `added` is added to the
         new directions.
         """
-        turn = balls, places, directions, added
-        self._values = self.executor.keep(_turned, (self.blocks, self._values), turn)
+        turn = partial(_turned, balls=balls, places=places, directions=directions, added=added)
+        self._values = self.executor.keep(turn, (self.blocks, self._values))
 
     def log_likelihoods(self, trials: Trials) -> Floats:
         """Return those of trials, each with its derivatives by the two factors."""
-        columns = self._labels, self._values
-        sums: Floats = self.executor.total(Block.log_likelihoods, columns, (trials,))
-        return sums
+        work = partial(Block.log_likelihoods, trials=trials)
+        return self.executor.total(work, (self._labels, self._values))
 
     def slopes(self, trials: Trials) -> Floats:
         """Return the (n_trials, D) derivatives by the weight vector."""
-        columns = self.blocks, self._values
-        slopes: Floats = self.executor.total(Block.slopes, columns, (trials,))
-        return slopes
+        work = partial(Block.slopes, trials=trials)
+        return self.executor.total(work, (self.blocks, self._values))
 
 
 def _turned(

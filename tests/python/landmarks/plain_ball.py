@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from bayespoint.base.validation import Floats
-from bayespoint.landmarks.ball import BATCH, SoftDraws
 from bayespoint.landmarks.block import BlockSums
 from bayespoint.landmarks.normal import Normal
+from bayespoint.landmarks.sampling import BATCH, SoftDraws
 
 QUARTER = 0.5 * math.pi
 """Radians of a step."""
