@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -71,7 +71,9 @@ class Polynomial(Kernel):
 
     degree: int = 3
     coef0: float | None = None
-    bounds: Bounds | None = field(default=None, kw_only=True, metadata={"until": "coef0"})
+    _: KW_ONLY
+    bounds: Bounds | None = None
+    _until = (("bounds", "coef0"),)
 
     accepts_sparse = True
     accepts_limits = True

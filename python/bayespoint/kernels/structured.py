@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -73,7 +73,9 @@ class SetIntersection(Kernel):
     """
 
     base: float | None = None
-    bounds: Bounds | None = field(default=None, kw_only=True, metadata={"until": "base"})
+    _: KW_ONLY
+    bounds: Bounds | None = None
+    _until = (("bounds", "base"),)
 
     requires_vector_input = False
 

@@ -21,7 +21,7 @@ from bayespoint.base.linalg import times_upper, weighted_outer
 from bayespoint.base.validation import Array, Floats, Indices
 from bayespoint.data.examples import ROWS, Examples
 from bayespoint.data.executors import Executor
-from bayespoint.engine.laws import Observed, Trials, sums_of_rows, values_of_rows
+from bayespoint.engine.laws import Derivatives, Observed, Trials, sums_of_rows, values_of_rows
 from bayespoint.labels import Labels
 from bayespoint.landmarks.basis import Basis
 
@@ -156,8 +156,8 @@ class Block:
         gradient = self.by_weight(slopes[None].astype(self.rows.dtype))[0].astype(np.float64)
         return Moments(float(value.sum()), gradient, self._precision(curvatures))
 
-    def expected(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Any:
-        """Return expected log likelihoods, with first and negative second derivatives."""
+    def expected(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Derivatives:
+        """Return the expectations of log likelihoods and their derivatives."""
         contrasts = self.contrasts(mean[None])[0].astype(np.float64) + self._lacking
         if root is None:
             return self.observed.derivatives(contrasts)
@@ -165,7 +165,7 @@ class Block:
         for weight, away in self._nodes(root, rng):
             parts = [weight * part for part in self.observed.derivatives(contrasts + away)]
             total = parts if total is None else [a + b for a, b in zip(total, parts, strict=True)]
-        return total
+        return Derivatives(*total)
 
     def _nodes(self, root: Floats, rng: np.random.Generator) -> Iterator[tuple[float, Floats]]:
         """Yield weights and (n_contrasts, n) deviations of contrasts under a normal distribution.

@@ -146,16 +146,17 @@ def propagate(
     finite.
     """
     try:
-        found: Any = _core.propagation(
-            features,
-            level,
-            positive,
-            noise,
-            intervals=intervals,
-            start=start,
-            change=change,
-            n_threads=n_threads,
+        return Propagation(
+            **_core.propagation(
+                features,
+                level,
+                positive,
+                noise,
+                intervals=intervals,
+                start=start,
+                change=change,
+                n_threads=n_threads,
+            )
         )
     except FloatingPointError as error:
         raise np.linalg.LinAlgError(str(error)) from None
-    return Propagation(**found)

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import kernels
 from bayespoint.base import linalg, memory, validation
-from bayespoint.base.linalg import Factor, factorize
+from bayespoint.base.linalg import Factor, Inverse, factorize
 from bayespoint.base.validation import Array, Floats
 from bayespoint.base.warnings import PERCENT, Advance, Report, warn
 from bayespoint.data.examples import Examples
@@ -78,7 +78,7 @@ def _tolerance(plan: Plan, labels: Labels, m: int) -> float:
     return plan.tolerance(m, max(2, labels.n_functions))
 
 
-def _inverse(factor: Factor, report: Report) -> tuple[Factor, Floats] | None:
+def _inverse(factor: Factor, report: Report) -> Inverse | None:
     """Return the factor with the diagonal of the inverse, if the matrix is far from singular."""
     if not factor.invertible:
         return None

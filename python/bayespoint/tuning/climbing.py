@@ -16,6 +16,7 @@ from scipy import optimize
 
 from bayespoint.base.linalg import one_thread
 from bayespoint.base.validation import Floats
+from bayespoint.labels.laws import log_of
 from bayespoint.posterior.calibration import LeftOut
 from bayespoint.results.hyperparameters import Hyperparameters
 from bayespoint.tuning.density import Density
@@ -156,8 +157,7 @@ def log_left_out(density: Density, state: State) -> Floats:
     labels = task.labels.with_noise((0.0, 0.0))
     z = labels.decision_left_out(state.left_out, label)
     if z is None:
-        with np.errstate(divide="ignore"):
-            return np.log(state.left_out)
+        return log_of(state.left_out)
     predictions = LeftOut(labels, z, label)
     calibrates = task.plan.calibrates_with(searched=True)
     return predictions.log_labels(predictions.factor() if calibrates else 1.0)
