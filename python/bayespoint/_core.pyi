@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bayespoint.engine.laws import Observed as _Observed
 from bayespoint.engine.problem import Problem as _Problem
 from bayespoint.landmarks.block import BlockSums as _BlockSums
-from bayespoint.landmarks.propagation import Propagation as _Propagation
+from bayespoint.landmarks.features import Propagation as _Propagation
 
 __all__ = [
     "InfeasibleError",

@@ -1,4 +1,4 @@
-//! The evidence with landmarks; see `bayespoint.landmarks.propagation`.
+//! The evidence with landmarks; see `bayespoint.landmarks.features`.
 
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
@@ -9,7 +9,7 @@ use super::call;
 use crate::base::require;
 use crate::propagation::{self as sites, Approximation, FirstSites, Problems, propagate};
 
-/// An earlier result: attributes of `bayespoint.landmarks.propagation.Propagation`.
+/// An earlier result: attributes of `bayespoint.landmarks.features.Propagation`.
 #[derive(FromPyObject)]
 pub struct Sites<'py> {
     precision: PyReadonlyArray2<'py, f64>,

@@ -1,4 +1,4 @@
-//! Balls with soft walls; see `bayespoint.landmarks.ball`.
+//! Balls with soft walls; see `bayespoint.landmarks.sampling`.
 
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};

@@ -9,7 +9,7 @@ import pytest
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.labels import Labels
-from bayespoint.landmarks.propagation import propagate
+from bayespoint.landmarks.features import propagate
 from bayespoint.results.draws import Draws
 from bayespoint.results.lengths import Lengths
 from bayespoint.tuning.climbing import most_probable

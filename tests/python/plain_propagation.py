@@ -1,9 +1,9 @@
-"""The same as `bayespoint.landmarks.propagation` in NumPy, without regard to speed."""
+"""The same as `bayespoint.landmarks.features` in NumPy, without regard to speed."""
 
 import numpy as np
 from scipy import linalg, special
 
-from bayespoint.landmarks.propagation import Propagation
+from bayespoint.landmarks.features import Propagation
 
 _SWEEPS = 60
 _DAMPING = 0.7

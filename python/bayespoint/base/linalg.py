@@ -106,6 +106,10 @@ class Factor(Stored):
         return dual
 
 
+Inverse: TypeAlias = tuple[Factor, Floats]
+"""The factor of a matrix, and the diagonal of its inverse."""
+
+
 def interruptible_step(work: float) -> int:
     """Return how many rows of `work` multiplications each to process between checks for Ctrl-C."""
     return max(1, int(_STEP_WORK / work)) if work > 0 else 1

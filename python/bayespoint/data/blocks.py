@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -156,8 +156,9 @@ def read_blocks(
     executor: Executor = Dask() if is_dask(X) else Threads(n_threads)
     blocks = _columns(X, y, sample_weight, executor)
     blocks.append(list(range(len(blocks[0]))))
+    read = partial(_rows, takes_sparse=takes_sparse, categories=categories)
     with executor.running():
-        summary: _Summary = executor.total(_summary, blocks, (takes_sparse, categories, seed))
+        summary = executor.total(partial(_summary, read=read, seed=seed), blocks)
     if not len(summary.classes):
         raise ValueError("X must hold at least one example; got empty blocks")
     if len(summary.classes) < 2:
@@ -167,28 +168,25 @@ def read_blocks(
         raise ValueError(
             f"sample_weight must not be zero for all examples of a class; got zeros for {missing}"
         )
-    known, scaler, sample = None, None, summary.sample
-    inputs = sample.inputs
+    known, scaler = None, None
+    inputs, weight = summary.sample.inputs, summary.sample.weight
     uniform = slice(min(SAMPLE, summary.n_examples))  # others are of rare classes
     if isinstance(inputs, Records):
-        known = Columns.of(
-            inputs[uniform], sample.weight[uniform], scaled=standardize, seen=summary.seen
-        )
+        known = Columns.of(inputs[uniform], weight[uniform], scaled=standardize, seen=summary.seen)
         inputs = known.features(inputs)
     if standardize and (known is None or known.plain):
         scaler = _scaler(summary)
     elif standardize:
-        scaler = standardizer(inputs[uniform], sample.weight[uniform], known)
+        scaler = standardizer(inputs[uniform], weight[uniform], known)
     turned = turn(summary.classes, order)
     classes, totals, factor = summary.classes[turned], summary.weights[turned], None
     if summary.relative:
         factor = summary.n_examples / float(totals.sum())
         totals = factor * totals
-    repeated = summary.repeated
-    common = takes_sparse, categories, known, scaler, classes, factor, repeated
+    coding = _Coding(scaler, classes, factor, summary.repeated)
     examples = replace(
-        _coded(inputs, sample.labels, sample.weight, scaler, classes, factor, repeated),
-        parts=executor.defer(_examples, blocks, common),
+        coding.examples(inputs, summary.sample.labels, weight),
+        parts=executor.defer(partial(_examples, read=read, columns=known, coding=coding), blocks),
         executor=executor,
         total=summary.n_examples,
         memory=_memory(executor),
@@ -213,17 +211,20 @@ class ChoicesInBlocks:
         parts = _delayed("y", y) if is_dask(y) else list(y.blocks)
         blocks = [parts, list(range(len(parts)))]
         with executor.running():
-            summary = executor.total(_summary_of_choices, blocks, (n_items, seed))
+            summary = executor.total(
+                partial(_summary_of_choices, n_items=n_items, seed=seed), blocks
+            )
         if not summary.n_walls:
             raise ValueError("y must hold at least one choice; got empty blocks")
         return cls(executor, blocks, summary)
 
     def examples(self, items: Floats) -> Examples:
         """Return them as examples: a sample in memory, and what stands for those of each block."""
-        common, largest = (items, self.summary.largest), self.summary.largest
+        largest = self.summary.largest
+        work = partial(_chosen, items=items, largest=largest)
         return replace(
             choices.as_examples(items, self.summary.sample.inputs, largest),
-            parts=self.executor.defer(_chosen, self.blocks, common),
+            parts=self.executor.defer(work, self.blocks),
             executor=self.executor,
             total=self.summary.n,
             memory=_memory(self.executor),
@@ -347,10 +348,23 @@ def _read(block: Any) -> Any:
     return block() if callable(block) else block
 
 
+class _Rows(NamedTuple):
+    """The checked rows of a block that have a positive weight."""
+
+    inputs: Any
+    labels: Array
+    weight: Floats
+    names: tuple[str, ...] | None  # of the features
+
+
+_Read: TypeAlias = Callable[[Any, Any, Any, int], _Rows]
+"""Reads the inputs, labels and weights of the block of a number."""
+
+
 def _rows(
-    X: Any, y: Any, weight: Any, number: int, takes_sparse: bool, categories: Any
-) -> tuple[Any, Array, Floats, tuple[str, ...] | None]:
-    """Return the checked rows of positive weight: inputs, labels and weights; names of features."""
+    X: Any, y: Any, weight: Any, number: int, *, takes_sparse: bool, categories: Any
+) -> _Rows:
+    """Return the checked rows of a block."""
     try:
         X, y = _read(X), _read(y)
         frame = frames.typed(X)
@@ -372,8 +386,7 @@ def _rows(
             inputs = (frame or frames.numbered(inputs)).read(categories)
         validation.require_labels(y)
         labels = _labels(y, len(inputs) if isinstance(inputs, Records) else inputs.shape[0])
-        weight = _read(weight)
-        part = np.ones(len(labels))
+        weight, part = _read(weight), np.ones(len(labels))
         if weight is not None:
             part = validation.sample_weight(weight, len(labels))
     except (TypeError, ValueError) as error:
@@ -381,7 +394,7 @@ def _rows(
     if not part.all():
         rows = np.flatnonzero(part)
         inputs, labels, part = inputs[rows], labels[rows], part[rows]
-    return inputs, labels, part, None if names is None else tuple(names)
+    return _Rows(inputs, labels, part, None if names is None else tuple(names))
 
 
 def _labels(y: Any, n: int) -> Array:
@@ -399,10 +412,8 @@ def _labels(y: Any, n: int) -> Array:
     return labels
 
 
-def _summary(
-    X: Any, y: Any, weight: Any, number: int, takes_sparse: bool, categories: Any, seed: int
-) -> _Summary:
-    inputs, labels, part, names = _rows(X, y, weight, number, takes_sparse, categories)
+def _summary(X: Any, y: Any, weight: Any, number: int, *, read: _Read, seed: int) -> _Summary:
+    inputs, labels, part, names = read(X, y, weight, number)
     seen = inputs.columns if isinstance(inputs, Records) else ()
     classes, index = np.unique(labels, return_inverse=True)
     weights = np.zeros(len(classes))
@@ -441,41 +452,36 @@ def _examples(
     y: Any,
     weight: Any,
     number: int,
-    takes_sparse: bool,
-    categories: Any,
+    *,
+    read: _Read,
     columns: Columns | None,
-    scaler: Any,
-    classes: Array,
-    factor: float | None,
-    repeated: bool,
+    coding: _Coding,
 ) -> Examples:
     """Return the examples of a block, as the kernel gets them."""
-    inputs, labels, weight, _ = _rows(X, y, weight, number, takes_sparse, categories)
-    features = inputs if columns is None else columns.features(inputs)
-    return _coded(features, labels, weight, scaler, classes, factor, repeated)
+    rows = read(X, y, weight, number)
+    features = rows.inputs if columns is None else columns.features(rows.inputs)
+    return coding.examples(features, rows.labels, rows.weight)
 
 
-def _coded(
-    features: Any,
-    labels: Array,
-    weight: Floats,
-    scaler: Any,
-    classes: Array,
-    factor: float | None,
-    repeated: bool,
-) -> Examples:
-    """Return features, labels and weights as examples.
+@dataclass(frozen=True, eq=False)
+class _Coding:
+    """How features, labels and weights become examples."""
 
-    `factor` makes the mean of relative weights 1, and is None for counts; `repeated` says whether a
-    count is larger than 1.
-    """
-    if features.shape[0]:  # the scaler refuses empty blocks
-        features = scaled(scaler, features)
-    order = np.argsort(classes)
-    index = order[np.searchsorted(classes, labels, sorter=order)]
-    if factor is not None:
-        return Examples(features, index, factor * weight)
-    return Examples(features, index, np.ones(len(weight)), weight if repeated else None)
+    scaler: Any
+    classes: Array
+    factor: float | None  # makes the mean of relative weights 1; None for counts
+    repeated: bool  # whether a count is larger than 1
+
+    def examples(self, features: Any, labels: Array, weight: Floats) -> Examples:
+        """Return the examples, as the kernel gets them."""
+        if features.shape[0]:  # the scaler refuses empty blocks
+            features = scaled(self.scaler, features)
+        order = np.argsort(self.classes)
+        index = order[np.searchsorted(self.classes, labels, sorter=order)]
+        if self.factor is not None:
+            return Examples(features, index, self.factor * weight)
+        counts = weight if self.repeated else None
+        return Examples(features, index, np.ones(len(weight)), counts)
 
 
 def _predicted(predict: Callable[[Any], Any], width: int, dtype: Any, block: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,7 +65,7 @@ class Examples:
             return self
         parts = self.parts
         if parts is not None:
-            parts = self.executor.defer(Examples.warped, (parts,), (transform,))
+            parts = self.executor.defer(partial(Examples.warped, transform=transform), (parts,))
         return replace(self, inputs=transform.again(self.inputs), parts=parts)
 
     def sample(self, n: int, seed: int) -> Examples:

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial, reduce
 from operator import add
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from uuid import uuid4
 
 from bayespoint.base.linalg import one_thread
 from bayespoint.base.stored import pack, unpack
 
-Work: TypeAlias = Callable[..., Any]
-Column: TypeAlias = Sequence[Any]  # an argument for each block: given, kept or deferred
+_T = TypeVar("_T")
+Work: TypeAlias = Callable[..., _T]  # arguments that all blocks share are in a `partial`
+Columns: TypeAlias = Sequence[Sequence[Any]]
+"""Arguments of the work, each for every block: as they are, kept or deferred."""
 
 _BRANCHES = 8  # number of results that Dask adds in one task
 
@@ -29,12 +31,12 @@ def _value(argument: Any) -> Any:
     """Return an argument; one that is deferred, a call, is computed."""
     if not isinstance(argument, partial):
         return argument
-    return argument.func(*map(_value, argument.args))
+    return argument.func(*map(_value, argument.args), **argument.keywords)
 
 
-def _rows(columns: Sequence[Column], common: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return the arguments for each block: its own, and those that all blocks share."""
-    return [(*row, *common) for row in zip(*columns, strict=True)]
+def _rows(columns: Columns) -> list[tuple[Any, ...]]:
+    """Return the arguments of each block."""
+    return list(zip(*columns, strict=True))
 
 
 class Threads:
@@ -59,35 +61,29 @@ class Threads:
                 self._pool.shutdown(cancel_futures=True)
                 self._pool = None
 
-    def keep(
-        self, work: Work, columns: Sequence[Column], common: tuple[Any, ...] = ()
-    ) -> list[Any]:
-        """Return the results ``work(*arguments of the block, *common)``."""
-        return list(self._results(work, columns, common))
+    def keep(self, work: Work[_T], columns: Columns) -> list[_T]:
+        """Return the results of the work on each block."""
+        return list(self._results(work, columns))
 
-    def defer(
-        self, work: Work, columns: Sequence[Column], common: tuple[Any, ...] = ()
-    ) -> list[Any]:
+    def defer(self, work: Work[Any], columns: Columns) -> list[Any]:
         """Return what stands for the results, which are computed anew at every use."""
-        return [partial(work, *row) for row in _rows(columns, common)]
+        return [partial(work, *row) for row in _rows(columns)]
 
-    def total(self, work: Work, columns: Sequence[Column], common: tuple[Any, ...] = ()) -> Any:
+    def total(self, work: Work[_T], columns: Columns) -> _T:
         """Return the sum of the results, to which each is added when it is there."""
-        return reduce(add, self._results(work, columns, common))
+        return reduce(add, self._results(work, columns))
 
-    def _results(
-        self, work: Work, columns: Sequence[Column], common: tuple[Any, ...]
-    ) -> Iterator[Any]:
+    def _results(self, work: Work[_T], columns: Columns) -> Iterator[_T]:
         """Yield the results in order, with at most two for each thread in memory."""
 
-        def task(row: tuple[Any, ...]) -> Any:
+        def task(row: tuple[Any, ...]) -> _T:
             return work(*map(_value, row))
 
-        rows = _rows(columns, common)
+        rows = _rows(columns)
         if self._pool is None or len(rows) == 1:
             yield from map(task, rows)
             return
-        waiting = deque[Any]()
+        waiting = deque[Future[_T]]()
         for row in rows:
             waiting.append(self._pool.submit(task, row))
             if len(waiting) == 2 * self.n_threads:
@@ -103,27 +99,23 @@ class Dask:
         """Limit this process to one thread of BLAS; the workers of Dask are running already."""
         return one_thread()
 
-    def keep(
-        self, work: Work, columns: Sequence[Column], common: tuple[Any, ...] = ()
-    ) -> list[Any]:
+    def keep(self, work: Work[Any], columns: Columns) -> list[Any]:
         """Return delayed objects of results that are kept on the workers."""
-        return list(dask().persist(*self.defer(work, columns, common)))
+        return list(dask().persist(*self.defer(work, columns)))
 
-    def defer(
-        self, work: Work, columns: Sequence[Column], common: tuple[Any, ...] = ()
-    ) -> list[Any]:
+    def defer(self, work: Work[Any], columns: Columns) -> list[Any]:
         """Return delayed objects of results that are computed at every use."""
         delayed = dask().delayed
-        shared = delayed(pack((work, common)), pure=False)  # sent once, not with each task
+        shared = delayed(pack(work), pure=False)  # sent once, not with each task
         task = delayed(_in_one_thread, pure=False)
         # Dask plans with the mean time of tasks of one name.
-        name = f"{getattr(work, '__name__', 'work').strip('_')}-{uuid4().hex}"
+        name = f"{getattr(work, 'func', work).__name__.strip('_')}-{uuid4().hex}"
         rows = enumerate(_rows(columns))
         return [task(shared, *row, dask_key_name=f"{name}-{k}") for k, row in rows]
 
-    def total(self, work: Work, columns: Sequence[Column], common: tuple[Any, ...] = ()) -> Any:
+    def total(self, work: Work[_T], columns: Columns) -> Any:
         """Return the sum of the results, formed on the workers in groups."""
-        parts = self.defer(work, columns, common)
+        parts = self.defer(work, columns)
         join = dask().delayed(reduce, pure=False)
         while len(parts) > 1:
             parts = [join(add, parts[k : k + _BRANCHES]) for k in range(0, len(parts), _BRANCHES)]
@@ -143,6 +135,6 @@ def dask() -> Any:
 
 def _in_one_thread(shared: bytes, *arguments: Any) -> Any:
     """Call a function with one thread of BLAS, since Dask runs as many tasks as there are cores."""
-    work, common = unpack(shared)
+    work = unpack(shared)
     with one_thread():
-        return work(*arguments, *common)
+        return work(*arguments)

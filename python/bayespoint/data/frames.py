@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bayespoint.base.validation import Array, Floats, lacks
-from bayespoint.data.columns import Columns, Kind, Records, Values, as_kind
+from bayespoint.data.columns import Columns, Records, Values, as_kind
 
 _TEXT = (50, 0.5, 40)  # beyond these levels, share of rows and mean length strings are text
 _SECONDS = 86_400.0  # of a day
@@ -145,7 +145,8 @@ def _wrong(features: object) -> ValueError:
 
 
 def _values(name: str, column: Any, is_category: bool | None) -> Values:
-    kind, entries, order = _typed(name, column)
+    values = _typed(name, column)
+    kind, entries = values.kind, values.entries
     if is_category and kind == "number":
         levels = entries.astype(object)
         levels[np.isnan(entries)] = None
@@ -159,7 +160,6 @@ def _values(name: str, column: Any, is_category: bool | None) -> Values:
         )
     if kind == "number" and np.isinf(entries).any():
         raise ValueError(f"column {name!r} of X must not hold infinity")
-    values = Values(name, kind, entries, order)
     if is_category is None and kind == "category" and not _is_categorical(column):
         _refuse_text(name, entries)
     if is_category is not False or kind not in ("category", "ordered"):
@@ -173,25 +173,25 @@ def _values(name: str, column: Any, is_category: bool | None) -> Values:
     return values
 
 
-def _typed(name: str, column: Any) -> tuple[Kind, Array, tuple[Any, ...]]:
-    """Return the kind of a column, its entries, and its order."""
+def _typed(name: str, column: Any) -> Values:
+    """Return the values of a column by its type."""
     dtype = column.dtype
     text = str(dtype).lower()
     if _is_categorical(column):
-        return _categories(column)
+        return _categories(name, column)
     kind = getattr(dtype, "kind", "")
     if not kind:  # of polars
         kind = "f" if dtype.is_numeric() else "M" if text.startswith("date") else "O"
     if kind == "b" and hasattr(column, "isna") and not column.isna().any():
-        return "category", np.asarray(column).astype(object), ()
+        return Values(name, "category", np.asarray(column).astype(object))
     if kind in "iuf":
-        return "number", _doubles(column), ()
+        return Values(name, "number", _doubles(column))
     if getattr(dtype, "tz", None) is not None:  # the local time
         column = column.dt.tz_localize(None)
     elif getattr(dtype, "time_zone", None) is not None:  # of polars
         column = column.dt.replace_time_zone(None)
     if kind in "Mm" and (entries := np.asarray(column)).dtype.kind == kind:
-        return ("date" if kind == "M" else "number"), _days(entries), ()
+        return Values(name, "date" if kind == "M" else "number", _days(entries))
     if kind == "c":
         raise TypeError(f"column {name!r} of X must hold real numbers; got {dtype}")
     return _of_objects(name, column)
@@ -217,7 +217,7 @@ def _days(entries: Array) -> Floats:
     return np.where(np.isnat(entries), math.nan, seconds / _SECONDS)
 
 
-def _categories(column: Any) -> tuple[Kind, Array, tuple[Any, ...]]:
+def _categories(name: str, column: Any) -> Values:
     known: Any = getattr(column, "cat", None)
     if hasattr(known, "codes"):
         # Intervals, dates and other objects by their text, which a file can hold.
@@ -226,25 +226,26 @@ def _categories(column: Any) -> tuple[Kind, Array, tuple[Any, ...]]:
         lookup = np.empty(len(levels) + 1, dtype=object)
         lookup[:-1], lookup[-1] = levels, None
         entries = lookup[np.asarray(known.codes)]
-        ordered = bool(known.ordered)
-        return ("ordered" if ordered else "category"), entries, tuple(levels) if ordered else ()
-    return "category", np.array(column.to_list(), dtype=object), ()
+        if known.ordered:
+            return Values(name, "ordered", entries, tuple(levels))
+        return Values(name, "category", entries)
+    return Values(name, "category", np.array(column.to_list(), dtype=object))
 
 
-def _of_objects(name: str, column: Any) -> tuple[Kind, Array, tuple[Any, ...]]:
-    """Return the kind and the entries of a column of objects, by their types."""
+def _of_objects(name: str, column: Any) -> Values:
+    """Return the values of a column of objects, by their types."""
     entries = np.empty(len(column), dtype=object)
     entries[:] = [None if lacks(entry) else entry for entry in column]
     present = [entry for entry in entries if entry is not None]
     if all(isinstance(entry, (str, bool, np.bool_)) for entry in present):
-        return "category", entries, ()
+        return Values(name, "category", entries)
     if all(isinstance(entry, _DURATIONS) for entry in present):  # those of NumPy are Real, too
-        return "number", _days(np.array(entries, dtype="m8[us]")), ()
+        return Values(name, "number", _days(np.array(entries, dtype="m8[us]")))
     if all(isinstance(entry, (numbers.Real, decimal.Decimal)) for entry in present):
-        return "number", _reals(name, entries), ()
+        return Values(name, "number", _reals(name, entries))
     if all(isinstance(entry, _DATES) for entry in present):
         local = [e.replace(tzinfo=None) if getattr(e, "tzinfo", None) else e for e in entries]
-        return "date", _days(np.array(local, dtype="M8[us]")), ()
+        return Values(name, "date", _days(np.array(local, dtype="M8[us]")))
     types = sorted({type(entry).__name__ for entry in present})
     raise TypeError(
         f"column {name!r} of X must hold numbers, strings, booleans or dates, all of one kind; got "

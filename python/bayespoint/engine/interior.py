@@ -51,7 +51,7 @@ def max_margin(
     found = _core.max_margin(problem, settings, callback=callback)
     for name in ("dual_coef", "multipliers"):
         found[name] = found[name].reshape(problem.shape)
-    result = MaxMargin(**found)
+    result: MaxMargin = MaxMargin.from_values(found)
     if not result.converged:
         warn(
             f"max_margin violates a condition by {result.kkt:.2g} margins after "

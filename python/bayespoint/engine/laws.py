@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,14 @@ Trials: TypeAlias = tuple[NDArray[np.int64], Floats]
 """The (n_trials,) balls, and (n_trials, 2) multiples of place and direction, added to the mean."""
 
 NODES = np.linspace(-7.5, 6.5, 29)  # nodes of the integral, relative to the largest mean
+
+
+class Derivatives(NamedTuple):
+    """Log probabilities of n observations with derivatives by their contrasts."""
+
+    log_p: Floats  # (n,)
+    slopes: Floats  # (n_contrasts, n)
+    curvatures: Floats  # (n_contrasts, n_contrasts, n) negative second derivatives
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,18 +69,12 @@ class Observed:
         sums = _core.log_likelihoods(self, rows, (balls, along), by_contrast=by_contrast)
         return sums.reshape(len(sums), self.n_contrasts, -1) if by_contrast else sums
 
-    def derivatives(self, contrasts: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return log probabilities with derivatives, at contrasts of the shape (n_contrasts, n).
-
-        These are (n,) logarithms, (n_contrasts, n) slopes, and the negative second derivatives,
-        (n_contrasts, n_contrasts, n), times the counts.
-        """
-        log_p, slopes, curvatures = _core.law_derivatives(self, _plain(contrasts))
-        if len(self.counts):
-            log_p, slopes, curvatures = (
-                self.counts * values for values in (log_p, slopes, curvatures)
-            )
-        return log_p, slopes, curvatures
+    def derivatives(self, contrasts: Floats) -> Derivatives:
+        """Return log probabilities at contrasts of the shape (n_contrasts, n), times the counts."""
+        found = Derivatives(*_core.law_derivatives(self, _plain(contrasts)))
+        if not len(self.counts):
+            return found
+        return Derivatives(*(self.counts * part for part in found))
 
 
 def largest_probabilities(behind: Floats) -> Floats:

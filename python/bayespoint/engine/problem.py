@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from bayespoint.base import validation
-from bayespoint.base.linalg import Factor
+from bayespoint.base.linalg import Inverse
 from bayespoint.base.validation import Array, Floats, Indices
 from bayespoint.engine.settings import SampleSettings
 from bayespoint.engine.walls import Walls
@@ -32,7 +32,7 @@ class Problem:
     label: Indices  # (m,) indices of classes, of two of which the second is positive
     softness: Floats  # (m,) added to the diagonal
     offset: float  # added to every kernel value
-    inverse: tuple[Factor, Floats] | None = None  # factor and diagonal of the inverse
+    inverse: Inverse | None = None
     n_functions: int = 1  # weight vectors: 1 of two classes, otherwise one for each class
     walls: Walls | None = None
     """In place of labels, walls of the vector of m coordinates whose covariance is the matrix."""
@@ -66,13 +66,6 @@ class Problem:
     def smooths(self, settings: SampleSettings) -> bool:
         """Return whether the engine knows conditional means: not behind transparent walls."""
         return self.walls is None or settings.transparency == (0.0, 0.0)
-
-    def part(self, index: Indices) -> Problem:
-        """Return the problem of the examples with the given indices."""
-        self.require_labels("a part of the examples")
-        gram: Array = np.ascontiguousarray(self.gram[np.ix_(index, index)])
-        label, softness = self.label[index], self.softness[index]
-        return replace(self, gram=gram, label=label, softness=softness, inverse=None)
 
     def coordinates(self, dual_coef: Floats) -> Floats:
         """Return the values ``<w, phi_i>`` of dual coefficients, in their shape (..., m)."""

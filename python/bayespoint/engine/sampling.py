@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _core
 from bayespoint.base import linalg, validation
-from bayespoint.base.linalg import Factor, factorize
+from bayespoint.base.linalg import Inverse, factorize
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine import continuation
@@ -109,7 +109,7 @@ def _result(
     return BilliardResult.from_run({**run, **known}, center)
 
 
-def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats] | None:
+def _inverse(problem: Problem, settings: SampleSettings) -> Inverse | None:
     """Return a factor and the diagonal of the inverse if conditional means are to be used."""
     asked, left_open = (settings.average == one for one in ("conditional", "auto"))
     possible = settings.refresh in ("auto", "full")

@@ -21,8 +21,10 @@ Check: TypeAlias = Callable[[str, Any], object]
 
 def convert(settings: object, kind: str | None, /, **checks: Check) -> None:
     """Replace the named fields by what the checks of their types return; then check the ranges."""
-    values = {name: check(name, getattr(settings, name)) for name, check in checks.items()}
-    set_fields(settings, **values)
+    set_fields(
+        settings,
+        **{name: check(name, getattr(settings, name)) for name, check in checks.items()},
+    )
     if kind is not None:
         _core.check_settings(kind, vars(settings))
 
@@ -49,8 +51,7 @@ class SampleSettings:
 
     def __post_init__(self) -> None:
         choice("refresh", self.refresh, ("auto", "pair", "full", None))
-        averages = ("auto", "arc", "impulse", "conditional")
-        choice("average", self.average, averages)
+        choice("average", self.average, ("auto", "arc", "impulse", "conditional"))
         convert(
             self,
             None,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -62,8 +60,9 @@ class Walls:
                 f"got shapes {j.shape} and {b.shape}"
             )
         validation.finite("coefficients", b)
-        known = np.arange(len(b))
-        group = known if observations is None else _whole("observations", observations)
+        group = np.arange(len(b))
+        if observations is not None:
+            group = _whole("observations", observations)
         if group.shape != (len(b),):
             raise ValueError(f"observations must have shape ({len(b)},); got {group.shape}")
         known = np.unique(group[group >= 0])
@@ -99,13 +98,6 @@ class Walls:
         """Raise ValueError if a coordinate is not one of n."""
         if (most := int(self.coordinates.max())) >= n:
             raise ValueError(f"walls must have coordinates below {n}, the rows of gram; got {most}")
-
-
-def joined(parts: Sequence[tuple[Any, Any, Any]]) -> Walls:
-    """Return walls of two coordinates ``z[first] - z[second] >= 0`` of some observations."""
-    first, second, group = (np.concatenate(each) for each in zip(*parts, strict=True))
-    pairs = np.stack([first, second], axis=1)
-    return Walls(pairs, np.tile([1.0, -1.0], (len(pairs), 1)), group)
 
 
 def _whole(name: str, value: ArrayLike) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,14 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 ADVICE = "Use softness > 0, or label_noise > 0"  # for examples that are not separable
+
+
+class Reading(NamedTuple):
+    """What an estimator reads from the arguments of `fit`."""
+
+    table: Table
+    labels: Labels  # what they say
+    plan: Plan
 
 
 @dataclass(eq=False, repr=False)
@@ -78,14 +86,13 @@ class Estimator(Savable, BaseEstimator):  # type: ignore[misc]
 
     def _posterior(
         self,
-        table: Table,
-        labels: Labels,
-        plan: Plan,
+        reading: Reading,
         budget: Budget,
         report: Report,
         class_weight: Floats,
     ) -> Mixture:
         """Return the posterior of the examples that were read: the fit of every estimator."""
+        table, labels, plan = reading
         begun, examples, transform = budget.part(0.5), table.examples, table.transform
         if plan.scales and table.columns is not None:
             columns = table.columns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +28,14 @@ _OF_FRAMES: dict[str, Any] = {"skip_check_array": True}
 _OF_OBJECTS: dict[str, Any] = {"dtype": None, "ensure_2d": False, "ensure_all_finite": False}
 
 
+class Arguments(NamedTuple):
+    """The checked arguments of a fit."""
+
+    inputs: Any
+    labels: Array
+    seen: dict[str, Any]  # attributes that the estimator gets from these, None where there are none
+
+
 def read(
     estimator: BaseEstimator,
     kernel: object,
@@ -36,11 +44,11 @@ def read(
     *,
     tables: bool = False,
     categories: Any = None,
-) -> tuple[Any, Array, dict[str, Any]]:
-    """Return the inputs of a fit, its labels, and the attributes that the estimator gets of these.
+) -> Arguments:
+    """Return the checked arguments of a fit.
 
     Inputs are records of a table with `tables`, doubles in C order, CSR, a matrix, or objects. The
-    parameter `categorical_features` names `categories`. Attributes are None where there are none.
+    parameter `categorical_features` names `categories`.
     """
     probe, vectors = copy(estimator), _are_vectors(kernel, X)  # the copy gets the attributes
     tables &= vectors and not (sparse.issparse(X) or is_precomputed(kernel))
@@ -65,7 +73,7 @@ def read(
         frames.require_none(categories)
         inputs = _canonical(inputs)
     seen = {name: getattr(probe, name, None) if vectors else None for name in _SEEN}
-    return inputs, labels, seen
+    return Arguments(inputs, labels, seen)
 
 
 def validate_data(
@@ -114,15 +122,13 @@ def is_table(kernel: object, X: Any) -> bool:
 
 def features(estimator: BaseEstimator, kernel: object, known: Columns, X: Any) -> Floats:
     """Return the features of new rows of the table of a fit."""
-    how, frame = (
-        _OF_TABLES if has_columns(kernel) or not known.plain else _OF_VECTORS,
-        frames.typed(X),
-    )
+    frame = frames.typed(X)
+    options = _OF_TABLES if has_columns(kernel) or not known.plain else _OF_VECTORS
     if frame is not None:
         if not len(X):
             raise ValueError("X must hold at least one example; got none")
-        how = _OF_FRAMES
-    checked = validate_data(estimator, X, reset=False, **how)
+        options = _OF_FRAMES
+    checked = validate_data(estimator, X, reset=False, **options)
     return known.features((frame or frames.numbered(checked)).read_as(known))
 
 
@@ -130,8 +136,11 @@ def new(estimator: BaseEstimator, kernel: object, X: ArrayLike) -> Array:
     """Return checked inputs of a fitted estimator."""
     any_type = kernels.requires_vectors(kernel) is None
     if hasattr(estimator, "n_features_in_") if any_type else _are_vectors(kernel, X):
-        wanted = {"accept_sparse": _sparse_format(kernel, X), **_OF_VECTORS}
-        return _canonical(validate_data(estimator, X, reset=False, **wanted))
+        accepted = _sparse_format(kernel, X)
+        inputs = validate_data(
+            estimator, X, reset=False, accept_sparse=accepted, dtype=np.float64, order="C"
+        )
+        return _canonical(inputs)
     if len(objects := _objects(X)) == 0:
         raise ValueError("X must hold at least one input; got none")
     return objects

@@ -37,10 +37,10 @@ class Progress(Report):
     def __init__(self, estimator: BaseEstimator, verbose: int, n_tasks: int, **data: Any) -> None:
         super().__init__()
         self.verbose, self._estimator, self._data = verbose, estimator, data
-        self._asked_to_stop, self._root = False, None
+        self._asked_to_stop = False
+        self._root: Any = None
         if data and hasattr(estimator, "_init_callback_context"):
-            self._root = estimator._init_callback_context(max_subtasks=n_tasks)
-            self._root.call_on_fit_task_begin(estimator=estimator, **data)
+            self._root = self._begun(estimator._init_callback_context(max_subtasks=n_tasks))
 
     @contextmanager
     def task(
@@ -49,7 +49,9 @@ class Progress(Report):
         """Run a task, with a bar and as one of the callbacks' tasks."""
         has_callbacks = bool(getattr(self._estimator, "_skl_callbacks", ()))
         called = called and self._root is not None and has_callbacks
-        task = self._subtask(self._root, task_name=name, max_subtasks=total) if called else None
+        task = None
+        if called:
+            task = self._begun(self._root.subcontext(task_name=name, max_subtasks=total))
         form = "{desc}: {percentage:3.0f}%|{bar}| " if total else "{desc}: {n_fmt} settings, "
         with Bar(
             desc=name,
@@ -66,7 +68,7 @@ class Progress(Report):
                 nonlocal done
                 for _ in range(done, n):
                     if task is not None:
-                        self._end(self._subtask(task))
+                        self._end(self._begun(task.subcontext()))
                 bar.set_postfix_str(figures, refresh=False)
                 bar.update(n - done)
                 done = n
@@ -90,11 +92,14 @@ class Progress(Report):
                 UserWarning,
             )
 
-    def _subtask(self, parent: Any, **names: Any) -> Any:
-        task = parent.subcontext(**names)
+    def _begun(self, task: Any) -> Any:
         task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
         return task
 
-    def _end(self, task: Any, **more: Any) -> None:
-        stop = task.call_on_fit_task_end(estimator=self._estimator, **more, **self._data)
+    def _end(self, task: Any, reconstruction_attributes: Any = None) -> None:
+        stop = task.call_on_fit_task_end(
+            estimator=self._estimator,
+            reconstruction_attributes=reconstruction_attributes,
+            **self._data,
+        )
         self._asked_to_stop = self._asked_to_stop or stop

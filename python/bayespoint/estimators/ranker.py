@@ -103,11 +103,13 @@ class BayesPointRanker(Estimator):
         began = time.monotonic()
         memory.require_blas()
         given, budget = settings.check(self, began, random_state=self.random_state)
+        known = reading.read_choices(self, X, y, groups, given, budget)
         report = Progress(self, given.verbose, 0)
-        table, labels, plan = reading.read_choices(self, X, y, groups, given, budget)
-        posterior = self._posterior(table, labels, plan, budget, report, np.ones(2))
         return self._publish(
-            **table.seen, columns_=table.columns, posterior_=posterior, seed_=budget.choice_seed
+            **known.table.seen,
+            columns_=known.table.columns,
+            posterior_=self._posterior(known, budget, report, np.ones(2)),
+            seed_=budget.choice_seed,
         )
 
     @property

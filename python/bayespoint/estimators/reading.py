@@ -22,9 +22,9 @@ from bayespoint.data.blocks import ChoicesInBlocks
 from bayespoint.data.columns import Columns, Records
 from bayespoint.data.examples import Examples, Table
 from bayespoint.data.inputs import encode, order_of, scaled, standardizer, weights_of
-from bayespoint.data.plan import Budget, Given, Plan
+from bayespoint.data.plan import Budget, Given
 from bayespoint.estimators import inputs, settings
-from bayespoint.estimators.base import Estimator
+from bayespoint.estimators.base import Estimator, Reading
 from bayespoint.kernels import Differences
 from bayespoint.kernels.products import count
 from bayespoint.labels import Labels
@@ -43,7 +43,7 @@ example differ."""
 
 def read(
     estimator: Estimator, X: Any, y: Any, sample_weight: Any, given: Given, budget: Budget
-) -> tuple[Table, Labels, Plan]:
+) -> Reading:
     """Return the examples of a fit to classes, what their labels say, and the plan."""
     order = None if given.rule is None else order_of(given.order, y)
     if blocks.in_blocks(X):
@@ -93,7 +93,7 @@ def read(
     moves = given.kernel is None and table.columns is not None and table.transform is not None
     scales = moves and budget.max_iter is None
     plan = given.plan(kernel, n_models, landmarks=landmarks, scales=scales)
-    return table, labels, plan
+    return Reading(table, labels, plan)
 
 
 def _in_memory(
@@ -144,7 +144,7 @@ def _in_memory(
 
 def read_choices(
     estimator: Estimator, X: Any, y: Any, groups: Any, given: Given, budget: Budget
-) -> tuple[Table, Labels, Plan]:
+) -> Reading:
     """Return choices of items as examples, as `read` does, with one class in place of several."""
     kernel, noise = given.kernel, estimator.label_noise
     if np.ndim(noise):  # type: ignore[arg-type]
@@ -193,8 +193,10 @@ def read_choices(
         require_memory(m, 2, given, n_models)
     labels = Labels.of_choices(largest).with_noise(given.label_noise)
     seen |= {"scaler_": transform}
-    table = Table(np.array([False, True]), of_items(items), None, np.ones(2), None, columns, seen)
-    return table, labels, given.plan(kernel, n_models, landmarks=landmarks)
+    table = Table(
+        np.array([False, True]), of_items(items), None, np.ones(2), columns=columns, seen=seen
+    )
+    return Reading(table, labels, given.plan(kernel, n_models, landmarks=landmarks))
 
 
 def _require_blocks(given: Given, name: str) -> None:

@@ -1,8 +1,7 @@
 """Export of fitted classifiers to other formats."""
 
 from bayespoint.base.io import trusted_types
-from bayespoint.export.onnx import to_onnx
-from bayespoint.export.registration import register_with_skl2onnx
+from bayespoint.export.onnx import register_with_skl2onnx, to_onnx
 
 TRUSTED_TYPES = trusted_types()
 """Names of this package's classes in fitted estimators, for the argument ``trusted`` of

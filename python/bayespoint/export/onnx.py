@@ -23,10 +23,9 @@ from bayespoint.base.validation import Array, Floats, boolean
 from bayespoint.data.warps import OneUnit, RankNormal, Warped
 from bayespoint.engine.laws import NODES
 from bayespoint.estimators.bayes_point import BayesPointClassifier
-from bayespoint.kernels.parameters import given
+from bayespoint.kernels.protocol import given
 from bayespoint.kernels.stationary import units_of
 from bayespoint.kernels.weighted import factors_of
-from bayespoint.labels import Labels
 from bayespoint.labels.laws import RARE
 from bayespoint.posterior import Mixture, Model
 from bayespoint.results.draws import Draws
@@ -108,6 +107,63 @@ def to_onnx(classifier: BaseEstimator, *, probabilities: bool = True) -> Any:
     return graph.model(outputs, name, posterior.classes, posterior.models[0].basis.points)
 
 
+def register_with_skl2onnx() -> None:
+    """Let skl2onnx convert `BayesPointClassifier`, alone or inside of other estimators.
+
+    Call it once. Then ``skl2onnx.to_onnx(pipeline, X[:1], options={"zipmap": False})`` returns the
+    graph of a whole pipeline, whose outputs are labels and probabilities.
+
+    Raises
+    ------
+    ImportError
+        If the package `skl2onnx` is not installed.
+
+    Notes
+    -----
+    The classifier's part of the graph is that of :func:`to_onnx`, with its errors and accuracy. It
+    computes in double precision. With single-precision inputs the steps before it and the
+    probabilities are of single precision. `target_opset` must be at least 17 (ValueError).
+    """
+    try:
+        import skl2onnx
+        from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes
+    except ImportError as error:
+        raise ImportError(
+            "register_with_skl2onnx needs the package skl2onnx, which is not installed: run "
+            "`pip install skl2onnx`"
+        ) from error
+    skl2onnx.update_registered_converter(
+        BayesPointClassifier,
+        "BayesPointClassifier",
+        calculate_linear_classifier_output_shapes,
+        _convert,
+        options={"zipmap": [True, False, "columns"], "nocl": [True, False]},
+    )
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    """Add the nodes of a classifier to a graph of skl2onnx."""
+    from onnx import TensorProto, compose, version_converter
+
+    if container.target_opset < OPSET:
+        raise ValueError(f"target_opset must be at least {OPSET}; got {container.target_opset}")
+    model = to_onnx(operator.raw_operator)
+    model = version_converter.convert_version(model, container.target_opset)
+    graph = compose.add_prefix(model, f"{scope.get_unique_operator_name('bayespoint')}_").graph
+
+    def cast(source: str, target: str, to: int) -> None:
+        container.add_node("Cast", source, target, to=to, op_version=13)
+
+    cast(operator.inputs[0].full_name, graph.input[0].name, TensorProto.DOUBLE)
+    container.nodes.extend(graph.node)
+    container.initializers.extend(graph.initializer)
+    container.node_domain_version_pair_sets.add(("", container.target_opset))
+    label, _, probabilities = graph.output
+    for source, target in zip((label, probabilities), operator.outputs, strict=True):
+        wanted = type(target.type).__name__.removesuffix("TensorType").upper()
+        cast(source.name, target.full_name, TensorProto.DataType.Value(wanted))
+
+
 def _mixture(graph: _Graph, posterior: Mixture, probabilities: bool) -> None:
     classes, models, weights = posterior.classes, posterior.models, posterior.weights.tolist()
     if posterior.class_weight is not None:
@@ -124,20 +180,22 @@ def _mixture(graph: _Graph, posterior: Mixture, probabilities: bool) -> None:
     values = [_decision_values(graph.input, model) for model in models]
     z, sign = values[0]
     if len(models) > 1:
-        shares = [_shares(each, len(classes)) for each, _ in values]
+        shares = [_shares(of_model, len(classes)) for of_model, _ in values]
         z = _quantile(_average(shares, weights))
         z = sign = z.op("Gather", np.array([1]), axis=1) if len(classes) == 2 else z
     graph.decide(z, sign, classes)
     if probabilities:
-        pairs = zip(values, models, strict=True)
-        each = [_probabilities(own, model.labels) for (own, _), model in pairs]
-        _average(each, weights).op("Identity", output="probabilities")
+        observed = [  # with the label noise of each model
+            _shares(of_model, len(classes)) * model.labels.spans + model.labels.floors
+            for (of_model, _), model in zip(values, models, strict=True)
+        ]
+        _average(observed, weights).op("Identity", output="probabilities")
 
 
-def _average(each: list[_Value], weights: list[float]) -> _Value:
-    if len(each) == 1:
-        return each[0]
-    parts = [one * weight for one, weight in zip(each, weights, strict=True)]
+def _average(values: list[_Value], weights: list[float]) -> _Value:
+    if len(values) == 1:
+        return values[0]
+    parts = [value * weight for value, weight in zip(values, weights, strict=True)]
     return reduce(_Value.__add__, parts)
 
 
@@ -183,8 +241,7 @@ def _transformed(x: _Value, transform: Any) -> _Value:
     if transform is None:
         return x
     if not isinstance(transform, Warped):
-        found: _Value = (x - transform.mean_) / transform.scale_
-        return found
+        return (x - transform.mean_) / transform.scale_
     x, warp, places = _transformed(x, transform.scaler), transform.warp, transform.places
     if isinstance(warp, OneUnit):
         return x * warp.factors
@@ -218,8 +275,7 @@ def _powers(x: _Value, warp: PowerTransformer) -> _Value:
     exponent = exponent.op("Less", -500.0).op("Where", exponent, u.op("Log"))
     values = x.op("Sign") * log * ((u - 1.0 + small) / (exponent + small))
     first, second = warp.transform(np.array([[0.0], [1.0]]) + np.zeros(len(warp.lambdas_)))
-    found: _Value = values * ((second - first) / special.boxcox1p(1.0, warp.lambdas_)) + first
-    return found
+    return values * ((second - first) / special.boxcox1p(1.0, warp.lambdas_)) + first
 
 
 def _joint_values(draws: Draws, k_star: _Value, variance: _Value) -> _Value:
@@ -261,7 +317,7 @@ def _quantile(p: _Value) -> _Value:
     def ratio(r: _Value, numerator: list[float], denominator: list[float]) -> _Value:
         """Return the ratio of two polynomials, from the coefficients of the highest power on."""
         over, under = (
-            reduce(lambda total, each: total * r + each, rest, r * first + second)
+            reduce(lambda total, factor: total * r + factor, rest, r * first + second)
             for first, second, *rest in (numerator, denominator)
         )
         return over / under
@@ -276,11 +332,6 @@ def _quantile(p: _Value) -> _Value:
     far = ratio(root - 5.0, numerator, [0.012258202635, 0.24197894225, 1.0])
     outer = root.op("Greater", 5.0).op("Where", far, near) * q.op("Sign")
     return q.op("Abs").op("Less", 0.425).op("Where", q * middle, outer)
-
-
-def _probabilities(z: _Value, labels: Labels) -> _Value:
-    """Return the probabilities of observed labels, shape (n, n_classes)."""
-    return _shares(z, labels.n_classes) * labels.spans + labels.floors
 
 
 def _linear(graph: _Graph, planes: Any) -> None:
@@ -301,12 +352,37 @@ def _kernel(x: _Value, kernel: Any, points: Any) -> _Value:
 
 def _values(kernel: Any, x: _Value, Y: Floats | None) -> _Value:
     """Return the values of a kernel between the rows of x and of Y; None: ``k(x, x)``, (n, 1)."""
-    if type(kernel) not in _KERNELS:
+    kind = type(kernel)
+    if kind is kernels.Constant:
+        return _constant(kernel.value, x, Y)
+    if kind in (kernels.Linear, kernels.Polynomial):
+        products = (x * x).sum() if Y is None else x @ Y.T
+        if kind is kernels.Linear:
+            return products
+        return reduce(_Value.__mul__, [products + float(given(kernel, "coef0"))] * kernel.degree)
+    if kind in (kernels.Sum, kernels.Product):
+        join = _Value.__add__ if kind is kernels.Sum else _Value.__mul__
+        return reduce(join, [_values(part, x, Y) for part in kernel.parts])
+    if kind is kernels.Scaled:
+        # One for each example: onnxruntime would round a scalar factor to single precision.
+        factors = np.full(1 if Y is None else len(Y), given(kernel, "factor"))
+        return _values(kernel.kernel, x, Y) * factors
+    if kind is kernels.Weighted:
+        if kernel.limits is not None:
+            raise TypeError(f"kernel must be of numbers to be exported; got {kernel!r}")
+        factors = factors_of(kernel)
+        return _values(kernel.kernel, x * factors, None if Y is None else Y * factors)
+    if kind not in (kernels.Normalized, *_STATIONARY):
         raise TypeError(
             "kernel must be made of Linear, Polynomial, RBF, Laplacian, Matern, RationalQuadratic "
             f"and Constant to be exported; got {kernel!r}"
         )
-    return _KERNELS[type(kernel)](kernel, x, Y)
+    if Y is None:
+        return _constant(1.0, x, Y)
+    if kind is kernels.Normalized:
+        lengths = np.sqrt(kernels.diagonal(kernel.kernel, Y))
+        return _values(kernel.kernel, x, Y) / lengths / _values(kernel.kernel, x, None).op("Sqrt")
+    return _of_distances(kernel, x, Y)
 
 
 def _constant(value: float, x: _Value, Y: Floats | None) -> _Value:
@@ -314,73 +390,33 @@ def _constant(value: float, x: _Value, Y: Floats | None) -> _Value:
     return zeros + float(value)
 
 
-def _products(x: _Value, Y: Floats | None) -> _Value:
-    return (x * x).sum() if Y is None else x @ Y.T
+_STATIONARY = kernels.RBF, kernels.Laplacian, kernels.Matern, kernels.RationalQuadratic
 
 
-def _polynomial(kernel: kernels.Polynomial, x: _Value, Y: Floats | None) -> _Value:
-    return reduce(_Value.__mul__, [_products(x, Y) + float(given(kernel, "coef0"))] * kernel.degree)
-
-
-def _scaled(kernel: kernels.Scaled, x: _Value, Y: Floats | None) -> _Value:
-    # One for each example: onnxruntime would round a scalar factor to single precision.
-    factors = np.full(1 if Y is None else len(Y), given(kernel, "factor"))
-    return _values(kernel.kernel, x, Y) * factors
-
-
-def _weighted(kernel: kernels.Weighted, x: _Value, Y: Floats | None) -> _Value:
-    if kernel.limits is not None:
-        raise TypeError(f"kernel must be of numbers to be exported; got {kernel!r}")
-    factors = factors_of(kernel)
-    return _values(kernel.kernel, x * factors, None if Y is None else Y * factors)
-
-
-def _normalized(kernel: kernels.Normalized, x: _Value, Y: Floats | None) -> _Value:
-    if Y is None:
-        return _constant(1.0, x, Y)
-    lengths = np.sqrt(kernels.diagonal(kernel.kernel, Y))
-    return _values(kernel.kernel, x, Y) / lengths / _values(kernel.kernel, x, None).op("Sqrt")
-
-
-def _laplacian(kernel: Any, x: _Value, Y: Floats) -> _Value:
+def _of_distances(kernel: Any, x: _Value, Y: Floats) -> _Value:
+    """Return the values of a stationary kernel, by distances in units of the length scales."""
     units = units_of(kernel.sigma, Y)
-    steps = (x / units).op("Unsqueeze", np.array([1])) - (Y / units)[None]
-    return (-steps.op("Abs").op("ReduceSum", np.array([2]), keepdims=0)).op("Exp")
-
-
-def _rational_quadratic(kernel: kernels.RationalQuadratic, x: _Value, Y: Floats) -> _Value:
-    # ONNX has no log1p: the rounding error of the sum is multiplied by alpha.
-    alpha = float(given(kernel, "alpha"))
-    return (_squared_distances(kernel, x, Y) / (2 * alpha) + 1.0).op("Pow", -alpha)
-
-
-def _matern(kernel: kernels.Matern, x: _Value, Y: Floats) -> _Value:
-    s = (_squared_distances(kernel, x, Y) * (2 * kernel.nu)).op("Sqrt")
+    if isinstance(kernel, kernels.Laplacian):
+        steps = (x / units).op("Unsqueeze", np.array([1])) - (Y / units)[None]
+        return (-steps.op("Abs").op("ReduceSum", np.array([2]), keepdims=0)).op("Exp")
+    origin = Y.mean(axis=0)
+    centered, right = x - origin, (Y - origin) / units
+    # Not the product of scaled inputs: see the comment in `_values`.
+    inner = centered @ (-2.0 * right / units).T
+    left = centered / units
+    squares = inner + (left * left).sum() + np.einsum("ij,ij->i", right, right)
+    squares = squares.at_least(0.0)
+    if isinstance(kernel, kernels.RBF):
+        return (squares * -0.5).op("Exp")
+    if isinstance(kernel, kernels.RationalQuadratic):
+        # ONNX has no log1p: the rounding error of the sum is multiplied by alpha.
+        alpha = float(given(kernel, "alpha"))
+        return (squares / (2 * alpha) + 1.0).op("Pow", -alpha)
+    s = (squares * (2 * kernel.nu)).op("Sqrt")
     decay = (-s).op("Exp")
     if kernel.nu < 1:
         return decay
     return (s + 1.0 + s * s * (1 / 3) if kernel.nu > 2 else s + 1.0) * decay
-
-
-def _squared_distances(kernel: Any, x: _Value, Y: Floats) -> _Value:
-    """Return the squared distances in units of the length scales."""
-    units: Floats = units_of(kernel.sigma, Y)
-    origin: Floats = Y.mean(axis=0)
-    centered, right = x - origin, (Y - origin) / units
-    # Not the product of scaled inputs: see the comment in `_scaled`.
-    inner = centered @ (-2.0 * right / units).T
-    left = centered / units
-    lengths: Floats = np.einsum("ij,ij->i", right, right)
-    return (inner + (left * left).sum() + lengths).at_least(0.0)
-
-
-def _stationary(formula: Callable[[Any, _Value, Floats], _Value]) -> Callable[..., _Value]:
-    """Return the function of a kernel that is 1 on the diagonal."""
-    return lambda kernel, x, Y: _constant(1.0, x, Y) if Y is None else formula(kernel, x, Y)
-
-
-def _joined(join: Callable[[_Value, _Value], _Value]) -> Callable[..., _Value]:
-    return lambda kernel, x, Y: reduce(join, [_values(part, x, Y) for part in kernel.parts])
 
 
 def _operator(kind: str) -> Callable[[_Value, Any], _Value]:
@@ -397,8 +433,16 @@ class _Value:
         self.graph, self.name = graph, name
 
     def op(self, kind: str, *others: Any, output: str | None = None, **attributes: Any) -> _Value:
-        """Add a node with this value as its first input."""
-        return self.graph.op(kind, self, *others, output=output, **attributes)
+        """Add a node of this value and others; numbers and arrays become constants."""
+        graph, names = self.graph, [self.name]
+        for other in others:
+            is_value = isinstance(other, _Value)
+            names.append(other.name if is_value else f"c{len(graph.constants)}")
+            if not is_value:
+                graph.constant(np.asarray(other, order="C"), names[-1])
+        output = output or f"t{len(graph.nodes)}"
+        graph.nodes.append(graph.onnx.helper.make_node(kind, names, [output], **attributes))
+        return _Value(graph, output)
 
     __add__ = _operator("Add")
     __sub__ = _operator("Sub")
@@ -411,7 +455,7 @@ class _Value:
         return self.op("Neg")
 
     def __rsub__(self, other: float) -> _Value:
-        return self.graph.op("Sub", other, self)
+        return -self + other
 
     def sum(self, axis: int = 1) -> _Value:
         """Return the sums along an axis, which stays with length 1."""
@@ -438,17 +482,10 @@ class _Graph:
         self.label_type = 0
         self.input = _Value(self, "X")
 
-    def op(self, kind: str, *inputs: Any, output: str | None = None, **attributes: Any) -> _Value:
-        """Add a node and return its output. Numbers and arrays become constants."""
-        names = []
-        for one in inputs:
-            names.append(one.name if isinstance(one, _Value) else f"c{len(self.constants)}")
-            if not isinstance(one, _Value):
-                array = np.asarray(one, order="C")
-                self.constants.append(self.onnx.numpy_helper.from_array(array, names[-1]))
-        output = output or f"t{len(self.nodes)}"
-        self.nodes.append(self.onnx.helper.make_node(kind, names, [output], **attributes))
-        return _Value(self, output)
+    def constant(self, array: Array, name: str) -> _Value:
+        """Add a constant."""
+        self.constants.append(self.onnx.numpy_helper.from_array(array, name))
+        return _Value(self, name)
 
     def decide(self, values: _Value, sign: _Value, classes: Array) -> None:
         """Add the outputs "label" and "decision"; `sign` (n, 1) decides between two classes."""
@@ -471,9 +508,8 @@ class _Graph:
         is_nan = values.op("ReduceMean", axes=[1], keepdims=0).op("IsNaN")
         index = is_nan.op("Where", np.array(len(classes)), index)
         classes = np.append(classes, np.array([unknown], dtype=classes.dtype))
-        self.constants.append(self.onnx.numpy_helper.from_array(classes, "classes"))
+        self.constant(classes, "classes").op("Gather", index, axis=0, output="label")
         self.label_type = self.constants[-1].data_type
-        self.op("Gather", _Value(self, "classes"), index, axis=0, output="label")
         if two:
             values.op("Squeeze", np.array([1]), output="decision")
         else:
@@ -485,33 +521,14 @@ class _Graph:
         shapes = {"label": (self.label_type, ["n"]), "probabilities": (self.double, wide)}
         shapes["decision"] = (self.double, ["n"] if len(classes) == 2 else wide)
         inputs = [helper.make_tensor_value_info("X", self.double, ["n", points.shape[1]])]
-        info = [helper.make_tensor_value_info(each, *shapes[each]) for each in outputs]
+        info = [helper.make_tensor_value_info(output, *shapes[output]) for output in outputs]
         graph = helper.make_graph(self.nodes, name, inputs, info, self.constants)
-        version = metadata.version("bayespoint")
         model = helper.make_model(
             graph,
             opset_imports=[helper.make_opsetid("", OPSET)],
             producer_name="bayespoint",
-            producer_version=version,
+            producer_version=metadata.version("bayespoint"),
             ir_version=_IR,
         )
         self.onnx.checker.check_model(model, full_check=True)
         return model
-
-
-_KERNELS: dict[type, Callable[[Any, _Value, Floats | None], _Value]] = {
-    kernels.Constant: lambda kernel, x, Y: _constant(kernel.value, x, Y),
-    kernels.Linear: lambda kernel, x, Y: _products(x, Y),
-    kernels.Polynomial: _polynomial,
-    kernels.RBF: _stationary(
-        lambda kernel, x, Y: (_squared_distances(kernel, x, Y) * -0.5).op("Exp")
-    ),
-    kernels.Laplacian: _stationary(_laplacian),
-    kernels.Matern: _stationary(_matern),
-    kernels.RationalQuadratic: _stationary(_rational_quadratic),
-    kernels.Sum: _joined(_Value.__add__),
-    kernels.Product: _joined(_Value.__mul__),
-    kernels.Scaled: _scaled,
-    kernels.Weighted: _weighted,
-    kernels.Normalized: _normalized,
-}

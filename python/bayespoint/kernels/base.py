@@ -6,8 +6,8 @@ import copy
 import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cache, partial, reduce
+from dataclasses import KW_ONLY, dataclass
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -30,16 +30,6 @@ from bayespoint.kernels.functions import (
     replace,
     requires_vectors,
 )
-from bayespoint.kernels.parameters import (
-    check_optional,
-    fields_of,
-    given,
-    has_params,
-    inside,
-    numbered,
-    shown,
-    within,
-)
 from bayespoint.kernels.products import count, counts
 from bayespoint.kernels.protocol import (
     Bounds,
@@ -52,8 +42,16 @@ from bayespoint.kernels.protocol import (
     Pulled,
     Slopes,
     added,
+    check_optional,
+    fields_of,
+    given,
+    has_params,
+    inside,
+    numbered,
     plain_metric,
+    shown,
     unknown,
+    within,
 )
 
 if TYPE_CHECKING:
@@ -79,6 +77,9 @@ class Kernel(Stored):
     """Whether the kernel of `Weighted` with limits may be this one."""
     semidefinite: bool = True
     """Whether the kernel is known to be positive semidefinite: its matrices are not tested."""
+
+    _until: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """Names of fields that have a meaning until another one, whose name follows, is given."""
 
     def __call__(self, X: Inputs, Y: Other = None) -> Floats:
         """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
@@ -301,16 +302,9 @@ def _replaced(kernel: _K, values: ByName, fields: Mapping[str, Any]) -> _K:
             new[own] = value
     new |= {name: tuple(each[k] for k in sorted(each)) for name, each in several.items()}
     # Bounds and `per_feature` have no meaning once the parameter is given.
-    kind: Any = type(kernel)
-    new |= {name: default for name, until, default in _until(kind) if until in new}
+    kind = type(kernel)
+    new |= {name: getattr(kind, name) for name, until in kind._until if until in new}
     return dataclasses.replace(kernel, **new)  # type: ignore[type-var]
-
-
-@cache
-def _until(kind: Any) -> list[tuple[str, str, Any]]:
-    """Return the fields of a kernel with a meaning until another one is given, and defaults."""
-    every = ((each, each.metadata.get("until")) for each in dataclasses.fields(kind))
-    return [(each.name, until, each.default) for each, until in every if until]
 
 
 @dataclass(frozen=True, repr=False)
@@ -326,7 +320,9 @@ class Constant(Kernel):
     """
 
     value: float | None = None
-    bounds: Bounds | None = field(default=None, kw_only=True, metadata={"until": "value"})
+    _: KW_ONLY
+    bounds: Bounds | None = None
+    _until = (("bounds", "value"),)
 
     requires_vector_input = None
     accepts_sparse = True
@@ -358,10 +354,12 @@ class Constant(Kernel):
 class CompoundKernel(Kernel):
     """Base class of kernels made of others, with the same inputs."""
 
+    _prefix: ClassVar[str] = "kernel."  # of the names of the parameters of the only other kernel
+
     @property
     def _inner(self) -> dict[str, Any]:
         """The other kernels, by what stands before the names of their parameters."""
-        return {"kernel.": self.kernel}  # type: ignore[attr-defined]
+        return {self._prefix: self.kernel}  # type: ignore[attr-defined]
 
     def _of(self, kernels: Iterable[Any]) -> dict[str, Any]:
         [kernel] = kernels
@@ -533,7 +531,9 @@ class Scaled(CompoundKernel):
 
     kernel: Any
     factor: float | None = None
-    bounds: Bounds | None = field(default=None, kw_only=True, metadata={"until": "factor"})
+    _: KW_ONLY
+    bounds: Bounds | None = None
+    _until = (("bounds", "factor"),)
 
     def __post_init__(self) -> None:
         super().__post_init__()

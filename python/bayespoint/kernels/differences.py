@@ -39,9 +39,7 @@ class Differences(CompoundKernel):
 
     kernel: Any
 
-    @property
-    def _inner(self) -> dict[str, Any]:
-        return {"": self.kernel}
+    _prefix = ""
 
     @staticmethod
     def rows(a: Floats, b: Floats | None = None) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,6 @@ from scipy import sparse
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.kernels.base import Kernel
-from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import (
     Mixed,
     inner,
@@ -23,7 +22,16 @@ from bayespoint.kernels.products import (
     sums_of_differences,
     vectors,
 )
-from bayespoint.kernels.protocol import Bounds, Other, Parameter, Pulled, Slopes
+from bayespoint.kernels.protocol import (
+    Bounds,
+    Other,
+    Parameter,
+    Pulled,
+    Slopes,
+    check_optional,
+    given,
+    within,
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,7 +71,9 @@ class Polynomial(Kernel):
 
     degree: int = 3
     coef0: float | None = None
-    bounds: Bounds | None = field(default=None, kw_only=True, metadata={"until": "coef0"})
+    _: KW_ONLY
+    bounds: Bounds | None = None
+    _until = (("bounds", "coef0"),)
 
     accepts_sparse = True
     accepts_limits = True

@@ -32,9 +32,7 @@ class Normalized(CompoundKernel):
 
     kernel: Any
 
-    @property
-    def _inner(self) -> dict[str, Any]:
-        return {"": self.kernel}
+    _prefix = ""
 
     def __call__(self, X: Inputs, Y: Other = None) -> Floats:
         return self._with_lengths(evaluate(self.kernel, X, Y), X, Y)[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -18,7 +18,6 @@ from scipy.special import xlogy
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.kernels.base import Kernel
-from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import (
     Mixed,
     Terms,
@@ -31,7 +30,17 @@ from bayespoint.kernels.products import (
     sums_of_differences,
     vectors,
 )
-from bayespoint.kernels.protocol import Bounds, Metric, Other, Parameter, Pulled, Slopes
+from bayespoint.kernels.protocol import (
+    Bounds,
+    Metric,
+    Other,
+    Parameter,
+    Pulled,
+    Slopes,
+    check_optional,
+    given,
+    within,
+)
 
 _BLOCK_PAIRS = 4096  # pairs of sparse rows that are subtracted at a time
 _CACHED_VALUES = 2**15  # kernel values in a block that fits into the processor's cache
@@ -89,8 +98,14 @@ class Stationary(Kernel):
     """
 
     sigma: float | tuple[float, ...] | None = None
-    per_feature: bool = field(default=False, kw_only=True, metadata={"until": "sigma"})
-    bounds: Bounds | None = field(default=None, kw_only=True, metadata={"until": "sigma"})
+    _: KW_ONLY
+    per_feature: bool = False
+    bounds: Bounds | None = None
+
+    _until: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("per_feature", "sigma"),
+        ("bounds", "sigma"),
+    )
 
     _city_block: ClassVar[bool] = False
     """Whether the distance is the sum of absolute differences, not the Euclidean one."""
@@ -349,7 +364,10 @@ class RationalQuadratic(Stationary):
     """
 
     alpha: float | None = None
-    alpha_bounds: Bounds | None = field(default=None, kw_only=True, metadata={"until": "alpha"})
+    _: KW_ONLY
+    alpha_bounds: Bounds | None = None
+
+    _until = (*Stationary._until, ("alpha_bounds", "alpha"))
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -14,9 +14,17 @@ from scipy import sparse
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.kernels.base import Kernel
-from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import inner, sequence, squares
-from bayespoint.kernels.protocol import Bounds, Inputs, Other, Parameter, Pulled
+from bayespoint.kernels.protocol import (
+    Bounds,
+    Inputs,
+    Other,
+    Parameter,
+    Pulled,
+    check_optional,
+    given,
+    within,
+)
 
 Counts: TypeAlias = "Callable[[str, Any], Mapping[Hashable, int]]"
 """Returns how often each feature occurs in an input, from its name for messages and the input."""
@@ -65,7 +73,9 @@ class SetIntersection(Kernel):
     """
 
     base: float | None = None
-    bounds: Bounds | None = field(default=None, kw_only=True, metadata={"until": "base"})
+    _: KW_ONLY
+    bounds: Bounds | None = None
+    _until = (("bounds", "base"),)
 
     requires_vector_input = False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from bayespoint.kernels.functions import (
     part_diag_with_pullback,
     part_with_pullback,
 )
-from bayespoint.kernels.parameters import check_optional, given, within
 from bayespoint.kernels.products import Mixed, pair_of_vectors, vectors
 from bayespoint.kernels.protocol import (
     Bounds,
@@ -29,6 +28,9 @@ from bayespoint.kernels.protocol import (
     Parameter,
     Pulled,
     Slopes,
+    check_optional,
+    given,
+    within,
 )
 from bayespoint.kernels.stationary import scales
 
@@ -75,9 +77,12 @@ class Weighted(CompoundKernel):
 
     kernel: Any
     weights: tuple[float, ...] | None = None
-    groups: tuple[int, ...] | None = field(default=None, kw_only=True)
-    limits: tuple[float, ...] | None = field(default=None, kw_only=True)
-    bounds: Bounds | None = field(default=None, kw_only=True, metadata={"until": "weights"})
+    _: KW_ONLY
+    groups: tuple[int, ...] | None = None
+    limits: tuple[float, ...] | None = None
+    bounds: Bounds | None = None
+
+    _until = (("bounds", "weights"),)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import linalg, special
 
-from bayespoint.base.linalg import Factor
+from bayespoint.base.linalg import Inverse
 from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Flags, Floats, Indices
 from bayespoint.data.examples import Examples
@@ -35,7 +35,7 @@ from bayespoint.engine.problem import Problem
 from bayespoint.engine.walls import Walls
 from bayespoint.kernels import Differences
 from bayespoint.kernels.gram import Gram
-from bayespoint.labels.laws import LARGEST_Z, Interval, LargestOf, Law, OneWall
+from bayespoint.labels.laws import LARGEST_Z, Interval, LargestOf, Law, OneWall, log_of
 from bayespoint.results.lengths import Lengths
 
 if TYPE_CHECKING:
@@ -252,8 +252,7 @@ class Labels(Stored):
             return log_p
         own, other = self._rates(self.n_classes)
         floors = other / (self.n_classes - 1)
-        with np.errstate(divide="ignore"):
-            return np.logaddexp(np.log(floors), np.log(1 - own - floors) + log_p)
+        return np.logaddexp(log_of(floors), log_of(1 - own - floors) + log_p)
 
     def log_constant(self, label: Indices) -> float:
         """Return what is added to the engine's log evidence of observed labels.
@@ -307,7 +306,7 @@ class Labels(Stored):
         label: Indices,
         softness: Floats,
         offset: float,
-        inverse: tuple[Factor, Floats] | None = None,
+        inverse: Inverse | None = None,
     ) -> Problem:
         """Return the engine's problem of the latent values with this matrix, one after the other.
 
@@ -375,8 +374,7 @@ class Labels(Stored):
         if left_out.ndim == 1:
             z = (np.where(label > 0, 1.0, -1.0) * special.ndtri(left_out))[:, None]
         else:
-            with np.errstate(divide="ignore"):
-                z = self.predicts.decision(np.log(left_out.T))
+            z = self.predicts.decision(log_of(left_out.T))
         return np.clip(z, -LARGEST_Z, LARGEST_Z)
 
     def quantiles(self, label: Indices) -> Floats:
@@ -442,6 +440,4 @@ class Labels(Stored):
             right = np.take_along_axis(p, label[None, None], axis=0)[0]
             weight = 1 / np.maximum(floors + spans * right, special.ndtr(-LARGEST_Z))
             total = total + np.einsum("ctn,tn->nc", p, weight)
-        with np.errstate(divide="ignore"):
-            z = self.predicts.decision(np.log(total))
-        return np.clip(z, -LARGEST_Z, LARGEST_Z)
+        return np.clip(self.predicts.decision(log_of(total)), -LARGEST_Z, LARGEST_Z)

@@ -52,10 +52,13 @@ class Law(Stored):
         """Return the (C, ...) probabilities of classes at (n_rows, ...) values over the noise's."""
         raise NotImplementedError
 
+    def given_values(self, f: Floats, variance: Floats) -> Floats:
+        """Return the `probabilities` at (n_rows, n, T) values before noise of this variance."""
+        return self.probabilities(f / _deviation(variance))
+
     def log_given(self, f: Floats) -> Floats:
         """Return the logarithms of `probabilities`, (..., C)."""
-        with np.errstate(divide="ignore"):
-            return np.moveaxis(np.log(self.probabilities(f)), 0, -1)
+        return np.moveaxis(log_of(self.probabilities(f)), 0, -1)
 
     def decision_values(
         self, values: Floats, center: Floats, variance: Floats, lengths: Lengths
@@ -68,9 +71,8 @@ class Law(Stored):
 
     def mixture(self, values: Floats, variance: Floats, lengths: Lengths) -> Floats:
         """Return the (n, C) logarithms of means over draws of the probabilities given each."""
-        f = _with_lengths(values, variance, lengths) / _deviation(variance)
-        with np.errstate(divide="ignore"):
-            return np.log(self.probabilities(f).mean(axis=-1)).T
+        f = _with_lengths(values, variance, lengths)
+        return log_of(self.given_values(f, variance).mean(axis=-1)).T
 
     def lengths(self, lengths: Lengths, n_draws: int) -> Sequence[Any]:
         """Return lengths of draws, (n_draws, 1) each, over which leave-one-out sums go."""
@@ -236,8 +238,7 @@ class LargestOf(Law):
         """
         f = _with_lengths(values, variance, lengths)
         f += (center - f.mean(axis=-1))[..., None]
-        with np.errstate(divide="ignore"):
-            log_p = np.log(self._shifted(f, variance).mean(axis=-1))
+        log_p = log_of(self.given_values(f, variance).mean(axis=-1))
         rare = math.log(RARE)
         rows = np.flatnonzero((log_p < rare).any(axis=0))
         if len(rows):
@@ -245,12 +246,7 @@ class LargestOf(Law):
             log_p[:, rows] = np.maximum(log_p[:, rows], np.minimum(special.log_ndtr(z), rare))
         return quantiles(log_p).T
 
-    def mixture(self, values: Floats, variance: Floats, lengths: Lengths) -> Floats:
-        f = _with_lengths(values, variance, lengths)
-        with np.errstate(divide="ignore"):
-            return np.log(self._shifted(f, variance).mean(axis=-1)).T
-
-    def _shifted(self, f: Floats, variance: Floats) -> Floats:
+    def given_values(self, f: Floats, variance: Floats) -> Floats:
         """Return `probabilities`; without variance shares, ties in equal ones."""
         behind = f.max(axis=0) - f  # without variance all but the first are very far behind
         with np.errstate(over="ignore"):
@@ -272,6 +268,12 @@ class LargestOf(Law):
         return z.argmax(axis=1)
 
 
+def log_of(p: Floats) -> Floats:
+    """Return natural logarithms, minus infinity of 0."""
+    with np.errstate(divide="ignore"):
+        return np.log(p)
+
+
 def spread(values: Floats, lengths: Lengths) -> Floats:
     """Return the (n,) variances V of latent values over (n, T) values of the draws."""
     second = np.einsum("ij,ij->i", values, values) / values.shape[1]
@@ -289,14 +291,14 @@ def of_moments(center: Floats, total: Floats) -> Floats:
 def quantiles(log_p: Floats) -> Floats:
     r"""Return :math:`\Phi^{-1}` of log probabilities of classes (first axis), scaled to 1."""
     log_p = log_p - special.logsumexp(log_p, axis=0)
-    z: Floats = special.ndtri_exp(log_p)
+    z = special.ndtri_exp(log_p)
     first = log_p.argmax(axis=0)[None]
     rest = log_p.copy()
     np.put_along_axis(rest, first, -np.inf, axis=0)
     of_rest = -special.ndtri_exp(special.logsumexp(rest, axis=0, keepdims=True))
     near_one = np.take_along_axis(log_p, first, axis=0) > math.log(0.5)
-    own = np.where(near_one, of_rest, np.take_along_axis(z, first, axis=0))
-    np.put_along_axis(z, first, own, axis=0)
+    of_first = np.where(near_one, of_rest, np.take_along_axis(z, first, axis=0))
+    np.put_along_axis(z, first, of_first, axis=0)
     return z
 
 
@@ -314,8 +316,7 @@ def _deviation(variance: Floats) -> Floats:
 def _quantiles(f: Floats) -> Floats:
     """Return the normal quantiles of the means of P(f + noise > 0), accurate in both tails."""
     above, below = special.ndtr(f).mean(axis=-1), special.ndtr(-f).mean(axis=-1)
-    z: Floats = np.where(above < below, special.ndtri(above), -special.ndtri(below))
-    return z
+    return np.where(above < below, special.ndtri(above), -special.ndtri(below))
 
 
 def _against_first(values: Floats, mean: Floats, variance: Floats) -> Floats:
@@ -326,8 +327,7 @@ def _against_first(values: Floats, mean: Floats, variance: Floats) -> Floats:
     scale = np.stack([((of_class - top) ** 2).mean(axis=-1) for of_class in values])
     scale = np.maximum(scale - gap**2, 0.0) + 2.0 * variance
     np.maximum(scale, 1e-16 * gap**2, out=scale)
-    z: Floats = np.divide(gap, np.sqrt(scale), out=np.zeros_like(gap), where=scale > 0)
-    return z
+    return np.divide(gap, np.sqrt(scale), out=np.zeros_like(gap), where=scale > 0)
 
 
 def _require_range(variance: Floats, values: Floats, mean: Floats | float = 0.0) -> None:

@@ -30,7 +30,6 @@ from bayespoint.kernels.products import count, in_rows, joined
 
 JITTER = 1e-6  # added to the diagonal of the landmarks' kernel matrix, relative to its mean
 _BLOCK_BYTES = 16 * 2**20  # approximate memory of a block of test points: mostly in the cache
-_SAME = 1e-6  # relative difference up to which a matrix that is given again is the same
 
 
 def jitter_of(gram: Floats, offset: float) -> Floats:
@@ -222,16 +221,6 @@ class Basis(Stored):
         flat = np.asfortranarray(w.reshape(-1, w.shape[-1]).T)
         return self.factor.dual_coef(flat, len(self)).reshape(w.shape)
 
-    def require_same(self, gram: Floats) -> None:
-        """Raise ValueError unless a matrix is that of the fit, by its product with a vector."""
-        chosen = np.arange(len(gram)) if self.factor.pivots is None else self.factor.pivots
-        vector = np.random.default_rng(0).standard_normal(len(chosen))
-        again = gram[np.ix_(chosen, chosen)] @ vector + self.offset * vector.sum()
-        again += self.softness[chosen] * vector
-        known = self.factor.lower @ (self.factor.lower.T @ vector)
-        if np.abs(again - known).max() > _SAME * np.abs(known).max():
-            raise ValueError("gram must be the matrix given to fit; got another one")
-
     def require_all(self, question: str) -> None:
         """Raise ValueError for landmarks, which have no matrix of all examples."""
         if not self.is_all:
@@ -239,21 +228,3 @@ class Basis(Stored):
                 f"{question} needs the kernel matrix of the training examples, which a classifier "
                 "with landmarks does not have: fit with approximation=None"
             )
-
-    def matrix(self, question: str) -> tuple[Floats, float, Floats]:
-        """Return the kernel matrix of the examples, and the offset and softness to add.
-
-        A precomputed matrix is recovered from its factor: it includes both, and must not be
-        singular. `question` is what asks.
-        """
-        self.require_all(question)
-        if not isinstance(self.kernel, str):
-            gram, _ = kernels.training_gram(self.kernel, self.points, self.offset, self.softness)
-            return gram, self.offset, self.softness
-        if self.factor.pivots is not None:
-            raise ValueError(
-                f"{question} needs the kernel matrix, and with kernel='precomputed' a singular one "
-                f"is not kept: use VersionSpace(gram, y).{question}"
-            )
-        lower = self.factor.lower
-        return lower @ lower.T, 0.0, np.zeros(len(lower))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from bayespoint.base.linalg import times_upper, weighted_outer
 from bayespoint.base.validation import Array, Floats, Indices
 from bayespoint.data.examples import ROWS, Examples
 from bayespoint.data.executors import Executor
-from bayespoint.engine.laws import Observed, Trials, sums_of_rows, values_of_rows
+from bayespoint.engine.laws import Derivatives, Observed, Trials, sums_of_rows, values_of_rows
 from bayespoint.labels import Labels
 from bayespoint.landmarks.basis import Basis
 
@@ -155,8 +156,8 @@ class Block:
         gradient = self.by_weight(slopes[None].astype(self.rows.dtype))[0].astype(np.float64)
         return Moments(float(value.sum()), gradient, self._precision(curvatures))
 
-    def expected(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Any:
-        """Return expected log likelihoods, with first and negative second derivatives."""
+    def expected(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Derivatives:
+        """Return the expectations of log likelihoods and their derivatives."""
         contrasts = self.contrasts(mean[None])[0].astype(np.float64) + self._lacking
         if root is None:
             return self.observed.derivatives(contrasts)
@@ -164,7 +165,7 @@ class Block:
         for weight, away in self._nodes(root, rng):
             parts = [weight * part for part in self.observed.derivatives(contrasts + away)]
             total = parts if total is None else [a + b for a, b in zip(total, parts, strict=True)]
-        return total
+        return Derivatives(*total)
 
     def _nodes(self, root: Floats, rng: np.random.Generator) -> Iterator[tuple[float, Floats]]:
         """Yield weights and (n_contrasts, n) deviations of contrasts under a normal distribution.
@@ -286,13 +287,12 @@ class BlockSums:
 
     def moments(self, mean: Floats, root: Floats | None) -> Moments:
         """Return the moments of all examples under a normal distribution of w."""
-        moments: Moments = self.executor.total(Block.moments, (self.blocks,), (mean, root))
-        return moments
+        return self.executor.total(partial(Block.moments, mean=mean, root=root), (self.blocks,))
 
     def start(self, vectors: Floats) -> None:
         """Compute the values of all examples for the mean, and place and direction of each ball."""
         self._values = []  # the memory of the last ones first
-        self._values = self.executor.keep(Block.at_paths, (self.blocks,), (vectors,))
+        self._values = self.executor.keep(partial(Block.at_paths, vectors=vectors), (self.blocks,))
 
     def turn(
         self, balls: NDArray[np.int64], places: Floats, directions: Floats, added: Floats
@@ -302,20 +302,18 @@ class BlockSums:
         `places` and `directions` are (k, 2) factors of these, and (k, D) `added` is added to the
         new directions.
         """
-        turn = balls, places, directions, added
-        self._values = self.executor.keep(_turned, (self.blocks, self._values), turn)
+        turn = partial(_turned, balls=balls, places=places, directions=directions, added=added)
+        self._values = self.executor.keep(turn, (self.blocks, self._values))
 
     def log_likelihoods(self, trials: Trials) -> Floats:
         """Return those of trials, each with its derivatives by the two factors."""
-        columns = self._labels, self._values
-        sums: Floats = self.executor.total(Block.log_likelihoods, columns, (trials,))
-        return sums
+        work = partial(Block.log_likelihoods, trials=trials)
+        return self.executor.total(work, (self._labels, self._values))
 
     def slopes(self, trials: Trials) -> Floats:
         """Return the (n_trials, D) derivatives by the weight vector."""
-        columns = self.blocks, self._values
-        slopes: Floats = self.executor.total(Block.slopes, columns, (trials,))
-        return slopes
+        work = partial(Block.slopes, trials=trials)
+        return self.executor.total(work, (self.blocks, self._values))
 
 
 def _turned(

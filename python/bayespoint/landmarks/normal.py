@@ -56,7 +56,6 @@ def approximate(
     dimension: int,
     *,
     mean: Floats | None = None,
-    root: Floats | None = None,
     n_rising: int = 0,
     tol: float = 0.0,
     report: Callable[[int, float], object] | None = None,
@@ -64,16 +63,16 @@ def approximate(
     """Return the normal distribution of `dimension` dimensions nearest to a posterior.
 
     `moments` are those of the log likelihood, given the mean and the root of the covariance of w.
-    `mean` and `root` are of a similar posterior; without a root the first passes go to the mode.
-    The last `n_rising` weights rise, and the logarithms of the gaps between those of the mean are
+    The first passes go to the mode, from `mean`, that of a similar posterior, or 0. The last
+    `n_rising` weights rise, and the logarithms of the gaps between those of the mean are
     added to the bound. `tol` is the change of the bound in a pass, in nats, at which to stop
     earlier. `report` is called after each pass with its number and the bound.
     """
-    mean = np.zeros(dimension) if mean is None else mean
+    mean, root = np.zeros(dimension) if mean is None else mean, None
     step, size = np.zeros(dimension), 1.0
     before, log_det, change, ratio = -math.inf, math.inf, 0.0, 0.0
-    last, share = np.empty((0, 0)), _FIRST_SHARE if root is None else 1.0
-    best = Normal(mean, np.eye(dimension) if root is None else root, -math.inf, False)
+    last, share = np.empty((0, 0)), _FIRST_SHARE
+    best = Normal(mean, np.eye(dimension), -math.inf, False)
     for k in range(STEPS):
         found = moments(mean, root)
         bound, precision = found.value - 0.5 * float(mean @ mean), found.precision

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import kernels
 from bayespoint.base import linalg, memory, validation
-from bayespoint.base.linalg import Factor, factorize
+from bayespoint.base.linalg import Factor, Inverse, factorize
 from bayespoint.base.validation import Array, Floats
 from bayespoint.base.warnings import PERCENT, Advance, Report, warn
 from bayespoint.data.examples import Examples
@@ -22,7 +23,6 @@ from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
 from bayespoint.labels import Labels
 from bayespoint.landmarks import normal, sampling, selection
-from bayespoint.landmarks.ball import ROWS_OF_VALUES, together
 from bayespoint.landmarks.basis import Basis
 from bayespoint.landmarks.block import BlockSums, make_block
 from bayespoint.posterior.calibration import LeftOut
@@ -78,7 +78,7 @@ def _tolerance(plan: Plan, labels: Labels, m: int) -> float:
     return plan.tolerance(m, max(2, labels.n_functions))
 
 
-def _inverse(factor: Factor, report: Report) -> tuple[Factor, Floats] | None:
+def _inverse(factor: Factor, report: Report) -> Inverse | None:
     """Return the factor with the diagonal of the inverse, if the matrix is far from singular."""
     if not factor.invertible:
         return None
@@ -287,7 +287,7 @@ def _blocks(
     m, r, functions = len(examples), len(basis), labels.n_contrasts
     dtype, parts = np.dtype(np.float64 if m <= _DOUBLES else np.float32), examples.parts
     assert parts is not None
-    directions = together(plan.n_chains) * ROWS_OF_VALUES * functions
+    directions = sampling.together(plan.n_chains) * sampling.ROWS_OF_VALUES * functions
     dimension = labels.dimension(r)
     needed = dtype.itemsize * float(m) * directions + 5 * 8.0 * dimension**2
     available = examples.memory / _SHARE_OF_MEMORY
@@ -301,9 +301,8 @@ def _blocks(
     keeps = needed + dtype.itemsize * float(m) * r * labels.n_inputs <= examples.memory
     hold = examples.executor.keep if keeps else examples.executor.defer
     with report.part("features"):
-        common = (basis, labels, softness, dtype)
-        made = hold(make_block, (parts, range(len(parts))), common)
-        blocks = BlockSums(examples.executor, made)
+        work = partial(make_block, basis=basis, labels=labels, softness=softness, dtype=dtype)
+        blocks = BlockSums(examples.executor, hold(work, (parts, range(len(parts)))))
     if report.verbose:
         kept = "" if keeps else ", which are computed again in every pass"
         report.tell(f"features of {m} examples{kept}: {report.seconds()}")

@@ -16,6 +16,7 @@ from bayespoint.base.io import Savable
 from bayespoint.base.validation import Array, Floats, RandomState
 from bayespoint.kernels.products import in_rows
 from bayespoint.labels import Labels
+from bayespoint.labels.laws import log_of
 from bayespoint.posterior.model import Model, one_column_alone
 from bayespoint.results.relevance import FeatureRelevance
 from bayespoint.results.result import as_html
@@ -42,7 +43,7 @@ class Mixture(Savable):
     @classmethod
     def of(cls, models: Sequence[Model], class_weight: Floats) -> Mixture:
         """Return the average of models, with the weights of their settings."""
-        weights = np.array([one.hyper.weight for one in models])
+        weights = np.array([model.hyper.weight for model in models])
         weights /= weights.sum()
         order = np.argsort(-weights, kind="stable")
         alike = (class_weight == class_weight[0]).all()
@@ -50,19 +51,20 @@ class Mixture(Savable):
         return cls(tuple(models[k] for k in order), weights[order], relative)
 
     def __repr__(self) -> str:
-        return f"<Mixture: {len(self.models)} of {self.models[0]!r}>"
+        return f"<Mixture: {len(self.models)} of {self.first!r}>"
 
     def _repr_html_(self) -> str:
-        first = self.models[0]
-        rows = {
-            "classes": ", ".join(map(str, self.classes.tolist())),
-            "models": f"{len(self.models)}",
-            "examples" if first.basis.is_all else "landmarks": f"{len(first.basis)}",
-            "draws": f"{len(first.draws)} of each",
-        }
+        first = self.first
+        rows = [
+            ("classes", ", ".join(map(str, self.classes.tolist()))),
+            ("models", f"{len(self.models)}"),
+            ("examples" if first.basis.is_all else "landmarks", f"{len(first.basis)}"),
+            ("draws", f"{len(first.draws)} of each"),
+        ]
         if not math.isnan(self.seed_error):
-            rows["change with another seed"] = f"{self.seed_error:.2g} in probability, on average"
-        return as_html("Posterior", list(rows.items()))
+            change = f"{self.seed_error:.2g} in probability, on average"
+            rows.append(("change with another seed", change))
+        return as_html("Posterior", rows)
 
     @property
     def first(self) -> Model:
@@ -128,9 +130,7 @@ class Mixture(Savable):
         mixture = validation.choice("method", method, ("moments", "mixture")) == "mixture"
         if len(self.models) == 1:
             return self.first.log_proba(X, diag, mixture=mixture, class_weight=self.class_weight)
-        with np.errstate(divide="ignore"):
-            mass = self._log_shares(X, diag, strict=True, mixture=mixture)
-        return observed(self, mass)
+        return observed(self, self._log_shares(X, diag, strict=True, mixture=mixture))
 
     def predict(
         self,
@@ -205,8 +205,7 @@ class Mixture(Savable):
         if self.class_weight is None:
             return special.ndtri((1 + votes) / 2)
         law = self._labels.predicts
-        with np.errstate(divide="ignore"):
-            return law.decision(np.log(law.shares(votes) * self.class_weight))
+        return law.decision(log_of(law.shares(votes) * self.class_weight))
 
     def _signs(self, X: Any) -> Floats:
         """Return decision values, or numbers of their signs without variances where these agree."""
@@ -236,8 +235,7 @@ class Mixture(Savable):
         for model in self.models:
             values = model.values(X, diag, strict=strict, mixture=mixture)
             logs.append(model.labels.log_classes(values))
-        with np.errstate(divide="ignore"):
-            return np.stack(logs) + np.log(self.weights)[:, None, None]
+        return np.stack(logs) + log_of(self.weights)[:, None, None]
 
 
 def observed(mixture: Mixture, mass: Floats) -> Floats:

@@ -13,7 +13,7 @@ from scipy import linalg, special
 
 from bayespoint import kernels
 from bayespoint.base import validation
-from bayespoint.base.linalg import Factor, cholesky, clear_above, interruptible_step
+from bayespoint.base.linalg import Inverse, cholesky, clear_above, interruptible_step
 from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Array, Floats, Indices, product, require_square
 from bayespoint.data.examples import Examples
@@ -300,10 +300,20 @@ class Model(Stored):
 
     def problem(self, question: str) -> Problem:
         """Return the labeled kernel matrix that `question` needs, or raise ValueError without."""
-        gram, offset, softness = self.basis.matrix(question)
-        return self.labels.problem(gram, self.label, softness, offset)
+        basis = self.basis
+        basis.require_all(question)
+        if not isinstance(basis.kernel, str):
+            return self.problem_again(basis.points)
+        # The factor of a precomputed matrix has offset and softness.
+        if basis.factor.pivots is not None:
+            raise ValueError(
+                f"{question} needs the kernel matrix, and with kernel='precomputed' a singular one "
+                f"is not kept: use VersionSpace(gram, y).{question}"
+            )
+        gram = basis.factor.lower @ basis.factor.lower.T
+        return self.labels.problem(gram, self.label, np.zeros(len(gram)), 0.0)
 
-    def problem_again(self, inputs: Any, inverse: tuple[Factor, Floats] | None = None) -> Problem:
+    def problem_again(self, inputs: Any, inverse: Inverse | None = None) -> Problem:
         """Return the labeled kernel matrix, from the inputs of the fit or the given matrix."""
         offset, softness = self.basis.offset, self.basis.softness
         gram, _ = kernels.training_gram(self.basis.kernel, inputs, offset, softness)

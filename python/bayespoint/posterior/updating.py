@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -31,6 +31,7 @@ from bayespoint.data.inputs import scaled
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.kernels.products import count, joined
 from bayespoint.labels import Labels
+from bayespoint.labels.laws import log_of
 from bayespoint.posterior.fitting import Fit, fit_model
 from bayespoint.posterior.model import Model
 from bayespoint.results.lengths import Lengths
@@ -150,6 +151,15 @@ def _extended(model: Model, new: Any, index: Indices) -> Model | None:
     return replace(model, basis=basis, draws=draws, label=label, left_out=None)
 
 
+class _Agreement(NamedTuple):
+    """Which functions agree with new labels, and what the labels change."""
+
+    chosen: Indices  # (n,) the functions that are kept, some more than once
+    z: Floats  # (n, n_functions, k) coordinates that the labels give them
+    change: Floats  # parts whose mean is the change of the mean of the functions
+    change_of_z: Floats  # those of z
+
+
 def _agreeing(
     law: Labels,
     functions: Floats,
@@ -157,13 +167,12 @@ def _agreeing(
     corner: Floats,
     index: Indices,
     rng: np.random.Generator,
-) -> tuple[Indices, Floats, Floats, Floats] | None:
-    """Return which functions are kept, how often, and the coordinates z that labels give them.
+) -> _Agreement | None:
+    """Return which functions agree with the labels of new examples.
 
     `values` are those of the functions at k new examples, (n_values, k, n), without what z, (n,
-    n_functions, k), adds: its products with the (k, k) `corner`. The third item has parts whose
-    mean is the change of the mean: of functions and of z. None if too many values had to be drawn
-    until one agreed with a label.
+    n_functions, k), adds: its products with the (k, k) `corner`. None if too many values had to be
+    drawn until one agreed with a label.
     """
     _, k, n = values.shape
     chosen, z = np.arange(n), np.zeros((n, functions.shape[1], k))
@@ -178,10 +187,10 @@ def _agreeing(
         share = np.exp(log_p - log_p.max())
         share /= share.mean()
         # Conditional means in place of those drawn: they have less error.
-        more, own = (share - 1)[:, None, None], functions[chosen]
-        own -= middle
-        own *= more
-        change += own
+        more, away = (share - 1)[:, None, None], functions[chosen]
+        away -= middle
+        away *= more
+        change += away
         change_of_z += more * (z - z.mean(axis=0))
         change_of_z[:, :, j] = share[:, None] * _mean_given_label(law, mean, deviation, label)
         places = (rng.random() + np.arange(n)) / n * share.sum()
@@ -190,7 +199,7 @@ def _agreeing(
         if (drawn := _given_label(law, mean, deviation, label, rng)) is None:
             return None
         z[:, :, j] = drawn
-    return chosen, z, change, change_of_z
+    return _Agreement(chosen, z, change, change_of_z)
 
 
 def _log_label(law: Labels, mean: Floats, deviation: float, label: int) -> Floats:
@@ -213,8 +222,7 @@ def _given_label(
     law: Labels, mean: Floats, deviation: float, label: int, rng: np.random.Generator
 ) -> Floats | None:
     """Return (n, n_functions) values of z drawn given the label, or None after too many tries."""
-    with np.errstate(divide="ignore"):
-        log_share = law.observed(np.log(np.eye(law.n_classes)))[:, label]
+    log_share = law.observed(log_of(np.eye(law.n_classes)))[:, label]
     log_share -= log_share.max()
     left = np.arange(mean.shape[1])
     found = np.empty((len(left), law.n_functions))

@@ -108,8 +108,7 @@ class BilliardResult(Run):
     @classmethod
     def from_run(cls, run: Mapping[str, Any], center: str) -> BilliardResult:
         """Return the result of the engine's run, with the center of this name."""
-        known = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
-        return cls(center=run[center], **known)
+        return cls.from_values({**run, "center": run[center]})
 
     def _watched(self, thinned: bool = False) -> Floats:
         step = max(1, -(-self.functionals.shape[1] // R_HAT_DRAWS)) if thinned else 1

@@ -68,13 +68,15 @@ class Evidence(Result):
     @classmethod
     def from_run(cls, run: Mapping[str, Any]) -> Evidence:
         """Return the result of an engine's run, with an array for `value` and `error`."""
-        given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
         seen = run["layer_shares"] > 0  # others were only passed through
-        given |= {name: given[name][seen] for name in ("layers", "layer_shares")}
-        given["n_rungs"] = len(np.unique(run["ladder"]))
-        is_bridge = len(run["mean_violations"]) == 0
-        given["log_transparency"] = np.empty(0) if is_bridge else 0.0 - run["ladder"]
-        return cls(**given)
+        ladder, is_bridge = run["ladder"], len(run["mean_violations"]) == 0
+        values = {
+            "layers": run["layers"][seen],
+            "layer_shares": run["layer_shares"][seen],
+            "n_rungs": len(np.unique(ladder)),
+            "log_transparency": np.empty(0) if is_bridge else 0.0 - ladder,
+        }
+        return cls.from_values({**run, **values})
 
     def _figures(self) -> str:
         pairs = zip(np.atleast_1d(self.value), np.atleast_1d(self.error), strict=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from html import escape
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,11 @@ from bayespoint.base.validation import Floats
 from bayespoint.results import diagnostics
 
 Texts = Sequence[str]
-Rows = Sequence[tuple[str, str]]
 
 
 def as_columns(rows: Sequence[Texts], *, left: bool = False) -> list[str]:
     """Return lines of text with aligned columns, to the right or to the left."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     align = str.ljust if left else str.rjust
     return [
         "  ".join(align(text, width) for text, width in zip(row, widths, strict=True)).rstrip()
@@ -58,6 +57,12 @@ class Result(Savable):
 
     _title: str
     _head: ClassVar[Texts] = ()
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> Any:
+        """Return the result whose fields have these values; values of other names are left out."""
+        names: Any = cls.__dataclass_fields__  # type: ignore[attr-defined]
+        return cls(**{name: values[name] for name in names if name in values})
 
     def _rows(self) -> Sequence[Texts]:
         """Return the rows of the summary, which begin with names."""

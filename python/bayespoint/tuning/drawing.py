@@ -171,7 +171,7 @@ def _states(
     """Return the states of a chain for each density, and the limit that ended them."""
     states: list[list[State]] = [[] for _ in chains]
     for _ in range(length):
-        ahead = threads.keep(next, (chains,), (None,))
+        ahead = threads.keep(lambda chain: next(chain, None), (chains,))
         for density, chain, state in zip(densities, states, ahead, strict=True):
             density.objective.record.tell()
             if state is not None:

@@ -51,7 +51,6 @@ def chain(
     *,
     n_adapt: int,
     renew: Callable[[State], State] = lambda state: state,
-    step: float = _STEP,
 ) -> Iterator[State]:
     """Yield the states of a chain.
 
@@ -59,7 +58,7 @@ def chain(
     their scales. Only states after the first `n_adapt`, which adapt the step size, are from the
     stated distribution. `renew` may move each state in another way that leaves it invariant.
     """
-    state, count = density(start), 0
+    state, count, step = density(start), 0, _STEP
     while not state.stopped:
         size = step * math.exp(_JITTER * rng.standard_normal()) * units
         momentum = rng.standard_normal(len(start))

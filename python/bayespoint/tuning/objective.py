@@ -1,7 +1,7 @@
 """The approximate evidence of hyperparameters, as a function of their logarithms.
 
 The evidence is the probability of the labels under the model, here of functions in the span of some
-landmarks, by expectation propagation (:mod:`bayespoint.landmarks.propagation`).
+landmarks, by expectation propagation (:mod:`bayespoint.landmarks.features`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from bayespoint.kernels.protocol import ByName
 from bayespoint.labels import Labels, Problems
 from bayespoint.landmarks import selection
 from bayespoint.landmarks.basis import JITTER
-from bayespoint.landmarks.features import Features
-from bayespoint.landmarks.propagation import Propagation, propagate
+from bayespoint.landmarks.features import Features, Propagation, propagate
 
 SOFTNESS = (1e-3, 1e4)
 """Bounds of the softness relative to the variance of f over the examples. A ratio r changes the

@@ -21,7 +21,7 @@ from bayespoint.data.plan import Budget
 from bayespoint.kernels import RBF, Scaled
 from bayespoint.labels import Labels
 from bayespoint.landmarks import selection
-from bayespoint.landmarks.ball import Balls
+from bayespoint.landmarks.sampling import Balls
 from bayespoint.papers.centers import closest_to_vote
 from bayespoint.results import LandmarkResult
 from bayespoint.tuning.defaults import default_kernels

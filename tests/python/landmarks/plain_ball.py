@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from bayespoint.landmarks.ball import BATCH
+from bayespoint.landmarks.sampling import BATCH
 
 QUARTER = 0.5 * math.pi
 """Radians of a step."""

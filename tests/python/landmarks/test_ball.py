@@ -9,9 +9,9 @@ from scipy import special, stats
 from bayespoint import SampleOptions, VersionSpace
 from bayespoint.data.executors import Dask, Threads
 from bayespoint.labels import Labels
-from bayespoint.landmarks.ball import BATCH, Balls
 from bayespoint.landmarks.block import Block, BlockSums
 from bayespoint.landmarks.normal import Normal, approximate
+from bayespoint.landmarks.sampling import BATCH, Balls
 from bayespoint.results import diagnostics
 from helpers import SLOW, seed
 from landmarks.plain_ball import PlainBalls

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from bayespoint import kernels
-from bayespoint.landmarks.features import Features
-from bayespoint.landmarks.propagation import propagate
+from bayespoint.landmarks.features import Features, propagate
 from helpers import seed
 
 STEP = 1e-3

@@ -7,7 +7,7 @@ import pytest
 from scipy import linalg
 
 import plain_propagation
-from bayespoint.landmarks.propagation import Propagation, propagate
+from bayespoint.landmarks.features import Propagation, propagate
 from helpers import seed
 
 NOISES = [(0.0, 0.0), (0.05, 0.1), (0.0, 0.1)]

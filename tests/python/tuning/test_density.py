@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from bayespoint.kernels import RBF, Parameter
-from bayespoint.tuning.climbing import climb
+from bayespoint.tuning.climbing import climb, sharpened
 from bayespoint.tuning.defaults import default_kernel
 from bayespoint.tuning.density import Density
 from bayespoint.tuning.drawing import drawn
-from bayespoint.tuning.sharpening import sharpened
 from helpers import seed
 from objects import assert_slopes, objective, task
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from bayespoint.kernels import RBF, Matern
-from bayespoint.tuning.climbing import climb
+from bayespoint.tuning.climbing import climb, log_left_out, sharpened
 from bayespoint.tuning.density import Density
 from bayespoint.tuning.objective import Objective
-from bayespoint.tuning.sharpening import log_left_out, sharpened
 from helpers import seed
 from objects import objective, task
 

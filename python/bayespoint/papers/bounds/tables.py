@@ -12,11 +12,13 @@ from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.estimators.bayes_point import BayesPointClassifier, inputs_of_fit
+from bayespoint.landmarks.basis import Basis
 from bayespoint.papers.bounds.result import RiskBounds
 from bayespoint.papers.bounds.rows import Learned, Rows
 from bayespoint.version_space import VersionSpace
 
 RULES = ("bayes_point", "max_margin", "perceptron")
+_SAME = 1e-6  # relative difference up to which a matrix that is given again is the same
 
 REFUSALS = {
     "": "",
@@ -187,7 +189,7 @@ def risk_bounds(
         )
     inputs = inputs_of_fit(model, gram)
     if isinstance(first.basis.kernel, str):
-        first.basis.require_same(inputs)
+        _require_same(first.basis, inputs)
     return bounds_of(
         VersionSpace.over(first.problem_again(inputs)),
         Learned(model.dual_coef_[0], "bayes_point"),
@@ -251,3 +253,15 @@ def bounds_of(
         )
     rows = Rows(space, learned, delta / candidates, noise, draws, refusal, settings).all()
     return RiskBounds(tuple(sorted(rows, key=lambda row: row.refused)), delta, len(space.y))
+
+
+def _require_same(basis: Basis, gram: Floats) -> None:
+    """Raise ValueError unless a matrix is that of the fit, by its product with a vector."""
+    factor = basis.factor
+    chosen = np.arange(len(gram)) if factor.pivots is None else factor.pivots
+    vector = np.random.default_rng(0).standard_normal(len(chosen))
+    again = gram[np.ix_(chosen, chosen)] @ vector + basis.offset * vector.sum()
+    again += basis.softness[chosen] * vector
+    known = factor.lower @ (factor.lower.T @ vector)
+    if np.abs(again - known).max() > _SAME * np.abs(known).max():
+        raise ValueError("gram must be the matrix given to fit; got another one")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -198,7 +199,13 @@ def choose_layer(
             order = rng.permutation(m)
         left_out, order = order[:k], order[k:]
         rest = np.setdiff1d(np.arange(m), left_out)
-        part = problem.part(rest)
+        part = replace(
+            problem,
+            gram=problem.gram[np.ix_(rest, rest)],
+            label=problem.label[rest],
+            softness=problem.softness[rest],
+            inverse=None,
+        )
         table = _compute_table(
             part, settings, np.array([-1, 1]), threads, validation.seed(rng), callback
         )
