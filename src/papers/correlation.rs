@@ -144,9 +144,8 @@ pub fn correlation(
             })
             .collect::<Result<Vec<_>>>()
     })?;
-    let scatterer = dynamics.scatterer();
     let pairs = Array2::from_shape_fn((n_trajectories, n_pairs), |(i, k)| pairs[i][k]);
-    Ok((pairs, scatterer))
+    Ok((pairs, dynamics.scatterer()))
 }
 
 /// Follows one pair from the present position of a trajectory, with the second ball tilted towards a random direction.

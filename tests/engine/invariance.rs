@@ -72,7 +72,7 @@ fn check_same_path(
 }
 
 /// Each dual coefficient times a number of its own.
-fn times<'a>(factors: &'a [f64]) -> impl Fn(&[f64]) -> Vec<f64> + 'a {
+fn times(factors: &[f64]) -> impl Fn(&[f64]) -> Vec<f64> {
     move |dual| dual.iter().zip(factors).map(|(c, by)| c * by).collect()
 }
 
