@@ -200,7 +200,7 @@ def presentation(order: object, m: int, random_state: RandomState) -> NDArray[np
     if isinstance(order, str):
         if validation.choice("order", order, ("data", "random")) == "data":
             return np.arange(m)
-        return np.random.default_rng(validation.seed(random_state)).permutation(m)
+        return validation.generator(random_state).permutation(m)
     array = validation.dense("order", order)  # type: ignore[arg-type]
     if array.shape != (m,) or not np.array_equal(np.sort(array), np.arange(m)):
         raise ValueError(

@@ -199,7 +199,7 @@ def risk_bounds(
         tol=tol,
         max_length=max_length,
         n_jobs=model.n_jobs,
-        random_state=np.random.default_rng(validation.seed(random_state)),
+        random_state=validation.generator(random_state),
     )
 
 
@@ -238,7 +238,7 @@ def bounds_of(
     validation.threads(n_jobs)
     tol, length = validation.positive("tol", tol), validation.positive("max_length", max_length)
     settings: dict[str, Any] = {"tol": tol, "max_length": length, "n_jobs": n_jobs}
-    settings["random_state"] = np.random.default_rng(validation.seed(random_state))
+    settings["random_state"] = validation.generator(random_state)
     if any(noise) and learned.rule != "bayes_point":
         raise ValueError(
             f"label_noise must be 0 with rule={learned.rule!r}, which has no posterior; got "

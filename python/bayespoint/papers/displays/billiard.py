@@ -278,7 +278,7 @@ class BilliardDisplay(Display):
         frame = np.stack([*sphere.chart(pole), pole])
         normals = signed @ frame.T
         return cls(
-            normals=normals / np.linalg.norm(normals, axis=1, keepdims=True),
+            normals=sphere.scaled(normals),
             corners=_corners(normals, np.array([0.0, 0.0, 1.0])),
             paths=run.draws @ points @ frame.T,
             center=run.center @ points @ frame.T,
@@ -290,8 +290,7 @@ class BilliardDisplay(Display):
         def unit_values(vectors: NDArray[np.floating]) -> Floats:
             doubles = np.asarray(vectors, dtype=np.float64)
             values = space.problem.coordinates(doubles) - space.softness * doubles
-            values = values.reshape(*values.shape[: -len(space.problem.shape)], -1)
-            return np.asarray(values / np.linalg.norm(values, axis=-1, keepdims=True))
+            return sphere.scaled(values.reshape(*values.shape[: -len(space.problem.shape)], -1))
 
         values = unit_values(run.draws)
         middle = values.mean(axis=(0, 1))
@@ -515,11 +514,9 @@ class BilliardDisplay(Display):
         eye = np.array(
             [math.cos(up) * math.cos(aside), math.cos(up) * math.sin(aside), math.sin(up)]
         )
-        azimuth, polar = np.mgrid[0 : 2 * math.pi : 49j, 0 : math.pi : 25j]
-        surface = np.stack(
-            [np.cos(azimuth) * np.sin(polar), np.sin(azimuth) * np.sin(polar), np.cos(polar)]
+        ax.plot_surface(
+            *sphere.mesh(24), color=GRAY, alpha=0.13, linewidth=0, zorder=0, rasterized=True
         )
-        ax.plot_surface(*surface, color=GRAY, alpha=0.13, linewidth=0, zorder=0, rasterized=True)
         ax.plot(*_great_circle(eye).T, color=GRAY, linewidth=0.8, zorder=1)
         for normal in self.normals:
             circle = _great_circle(normal)

@@ -64,12 +64,12 @@ def _measure(unit: Row, settings: Settings) -> Row:
         *(_deviation(space, X, exact, unit, settings, run) for run in (0, 1)), strict=True
     )
     return {
-        "angle": float(np.arctan(np.linalg.norm(away[0]))),
+        "angle": np.arctan(np.linalg.norm(away[0])),
         # The error of the reference is common to both runs.
         "product": float(away[0] @ away[1]) - reference_error**2,
-        "bounces": int(found[0].bounces.sum()),
+        "bounces": found[0].bounces.sum(),
         "escapes": escapes[0],
-        "ess": float(found[0].ess),
+        "ess": found[0].ess,
         "reference_error": reference_error,
     }
 
@@ -99,7 +99,7 @@ def _report(rows: Rows, settings: Settings) -> Report:
         lines = []
         for bounces, of_length in rows.where(problem=problem).by("asked").items():
             errors = {key: of_length.where(dynamics=key)["angle"] for key in DYNAMICS}
-            asked = float(bounds.hoeffding_samples(SPACES[problem], _rms(errors["geodesic"])))
+            asked = bounds.hoeffding_samples(SPACES[problem], _rms(errors["geodesic"]))
             cells = [f"{np.median(away):.4f} ({_rms(away):.4f})" for away in errors.values()]
             lines.append([f"{bounces}", *cells, f"{asked:.3g}"])
         tables.append(
@@ -171,7 +171,7 @@ def _exponent(rows: Rows) -> Mean:
         here = runs == run
         x[here] -= x[here].mean()
         y[here] -= y[here].mean()
-    exponent = float(x @ y / (x @ x))
+    exponent = x @ y / (x @ x)
     freedom = max(1, len(y) - len(np.unique(runs)) - 1)
     rest = y - exponent * x
     return Mean(exponent, float(np.sqrt(rest @ rest / freedom / (x @ x))))

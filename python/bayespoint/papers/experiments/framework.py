@@ -76,11 +76,11 @@ class Report:
     claims: Sequence[Claim] = ()
     remarks: Sequence[str] = ()
 
-    def markdown(self) -> str:
-        """Return the report in Markdown."""
+    def markdown(self, verdicts: Mapping[bool | None, str] = VERDICTS) -> str:
+        """Return the report in Markdown, with words for what became of the claims."""
         parts = [table.markdown() for table in self.tables]
         if self.claims:
-            lines = [f"- {VERDICTS[claim.holds]}: {claim.text}" for claim in self.claims]
+            lines = [f"- {verdicts[claim.holds]}: {claim.text}" for claim in self.claims]
             parts.append("\n".join(lines))
         return "\n\n".join([*parts, *self.remarks])
 

@@ -50,10 +50,10 @@ def _measure(unit: Row, settings: Settings) -> Row:
     return {
         "bayes": _error(found.center @ X, teacher),
         "max_margin": _error(space.max_margin().dual_coef @ X, teacher),
-        "gibbs": float(np.mean([_error(draw, teacher) for draw in draws])),
+        "gibbs": np.mean([_error(draw, teacher) for draw in draws]),
         "adaline": _error(np.linalg.lstsq(X, y, rcond=None)[0], teacher),
-        "center_error": float(found.center_error),
-        "bounces": int(found.bounces.sum()),
+        "center_error": found.center_error,
+        "bounces": found.bounces.sum(),
     }
 
 
@@ -89,7 +89,7 @@ def _against_theory(rows: Rows, settings: Settings) -> Report:
     for rule, (title, curve, *_) in RULES.items():
         lines, off = [], []
         for alpha, of_alpha in rows.by("alpha").items():
-            theory, mean = float(curve(alpha)), of_alpha.mean(rule)
+            theory, mean = curve(alpha), of_alpha.mean(rule)
             t = (mean.value - theory) / mean.error
             if not abs(t) <= limit:
                 off.append(f"{alpha:g} (t = {t:.1f})")
@@ -112,7 +112,7 @@ def _against_margin(rows: Rows, settings: Settings) -> Report:
     lines, below, worse = [], [], 0
     for alpha, of_alpha in rows.by("alpha").items():
         bayes, margin = of_alpha["bayes"], of_alpha["max_margin"]
-        lost = int((margin > bayes).sum())
+        lost = (margin > bayes).sum()
         worse += lost
         difference = mean_of(margin - bayes)
         if not difference.value > 0:

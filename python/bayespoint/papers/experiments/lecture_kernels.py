@@ -79,9 +79,9 @@ def _width(unit: Row, settings: Settings) -> Row:
     for width in WIDTHS:
         machine = _machine(X, y, width * distance)
         found |= {
-            f"training {width:g}": float(np.mean(machine.predict(X) != y)),
-            f"test {width:g}": float(np.mean(machine.predict(X_test) != y_test)),
-            f"spread {width:g}": float(machine.decision_function(X).std()),
+            f"training {width:g}": np.mean(machine.predict(X) != y),
+            f"test {width:g}": np.mean(machine.predict(X_test) != y_test),
+            f"spread {width:g}": machine.decision_function(X).std(),
             f"support {width:g}": len(machine.support_) / TRAINING,
         }
     return found
@@ -207,12 +207,10 @@ def _xor(unit: Row, settings: Settings) -> Row:
         perceptron = Perceptron(bias_update="R", max_epochs=200).fit(X, y)
     rbf = MaxMarginClassifier(kernels.RBF(1.0), C=np.inf, fit_intercept="free").fit(X, y)
     models = {"linear": linear, "perceptron": perceptron, "rbf": rbf}
-    errors = {
-        name: float(np.mean(model.predict(X_test) != y_test)) for name, model in models.items()
-    }
+    errors = {name: np.mean(model.predict(X_test) != y_test) for name, model in models.items()}
     return {
         "separable": _separates("linear", X, y),
-        "rbf separable": bool((rbf.predict(X) == y).all()),
+        "rbf separable": (rbf.predict(X) == y).all(),
         **errors,
         "support": len(rbf.support_),
     }

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import stats
 
 from bayespoint import VersionSpace
+from bayespoint.papers.drawings.appendix import fit_window
 from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Settings, Text
 from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
 from bayespoint.papers.max_margin import MaxMarginClassifier
@@ -85,12 +86,12 @@ def _measure(unit: Row, settings: Settings) -> Row:
     printed = float(np.mean(X[active] @ w - y[active]))  # the lecture's b
     others = np.setdiff1d(np.arange(len(y)), active)
     found |= {
-        "margin svm": float(machine.margin_[0]),
-        "error svm": float(np.mean(machine.predict(X_test) != y_test)),
+        "margin svm": machine.margin_[0],
+        "error svm": np.mean(machine.predict(X_test) != y_test),
         "support": len(active),
         "printed b": printed,
         "b": b,
-        "not below -1": int((outputs[others] >= -1).sum()),
+        "not below -1": (outputs[others] >= -1).sum(),
         "others": len(others),
     }
     for name in UPDATES:
@@ -107,28 +108,28 @@ def _measure(unit: Row, settings: Settings) -> Row:
         products = weights @ target + biases * target_b / step
         margin = float((y * (X @ target + target_b)).min())
         found |= {
-            f"mistakes {name}": int(model.n_mistakes_[0]),
+            f"mistakes {name}": model.n_mistakes_[0],
             f"bound {name}": model.mistake_bound(X, y, target, target_b),
-            f"own bound {name}": float(model.mistake_bound_[0]),
-            f"same {name}": bool(
+            f"own bound {name}": model.mistake_bound_[0],
+            f"same {name}": (
                 len(path) == model.n_mistakes_[0] == slow.n_mistakes_[0]
                 and np.allclose(path[-1][0], model.coef_[0], rtol=1e-9)
                 and np.isclose(path[-1][1], model.intercept_[0], rtol=1e-9)
             ),
             f"strict {name}": len(literal(X, y, step, strict=True)),
-            f"length {name}": float((squares / (k * (radius**2 + step))).max()),
-            f"progress {name}": float((products / (k * margin)).min()),
-            f"margin {name}": float(model.geometric_margin_[0]),
-            f"error {name}": float(np.mean(model.predict(X_test) != y_test)),
-            f"ties {name}": int((model.decision_function(X_test) == 0).sum()),
+            f"length {name}": (squares / (k * (radius**2 + step))).max(),
+            f"progress {name}": (products / (k * margin)).min(),
+            f"margin {name}": model.geometric_margin_[0],
+            f"error {name}": np.mean(model.predict(X_test) != y_test),
+            f"ties {name}": (model.decision_function(X_test) == 0).sum(),
         }
     # With the coordinate R for b the update is that with yR², and R does not change on the way.
     wide, wide_test = (np.column_stack([x, np.full(len(x), model.radius_)]) for x in (X, X_test))
     stream = Perceptron(bias_update=None)
     for part, rows in enumerate(np.array_split(np.arange(len(y)), PARTS), 1):
         stream.partial_fit(wide[rows], y[rows], classes=[-1, 1])
-        found[f"error after {part}"] = float(np.mean(stream.predict(wide_test) != y_test))
-    found["mistakes stream"] = int(stream.n_mistakes_[0])
+        found[f"error after {part}"] = np.mean(stream.predict(wide_test) != y_test)
+    found["mistakes stream"] = stream.n_mistakes_[0]
     return found | _plane(X, y, model)
 
 
@@ -150,10 +151,10 @@ def _plane(X: Any, y: Any, model: Perceptron) -> Row:
     return {
         "d_O": offset,
         "radius": model.radius_,
-        "off d_O": float(np.linalg.norm(origin - offset * unit)),
-        "off margin": float(abs(distances[closest] - model.geometric_margin_[0])),
-        "off Eq. 2": float(np.linalg.norm(X[closest] - rebuilt)),
-        "closest label": int(y[closest]),
+        "off d_O": np.linalg.norm(origin - offset * unit),
+        "off margin": abs(distances[closest] - model.geometric_margin_[0]),
+        "off Eq. 2": np.linalg.norm(X[closest] - rebuilt),
+        "closest label": y[closest],
     }
 
 
@@ -328,8 +329,7 @@ def _mistakes_report(rows: Rows, settings: Settings) -> Report:
         for name, of in (("R < 1", radius < 1), ("R from 1 to 5", (radius >= 1) & (radius < 5)),
                          ("R ≥ 5", radius >= 5))
     ]  # fmt: skip
-    remarks = [_MISTAKES.fill("scale", texts="; ".join(texts))]
-    return Report([table], claims, remarks)
+    return Report([table], claims, [_MISTAKES.fill("scale", texts="; ".join(texts))])
 
 
 def _draw_mistakes(rows: Rows, settings: Settings, figure: Any) -> None:
@@ -376,10 +376,10 @@ def _plane_report(rows: Rows, settings: Settings) -> Report:
 def _draw_plane(rows: Rows, settings: Settings, figure: Any) -> None:
     """Draw the notes' figure: the decision boundary with γ_G and d_O."""
     X, y, model = _shown(settings)
-    w, b = model.coef_[0], float(model.intercept_[0])
+    w, b = model.coef_[0], model.intercept_[0]
     unit = w / model.norm_[0]
-    offset = float(-model.intercept_[0] / model.norm_[0])
-    margin = float(model.geometric_margin_[0])
+    offset = -model.intercept_[0] / model.norm_[0]
+    margin = model.geometric_margin_[0]
     closest = X[model.margins(X, y).argmin()]
     foot = closest - (w @ closest + b) / model.norm_[0] * unit
     ax = figure.subplots()
@@ -389,8 +389,6 @@ def _draw_plane(rows: Rows, settings: Settings, figure: Any) -> None:
     along = np.array([-unit[1], unit[0]])
     ends = np.array([-3, 3])[:, None] * along * model.radius_
     limits = np.stack([X.min(axis=0), X.max(axis=0), np.zeros(2), offset * unit])
-    low, high = limits.min(axis=0), limits.max(axis=0)
-    pad = 0.08 * (high - low).max()
     ax.plot(*(offset * unit + ends).T, color="black", label="decision boundary")
     for k, side in enumerate((-1, 1)):
         ax.plot(*((offset + side * margin) * unit + ends).T, color="gray", linestyle="dashed",
@@ -402,14 +400,12 @@ def _draw_plane(rows: Rows, settings: Settings, figure: Any) -> None:
             label=f"from the closest example, γ_G = {margin:.2f}")  # fmt: skip
     start = offset * unit - 0.4 * (foot - offset * unit)  # on the boundary, apart from both
     ax.annotate(
-        "", xytext=tuple(start), xy=tuple(start + 0.2 * (high - low).max() * unit),
+        "", xytext=tuple(start), xy=tuple(start + 0.2 * np.ptp(limits, axis=0).max() * unit),
         arrowprops={"arrowstyle": "-|>", "color": "black"},
     )  # fmt: skip
     ax.plot([], [], color="black", marker=">", linewidth=1, label="direction of w")
-    ax.set(
-        xlim=(low[0] - pad, high[0] + pad), ylim=(low[1] - pad, high[1] + pad),
-        xlabel="x₁", ylabel="x₂", aspect="equal",
-    )  # fmt: skip
+    fit_window(ax, limits, 0.08)
+    ax.set(xlabel="x₁", ylabel="x₂", aspect="equal")
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
 
 

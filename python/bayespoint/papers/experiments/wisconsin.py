@@ -58,7 +58,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
         for name, dual_coef in centers.items():
             share = sets.error(K_test + threshold, dual_coef, y[test])
             found[name + ending] = round(OUT * share)
-        found["center_error" + ending] = float(exact.center_error)
+        found["center_error" + ending] = exact.center_error
     return found
 
 
@@ -87,8 +87,7 @@ def _report(rows: Rows, settings: Settings) -> Report:
         ]
     table = _TEXT.table("errors", lines, tests=tests, splits=settings.splits)
     largest = max(np.median(rows["center_error" + ending]) for ending in THRESHOLDS)
-    remarks = [_TEXT.fill("cases", largest=largest)]
-    return Report([table], claims, remarks)
+    return Report([table], claims, [_TEXT.fill("cases", largest=largest)])
 
 
 def _draw(rows: Rows, settings: Settings, figure: Any) -> None:
