@@ -144,8 +144,8 @@ class KernelPerceptron(LinearClassifier):
     def _learned(self, space: VersionSpace, k: int) -> Learned:
         """Return the weight vector, with its mistakes."""
         condition = "" if isinstance(self.order, str) else _ORDERED
-        mistakes = int(self.n_mistakes_[k])
-        return Learned(self.dual_coef_[k], "perceptron", condition=condition, mistakes=mistakes)
+        known = {"mistakes": int(self.n_mistakes_[k])}
+        return Learned(self.dual_coef_[k], "perceptron", condition=condition, quantities=known)
 
     @roll_back_on_error
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:

@@ -13,7 +13,7 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.estimators.bayes_point import BayesPointClassifier, inputs_of_fit
 from bayespoint.papers.bounds.result import RiskBounds
-from bayespoint.papers.bounds.rows import Learned, Rows
+from bayespoint.papers.bounds.rows import BoundRows, Learned
 from bayespoint.version_space import VersionSpace
 
 RULES = ("bayes_point", "max_margin", "perceptron")
@@ -249,5 +249,5 @@ def bounds_of(
             "draws must be given with label_noise, to count the examples that they violate; got "
             "None"
         )
-    rows = Rows(space, learned, delta / candidates, noise, draws, refusal, settings).all()
+    rows = BoundRows(space, learned, delta / candidates, noise, draws, refusal, settings).all()
     return RiskBounds(tuple(sorted(rows, key=lambda row: row.refused)), delta, len(space.y))

@@ -13,8 +13,15 @@ from bayespoint.datasets import make_teacher
 from bayespoint.papers.displays import sphere
 from bayespoint.papers.experiments.billiards import fly
 from bayespoint.papers.experiments.drawing import legend_below, only_ticks
-from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
-from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid, mean_of, power
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Experiment,
+    Report,
+    Settings,
+    Text,
+    units_of,
+)
+from bayespoint.papers.experiments.rows import Mean, Row, Rows, mean_of, power
 
 DIMENSIONS = (3, 5, 10, 30, 100)
 HIGH = 10
@@ -35,13 +42,10 @@ RULES = {"point": ("Bayes point", "^--"), "center": ("center of mass", "o-")}
 COLORS = dict(zip(LOADS, ("#0072B2", "#D55E00", "#009E73"), strict=True))
 
 
-def _cells(settings: Settings) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    return (DIMENSIONS[:3:2], LOADS[1:2]) if settings.quick else (DIMENSIONS, LOADS)
-
-
-def _units(settings: Settings) -> list[Row]:
-    dimensions, loads = _cells(settings)
-    return grid(run=range(settings.splits), dimension=dimensions, load=loads)
+_units = units_of(
+    {"dimension": DIMENSIONS[:3:2], "load": LOADS[1:2]},
+    run=SPLITS, dimension=DIMENSIONS, load=LOADS,
+)  # fmt: skip
 
 
 def _measure(unit: Row, settings: Settings) -> Row:

@@ -15,8 +15,15 @@ from bayespoint.papers.displays import sphere
 from bayespoint.papers.dynamics import Chord, Flipper
 from bayespoint.papers.experiments.billiards import fly, fly_straight
 from bayespoint.papers.experiments.drawing import legend_below
-from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
-from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Experiment,
+    Report,
+    Settings,
+    Text,
+    units_of,
+)
+from bayespoint.papers.experiments.rows import Mean, Row, Rows
 from bayespoint.papers.experiments.toy import corners, cube
 
 DYNAMICS: dict[str, tuple[str, str]] = {
@@ -51,9 +58,9 @@ def _problem(problem: str, seed: int, tol: float) -> tuple[VersionSpace, Any, An
     return space, X, center / np.linalg.norm(center), float(found.center_error)
 
 
-def _units(settings: Settings) -> list[Row]:
-    bounces = QUICK_BOUNCES if settings.quick else BOUNCES
-    return grid(run=range(settings.splits), problem=PROBLEMS, dynamics=DYNAMICS, asked=bounces)
+_units = units_of(
+    {"asked": QUICK_BOUNCES}, run=SPLITS, problem=PROBLEMS, dynamics=DYNAMICS, asked=BOUNCES
+)
 
 
 def _measure(unit: Row, settings: Settings) -> Row:

@@ -16,8 +16,15 @@ from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.displays import sphere
 from bayespoint.papers.experiments.billiards import fly
 from bayespoint.papers.experiments.drawing import curve, legend_below, only_ticks
-from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
-from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid, mean_of, power
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Experiment,
+    Report,
+    Settings,
+    Text,
+    units_of,
+)
+from bayespoint.papers.experiments.rows import Mean, Row, Rows, mean_of, power
 from bayespoint.papers.rollback import without_warnings
 
 SIZES, QUICK_SIZES = (50, 100, 200, 400, 800, 1600), (50, 100)
@@ -35,9 +42,7 @@ NAMES = ("length", "bounces", *COSTS)
 COLORS = dict(zip(("Λ", *COSTS.values()), ("black", "#0072B2", "#D55E00", "#009E73"), strict=True))
 
 
-def _units(settings: Settings) -> list[Row]:
-    sizes = QUICK_SIZES if settings.quick else SIZES
-    return grid(run=range(settings.splits), family=FAMILIES, m=sizes)
+_units = units_of({"m": QUICK_SIZES}, run=SPLITS, family=FAMILIES, m=SIZES)
 
 
 def _measure(unit: Row, settings: Settings) -> Row:

@@ -12,8 +12,15 @@ from bayespoint import VersionSpace
 from bayespoint.datasets import make_teacher
 from bayespoint.papers import learning_curves
 from bayespoint.papers.experiments.drawing import legend_below, only_ticks
-from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
-from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Experiment,
+    Report,
+    Settings,
+    Text,
+    units_of,
+)
+from bayespoint.papers.experiments.rows import Row, Rows, mean_of
 
 DIMENSION = 100
 ALPHAS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -31,8 +38,7 @@ RULES = {
 }
 
 
-def _units(settings: Settings) -> list[Row]:
-    return grid(run=range(settings.splits), alpha=QUICK_ALPHAS if settings.quick else ALPHAS)
+_units = units_of({"alpha": QUICK_ALPHAS}, run=SPLITS, alpha=ALPHAS)
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
@@ -99,13 +105,9 @@ def _against_theory(rows: Rows, settings: Settings) -> Report:
             )  # fmt: skip
         tables.append(_FIGURE_11.table("errors", lines, title=title, **size))
         if rule != "adaline":
-            known = {"title": title, "limit": limit, "exceptions": _except(off)}
-            claims.append(_FIGURE_11.claim("consistent", not off, **known))
+            known = {"title": title, "limit": limit}
+            claims.append(_FIGURE_11.unless("consistent", off, "; not at ", **known))
     return Report(tables, claims, [_FIGURE_11.fill("finite")])
-
-
-def _except(alphas: list[str]) -> str:
-    return f"; not at {', '.join(alphas)}" if alphas else ""
 
 
 def _against_margin(rows: Rows, settings: Settings) -> Report:
@@ -124,7 +126,7 @@ def _against_margin(rows: Rows, settings: Settings) -> Report:
     table = _FIGURE_12.table("runs", lines, dimension=DIMENSION, splits=settings.splits)
     total = len(rows)
     claims = [
-        _FIGURE_12.claim("mean", not below, exceptions=_except(below)),
+        _FIGURE_12.unless("mean", below, "; not at "),
         _FIGURE_12.claim("single", worse == total, worse=worse, total=total, better=total - worse),
     ]
     return Report([table], claims)

@@ -10,8 +10,15 @@ from sklearn.datasets import make_circles, make_moons
 
 from bayespoint import InfeasibleError, kernels
 from bayespoint.papers.experiments.drawing import legend_below
-from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
-from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid, mean_of
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Experiment,
+    Report,
+    Settings,
+    Text,
+    units_of,
+)
+from bayespoint.papers.experiments.rows import Mean, Row, Rows, mean_of
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.primal import Perceptron
 from bayespoint.papers.rollback import without_warnings
@@ -60,8 +67,7 @@ def corners(d: int, noise: float, m: int, seed: int) -> tuple[Any, Any]:
     return places + noise * rng.standard_normal((m, d)), places.prod(axis=1).astype(int)
 
 
-def _width_units(settings: Settings) -> list[Row]:
-    return grid(classes=NOISES, shape=SHAPES, problem=range(settings.splits))
+_width_units = units_of(classes=NOISES, shape=SHAPES, problem=SPLITS)
 
 
 def _machine(X: Any, y: Any, sigma: float) -> MaxMarginClassifier:
@@ -192,8 +198,7 @@ SIGMAS = (0.25, 0.5, 1.0, 2.0)
 NOISE = 0.3
 
 
-def _xor_units(settings: Settings) -> list[Row]:
-    return grid(dimension=DIMENSIONS, problem=range(settings.splits))
+_xor_units = units_of(dimension=DIMENSIONS, problem=SPLITS)
 
 
 def _xor(unit: Row, settings: Settings) -> Row:

@@ -14,8 +14,16 @@ from scipy import stats
 
 from bayespoint import VersionSpace
 from bayespoint.papers.drawings.appendix import fit_window
-from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Settings, Text
-from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Claim,
+    Experiment,
+    Report,
+    Settings,
+    Text,
+    units_of,
+)
+from bayespoint.papers.experiments.rows import Row, Rows, mean_of
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.primal import HingeClassifier, Perceptron
 
@@ -71,8 +79,7 @@ def literal(X: Any, y: Any, bias_step: float, *, strict: bool = False) -> list[t
     return path
 
 
-def _units(settings: Settings) -> list[Row]:
-    return grid(problem=range(settings.splits))
+_units = units_of(problem=SPLITS)
 
 
 def _measure(unit: Row, settings: Settings) -> Row:

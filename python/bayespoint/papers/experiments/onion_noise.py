@@ -10,8 +10,15 @@ from sklearn.metrics import log_loss
 from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.drawing import legend_below
-from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
-from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Experiment,
+    Report,
+    Settings,
+    Text,
+    units_of,
+)
+from bayespoint.papers.experiments.rows import Row, Rows, mean_of
 from bayespoint.papers.rollback import without_warnings
 
 DATA = ("heart", "diabetes", "banana", "waveform")
@@ -28,8 +35,7 @@ WAYS = {
 }
 
 
-def _units(settings: Settings) -> list[Row]:
-    return grid(data=DATA, split=range(settings.splits))
+_units = units_of(data=DATA, split=SPLITS)
 
 
 def _layers(gram: Any, y: Any, K_test: Any, rate: float, seed: int) -> dict[int, Any]:

@@ -12,7 +12,14 @@ from bayespoint import VersionSpace
 from bayespoint.papers import planar
 from bayespoint.papers.experiments.billiards import fly
 from bayespoint.papers.experiments.drawing import legend_below
-from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Experiment,
+    Report,
+    Settings,
+    Text,
+    units_of,
+)
 from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
 
 ANGLE = 0.4
@@ -94,8 +101,7 @@ def _all_lines(rows: Rows, settings: Settings) -> Report:
     return Report([table], claims)
 
 
-def _polygons(settings: Settings) -> list[Row]:
-    return grid(stretch=STRETCHES, polygon=range(settings.splits))
+_polygons = units_of(stretch=STRETCHES, polygon=SPLITS)
 
 
 def _inscribe(unit: Row, settings: Settings) -> Row:
@@ -147,9 +153,7 @@ def _inscribed(rows: Rows, settings: Settings) -> Report:
     return Report([table], claims)
 
 
-def _paths(settings: Settings) -> list[Row]:
-    bounces = QUICK_BOUNCES if settings.quick else BOUNCES
-    return grid(start=range(settings.splits), table=TABLES, bounces=bounces)
+_paths = units_of({"bounces": QUICK_BOUNCES}, start=SPLITS, table=TABLES, bounces=BOUNCES)
 
 
 def _fly(unit: Row, settings: Settings) -> Row:

@@ -13,8 +13,16 @@ from bayespoint.datasets import make_teacher
 from bayespoint.papers import bounds
 from bayespoint.papers.displays import sphere
 from bayespoint.papers.experiments.drawing import curve, legend_below, only_ticks, vacuous_above
-from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Settings, Text
-from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Claim,
+    Experiment,
+    Report,
+    Settings,
+    Text,
+    units_of,
+)
+from bayespoint.papers.experiments.rows import Row, Rows, mean_of
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.plotting.style import label_decades
@@ -57,8 +65,7 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "gra
 MARKERS = "os^Dv<>x"
 
 
-def _units(settings: Settings) -> list[Row]:
-    return grid(run=range(settings.splits), m=QUICK_SIZES if settings.quick else SIZES)
+_units = units_of({"m": QUICK_SIZES}, run=SPLITS, m=SIZES)
 
 
 def _measure(unit: Row, settings: Settings) -> Row:

@@ -13,7 +13,15 @@ from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.billiards import fly_straight
 from bayespoint.papers.experiments.drawing import curve, legend_below, only_ticks
 from bayespoint.papers.experiments.flipper_onion import flipper_onion
-from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Table, Text
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Experiment,
+    Report,
+    Settings,
+    Table,
+    Text,
+    units_of,
+)
 from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid, mean_of
 from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.onion import onion
@@ -114,8 +122,7 @@ def _flipper(of: Sonar, settings: Settings, seed: int) -> Flight:
 # --- Table 18.1 ---
 
 
-def _table_units(settings: Settings) -> list[Row]:
-    return grid(run=range(settings.splits))
+_table_units = units_of(run=SPLITS)
 
 
 def _table_measure(unit: Row, settings: Settings) -> Row:

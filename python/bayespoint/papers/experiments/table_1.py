@@ -202,9 +202,7 @@ def _report(rows: Rows, settings: Settings) -> Report:
         _near("bpm", off["bpm"]),
         _TEXT.claim("fewer", all(value < 3 for value in off["bpm"].values())),
         _near("billiard", off[best], bounces=int(best.split("_")[1])),
-        _TEXT.claim(
-            "six", not worse, exceptions=f"; it does not on {', '.join(worse)}" if worse else ""
-        ),
+        _TEXT.unless("six", worse, "; it does not on "),
         _TEXT.claim(
             "sonar",
             sonar[_SHORT] < 0.05 and sonar["bpm"] < 0.05,
@@ -249,8 +247,7 @@ _SHORT = f"chord_{SHORT}"
 def _near(key: str, off: dict[str, float], **values: Any) -> Claim:
     """Return the claim that no set is more than 3 standard errors off."""
     far = [f"{name} by {z:+.1f}" for name, z in off.items() if not abs(z) <= 3]
-    exceptions = f"; it is not on {', '.join(far)}" if far else ""
-    return _TEXT.claim(key, not far, exceptions=exceptions, **values)
+    return _TEXT.unless(key, far, "; it is not on ", **values)
 
 
 def _choice(name: str, *, made: bool) -> str:
