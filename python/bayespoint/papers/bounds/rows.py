@@ -229,12 +229,11 @@ class BoundRows:
     def _by_volume(self, name: str, of: str, region: str, volume: Estimate) -> list[RiskBound]:
         """Return the row by the volume of a region, and that by `pac_bayes_kl`."""
         row = by_volume(name, of, region, self.m, self.delta, volume, self.condition)
-        known = {"log_volume": volume.value, "log_volume_error": volume.error}
         kl, right = Estimate(-volume.value, volume.error), Estimate(0.0, 0.0)
-        return [row, self._by_kl(of, region, kl, known, right)]
+        return [row, self._by_kl(of, region, kl, row.quantities, right)]
 
     def _by_kl(
-        self, of: str, region: str, kl: Estimate, known: dict[str, float], wrong: Estimate
+        self, of: str, region: str, kl: Estimate, known: Mapping[str, float], wrong: Estimate
     ) -> RiskBound:
         """Return a row by `pac_bayes_kl`, doubled for all but one draw; `wrong`: training error."""
         entropies = kl.value + np.array([0.0, kl.error, 0.0])
@@ -242,7 +241,7 @@ class BoundRows:
         found = pac_bayes_kl(self.m, entropies, self.delta, empirical_error=shares)
         value, more, worse = (1 if of == "one draw" else 2) * found
         spread = math.hypot(more - value, worse - value)
-        known = {"empirical_error": wrong.value} | known
+        known = {"empirical_error": wrong.value, **known}
         fields = {"of": of, "region": region, "standard_error": spread}
         return self._row("pac_bayes_kl", float(value), known, **fields)
 
