@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, spatial
 
 from bayespoint.base.validation import Floats
-
-if TYPE_CHECKING:
-    from bayespoint.version_space import VersionSpace
+from bayespoint.version_space import VersionSpace
 
 _NEGLIGIBLE = 1e-9
 """An eigenvalue of the Gram matrix, relative to the largest, that counts as zero."""
@@ -114,6 +110,11 @@ def mesh(n: int) -> Floats:
     around, down = np.linspace(0, 2 * np.pi, 2 * n + 1)[:, None], np.linspace(0, np.pi, n + 1)
     level = np.ones_like(around) * np.cos(down)
     return np.stack([np.cos(around) * np.sin(down), np.sin(around) * np.sin(down), level])
+
+
+def closed(points: Floats) -> Floats:
+    """Return points in order with the first one again at the end."""
+    return np.vstack([points, points[:1]])
 
 
 def center_of_mass(corners: Floats) -> Floats:

@@ -14,7 +14,7 @@ from scipy import spatial
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Labels, RandomState
-from bayespoint.papers.displays.sphere import chart, corners_of, mesh, scaled
+from bayespoint.papers.displays.sphere import chart, closed, corners_of, mesh, scaled
 from bayespoint.papers.drawings.appendix import (
     arrow,
     at_wall,
@@ -127,7 +127,7 @@ def plot_cone(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
     ax.computed_zorder = False
     ax.plot_wireframe(*mesh(12), color="gray", linewidth=0.3, label="_sphere", zorder=1)
     letters = dict(zip(margin.support.tolist(), string.ascii_uppercase, strict=False))
-    around = np.vstack([corners, corners[:1]])
+    around = closed(corners)
     for number, (first, second) in enumerate(itertools.pairwise(around)):
         arc = spatial.geometric_slerp(first, second, np.linspace(0, 1, 31))
         face = np.stack([np.zeros((31, 3)), 1.3 * arc])

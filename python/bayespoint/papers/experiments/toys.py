@@ -207,7 +207,7 @@ def _draw_version_spaces(rows: Rows, settings: Settings, figure: Any) -> None:
         path = seen(found.draws.reshape(-1, len(y)) @ X)
         ax.plot(*path.T, ".", color="0.75", markersize=2, label="path of the ball")
         outline = outline @ axes
-        ax.plot(*np.vstack([outline, outline[:1]]).T, color="black", linewidth=1.2)
+        ax.plot(*sphere.closed(outline).T, color="black", linewidth=1.2)
         for place, marker, color, label in (
             (found.center @ X, "D", "#0072B2", "Bayes point"),
             (_max_margin(X, y), "+", "#009E73", "SVM, points as given"),
