@@ -86,11 +86,11 @@ def _measure(unit: Row, settings: Settings) -> Row:
     X, y, X_test, y_test = problem(settings.seed_of(unit["problem"]))
     found: Row = {"dimension": X.shape[1], "examples": len(y)}
     machine = MaxMarginClassifier("linear", C=np.inf, fit_intercept="free").fit(X, y)
-    w, b = machine.dual_coef_[0] @ X, float(machine.intercept_[0])
+    w, b = machine.dual_coef_[0] @ X, machine.intercept_[0]
     active = machine.support_
     # In canonical form, where the support vectors are at distance 1 in units of 1 / |w|.
     outputs = X @ w + b
-    printed = float(np.mean(X[active] @ w - y[active]))  # the lecture's b
+    printed = np.mean(X[active] @ w - y[active])  # the lecture's b
     others = np.setdiff1d(np.arange(len(y)), active)
     found |= {
         "margin svm": machine.margin_[0],
@@ -106,14 +106,14 @@ def _measure(unit: Row, settings: Settings) -> Row:
         radius = model.radius_
         step = {"R": radius, "R2": radius**2}[name]  # the square of the coordinate that b adds
         best = VersionSpace(X @ X.T, y, offset=step).max_margin()
-        target, target_b = best.dual_coef @ X, step * float(best.dual_coef.sum())
+        target, target_b = best.dual_coef @ X, step * best.dual_coef.sum()
         path = literal(X, y, step)
         slow = Perceptron(bias_update=name, learning_rate=0.25, max_epochs=10**6).fit(X, y)
         k = 1 + np.arange(len(path))
         weights, biases = np.stack([one[0] for one in path]), np.array([one[1] for one in path])
         squares = (weights**2).sum(axis=1) + biases**2 / step
         products = weights @ target + biases * target_b / step
-        margin = float((y * (X @ target + target_b)).min())
+        margin = (y * (X @ target + target_b)).min()
         found |= {
             f"mistakes {name}": model.n_mistakes_[0],
             f"bound {name}": model.mistake_bound(X, y, target, target_b),
@@ -142,7 +142,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
 
 def _plane(X: Any, y: Any, model: Perceptron) -> Row:
     """Compare Eqs. 2, 3 and 5 of the notes with distances found by least squares."""
-    w, b = model.coef_[0], float(model.intercept_[0])
+    w, b = model.coef_[0], model.intercept_[0]
 
     def nearest(x: Any) -> Any:
         """Return the nearest point of the plane: the shortest step s with <w, x + s> + b = 0."""
@@ -150,8 +150,8 @@ def _plane(X: Any, y: Any, model: Perceptron) -> Row:
 
     origin = nearest(np.zeros(len(w)))
     distances = np.array([np.linalg.norm(x - nearest(x)) for x in X])
-    closest = int(distances.argmin())
-    offset = float(-model.intercept_[0] / model.norm_[0])  # Eq. 3
+    closest = distances.argmin()
+    offset = -model.intercept_[0] / model.norm_[0]  # Eq. 3
     unit = w / model.norm_[0]
     along = X[closest] - (X[closest] @ unit) * unit  # orthogonal to w
     rebuilt = along + (y[closest] * model.geometric_margin_[0] + offset) * unit
@@ -425,8 +425,8 @@ def _shown(settings: Settings) -> tuple[Any, Any, Perceptron]:
     for number in range(50):
         X, y, _, _ = problem(settings.seed_of(number), d=2, m=30, gap=0.5)
         model = Perceptron(bias_update="R2", max_epochs=10**6).fit(X, y)
-        offset = abs(float(model.intercept_[0] / model.norm_[0]))
-        size = min(float(model.geometric_margin_[0]), offset / 2) / model.radius_
+        offset = abs(model.intercept_[0] / model.norm_[0])
+        size = min(model.geometric_margin_[0], offset / 2) / model.radius_
         if size > best[0] and abs(y.sum()) <= 10:
             best = size, (X, y, model)
     found: tuple[Any, Any, Perceptron] = best[1]

@@ -160,7 +160,7 @@ def _fly(unit: Row, settings: Settings) -> Row:
     n, scatterer = unit["bounces"], TABLES[unit["table"]]
     rng = np.random.default_rng(settings.seed_of(unit["start"]))
     first = planar.billiard(POLYGON, 1, scatterer=scatterer, random_state=rng)
-    start, angle = first.positions[0], float(np.arctan2(*first.directions[0][::-1]))
+    start, angle = first.positions[0], np.arctan2(*first.directions[0][::-1])
     path, near = (
         planar.billiard(POLYGON, n, start=start, angle=angle + turn, scatterer=scatterer)
         for turn in (0.0, TURN)

@@ -178,7 +178,7 @@ def _failures(rows: Rows, key: tuple[str, str, str]) -> tuple[int, int]:
     """Return how often a bound is too small, and how often it is given."""
     values = rows["/".join(key)]
     failed = rows[f"risk {key[0]}"] > values
-    return int(failed.sum()), int((~np.isnan(values)).sum())
+    return failed.sum(), (~np.isnan(values)).sum()
 
 
 def _named(key: tuple[str, str, str]) -> str:

@@ -45,7 +45,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     svm = space.max_margin().dual_coef
     # From the difference, because the cosine of a small angle has no digits of it.
     apart = svm - found.center
-    squared = float(apart @ (K @ apart + unit["softness"] * apart))
+    squared = apart @ (K @ apart + unit["softness"] * apart)
     pairs = np.triu_indices(len(y), 1)
     squares = (np.add.outer(K.diagonal(), K.diagonal()) - 2 * K)[pairs] + 2 * unit["softness"]
     K_test = kernel(X_test, X)

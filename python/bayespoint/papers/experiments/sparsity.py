@@ -78,7 +78,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     kernel = Polynomial(degree=4, coef0=1.0)
     K, K_test = kernel(X[train]), kernel(X[test], X[train])
     machine = VersionSpace(K, y[train]).max_margin()
-    margin, radius = machine.margin, float(np.sqrt(K.diagonal().max()))
+    margin, radius = machine.margin, np.sqrt(K.diagonal().max())
     perceptron = KernelPerceptron("precomputed", fit_intercept=False).fit(K, y[train])
     lengths = np.sqrt(K.diagonal())
     # The lengths of the test vectors do not change signs.
@@ -86,7 +86,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     normalized = KernelPerceptron("precomputed", fit_intercept=False).fit(U, y[train])
     space = VersionSpace(U, y[train])
     widest = space.max_margin()
-    kappa = float(bounds.mistakes(widest.margin))
+    kappa = bounds.mistakes(widest.margin)
     votes = VotedPerceptron("precomputed", fit_intercept=False).fit(U, y[train])
     seed = settings.seed_of(unit["split"], unit["digit"])
     center = fly(space, QUICK_BOUNCES if settings.quick else BOUNCES, seed)
