@@ -99,7 +99,7 @@ class AveragedPerceptron(LinearClassifier):
         offset = float(validation.boolean("fit_intercept", self.fit_intercept))
         softness = validation.real("softness", self.softness, low=0.0)
         settings = PerceptronSettings(1.0, self.max_epochs)
-        children = np.random.default_rng(validation.seed(self.random_state)).spawn(n)
+        children = validation.generator(self.random_state).spawn(n)
         problems = self._problems(X, y, offset, softness)
         orders = [child.permutation(len(problems[0])) for child in children]
         means, self.separating_ = [], np.zeros(len(problems))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +18,10 @@ def reals(name: str, value: ArrayLike, **limits: Any) -> Floats:
     """Return `value` as an array of finite doubles within the limits of `interval`."""
     text, inside = interval(**limits)
     return _numbers(name, value, f"finite and in {text}", inside)
+
+
+positive = partial(reals, low=0.0, low_open=True)
+probability = partial(positive, high=1.0, high_open=True)
 
 
 def whole(name: str, value: ArrayLike, *, low: int) -> Floats:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint.base import validation
 from bayespoint.base.validation import RandomState
 from bayespoint.base.warnings import warn
+from bayespoint.engine.problem import Callback
 from bayespoint.papers.compiled import CorrelationSettings, correlation
 from bayespoint.papers.dynamics import Scattered, engine_values
 from bayespoint.results.evidence import Estimate
 from bayespoint.results.result import Result
 from bayespoint.version_space import VersionSpace
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 __all__ = ["CorrelationLength", "correlation_length"]
 
@@ -67,20 +64,6 @@ class CorrelationLength(Result):
     """(n_trajectories, n_pairs) Whether the pair parted. Pairs that did not within `max_bounces`
     count as if they had; then the means are too small."""
 
-    @classmethod
-    def from_run(cls, run: Any, angle: float, scattering: str) -> Self:
-        """Return the result of a run of the engine."""
-        bounces, length = _mean(run["pair_bounces"]), _mean(run["pair_lengths"])
-        return cls(
-            bounces=bounces.value,
-            bounces_error=bounces.error,
-            length=length.value,
-            length_error=length.error,
-            angle=angle,
-            scattering=scattering,
-            **run,
-        )
-
     def _rows(self) -> list[tuple[str, str]]:
         n_trajectories, n_pairs = self.parted.shape
         sphere = "none" if self.scatterer is None else f"radius {self.scatterer:.3g} rad"
@@ -110,7 +93,7 @@ def correlation_length(
     motion: Scattered | None = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
-    callback: Callable[[Mapping[str, Any]], object] | None = None,
+    callback: Callback = None,
 ) -> CorrelationLength:
     r"""Return how long two neighboring balls stay together.
 
@@ -187,8 +170,16 @@ def correlation_length(
     settings = CorrelationSettings(angle, n_pairs, n_trajectories, max_bounces, values)
     threads, seed = validation.threads(n_jobs), validation.seed(random_state)
     run = correlation(space.problem, settings, n_threads=threads, seed=seed, callback=callback)
-    scattering = "specular" if motion is None else motion.scattering
-    result = CorrelationLength.from_run(run, float(angle), scattering)
+    bounces, length = _mean(run["pair_bounces"]), _mean(run["pair_lengths"])
+    result = CorrelationLength(
+        bounces=bounces.value,
+        bounces_error=bounces.error,
+        length=length.value,
+        length_error=length.error,
+        angle=float(angle),
+        scattering="specular" if motion is None else motion.scattering,
+        **run,
+    )
     together = int((~result.parted).sum())
     if together:
         warn(

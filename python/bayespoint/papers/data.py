@@ -78,7 +78,7 @@ def make_waveform(
     Trees", Wadsworth, 1984, pp. 49-55.
     """
     n = validation.integer("n_samples", n_samples, low=1)
-    rng = np.random.default_rng(validation.seed(random_state))
+    rng = validation.generator(random_state)
     waves = np.maximum(6.0 - np.abs(np.arange(1, 22) - np.array([[7], [11], [15]])), 0.0)
     pairs = np.array([[0, 1], [0, 2], [1, 2]])
     kind = rng.integers(3, size=n)
@@ -116,6 +116,12 @@ def named_folder() -> Path | None:
     return Path(value)
 
 
+def named_file(name: str) -> Path | None:
+    """Return the path of a file in the named folder, or None if there is none."""
+    folder = named_folder()
+    return folder / name if folder and (folder / name).exists() else None
+
+
 def _lines(name: str, data_home: Folder) -> list[str]:
     """Return the sorted lines of a table, without its header."""
     named = named_folder() if data_home is None else None
@@ -135,7 +141,7 @@ def _lines(name: str, data_home: Folder) -> list[str]:
             f"{sources} did not send the {name} data: {error}. Nothing was kept; try again later"
         ) from error
     rest = _checked(name, lines, sources, "nothing was kept; try again later")
-    _write("\n".join([lines[0], *rest, ""]), home / f"{name}.csv")
+    write("\n".join([lines[0], *rest, ""]), home / f"{name}.csv")
     return rest
 
 
@@ -168,12 +174,12 @@ def _download(name: str, url: str, home: Path) -> str:
     return content.decode("latin-1")
 
 
-def _write(text: str, path: Path) -> None:
+def write(text: str, path: Path) -> None:
     """Write a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with open(handle, "w", encoding="utf-8") as file:
+        with open(handle, "w", encoding="utf-8", newline="") as file:
             file.write(text)
         os.replace(temporary, path)
     except BaseException:

@@ -15,7 +15,7 @@ from bayespoint.base.validation import RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine.problem import Callback
 from bayespoint.engine.sampling import checked_start
-from bayespoint.engine.settings import LIMITS, SampleOptions, sample_settings
+from bayespoint.engine.settings import LIMITS, SampleOptions, optional, sample_settings
 from bayespoint.papers import compiled
 from bayespoint.results import BilliardResult
 from bayespoint.results.result import Result
@@ -70,12 +70,9 @@ class Chord:
     """Of what the center is the mean: ``"midpoints"`` of flights, or the ``"arc"`` of the path."""
 
     def __post_init__(self) -> None:
-        validation.choice("average", self.average, ("midpoints", "arc"))
-        validation.set_fields(self, tau_max=validation.number("tau_max", self.tau_max))
-        if self.weight_tol is not None:
-            tol = validation.number("weight_tol", self.weight_tol)
-            validation.set_fields(self, weight_tol=tol)
-        compiled.check("motion", engine_values(self))
+        tol = optional(validation.number)("weight_tol", self.weight_tol)
+        validation.set_fields(self, weight_tol=tol)
+        _check_straight(self, "midpoints", "arc")
 
 
 @dataclass(frozen=True)
@@ -92,12 +89,16 @@ class Flipper:
     """As for `Chord`, or the points of ``"bounces"``."""
 
     def __post_init__(self) -> None:
-        validation.choice("average", self.average, ("midpoints", "arc", "bounces"))
-        validation.set_fields(self, tau_max=validation.number("tau_max", self.tau_max))
-        compiled.check("motion", engine_values(self))
+        _check_straight(self, "midpoints", "arc", "bounces")
 
 
 Motion: TypeAlias = Scattered | Chord | Flipper
+
+
+def _check_straight(motion: Chord | Flipper, *averages: str) -> None:
+    validation.choice("average", motion.average, averages)
+    validation.set_fields(motion, tau_max=validation.number("tau_max", motion.tau_max))
+    compiled.check("motion", engine_values(motion))
 
 
 def engine_values(motion: Motion) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def make_elongated(
         for name, value in (("n_train", n_train), ("n_test", n_test), ("n_features", n_features))
     ]
     n_features = sizes.pop()
-    rng = np.random.default_rng(validation.seed(random_state))
+    rng = validation.generator(random_state)
     teacher = rng.standard_normal(n_features)
     teacher /= np.linalg.norm(teacher)
     data, test_data = (rng.uniform(-1, 1, size=(n, n_features)) for n in sizes)

@@ -22,6 +22,7 @@ Networks III, Springer, 1996.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,6 +49,8 @@ with Gaussian tails, its error is below double precision."""
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 _REACH = 14.0
 _ROWS = 4096
+
+_ratio = partial(reals, "alpha", low=0.0, high=1e300)
 
 RULES = ("bayes", "gibbs", "max_margin", "adaline")
 
@@ -161,7 +164,7 @@ def max_margin_error(alpha: ArrayLike) -> Numbers:
     >>> print(", ".join(f"{error:.4f}" for error in max_margin_error([2.0, 5.0, 10.0])))
     0.1885, 0.0938, 0.0492
     """
-    alpha = reals("alpha", alpha, low=0.0, high=1e300, low_open=True)
+    alpha = _ratio(alpha, low_open=True)
 
     def slack(k: Floats) -> Floats:
         tangent = _margin_tangent(alpha, k)
@@ -214,7 +217,7 @@ def adaline_error(alpha: ArrayLike) -> Numbers:
     >>> print(", ".join(f"{error:.4f}" for error in adaline_error([0.5, 1.0, 10.0])))
     0.3395, 0.5000, 0.0785
     """
-    alpha = reals("alpha", alpha, low=0.0, high=1e300)
+    alpha = _ratio(alpha)
     few = alpha < 1
     share = 2 / np.pi
     below = np.where(few, alpha, 0.5)
@@ -255,7 +258,7 @@ def asymptote(alpha: ArrayLike, rule: str = "bayes") -> Numbers:
     >>> print(", ".join(f"{asymptote(1.0, rule):.4f}" for rule in RULES))
     0.4417, 0.6247, 0.5005, 0.2405
     """
-    alpha = reals("alpha", alpha, low=0.0, high=1e300, low_open=True)
+    alpha = _ratio(alpha, low_open=True)
     rule = validation.choice("rule", rule, RULES)
     if rule == "adaline":
         return plain(np.sqrt(np.pi / 2 - 1) / np.pi / np.sqrt(alpha))
@@ -270,7 +273,7 @@ def asymptote(alpha: ArrayLike, rule: str = "bayes") -> Numbers:
 
 def _solution(alpha: ArrayLike) -> tuple[Floats, Floats]:
     """Return R of Opper and Haussler and 1 - R, each to full relative accuracy."""
-    alpha = reals("alpha", alpha, low=0.0, high=1e300)
+    alpha = _ratio(alpha)
     # s = R / sqrt(1 - R), the left side. The integral hardly depends on R, from 2 at 0 to 2.26 at
     # 1: each round of the iteration gains about two digits.
     s = 2 * alpha / np.pi

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayespoint.base import validation
 from bayespoint.base.validation import RandomState
+from bayespoint.engine.problem import Callback
 from bayespoint.papers import compiled
 from bayespoint.results.result import Result
 from bayespoint.version_space import VersionSpace
@@ -64,7 +63,7 @@ def light_trap(
     space: VersionSpace,
     *,
     random_state: RandomState = None,
-    callback: Callable[[Mapping[str, Any]], object] | None = None,
+    callback: Callback = None,
 ) -> LightTrap:
     """Send a ball into version space through one-way mirrors and count the errors on its path.
 

@@ -119,11 +119,6 @@ class KernelClassifier(Savable, OneVsRest):
     """Base class with a parameter `kernel`, whose fit calls `_problems`."""
 
     kernel: Any
-    kernel_: Any
-    X_fit_: Any
-    _offset: float
-    _softness: Floats
-    _labels: Labels
 
     def check_parts(self) -> None:
         """Raise an error if a fitted classifier cannot predict."""
@@ -187,18 +182,17 @@ class KernelClassifier(Savable, OneVsRest):
         resolved, self.kernel_ = kernels.resolve(self.kernel), kernels.at_start(self.kernel, inputs)
         fixed = not kernels.parameters(resolved, inputs) or self.kernel_ == resolved
         self.prior_from_examples_ = "" if fixed else "length scale"
-        if not isinstance(self.kernel_, str):
+        if not (given := isinstance(self.kernel_, str)):
             memory.require(8.0 * m * m, f"the kernel matrix of {m} examples", TOO_MANY)
         if normalize:
             self.kernel_ = kernels.normalize(self.kernel_)
         soft = validation.softness(softness, m)
         if offset is None:
-            given = isinstance(self.kernel_, str)
             squares = inputs.diagonal() if given else kernels.diagonal(self.kernel_, inputs)
             mean = float(squares.mean())
             offset = mean if 0 < mean < math.inf else 1.0
         self._offset, self._softness = offset, soft
-        self.X_fit_ = None if isinstance(self.kernel_, str) else inputs.copy()
+        self.X_fit_ = None if given else inputs.copy()
         self._labels = one_vs_rest(index, len(self.classes_))
         return self._over(inputs)
 
@@ -270,7 +264,7 @@ class LinearClassifier(KernelClassifier):
         check_is_fitted(self)
         matrix = estimators_inputs.again(self.kernel_, self.X_fit_, self._labels.shape[1], gram)
         refusal = REFUSALS[self.prior_from_examples_]
-        rng = np.random.default_rng(validation.seed(random_state))
+        rng = validation.generator(random_state)
         tables = []
         for k, problem in enumerate(self._over(matrix)):
             space = VersionSpace.over(problem)

@@ -144,8 +144,8 @@ class KernelPerceptron(LinearClassifier):
     def _learned(self, space: VersionSpace, k: int) -> Learned:
         """Return the weight vector, with its mistakes."""
         condition = "" if isinstance(self.order, str) else _ORDERED
-        mistakes = int(self.n_mistakes_[k])
-        return Learned(self.dual_coef_[k], "perceptron", condition=condition, mistakes=mistakes)
+        known = {"mistakes": int(self.n_mistakes_[k])}
+        return Learned(self.dual_coef_[k], "perceptron", condition=condition, quantities=known)
 
     @roll_back_on_error
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -200,7 +200,7 @@ def presentation(order: object, m: int, random_state: RandomState) -> NDArray[np
     if isinstance(order, str):
         if validation.choice("order", order, ("data", "random")) == "data":
             return np.arange(m)
-        return np.random.default_rng(validation.seed(random_state)).permutation(m)
+        return validation.generator(random_state).permutation(m)
     array = validation.dense("order", order)  # type: ignore[arg-type]
     if array.shape != (m,) or not np.array_equal(np.sort(array), np.arange(m)):
         raise ValueError(

@@ -163,13 +163,6 @@ class Perceptron(PrimalClassifier):
 
     by_distance = True
 
-    n_mistakes_: NDArray[np.int64]
-    n_epochs_: NDArray[np.int64]
-    radius_: float
-    functional_margin_: Floats
-    geometric_margin_: Floats
-    mistake_bound_: Floats
-
     def __init__(
         self,
         *,
@@ -236,9 +229,8 @@ class Perceptron(PrimalClassifier):
         ValueError
             As for `fit`, and if a label or the number of features is not that of earlier calls.
         """
-        first = not hasattr(self, "coef_")
         inputs, index = self._checked(X, y, classes, more=True)
-        if first:
+        if not hasattr(self, "coef_"):
             self._start(inputs.shape[1])
         self._learn(inputs, index, 1)
         return self
@@ -259,27 +251,24 @@ class Perceptron(PrimalClassifier):
         bias_step = {"R": self.radius_, "R2": self.radius_**2, "none": 0.0}[update]
         problems = one_vs_rest(index, len(self.classes_))
         presented = inputs[order]
-        found = [
+        runs = [
             _learn(presented, labels[order].astype(np.float64), w, b, rate, bias_step, max_epochs)
             for labels, w, b in zip(problems, self.coef_, self.intercept_, strict=True)
         ]
-        self.coef_ = np.stack([one[0] for one in found])
-        self.intercept_ = np.array([one[1] for one in found])
-        self.n_mistakes_ = self.n_mistakes_ + np.array([one[2] for one in found])
-        self.n_epochs_ = self.n_epochs_ + np.array([one[3] for one in found])
+        learned = map(np.array, zip(*runs, strict=True))
+        self.coef_, self.intercept_, mistakes, epochs, converged = learned
+        self.n_mistakes_ = self.n_mistakes_ + mistakes
+        self.n_epochs_ = self.n_epochs_ + epochs
         self.norm_ = np.linalg.norm(self.coef_, axis=1)
         margins = problems * (inputs @ self.coef_.T + self.intercept_).T
         self.functional_margin_ = margins.min(axis=1)
         self.geometric_margin_ = divided(self.functional_margin_, self.norm_)
-        self.mistake_bound_ = np.array(
-            [
-                _bound(update, self.radius_, float(w @ w), float(b), float(margin))
-                for w, b, margin in zip(
-                    self.coef_, self.intercept_, self.functional_margin_, strict=True
-                )
-            ]
-        )
-        return sum(not one[4] for one in found)
+        planes = zip(self.coef_, self.intercept_, self.functional_margin_, strict=True)
+        bounds = [
+            _bound(update, self.radius_, w, float(b), float(margin)) for w, b, margin in planes
+        ]
+        self.mistake_bound_ = np.array(bounds)
+        return int((~converged).sum())
 
     def mistake_bound(
         self, X: ArrayLike, y: ArrayLike, coef: ArrayLike, intercept: float = 0.0
@@ -331,7 +320,7 @@ class Perceptron(PrimalClassifier):
             raise ValueError(f"intercept must be 0 with bias_update=None; got {intercept!r}")
         inputs = self._new(X)
         margin = float(own_values((inputs @ w + b)[:, None], self.classes_, y).min())
-        return _bound(self._update, _radius(inputs), float(w @ w), b, margin)
+        return _bound(self._update, _radius(inputs), w, b, margin)
 
 
 class HingeClassifier(PrimalClassifier):
@@ -394,9 +383,6 @@ class HingeClassifier(PrimalClassifier):
     array(['a', 'b'], dtype='<U1')
     """
 
-    loss_: Floats
-    duality_gap_: Floats
-    n_iter_: int
     _last: Floats
     """The last step, with b in the last column, from which `partial_fit` goes on."""
 
@@ -431,12 +417,11 @@ class HingeClassifier(PrimalClassifier):
             for labels in one_vs_rest(index, len(self.classes_))
         ]
         self.n_iter_ = max(descent.run(tol, max_iter) for descent in descents)
-        self.coef_ = np.stack([descent.best[1] for descent in descents])
-        self.intercept_ = np.array([descent.best[2] for descent in descents])
+        best = map(np.array, zip(*(descent.best for descent in descents), strict=True))
+        self.loss_, self.coef_, self.intercept_ = best
         self.intercept_ -= self.coef_ @ center
         self.norm_ = np.linalg.norm(self.coef_, axis=1)
         self._last = np.column_stack([self.coef_, self.intercept_])
-        self.loss_ = np.array([descent.best[0] for descent in descents])
         self.duality_gap_ = np.array([descent.gap() for descent in descents])
         if not (self.duality_gap_ <= tol).all():
             warn(
@@ -468,10 +453,9 @@ class HingeClassifier(PrimalClassifier):
             The estimator itself.
         """
         regularization = validation.positive("regularization", self.regularization)
-        first = not hasattr(self, "coef_")
         inputs, index = self._checked(X, y, classes, more=True)
         problems = one_vs_rest(index, len(self.classes_)).astype(np.float64)
-        if first:
+        if not hasattr(self, "coef_"):
             self._last, self.n_iter_ = np.zeros((len(problems), inputs.shape[1] + 1)), 0
             self.coef_, self.intercept_ = self._last[:, :-1], self._last[:, -1]
         last, mean = self._last.copy(), np.column_stack([self.coef_, self.intercept_])
@@ -566,10 +550,11 @@ def _radius(X: Floats) -> float:
     return float(np.sqrt(np.einsum("ij,ij->i", X, X).max()))
 
 
-def _bound(update: str, radius: float, square: float, b: float, margin: float) -> float:
-    """Return the mistake bound of a plane with ``|w|^2 = square``."""
+def _bound(update: str, radius: float, w: Floats, b: float, margin: float) -> float:
+    """Return the mistake bound of a plane."""
     if not margin > 0:
         return math.inf
+    square = float(w @ w)
     # Products and quotients overflow to infinity; powers would raise an error.
     if update == "R2":
         total = 2 * (radius * radius * square + b * b)

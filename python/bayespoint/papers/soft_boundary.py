@@ -23,13 +23,14 @@ from scipy import linalg, special
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
+from bayespoint.papers.displays import sphere
 from bayespoint.papers.pictures import SHADES
 from bayespoint.plotting.style import COLORS, import_matplotlib
 from bayespoint.results.result import Result
 
 __all__ = ["ParameterSpace", "parameter_space", "plot_parameter_space"]
 
-_MESH = 48  # points around a drawn ellipsoid
+_MESH = 24  # half of the points around a drawn ellipsoid
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -200,17 +201,10 @@ def plot_parameter_space(spaces: Any, *, axes: Any = None) -> Any:
     axes = np.ravel(np.asarray(axes, dtype=object))
     if len(axes) != len(spaces):
         raise ValueError(f"axes must be as many as spaces, {len(spaces)}; got {len(axes)}")
-    around, down = np.linspace(0, 2 * math.pi, _MESH + 1), np.linspace(0, math.pi, _MESH // 2 + 1)
-    ball = np.stack(
-        [
-            np.outer(np.cos(around), np.sin(down)),
-            np.outer(np.sin(around), np.sin(down)),
-            np.outer(np.ones_like(around), np.cos(down)),
-        ]
-    )
+    ball = sphere.mesh(_MESH)
     for ax, (softness, space) in zip(axes, spaces.items(), strict=True):
         scaled = space.lengths / space.lengths[0]
-        shown = ball[:, :, : _MESH // 4 + 1] if scaled[2] < 1e-3 else ball  # flat: one side is all
+        shown = ball[:, :, : _MESH // 2 + 1] if scaled[2] < 1e-3 else ball  # flat: one side is all
         mesh = shown * scaled[:, None, None]
         ax.plot_surface(*mesh, color=SHADES[0], alpha=0.55, linewidth=0, rasterized=True)
         for axis, length in zip(np.eye(3), scaled, strict=True):

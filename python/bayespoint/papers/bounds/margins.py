@@ -10,7 +10,7 @@ from scipy import special
 
 from bayespoint.base.validation import Floats
 from bayespoint.papers import checks
-from bayespoint.papers.checks import Numbers, plain, reals, whole
+from bayespoint.papers.checks import Numbers, plain, positive, reals, whole
 
 _ROUNDING = 8 * np.finfo(np.float64).eps  # relative excess over a whole number that is rounding
 
@@ -117,8 +117,8 @@ def mistakes(margin: ArrayLike, radius: ArrayLike = 1.0) -> Numbers:
     the vectors (x, R), of length at most :math:`\sqrt2 R`; `margin` is then that of (w, b / R).
     """
     gamma, radius = checks.broadcast(
-        margin=reals("margin", margin, low=0.0, low_open=True),
-        radius=reals("radius", radius, low=0.0, low_open=True),
+        margin=positive("margin", margin),
+        radius=positive("radius", radius),
     )
     return plain(_inverse_square(gamma, radius, 1.0))
 
@@ -174,8 +174,8 @@ def luckiness(
     Herbrich et al. (1999), Theorem 1, where the first letter in the logarithm is Euler's e. It
     holds for any hyperplane without a training error.
     """
-    gamma = reals("margin", margin, low=0.0, low_open=True)
-    radius = reals("radius", radius, low=0.0, low_open=True)
+    gamma = positive("margin", margin)
+    radius = positive("radius", radius)
     m, gamma, radius, delta = checked(m, delta, margin=gamma, radius=radius)
     kappa = _inverse_square(gamma, radius, 577.0)
     return plain(2 / m * (_fat(kappa, m) + np.log2(8 * m) - np.log2(delta)))
@@ -183,8 +183,9 @@ def luckiness(
 
 def checked(m: ArrayLike, delta: ArrayLike, **others: Floats) -> tuple[Floats, ...]:
     """Return m, `others` and delta, checked and broadcast to one shape."""
-    probability = reals("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
-    return checks.broadcast(m=whole("m", m, low=1), **others, delta=probability)
+    return checks.broadcast(
+        m=whole("m", m, low=1), **others, delta=checks.probability("delta", delta)
+    )
 
 
 def _inverse_square(margin: Floats, radius: Floats, factor: float) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,14 +11,11 @@ from numpy.typing import ArrayLike
 from bayespoint.base import memory, validation
 from bayespoint.base.linalg import factorize
 from bayespoint.base.validation import Floats, RandomState
-from bayespoint.engine.problem import Problem
+from bayespoint.engine.problem import Callback, Problem
 from bayespoint.papers.bounds.result import RiskBound
 from bayespoint.papers.bounds.volume import volume_gibbs
 from bayespoint.results import Estimate, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace
-
-if TYPE_CHECKING:
-    from bayespoint.engine.problem import Callback
 
 SYMMETRIC = "symmetric part"  # region: the intersection of version space and its mirror image
 

@@ -131,9 +131,9 @@ class RiskBounds:
         return {note: f"[{k}] " for k, note in enumerate(notes, start=1)}
 
     def _cells(self) -> list[tuple[str, str, str, str]]:
-        marks = {note: f" {mark.rstrip()}" for note, mark in self._notes().items()}
+        marks = self._notes()
         return [
-            (row.name, row.of, row.region, row._figures() + marks.get(row._note(), ""))
+            (row.name, row.of, row.region, f"{row._figures()} {marks.get(row._note(), '')}".strip())
             for row in self.rows
         ]
 

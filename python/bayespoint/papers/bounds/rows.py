@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import math
-import warnings
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base.linalg import factorize
 from bayespoint.base.validation import Floats
@@ -26,6 +25,7 @@ from bayespoint.papers.bounds.mirror import (
 )
 from bayespoint.papers.bounds.result import RiskBound
 from bayespoint.papers.bounds.volume import cap_log_fraction, linear_svm, pac_bayes_kl
+from bayespoint.papers.rollback import without_warnings
 from bayespoint.results import Estimate, diagnostics
 from bayespoint.version_space import InfeasibleError, VersionSpace
 
@@ -60,11 +60,11 @@ class Learned:
     bias: float | None = None  # a free intercept, in the scale of the coefficients
     undetermined: str = ""  # why examples with coefficients do not determine w; empty if they do
     condition: str = ""  # the assumption under which they determine w; empty for none
-    mistakes: int | None = None  # number of mistakes of a perceptron in training, if known
+    quantities: Mapping[str, float] = field(default_factory=dict)  # of the training, to be shown
 
 
 @dataclass
-class Rows:
+class BoundRows:
     """Computes the rows of a table; `settings` are those of `VersionSpace.evidence`."""
 
     space: VersionSpace
@@ -183,20 +183,16 @@ class Rows:
         if reason:
             row = self._refused("sparsity", reason)
         else:
-            known: dict[str, float] = {"d": d}
-            if learned.mistakes is not None:
-                known["mistakes"] = learned.mistakes
-            bound = sparsity(self.m, d, self.delta)
+            bound, known = sparsity(self.m, d, self.delta), {"d": d, **learned.quantities}
             row = self._row("sparsity", bound, known, condition=learned.condition)
         if reason := _OTHER if learned.rule == "max_margin" else self._not_consistent():
             return [row, self._refused("margin", reason)]
         # The largest margin known, that of w or the maximal one: any attained margin is valid.
         found = [learned.dual_coef]
-        with warnings.catch_warnings(), contextlib.suppress(InfeasibleError):
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with without_warnings(), contextlib.suppress(InfeasibleError):
             found.append(self.space.max_margin().dual_coef)
-        each = [scaled(self.space, dual_coef)[1:] for dual_coef in found]
-        attained = max(float(margins.min()) / math.sqrt(square) for margins, square in each)
+        pairs = [scaled(self.space, dual_coef)[1:] for dual_coef in found]
+        attained = max(float(margins.min()) / math.sqrt(square) for margins, square in pairs)
         lengths = self.space.gram.diagonal() + self.space.offset + self.space.softness
         radius = math.sqrt(lengths.max())
         kappa = mistakes(attained, radius)
@@ -233,12 +229,11 @@ class Rows:
     def _by_volume(self, name: str, of: str, region: str, volume: Estimate) -> list[RiskBound]:
         """Return the row by the volume of a region, and that by `pac_bayes_kl`."""
         row = by_volume(name, of, region, self.m, self.delta, volume, self.condition)
-        known = {"log_volume": volume.value, "log_volume_error": volume.error}
         kl, right = Estimate(-volume.value, volume.error), Estimate(0.0, 0.0)
-        return [row, self._by_kl(of, region, kl, known, right)]
+        return [row, self._by_kl(of, region, kl, row.quantities, right)]
 
     def _by_kl(
-        self, of: str, region: str, kl: Estimate, known: dict[str, float], wrong: Estimate
+        self, of: str, region: str, kl: Estimate, known: Mapping[str, float], wrong: Estimate
     ) -> RiskBound:
         """Return a row by `pac_bayes_kl`, doubled for all but one draw; `wrong`: training error."""
         entropies = kl.value + np.array([0.0, kl.error, 0.0])
@@ -246,7 +241,7 @@ class Rows:
         found = pac_bayes_kl(self.m, entropies, self.delta, empirical_error=shares)
         value, more, worse = (1 if of == "one draw" else 2) * found
         spread = math.hypot(more - value, worse - value)
-        known = {"empirical_error": wrong.value} | known
+        known = {"empirical_error": wrong.value, **known}
         fields = {"of": of, "region": region, "standard_error": spread}
         return self._row("pac_bayes_kl", float(value), known, **fields)
 

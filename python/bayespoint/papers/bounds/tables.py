@@ -14,7 +14,7 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.estimators.bayes_point import BayesPointClassifier, inputs_of_fit
 from bayespoint.landmarks.basis import Basis
 from bayespoint.papers.bounds.result import RiskBounds
-from bayespoint.papers.bounds.rows import Learned, Rows
+from bayespoint.papers.bounds.rows import BoundRows, Learned
 from bayespoint.version_space import VersionSpace
 
 RULES = ("bayes_point", "max_margin", "perceptron")
@@ -201,7 +201,7 @@ def risk_bounds(
         tol=tol,
         max_length=max_length,
         n_jobs=model.n_jobs,
-        random_state=np.random.default_rng(validation.seed(random_state)),
+        random_state=validation.generator(random_state),
     )
 
 
@@ -240,7 +240,7 @@ def bounds_of(
     validation.threads(n_jobs)
     tol, length = validation.positive("tol", tol), validation.positive("max_length", max_length)
     settings: dict[str, Any] = {"tol": tol, "max_length": length, "n_jobs": n_jobs}
-    settings["random_state"] = np.random.default_rng(validation.seed(random_state))
+    settings["random_state"] = validation.generator(random_state)
     if any(noise) and learned.rule != "bayes_point":
         raise ValueError(
             f"label_noise must be 0 with rule={learned.rule!r}, which has no posterior; got "
@@ -251,7 +251,7 @@ def bounds_of(
             "draws must be given with label_noise, to count the examples that they violate; got "
             "None"
         )
-    rows = Rows(space, learned, delta / candidates, noise, draws, refusal, settings).all()
+    rows = BoundRows(space, learned, delta / candidates, noise, draws, refusal, settings).all()
     return RiskBounds(tuple(sorted(rows, key=lambda row: row.refused)), delta, len(space.y))
 
 

@@ -9,7 +9,7 @@ from scipy import special
 from bayespoint.base.validation import Floats
 from bayespoint.papers import checks
 from bayespoint.papers.bounds.margins import checked
-from bayespoint.papers.checks import Numbers, plain, reals, whole
+from bayespoint.papers.checks import Numbers, plain, positive, probability, reals, whole
 
 _SMALLEST = 1e-280  # share of a half sphere below which log beta is computed directly
 _STEPS = 200  # most steps of its continued fraction; about twenty are enough
@@ -98,7 +98,7 @@ def linear_svm(m: ArrayLike, n: ArrayLike, margin: ArrayLike, delta: ArrayLike =
     symmetric about w; Lemma 2 bounds their volume. By the exact volume, ``volume_bayes(m,
     cap_log_fraction(n, arcsin(margin)), delta)``, it is never larger.
     """
-    gamma = reals("margin", margin, low=0.0, low_open=True, high=1.0)
+    gamma = positive("margin", margin, high=1.0)
     m, n, gamma, delta = checked(m, delta, n=whole("n", n, low=1), margin=gamma)
     ratio = n * 2 * (np.log(2) - np.log(gamma))
     return plain(2 * (ratio + 2 * np.log(m) - np.log(delta) + 1) / m)
@@ -185,7 +185,7 @@ def cap_log_fraction(n: ArrayLike, angle: ArrayLike) -> Numbers:
     >>> cap_log_fraction([3, 100, 1_000_000], np.pi / 3).round(3).tolist()
     [-1.386, -16.794, -143848.026]
     """
-    radius = reals("angle", angle, low=0.0, low_open=True, high=float(np.pi))
+    radius = positive("angle", angle, high=float(np.pi))
     n, angle = checks.broadcast(n=whole("n", n, low=1), angle=radius)
     # For n = 1 the sphere is two points, one of them within any angle below pi: see below.
     a = np.where(n == 1, 1.0, (n - 1) / 2)
@@ -265,8 +265,8 @@ def hoeffding_samples(
     """
     n, epsilon, eta, low, high = checks.broadcast(
         n=whole("n", n, low=1),
-        epsilon=reals("epsilon", epsilon, low=0.0, low_open=True),
-        eta=reals("eta", eta, low=0.0, low_open=True, high=1.0, high_open=True),
+        epsilon=positive("epsilon", epsilon),
+        eta=probability("eta", eta),
         low=reals("low", low),
         high=reals("high", high),
     )

@@ -3,8 +3,6 @@
 They are displays as those of `bayespoint.plotting`, with the same constructors and errors.
 """
 
-from __future__ import annotations
-
 from bayespoint.papers.displays.billiard import BilliardDisplay
 from bayespoint.papers.displays.evidence import EvidenceDisplay
 from bayespoint.papers.displays.onion import OnionDisplay

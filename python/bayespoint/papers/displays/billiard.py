@@ -278,7 +278,7 @@ class BilliardDisplay(Display):
         frame = np.stack([*sphere.chart(pole), pole])
         normals = signed @ frame.T
         return cls(
-            normals=normals / np.linalg.norm(normals, axis=1, keepdims=True),
+            normals=sphere.scaled(normals),
             corners=_corners(normals, np.array([0.0, 0.0, 1.0])),
             paths=run.draws @ points @ frame.T,
             center=run.center @ points @ frame.T,
@@ -290,8 +290,7 @@ class BilliardDisplay(Display):
         def unit_values(vectors: NDArray[np.floating]) -> Floats:
             doubles = np.asarray(vectors, dtype=np.float64)
             values = space.problem.coordinates(doubles) - space.softness * doubles
-            values = values.reshape(*values.shape[: -len(space.problem.shape)], -1)
-            return np.asarray(values / np.linalg.norm(values, axis=-1, keepdims=True))
+            return sphere.scaled(values.reshape(*values.shape[: -len(space.problem.shape)], -1))
 
         values = unit_values(run.draws)
         middle = values.mean(axis=(0, 1))
@@ -448,8 +447,8 @@ class BilliardDisplay(Display):
             names = f"draws of {names}" if self.projected and n > 1 else "draws"
         self.lines_[0].set_label(names)
         if not self.projected:
-            exact = self._line("x", "black", markersize=9, markeredgewidth=2.0, zorder=11)
-            exact.set_label("center, exact")
+            how = {"markersize": 9, "markeredgewidth": 2.0, "zorder": 11}
+            exact = self._line("x", "black", label="center, exact", **how)
             self._move(exact, self.centroid[None])
         self._center = self._line(
             "x" if self.projected else "o",
@@ -457,9 +456,9 @@ class BilliardDisplay(Display):
             markersize=11,
             markeredgewidth=1.8,
             markerfacecolor="none",
+            label=center_label,
             zorder=10,
         )
-        self._center.set_label(center_label)
         self._legend()
 
     def _legend(self) -> None:
@@ -500,8 +499,9 @@ class BilliardDisplay(Display):
                     ax.axline(foot, along, color=GRAY, linewidth=0.7, zorder=1)
         corners = _in_chart(self.corners)
         ax.fill(*corners.T, facecolor=_FILL, edgecolor="none", zorder=2)
-        closed = np.vstack([corners, corners[:1]])
-        ax.plot(*closed.T, color=ink(), linewidth=1.8, solid_joinstyle="round", zorder=5)
+        ax.plot(
+            *sphere.closed(corners).T, color=ink(), linewidth=1.8, solid_joinstyle="round", zorder=5
+        )
         ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal")
         ax.set_xlabel("tan(angle from the center of mass), first axis")
         ax.set_ylabel("second axis")
@@ -515,11 +515,9 @@ class BilliardDisplay(Display):
         eye = np.array(
             [math.cos(up) * math.cos(aside), math.cos(up) * math.sin(aside), math.sin(up)]
         )
-        azimuth, polar = np.mgrid[0 : 2 * math.pi : 49j, 0 : math.pi : 25j]
-        surface = np.stack(
-            [np.cos(azimuth) * np.sin(polar), np.sin(azimuth) * np.sin(polar), np.cos(polar)]
+        ax.plot_surface(
+            *sphere.mesh(24), color=GRAY, alpha=0.13, linewidth=0, zorder=0, rasterized=True
         )
-        ax.plot_surface(*surface, color=GRAY, alpha=0.13, linewidth=0, zorder=0, rasterized=True)
         ax.plot(*_great_circle(eye).T, color=GRAY, linewidth=0.8, zorder=1)
         for normal in self.normals:
             circle = _great_circle(normal)
@@ -528,8 +526,7 @@ class BilliardDisplay(Display):
         border = sphere.outline(self.corners)
         patch = art3d.Poly3DCollection([border], facecolor=_FILL, edgecolor="none", zorder=3)
         ax.add_collection3d(patch)
-        closed = np.vstack([border, border[:1]])
-        ax.plot(*closed.T, color=ink(), linewidth=1.8, zorder=5)
+        ax.plot(*sphere.closed(border).T, color=ink(), linewidth=1.8, zorder=5)
         # The part around a small version space, or the whole sphere.
         half = max(_HALF_WIDTH * math.sin(min(self.radius, math.pi / 2)), 0.02)
         middle = self.centroid

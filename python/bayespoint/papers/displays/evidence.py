@@ -115,7 +115,7 @@ class EvidenceDisplay(Display):
             noise if np.any(noise) else [0.0, 0.4],  # a rate of 0 alone may need no ladder
             tol=tol,
             max_length=max_length,
-            random_state=np.random.default_rng(validation.seed(random_state)),
+            random_state=validation.generator(random_state),
         )
         if not np.any(noise):
             found = replace(found, value=found.value[0], error=found.error[0])

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, spatial
 
 from bayespoint.base.validation import Floats
-
-if TYPE_CHECKING:
-    from bayespoint.version_space import VersionSpace
+from bayespoint.version_space import VersionSpace
 
 _NEGLIGIBLE = 1e-9
 """An eigenvalue of the Gram matrix, relative to the largest, that counts as zero."""
@@ -57,6 +53,16 @@ def _spectrum(space: VersionSpace) -> tuple[int, Floats, Floats]:
     return int((values > _NEGLIGIBLE * values[-1]).sum()), values, vectors
 
 
+def scaled(vectors: Floats) -> Floats:
+    """Return vectors (..., d) scaled to length 1."""
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
+
+
+def angle(a: Floats, b: Floats) -> float:
+    """Return the angle between two vectors."""
+    return float(np.arccos(np.clip(a @ b / np.linalg.norm(a) / np.linalg.norm(b), -1, 1)))
+
+
 def chart(center: Floats) -> tuple[Floats, Floats]:
     """Return two orthonormal tangents at a unit vector in three dimensions.
 
@@ -80,7 +86,7 @@ def corners_of(normals: Floats, inside: Floats) -> Floats:
     ValueError
         If the point is not inside, or the edges do not enclose a polygon.
     """
-    pole = (normals / np.linalg.norm(normals, axis=1, keepdims=True)).sum(axis=0)
+    pole = scaled(normals).sum(axis=0)
     pole /= np.linalg.norm(pole)
     frame, middle = np.stack(chart(pole)), inside / (inside @ pole)
     outward, distances = -normals @ frame.T, normals @ middle
@@ -96,7 +102,19 @@ def corners_of(normals: Floats, inside: Floats) -> Floats:
     edges = np.column_stack([outward, -distances])[hull.vertices]
     meeting = np.cross(edges, np.roll(edges, -1, axis=0))
     vertices = meeting[:, :2] / meeting[:, 2:] @ frame + middle
-    return np.asarray(vertices / np.linalg.norm(vertices, axis=1, keepdims=True))
+    return scaled(vertices)
+
+
+def mesh(n: int) -> Floats:
+    """Return points of the unit sphere, (3, 2n + 1, n + 1), on circles around the third axis."""
+    around, down = np.linspace(0, 2 * np.pi, 2 * n + 1)[:, None], np.linspace(0, np.pi, n + 1)
+    level = np.ones_like(around) * np.cos(down)
+    return np.stack([np.cos(around) * np.sin(down), np.sin(around) * np.sin(down), level])
+
+
+def closed(points: Floats) -> Floats:
+    """Return points in order with the first one again at the end."""
+    return np.vstack([points, points[:1]])
 
 
 def center_of_mass(corners: Floats) -> Floats:

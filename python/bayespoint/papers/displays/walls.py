@@ -152,11 +152,10 @@ class WallsDisplay(Display):
         self.order_ = np.argsort(-self.impulse, kind="stable")[:n]
         places = np.arange(n)
         self.bars_ = [None] * n
-        n_classes = len(self.classes)
-        labels = (-1, 1) if n_classes == 2 else tuple(range(n_classes))
-        colors = COLORS if n_classes == 2 else [f"C{k}" for k in labels]  # matplotlib's own cycle
-        hatches = _HATCHES if n_classes == 2 else [""] * n_classes
-        for label, name, color, hatch in zip(labels, self.classes, colors, hatches, strict=True):
+        styles = list(zip((-1, 1), COLORS, _HATCHES, strict=True))
+        if (n_classes := len(self.classes)) > 2:  # in matplotlib's own cycle
+            styles = [(k, f"C{k}", "") for k in range(n_classes)]
+        for name, (label, color, hatch) in zip(self.classes, styles, strict=True):
             own = np.flatnonzero(self.y[self.order_] == label)
             bars = ax.bar(
                 places[own],

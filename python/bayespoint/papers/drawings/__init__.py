@@ -14,8 +14,6 @@ R. Herbrich, T. Graepel, C. Campbell, "Bayesian Learning in Reproducing Kernel H
 Technical Report 99-11, Technical University of Berlin, 1999: Figures 3, 4, 7 to 10.
 """
 
-from __future__ import annotations
-
 from bayespoint.papers.drawings.appendix import (
     plot_chord_and_arc,
     plot_flight,

@@ -14,7 +14,7 @@ from scipy import spatial
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Labels, RandomState
-from bayespoint.papers.displays.sphere import chart, corners_of
+from bayespoint.papers.displays.sphere import chart, closed, corners_of, mesh, scaled
 from bayespoint.papers.drawings.appendix import (
     arrow,
     at_wall,
@@ -118,17 +118,16 @@ def plot_cone(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
     extended = np.column_stack([points, np.ones(len(points))])
     normals = np.asarray(extended * labels[:, None], dtype=np.float64)
     space = VersionSpace(points @ points.T, labels, offset=1.0)
-    ray = space.max_margin().dual_coef @ extended
+    margin = space.max_margin()
+    ray = margin.dual_coef @ extended
     corners = corners_of(normals, ray)
     if ax is None:
         ax = begin(None, (6.4, 6.0), projection="3d")
     # Orders by hand: matplotlib's would draw the faces over the ray inside.
     ax.computed_zorder = False
-    u, v = np.mgrid[0 : 2 * math.pi : 25j, 0 : math.pi : 13j]
-    sphere = np.stack([np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v)])
-    ax.plot_wireframe(*sphere, color="gray", linewidth=0.3, label="_sphere", zorder=1)
-    letters = dict(zip(space.max_margin().support.tolist(), string.ascii_uppercase, strict=False))
-    around = np.vstack([corners, corners[:1]])
+    ax.plot_wireframe(*mesh(12), color="gray", linewidth=0.3, label="_sphere", zorder=1)
+    letters = dict(zip(margin.support.tolist(), string.ascii_uppercase, strict=False))
+    around = closed(corners)
     for number, (first, second) in enumerate(itertools.pairwise(around)):
         arc = spatial.geometric_slerp(first, second, np.linspace(0, 1, 31))
         face = np.stack([np.zeros((31, 3)), 1.3 * arc])
@@ -192,12 +191,12 @@ def plot_version_space(
         If double precision is not sufficient.
     """
     n_balls = validation.integer("n_balls", n_balls, low=1)
-    rng = np.random.default_rng(validation.seed(random_state))
+    rng = validation.generator(random_state)
     paths = [fly(X, y, length=length, random_state=rng) for _ in range(n_balls)]
     path = paths[0]
     signed = _in_space(path)
     # The largest ball is that of the maximal margin of examples of length 1.
-    normals = path.X / np.linalg.norm(path.X, axis=1, keepdims=True)
+    normals = scaled(path.X)
     ball = VersionSpace(normals @ normals.T, path.y).max_margin().dual_coef @ normals
     center = path.space.sample(tol=0.01, random_state=rng).center @ path.X
     polygon, frame = _flat_polygon(signed, ball)

@@ -9,8 +9,6 @@ that make the tables and the picture of all. Its words are in ``texts/PAPER/NAME
 extra ``plot``.
 """
 
-from __future__ import annotations
-
 from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Settings, Table, Text
 from bayespoint.papers.experiments.runner import run
 

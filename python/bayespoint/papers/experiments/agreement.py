@@ -10,10 +10,18 @@ from scipy import special
 from bayespoint import VersionSpace
 from bayespoint.base.validation import Floats
 from bayespoint.datasets import make_teacher
+from bayespoint.papers.displays import sphere
 from bayespoint.papers.experiments.billiards import fly
 from bayespoint.papers.experiments.drawing import legend_below, only_ticks
-from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
-from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid, mean_of, power
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Experiment,
+    Report,
+    Settings,
+    Text,
+    units_of,
+)
+from bayespoint.papers.experiments.rows import Mean, Row, Rows, mean_of, power
 
 DIMENSIONS = (3, 5, 10, 30, 100)
 HIGH = 10
@@ -34,13 +42,10 @@ RULES = {"point": ("Bayes point", "^--"), "center": ("center of mass", "o-")}
 COLORS = dict(zip(LOADS, ("#0072B2", "#D55E00", "#009E73"), strict=True))
 
 
-def _cells(settings: Settings) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    return (DIMENSIONS[:3:2], LOADS[1:2]) if settings.quick else (DIMENSIONS, LOADS)
-
-
-def _units(settings: Settings) -> list[Row]:
-    dimensions, loads = _cells(settings)
-    return grid(run=range(settings.splits), dimension=dimensions, load=loads)
+_units = units_of(
+    {"dimension": DIMENSIONS[:3:2], "load": LOADS[1:2]},
+    run=SPLITS, dimension=DIMENSIONS, load=LOADS,
+)  # fmt: skip
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
@@ -49,8 +54,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     X, y = make_teacher(m, dimension, random_state=seed)
     n = QUICK_DRAWS if settings.quick else DRAWS
     found = fly(VersionSpace(X @ X.T, y), 10 * n + 2000 * m, seed, balls=2, draws=n)
-    draws = found.draws @ X
-    draws /= np.linalg.norm(draws, axis=2, keepdims=True)
+    draws = sphere.scaled(found.draws @ X)
     # Another seed than that of the examples, whose numbers they would be.
     rng = np.random.default_rng(settings.seed_of(dimension, unit["load"], unit["run"], 1))
     inputs = rng.standard_normal((INPUTS, dimension))
@@ -59,11 +63,11 @@ def _measure(unit: Row, settings: Settings) -> Row:
     for key in PAIRS:
         one, two = (half[0][key] for half in halves)
         mean = (one + two) / 2
-        row[f"product {key}"] = float((one * two).mean())
-        row[f"square {key}"] = float((mean**2).mean())
-        row[f"size {key}"] = float(np.abs(mean).mean())
+        row[f"product {key}"] = (one * two).mean()
+        row[f"square {key}"] = (mean**2).mean()
+        row[f"size {key}"] = np.abs(mean).mean()
     errors = [half[1] for half in halves]
-    return row | {key: float((errors[0][key] + errors[1][key]) / 2) for key in errors[0]}
+    return row | {key: (errors[0][key] + errors[1][key]) / 2 for key in errors[0]}
 
 
 def _half(own: Floats, other: Floats, inputs: Floats) -> tuple[dict[str, Floats], dict[str, float]]:
@@ -82,7 +86,7 @@ def _half(own: Floats, other: Floats, inputs: Floats) -> tuple[dict[str, Floats]
     at = special.ndtr(_crossings(point[None], across, center)[:, 0]) - 0.5
     teachers = special.ndtr(_crossings(other, across, center)) - 0.5
     errors = {
-        f"error {rule}": float(np.abs(teachers - place[:, None]).mean())
+        f"error {rule}": np.abs(teachers - place[:, None]).mean()
         for rule, place in (("vote", vote), ("point", at), ("center", np.zeros(len(at))))
     }
     return {"vote": vote, "between": vote - at, "point": at}, errors

@@ -36,7 +36,7 @@ def _volumes(rows: Rows, settings: Settings) -> Report:
     vote, draw = _vote_and_draw(100, quoted)
     shorter = draw - 2 * np.log(100) / 100
     random_labels = 1000 * np.log(2)
-    largest = float(bounds.volume_bayes(1000, -random_labels, DELTA))
+    largest = bounds.volume_bayes(1000, -random_labels, DELTA)
     half, vacuous = (_dimension(1000, limit) for limit in (0.5, 1.0))
     volume = np.exp(quoted)
     claims = [
@@ -51,8 +51,7 @@ def _volumes(rows: Rows, settings: Settings) -> Report:
             random_labels=random_labels,
         ),
     ]
-    remarks = [_FIGURE_1.fill("remark-70", shorter=shorter, half=half)]
-    return Report([table], claims, remarks)
+    return Report([table], claims, [_FIGURE_1.fill("remark-70", shorter=shorter, half=half)])
 
 
 def _vote_and_draw(m: Any, log_volume: Any) -> tuple[Any, Any]:
@@ -82,7 +81,7 @@ def _margins(rows: Rows, settings: Settings) -> Report:
     table = _FIGURE_2.table("margins", lines, delta=DELTA)
     new = [float(line[3]) for line in lines]
     old = [float(line[5]) for line in lines]
-    useful = {m: float(bounds.linear_svm(m, 100, 0.1**0.5, DELTA)) for m in (500, 2000, 5000)}
+    useful = {m: bounds.linear_svm(m, 100, 0.1**0.5, DELTA) for m in (500, 2000, 5000)}
     claims = [
         _FIGURE_2.claim("vacuous", min(old) > 1),
         _FIGURE_2.claim("below-theorem-1", all(a < b for a, b in zip(new, old, strict=True))),

@@ -15,8 +15,15 @@ from bayespoint.papers.displays import sphere
 from bayespoint.papers.dynamics import Chord, Flipper
 from bayespoint.papers.experiments.billiards import fly, fly_straight
 from bayespoint.papers.experiments.drawing import legend_below
-from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
-from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Experiment,
+    Report,
+    Settings,
+    Text,
+    units_of,
+)
+from bayespoint.papers.experiments.rows import Mean, Row, Rows
 from bayespoint.papers.experiments.toy import corners, cube
 
 DYNAMICS: dict[str, tuple[str, str]] = {
@@ -51,9 +58,9 @@ def _problem(problem: str, seed: int, tol: float) -> tuple[VersionSpace, Any, An
     return space, X, center / np.linalg.norm(center), float(found.center_error)
 
 
-def _units(settings: Settings) -> list[Row]:
-    bounces = QUICK_BOUNCES if settings.quick else BOUNCES
-    return grid(run=range(settings.splits), problem=PROBLEMS, dynamics=DYNAMICS, asked=bounces)
+_units = units_of(
+    {"asked": QUICK_BOUNCES}, run=SPLITS, problem=PROBLEMS, dynamics=DYNAMICS, asked=BOUNCES
+)
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
@@ -64,12 +71,12 @@ def _measure(unit: Row, settings: Settings) -> Row:
         *(_deviation(space, X, exact, unit, settings, run) for run in (0, 1)), strict=True
     )
     return {
-        "angle": float(np.arctan(np.linalg.norm(away[0]))),
+        "angle": np.arctan(np.linalg.norm(away[0])),
         # The error of the reference is common to both runs.
         "product": float(away[0] @ away[1]) - reference_error**2,
-        "bounces": int(found[0].bounces.sum()),
+        "bounces": found[0].bounces.sum(),
         "escapes": escapes[0],
-        "ess": float(found[0].ess),
+        "ess": found[0].ess,
         "reference_error": reference_error,
     }
 
@@ -99,7 +106,7 @@ def _report(rows: Rows, settings: Settings) -> Report:
         lines = []
         for bounces, of_length in rows.where(problem=problem).by("asked").items():
             errors = {key: of_length.where(dynamics=key)["angle"] for key in DYNAMICS}
-            asked = float(bounds.hoeffding_samples(SPACES[problem], _rms(errors["geodesic"])))
+            asked = bounds.hoeffding_samples(SPACES[problem], _rms(errors["geodesic"]))
             cells = [f"{np.median(away):.4f} ({_rms(away):.4f})" for away in errors.values()]
             lines.append([f"{bounces}", *cells, f"{asked:.3g}"])
         tables.append(
@@ -171,7 +178,7 @@ def _exponent(rows: Rows) -> Mean:
         here = runs == run
         x[here] -= x[here].mean()
         y[here] -= y[here].mean()
-    exponent = float(x @ y / (x @ x))
+    exponent = x @ y / (x @ x)
     freedom = max(1, len(y) - len(np.unique(runs)) - 1)
     rest = y - exponent * x
     return Mean(exponent, float(np.sqrt(rest @ rest / freedom / (x @ x))))

@@ -13,10 +13,18 @@ from bayespoint import VersionSpace
 from bayespoint.base.validation import Floats
 from bayespoint.datasets import make_teacher
 from bayespoint.papers.correlation import correlation_length
+from bayespoint.papers.displays import sphere
 from bayespoint.papers.experiments.billiards import fly
 from bayespoint.papers.experiments.drawing import curve, legend_below, only_ticks
-from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
-from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid, mean_of, power
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Experiment,
+    Report,
+    Settings,
+    Text,
+    units_of,
+)
+from bayespoint.papers.experiments.rows import Mean, Row, Rows, mean_of, power
 from bayespoint.papers.rollback import without_warnings
 
 SIZES, QUICK_SIZES = (50, 100, 200, 400, 800, 1600), (50, 100)
@@ -34,9 +42,7 @@ NAMES = ("length", "bounces", *COSTS)
 COLORS = dict(zip(("Λ", *COSTS.values()), ("black", "#0072B2", "#D55E00", "#009E73"), strict=True))
 
 
-def _units(settings: Settings) -> list[Row]:
-    sizes = QUICK_SIZES if settings.quick else SIZES
-    return grid(run=range(settings.splits), family=FAMILIES, m=sizes)
+_units = units_of({"m": QUICK_SIZES}, run=SPLITS, family=FAMILIES, m=SIZES)
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
@@ -50,30 +56,30 @@ def _measure(unit: Row, settings: Settings) -> Row:
     long = fly(space, QUICK_REFERENCE if settings.quick else REFERENCE, seed, draws=100)
     center = long.center @ X
     draws = long.draws.reshape(-1, m) @ X
-    spread = np.sqrt(np.mean([_angle(draw, center) ** 2 for draw in draws]))
+    spread = np.sqrt(np.mean([sphere.angle(draw, center) ** 2 for draw in draws]))
     # A run with one bounce finds the start and ends.
     runs = [
         [_timed(functools.partial(fly, space, n, seed + k, balls=1)) for k in range(1, BALLS + 1)]
         for n in (1, BOUNCES)
     ]
     start, whole = (min(seconds for _, seconds in run) for run in runs)
-    square = np.mean([_angle(found.center @ X, center) ** 2 for found, _ in runs[1]])
+    square = np.mean([sphere.angle(found.center @ X, center) ** 2 for found, _ in runs[1]])
     bounces = BOUNCES * float(square) / (ACCURACY * spread) ** 2
     margin, seconds = _timed(space.max_margin)
     inside = margin.dual_coef @ X
     middle, more = _timed(lambda: _analytic_center(y[:, None] * X, inside))
     row: Row = {
         "length": pairs.bounces,
-        "together": int((~pairs.parted).sum()),
+        "together": (~pairs.parted).sum(),
         "bounces": bounces,
         "cost center": 1000 * (start + bounces * (whole - start) / BOUNCES),
         "cost margin": 1000 * seconds,
         "cost analytic": 1000 * (seconds + more),
-        "error center": _angle(center, teacher) / np.pi,
+        "error center": sphere.angle(center, teacher) / np.pi,
     }
     for key, w in (("margin", inside), ("analytic", middle)):
-        row[f"away {key}"] = _angle(w, center) / spread
-        row[f"error {key}"] = _angle(w, teacher) / np.pi
+        row[f"away {key}"] = sphere.angle(w, center) / spread
+        row[f"error {key}"] = sphere.angle(w, teacher) / np.pi
     return row
 
 
@@ -83,17 +89,13 @@ def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return work(), time.process_time() - began
 
 
-def _angle(a: Floats, b: Floats) -> float:
-    return float(np.arccos(np.clip(a @ b / np.linalg.norm(a) / np.linalg.norm(b), -1, 1)))
-
-
 def _analytic_center(walls: Floats, w: Floats) -> Floats:
     """Return the unit vector with the largest product of distances from the walls, from w inside.
 
     Damped Newton steps minimize ``|w|^2 / 2 - mean(log <w, n_i>)``, m times which is
     self-concordant, so they stay inside; the minimum has the length 1.
     """
-    walls = walls / np.linalg.norm(walls, axis=1, keepdims=True)
+    walls = sphere.scaled(walls)
     w, m = w / np.linalg.norm(w), len(walls)
     while True:
         scaled = walls / (walls @ w)[:, None]
@@ -142,7 +144,7 @@ def _report(rows: Rows, settings: Settings) -> Report:
         _TEXT.claim("slow", slow, least=least, most=most),
         _TEXT.claim("away", apart, accuracy=ACCURACY, away=" and ".join(map(str, away))),
     ]
-    together = int(rows["together"].sum())
+    together = rows["together"].sum()
     remark = _TEXT.fill("together", together=together, pairs=100 * len(rows), large=LARGE)
     return Report([_TEXT.table("growth", lines, splits=settings.splits)], claims, [remark])
 

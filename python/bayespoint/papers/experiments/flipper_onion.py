@@ -85,10 +85,9 @@ def flipper_onion(
         # The ray is a great circle from `place`; a time is an angle on it, up to that of `way`.
         cosine = (place * along).sum(axis=1)[:, None]
         sine = np.sqrt(np.maximum(1 - cosine**2, 1e-300))
-        ends = np.full(met.shape, np.nan)
         finite = np.isfinite(met)
-        rise, run = np.where(finite, met, 0) * sine, 1 + np.where(finite, met, 0) * cosine
-        ends[finite] = np.arctan2(rise, run)[finite]
+        reach = np.where(finite, met, 0)
+        ends = np.where(finite, np.arctan2(reach * sine, 1 + reach * cosine), np.nan)
         begins = np.column_stack([np.zeros(n), ends[:, :-1]])
         of_class = y[first] > 0
         # Errors before each plane; a plane is met once, so that they only rise.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bayespoint.papers.experiments.rows import Row, Rows
+from bayespoint.papers.experiments.rows import Row, Rows, grid
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,23 @@ class Settings:
         """Return a seed for the unit of work that the numbers identify."""
         state = np.random.SeedSequence([self.seed, *numbers]).generate_state(1, np.uint64)
         return int(state[0])
+
+
+SPLITS = range(0)
+"""Stands for the numbers of the repetitions, in `units_of`."""
+
+
+def units_of(
+    quick: Mapping[str, Iterable[Any]] | None = None, **columns: Iterable[Any]
+) -> Callable[[Settings], list[Row]]:
+    """Return the function of all combinations of some values, in the quick form of others."""
+
+    def units(settings: Settings) -> list[Row]:
+        chosen = columns | dict(quick or {}) if settings.quick else columns
+        splits = range(settings.splits)
+        return grid(**{key: splits if chosen[key] is SPLITS else chosen[key] for key in chosen})
+
+    return units
 
 
 @dataclass(frozen=True)
@@ -76,11 +93,11 @@ class Report:
     claims: Sequence[Claim] = ()
     remarks: Sequence[str] = ()
 
-    def markdown(self) -> str:
-        """Return the report in Markdown."""
+    def markdown(self, verdicts: Mapping[bool | None, str] = VERDICTS) -> str:
+        """Return the report in Markdown, with words for what became of the claims."""
         parts = [table.markdown() for table in self.tables]
         if self.claims:
-            lines = [f"- {VERDICTS[claim.holds]}: {claim.text}" for claim in self.claims]
+            lines = [f"- {verdicts[claim.holds]}: {claim.text}" for claim in self.claims]
             parts.append("\n".join(lines))
         return "\n\n".join([*parts, *self.remarks])
 
@@ -134,6 +151,11 @@ class Text:
     def claim(self, key: str, holds: bool | np.bool_, **values: Any) -> Claim:
         """Return a claim with its places filled."""
         return Claim(self.fill(key, **values), bool(holds))
+
+    def unless(self, key: str, exceptions: Sequence[str], words: str, **values: Any) -> Claim:
+        """Return a claim that holds but for exceptions, which end its sentence after `words`."""
+        ending = f"{words}{', '.join(exceptions)}" if exceptions else ""
+        return self.claim(key, not exceptions, exceptions=ending, **values)
 
 
 def no_units(settings: Settings) -> list[Row]:

@@ -12,8 +12,15 @@ from bayespoint import VersionSpace
 from bayespoint.datasets import make_teacher
 from bayespoint.papers import learning_curves
 from bayespoint.papers.experiments.drawing import legend_below, only_ticks
-from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
-from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Experiment,
+    Report,
+    Settings,
+    Text,
+    units_of,
+)
+from bayespoint.papers.experiments.rows import Row, Rows, mean_of
 
 DIMENSION = 100
 ALPHAS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -31,8 +38,7 @@ RULES = {
 }
 
 
-def _units(settings: Settings) -> list[Row]:
-    return grid(run=range(settings.splits), alpha=QUICK_ALPHAS if settings.quick else ALPHAS)
+_units = units_of({"alpha": QUICK_ALPHAS}, run=SPLITS, alpha=ALPHAS)
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
@@ -50,10 +56,10 @@ def _measure(unit: Row, settings: Settings) -> Row:
     return {
         "bayes": _error(found.center @ X, teacher),
         "max_margin": _error(space.max_margin().dual_coef @ X, teacher),
-        "gibbs": float(np.mean([_error(draw, teacher) for draw in draws])),
+        "gibbs": np.mean([_error(draw, teacher) for draw in draws]),
         "adaline": _error(np.linalg.lstsq(X, y, rcond=None)[0], teacher),
-        "center_error": float(found.center_error),
-        "bounces": int(found.bounces.sum()),
+        "center_error": found.center_error,
+        "bounces": found.bounces.sum(),
     }
 
 
@@ -89,7 +95,7 @@ def _against_theory(rows: Rows, settings: Settings) -> Report:
     for rule, (title, curve, *_) in RULES.items():
         lines, off = [], []
         for alpha, of_alpha in rows.by("alpha").items():
-            theory, mean = float(curve(alpha)), of_alpha.mean(rule)
+            theory, mean = curve(alpha), of_alpha.mean(rule)
             t = (mean.value - theory) / mean.error
             if not abs(t) <= limit:
                 off.append(f"{alpha:g} (t = {t:.1f})")
@@ -99,20 +105,16 @@ def _against_theory(rows: Rows, settings: Settings) -> Report:
             )  # fmt: skip
         tables.append(_FIGURE_11.table("errors", lines, title=title, **size))
         if rule != "adaline":
-            known = {"title": title, "limit": limit, "exceptions": _except(off)}
-            claims.append(_FIGURE_11.claim("consistent", not off, **known))
+            known = {"title": title, "limit": limit}
+            claims.append(_FIGURE_11.unless("consistent", off, "; not at ", **known))
     return Report(tables, claims, [_FIGURE_11.fill("finite")])
-
-
-def _except(alphas: list[str]) -> str:
-    return f"; not at {', '.join(alphas)}" if alphas else ""
 
 
 def _against_margin(rows: Rows, settings: Settings) -> Report:
     lines, below, worse = [], [], 0
     for alpha, of_alpha in rows.by("alpha").items():
         bayes, margin = of_alpha["bayes"], of_alpha["max_margin"]
-        lost = int((margin > bayes).sum())
+        lost = (margin > bayes).sum()
         worse += lost
         difference = mean_of(margin - bayes)
         if not difference.value > 0:
@@ -124,7 +126,7 @@ def _against_margin(rows: Rows, settings: Settings) -> Report:
     table = _FIGURE_12.table("runs", lines, dimension=DIMENSION, splits=settings.splits)
     total = len(rows)
     claims = [
-        _FIGURE_12.claim("mean", not below, exceptions=_except(below)),
+        _FIGURE_12.unless("mean", below, "; not at "),
         _FIGURE_12.claim("single", worse == total, worse=worse, total=total, better=total - worse),
     ]
     return Report([table], claims)

@@ -10,8 +10,15 @@ from sklearn.datasets import make_circles, make_moons
 
 from bayespoint import InfeasibleError, kernels
 from bayespoint.papers.experiments.drawing import legend_below
-from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
-from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid, mean_of
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Experiment,
+    Report,
+    Settings,
+    Text,
+    units_of,
+)
+from bayespoint.papers.experiments.rows import Mean, Row, Rows, mean_of
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.primal import Perceptron
 from bayespoint.papers.rollback import without_warnings
@@ -60,8 +67,7 @@ def corners(d: int, noise: float, m: int, seed: int) -> tuple[Any, Any]:
     return places + noise * rng.standard_normal((m, d)), places.prod(axis=1).astype(int)
 
 
-def _width_units(settings: Settings) -> list[Row]:
-    return grid(classes=NOISES, shape=SHAPES, problem=range(settings.splits))
+_width_units = units_of(classes=NOISES, shape=SHAPES, problem=SPLITS)
 
 
 def _machine(X: Any, y: Any, sigma: float) -> MaxMarginClassifier:
@@ -79,9 +85,9 @@ def _width(unit: Row, settings: Settings) -> Row:
     for width in WIDTHS:
         machine = _machine(X, y, width * distance)
         found |= {
-            f"training {width:g}": float(np.mean(machine.predict(X) != y)),
-            f"test {width:g}": float(np.mean(machine.predict(X_test) != y_test)),
-            f"spread {width:g}": float(machine.decision_function(X).std()),
+            f"training {width:g}": np.mean(machine.predict(X) != y),
+            f"test {width:g}": np.mean(machine.predict(X_test) != y_test),
+            f"spread {width:g}": machine.decision_function(X).std(),
             f"support {width:g}": len(machine.support_) / TRAINING,
         }
     return found
@@ -192,8 +198,7 @@ SIGMAS = (0.25, 0.5, 1.0, 2.0)
 NOISE = 0.3
 
 
-def _xor_units(settings: Settings) -> list[Row]:
-    return grid(dimension=DIMENSIONS, problem=range(settings.splits))
+_xor_units = units_of(dimension=DIMENSIONS, problem=SPLITS)
 
 
 def _xor(unit: Row, settings: Settings) -> Row:
@@ -207,12 +212,10 @@ def _xor(unit: Row, settings: Settings) -> Row:
         perceptron = Perceptron(bias_update="R", max_epochs=200).fit(X, y)
     rbf = MaxMarginClassifier(kernels.RBF(1.0), C=np.inf, fit_intercept="free").fit(X, y)
     models = {"linear": linear, "perceptron": perceptron, "rbf": rbf}
-    errors = {
-        name: float(np.mean(model.predict(X_test) != y_test)) for name, model in models.items()
-    }
+    errors = {name: np.mean(model.predict(X_test) != y_test) for name, model in models.items()}
     return {
         "separable": _separates("linear", X, y),
-        "rbf separable": bool((rbf.predict(X) == y).all()),
+        "rbf separable": (rbf.predict(X) == y).all(),
         **errors,
         "support": len(rbf.support_),
     }

@@ -13,8 +13,17 @@ import numpy as np
 from scipy import stats
 
 from bayespoint import VersionSpace
-from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Settings, Text
-from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
+from bayespoint.papers.drawings.appendix import fit_window
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Claim,
+    Experiment,
+    Report,
+    Settings,
+    Text,
+    units_of,
+)
+from bayespoint.papers.experiments.rows import Row, Rows, mean_of
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.primal import HingeClassifier, Perceptron
 
@@ -70,27 +79,26 @@ def literal(X: Any, y: Any, bias_step: float, *, strict: bool = False) -> list[t
     return path
 
 
-def _units(settings: Settings) -> list[Row]:
-    return grid(problem=range(settings.splits))
+_units = units_of(problem=SPLITS)
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
     X, y, X_test, y_test = problem(settings.seed_of(unit["problem"]))
     found: Row = {"dimension": X.shape[1], "examples": len(y)}
     machine = MaxMarginClassifier("linear", C=np.inf, fit_intercept="free").fit(X, y)
-    w, b = machine.dual_coef_[0] @ X, float(machine.intercept_[0])
+    w, b = machine.dual_coef_[0] @ X, machine.intercept_[0]
     active = machine.support_
     # In canonical form, where the support vectors are at distance 1 in units of 1 / |w|.
     outputs = X @ w + b
-    printed = float(np.mean(X[active] @ w - y[active]))  # the lecture's b
+    printed = np.mean(X[active] @ w - y[active])  # the lecture's b
     others = np.setdiff1d(np.arange(len(y)), active)
     found |= {
-        "margin svm": float(machine.margin_[0]),
-        "error svm": float(np.mean(machine.predict(X_test) != y_test)),
+        "margin svm": machine.margin_[0],
+        "error svm": np.mean(machine.predict(X_test) != y_test),
         "support": len(active),
         "printed b": printed,
         "b": b,
-        "not below -1": int((outputs[others] >= -1).sum()),
+        "not below -1": (outputs[others] >= -1).sum(),
         "others": len(others),
     }
     for name in UPDATES:
@@ -98,43 +106,43 @@ def _measure(unit: Row, settings: Settings) -> Row:
         radius = model.radius_
         step = {"R": radius, "R2": radius**2}[name]  # the square of the coordinate that b adds
         best = VersionSpace(X @ X.T, y, offset=step).max_margin()
-        target, target_b = best.dual_coef @ X, step * float(best.dual_coef.sum())
+        target, target_b = best.dual_coef @ X, step * best.dual_coef.sum()
         path = literal(X, y, step)
         slow = Perceptron(bias_update=name, learning_rate=0.25, max_epochs=10**6).fit(X, y)
         k = 1 + np.arange(len(path))
         weights, biases = np.stack([one[0] for one in path]), np.array([one[1] for one in path])
         squares = (weights**2).sum(axis=1) + biases**2 / step
         products = weights @ target + biases * target_b / step
-        margin = float((y * (X @ target + target_b)).min())
+        margin = (y * (X @ target + target_b)).min()
         found |= {
-            f"mistakes {name}": int(model.n_mistakes_[0]),
+            f"mistakes {name}": model.n_mistakes_[0],
             f"bound {name}": model.mistake_bound(X, y, target, target_b),
-            f"own bound {name}": float(model.mistake_bound_[0]),
-            f"same {name}": bool(
+            f"own bound {name}": model.mistake_bound_[0],
+            f"same {name}": (
                 len(path) == model.n_mistakes_[0] == slow.n_mistakes_[0]
                 and np.allclose(path[-1][0], model.coef_[0], rtol=1e-9)
                 and np.isclose(path[-1][1], model.intercept_[0], rtol=1e-9)
             ),
             f"strict {name}": len(literal(X, y, step, strict=True)),
-            f"length {name}": float((squares / (k * (radius**2 + step))).max()),
-            f"progress {name}": float((products / (k * margin)).min()),
-            f"margin {name}": float(model.geometric_margin_[0]),
-            f"error {name}": float(np.mean(model.predict(X_test) != y_test)),
-            f"ties {name}": int((model.decision_function(X_test) == 0).sum()),
+            f"length {name}": (squares / (k * (radius**2 + step))).max(),
+            f"progress {name}": (products / (k * margin)).min(),
+            f"margin {name}": model.geometric_margin_[0],
+            f"error {name}": np.mean(model.predict(X_test) != y_test),
+            f"ties {name}": (model.decision_function(X_test) == 0).sum(),
         }
     # With the coordinate R for b the update is that with yR², and R does not change on the way.
     wide, wide_test = (np.column_stack([x, np.full(len(x), model.radius_)]) for x in (X, X_test))
     stream = Perceptron(bias_update=None)
     for part, rows in enumerate(np.array_split(np.arange(len(y)), PARTS), 1):
         stream.partial_fit(wide[rows], y[rows], classes=[-1, 1])
-        found[f"error after {part}"] = float(np.mean(stream.predict(wide_test) != y_test))
-    found["mistakes stream"] = int(stream.n_mistakes_[0])
+        found[f"error after {part}"] = np.mean(stream.predict(wide_test) != y_test)
+    found["mistakes stream"] = stream.n_mistakes_[0]
     return found | _plane(X, y, model)
 
 
 def _plane(X: Any, y: Any, model: Perceptron) -> Row:
     """Compare Eqs. 2, 3 and 5 of the notes with distances found by least squares."""
-    w, b = model.coef_[0], float(model.intercept_[0])
+    w, b = model.coef_[0], model.intercept_[0]
 
     def nearest(x: Any) -> Any:
         """Return the nearest point of the plane: the shortest step s with <w, x + s> + b = 0."""
@@ -142,18 +150,18 @@ def _plane(X: Any, y: Any, model: Perceptron) -> Row:
 
     origin = nearest(np.zeros(len(w)))
     distances = np.array([np.linalg.norm(x - nearest(x)) for x in X])
-    closest = int(distances.argmin())
-    offset = float(-model.intercept_[0] / model.norm_[0])  # Eq. 3
+    closest = distances.argmin()
+    offset = -model.intercept_[0] / model.norm_[0]  # Eq. 3
     unit = w / model.norm_[0]
     along = X[closest] - (X[closest] @ unit) * unit  # orthogonal to w
     rebuilt = along + (y[closest] * model.geometric_margin_[0] + offset) * unit
     return {
         "d_O": offset,
         "radius": model.radius_,
-        "off d_O": float(np.linalg.norm(origin - offset * unit)),
-        "off margin": float(abs(distances[closest] - model.geometric_margin_[0])),
-        "off Eq. 2": float(np.linalg.norm(X[closest] - rebuilt)),
-        "closest label": int(y[closest]),
+        "off d_O": np.linalg.norm(origin - offset * unit),
+        "off margin": abs(distances[closest] - model.geometric_margin_[0]),
+        "off Eq. 2": np.linalg.norm(X[closest] - rebuilt),
+        "closest label": y[closest],
     }
 
 
@@ -328,8 +336,7 @@ def _mistakes_report(rows: Rows, settings: Settings) -> Report:
         for name, of in (("R < 1", radius < 1), ("R from 1 to 5", (radius >= 1) & (radius < 5)),
                          ("R ≥ 5", radius >= 5))
     ]  # fmt: skip
-    remarks = [_MISTAKES.fill("scale", texts="; ".join(texts))]
-    return Report([table], claims, remarks)
+    return Report([table], claims, [_MISTAKES.fill("scale", texts="; ".join(texts))])
 
 
 def _draw_mistakes(rows: Rows, settings: Settings, figure: Any) -> None:
@@ -376,10 +383,10 @@ def _plane_report(rows: Rows, settings: Settings) -> Report:
 def _draw_plane(rows: Rows, settings: Settings, figure: Any) -> None:
     """Draw the notes' figure: the decision boundary with γ_G and d_O."""
     X, y, model = _shown(settings)
-    w, b = model.coef_[0], float(model.intercept_[0])
+    w, b = model.coef_[0], model.intercept_[0]
     unit = w / model.norm_[0]
-    offset = float(-model.intercept_[0] / model.norm_[0])
-    margin = float(model.geometric_margin_[0])
+    offset = -model.intercept_[0] / model.norm_[0]
+    margin = model.geometric_margin_[0]
     closest = X[model.margins(X, y).argmin()]
     foot = closest - (w @ closest + b) / model.norm_[0] * unit
     ax = figure.subplots()
@@ -389,8 +396,6 @@ def _draw_plane(rows: Rows, settings: Settings, figure: Any) -> None:
     along = np.array([-unit[1], unit[0]])
     ends = np.array([-3, 3])[:, None] * along * model.radius_
     limits = np.stack([X.min(axis=0), X.max(axis=0), np.zeros(2), offset * unit])
-    low, high = limits.min(axis=0), limits.max(axis=0)
-    pad = 0.08 * (high - low).max()
     ax.plot(*(offset * unit + ends).T, color="black", label="decision boundary")
     for k, side in enumerate((-1, 1)):
         ax.plot(*((offset + side * margin) * unit + ends).T, color="gray", linestyle="dashed",
@@ -402,14 +407,12 @@ def _draw_plane(rows: Rows, settings: Settings, figure: Any) -> None:
             label=f"from the closest example, γ_G = {margin:.2f}")  # fmt: skip
     start = offset * unit - 0.4 * (foot - offset * unit)  # on the boundary, apart from both
     ax.annotate(
-        "", xytext=tuple(start), xy=tuple(start + 0.2 * (high - low).max() * unit),
+        "", xytext=tuple(start), xy=tuple(start + 0.2 * np.ptp(limits, axis=0).max() * unit),
         arrowprops={"arrowstyle": "-|>", "color": "black"},
     )  # fmt: skip
     ax.plot([], [], color="black", marker=">", linewidth=1, label="direction of w")
-    ax.set(
-        xlim=(low[0] - pad, high[0] + pad), ylim=(low[1] - pad, high[1] + pad),
-        xlabel="x₁", ylabel="x₂", aspect="equal",
-    )  # fmt: skip
+    fit_window(ax, limits, 0.08)
+    ax.set(xlabel="x₁", ylabel="x₂", aspect="equal")
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
 
 
@@ -422,8 +425,8 @@ def _shown(settings: Settings) -> tuple[Any, Any, Perceptron]:
     for number in range(50):
         X, y, _, _ = problem(settings.seed_of(number), d=2, m=30, gap=0.5)
         model = Perceptron(bias_update="R2", max_epochs=10**6).fit(X, y)
-        offset = abs(float(model.intercept_[0] / model.norm_[0]))
-        size = min(float(model.geometric_margin_[0]), offset / 2) / model.radius_
+        offset = abs(model.intercept_[0] / model.norm_[0])
+        size = min(model.geometric_margin_[0], offset / 2) / model.radius_
         if size > best[0] and abs(y.sum()) <= 10:
             best = size, (X, y, model)
     found: tuple[Any, Any, Perceptron] = best[1]

@@ -100,8 +100,7 @@ def _report(rows: Rows, settings: Settings) -> Report:
             off=100 * off,
         ),
     ]
-    remarks = [_TEXT.fill("two")]
-    return Report([table, sizes], claims, remarks)
+    return Report([table, sizes], claims, [_TEXT.fill("two")])
 
 
 def _draw(rows: Rows, settings: Settings, figure: Any) -> None:

@@ -10,8 +10,15 @@ from sklearn.metrics import log_loss
 from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.drawing import legend_below
-from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
-from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Experiment,
+    Report,
+    Settings,
+    Text,
+    units_of,
+)
+from bayespoint.papers.experiments.rows import Row, Rows, mean_of
 from bayespoint.papers.rollback import without_warnings
 
 DATA = ("heart", "diabetes", "banana", "waveform")
@@ -28,8 +35,7 @@ WAYS = {
 }
 
 
-def _units(settings: Settings) -> list[Row]:
-    return grid(data=DATA, split=range(settings.splits))
+_units = units_of(data=DATA, split=SPLITS)
 
 
 def _layers(gram: Any, y: Any, K_test: Any, rate: float, seed: int) -> dict[int, Any]:
@@ -44,7 +50,7 @@ def _layers(gram: Any, y: Any, K_test: Any, rate: float, seed: int) -> dict[int,
     draws = found.draws.reshape(-1, len(y))
     wrong = (draws @ gram * y <= 0).sum(axis=1)
     votes = draws @ K_test.T > 0
-    counts = {int(k): int((wrong == k).sum()) for k in np.unique(wrong)}
+    counts = {int(k): (wrong == k).sum() for k in np.unique(wrong)}
     return {k: (votes[wrong == k].sum(axis=0) + 1) / (n + 2) for k, n in counts.items() if n >= FEW}
 
 
@@ -68,17 +74,17 @@ def _measure(unit: Row, settings: Settings) -> Row:
         for k in layers:
             loss = log_loss(y[out], of_part[k], labels=[-1, 1]) if k in of_part else np.inf
             held_out[k] += len(out) * loss
-    losses = {k: float(log_loss(y_test, p)) for k, p in layers.items()}
+    losses = {k: log_loss(y_test, p) for k, p in layers.items()}
     own = (log_loss(y_test, k / len(y) + (1 - 2 * k / len(y)) * p) for k, p in layers.items())
     chosen = min(layers, key=lambda k: (held_out[k], k))
     return {
-        "noise": float(log_loss(y_test, found)),
+        "noise": log_loss(y_test, found),
         "chosen": losses[chosen],
         "best": min(losses.values()),
-        "own": float(min(own)),
-        "error noise": float(np.mean((found > 0.5) != (y_test > 0))),
-        "error chosen": float(np.mean((layers[chosen] > 0.5) != (y_test > 0))),
-        "rate": float(np.mean(model.label_noise_)),
+        "own": min(own),
+        "error noise": np.mean((found > 0.5) != (y_test > 0)),
+        "error chosen": np.mean((layers[chosen] > 0.5) != (y_test > 0)),
+        "rate": np.mean(model.label_noise_),
         "layer": chosen,
     }
 

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from bayespoint.papers.experiments.framework import Table, Text
+from bayespoint.papers.experiments.framework import Claim, Report, Table, Text
 from bayespoint.papers.experiments.registry import EXPERIMENTS
 
 PAPERS = {
@@ -41,20 +41,15 @@ def write_pages(results: Path, docs: Path) -> list[Path]:
             if experiment.paper != key:
                 continue
             parts += [f"## {experiment.text.title}", experiment.text.about]
-            stem = next(
-                (
-                    results / f"{name}{ending}"
-                    for ending in ("", "-quick")
-                    if (results / f"{name}{ending}.json").exists()
-                ),
-                None,
-            )
-            if stem is None:
+            stems = [results / name, results / f"{name}-quick"]
+            records = [stem.with_suffix(".json") for stem in stems]
+            if not any(record.exists() for record in records):
                 parts.append(f"Not run yet: `{_command(name, {})}`.")
                 continue
-            record = json.loads(stem.with_suffix(".json").read_text(encoding="utf-8"))
+            path = next(record for record in records if record.exists())
             picture = pictures / f"{name}.png"
-            shutil.copyfile(stem.with_suffix(".png"), picture)
+            shutil.copyfile(path.with_suffix(".png"), picture)
+            record = json.loads(path.read_text(encoding="utf-8"))
             parts += _section(record, picture.relative_to(docs))
         path = docs / f"{key}.md"
         path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
@@ -67,12 +62,9 @@ def _section(record: dict[str, Any], picture: Path) -> list[str]:
     parts = []
     if record["quick"]:
         parts.append("*From the quick form, which is too small for conclusions.*")
-    parts += [Table(**table).markdown() for table in record["tables"]]
-    claims = record["claims"]
-    if claims:
-        lines = [f"- {_WORDS[claim['holds']]}: {claim['text']}" for claim in claims]
-        parts.append("\n".join(lines))
-    parts += record["remarks"]
+    tables = [Table(**table) for table in record["tables"]]
+    claims = [Claim(**claim) for claim in record["claims"]]
+    parts.append(Report(tables, claims, record["remarks"]).markdown(_WORDS))
     parts.append(f"![{record['title']}]({picture.as_posix()})")
     machine = record["machine"]
     work = ""

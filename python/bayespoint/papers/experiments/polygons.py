@@ -12,7 +12,14 @@ from bayespoint import VersionSpace
 from bayespoint.papers import planar
 from bayespoint.papers.experiments.billiards import fly
 from bayespoint.papers.experiments.drawing import legend_below
-from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Experiment,
+    Report,
+    Settings,
+    Text,
+    units_of,
+)
 from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
 
 ANGLE = 0.4
@@ -42,6 +49,13 @@ OCTANT = "octant of the sphere"
 SHOWN = 4
 """The start of the picture."""
 TABLES = {"polygon": None, "with a scatterer": SCATTERER}
+WAYS = (
+    ("ball, polygon", "polygon", "distance"),
+    ("ball, with a scatterer", "with a scatterer", "distance"),
+    ("independent points", "polygon", "random"),
+    ("Sobol's sequence", "polygon", "sequence"),
+)
+"""Title, table and column of each mean of places."""
 
 
 def _point(place: Any) -> str:
@@ -53,7 +67,7 @@ def _halving_line(rows: Rows, settings: Settings) -> Report:
     for angle in (ANGLE, ANGLE + 0.8, ANGLE + 1.6, ANGLE + 2.4):
         line = planar.bayes_line(POLYGON, angle)
         middle = line.segment.mean(axis=0)
-        difference = float(planar.area_difference(POLYGON, middle, angle))
+        difference = planar.area_difference(POLYGON, middle, angle)
         worst = max(worst, abs(difference))
         lines.append([f"{angle:.1f}", f"{_point(line.segment[0])} to {_point(line.segment[1])}",
                       f"{difference:+.1e}"])  # fmt: skip
@@ -65,7 +79,7 @@ def _all_lines(rows: Rows, settings: Settings) -> Report:
     lines = planar.bayes_lines(POLYGON, 180)
     best = planar.bayes_point(POLYGON)
     circle, ellipse = planar.largest_circle(POLYGON), planar.largest_ellipse(POLYGON)
-    spread = float(np.ptp(lines.envelope, axis=0).max())
+    spread = np.ptp(lines.envelope, axis=0).max()
     places = {
         "Bayes point": best.point,
         "center of mass": POLYGON.centroid,
@@ -73,8 +87,7 @@ def _all_lines(rows: Rows, settings: Settings) -> Report:
         "center of the largest circle": circle.center,
     }
     missed = {
-        name: float(np.sqrt(planar.bayes_objective(POLYGON, place)))
-        for name, place in places.items()
+        name: np.sqrt(planar.bayes_objective(POLYGON, place)) for name, place in places.items()
     }
     table = _LINES.table(
         "points", [[name, _point(place), f"{missed[name]:.4f}"] for name, place in places.items()]
@@ -88,8 +101,7 @@ def _all_lines(rows: Rows, settings: Settings) -> Report:
     return Report([table], claims)
 
 
-def _polygons(settings: Settings) -> list[Row]:
-    return grid(stretch=STRETCHES, polygon=range(settings.splits))
+_polygons = units_of(stretch=STRETCHES, polygon=SPLITS)
 
 
 def _inscribe(unit: Row, settings: Settings) -> Row:
@@ -111,7 +123,7 @@ def _inscribe(unit: Row, settings: Settings) -> Row:
 def _inscribed(rows: Rows, settings: Settings) -> Report:
     lines, claims = [], []
     for stretch, off in rows.by("stretch").items():
-        nearer = {name: int((off["mass"] < off[name]).sum()) for name in ("ellipse", "circle")}
+        nearer = {name: (off["mass"] < off[name]).sum() for name in ("ellipse", "circle")}
         means = (f"{off.mean(name):.4f}" for name in CENTERS)
         of_all = f"of {settings.splits}"
         lines.append([f"{stretch}", *means, *(f"{n} {of_all}" for n in nearer.values())])
@@ -141,16 +153,14 @@ def _inscribed(rows: Rows, settings: Settings) -> Report:
     return Report([table], claims)
 
 
-def _paths(settings: Settings) -> list[Row]:
-    bounces = QUICK_BOUNCES if settings.quick else BOUNCES
-    return grid(start=range(settings.splits), table=TABLES, bounces=bounces)
+_paths = units_of({"bounces": QUICK_BOUNCES}, start=SPLITS, table=TABLES, bounces=BOUNCES)
 
 
 def _fly(unit: Row, settings: Settings) -> Row:
     n, scatterer = unit["bounces"], TABLES[unit["table"]]
     rng = np.random.default_rng(settings.seed_of(unit["start"]))
     first = planar.billiard(POLYGON, 1, scatterer=scatterer, random_state=rng)
-    start, angle = first.positions[0], float(np.arctan2(*first.directions[0][::-1]))
+    start, angle = first.positions[0], np.arctan2(*first.directions[0][::-1])
     path, near = (
         planar.billiard(POLYGON, n, start=start, angle=angle + turn, scatterer=scatterer)
         for turn in (0.0, TURN)
@@ -163,7 +173,7 @@ def _fly(unit: Row, settings: Settings) -> Row:
         "random": POLYGON.sample(n, random_state=rng).mean(axis=0),
         "sequence": sequence[POLYGON.contains(sequence)].mean(axis=0),
     }
-    off = {name: float(np.hypot(*(mean - POLYGON.centroid))) for name, mean in means.items()}
+    off = {name: np.hypot(*(mean - POLYGON.centroid)) for name, mean in means.items()}
     return {**off, "apart": int(apart[0]) if len(apart) else n}
 
 
@@ -172,10 +182,7 @@ def _trajectory(rows: Rows, settings: Settings) -> Report:
     part: dict[str, float] = {}
     middle: dict[str, float] = {}
     for n, of_length in rows.by("bounces").items():
-        groups = [(f"ball, {name}", name, "distance") for name in TABLES]
-        groups += [("independent points", "polygon", "random")]
-        groups += [("Sobol's sequence", "polygon", "sequence")]
-        for title, name, way in groups:
+        for title, name, way in WAYS:
             of_table = of_length.where(table=name)
             off, text = of_table[way], ""
             if way == "distance":
@@ -184,11 +191,11 @@ def _trajectory(rows: Rows, settings: Settings) -> Report:
             lines.append([f"{n}", title, f"{np.median(off):.4f}", f"{off.max():.4f}", text])
     table = _PATH.table("paths", lines, turn=TURN, splits=settings.splits)
     circle = planar.largest_circle(POLYGON)
-    rival = float(np.linalg.norm(circle.center - POLYGON.centroid))
+    rival = np.linalg.norm(circle.center - POLYGON.centroid)
     claims = []
     for name in TABLES:
         of_table = rows.where(table=name)
-        nearer = int((of_table["distance"] < rival).sum())
+        nearer = (of_table["distance"] < rival).sum()
         claims.append(_PATH.claim("nearer", nearer == len(of_table), name=name, rival=rival,
                                   nearer=nearer, n=len(of_table)))  # fmt: skip
     after, without = part["with a scatterer"], part["polygon"]
@@ -260,13 +267,13 @@ def _rational(unit: Row, settings: Settings) -> Row:
         space, pole = VersionSpace(np.eye(3), [1, 1, 1]), np.full(3, 1 / np.sqrt(3))
         runs = {way: fly(space, n, seed, balls=1, average="arc", refresh=refresh)
                 for way, refresh in (("kept", None), ("refreshed", "full"))}  # fmt: skip
-        off = {way: float(np.linalg.norm(run.center - pole)) for way, run in runs.items()}
+        off = {way: np.linalg.norm(run.center - pole) for way, run in runs.items()}
         return {**off, "directions": 0}
     polygon = RATIONAL[unit["table"]]
     rng = np.random.default_rng(seed)
     kept, refreshed = _both_paths(polygon, n, unit["square"], rng)
     off = {
-        way: float(np.hypot(*(path.mean_position - polygon.centroid)) / np.sqrt(polygon.area))
+        way: np.hypot(*(path.mean_position - polygon.centroid)) / np.sqrt(polygon.area)
         for way, path in (("kept", kept), ("refreshed", refreshed))
     }
     directions = len(np.unique(kept.directions.round(6) + 0.0, axis=0))
@@ -306,8 +313,8 @@ def _rational_report(rows: Rows, settings: Settings) -> Report:
     for name, square in dict.fromkeys((row["table"], row["square"]) for row in rows):
         of_case = rows.where(table=name, square=square)
         kept, refreshed = of_case["kept"], of_case["refreshed"]
-        nearer[name, square] = int((refreshed < kept).sum())
-        median[name, square] = float(np.median(kept)), float(np.median(refreshed))
+        nearer[name, square] = (refreshed < kept).sum()
+        median[name, square] = np.median(kept), np.median(refreshed)
         first = "at a right angle" if square else "random"
         most = f"{of_case['directions'].max()}" if name in RATIONAL else ""
         lines.append([name, first, most, *(f"{value:.4f}" for value in median[name, square]),

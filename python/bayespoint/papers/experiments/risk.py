@@ -11,9 +11,18 @@ from scipy import special, stats
 from bayespoint import BayesPointClassifier, VersionSpace
 from bayespoint.datasets import make_teacher
 from bayespoint.papers import bounds
+from bayespoint.papers.displays import sphere
 from bayespoint.papers.experiments.drawing import curve, legend_below, only_ticks, vacuous_above
-from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Settings, Text
-from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Claim,
+    Experiment,
+    Report,
+    Settings,
+    Text,
+    units_of,
+)
+from bayespoint.papers.experiments.rows import Row, Rows, mean_of
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.plotting.style import label_decades
@@ -56,8 +65,7 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "gra
 MARKERS = "os^Dv<>x"
 
 
-def _units(settings: Settings) -> list[Row]:
-    return grid(run=range(settings.splits), m=QUICK_SIZES if settings.quick else SIZES)
+_units = units_of({"m": QUICK_SIZES}, run=SPLITS, m=SIZES)
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
@@ -79,8 +87,8 @@ def _measure(unit: Row, settings: Settings) -> Row:
     votes = np.sign(tests @ draws.T).sum(axis=1)
     found: Row = {
         "risk center": _risk(bayes.dual_coef_[0] @ X, teacher),
-        "risk one draw": float(np.mean([_risk(draw, teacher) for draw in draws])),
-        "risk vote": float((votes * (tests @ teacher) <= 0).mean()),
+        "risk one draw": np.mean([_risk(draw, teacher) for draw in draws]),
+        "risk vote": (votes * (tests @ teacher) <= 0).mean(),
     }
     volumes = {}
     tables = {"bayes_point": bounds.risk_bounds(bayes, DELTA, tol=TOLERANCE, random_state=rng)}
@@ -109,7 +117,7 @@ def _biased(draws: Any, teacher: Any, log_volume: float, m: int, rng: np.random.
     and Fisher). The posterior is the prior within version space, and its relative entropy to the
     prior is minus ln of the prior probability of version space: the volume times the mean density.
     """
-    draws = draws / np.linalg.norm(draws, axis=1, keepdims=True)
+    draws = sphere.scaled(draws)
     risks = np.array([_risk(draw, teacher) for draw in draws])
     teacher = teacher / np.linalg.norm(teacher)
     across = rng.standard_normal(DIMENSION)
@@ -123,8 +131,8 @@ def _biased(draws: Any, teacher: Any, log_volume: float, m: int, rng: np.random.
         log_mean = special.logsumexp(density) - np.log(len(density)) - normalizer
         kl = max(-(log_volume + float(log_mean)), 0.0)
         found[f"kl, {name} prior"] = kl
-        found[f"bound, {name} prior"] = float(bounds.pac_bayes_kl(m, kl, DELTA))
-        found[f"risk, {name} prior"] = float(special.softmax(density) @ risks)
+        found[f"bound, {name} prior"] = bounds.pac_bayes_kl(m, kl, DELTA)
+        found[f"risk, {name} prior"] = special.softmax(density) @ risks
     return found
 
 
@@ -134,12 +142,12 @@ def _largest_ball(X: Any, y: Any, rng: np.random.Generator) -> Row:
     Its center is the maximal margin of the feature vectors scaled to one length, which have the
     same version space.
     """
-    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    unit = sphere.scaled(X)
     space = VersionSpace(unit @ unit.T, y)
     ball = space.max_margin()
     part = bounds.point_mirror(space, ball.dual_coef, DELTA, tol=TOLERANCE, random_state=rng)
     return {
-        "ln ball": float(bounds.cap_log_fraction(DIMENSION, np.arcsin(ball.margin))),
+        "ln ball": bounds.cap_log_fraction(DIMENSION, np.arcsin(ball.margin)),
         "ln R, ball": part.quantities["log_volume"],
         "error, ball": part.quantities["log_volume_error"],
     }
@@ -147,8 +155,7 @@ def _largest_ball(X: Any, y: Any, rng: np.random.Generator) -> Row:
 
 def _risk(w: Any, teacher: Any) -> float:
     """Return the probability that w errs on a new example: its angle to the teacher over pi."""
-    cosine = w @ teacher / np.linalg.norm(w) / np.linalg.norm(teacher)
-    return float(np.arccos(np.clip(cosine, -1, 1)) / np.pi)
+    return sphere.angle(w, teacher) / np.pi
 
 
 def _keys(rows: Rows) -> list[tuple[str, str, str]]:
@@ -171,7 +178,7 @@ def _failures(rows: Rows, key: tuple[str, str, str]) -> tuple[int, int]:
     """Return how often a bound is too small, and how often it is given."""
     values = rows["/".join(key)]
     failed = rows[f"risk {key[0]}"] > values
-    return int(failed.sum()), int((~np.isnan(values)).sum())
+    return failed.sum(), (~np.isnan(values)).sum()
 
 
 def _named(key: tuple[str, str, str]) -> str:
@@ -199,7 +206,7 @@ def _validity(rows: Rows, settings: Settings) -> Report:
                 none = f"none, κ* = {np.median(of_size['kappa']):,.0f}"
                 cells.append(f"{mean:.3g}" if np.isfinite(mean) else none)
             lines.append(["", _named(key), *cells, f"{failures} of {n}", _limit(failures, n)])
-    wrong = int((rows["risk one draw"] > _volume_ignored(rows)).sum())
+    wrong = (rows["risk one draw"] > _volume_ignored(rows)).sum()
     cells = [f"{_volume_ignored(of_size).mean():.3g}" for of_size in by_size.values()]
     lines.append(
         ["one draw, control", "relative entropy, volume ignored", *cells,
@@ -278,7 +285,7 @@ def _symmetric(rows: Rows, settings: Settings) -> Report:
         cells, counts = [], {}
         for rival in RIVALS:
             gain, error = _gain(chosen, rival)
-            more, lost = int((gain > 0).sum()), int((gain < -2 * error).sum())
+            more, lost = (gain > 0).sum(), (gain < -2 * error).sum()
             counts[rival] = more, lost
             better[rival].append(gain.mean() > 0)
             cells += [
@@ -332,9 +339,7 @@ def _priors(rows: Rows, settings: Settings) -> Report:
         rows[f"bound, {name} prior"] - rows[PRIORS["uniform"][0]] for name in ("right", "wrong")
     )
     n, smaller, larger = len(rows), (right < 0).sum(), (wrong > 0).sum()
-    failures = {
-        name: int((rows[risk] > rows[bound]).sum()) for name, (bound, risk) in PRIORS.items()
-    }
+    failures = {name: (rows[risk] > rows[bound]).sum() for name, (bound, risk) in PRIORS.items()}
     claims = [
         _PRIOR.claim("right", smaller == n, smaller=smaller, n=n, change=-right.mean()),
         _PRIOR.claim("wrong", larger == n, larger=larger, n=n, change=wrong.mean()),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 Row: TypeAlias = dict[str, Any]
-"""A unit of work, its measurements, or both: numbers and texts by name."""
+"""A unit of work, its measurements, or both: numbers, also of NumPy, and texts by name."""
 
 
 class Mean(NamedTuple):

@@ -8,6 +8,7 @@ import os
 import platform
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ def run(
     if units:
         store.begin()
     work = (delayed(_timed)(experiment.measure, unit, settings) for unit in missing)
-    found = Parallel(n_jobs=jobs, return_as="generator")(work)
+    measured = Parallel(n_jobs=jobs, return_as="generator")(work)
     with Bar(
         total=len(units),
         initial=len(units) - len(missing),
@@ -65,7 +66,7 @@ def run(
         disable=not progress or not units,
         file=sys.stderr,
     ) as bar:
-        for row in found:
+        for row in measured:
             store.add(row)
             bar.update()
     rows = Rows([row for unit in units if (row := store.find(unit)) is not None])
@@ -86,12 +87,7 @@ def run(
         "seconds": round(sum(float(row["seconds"]) for row in rows), 3),
         "measured": len(missing),
         "elapsed": round(time.perf_counter() - began, 3),
-        "tables": [
-            {"title": one.title, "columns": list(one.columns), "rows": [list(r) for r in one.rows]}
-            for one in report.tables
-        ],
-        "claims": [{"text": one.text, "holds": one.holds} for one in report.claims],
-        "remarks": list(report.remarks),
+        **asdict(report),
     }
     text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
     stem.with_suffix(".json").write_text(text, encoding="utf-8")

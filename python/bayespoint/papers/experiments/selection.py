@@ -16,7 +16,6 @@ from bayespoint.papers.experiments.rows import Row, Rows, mean_of
 DELTA, TOLERANCE = 0.05, 0.3
 DATA = "thyroid"
 SIGMA = sets.SETS[DATA].sigma
-LAMBDAS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
 QUICK_LAMBDAS = (0.0, 0.1, 1000.0)
 SIGMAS = (0.3, 0.5, 1.0, 2.0, SIGMA, 5.0, 8.0, 12.0)
 QUICK_SIGMAS = (0.5, SIGMA)
@@ -29,7 +28,7 @@ COLORS = {"vote": "#0072B2", "center": "#D55E00", "test": "black", "training": "
 
 def _candidates(settings: Settings) -> list[tuple[float, float]]:
     """Return λ and σ of all candidates: a list that is fixed before the examples are seen."""
-    lambdas, sigmas = (QUICK_LAMBDAS, QUICK_SIGMAS) if settings.quick else (LAMBDAS, SIGMAS)
+    lambdas, sigmas = (QUICK_LAMBDAS, QUICK_SIGMAS) if settings.quick else (sets.LAMBDAS, SIGMAS)
     by_softness = [(softness, SIGMA) for softness in lambdas]
     return by_softness + [(0.0, sigma) for sigma in sigmas if sigma != SIGMA]
 
@@ -57,8 +56,8 @@ def _measure(unit: Row, settings: Settings) -> Row:
     table = bounds.risk_bounds(model, DELTA, tol=TOLERANCE, random_state=seed % 2**32)
     found: Row = {
         "m": len(train),
-        "test": float((model.predict(X_test) != y[test]).mean()),
-        "training": float((model.predict(X_train) != y[train]).mean()),
+        "test": (model.predict(X_test) != y[test]).mean(),
+        "training": (model.predict(X_train) != y[train]).mean(),
     }
     for key, (name, of, region) in BOUNDS.items():
         row = table.find(name, of=of, region=region)
@@ -68,8 +67,8 @@ def _measure(unit: Row, settings: Settings) -> Row:
 
 
 def _report(rows: Rows, settings: Settings) -> Report:
-    m = int(rows["m"][0])
-    limit = float(bounds.volume_bayes(m, -m * np.log(2), DELTA))
+    m = rows["m"][0]
+    limit = bounds.volume_bayes(m, -m * np.log(2), DELTA)
     soft, hard = rows.where(sigma=SIGMA), rows.where(softness=0.0)
     selected = _Selected(rows, _candidates(settings))
     tables = [
@@ -101,8 +100,7 @@ def _report(rows: Rows, settings: Settings) -> Report:
         ),
         _TEXT.claim("best", chosen.mean() - best < 1, chosen=chosen.mean(), best=best),
     ]
-    remarks = [_TEXT.fill("conditions", error=np.nanmax(rows["vote_error"]))]
-    return Report(tables, claims, remarks)
+    return Report(tables, claims, [_TEXT.fill("conditions", error=np.nanmax(rows["vote_error"]))])
 
 
 def _table(chosen: Rows, title: str, symbol: str, parameter: str) -> Table:

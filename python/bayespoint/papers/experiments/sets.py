@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,9 @@ import numpy as np
 from bayespoint import datasets
 from bayespoint.base.validation import Floats
 from bayespoint.papers import data
+
+LAMBDAS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
+"""Values of the softness."""
 
 
 class DataSet(NamedTuple):
@@ -29,26 +31,26 @@ class DataSet(NamedTuple):
     """Whether features are standardized on the training part."""
 
 
-def _waveform_file() -> Path | None:
-    """Return the path of Rätsch's file, or None if the folder of data does not have it."""
-    folder = data.named_folder()
-    path = folder / "waveform.csv" if folder else None
-    return path if path and path.exists() else None
-
-
 def source(name: str) -> str:
     """Return the origin of the data, which the rows record."""
     if name != "waveform":
         return "its origin's"
-    return "Rätsch's 5000" if _waveform_file() else "5000 of the generator's"
+    return "Rätsch's 5000" if data.named_file("waveform.csv") else "5000 of the generator's"
 
 
 def _waveform() -> tuple[Any, Any]:
     """Return Rätsch's 5000 examples if there is a file, else as many of `make_waveform`."""
-    path = _waveform_file()
+    if table := named_table("waveform.csv"):
+        return table
+    X, y = data.make_waveform(5000, random_state=0)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def named_table(name: str) -> tuple[Any, Any] | None:
+    """Return inputs and labels of a file in the named folder of data, or None without it."""
+    path = data.named_file(name)
     if path is None:
-        X, y = data.make_waveform(5000, random_state=0)
-        return (X - X.mean(axis=0)) / X.std(axis=0), y
+        return None
     table = np.loadtxt(path, delimiter=",", skiprows=1)
     return table[:, :-1], table[:, -1].astype(np.int64)
 

@@ -14,7 +14,6 @@ from bayespoint.papers.experiments.framework import Claim, Experiment, Report, S
 from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
 from bayespoint.papers.experiments.toy import cube
 
-LAMBDAS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
 QUICK_LAMBDAS = (0.0, 0.1, 10.0)
 TOYS = 5
 """Toys for each split of thyroid: they vary more, and cost less."""
@@ -24,7 +23,7 @@ QUICK_BOUNCES = 5_000
 
 
 def _units(settings: Settings) -> list[Row]:
-    lambdas = QUICK_LAMBDAS if settings.quick else LAMBDAS
+    lambdas = QUICK_LAMBDAS if settings.quick else sets.LAMBDAS
     toys, n = range(settings.splits * TOYS), range(settings.splits)
     return grid(problem=["toy"], split=toys, softness=lambdas) + grid(
         problem=["thyroid"], split=n, softness=lambdas
@@ -46,7 +45,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     svm = space.max_margin().dual_coef
     # From the difference, because the cosine of a small angle has no digits of it.
     apart = svm - found.center
-    squared = float(apart @ (K @ apart + unit["softness"] * apart))
+    squared = apart @ (K @ apart + unit["softness"] * apart)
     pairs = np.triu_indices(len(y), 1)
     squares = (np.add.outer(K.diagonal(), K.diagonal()) - 2 * K)[pairs] + 2 * unit["softness"]
     K_test = kernel(X_test, X)
@@ -54,9 +53,9 @@ def _measure(unit: Row, settings: Settings) -> Row:
         "svm": sets.error(K_test, svm, y_test),
         "bpm": sets.error(K_test, found.center, y_test),
         "angle": 2 * float(np.arcsin(min(1.0, np.sqrt(max(0.0, squared)) / 2))),
-        "distances": float(np.sqrt(max(0.0, squares.min()) / squares.max())),
-        "center_error": float(found.center_error),
-        "drift": float(found.drift),
+        "distances": np.sqrt(max(0.0, squares.min()) / squares.max()),
+        "center_error": found.center_error,
+        "drift": found.drift,
     }
 
 

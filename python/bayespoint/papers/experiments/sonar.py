@@ -13,7 +13,15 @@ from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.billiards import fly_straight
 from bayespoint.papers.experiments.drawing import curve, legend_below, only_ticks
 from bayespoint.papers.experiments.flipper_onion import flipper_onion
-from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Table, Text
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Experiment,
+    Report,
+    Settings,
+    Table,
+    Text,
+    units_of,
+)
 from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid, mean_of
 from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.onion import onion
@@ -114,8 +122,7 @@ def _flipper(of: Sonar, settings: Settings, seed: int) -> Flight:
 # --- Table 18.1 ---
 
 
-def _table_units(settings: Settings) -> list[Row]:
-    return grid(run=range(settings.splits))
+_table_units = units_of(run=SPLITS)
 
 
 def _table_measure(unit: Row, settings: Settings) -> Row:
@@ -147,13 +154,13 @@ def _table_measure(unit: Row, settings: Settings) -> Row:
     found: Row = {
         "svm": here.total(margin),
         "flipper": here.total(flipper.run.center),
-        "center_error": float(np.nanmax(table.center_error)),
+        "center_error": np.nanmax(table.center_error),
     }
     for method, centers in tables.items():
         errors = here.errors(centers)
         for a, b in np.ndindex(size, size):
             for k, name in enumerate(("neg", "pos")):
-                found[f"{method}_{name}_{a}_{b}"] = float(errors[a, b, k])
+                found[f"{method}_{name}_{a}_{b}"] = errors[a, b, k]
     return found
 
 
@@ -197,7 +204,7 @@ def _table_report(rows: Rows, settings: Settings) -> Report:
         tables.append(_grid(f"The same, {title}, means of {settings.splits} runs", cells))
         totals, wanted = cells.sum(axis=2), printed.sum(axis=2)
         likeness = np.corrcoef(totals.ravel(), wanted.ravel())[0, 1]
-        distances[method] = float(np.sqrt(np.mean((totals - wanted) ** 2)))
+        distances[method] = np.sqrt(np.mean((totals - wanted) ** 2))
         means = [mean_of(of_layer) for of_layer in errors.sum(axis=2).reshape(size**2, -1)]
         lines.append([title, means[0], f"{distances[method]:.2f}", f"{likeness:.2f}",
                       _best(cells), f"{max(mean.error for mean in means):.2f}"])  # fmt: skip
@@ -276,10 +283,10 @@ def _sweep_measure(unit: Row, settings: Settings) -> Row:
         "svm": here.total(margin),
         "svm_bare": bare.total(bare.space.max_margin().dual_coef),
         "flipper": here.total(flipper.run.center),
-        "best_layer": float(np.nanmin(errors)),
-        "chosen_layer": float(errors[layer]),
+        "best_layer": np.nanmin(errors),
+        "chosen_layer": errors[layer],
         "layer": f"-{layer[0]} +{layer[1]}",
-        "escapes": float(flipper.escape_fraction),
+        "escapes": flipper.escape_fraction,
         "bounces": int(flipper.run.bounces.sum()) / launches,
         "path": BALLS * float(flipper.run.length) / launches,
     }
@@ -485,10 +492,10 @@ def _trap_measure(unit: Row, settings: Settings) -> Row:
     seed = settings.seed_of(round(1000 * unit["sigma"]), unit["run"])
     found = light_trap(here.space, random_state=seed)
     return {
-        "start": int(found.errors[0]),
-        "end": int(found.errors[-1]),
-        "largest_step": int(np.diff(found.errors).min(initial=0)),
-        "bounces": int(found.bounces[-1]),
+        "start": found.errors[0],
+        "end": found.errors[-1],
+        "largest_step": np.diff(found.errors).min(initial=0),
+        "bounces": found.bounces[-1],
         "caught": found.caught,
     }
 
@@ -503,7 +510,7 @@ def _trap_report(rows: Rows, settings: Settings) -> Report:
             lines.append([f"{sigma:g}", f"{of_sigma['start'][0]}",
                           f"{len(trapped)} of {len(of_sigma)}", bounces])  # fmt: skip
         tables.append(_TRAP.table("flights", lines, features=features, splits=settings.splits))
-    smaller = int(min(np.unique(load_sonar_split()[2], return_counts=True)[1]))
+    smaller = min(np.unique(load_sonar_split()[2], return_counts=True)[1])
     start, caught = rows["start"], rows["caught"].sum()
     few = start.max() < smaller and start.min() == 0
     claims = [

@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 
 from bayespoint import VersionSpace
 from bayespoint.kernels import Polynomial
-from bayespoint.papers import bounds, data
+from bayespoint.papers import bounds
 from bayespoint.papers.averaged import VotedPerceptron
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.billiards import fly
@@ -57,10 +57,9 @@ CONSISTENT = {
 @functools.lru_cache(maxsize=1)
 def _digits() -> tuple[Any, Any, str]:
     """Return images, digits and a description: MNIST if the folder of data has it."""
-    folder = data.named_folder()
-    if folder and (path := folder / MNIST).exists():
-        table = np.loadtxt(path, delimiter=",", skiprows=1)
-        return table[:, :-1] / 255, table[:, -1].astype(int), "the first 5000 of MNIST, 28 x 28"
+    if table := sets.named_table(MNIST):
+        X, y = table
+        return X / 255, y, "the first 5000 of MNIST, 28 x 28"
     X, y = load_digits(return_X_y=True)
     return X / 16, y, "scikit-learn's 1797 digits, 8 x 8"
 
@@ -79,7 +78,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     kernel = Polynomial(degree=4, coef0=1.0)
     K, K_test = kernel(X[train]), kernel(X[test], X[train])
     machine = VersionSpace(K, y[train]).max_margin()
-    margin, radius = machine.margin, float(np.sqrt(K.diagonal().max()))
+    margin, radius = machine.margin, np.sqrt(K.diagonal().max())
     perceptron = KernelPerceptron("precomputed", fit_intercept=False).fit(K, y[train])
     lengths = np.sqrt(K.diagonal())
     # The lengths of the test vectors do not change signs.
@@ -87,7 +86,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     normalized = KernelPerceptron("precomputed", fit_intercept=False).fit(U, y[train])
     space = VersionSpace(U, y[train])
     widest = space.max_margin()
-    kappa = float(bounds.mistakes(widest.margin))
+    kappa = bounds.mistakes(widest.margin)
     votes = VotedPerceptron("precomputed", fit_intercept=False).fit(U, y[train])
     seed = settings.seed_of(unit["split"], unit["digit"])
     center = fly(space, QUICK_BOUNCES if settings.quick else BOUNCES, seed)
@@ -99,19 +98,19 @@ def _measure(unit: Row, settings: Settings) -> Row:
     ):
         found[f"{name}_error"] = sets.error(matrix, dual_coef, y[test])
         found[f"{name}_support"] = d
-        found[f"{name}_bound"] = float(bounds.sparsity(n_train, d, DELTA))
+        found[f"{name}_bound"] = bounds.sparsity(n_train, d, DELTA)
     return {
         **found,
-        "mistakes": int(perceptron.n_mistakes_[0]),
-        "mistake_bound": float(bounds.mistakes(margin, radius)),
-        "normalized_mistakes": int(normalized.n_mistakes_[0]),
+        "mistakes": perceptron.n_mistakes_[0],
+        "mistake_bound": bounds.mistakes(margin, radius),
+        "normalized_mistakes": normalized.n_mistakes_[0],
         "kappa": kappa,
-        "margin_bound": float(bounds.margin(n_train, kappa, DELTA)),
-        "pac_margin_bound": float(bounds.pac_margin(n_train, kappa, DELTA)),
-        "voted_error": float(np.mean(votes.predict(U_test) != y[test])),
+        "margin_bound": bounds.margin(n_train, kappa, DELTA),
+        "pac_margin_bound": bounds.pac_margin(n_train, kappa, DELTA),
+        "voted_error": np.mean(votes.predict(U_test) != y[test]),
         "unit_svm_error": sets.error(U_test, widest.dual_coef, y[test]),
         "bpm_error": sets.error(U_test, center.center, y[test]),
-        "center_error": float(center.center_error),
+        "center_error": center.center_error,
         **_permuted(U, U_test, y[train], y[test], settings, seed),
         "n_train": n_train,
     }
@@ -141,10 +140,10 @@ def _permuted(K: Any, K_test: Any, y: Any, y_test: Any, settings: Settings, seed
         "orders_least_support": min(supports),
         "orders_most_support": max(supports),
         "orders_most_mistakes": max(int(each.n_mistakes_[0]) for each in found),
-        "orders_error": float(errors.mean()),
-        "orders_spread": float(errors.std(ddof=1)),
+        "orders_error": errors.mean(),
+        "orders_spread": errors.std(ddof=1),
         # The probability that two of them, chosen at random, disagree on a test digit.
-        "orders_disagree": float((2 * positive * (1 - positive)).mean() * n / (n - 1)),
+        "orders_disagree": (2 * positive * (1 - positive)).mean() * n / (n - 1),
     }
 
 
@@ -162,7 +161,7 @@ def _report(rows: Rows, settings: Settings) -> Report:
         )  # fmt: skip
     printed_table = _TEXT.table("printed-bounds", lines, m=M, delta=DELTA)
     exact = 2 * len(PRINTED) - len(off)
-    n_train = int(rows["n_train"][0])
+    n_train = rows["n_train"][0]
     measured = [
         [f"{digit}", f"{PRINTED[digit][0]}", cell.mean("perceptron_error", 100),
          *_counts(cell, "perceptron_support", "mistakes", "mistake_bound"),

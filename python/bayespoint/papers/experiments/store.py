@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from bayespoint.papers.data import write
 from bayespoint.papers.experiments.rows import Row
 
 
@@ -38,11 +37,7 @@ class Store:
 
     def begin(self) -> None:
         """Rewrite the file without unused and incomplete rows, so that rows can be appended."""
-        text = self._lines(self.rows, header=True) if self.rows else ""
-        handle, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
-        with open(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        os.replace(temporary, self.path)
+        write(self._lines(self.rows, header=True) if self.rows else "", self.path)
 
     def add(self, row: Row) -> None:
         """Append a row."""

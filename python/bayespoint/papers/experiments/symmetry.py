@@ -99,11 +99,10 @@ def _widest(X: Floats, y: Floats) -> Floats:
 def _measure(unit: Row, settings: Settings) -> Row:
     X, y, X_test, y_test = cube(settings.seed_of(unit["toy"]))
     normals = y[:, None] * X
-    scaled = normals / np.linalg.norm(normals, axis=1, keepdims=True)
     places = corners(X, y)
     points = {
         "cm": sphere.center_of_mass(places),
-        "ball": _widest(scaled * y[:, None], y),
+        "ball": _widest(sphere.scaled(normals) * y[:, None], y),
         "svm": _widest(X, y),
     }
     points["best"] = maximiser(normals, points["cm"])
@@ -111,7 +110,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     for name, w in points.items():
         part = symmetric_part(normals, w)
         found[f"share {name}"] = area(sphere.corners_of(part, w)) / found["area"]
-        found[f"error {name}"] = float(np.mean((X_test @ w > 0) != (y_test > 0)))
+        found[f"error {name}"] = np.mean((X_test @ w > 0) != (y_test > 0))
         found[f"halves {name}"] = imbalance(part, w)
         found[f"whole {name}"] = imbalance(normals, w)
     return found
@@ -126,7 +125,7 @@ def _report(rows: Rows, settings: Settings) -> Report:
         for name, title in POINTS.items()
     ]  # fmt: skip
     table = _TEXT.table("points", lines, splits=settings.splits, directions=DIRECTIONS)
-    more = int((lost["cm"] > FLAT).sum())
+    more = (lost["cm"] > FLAT).sum()
     triangle = rows["corners"] == 3
     apart = [
         f"by {lost['cm'][kind].mean():.1g} nats in the mean in the {kind.sum()} {name}"
@@ -146,8 +145,7 @@ def _report(rows: Rows, settings: Settings) -> Report:
         _TEXT.claim("lemma-4", halves < FLAT, halves=halves),
         _TEXT.claim("conversely", (whole > FLAT).all(), whole=whole.min()),
     ]
-    remarks = [_TEXT.fill("exact", gain=gain)]
-    return Report([table], claims, remarks)
+    return Report([table], claims, [_TEXT.fill("exact", gain=gain)])
 
 
 def _draw(rows: Rows, settings: Settings, figure: Any) -> None:

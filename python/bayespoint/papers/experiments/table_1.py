@@ -14,7 +14,7 @@ from bayespoint.papers.averaged import AveragedPerceptron
 from bayespoint.papers.dynamics import Chord
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.billiards import fly, fly_straight
-from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
+from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Settings, Text
 from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid, mean_of
 from bayespoint.papers.rollback import without_warnings
 
@@ -45,10 +45,7 @@ def _units(settings: Settings) -> list[Row]:
 def _measure(unit: Row, settings: Settings) -> Row:
     name, number = unit["data"], list(PRINTED).index(unit["data"])
     seed = settings.seed_of(number, unit["split"])
-    split = sets.split(name, seed)
-    X, X_test, y, y_test = split
-    kernel = kernels.RBF(sets.SETS[name].sigma)
-    K, K_test = kernel(X, X), kernel(X_test, X)
+    K, K_test, y, y_test = _matrices(name, sets.split(name, seed))
     space = VersionSpace(K, y)
     svm = space.max_margin()
     # A number of bounces instead of a tolerance: with a nearly singular matrix four balls can agree
@@ -71,15 +68,22 @@ def _measure(unit: Row, settings: Settings) -> Row:
         "bpm": sets.error(K_test, bpm.center, y_test),
         **chords,
         "perceptrons": sets.error(K_test, average, y_test),
-        "separating": float(perceptrons.separating_[0]),
+        "separating": perceptrons.separating_[0],
         "angle_svm": _angle(K, svm.dual_coef, bpm.center),
         "angle_perceptrons": _angle(K, average, bpm.center),
         **(dict(_NO_OTHER) if left_out else _other(name, seed)),
-        "training_errors": int((space.margins(svm.dual_coef) <= 0).sum()),
-        "center_error": float(bpm.center_error),
-        "path": float(bpm.length),
-        "drift": float(bpm.drift),
+        "training_errors": (space.margins(svm.dual_coef) <= 0).sum(),
+        "center_error": bpm.center_error,
+        "path": bpm.length,
+        "drift": bpm.drift,
     }
+
+
+def _matrices(name: str, split: tuple[Floats, ...]) -> tuple[Floats, ...]:
+    """Return kernel values of the training and of the test examples, and the labels of both."""
+    X, X_test, y, y_test = split
+    kernel = kernels.RBF(sets.SETS[name].sigma)
+    return kernel(X, X), kernel(X_test, X), y, y_test
 
 
 def _sixty_splits(settings: Settings) -> int:
@@ -105,9 +109,7 @@ def _other(name: str, seed: int) -> Row:
         split = sets.split(name, seed, SIXTY_PERCENT[name])
     else:
         split = sets.split(name, seed, standardized=not sets.SETS[name].standardized)
-    X, X_test, y, y_test = split
-    kernel = kernels.RBF(sets.SETS[name].sigma)
-    K, K_test = kernel(X, X), kernel(X_test, X)
+    K, K_test, y, y_test = _matrices(name, split)
     try:
         space = VersionSpace(K, y)
         svm = space.max_margin().dual_coef
@@ -132,8 +134,7 @@ def _report(rows: Rows, settings: Settings) -> Report:
     main, short, other, average = [], [], [], []
     off: dict[str, dict[str, float]] = {key: {} for key in ("svm", "other_svm", "bpm", *_CHORDS)}
     p: dict[str, dict[str, float]] = {key: {} for key in ("bpm", _SHORT, "perceptrons", "other")}
-    nearer: dict[str, bool] = {}
-    fewer: dict[str, str] = {}
+    nearer, fewer = dict[str, bool](), list[str]()
     for name, (svm_mean, svm_error, bpm_mean, bpm_error, p_printed) in PRINTED.items():
         svm, bpm = Mean(svm_mean, svm_error), Mean(bpm_mean, bpm_error)
         of_set = by_set[name]
@@ -172,7 +173,7 @@ def _report(rows: Rows, settings: Settings) -> Report:
         lead = mean_of(errors["bpm"] - errors["perceptrons"])
         against = _p_value(errors["bpm"], errors["perceptrons"])
         if against < 0.01:
-            fewer[name] = f"{name} by {lead}"
+            fewer.append(f"{name} by {lead}")
         average.append(
             [name, *(means[key] for key in ("svm", "perceptrons", "bpm")),
              _complement(p["perceptrons"][name]), _complement(against),
@@ -185,7 +186,7 @@ def _report(rows: Rows, settings: Settings) -> Report:
         _TEXT.table("choices", other),
         _TEXT.table("averages", average, perceptrons=PERCEPTRONS),
     ]
-    fit = {key: float(np.square(list(off[key].values())).sum()) for key in _CHORDS}
+    fit = {key: np.square(list(off[key].values())).sum() for key in _CHORDS}
     best = min(fit, key=lambda key: fit[key])
     six = {name: value for name, value in p["bpm"].items() if name != "sonar"}
     worse = [f"{name} (p = {value:.3g})" for name, value in six.items() if not value < 0.01]
@@ -197,18 +198,11 @@ def _report(rows: Rows, settings: Settings) -> Report:
     other_angle = np.median(by_set["sonar"]["other_angle"])
     sonar = {key: 1 - p[key]["sonar"] for key in ("bpm", _SHORT, "other")}
     claims = [
-        _TEXT.claim("svm", not _except(off["svm"]), exceptions=_except(off["svm"])),
-        _TEXT.claim("bpm", not _except(off["bpm"]), exceptions=_except(off["bpm"])),
+        _near("svm", off["svm"]),
+        _near("bpm", off["bpm"]),
         _TEXT.claim("fewer", all(value < 3 for value in off["bpm"].values())),
-        _TEXT.claim(
-            "billiard",
-            not _except(off[best]),
-            bounces=int(best.split("_")[1]),
-            exceptions=_except(off[best]),
-        ),
-        _TEXT.claim(
-            "six", not worse, exceptions=f"; it does not on {', '.join(worse)}" if worse else ""
-        ),
+        _near("billiard", off[best], bounces=int(best.split("_")[1])),
+        _TEXT.unless("six", worse, "; it does not on "),
         _TEXT.claim(
             "sonar",
             sonar[_SHORT] < 0.05 and sonar["bpm"] < 0.05,
@@ -224,11 +218,11 @@ def _report(rows: Rows, settings: Settings) -> Report:
             names=", ".join(nearer),
         ),
         _TEXT.claim(
-            "average", not fewer, exceptions=f"; it has on {', '.join(fewer.values())} %"
+            "average", not fewer, exceptions=f"; it has on {', '.join(fewer)} %"
             if fewer else "",
         ),
     ]  # fmt: skip
-    wrong = int(rows["training_errors"].sum())
+    wrong = rows["training_errors"].sum()
     remarks = [
         _TEXT.fill("p", wrong=wrong or "no", waveform=sets.source("waveform")),
         _TEXT.fill("bounces"),
@@ -250,10 +244,10 @@ _CHORDS = [f"chord_{asked}" for asked in CHORD_BOUNCES]
 _SHORT = f"chord_{SHORT}"
 
 
-def _except(off: dict[str, float]) -> str:
-    """Return the sets that are more than 3 standard errors off, as the end of a sentence."""
+def _near(key: str, off: dict[str, float], **values: Any) -> Claim:
+    """Return the claim that no set is more than 3 standard errors off."""
     far = [f"{name} by {z:+.1f}" for name, z in off.items() if not abs(z) <= 3]
-    return f"; it is not on {', '.join(far)}" if far else ""
+    return _TEXT.unless(key, far, "; it is not on ", **values)
 
 
 def _choice(name: str, *, made: bool) -> str:

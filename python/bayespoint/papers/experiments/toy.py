@@ -9,15 +9,13 @@ import numpy as np
 from bayespoint import VersionSpace
 from bayespoint.papers.displays import sphere
 from bayespoint.papers.elongated import make_elongated
-from bayespoint.papers.experiments.framework import Settings
-from bayespoint.papers.experiments.rows import Row, grid
+from bayespoint.papers.experiments.framework import SPLITS, units_of
 
 TRAINING, TEST = 10, 10_000
 
 
-def toys(settings: Settings) -> list[Row]:
-    """Return units of work: random problems."""
-    return grid(toy=range(settings.splits))
+toys = units_of(toy=SPLITS)
+"""Units of work: random problems."""
 
 
 def cube(seed: int) -> tuple[Any, Any, Any, Any]:

@@ -77,11 +77,10 @@ def _toy(unit: Row, settings: Settings) -> Row:
     long, short = _widths(_flat(places, center))
     return {
         **{
-            name: float(np.mean((X_test @ weight > 0) != (y_test > 0)))
-            for name, weight in weights.items()
+            name: np.mean((X_test @ weight > 0) != (y_test > 0)) for name, weight in weights.items()
         },
         **{f"angle_{name}": _angle(weights[name], center) for name in ("svm", "ball", "bpm")},
-        "center_error": float(found.center_error),
+        "center_error": found.center_error,
         "elongation": long / short,
         "corners": len(places),
     }
@@ -94,7 +93,7 @@ def _max_margin(X: Any, y: Any) -> Any:
 
 def _ball_center(X: Any, y: Any) -> Any:
     """Return the center of the largest ball in version space: points are scaled to length 1."""
-    return _max_margin(X / np.linalg.norm(X, axis=1, keepdims=True), y)
+    return _max_margin(sphere.scaled(X), y)
 
 
 def _angle(a: Any, b: Any) -> float:
@@ -208,7 +207,7 @@ def _draw_version_spaces(rows: Rows, settings: Settings, figure: Any) -> None:
         path = seen(found.draws.reshape(-1, len(y)) @ X)
         ax.plot(*path.T, ".", color="0.75", markersize=2, label="path of the ball")
         outline = outline @ axes
-        ax.plot(*np.vstack([outline, outline[:1]]).T, color="black", linewidth=1.2)
+        ax.plot(*sphere.closed(outline).T, color="black", linewidth=1.2)
         for place, marker, color, label in (
             (found.center @ X, "D", "#0072B2", "Bayes point"),
             (_max_margin(X, y), "+", "#009E73", "SVM, points as given"),
@@ -266,7 +265,7 @@ def _decision(unit: Row, settings: Settings) -> Row:
     found: Row = {}
     for name, (dual_coef, f) in values.items():
         # Feature and weight vectors have length 1, so these are the paper's margins.
-        found[f"margin_{name}"] = float(space.margins(dual_coef).min())
+        found[f"margin_{name}"] = space.margins(dual_coef).min()
         for measure, value in smoothness(f, float(GRID[1] - GRID[0])).items():
             found[f"{measure}_{name}"] = value
     return found
@@ -286,9 +285,9 @@ def smoothness(f: Any, step: float) -> dict[str, float]:
     changes = [np.count_nonzero(np.diff(np.sign(f), axis=axis)) for axis in (0, 1)]
     return {
         "slope_1": slope,
-        "slope": float(slope / size),
-        "bend": float(np.sqrt(np.mean(laplacian**2)) / size),
-        "crossings": float(sum(changes) / sum(f.shape)),
+        "slope": slope / size,
+        "bend": np.sqrt(np.mean(laplacian**2)) / size,
+        "crossings": sum(changes) / sum(f.shape),
     }
 
 
@@ -322,7 +321,7 @@ def _decision_report(rows: Rows, settings: Settings) -> Report:
     for name, title in MEASURES.items():
         both = f"{name}_svm", f"{name}_bpm"
         svm, bpm = (rows[column] for column in both)
-        smaller[name] = int((bpm < svm).sum())
+        smaller[name] = (bpm < svm).sum()
         printed = [f"{value:.3f}" for value in MARGINS] if name == "margin" else ["", ""]
         values = (*(shown[column] for column in both), np.median(svm), np.median(bpm))
         lines.append(

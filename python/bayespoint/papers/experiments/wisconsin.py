@@ -11,8 +11,15 @@ from bayespoint.papers.dynamics import Flipper
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.billiards import fly, fly_straight
 from bayespoint.papers.experiments.drawing import legend_below
-from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
-from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
+from bayespoint.papers.experiments.framework import (
+    SPLITS,
+    Experiment,
+    Report,
+    Settings,
+    Text,
+    units_of,
+)
+from bayespoint.papers.experiments.rows import Row, Rows, mean_of
 
 SIGMA, OUT, FOLDS, QUICK_FOLDS = 1.75, 10, 67, 6
 BOUNCES, QUICK_BOUNCES = 100_000, 3_000
@@ -32,8 +39,7 @@ def _folds(settings: Settings) -> int:
     return QUICK_FOLDS if settings.quick else FOLDS
 
 
-def _units(settings: Settings) -> list[Row]:
-    return grid(order=range(settings.splits), fold=range(_folds(settings)))
+_units = units_of({"fold": range(QUICK_FOLDS)}, order=SPLITS, fold=range(FOLDS))
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
@@ -58,7 +64,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
         for name, dual_coef in centers.items():
             share = sets.error(K_test + threshold, dual_coef, y[test])
             found[name + ending] = round(OUT * share)
-        found["center_error" + ending] = float(exact.center_error)
+        found["center_error" + ending] = exact.center_error
     return found
 
 
@@ -87,8 +93,7 @@ def _report(rows: Rows, settings: Settings) -> Report:
         ]
     table = _TEXT.table("errors", lines, tests=tests, splits=settings.splits)
     largest = max(np.median(rows["center_error" + ending]) for ending in THRESHOLDS)
-    remarks = [_TEXT.fill("cases", largest=largest)]
-    return Report([table], claims, remarks)
+    return Report([table], claims, [_TEXT.fill("cases", largest=largest)])
 
 
 def _draw(rows: Rows, settings: Settings, figure: Any) -> None:

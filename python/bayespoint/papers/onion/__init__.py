@@ -4,8 +4,6 @@
 layer whose center makes the fewest errors on held-out examples.
 """
 
-from __future__ import annotations
-
 from bayespoint.papers.onion.layers import choose_layer, onion
 from bayespoint.papers.onion.table import LayerChoice, OnionTable
 

@@ -18,8 +18,6 @@ from bayespoint.papers.onion.table import LayerChoice, OnionTable
 from bayespoint.plotting.style import check_type
 from bayespoint.version_space import VersionSpace
 
-__all__ = ["choose_layer", "onion"]
-
 
 def onion(
     space: VersionSpace,
@@ -189,8 +187,8 @@ def choose_layer(
     repeats = m // k
     if n_repeats is not None:
         repeats = validation.integer("n_repeats", n_repeats, low=1)
-    rng = np.random.default_rng(validation.seed(random_state))
-    shape = settings.max_errors[0] + 1, settings.max_errors[1] + 1
+    rng = validation.generator(random_state)
+    shape = tuple(np.add(settings.max_errors, 1))
     wrong, tests = np.zeros(shape), np.zeros(shape, dtype=np.int64)
     poor, worst = 0, 0.0
     order: NDArray[np.intp] = rng.permutation(m)
@@ -256,12 +254,4 @@ def _compute_table(
 ) -> OnionTable:
     """Return the table of layers, without convergence warnings."""
     run = layers(problem, settings, n_threads=n_threads, seed=seed, callback=callback)
-    return OnionTable.from_run(
-        run,
-        settings.max_errors,
-        plane_coordinates=problem.coordinates(run["centers"]),
-        y=problem.y,
-        classes=classes,
-        offset=problem.offset,
-        method=settings.method,
-    )
+    return OnionTable.from_run(run, problem, settings, classes)

@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats, Labels
+from bayespoint.base.validation import Floats
+from bayespoint.engine.problem import Problem
+from bayespoint.papers.compiled import OnionSettings
 from bayespoint.results.result import Result, as_columns, as_html
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-__all__ = ["LayerChoice", "OnionTable"]
 
 _SHOWN = 5  # largest number of layers named in a message
 
@@ -93,16 +90,12 @@ class OnionTable(Result):
     def from_run(
         cls,
         run: Mapping[str, Any],
-        max_errors: tuple[int, int],
-        *,
-        plane_coordinates: Floats,
-        y: Labels,
+        problem: Problem,
+        settings: OnionSettings,
         classes: NDArray[Any],
-        offset: float,
-        method: str,
-    ) -> Self:
+    ) -> OnionTable:
         """Return the table of the engine's run, padded with the layers that cannot exist."""
-        shape = max_errors[0] + 1, max_errors[1] + 1
+        shape = tuple(np.add(settings.max_errors, 1))
 
         def padded(array: Floats | None, empty: float) -> Any:
             if array is None:
@@ -116,11 +109,11 @@ class OnionTable(Result):
         padding = {name: padded(run[name], empty.get(name, math.nan)) for name in tables}
         return cls(
             **{**run, **padding},
-            plane_coordinates=padded(plane_coordinates, math.nan),
-            y=y,
+            plane_coordinates=padded(problem.coordinates(run["centers"]), math.nan),
+            y=problem.y,
             classes=classes,
-            offset=offset,
-            method=method,
+            offset=problem.offset,
+            method=settings.method,
         )
 
     # --- single layers ---

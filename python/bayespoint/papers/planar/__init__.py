@@ -15,8 +15,6 @@ P. Ruján, M. Marchand, "Computing the Bayes kernel classifier", in Advances in 
 Classifiers, MIT Press, 2000.
 """
 
-from __future__ import annotations
-
 from bayespoint.papers.planar.exact_center import (
     BayesLine,
     BayesLines,

@@ -18,17 +18,6 @@ from bayespoint.papers.planar.polygon import Polygon
 from bayespoint.papers.planar.polygon import point as _point
 from bayespoint.results.result import Result
 
-__all__ = [
-    "BayesLine",
-    "BayesLines",
-    "BayesPoint",
-    "area_difference",
-    "bayes_line",
-    "bayes_lines",
-    "bayes_objective",
-    "bayes_point",
-]
-
 _STEP = 1e-9  # length of a step at which the search ends, in the frame
 _MAX_STEPS = 60
 _MAX_HALVINGS = 20

@@ -14,8 +14,6 @@ from bayespoint.papers.planar.inscribed import Circle
 from bayespoint.papers.planar.polygon import Polygon, point
 from bayespoint.results.result import Result
 
-__all__ = ["Trajectory", "billiard"]
-
 _AT_CORNER = 1e-12  # distance from a vertex, relative to the size of the polygon
 _CORNER, _SCATTERER = -1, -2  # hits that are no edge
 
@@ -151,7 +149,7 @@ def billiard(
     # The disk, relative to the centroid; one of radius 0 that is never met if there is none.
     disk = np.zeros(2) if scatterer is None else scatterer.center - polygon.centroid
     radius = 0.0 if scatterer is None else scatterer.radius
-    rng = np.random.default_rng(validation.seed(random_state))
+    rng = validation.generator(random_state)
     if start is None:
         while True:
             place = polygon.sample(1, random_state=rng)[0]

@@ -6,12 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize
 
 from bayespoint.base.validation import Floats
-from bayespoint.papers.planar.polygon import Polygon
-
-__all__ = ["Circle", "Ellipse", "largest_circle", "largest_ellipse"]
+from bayespoint.papers.planar.polygon import Polygon, inscribed
 
 _TIGHT = 1e-9  # largest slack of an edge that is touched, relative to the radius
 _PARALLEL = 1e-12  # sine of the angle between edges that count as parallel
@@ -99,17 +96,7 @@ def largest_circle(polygon: Polygon) -> Circle:
     distances = (normals * (polygon.vertices - polygon.centroid)).sum(axis=1)
     unit = float(distances.min())  # the radius is between this and 3/2 of it
     distances = distances / unit
-    solution = optimize.linprog(
-        [0.0, 0.0, -1.0],
-        A_ub=np.column_stack([normals, np.ones(len(normals))]),
-        b_ub=distances,
-        bounds=[(None, None), (None, None), (0.0, None)],
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    if solution.x is None:
-        raise RuntimeError(f"linear programming failed: {solution.message}")
-    place, radius = solution.x[:2], float(solution.x[2])
+    place, radius = inscribed(normals, distances, (0.0, None))
     slack = distances - normals @ place - radius
     touched = normals[slack <= _TIGHT]
     for normal in touched:

@@ -10,13 +10,12 @@ import numpy as np
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.papers.pictures import SHADES
+from bayespoint.papers.planar.cuts import unit
 from bayespoint.papers.planar.exact_center import bayes_line, bayes_lines, bayes_point
 from bayespoint.papers.planar.flight import Trajectory
 from bayespoint.papers.planar.inscribed import largest_circle, largest_ellipse
 from bayespoint.papers.planar.polygon import Polygon
 from bayespoint.plotting.style import COLORS, import_matplotlib, pick_axes
-
-__all__ = ["plot_bayes_line", "plot_bayes_lines", "plot_inscribed", "plot_trajectory"]
 
 _BLUE, _VERMILION = COLORS
 _WIDTH = 6.4  # of a new figure, inches
@@ -116,8 +115,7 @@ def plot_inscribed(polygon: Polygon, *, ax: Any = None) -> Any:
     circle, ellipse = largest_circle(polygon), largest_ellipse(polygon)
     ax = _frame(polygon, ax)
     _outline(polygon, ax)
-    turn = np.linspace(0, 2 * math.pi, 361)
-    around = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    around = unit(np.linspace(0, 2 * math.pi, 361))
     for points, color, stroke, label in (
         (circle.center + circle.radius * around, _BLUE, "solid", "largest circle"),
         (ellipse.center + around @ ellipse.shape, _VERMILION, "dashed", "largest ellipse"),
@@ -167,8 +165,7 @@ def plot_trajectory(polygon: Polygon, trajectory: Trajectory, *, ax: Any = None)
         zorder=2,
     )
     if (disk := trajectory.scatterer) is not None:
-        turn = np.linspace(0, 2 * math.pi, 181)
-        around = disk.center + disk.radius * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+        around = disk.center + disk.radius * unit(np.linspace(0, 2 * math.pi, 181))
         ax.fill(*around.T, facecolor="white", edgecolor="black", linewidth=1.6, zorder=4)
     _mark(ax, trajectory.positions[0], "s", _BLUE, "start", "white")
     _mark(ax, trajectory.mean_position, "o", _VERMILION, "mean position", "white")

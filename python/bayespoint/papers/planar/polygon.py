@@ -13,8 +13,6 @@ from scipy import optimize, spatial
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 
-__all__ = ["Polygon"]
-
 _EXTENT = (1e-150, 1e150)  # coordinates whose products neither overflow nor underflow
 _FLATTEST = 1e-10  # smallest width over length; below it areas have less than six digits
 _CORNER = 1e-12  # smallest distance of a corner from its neighbors' line, in the frame
@@ -113,17 +111,6 @@ class Polygon:
     array([ True, False])
     """
 
-    vertices: Floats
-    edges: Floats
-    normals: Floats
-    offsets: Floats
-    lengths: Floats
-    perimeter: float
-    area: float
-    centroid: Floats
-    frame: Frame
-    size: float
-
     def __init__(self, vertices: ArrayLike) -> None:
         given = points("vertices", vertices)
         if given.ndim != 2 or len(given) < 3:
@@ -162,9 +149,8 @@ class Polygon:
         self.centroid = self.frame.origin
         self.size = float(np.hypot(*(self.vertices - self.centroid).T).max())
         self._rounding = _TOUCH * self.size + 4 * float(np.spacing(np.abs(given).max()))
-        for array in (self.vertices, self.edges, self.lengths, self.normals, self.offsets):
-            array.setflags(write=False)
-        for array in (origin, axes, widths, self.frame.corners):
+        own = self.vertices, self.edges, self.lengths, self.normals, self.offsets
+        for array in (*own, origin, axes, widths, self.frame.corners):
             array.setflags(write=False)
 
     @classmethod
@@ -209,17 +195,7 @@ class Polygon:
         scale = float(np.abs(distances).max())
         # A bounded intersection has no circle of radius above `scale`, so the bound on the radius
         # only keeps the program of an unbounded one finite.
-        inside = optimize.linprog(
-            [0.0, 0.0, -1.0],
-            A_ub=np.column_stack([outward, np.ones(len(outward))]),
-            b_ub=distances / (scale or 1.0),
-            bounds=[(None, None), (None, None), (None, 1.0)],
-            method="highs-ds",
-            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-        )
-        if inside.x is None:
-            raise RuntimeError(f"linear programming failed: {inside.message}")
-        radius = float(inside.x[2])
+        center, radius = inscribed(outward, distances / (scale or 1.0), (None, 1.0))
         if not radius > _SMALLEST:
             raise ValueError(
                 "the intersection of the half-planes must hold a circle with a radius above "
@@ -235,7 +211,6 @@ class Polygon:
                 "the intersection of the half-planes must be bounded; it reaches to infinity in "
                 f"direction [{math.cos(free):.3g}, {math.sin(free):.3g}]"
             )
-        center = inside.x[:2]
         clearance = distances / scale - outward @ center
         hull = spatial.ConvexHull(outward * (radius / clearance)[:, None]).vertices
         n, d = outward[hull], clearance[hull]
@@ -331,7 +306,7 @@ class Polygon:
         ((100, 2), True)
         """
         n_points = validation.integer("n_points", n_points, low=1, high=validation.MANY)
-        rng = np.random.default_rng(validation.seed(random_state))
+        rng = validation.generator(random_state)
         # Triangles between the centroid and an edge; the square root makes each uniform.
         corners = self.frame.corners
         following = np.roll(corners, -1, axis=0)
@@ -346,6 +321,26 @@ class Polygon:
             inside = outward * (corners[edge] + along * (following[edge] - corners[edge]))
             found[rows] = self.frame.out(inside)
         return found
+
+
+def inscribed(
+    normals: Floats, distances: Floats, radii: tuple[float | None, float | None]
+) -> tuple[Floats, float]:
+    """Return center and radius, between two limits, of the largest circle in some half-planes.
+
+    Linear program: the largest r with ``normals @ x + r <= distances`` (the Chebyshev center).
+    """
+    solution = optimize.linprog(
+        [0.0, 0.0, -1.0],
+        A_ub=np.column_stack([normals, np.ones(len(normals))]),
+        b_ub=distances,
+        bounds=[(None, None), (None, None), radii],
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    if solution.x is None:
+        raise RuntimeError(f"linear programming failed: {solution.message}")
+    return solution.x[:2], float(solution.x[2])
 
 
 def points(name: str, value: ArrayLike) -> Floats:
