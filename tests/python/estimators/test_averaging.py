@@ -237,8 +237,7 @@ def test_one_example_of_a_class():
     assert several.predict_proba(NEW)[:, 2].mean() < 0.1
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("label_noise", [0.1, None])
+@pytest.mark.parametrize(("n_classes", "label_noise"), [(2, None), (3, 0.1)])
 def test_averages_are_those_after_label_noise(n_classes, label_noise):
     rng = np.random.default_rng(seed(3))
     labels = np.where(rng.random(90) < 0.1, rng.permutation(Y), Y)
