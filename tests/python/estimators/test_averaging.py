@@ -132,7 +132,7 @@ def test_wrong_numbers_are_refused(settings, text):
     ids=repr,
 )
 def test_kernels_of_any_form_are_averaged(kernel, n_features):
-    for inputs in (X, sparse.csr_array(X * (X > 0))) if n_features else (X,):
+    for inputs in (X, sparse.csr_array(X * (X > 0))) if kernels.accepts_sparse(kernel) else (X,):
         model = BayesPointClassifier(kernel, random_state=seed(0), n_models=2, tol=0.3)
         model.fit(inputs, Y)
         assert len({one.hyper.kernel for one in model.models_}) == 2
@@ -161,7 +161,7 @@ def alone(model, class_weight=None):
 
 def test_joint_labels_are_averaged(model):
     found = model.log_labeling_probability(NEW[:2], model.predict(NEW[:2]), random_state=seed(0))
-    given = {"tol": 0.1, "max_length": 1e5, "n_jobs": None}
+    given = {"tol": 0.2, "max_length": 1e5, "n_jobs": None}
     p = [
         log_labeling_probability(
             alone(one), NEW[:2], model.predict(NEW[:2]), **given, random_state=seed(k)
@@ -260,14 +260,14 @@ def test_gibbs_predictions_are_of_the_models():
     ).fit(X, labels)
     model.random_state = np.random.default_rng(seed(0))
     points = NEW[:10]
-    own = np.mean([model.predict(points, method="gibbs") for _ in range(400)], axis=0)
+    own = np.mean([model.predict(points, method="gibbs") for _ in range(200)], axis=0)
     each = []
     for one in model.models_:
         part, rng = alone(one, np.array([0.2, 1.0])), np.random.default_rng(seed(1))
-        draws = [part.predict(points, method="gibbs", random_state=rng) for _ in range(400)]
+        draws = [part.predict(points, method="gibbs", random_state=rng) for _ in range(200)]
         each.append(np.mean(draws, axis=0))
     expected = np.tensordot(model.model_weights_, each, 1)
-    assert np.abs(own - expected).max() < 5 * np.sqrt(0.25 * 2 / 400)
+    assert np.abs(own - expected).max() < 5 * np.sqrt(0.25 * 2 / 200)
 
 
 def test_certain_probabilities_are_at_most_one():
