@@ -37,32 +37,6 @@ def inner(space, a, b):
     return float((a * (b @ matrix_of(space))).sum())
 
 
-def mean_and_error(values, blocks=40):
-    """Mean of an array of shape (draws, ...) and its standard error from blocks."""
-    means = np.stack([part.mean(axis=0) for part in np.array_split(values, blocks)])
-    return means.mean(axis=0), means.std(axis=0, ddof=1) / math.sqrt(blocks)
-
-
-# --- exactness -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("m", "n", "softness", "offset", "noise"), [(7, 3, 0.1, 1.0, 0.2), (6, 4, 0.2, 0.0, 0.1)]
-)
-def test_evidence_is_that_of_the_prior(m, n, softness, offset, noise):
-    gram, y, _ = taught(m, n, m * n, softness=softness, offset=offset)
-    space = VersionSpace(gram, y, softness=softness, offset=offset)
-    root = np.linalg.cholesky(matrix_of(space))
-    values = np.random.default_rng(seed(1)).standard_normal((400_000, n, m)) @ root.T
-    right = np.argmax(values, axis=1) == y
-    likelihood, error = mean_and_error(np.where(right, 1 - noise, noise / (n - 1)).prod(axis=1))
-    found = space.evidence(noise, tol=0.05, random_state=seed(3))
-    close = 4 * math.hypot(found.error, error / likelihood)
-    assert abs(found.value - math.log(likelihood)) < close
-    assert len(found.log_share) == m + 1
-    assert found.mean_violations[0] == pytest.approx(m * (n - 1) / n, rel=0.1)
-
-
 # --- results ---------------------------------------------------------------------------------
 
 

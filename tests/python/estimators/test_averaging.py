@@ -161,7 +161,7 @@ def alone(model, class_weight=None):
 
 def test_joint_labels_are_averaged(model):
     found = model.log_labeling_probability(NEW[:2], model.predict(NEW[:2]), random_state=seed(0))
-    given = {"tol": 0.1, "max_length": 1e5, "n_jobs": None}
+    given = {"tol": 0.2, "max_length": 1e5, "n_jobs": None}
     p = [
         log_labeling_probability(
             alone(one), NEW[:2], model.predict(NEW[:2]), **given, random_state=seed(k)
@@ -237,8 +237,7 @@ def test_one_example_of_a_class():
     assert several.predict_proba(NEW)[:, 2].mean() < 0.1
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("label_noise", [0.1, None])
+@pytest.mark.parametrize(("n_classes", "label_noise"), [(2, None), (3, 0.1)])
 def test_averages_are_those_after_label_noise(n_classes, label_noise):
     rng = np.random.default_rng(seed(3))
     labels = np.where(rng.random(90) < 0.1, rng.permutation(Y), Y)
@@ -261,14 +260,14 @@ def test_gibbs_predictions_are_of_the_models():
     ).fit(X, labels)
     model.random_state = np.random.default_rng(seed(0))
     points = NEW[:10]
-    own = np.mean([model.predict(points, method="gibbs") for _ in range(400)], axis=0)
+    own = np.mean([model.predict(points, method="gibbs") for _ in range(200)], axis=0)
     each = []
     for one in model.models_:
         part, rng = alone(one, np.array([0.2, 1.0])), np.random.default_rng(seed(1))
-        draws = [part.predict(points, method="gibbs", random_state=rng) for _ in range(400)]
+        draws = [part.predict(points, method="gibbs", random_state=rng) for _ in range(200)]
         each.append(np.mean(draws, axis=0))
     expected = np.tensordot(model.model_weights_, each, 1)
-    assert np.abs(own - expected).max() < 5 * np.sqrt(0.25 * 2 / 400)
+    assert np.abs(own - expected).max() < 5 * np.sqrt(0.25 * 2 / 200)
 
 
 def test_certain_probabilities_are_at_most_one():

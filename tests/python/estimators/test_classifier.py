@@ -6,9 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, make_blobs, make_moons
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
@@ -146,23 +145,6 @@ def test_probabilities_are_calibrated_better_than_the_base_rate():
     np.testing.assert_allclose(np.log(moments), logs, rtol=1e-9, atol=1e-15)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "names",
-    [["no", "yes"], [False, True], [-1.0, 1.0], [10, 20], ["b", "a", "c"], [3, 1, 2]],
-)
-def test_labels_of_any_type(names):
-    y = np.asarray(names)[IRIS[1] % len(names)]
-    model = BayesPointClassifier(random_state=seed(0)).fit(IRIS[0], y)
-    np.testing.assert_array_equal(model.classes_, np.unique(names))
-    predicted = model.predict(IRIS[0])
-    assert predicted.dtype == y.dtype
-    assert set(predicted) <= set(y)
-    if y.dtype.kind == "U":
-        objects = BayesPointClassifier(random_state=seed(0)).fit(IRIS[0], y.astype(object))
-        np.testing.assert_array_equal(objects.predict(IRIS[0]), predicted)
-
-
 def test_one_class_is_refused():
     with pytest.raises(ValueError, match="at least two classes; got one class: 3"):
         BayesPointClassifier().fit(np.eye(4), [3, 3, 3, 3])
@@ -221,18 +203,6 @@ def test_precomputed_needs_the_values_on_the_diagonal(classes):
         model.decision_function(points, diag=diag)
     # Predictions without these values are possible, and differ little.
     assert np.mean(other.predict(k_star) == model.predict(points)) > 0.9
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kernel", ["rbf", gp.RBF(2.0), kernels.Polynomial(2, 1.0), "precomputed"])
-def test_clones(kernel):
-    x = rbf_kernel(IRIS[0]) if kernel == "precomputed" else IRIS[0]
-    model = BayesPointClassifier(kernel=kernel, random_state=seed(0)).fit(x, IRIS[1])
-    fresh = clone(model)
-    assert fresh.get_params()["kernel"] == kernel
-    with pytest.raises(NotFittedError):
-        fresh.predict(x)
-    np.testing.assert_array_equal(fresh.fit(x, IRIS[1]).predict_proba(x), model.predict_proba(x))
 
 
 @pytest.mark.parametrize(

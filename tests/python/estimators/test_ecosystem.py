@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier, kernels
+from bayespoint.papers.centers import closest_to_vote
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from helpers import SHIFT as SEED
@@ -119,6 +120,8 @@ def test_sets_in_a_cross_validation():
     y = np.resize(["x", "y"], 60)
     law = {name: rng.dirichlet(np.full(12, 0.3)) for name in "xy"}
     sets = [set(rng.choice(12, 6, p=law[name]).tolist()) for name in y]
-    model = BayesPointClassifier(kernels.normalize(kernels.SetIntersection(2.0)), random_state=SEED)
+    model = BayesPointClassifier(kernels.normalize(kernels.SetIntersection()), random_state=SEED)
     p = cross_val_predict(model, sets, y, cv=3, method="predict_proba")
     assert log_loss(y, p) < 0.6
+    assert model.fit(sets, y).kernel_.kernel.base != 2.0
+    assert closest_to_vote(model.models_[0], sets).shape == (1, 60)

@@ -81,17 +81,6 @@ def test_polars_gives_the_same(fitted):
     np.testing.assert_array_equal(model.predict_proba(other), model.predict_proba(frame))
 
 
-def test_new_levels_and_new_holes():
-    frame, y = table()
-    whole = frame.dropna()
-    model = BayesPointClassifier(**QUICK).fit(whole, y[frame.notna().all(axis=1)])
-    lacking = whole[:5].assign(size=np.nan, color=None, when=pandas.NaT, flag=None, age=None)
-    assert np.isfinite(model.predict_proba(lacking)).all()
-    strange = whole[:5].assign(city="nowhere", color="violet")
-    assert np.isfinite(model.predict_proba(strange)).all()
-    assert (model.predict_proba(strange) != model.predict_proba(whole[:5])).any()
-
-
 @pytest.mark.parametrize(
     "kernel", [kernels.RBF(), kernels.Weighted(kernels.Matern()), "linear", "rbf", kernels.RBF(2.0)]
 )
@@ -114,15 +103,6 @@ def test_arrays_with_holes_and_with_strings():
     model = BayesPointClassifier(**QUICK).fit(mixed, labels)
     assert [one.kind for one in model.columns_.columns] == ["category", "number", "number"]
     assert model.score(mixed, labels) == 1.0
-
-
-def test_codes_that_are_named_are_categories():
-    rng = np.random.default_rng(seed(8))
-    X = np.column_stack([rng.integers(0, 9, 200), rng.standard_normal(200)])
-    y = np.isin(X[:, 0], [1, 4, 7])
-    model = BayesPointClassifier(categorical_features=[0], **QUICK).fit(X, y)
-    assert model.columns_.columns[0].levels == tuple(range(9))
-    assert model.score(X, y) == 1.0
 
 
 def test_a_level_that_only_one_block_has():

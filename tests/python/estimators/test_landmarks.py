@@ -18,6 +18,7 @@ from bayespoint import BayesPointClassifier
 from bayespoint.blocks import Blocks, parquet
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget
+from bayespoint.estimators import settings
 from bayespoint.kernels import RBF, Scaled
 from bayespoint.labels import Labels
 from bayespoint.landmarks import selection
@@ -159,14 +160,6 @@ def test_texts_have_random_examples_as_landmarks():
     model.fit(texts, y)
     assert len(model.X_fit_) <= 20
     assert model.predict(texts[:3]).shape == (3,)
-
-
-def test_beyond_6000_examples_is_the_default():
-    X, y = examples(6200)
-    model = classifier(approximation="auto", n_components=20).fit(X, y)
-    assert model.approximation_ == "landmarks"
-    few = classifier(approximation="auto", n_components=20).fit(X[:200], y[:200])
-    assert few.approximation_ is None
 
 
 @pytest.mark.parametrize(
@@ -412,11 +405,13 @@ def test_arguments_of_evidence_are_checked():
         model.log_labeling_probability(X[:3], y[:3], tol=-1)
 
 
-def test_kernels_without_derivatives_have_landmarks(monkeypatch):
-    monkeypatch.setattr("bayespoint.estimators.settings.MAX_EXAMPLES", 200)
+def test_many_examples_have_landmarks_by_default_also_without_derivatives(monkeypatch):
+    assert settings.MAX_EXAMPLES == 6000
+    monkeypatch.setattr(settings, "MAX_EXAMPLES", 200)
     X, y = examples(600)
     given = {"approximation": "auto", "n_components": 20, "random_state": 0}
     model = BayesPointClassifier(gp.RBF(), **given)
+    assert model.fit(X[:200], y[:200]).approximation_ is None
     assert model.fit(X, y).approximation_ == "landmarks"
     assert model.tuning_.n_examples == 600
 

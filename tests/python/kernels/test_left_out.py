@@ -89,12 +89,6 @@ def test_the_given_is_kept():
     assert fitted(RBF(2.0), softness=0.1, label_noise=None).tuning_ is not None
 
 
-def test_nothing_to_find_is_not_calibrated():
-    model = fitted(RBF(2.0), softness=0.1)
-    assert model.calibration_ == 1.0
-    assert fitted(RBF(2.0)).calibration_ != 1.0
-
-
 def test_names_mean_kernels():
     for name, kernel in [("rbf", RBF()), ("poly", Polynomial()), ("linear", Linear())]:
         assert fitted(name).kernel_ == fitted(kernel).kernel_

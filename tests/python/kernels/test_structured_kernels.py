@@ -7,7 +7,6 @@ import pytest
 
 import bayespoint
 from bayespoint import kernels
-from bayespoint.papers.centers import closest_to_vote
 from helpers import SETS, seed
 
 
@@ -103,23 +102,6 @@ def test_classifier_of_strings(kernel, container):
     np.testing.assert_array_equal(gram.dual_coef_, model.dual_coef_)
 
 
-@pytest.mark.long
-def test_classifier_of_sets():
-    rng = np.random.default_rng(seed(0))
-    words = np.arange(12)
-    y = np.resize(["x", "y", "z"], 90)
-    draw = {name: rng.dirichlet(np.full(12, 0.3)) for name in "xyz"}
-    sets = [set(rng.choice(words, 6, p=draw[name]).tolist()) for name in y]
-    kernel = kernels.normalize(kernels.SetIntersection())
-    model = bayespoint.BayesPointClassifier(kernel, random_state=seed(0))
-    model.fit(sets[:60], y[:60])
-    assert model.kernel_.kernel.base != 2.0
-    assert model.score(sets[60:], y[60:]) > 0.6
-    assert model.sample_functions(sets[60:]).shape == (3, 400, 30)
-    assert closest_to_vote(model.models_[0], sets).shape == (3, 60)
-    assert len(model.suggest_query(sets, 3)) == 3
-
-
 def test_structured_inputs_are_checked():
     model = bayespoint.BayesPointClassifier(kernel=kernels.Spectrum(1))
     for bad, error, text in [
@@ -142,17 +124,3 @@ def test_structured_inputs_are_checked():
     assert not hasattr(model, "n_features_in_")
     with pytest.raises(ValueError, match="X must hold at least one input"):
         model.predict([])
-
-
-def test_structured_kernels_of_users():
-    """A false attribute `requires_vector_input`, as in scikit-learn, means other inputs."""
-
-    class Lengths:
-        requires_vector_input = False
-
-        def __call__(self, a, b):
-            return np.outer([len(x) for x in a], [len(x) for x in b]).astype(float)
-
-    model = bayespoint.BayesPointClassifier(kernel=Lengths(), random_state=seed(0))
-    model.fit(["a", "aaaa", "aaaaaaa", "aa"], [0, 1, 1, 0])
-    assert model.predict(["", "aaaaaaaa"]).tolist() == [0, 1]

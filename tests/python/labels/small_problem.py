@@ -73,28 +73,6 @@ class Problem:
         u, t = map(np.concatenate, zip(*kept, strict=True))
         return u, t, (math.log(most * len(u) / total), 1 / math.sqrt(len(u)))
 
-    def alternated(self, index, n=4_000, sweeps=300):
-        """Return u and thresholds of ordered classes by Gibbs sampling, of n chains."""
-        rng = np.random.default_rng(seed(index))
-        m, K, y = len(self.labels), self.n_classes, self.labels
-        inverse, spread = np.linalg.inv(self.matrix), math.sqrt(self.variance_of_thresholds)
-        t = np.tile(spread * special.ndtri(np.arange(1, K) / K), (n, 1))
-        ends = [np.full((n, 1), -np.inf), np.full((n, 1), np.inf)]
-        z = np.tile(spread * special.ndtri((y + 0.5) / K), (n, 1))
-
-        def between(low, high, mean, scale):
-            low, high = (special.ndtr((end - mean) / scale) for end in (low, high))
-            return mean + scale * special.ndtri(low + (high - low) * rng.uniform(size=n))
-
-        for _ in range(sweeps):
-            edges = np.concatenate([ends[0], t, ends[1]], axis=1)
-            for i in range(m):
-                mean = z[:, i] - z @ inverse[i] / inverse[i, i]
-                z[:, i] = between(edges[:, y[i]], edges[:, y[i] + 1], mean, inverse[i, i] ** -0.5)
-            for k in range(K - 1):
-                t[:, k] = between(z[:, y == k].max(1), z[:, y == k + 1].min(1), 0.0, spread)
-        return z[:, None], t
-
     def means(self, u):
         """Return the means of the functions at the points given u, (n, n_functions, n_points)."""
         return u @ np.linalg.solve(self.matrix, self.k_star.T)

@@ -226,13 +226,12 @@ def hard_draws(block, labels, softness=1.0, length=1500.0):
     return np.concatenate([w, dual[:, :, 0, m:]], axis=2)
 
 
-HARD = [{}, {"noise": 0.1}, {"n_classes": 3}, {"n_classes": 3, "noise": 0.1}]
-HARD += [{"n_classes": 4, "ordered": True}, ORDERED | {"noise": 0.1}]
-HARD += [CHOICES, CHOICES | {"noise": 0.1}]
+KINDS = {}, {"n_classes": 3}, ORDERED, CHOICES
+LAWS = [kind | {"noise": noise} for kind in KINDS for noise in (0.0, 0.1)]
 
 
 @pytest.mark.filterwarnings("ignore:the trajectories disagree")  # the errors include it
-@pytest.mark.parametrize("settings", HARD, ids=str)
+@pytest.mark.parametrize("settings", LAWS, ids=str)
 def test_hard_walls_with_softness_as_dimensions_give_the_same_draws(settings):
     block, _ = problem(np.random.default_rng(seed(14)), 30, 4, **settings)
     w, _ = draws(block, dimension_of(block), 300)
@@ -267,11 +266,6 @@ def rank_p_value(n_problems, **settings):
     counts = np.array([np.bincount(one, minlength=20) for one in np.array(ranks).T])
     pooled = counts.reshape(2, 5, 4).sum(axis=2)
     return min(stats.chisquare(one).pvalue for one in pooled)
-
-
-NOISY_CLASSES = {"n_classes": 3, "noise": 0.1}
-LAWS = [{}, {"noise": 0.1}, {"n_classes": 3}, NOISY_CLASSES, ORDERED, ORDERED | {"noise": 0.1}]
-LAWS += [CHOICES, CHOICES | {"noise": 0.1}]
 
 
 @pytest.mark.long

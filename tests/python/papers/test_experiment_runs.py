@@ -120,11 +120,6 @@ def test_processes_do_not_change_the_result(tmp_path):
     assert rows_of(tmp_path / "1" / name) == rows_of(tmp_path / "2" / name)
 
 
-def test_repetitions_of_nothing():
-    with pytest.raises(ValueError, match="splits must be None for figure-1"):
-        EXPERIMENTS["figure-1"].settings(splits=3)
-
-
 def test_splits_are_checked(tmp_path):
     with pytest.raises(ValueError, match="splits must be an integer of at least 1; got 0"):
         run(TOY, Settings(0), tmp_path, progress=False)

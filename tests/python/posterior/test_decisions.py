@@ -103,19 +103,6 @@ def test_gibbs_labels_all_points_by_one_draw(fitted):
     model.set_params(random_state=seed(0))
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_one_draw_makes_all_rules_one(classes):
-    """With a single draw the vote and the Gibbs rule agree."""
-    x, y = IRIS[0], np.minimum(IRIS[1], classes - 1)
-    few = {"n_trajectories": 2, "n_draws": 4, "n_models": 1}
-    model = BayesPointClassifier(**few, random_state=seed(0), standardize=False).fit(x, y)
-    model.billiard_.draws[:] = model.billiard_.draws[:1, :1]
-    h = (model.kernel_(x, model.X_fit_) + 1) @ np.atleast_2d(model.billiard_.draws[0, 0]).T
-    chosen = (h[:, 0] > 0).astype(int) if classes == 2 else h.argmax(axis=1)
-    for method in ("vote", "gibbs"):
-        np.testing.assert_array_equal(model.predict(x, method=method), chosen)
-
-
 # --- functions ---
 
 

@@ -275,16 +275,6 @@ def test_only_the_softness_of_a_fixed_kernel_is_searched():
     assert called.softness_ == pytest.approx(named.softness_, rel=1e-3)
 
 
-def test_without_softness_a_plane_needs_a_direction():
-    X, y = problem(20)
-    X[3] = 0.0
-    model = BayesPointClassifier(
-        "linear", softness=0.0, label_noise=None, random_state=0, standardize=False
-    )
-    with pytest.raises(ValueError, match=r"at example 3$"):
-        model.set_params(fit_intercept=False).fit(X, y)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("noise", [None, (None, None)])
 def test_a_classifier_finds_its_label_noise(noise):
