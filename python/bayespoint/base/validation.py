@@ -333,7 +333,7 @@ def class_labels(y: ArrayLike, m: int) -> tuple[Array, Array]:
 def product(left: Floats, right: Floats) -> Floats:
     """Return the matrix product of kernel values and coefficients, or raise ValueError."""
     with overflowing():
-        values: Floats = left @ right
+        values = left @ right
     if not np.isfinite(values).all():
         raise ValueError("X must not be so large that decision values overflow")
     return values

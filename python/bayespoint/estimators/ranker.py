@@ -102,12 +102,12 @@ class BayesPointRanker(Estimator):
         began = time.monotonic()
         memory.require_blas()
         given, budget = settings.check(self, began, random_state=self.random_state)
-        known = reading.read_choices(self, X, y, groups, given)
+        table, known = reading.read_choices(self, X, y, groups, given)
         report = Progress(self, given.verbose, 0)
         return self._publish(
-            **known.table.seen,
-            columns_=known.table.columns,
-            posterior_=self._posterior(known, budget, report, np.ones(2)),
+            **table.seen,
+            columns_=table.columns,
+            posterior_=self._posterior(table, known, budget, report, np.ones(2)),
             seed_=budget.choice_seed,
         )
 

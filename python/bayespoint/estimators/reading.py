@@ -21,10 +21,11 @@ from bayespoint.data.examples import Examples, Table
 from bayespoint.data.inputs import encode, order_of, scaled, standardizer, weights_of
 from bayespoint.data.plan import Budget, Given
 from bayespoint.estimators import inputs, settings
-from bayespoint.estimators.base import Estimator, Reading
+from bayespoint.estimators.base import Estimator
 from bayespoint.kernels import Differences
 from bayespoint.kernels.products import count
 from bayespoint.labels import Labels, of_choices
+from bayespoint.posterior.fitting import Fit
 from bayespoint.tuning import defaults
 
 TOO_MANY = (
@@ -40,8 +41,8 @@ example differ."""
 
 def read(
     estimator: Estimator, X: Any, y: Any, sample_weight: Any, given: Given, budget: Budget
-) -> Reading:
-    """Return the examples of a fit to classes, what their labels say, and the plan."""
+) -> tuple[Table, Fit]:
+    """Return the table of a fit to classes, and what its models share."""
     order = None if given.rule is None else order_of(given.order, y)
     if blocks.in_blocks(X):
         _require_blocks(given)
@@ -85,7 +86,7 @@ def read(
     moves = given.kernel is None and table.columns is not None and table.transform is not None
     scales = moves and budget.max_iter is None
     plan = given.plan(kernel, n_models, landmarks=landmarks, scales=scales)
-    return Reading(table, labels, plan)
+    return table, Fit(table.examples, labels, table.classes, plan)
 
 
 def _in_memory(
@@ -134,7 +135,9 @@ def _in_memory(
     return Table(classes, examples, transform, totals, rows, columns), landmarks
 
 
-def read_choices(estimator: Estimator, X: Any, y: Any, groups: Any, given: Given) -> Reading:
+def read_choices(
+    estimator: Estimator, X: Any, y: Any, groups: Any, given: Given
+) -> tuple[Table, Fit]:
     """Return comparisons of items as examples, all of the second class, as `read` does."""
     kernel, noise = given.kernel, estimator.label_noise
     if np.ndim(noise):  # type: ignore[arg-type]
@@ -174,7 +177,8 @@ def read_choices(estimator: Estimator, X: Any, y: Any, groups: Any, given: Given
     labels = labels.with_noise(given.label_noise)
     seen |= {"scaler_": transform}
     table = Table(classes, examples, None, np.ones(2), columns=columns, seen=seen)
-    return Reading(table, labels, given.plan(kernel, n_models, landmarks=landmarks))
+    plan = given.plan(kernel, n_models, landmarks=landmarks)
+    return table, Fit(examples, labels, classes, plan)
 
 
 def _require_blocks(given: Given) -> None:

@@ -18,8 +18,8 @@ Other: TypeAlias = Inputs | None  # second inputs of a kernel; None stands for t
 Bounds: TypeAlias = tuple[float, float]
 ByName: TypeAlias = Mapping[str, float]  # a number for each of some parameters, by its name
 Slopes: TypeAlias = tuple[ByName, Floats | None]
-"""Derivatives of a number by log parameters, as far as they are known, and by log weights of the
-features, by which these are multiplied, at weights of 1; None if they are unknown."""
+"""Derivatives of a number: by the logarithms of parameters, those that are known, by name; and by
+the logarithms of factors on the features, at factors of 1, or None if they are unknown."""
 Pullback: TypeAlias = Callable[[Floats], Slopes]
 """Turns the derivatives of a number by kernel values into those by what the values depend on."""
 
@@ -45,7 +45,7 @@ class Parameter:
     role: str = ""
     """"length" of a length scale, "weight" of a weight of features, which scale them; or empty."""
     family: str = ""
-    """What the parameters of all features share where each has its own, as "sigma"; or empty."""
+    """Common name of parameters of which each feature has one, such as "sigma"; or empty."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,7 +75,7 @@ class Law(Stored):
         return log_of(self.given_values(f, variance).mean(axis=-1)).T
 
     def lengths(self, lengths: Lengths, n_draws: int) -> Sequence[Any]:
-        """Return lengths of draws, (n_draws, 1) each, over which leave-one-out sums go."""
+        """Return lengths of draws, (n_draws, 1) each, for sums of leave-one-out predictions."""
         return [lengths.quantiles(n_draws)[:, None]]
 
     def votes(self, values: Floats) -> Floats:

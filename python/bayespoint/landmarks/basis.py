@@ -177,7 +177,7 @@ class Basis(Stored):
     def prior_variance(
         self, X: Any, diag: ArrayLike | None, extra: float, *, strict: bool
     ) -> Floats | None:
-        """Return k(x, x) + extra at each input; if it is unknown None, or `strict` a likely value.
+        """Return k(x, x) + extra at each input; where it is unknown, None or if `strict` a guess.
 
         `diag` has the values k(x, x) for "precomputed".
         """

@@ -97,10 +97,9 @@ def reject(
     """Return the most probable labels, and where to abstain."""
     cost = validation.real("cost", cost, low=0.0, high=1.0)
     probability = mixture.predict_proba(X, method=method, diag=diag)
-    labels: Array = mixture.classes[probability.argmax(axis=1)]
     # Equal probabilities have an expected loss of 1 - 1 / n_classes up to rounding.
     rejected = 1 - probability.max(axis=1) > cost + _ROUNDING
-    return labels, rejected
+    return mixture.classes[probability.argmax(axis=1)], rejected
 
 
 def suggest_query(mixture: Mixture, X: ArrayLike, n: int = 1) -> Indices:

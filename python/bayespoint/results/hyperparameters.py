@@ -85,8 +85,7 @@ class Search(Result):
 
     def _best(self, n: int) -> Floats:
         full = self.tried[self.tried[:, -2] == self.n_examples]
-        best: Floats = full[np.argsort(-full[:, -1], kind="stable")[:n]]
-        return best
+        return full[np.argsort(-full[:, -1], kind="stable")[:n]]
 
 
 def rates(noise: tuple[float, float]) -> str:
@@ -108,5 +107,5 @@ class Hyperparameters(Stored):
     search: Search | None = None  # the search that found them; None if all were given
     weight: float = 1.0  # weight of the model among those of a fit
     relevance: Floats = field(default_factory=lambda: np.empty((0, 0)))
-    """(n_states, n_features) weights of the features times their standard deviations, in the states
-    of a search that these stand for, with a mean square of 1 over the features; or empty."""
+    """(n_states, n_features) Weights of the features times their standard deviations, of mean
+    square 1, in all states of the chains that the drawn settings stand for; or empty."""

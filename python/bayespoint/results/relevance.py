@@ -49,8 +49,7 @@ class FeatureRelevance(Result):
     @property
     def ranking(self) -> list[int]:
         """Indices of the features, the most relevant first."""
-        order: list[int] = np.argsort(-self.mean, kind="stable").tolist()
-        return order
+        return np.argsort(-self.mean, kind="stable").tolist()
 
     def _rows(self) -> list[tuple[str, ...]]:
         pairs = zip(self.low, self.high, strict=True)
@@ -64,5 +63,4 @@ class FeatureRelevance(Result):
 def _quantiles(values: Floats, weights: Floats) -> list[float]:
     order = np.argsort(values)
     below = np.cumsum(weights[order]) - 0.5 * weights[order]
-    found: list[float] = np.interp(_INTERVAL, below, values[order]).tolist()
-    return found
+    return np.interp(_INTERVAL, below, values[order]).tolist()
