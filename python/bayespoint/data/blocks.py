@@ -26,6 +26,7 @@ from bayespoint.data.columns import Columns, Records, Values
 from bayespoint.data.examples import Examples, Table
 from bayespoint.data.executors import Dask, Executor, Threads
 from bayespoint.data.inputs import not_whole, scaled, standardizer, turn
+from bayespoint.data.plan import Budget, Given
 
 SAMPLE = 20_000
 _OF_A_CLASS = 500
@@ -144,21 +145,20 @@ def read_blocks(
     X: Any,
     y: Any,
     sample_weight: Any,
+    given: Given,
+    budget: Budget,
     *,
     order: Array | None,
-    standardize: bool,
     takes_sparse: bool,
-    categories: Any,
-    seed: int,
-    n_threads: int,
 ) -> Table:
     """Return the blocks of a fit, checked; classes that have an order are in it."""
-    executor: Executor = Dask() if is_dask(X) else Threads(n_threads)
+    standardize = given.standardize
+    executor: Executor = Dask() if is_dask(X) else Threads(budget.n_threads)
     blocks = _columns(X, y, sample_weight, executor)
     blocks.append(list(range(len(blocks[0]))))
-    read = partial(_rows, takes_sparse=takes_sparse, categories=categories)
+    read = partial(_rows, takes_sparse=takes_sparse, categories=given.categories)
     with executor.running():
-        summary = executor.total(partial(_summary, read=read, seed=seed), blocks)
+        summary = executor.total(partial(_summary, read=read, seed=budget.choice_seed), blocks)
     if not len(summary.classes):
         raise ValueError("X must hold at least one example; got empty blocks")
     if len(summary.classes) < 2:

@@ -51,12 +51,10 @@ def read(
             X,
             y,
             sample_weight,
+            given,
+            budget,
             order=order,
-            standardize=given.standardize,
             takes_sparse=inputs.takes_sparse(given.kernel),
-            categories=given.categories,
-            seed=budget.choice_seed,
-            n_threads=budget.n_threads,
         )
         check_classification_targets(table.classes)
     else:

@@ -37,7 +37,7 @@ from bayespoint.kernels.protocol import (
     Inputs,
     Metric,
     Other,
-    Parameter,
+    Parameters,
     Pullback,
     Pulled,
     Slopes,
@@ -100,7 +100,7 @@ class Kernel(Stored):
         """
         raise NotImplementedError
 
-    def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
+    def parameters(self, X: Inputs) -> Parameters:
         """Return the parameters that were left out, to be found by a search.
 
         Parameters
@@ -222,15 +222,12 @@ class Kernel(Stored):
         dict
             Values by name.
         """
-        own = fields_of(self)
-        if not deep:
-            return own
-        found: dict[str, Any] = {}
-        for name, value in {**own, **numbered(own)}.items():
-            found[name] = value
+        params = fields_of(self)
+        for name, value in (params | numbered(params)).items() if deep else ():
+            params[name] = value
             if has_params(value):
-                found.update({f"{name}__{key}": each for key, each in value.get_params().items()})
-        return found
+                params |= {f"{name}__{key}": part for key, part in value.get_params().items()}
+        return params
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of this kernel, not of its copy in ``kernel_`` of a fitted classifier.
@@ -337,7 +334,7 @@ class Constant(Kernel):
     def diag(self, X: Inputs) -> Floats:
         return np.full(count(X), given(self, "value"))
 
-    def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
+    def parameters(self, X: Inputs) -> Parameters:
         return (within(self.bounds, "value", 1.0, _REACH),) if self.value is None else ()
 
     def with_pullback(self, X: Inputs, Y: Other = None) -> Pulled:
@@ -389,7 +386,7 @@ class CompoundKernel(Kernel):
         """Whether every part is positive semidefinite."""
         return all(map(is_semidefinite, self._inner.values()))
 
-    def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
+    def parameters(self, X: Inputs) -> Parameters:
         return tuple(
             inside(parameter, prefix)
             for prefix, kernel in self._inner.items()
@@ -547,7 +544,7 @@ class Scaled(CompoundKernel):
     def diag(self, X: Inputs) -> Floats:
         return given(self, "factor") * diagonal(self.kernel, X)
 
-    def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
+    def parameters(self, X: Inputs) -> Parameters:
         own = (within(self.bounds, "factor", 1.0, _REACH),) if self.factor is None else ()
         return own + super().parameters(X)
 

@@ -18,7 +18,7 @@ from bayespoint.kernels.protocol import (
     Inputs,
     Metric,
     Other,
-    Parameter,
+    Parameters,
     Pulled,
     Slopes,
     added,
@@ -29,7 +29,7 @@ from bayespoint.kernels.protocol import (
 _DIAGONAL = 100  # examples in a square block of kernel values, of which only the diagonal counts
 
 
-def parameters(kernel: object, X: Inputs) -> tuple[Parameter, ...]:
+def parameters(kernel: object, X: Inputs) -> Parameters:
     """Return the parameters that a kernel declares, to be found by a search."""
     if gaussian_process.is_gp(kernel):
         return gaussian_process.parameters(kernel)

@@ -60,6 +60,9 @@ class Metric:
     """(d,) The weight of each feature, from 0 on, which several may share."""
 
 
+Parameters: TypeAlias = tuple[Parameter, ...]
+
+
 def plain_metric(d: int) -> Metric:
     """Return the metric of plain distances."""
     return Metric(np.ones(d), np.full(d, np.inf), np.arange(d))

@@ -34,7 +34,7 @@ from bayespoint.kernels.protocol import (
     Bounds,
     Metric,
     Other,
-    Parameter,
+    Parameters,
     Pulled,
     Slopes,
     check_optional,
@@ -136,7 +136,7 @@ class Stationary(Kernel):
     def diag(self, X: Floats) -> Floats:
         return np.ones(vectors("X", X).shape[0])
 
-    def parameters(self, X: Any) -> tuple[Parameter, ...]:
+    def parameters(self, X: Any) -> Parameters:
         """Return the length scales that were left out: "sigma", or "sigma[0]", "sigma[1]", ...."""
         if self.sigma is not None:
             return ()
@@ -388,7 +388,7 @@ class RationalQuadratic(Stationary):
         ratio += 1
         return values, np.divide(values, ratio, out=ratio)
 
-    def parameters(self, X: Floats) -> tuple[Parameter, ...]:
+    def parameters(self, X: Floats) -> Parameters:
         """Return the length scales as for other kernels of distances, and the exponent."""
         alpha = within(self.alpha_bounds, "alpha", 1.0, (0.02, 150.0))
         return super().parameters(X) + ((alpha,) if self.alpha is None else ())

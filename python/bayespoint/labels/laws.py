@@ -142,8 +142,7 @@ class Interval(Law):
         Of probabilities below 1e-3 the draws tell little: they are at least the smaller of this and
         that of normal latent values.
         """
-        f = _with_lengths(values, variance, lengths)
-        f += (center - f.mean(axis=-1))[..., None]
+        f = _about(center, _with_lengths(values, variance, lengths))
         z = _quantiles(f / _deviation(variance))
         rare = special.ndtri(RARE)
         for of_draws, g, h, shifted in zip(z, values, center, f, strict=True):
@@ -236,8 +235,7 @@ class LargestOf(Law):
         Of probabilities below 1e-3 the draws tell little: they are at least the smaller of this and
         :math:`P(f_c > f_j)` for the class j of the largest mean and normal latent values.
         """
-        f = _with_lengths(values, variance, lengths)
-        f += (center - f.mean(axis=-1))[..., None]
+        f = _about(center, _with_lengths(values, variance, lengths))
         log_p = log_of(self.given_values(f, variance).mean(axis=-1))
         rare = math.log(RARE)
         rows = np.flatnonzero((log_p < rare).any(axis=0))
@@ -306,6 +304,12 @@ def _with_lengths(values: Floats, variance: Floats, lengths: Lengths) -> Floats:
     """Return latent values of draws with their lengths, without noise."""
     require_square(np.maximum(np.abs(values).max(axis=(0, 2)), np.sqrt(variance)))
     return values * lengths.quantiles(values.shape[2])
+
+
+def _about(center: Floats, f: Floats) -> Floats:
+    """Return (n_rows, n, T) values of draws, moved so that their mean is the center."""
+    f += (center - f.mean(axis=-1))[..., None]
+    return f
 
 
 def _deviation(variance: Floats) -> Floats:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayespoint.base.validation import Floats
-from bayespoint.results.result import Result, as_columns
+from bayespoint.results.result import Result, Rows, as_columns
 
 _INTERVAL, _FEWEST = (0.05, 0.95), 10  # quantiles of the interval, and fewest states for it
 
@@ -51,7 +51,7 @@ class FeatureRelevance(Result):
         """Indices of the features, the most relevant first."""
         return np.argsort(-self.mean, kind="stable").tolist()
 
-    def _rows(self) -> list[tuple[str, ...]]:
+    def _rows(self) -> Rows:
         pairs = zip(self.low, self.high, strict=True)
         ends = ["" if np.isnan(low) else f"{low:.2f} to {high:.2f}" for low, high in pairs]
         return [(self.names[j], f"{self.mean[j]:.2f}", ends[j]) for j in self.ranking]
