@@ -291,13 +291,13 @@ def _replaced(kernel: _K, values: ByName, fields: Mapping[str, Any]) -> _K:
     new = dict(fields)
     several: dict[str, dict[int, float]] = {}
     for name, value in values.items():
-        own, indexed, k = name.removesuffix("]").partition("[")
+        field, indexed, k = name.removesuffix("]").partition("[")
         if indexed:  # as "sigma[0]"
-            known = several.setdefault(own, dict(enumerate(getattr(kernel, own) or ())))
+            known = several.setdefault(field, dict(enumerate(getattr(kernel, field) or ())))
             known[int(k)] = value
         else:
-            new[own] = value
-    new |= {name: tuple(each[k] for k in sorted(each)) for name, each in several.items()}
+            new[field] = value
+    new |= {name: tuple(entries[k] for k in sorted(entries)) for name, entries in several.items()}
     # Bounds and `per_feature` have no meaning once the parameter is given.
     kind = type(kernel)
     new |= {name: getattr(kind, name) for name, until in kind._until if until in new}
@@ -434,8 +434,8 @@ class CompositeKernel(CompoundKernel):
         values = iter(values)
         combined = np.array(next(values), dtype=np.float64)
         with validation.overflowing():  # `evaluate` refuses infinities
-            for each in values:
-                self._operation(combined, each, out=combined)
+            for part in values:
+                self._operation(combined, part, out=combined)
         return combined
 
     def diag(self, X: Inputs) -> Floats:
@@ -444,8 +444,8 @@ class CompositeKernel(CompoundKernel):
     def _named(self, parts: Iterable[Slopes]) -> Slopes:
         """Return the derivatives of all parts by the names of the parameters in the whole."""
         return added(
-            ({f"{k}.{name}": slope for name, slope in named.items()}, each)
-            for k, (named, each) in enumerate(parts)
+            ({f"{k}.{name}": slope for name, slope in named.items()}, by_weights)
+            for k, (named, by_weights) in enumerate(parts)
         )
 
 
@@ -466,15 +466,15 @@ class Sum(CompositeKernel):
 
         def values() -> Iterator[Floats]:  # of which one at a time is kept
             for part in self.parts:
-                each, pullback = part_with_pullback(part, X, Y)
+                gram, pullback = part_with_pullback(part, X, Y)
                 pullbacks.append(pullback)
-                yield each
+                yield gram
 
         return self._combined(values()), lambda by: self._named(part(by) for part in pullbacks)
 
     def diag_with_pullback(self, X: Inputs) -> Pulled:
         parts = [part_diag_with_pullback(part, X) for part in self.parts]
-        values = self._combined(each for each, _ in parts)
+        values = self._combined(diagonal for diagonal, _ in parts)
         return values, lambda by: self._named(part(by) for _, part in parts)
 
     def __repr__(self) -> str:
@@ -495,7 +495,7 @@ class Product(CompositeKernel):
 
     def with_pullback(self, X: Inputs, Y: Other = None) -> Pulled:
         parts = [part_with_pullback(part, X, Y) for part in self.parts]
-        values = [each for each, _ in parts]
+        values = [gram for gram, _ in parts]
 
         def pullback(by_values: Floats) -> Slopes:
             return self._named(
@@ -560,10 +560,10 @@ class Scaled(CompoundKernel):
         scaled = np.multiply(values, factor, dtype=np.float64)
 
         def pullback(by_values: Floats) -> Slopes:
-            named, each = inner(by_values)
+            named, by_weights = inner(by_values)
             slopes = {"kernel." + name: factor * slope for name, slope in named.items()}
             slopes["factor"] = factor * float(np.vdot(by_values, values))
-            return slopes, None if each is None else factor * each
+            return slopes, None if by_weights is None else factor * by_weights
 
         return scaled, pullback
 

@@ -143,8 +143,8 @@ def diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:
     """Return the checked values ``k(x, x)``, by the kernel's method ``diag`` if it has one."""
     if hasattr(kernel, "diag"):
         with validation.overflowing():
-            found = kernel.diag(X)
-        return np.asarray(_checked("kernel.diag(X)", found, (count(X),)), dtype=np.float64)
+            values = kernel.diag(X)
+        return np.asarray(_checked("kernel.diag(X)", values, (count(X),)), dtype=np.float64)
     X = in_rows(X)
     values = np.empty(count(X))
     for rows in validation.blocks(len(values), 32):

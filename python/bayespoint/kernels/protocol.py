@@ -75,12 +75,12 @@ def unknown(by_values: Floats) -> Slopes:
 
 def added(parts: Iterable[Slopes]) -> Slopes:
     """Return the sums of derivatives; those by weights are None if a part does not know them."""
-    total, by_weights = dict[str, float](), list[Floats | None]()
-    for named, each in parts:
+    total, of_parts = dict[str, float](), list[Floats | None]()
+    for named, by_weights in parts:
         total |= {name: total.get(name, 0.0) + slope for name, slope in named.items()}
-        by_weights.append(each)
-    known = [each for each in by_weights if each is not None]
-    return total, sum(known[1:], known[0]) if known and len(known) == len(by_weights) else None
+        of_parts.append(by_weights)
+    known = [by_weights for by_weights in of_parts if by_weights is not None]
+    return total, sum(known[1:], known[0]) if known and len(known) == len(of_parts) else None
 
 
 def given(kernel: Any, name: str) -> Any:
@@ -150,7 +150,7 @@ def shown(value: object) -> str:
 def fields_of(kernel: Any) -> dict[str, Any]:
     """Return the fields of a kernel; empty for a user's class that is not a dataclass."""
     known: tuple[Any, ...] = dataclasses.fields(kernel) if dataclasses.is_dataclass(kernel) else ()
-    return {each.name: getattr(kernel, each.name) for each in known}
+    return {field.name: getattr(kernel, field.name) for field in known}
 
 
 def numbered(fields: Mapping[str, Any]) -> dict[str, Any]:
