@@ -306,9 +306,8 @@ def _rows(
             inputs = (frame or frames.numbered(inputs)).read(categories)
         validation.require_labels(y)
         labels = _labels(y, len(inputs) if isinstance(inputs, Records) else inputs.shape[0])
-        weight, part = _read(weight), np.ones(len(labels))
-        if weight is not None:
-            part = validation.sample_weight(weight, len(labels))
+        weight, n = _read(weight), len(labels)
+        part = np.ones(n) if weight is None else validation.sample_weight(weight, n)
     except (TypeError, ValueError) as error:
         raise named(error, f"block {number}") from error
     if not part.all():

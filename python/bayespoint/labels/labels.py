@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import linalg, special
@@ -38,9 +38,6 @@ from bayespoint.kernels import Differences
 from bayespoint.kernels.gram import Gram
 from bayespoint.labels.laws import LARGEST_Z, Interval, LargestOf, Law, OneWall, log_of
 from bayespoint.results.lengths import Lengths
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 RULES = ("probability", "median", "mean")
 
@@ -194,7 +191,7 @@ class Labels(Stored):
 
     # --- label noise ------------------------------------------------------------------------------
 
-    def with_noise(self, label_noise: Noise) -> Self:
+    def with_noise(self, label_noise: Noise) -> Labels:
         """Return the same with another label noise."""
         return replace(self, label_noise=label_noise)
 

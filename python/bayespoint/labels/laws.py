@@ -126,9 +126,12 @@ class Interval(Law):
         return np.where(near, special.ndtri_exp(above), -special.ndtri_exp(below))
 
     def probabilities(self, f: Floats) -> Floats:
-        ends = np.ones((1, *f.shape[1:]))
-        above = np.concatenate([ends, special.ndtr(f), 0 * ends])
-        return np.maximum(-np.diff(above, axis=0), 0.0)
+        return self._between(special.ndtr(f))
+
+    def _between(self, above: Floats) -> Floats:
+        """Return the probabilities of classes from those to be above each threshold."""
+        ends = np.ones((1, *above.shape[1:]))
+        return np.maximum(-np.diff(np.concatenate([ends, above, 0 * ends]), axis=0), 0.0)
 
     def log_given(self, f: Floats) -> Floats:
         z = np.moveaxis(f, 0, -1)
@@ -153,9 +156,7 @@ class Interval(Law):
         return np.minimum.accumulate(z, axis=0).T
 
     def shares(self, votes: Floats) -> Floats:
-        ends = np.ones((len(votes), 1))
-        above = np.concatenate([ends, (1 + votes) / 2, 0 * ends], axis=1)
-        return np.maximum(-np.diff(above, axis=1), 0.0)
+        return self._between((1 + votes.T) / 2).T
 
 
 @dataclass(frozen=True)
