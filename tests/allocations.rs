@@ -3,9 +3,7 @@
 mod common;
 
 use bayespoint::dynamics::Geodesic;
-use bayespoint::{
-    Ball, Control, Goal, Gram, Mirror, Refresh, Trajectory, VersionSpace, feasible_point,
-};
+use bayespoint::{Ball, Control, Goal, Gram, Refresh, Trajectory, VersionSpace, feasible_point};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 
@@ -17,9 +15,7 @@ const EVENTS: u64 = 200;
 
 #[test]
 fn bounces_crossings_and_pairs_allocate_nothing() {
-    let mut rng = common::rng(1);
-    let teacher = common::normals(10, &mut rng);
-    let problem = common::Problem::taught(100, &teacher, 0.0, &mut rng);
+    let problem = common::taught(100, 10, 1);
     check(&problem.space());
     // The same labels as two of three classes, in no order.
     let labels: Vec<usize> = problem.labels.iter().map(|y| usize::from(*y > 0) * 2).collect();
@@ -37,7 +33,7 @@ fn check(space: &VersionSpace<'_>) {
     trajectory.set_refresh(Refresh::Pair { rate: 10.0 });
     trajectory.run(Goal::either(f64::INFINITY, 100), &control).expect("runs");
     for kappa in [0.0, 0.5] {
-        trajectory.set_mirror(Mirror::new(kappa, kappa).expect("in range"));
+        trajectory.set_mirror(common::alike(kappa));
         trajectory.reproject(&control).expect("no drift");
         let profiler = dhat::Profiler::builder().testing().build();
         let before = dhat::HeapStats::get().total_blocks;

@@ -6,12 +6,18 @@
 
 pub mod states;
 
+use std::collections::BTreeMap;
 use std::f64::consts::PI;
+use std::fmt::Debug;
 use std::slice::ChunksExact;
+use std::sync::Arc;
 
 use bayespoint::dynamics::{Arrival, Dynamics, Geodesic};
 use bayespoint::papers::motions::{self, Motion, MotionOutcome, MotionSettings};
-use bayespoint::{Ball, Control, Error, Gram, Outcome, Result, Settings, Tally, VersionSpace};
+use bayespoint::{
+    Ball, Control, Entry, Error, Factor, Goal, Gram, Inverse, Mirror, Outcome, Refresh, Result,
+    Settings, State, Tally, Trajectory, VersionSpace, resume, run_with,
+};
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
@@ -96,6 +102,20 @@ impl Problem {
             violations[usize::from(*y > 0)] += u32::from(dot(x, weight) * f64::from(*y) < 0.0);
         }
         violations
+    }
+
+    /// Isotropic unit vectors, layer by layer: their sum and their number.
+    pub fn layers(&self, draws: u32, rng: &mut ChaCha8Rng) -> BTreeMap<[u32; 2], (Vec<f64>, f64)> {
+        let d = self.x[0].len();
+        let mut layers = BTreeMap::new();
+        for _ in 0..draws {
+            let w = unit(normals(d, rng));
+            let (sum, count) =
+                layers.entry(self.violations(&w)).or_insert_with(|| (vec![0.0; d], 0.0));
+            sum.iter_mut().zip(&w).for_each(|(s, w)| *s += w);
+            *count += 1.0;
+        }
+        layers
     }
 
     /// Checks a certificate of infeasibility, the weights of a convex combination of the labeled feature vectors. Returns the
@@ -236,6 +256,11 @@ pub fn rbf(m: usize, sigma: f64, seed: u64) -> (Vec<f64>, Vec<i8>) {
     (gram, labels)
 }
 
+/// Walls of one transparency for both classes.
+pub fn alike(kappa: f64) -> Mirror {
+    Mirror::new(kappa, kappa).expect("a transparency")
+}
+
 pub fn run(space: &VersionSpace<'_>, settings: &Settings) -> Outcome {
     bayespoint::run(space, settings, &Control::new()).expect("a good run")
 }
@@ -249,16 +274,11 @@ pub fn fly(space: &VersionSpace<'_>, motion: Motion, run: &Settings) -> MotionOu
     try_fly(space, motion, run).expect("a good run")
 }
 
-/// Checks that runs with invalid settings fail with the name of the setting.
-pub fn assert_invalid<'a>(
-    space: &VersionSpace<'_>,
-    cases: impl IntoIterator<Item = (&'a str, Settings)>,
-) {
-    for (name, settings) in cases {
-        match bayespoint::run(space, &settings, &Control::new()) {
-            Err(Error::Invalid { name: found, .. }) => assert_eq!(found, name),
-            other => panic!("{name}: {other:?}"),
-        }
+/// Returns the name of the argument that an error blames.
+pub fn blamed<T: Debug>(result: Result<T>) -> &'static str {
+    match result {
+        Err(Error::Invalid { name, .. }) => name,
+        other => panic!("{other:?}"),
     }
 }
 
@@ -291,35 +311,101 @@ pub fn dual_angle(space: &VersionSpace<'_>, a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// Checks that two outcomes have the same bits. Numbers are printed with as many digits as identify them.
-pub fn assert_same(a: &Outcome, b: &Outcome, what: &str) {
+pub fn assert_same<T: Debug>(a: &T, b: &T, what: &str) {
     assert!(format!("{a:?}") == format!("{b:?}"), "{what}: not the same bits");
 }
 
-/// Returns the columns of the Cholesky factor, one after the other, and the diagonal of the inverse.
-pub fn inverse(gram: &[f64], softness: f64) -> (Vec<f64>, Vec<f64>) {
-    let m = gram.len().isqrt();
-    let mut columns = vec![0.0; m * m];
-    for j in 0..m {
-        for i in j..m {
-            let done: f64 = (0..j).map(|k| columns[k * m + i] * columns[k * m + j]).sum();
-            let shift = if i == j { softness } else { 0.0 };
-            let rest = gram[i * m + j] + shift - done;
-            columns[j * m + i] = if i == j { rest.sqrt() } else { rest / columns[j * m + j] };
-        }
-    }
-    let mut diagonal = vec![0.0; m];
-    for i in 0..m {
-        let mut x = vec![0.0; m];
-        x[i] = 1.0;
-        for j in i..m {
-            x[j] /= columns[j * m + j];
-            for k in j + 1..m {
-                x[k] -= columns[j * m + k] * x[j];
+/// The inverse of a matrix with softness.
+#[derive(Clone)]
+pub struct Inverted {
+    /// The columns of the Cholesky factor, one after the other.
+    pub columns: Vec<f64>,
+    /// The columns of its inverse.
+    solved: Vec<Vec<f64>>,
+    diagonal: Vec<f64>,
+}
+
+impl Inverted {
+    pub fn new(gram: &[f64], softness: f64) -> Self {
+        let m = gram.len().isqrt();
+        let mut columns = vec![0.0; m * m];
+        for j in 0..m {
+            for i in j..m {
+                let done: f64 = (0..j).map(|k| columns[k * m + i] * columns[k * m + j]).sum();
+                let shift = if i == j { softness } else { 0.0 };
+                let rest = gram[i * m + j] + shift - done;
+                columns[j * m + i] = if i == j { rest.sqrt() } else { rest / columns[j * m + j] };
             }
-            diagonal[i] += x[j] * x[j];
         }
+        let solve = |i: usize| {
+            let mut x = vec![0.0; m];
+            x[i] = 1.0;
+            for j in i..m {
+                x[j] /= columns[j * m + j];
+                for k in j + 1..m {
+                    x[k] -= columns[j * m + k] * x[j];
+                }
+            }
+            x
+        };
+        let solved: Vec<Vec<f64>> = (0..m).map(solve).collect();
+        let diagonal = solved.iter().map(|x| dot(x, x)).collect();
+        Self { columns, solved, diagonal }
     }
-    (columns, diagonal)
+
+    /// For the center by conditional means.
+    pub fn inverse(&self) -> Inverse<'_> {
+        Inverse::new(&self.columns, &self.diagonal).expect("an inverse")
+    }
+
+    pub fn rows(&self) -> Vec<Vec<f64>> {
+        self.solved.iter().map(|x| self.solved.iter().map(|y| dot(x, y)).collect()).collect()
+    }
+}
+
+/// A problem that owns its matrix.
+#[derive(Clone)]
+pub struct Owned<E = f64> {
+    pub gram: Vec<E>,
+    pub labels: Vec<i8>,
+    pub softness: f64,
+    /// For the center by conditional means.
+    pub inverted: Option<Inverted>,
+}
+
+impl Owned {
+    /// An RBF problem of [`rbf`].
+    pub fn rbf(m: usize, sigma: f64, softness: f64, index: u64) -> Self {
+        let (gram, labels) = rbf(m, sigma, index);
+        Self::new(gram, labels, softness)
+    }
+
+    /// The same problem with conditional means.
+    pub fn inverted(&self) -> Self {
+        Self { inverted: Some(Inverted::new(&self.gram, self.softness)), ..self.clone() }
+    }
+}
+
+impl<E: Entry> Owned<E> {
+    pub fn new(gram: Vec<E>, labels: Vec<i8>, softness: f64) -> Self {
+        Self { gram, labels, softness, inverted: None }
+    }
+
+    pub fn space(&self) -> VersionSpace<'_> {
+        space_of(Gram::new(&self.gram, 0.0, vec![self.softness; self.labels.len()]), &self.labels)
+    }
+
+    pub fn inverse(&self) -> Option<Inverse<'_>> {
+        self.inverted.as_ref().map(Inverted::inverse)
+    }
+
+    pub fn run(&self, settings: &Settings) -> Outcome {
+        run_with(&self.space(), settings, self.inverse(), &Control::new()).expect("a good run")
+    }
+
+    pub fn resume(&self, settings: &Settings, state: &State) -> Result<Outcome> {
+        resume(&self.space(), settings, self.inverse(), state, &Control::new())
+    }
 }
 
 pub fn mean(x: &[f64]) -> f64 {
@@ -334,7 +420,7 @@ pub fn mean_and_error(x: &[f64]) -> (f64, f64) {
 }
 
 pub fn rms(x: &[f64]) -> f64 {
-    (x.iter().map(|x| x * x).sum::<f64>() / x.len() as f64).sqrt()
+    mean(&x.iter().map(|x| x * x).collect::<Vec<_>>()).sqrt()
 }
 
 /// Density of the standard normal distribution.
@@ -382,4 +468,25 @@ impl Dynamics for TransparentWalls {
         let violated = ball.f()[ball.next_wall().plane].is_sign_negative();
         Geodesic.arrive(ball, space, if violated { 1.0 } else { self.0 }, rng)
     }
+}
+
+/// Returns a trajectory from an isotropic start, with full refreshes, after a path of burn-in.
+pub fn burnt_in<'s, D: Dynamics>(
+    space: &'s VersionSpace<'s>,
+    dynamics: &D,
+    mirror: Mirror,
+    path: f64,
+    mut rng: ChaCha8Rng,
+) -> Trajectory<'s, D> {
+    let control = Control::new();
+    let source = Arc::new(Factor::new(space.gram(), &control).expect("a factor"));
+    let [position, direction] = [(); 2].map(|()| source.draw(&mut rng).dual);
+    let ball = Ball::new(space.gram(), &position, &direction, &control).expect("a ball");
+    let mut trajectory = Trajectory::new(space, dynamics.clone(), ball, rng);
+    trajectory.set_mirror(mirror);
+    trajectory.set_refresh(Refresh::Full { rate: 0.5, source });
+    trajectory.reset();
+    trajectory.run(Goal::path(path), &control).expect("runs");
+    trajectory.reset();
+    trajectory
 }

@@ -1,42 +1,6 @@
-//! Helpers for the tests of states: a linear problem that owns its arrays, and states of finished runs.
+//! Helpers for the tests of states of finished runs.
 
-use bayespoint::{Gram, Inverse, Outcome, State, VersionSpace};
-
-use super::{dot, inverse};
-
-#[derive(Clone)]
-pub struct Owned {
-    gram: Vec<f64>,
-    labels: Vec<i8>,
-    softness: f64,
-    /// Columns of the Cholesky factor, and the diagonal of the inverse.
-    inverse: Option<(Vec<f64>, Vec<f64>)>,
-}
-
-impl Owned {
-    /// A problem with features of the given dimension, row-major.
-    pub fn new(features: &[f64], dimension: usize, labels: Vec<i8>, softness: f64) -> Self {
-        let x: Vec<&[f64]> = features.chunks_exact(dimension).collect();
-        let gram = x.iter().flat_map(|a| x.iter().map(|b| dot(a, b))).collect();
-        Self { gram, labels, softness, inverse: None }
-    }
-
-    /// With the inverse, for conditional means.
-    pub fn inverted(mut self) -> Self {
-        self.inverse = Some(inverse(&self.gram, self.softness));
-        self
-    }
-
-    pub fn with<R>(&self, work: impl FnOnce(&VersionSpace<'_>, Option<Inverse<'_>>) -> R) -> R {
-        let gram = Gram::new(&self.gram, 0.0, vec![self.softness; self.labels.len()]);
-        let space = VersionSpace::new(gram.expect("a matrix"), self.labels.clone());
-        let inverse = self
-            .inverse
-            .as_ref()
-            .map(|(columns, diagonal)| Inverse::new(columns, diagonal).expect("an inverse"));
-        work(&space.expect("a space"), inverse)
-    }
-}
+use bayespoint::{Outcome, State};
 
 /// Returns the state of a finished run, with its draws.
 pub fn complete(outcome: &Outcome) -> State {

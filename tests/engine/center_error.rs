@@ -45,7 +45,7 @@ fn check(name: &str, space: &VersionSpace<'_>, settings: &Settings) {
     assert!((1.0 / 1.5..1.5).contains(&(off / reported)), "{name}: {off} against {reported}");
 }
 
-fn settings(length: f64) -> Settings {
+pub fn settings(length: f64) -> Settings {
     Settings { length: Some(length), tol: None, n_draws: 1, ..Settings::default() }
 }
 

@@ -6,18 +6,12 @@ use bayespoint::{Control, Error, EvidenceOutcome, EvidenceSettings, Mirror, Vers
 use rand::rngs::ChaCha8Rng;
 
 use crate::common::{
-    Problem, angle, density, mean_and_error, noisily_taught, normal, normals, rms, rng, seed, size,
-    space, uniform,
+    Problem, alike, angle, density, mean_and_error, noisily_taught, normal, normals, rms, rng,
+    seed, size, space, uniform,
 };
 
 fn evidence(space: &VersionSpace<'_>, settings: &EvidenceSettings) -> EvidenceOutcome {
     bayespoint::evidence(space, settings, &Control::new()).expect("a good run")
-}
-
-/// Walls of transparency e^-s for both classes.
-fn alike(s: f64) -> Mirror {
-    let kappa = (-s).exp();
-    Mirror { negative: kappa, positive: kappa }
 }
 
 /// Settings for half-silvered walls.
@@ -32,7 +26,7 @@ fn towards(target: Mirror, tol: f64, index: u64) -> EvidenceSettings {
 
 /// Hard walls by a bridge, and on a ladder, which has transparent walls too.
 fn both_ways() -> [(&'static str, Vec<Mirror>); 2] {
-    [("bridge", vec![Mirror::HARD]), ("ladder", vec![Mirror::HARD, alike(0.0)])]
+    [("bridge", vec![Mirror::HARD]), ("ladder", vec![Mirror::HARD, alike(1.0)])]
 }
 
 /// Repeats an estimate in both ways. The bias must be less than half the error, and the reported error agree with the spread
@@ -137,7 +131,7 @@ fn slivers_beside_half_of_the_sphere() {
         let half = (PI - width) / TAU;
         let kappa = 0.4f64 / 0.6;
         let noisy = half * (1.0 + kappa * kappa) + 2.0 * kappa * (0.5 - half);
-        for (target, exact) in [(Mirror::HARD, half.ln()), (alike(-kappa.ln()), noisy.ln())] {
+        for (target, exact) in [(Mirror::HARD, half.ln()), (alike(kappa), noisy.ln())] {
             for k in 0..20 {
                 let settings = EvidenceSettings {
                     targets: vec![target],
@@ -160,13 +154,8 @@ struct BruteForce {
 
 impl BruteForce {
     fn new(problem: &Problem, draws: u32, rng: &mut ChaCha8Rng) -> Self {
-        let mut layers = std::collections::BTreeMap::new();
-        for _ in 0..draws {
-            let weight = normals(problem.x[0].len(), rng);
-            *layers.entry(problem.violations(&weight)).or_insert(0u32) += 1;
-        }
-        let share = |(layer, n)| (layer, f64::from(n) / f64::from(draws));
-        Self { layers: layers.into_iter().map(share).collect() }
+        let share = |(layer, (_, count))| (layer, count / f64::from(draws));
+        Self { layers: problem.layers(draws, rng).into_iter().map(share).collect() }
     }
 
     fn evidence(&self, target: Mirror) -> f64 {
@@ -204,7 +193,7 @@ impl BruteForce {
 fn integration_and_brute_force_agree() {
     let problem = noisily_taught(12, 4, 0.1, 7);
     let brute = BruteForce::new(&problem, size(400_000, 4_000_000), &mut rng(70));
-    let targets = [4.0, 1.5, 0.7].map(alike);
+    let targets = [-4.0, -1.5, -0.7].map(|s: f64| alike(s.exp()));
     // The error of the brute force is 0.01 at the smallest Z.
     let check = |case: &str, found: &EvidenceOutcome, targets: &[Mirror]| {
         for ((value, error), &target) in found.values.iter().zip(&found.errors).zip(targets) {
@@ -275,7 +264,7 @@ fn coinciding_planes_that_disagree() {
         x.push(x[2].clone());
         let labels = vec![1, 1, -1, 1, -1, 1, -1, 1, 1, -1];
         let problem = Problem::new(x, labels);
-        let target = alike((0.98f64 / 0.02).ln());
+        let target = alike(0.02 / 0.98);
         let exact = BruteForce::new(&problem, 300_000, &mut rng).evidence(target);
         let values =
             (0..8).map(|k| evidence(&problem.space(), &towards(target, 0.03, k)).values[0]);

@@ -56,23 +56,39 @@ fn assert_close(a: &[f64], b: &[f64], tolerance: f64) {
     }
 }
 
+/// Checks that another problem has the same path: `dual` converts dual coefficients of the first, `plane` planes of the other.
+fn check_same_path(
+    (one, other): (&Problem, &Problem),
+    dual: impl Fn(&[f64]) -> Vec<f64>,
+    plane: impl Fn(usize) -> usize,
+    tolerance: f64,
+) {
+    let (space, other) = (one.space(), other.space());
+    let from = start(&space, 11);
+    let (planes, integral) = bounces(&space, &from);
+    let (other_planes, other_integral) = bounces(&other, &(dual(&from.0), dual(&from.1)));
+    assert_eq!(planes, other_planes.into_iter().map(plane).collect::<Vec<_>>());
+    assert_close(&dual(&integral), &other_integral, tolerance);
+}
+
+/// Each dual coefficient times a number of its own.
+fn times<'a>(factors: &'a [f64]) -> impl Fn(&[f64]) -> Vec<f64> + 'a {
+    move |dual| dual.iter().zip(factors).map(|(c, by)| c * by).collect()
+}
+
+/// The feature vectors times numbers, with the labels of the sides that the same weight vectors are on.
+fn scaled(problem: &Problem, scales: &[f64]) -> Problem {
+    let x = problem.x.iter().zip(scales).map(|(x, s)| x.iter().map(|x| x * s).collect()).collect();
+    let labels = problem.labels.iter().zip(scales).map(|(y, s)| if *s < 0.0 { -y } else { *y });
+    Problem::new(x, labels.collect())
+}
+
 #[test]
 fn scaling_a_normal_changes_nothing() {
     let original = taught(40, 8, 11);
     let scales: Vec<f64> = (0..40).map(|i| if i % 3 == 0 { 1e3 } else { 0.3 }).collect();
-    let scaled = Problem::new(
-        original.x.iter().zip(&scales).map(|(x, s)| x.iter().map(|x| x * s).collect()).collect(),
-        original.labels.clone(),
-    );
-    let (space, other) = (original.space(), scaled.space());
-    let from = start(&space, 11);
-    // Dual coefficients of the same weight vectors are smaller by the scale.
-    let shrink =
-        |dual: &[f64]| -> Vec<f64> { dual.iter().zip(&scales).map(|(c, s)| c / s).collect() };
-    let (planes, integral) = bounces(&space, &from);
-    let (other_planes, other_integral) = bounces(&other, &(shrink(&from.0), shrink(&from.1)));
-    assert_eq!(planes, other_planes);
-    assert_close(&shrink(&integral), &other_integral, 1e-8);
+    let shrinks: Vec<f64> = scales.iter().map(|s| s.recip()).collect();
+    check_same_path((&original, &scaled(&original, &scales)), times(&shrinks), |i| i, 1e-8);
 }
 
 /// Version space depends only on the directions of feature vectors.
@@ -139,37 +155,20 @@ fn permuting_the_examples_permutes_the_result() {
         order.iter().map(|&i| original.x[i].clone()).collect(),
         order.iter().map(|&i| original.labels[i]).collect(),
     );
-    let permute = |dual: &[f64]| -> Vec<f64> { order.iter().map(|&i| dual[i]).collect() };
-    let (space, other) = (original.space(), permuted.space());
-    let from = start(&space, 12);
-    let (planes, integral) = bounces(&space, &from);
-    let (other_planes, other_integral) = bounces(&other, &(permute(&from.0), permute(&from.1)));
-    assert_eq!(planes, other_planes.iter().map(|&k| order[k]).collect::<Vec<_>>());
-    assert_close(&permute(&integral), &other_integral, 1e-9);
+    let permute = |dual: &[f64]| order.iter().map(|&i| dual[i]).collect();
+    check_same_path((&original, &permuted), permute, |k| order[k], 1e-9);
 }
 
 #[test]
 fn flipping_all_labels_or_all_signs_mirrors_the_result() {
     let original = taught(40, 8, 13);
-    let minus = |dual: &[f64]| -> Vec<f64> { dual.iter().map(|c| -c).collect() };
-    let space = original.space();
-    let from = start(&space, 13);
-    let (planes, integral) = bounces(&space, &from);
-    let flipped: Vec<i8> = original.labels.iter().map(|y| -y).collect();
-    let mirrored = crate::common::space(&original.gram, &flipped, 0.0);
-    let (other, mirrored_integral) = bounces(&mirrored, &(minus(&from.0), minus(&from.1)));
-    assert_eq!(planes, other);
-    assert_eq!(minus(&integral), mirrored_integral);
+    let flipped = original.labels.iter().map(|y| -y).collect();
+    let flipped = Problem::new(original.x.clone(), flipped);
+    // To the bit.
+    check_same_path((&original, &flipped), times(&[-1.0; 40]), |i| i, 0.0);
     // The examples (x, y) and (-x, -y) have the same plane and side.
     let signs: Vec<f64> = (0..40).map(|i| if i % 2 == 0 { -1.0 } else { 1.0 }).collect();
-    let reflected = Problem::new(
-        original.x.iter().zip(&signs).map(|(x, s)| x.iter().map(|x| x * s).collect()).collect(),
-        original.labels.iter().zip(&signs).map(|(y, s)| if *s < 0.0 { -y } else { *y }).collect(),
-    );
-    let sign = |dual: &[f64]| -> Vec<f64> { dual.iter().zip(&signs).map(|(c, s)| c * s).collect() };
-    let (other, integral_2) = bounces(&reflected.space(), &(sign(&from.0), sign(&from.1)));
-    assert_eq!(planes, other);
-    assert_close(&sign(&integral), &integral_2, 1e-12);
+    check_same_path((&original, &scaled(&original, &signs)), times(&signs), |i| i, 1e-12);
 }
 
 /// The impulses, the jumps of refreshes and the ends of the path add up to the arc integral (momentum identity).

@@ -1,5 +1,10 @@
 //! Loops in vector instructions beside plain ones.
 
+/// Deterministic numbers between -1 and 1.
+fn numbers(n: usize, seed: usize) -> Vec<f64> {
+    (0..n).map(|i| ((i * 7_919 + seed * 104_729) % 10_007) as f64 / 5_003.0 - 1.0).collect()
+}
+
 mod pass {
     use bayespoint::pass::{Kick, NextWall, advance, advance_plain};
     use proptest::prelude::*;
@@ -125,10 +130,7 @@ mod distance {
     use approx::assert_relative_eq;
     use bayespoint::distance::{Columns, Radial};
 
-    /// Deterministic numbers between -1 and 1.
-    fn numbers(n: usize, seed: usize) -> Vec<f64> {
-        (0..n).map(|i| ((i * 7_919 + seed * 104_729) % 10_007) as f64 / 5_003.0 - 1.0).collect()
-    }
+    use super::numbers;
 
     #[test]
     fn values_and_slopes_agree_with_plain_sums() {
@@ -196,20 +198,19 @@ mod tall {
     use approx::assert_relative_eq;
     use bayespoint::tall::Tall;
 
+    use super::numbers;
+
     #[test]
     fn products_agree_with_plain_sums() {
         for (n, r, k) in
             [(1, 1, 1), (7, 5, 2), (8, 33, 16), (21, 40, 17), (50, 3, 33), (0, 4, 2), (4, 3, 0)]
         {
-            let number = |i: usize| ((i * 7_919) % 1_009) as f64 / 1_009.0 - 0.5;
-            let entries: Vec<f64> = (0..n * r).map(number).collect();
-            let given: Vec<f64> = (0..k * n.max(r)).map(|i| number(i + 17)).collect();
+            let [entries, vectors, factors] = [n * r, k * r, k * n].map(|size| numbers(size, size));
             let tall = Tall { entries: &entries, width: r };
-            let (vectors, factors) = (&given[..k * r], &given[..k * n]);
-            let (values, sums) = (tall.values(vectors, k), tall.sums(factors, k));
+            let (values, sums) = (tall.values(&vectors, k), tall.sums(&factors, k));
             #[allow(clippy::cast_possible_truncation, reason = "singles")]
-            let [e, v] = [entries.as_slice(), vectors]
-                .map(|x| x.iter().map(|&x| x as f32).collect::<Vec<_>>());
+            let [e, v] =
+                [&entries, &vectors].map(|x| x.iter().map(|&x| x as f32).collect::<Vec<_>>());
             let singles = Tall { entries: &e, width: r }.values(&v, k);
             for v in 0..k {
                 for i in 0..n {
@@ -248,9 +249,7 @@ mod laws {
 
     /// Deterministic numbers between -3 and 3.
     fn numbers(n: usize, seed: usize) -> Vec<f64> {
-        (0..n)
-            .map(|i| 6.0 * ((i * 7_919 + seed * 104_729) % 10_007) as f64 / 10_007.0 - 3.0)
-            .collect()
+        super::numbers(n, seed).iter().map(|x| 3.0 * x).collect()
     }
 
     fn paths<E>(rows: &[Vec<E>]) -> Paths<'_, E> {

@@ -9,7 +9,6 @@ mod common;
 mod hostile;
 
 mod center_error;
-mod classes;
 mod conditional;
 mod evidence;
 mod fuzz;

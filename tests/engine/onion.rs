@@ -37,26 +37,16 @@ struct Estimate {
 
 /// Returns estimates of all layers from isotropic draws.
 fn brute_force(problem: &Problem, index: u64) -> BTreeMap<Layer, Estimate> {
-    let mut rng = rng(index);
-    let d = problem.x[0].len();
     let n = size(1_000_000, 10_000_000);
-    let mut sums: BTreeMap<Layer, (Vec<f64>, f64)> = BTreeMap::new();
-    for _ in 0..n {
-        let w = unit(normals(d, &mut rng));
-        let (sum, count) =
-            sums.entry(problem.violations(&w)).or_insert_with(|| (vec![0.0; d], 0.0));
-        sum.iter_mut().zip(&w).for_each(|(s, w)| *s += w);
-        *count += 1.0;
-    }
-    sums.into_iter()
-        .map(|(layer, (sum, count))| {
-            let norm = dot(&sum, &sum).sqrt() / count;
-            // The variance orthogonal to the mean is at most the whole variance.
-            let error = ((1.0 - norm * norm) / count).sqrt() / norm;
-            let log_volume = ((count / f64::from(n)).ln(), count.sqrt().recip());
-            (layer, Estimate { center: unit(sum), error, log_volume })
-        })
-        .collect()
+    let sums = problem.layers(n, &mut rng(index)).into_iter();
+    sums.map(|(layer, (sum, count))| {
+        let norm = dot(&sum, &sum).sqrt() / count;
+        // The variance orthogonal to the mean is at most the whole variance.
+        let error = ((1.0 - norm * norm) / count).sqrt() / norm;
+        let log_volume = ((count / f64::from(n)).ln(), count.sqrt().recip());
+        (layer, Estimate { center: unit(sum), error, log_volume })
+    })
+    .collect()
 }
 
 /// Returns the index of a layer in a table.
@@ -142,6 +132,19 @@ fn volumes_agree(outcome: &OnionOutcome, truth: &BTreeMap<Layer, Estimate>) {
     }
 }
 
+/// Compares an onion with brute force, and returns both.
+fn compared(
+    problem: &Problem,
+    space: &VersionSpace<'_>,
+    settings: &OnionSettings,
+) -> (OnionOutcome, BTreeMap<Layer, Estimate>) {
+    let outcome = outcome_of(space, settings);
+    let truth = brute_force(problem, 400 + settings.seed);
+    assert!(centers_agree(&found(problem, &outcome), &truth, outcome.range), "{settings:?}");
+    volumes_agree(&outcome, &truth);
+    (outcome, truth)
+}
+
 /// Normal examples in three dimensions, labeled by a teacher, some of them wrongly.
 fn polygon(m: usize, noise: f64, index: u64) -> Problem {
     noisily_taught(m, 3, noise, 300 + index)
@@ -155,13 +158,8 @@ fn exact_centers_and_volumes_are_those_of_brute_force() {
             .enumerate()
     {
         let problem = polygon(m, noise, index as u64);
-        let outcome = outcome_of(&problem.space(), &precise(max_errors, index as u64));
-        let truth = brute_force(&problem, 400 + index as u64);
-        assert!(
-            centers_agree(&found(&problem, &outcome), &truth, outcome.range),
-            "problem {index}"
-        );
-        volumes_agree(&outcome, &truth);
+        let settings = precise(max_errors, index as u64);
+        let (outcome, _) = compared(&problem, &problem.space(), &settings);
         // The run ends at the maximum path or at the tolerances.
         let (values, errors) = volumes(&outcome);
         let visible = values.iter().zip(errors).filter(|(v, _)| **v > -8.0).map(|(_, e)| *e);
@@ -182,10 +180,7 @@ fn coinciding_planes() {
         labels.push(base.labels[i] * flip);
     }
     let problem = Problem::new(x, labels);
-    let outcome = outcome_of(&problem.space(), &precise([9, 9], 21));
-    let truth = brute_force(&problem, 421);
-    assert!(centers_agree(&found(&problem, &outcome), &truth, outcome.range));
-    volumes_agree(&outcome, &truth);
+    let (outcome, truth) = compared(&problem, &problem.space(), &precise([9, 9], 21));
     for layer in outcome.range.iter() {
         if !truth.contains_key(&layer) {
             assert!(outcome.paths[place(layer)] <= 0.0, "layer {layer:?} is empty");
@@ -223,12 +218,9 @@ fn one_class_alone_and_layers_that_are_their_own_opposites() {
     // If all labels are equal, the layer that violates half of them contains w and -w.
     let mut x = polygon(6, 0.0, 30);
     x.labels.fill(1);
-    let outcome = outcome_of(&x.space(), &precise([4, 9], 30));
+    let (outcome, _) = compared(&x, &x.space(), &precise([4, 9], 30));
     assert_eq!(outcome.range.most, [0, 6]);
-    let truth = brute_force(&x, 430);
     assert!(outcome.norms[[0, 3]].is_nan() && outcome.paths[[0, 3]] > 0.0);
-    assert!(centers_agree(&found(&x, &outcome), &truth, outcome.range));
-    volumes_agree(&outcome, &truth);
     // Opposite layers are mirror images of one another.
     for a in 0..3 {
         let of = |n| (x.weight(&center(&outcome, [0, n])), outcome.errors[place([0, n])]);
@@ -281,17 +273,6 @@ fn softness_and_offset_count() {
     let explicit = Problem::new(x, base.labels.clone());
     let gram = Gram::new(&base.gram, offset, vec![softness; 5]).expect("a matrix");
     let space = VersionSpace::new(gram, base.labels.clone()).expect("a space");
-    let outcome = outcome_of(&space, &precise([2, 2], 70));
-    let truth = brute_force(&explicit, 470);
     // The feature vectors span five of the nine dimensions of the draws.
-    volumes_agree(&outcome, &truth);
-    for layer in outcome.range.iter() {
-        let Some(exact) = truth.get(&layer) else { continue };
-        let center = explicit.weight(&center(&outcome, layer));
-        let off = angle(&center, &exact.center);
-        assert!(
-            off < 5.5 * outcome.errors[place(layer)].hypot(exact.error),
-            "layer {layer:?}: {off}"
-        );
-    }
+    compared(&explicit, &space, &precise([2, 2], 70));
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use rand::RngExt;
 
-use crate::common::{assert_same, dot, normals, rbf, rng, seed, size, space};
+use crate::common::{assert_same, blamed, dot, normals, rbf, rng, seed, size, space};
 use crate::hostile::engine::check_run;
 use crate::hostile::long_deadline;
 use crate::scattered::COSINE;
@@ -282,18 +282,12 @@ fn certificates_have_an_entry_for_every_example() {
 fn overflows_are_errors_that_name_the_setting() {
     let (gram, labels) = rbf(10, 2.0, 1);
     let space = space(&gram, &labels, 0.1);
-    let name = |error: Option<Error>| match error {
-        Some(Error::Invalid { name, .. }) => name,
-        other => panic!("{other:?}"),
-    };
-    let pairs = RefreshChoice::Pair(Some(1e10));
-    let settings = Settings { refresh: pairs, ..short() };
-    assert_eq!(name(run(&space, &settings, &long_deadline()).err()), "refresh_rate");
+    let settings = Settings { refresh: RefreshChoice::Pair(Some(1e10)), ..short() };
+    assert_eq!(blamed(run(&space, &settings, &long_deadline())), "refresh_rate");
     let order: Vec<usize> = (0..10).collect();
     let settings = PerceptronSettings { learning_rate: f64::MAX, max_epochs: 50 };
-    let found = perceptron(&space, &order, &settings, &long_deadline());
-    assert!(found.map_or_else(
-        |error| name(Some(error)) == "learning_rate",
-        |found| { found.dual.iter().all(|c| c.is_finite()) }
-    ));
+    match perceptron(&space, &order, &settings, &long_deadline()) {
+        Ok(found) => assert!(found.dual.iter().all(|c| c.is_finite())),
+        error => assert_eq!(blamed(error), "learning_rate"),
+    }
 }

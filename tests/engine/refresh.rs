@@ -2,13 +2,10 @@
 
 use bayespoint::{Outcome, RefreshChoice, Settings, VersionSpace};
 
+use crate::center_error::settings;
 use crate::common::{
     Problem, dot, draws, each, mean_and_error, normals, rbf, rng, run, seed, size, space, total,
 };
-
-fn settings(length: f64) -> Settings {
-    Settings { length: Some(length), tol: None, n_draws: 1, ..Settings::default() }
-}
 
 /// Returns the work in bounces, with refreshes weighted by their cost.
 fn work(outcome: &Outcome, m: usize) -> f64 {

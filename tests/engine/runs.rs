@@ -3,38 +3,27 @@
 use std::time::{Duration, Instant};
 
 use bayespoint::{
-    Average, Control, Error, Gram, Inverse, MarginSettings, Mirror, RefreshChoice, Settings,
-    StopReason, Tally, VersionSpace, run_with,
+    Average, Control, Error, Gram, MarginSettings, Mirror, Outcome, RefreshChoice, Settings,
+    StopReason, Tally, VersionSpace,
 };
 
 use crate::common::states::complete;
 use crate::common::{
-    Problem, assert_invalid, assert_same, dot, draws, each, inverse, mean_and_error,
-    noisily_taught, normals, rbf, rng, run, seed, size, space, taught, uniform,
+    Owned, Problem, alike, assert_same, blamed, dot, draws, each, mean_and_error, noisily_taught,
+    normals, rng, run, seed, size, space, taught, uniform,
 };
 
 #[test]
 fn same_seed_same_bits_for_any_number_of_threads() {
-    let softness = 0.5;
     let problem = noisily_taught(80, 15, 0.1, 1);
-    let space = space(&problem.gram, &problem.labels, softness);
-    let (columns, diagonal) = inverse(&problem.gram, softness);
-    let inverse = Inverse::new(&columns, &diagonal).expect("an inverse");
+    let soft = Owned::new(problem.gram, problem.labels, 0.5);
     let base = Settings { n_trajectories: 5, tol: Some(0.05), ..Settings::default() };
-    let cases = [
-        ("default", base.clone(), None),
-        (
-            "transparent",
-            Settings { mirror: Mirror::new(0.1, 0.1).expect("ok"), ..base.clone() },
-            None,
-        ),
-        ("conditional means", base, Some(inverse)),
-    ];
-    for (name, settings, inverse) in cases {
-        let of = |n_threads, seed| {
-            let settings = Settings { n_threads, seed, ..settings.clone() };
-            run_with(&space, &settings, inverse, &Control::new()).expect("a good run")
-        };
+    for (name, case, mirror) in [
+        ("default", &soft, Mirror::HARD),
+        ("transparent", &soft, alike(0.1)),
+        ("conditional means", &soft.inverted(), Mirror::HARD),
+    ] {
+        let of = |n_threads, seed| case.run(&Settings { n_threads, seed, mirror, ..base.clone() });
         let one = of(1, 3);
         assert_same(&one, &of(2, 3), name);
         assert_same(&one, &of(8, 3), name);
@@ -174,40 +163,43 @@ fn infeasible_data_are_an_error_with_counts_and_a_certificate() {
     );
     // Softness makes any labeling separable, and so does label noise.
     run(&crate::common::space(&problem.gram, &problem.labels, 0.1), &Settings::default());
-    let noisy = Settings { mirror: Mirror::new(0.4, 0.4).expect("ok"), ..Settings::default() };
+    let noisy = Settings { mirror: alike(0.4), ..Settings::default() };
     assert!(run(&space, &noisy).mean_violations > 1.0);
 }
 
 #[test]
 fn bad_input_is_an_error_that_names_the_argument() {
     let gram = [2.0, 0.5, 0.5, 2.0];
-    let name = |result: Result<Gram<'_>, Error>| match result {
-        Err(Error::Invalid { name, .. }) => name,
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(name(Gram::new(&gram, 0.0, vec![])), "gram");
-    assert_eq!(name(Gram::new(&gram, 0.0, vec![0.0; 3])), "gram");
-    assert_eq!(name(Gram::new(&[1.0, f64::NAN, 0.0, 1.0], 0.0, vec![0.0; 2])), "gram");
-    assert_eq!(name(Gram::new(&[1.0, f64::INFINITY, 0.0, 1.0], 0.0, vec![0.0; 2])), "gram");
-    assert_eq!(name(Gram::new(&[1.0, 0.5, 0.4, 1.0], 0.0, vec![0.0; 2])), "gram");
-    assert_eq!(name(Gram::new(&[1.0, 0.0, 0.0, 0.0], 0.0, vec![0.0; 2])), "gram");
-    assert_eq!(name(Gram::new(&[1.0, 0.0, 0.0, 1e-151], 0.0, vec![0.0; 2])), "gram");
-    assert_eq!(name(Gram::new(&gram, 0.0, vec![0.0, 1e151])), "gram");
-    assert_eq!(name(Gram::new(&gram, -1.0, vec![0.0; 2])), "offset");
-    assert_eq!(name(Gram::new(&gram, 0.0, vec![0.0, -1.0])), "softness");
-    assert_eq!(name(Gram::new(&gram, 0.0, vec![0.0, f64::NAN])), "softness");
+    for (name, gram, offset, softness) in [
+        ("gram", gram, 0.0, &[][..]),
+        ("gram", gram, 0.0, &[0.0; 3]),
+        ("gram", [1.0, f64::NAN, 0.0, 1.0], 0.0, &[0.0; 2]),
+        ("gram", [1.0, f64::INFINITY, 0.0, 1.0], 0.0, &[0.0; 2]),
+        ("gram", [1.0, 0.5, 0.4, 1.0], 0.0, &[0.0; 2]),
+        ("gram", [1.0, 0.0, 0.0, 0.0], 0.0, &[0.0; 2]),
+        ("gram", [1.0, 0.0, 0.0, 1e-151], 0.0, &[0.0; 2]),
+        ("gram", gram, 0.0, &[0.0, 1e151]),
+        ("offset", gram, -1.0, &[0.0; 2]),
+        ("softness", gram, 0.0, &[0.0, -1.0]),
+        ("softness", gram, 0.0, &[0.0, f64::NAN]),
+    ] {
+        assert_eq!(blamed(Gram::new(&gram, offset, softness.to_vec())), name);
+    }
     // An intercept or softness may make up for a zero diagonal.
     assert!(Gram::new(&[1.0, 0.0, 0.0, 0.0], 1.0, vec![0.0; 2]).is_ok());
 
     let good = || Gram::new(&gram, 0.0, vec![0.0; 2]).expect("valid");
-    assert!(VersionSpace::new(good(), vec![1]).is_err());
-    assert!(VersionSpace::new(good(), vec![1, 0]).is_err());
+    for labels in [vec![1], vec![1, 0]] {
+        blamed(VersionSpace::new(good(), labels));
+    }
     let space = VersionSpace::new(good(), vec![1, -1]).expect("valid");
-    assert!(space.margins(&[1.0]).is_err());
-    assert!(Mirror::new(0.0, 1.5).is_err() && Mirror::new(f64::NAN, 0.0).is_err());
+    blamed(space.margins(&[1.0]));
+    for transparency in [1.5, f64::NAN] {
+        blamed(Mirror::new(0.0, transparency));
+    }
 
     let default = Settings::default;
-    let bad = [
+    for (name, settings) in [
         ("n_trajectories", Settings { n_trajectories: 0, ..default() }),
         ("n_draws", Settings { n_draws: 0, ..default() }),
         ("n_threads", Settings { n_threads: 0, ..default() }),
@@ -223,8 +215,9 @@ fn bad_input_is_an_error_that_names_the_argument() {
         ("length, max_bounces, tol and max_time", Settings { tol: None, ..default() }),
         ("start", Settings { start: Some(vec![-1.0, 1.0]), ..default() }),
         ("dual", Settings { start: Some(vec![1.0]), ..default() }),
-    ];
-    assert_invalid(&space, bad);
+    ] {
+        assert_eq!(blamed(bayespoint::run(&space, &settings, &Control::new())), name);
+    }
 }
 
 /// A pivot is compared with its own diagonal entry, so that long vectors do not hide short ones.
@@ -272,8 +265,8 @@ fn auto_does_without_a_factor_where_there_is_none() {
 
 #[test]
 fn an_interrupt_stops_all_workers_soon() {
-    let (gram, labels) = rbf(600, 2.0, 9);
-    let space = space(&gram, &labels, 0.1);
+    let problem = Owned::rbf(600, 2.0, 0.1, 9);
+    let space = problem.space();
     let control = Control::new();
     std::thread::scope(|scope| {
         let worker = scope.spawn(|| {
@@ -295,38 +288,40 @@ fn an_interrupt_stops_all_workers_soon() {
     assert!(matches!(again, Err(Error::Interrupted)));
 }
 
+/// Checks what a run returned that the time ended.
+pub fn check_ended_by_time(space: &VersionSpace<'_>, short: &Outcome) {
+    assert_eq!(short.stop_reason, StopReason::MaxTime);
+    assert!(!short.center.error.is_nan() && short.center.error > 1e-12);
+    assert!(short.center.dual.iter().all(|c| c.is_finite()));
+    assert!(short.draws.dim().1 > 0 && short.length() > 0.0);
+    for dual in draws(short) {
+        // A path that is too short for a draw gives its end, which may be on a wall.
+        let margins = space.margins(dual).expect("shapes fit");
+        assert!(margins.iter().all(|margin| *margin > -1e-9));
+    }
+}
+
 /// A run that the time ends anywhere, also in burn-in, returns what there is; continued, it has the bits of a whole run.
 #[test]
 fn time_ends_a_run_with_what_there_is() {
-    let (gram, labels) = rbf(150, 2.0, 12);
-    let (columns, diagonal) = inverse(&gram, 0.3);
-    let inverse = Inverse::new(&columns, &diagonal).expect("an inverse");
-    let (space, conditional) = (&space(&gram, &labels, 0.3), inverse);
-    let control = Control::new();
-    for inverse in [Some(conditional), None] {
+    let arc = Owned::rbf(150, 2.0, 0.3, 12);
+    let (space, conditional) = (arc.space(), arc.inverted());
+    let point = bayespoint::max_margin(&space, &MarginSettings::default(), &Control::new());
+    let inside = Some(point.expect("separable").dual);
+    for (case, start) in [(&conditional, None), (&arc, inside)] {
         for (seconds, n_threads) in [(1e-9, 1), (1e-9, 2), (0.03, 1), (0.3, 2)] {
-            let start = bayespoint::max_margin(space, &MarginSettings::default(), &control);
-            let start = start.ok().filter(|_| inverse.is_none()).map(|point| point.dual);
             let endless = Settings {
                 tol: Some(1e-12),
                 max_time: Some(seconds),
-                start,
+                start: start.clone(),
                 n_threads,
                 seed: seed(3),
                 ..Settings::default()
             };
             let began = Instant::now();
-            let short = run_with(space, &endless, inverse, &control).expect("a result");
+            let short = case.run(&endless);
             assert!(began.elapsed() < Duration::from_secs(20));
-            assert_eq!(short.stop_reason, StopReason::MaxTime);
-            assert!(!short.center.error.is_nan() && short.center.error > 1e-12);
-            assert!(short.center.dual.iter().all(|c| c.is_finite()));
-            assert!(short.draws.dim().1 > 0 && short.length() > 0.0);
-            for dual in draws(&short) {
-                // A path that is too short for a draw gives its end, which may be on a wall.
-                let margins = space.margins(dual).expect("shapes fit");
-                assert!(margins.iter().all(|margin| *margin > -1e-9));
-            }
+            check_ended_by_time(&space, &short);
             if seconds > 0.1 {
                 // No trajectory is far behind.
                 let paths = each(&short, |tally| tally.path);
@@ -337,10 +332,8 @@ fn time_ends_a_run_with_what_there_is() {
             let whole = Settings { max_time: None, max_bounces: Some(bounces), ..endless };
             // An end in burn-in makes the burn-in shorter.
             if seconds > 0.01 {
-                let resumed =
-                    bayespoint::resume(space, &whole, inverse, &complete(&short), &control);
-                let once = run_with(space, &whole, inverse, &control).expect("a good run");
-                assert_same(&once, &resumed.expect("a state that fits"), "continued");
+                let resumed = case.resume(&whole, &complete(&short)).expect("a state that fits");
+                assert_same(&case.run(&whole), &resumed, "continued");
             }
         }
     }

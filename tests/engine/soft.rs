@@ -4,6 +4,8 @@ use std::convert::Infallible;
 
 use bayespoint::{NormalLaw, SoftBalls, SoftWalls, Trial, Turns};
 
+use crate::common::{dot, mean, mean_and_error};
+
 /// A normal log likelihood of weight vectors.
 #[derive(Default)]
 struct Quadratic {
@@ -48,12 +50,11 @@ impl SoftWalls for Quadratic {
     }
 
     fn log_likelihoods(&mut self, trials: &[Trial]) -> Result<Vec<[f64; 3]>, Infallible> {
-        let dot = |a: [f64; 3], b: [f64; 3]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
         let each = trials.iter().map(|trial| {
             let (w, slope) = (self.at(trial), self.slope(trial));
             let apart: [f64; 3] = std::array::from_fn(|i| w[i] - self.center[i]);
             let [place, direction] = self.balls[trial.ball];
-            [0.5 * dot(slope, apart), dot(slope, place), dot(slope, direction)]
+            [0.5 * dot(&slope, &apart), dot(&slope, &place), dot(&slope, &direction)]
         });
         Ok(each.collect())
     }
@@ -85,13 +86,8 @@ fn draws(precision: [f64; 3], center: [f64; 3], n_rising: usize) -> Vec<[f64; 3]
 
 /// Asserts that the mean of a function is 0: the balls are independent, and errors follow from what differs between them.
 fn assert_zero_mean(w: &[[f64; 3]], of: impl Fn(&[f64; 3]) -> f64, what: &str) {
-    let each: Vec<f64> = w
-        .chunks_exact(STEPS)
-        .map(|draws| draws.iter().map(&of).sum::<f64>() / STEPS as f64)
-        .collect();
-    let average = each.iter().sum::<f64>() / BALLS as f64;
-    let spread = each.iter().map(|x| (x - average).powi(2)).sum::<f64>() / BALLS as f64;
-    let error = (spread / BALLS as f64).sqrt();
+    let means = w.chunks_exact(STEPS).map(|draws| mean(&draws.iter().map(&of).collect::<Vec<_>>()));
+    let (average, error) = mean_and_error(&means.collect::<Vec<_>>());
     assert!(average.abs() < 5.0 * error, "{what}: {average} ± {error}");
 }
 

@@ -6,16 +6,17 @@ use bayespoint::dynamics::Geodesic;
 use bayespoint::papers::motions::{Addition, Motion, Points, Straight};
 use bayespoint::{
     Average, Ball, Control, Error, Goal, Mirror, RefreshChoice, Settings, StopReason, Trajectory,
-    Until, VersionSpace,
+    Until,
 };
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 
 use crate::common::{
-    Problem, angle, assert_same, dot, draws, dual_angle, each, fly, noisily_taught, normals, rms,
-    rng, run, seed, size, space, taught, try_fly, unit,
+    Problem, angle, assert_same, blamed, dot, draws, dual_angle, each, fly, noisily_taught,
+    normals, rms, rng, run, seed, size, space, taught, try_fly, unit,
 };
+use crate::runs::check_ended_by_time;
 use crate::scattered::BOTH;
 
 fn add(a: &[f64], scale: f64, b: &[f64]) -> Vec<f64> {
@@ -183,15 +184,15 @@ fn agrees(problem: &Problem, dynamics: Straight, tau_max: f64, flipper: bool, k:
             return [bounce, paper.escapes];
         }
     }
-    assert_eq!(engine.dynamics().escapes(), paper.escapes);
-    let center = engine.dynamics().center();
+    assert_eq!(engine.dynamics().escapes, paper.escapes);
+    let center = &engine.dynamics().center;
     assert!(
-        (center.weight() / paper.weight - 1.0).abs() < 1e-7,
+        (center.weight / paper.weight - 1.0).abs() < 1e-7,
         "weights {} and {}, tau_max {tau_max}, {deviation}",
-        center.weight(),
+        center.weight,
         paper.weight
     );
-    let off = angle(&problem.weight(center.dual()), &paper.center);
+    let off = angle(&problem.weight(&center.dual), &paper.center);
     assert!(off < 1e-7, "centers {off}");
     [100, paper.escapes]
 }
@@ -215,48 +216,6 @@ fn the_engine_does_what_the_pseudocode_says() {
             assert!(seen[0] > 1200 && seen[1] > 8, "{seen:?}");
         }
     }
-}
-
-/// Between launches the pseudo-code visits the bounce points of the geodesic billiard, on a path shorter than the angle between
-/// position and direction at the launch.
-#[test]
-fn straight_flights_visit_the_geodesic_bounce_points() {
-    let mut compared = 0;
-    for (m, r, index) in [(10, 3, 4), (30, 8, 5), (60, 10, 6)] {
-        let problem = taught(m, r, index);
-        let (space, control) = (problem.space(), Control::new());
-        let (start, _) = bayespoint::feasible_point(&space, seed(12), &control).expect("separable");
-        for flipper in [false, true] {
-            for k in 0..20 {
-                let (launch, infinity) = (rng(100 * index + k), f64::INFINITY);
-                let mut paper = Pseudocode::launched(&problem, flipper, infinity, launch, &start);
-                let mut stream = rng(100 * index + k);
-                let direction: Vec<f64> = normals(m, &mut stream)
-                    .iter()
-                    .zip(&problem.x)
-                    .map(|(b, x)| b / dot(x, x).sqrt())
-                    .collect();
-                let reach = angle(&paper.b, &paper.v);
-                let ball = Ball::new(space.gram(), &start, &direction, &control).expect("ok");
-                let mut ball = Trajectory::new(&space, Geodesic, ball, rng(0));
-                for bounce in 1.. {
-                    let plane = paper.bounce();
-                    ball.run(Goal::either(f64::INFINITY, bounce), &control).expect("runs");
-                    if paper.escapes > 0 {
-                        // The next wall on the great circle is out of reach.
-                        assert!(ball.tally().path > reach - 1e-9);
-                        break;
-                    }
-                    assert!(ball.tally().path < reach + 1e-9);
-                    assert!(ball.tally().hits[plane] > 0);
-                    let here = problem.weight(&ball.ball().position(0.0));
-                    assert!(angle(&here, &paper.b) < 1e-8);
-                    compared += 1;
-                }
-            }
-        }
-    }
-    assert!(compared > 200, "{compared}");
 }
 
 // --- the additions ---
@@ -316,23 +275,6 @@ proptest! {
         }
     }
 
-    /// On one great circle the order of addition does not matter.
-    #[test]
-    fn arc_addition_is_associative_on_collinear_arcs(
-        angles in prop::array::uniform3(0.0..1.5f64), weights in prop::array::uniform3(0.01..10.0f64),
-    ) {
-        let add = |(a, wa): (f64, f64), (b, wb): (f64, f64)| {
-            let (s, t) = (plane_vector(a), plane_vector(b));
-            let (first, second) = Addition::Arc.shares(dot(&s, &t), wa, wb);
-            let sum = [first * s[0] + second * t[0], first * s[1] + second * t[1]];
-            (sum[1].atan2(sum[0]), wa + wb)
-        };
-        let [a, b, c] = [0, 1, 2].map(|i| (angles[i], weights[i]));
-        let (left, right) = (add(add(a, b), c), add(a, add(b, c)));
-        prop_assert!((left.0 - right.0).abs() < 1e-7 && (left.1 - right.1).abs() < 1e-12);
-        let mean = (0..3).map(|i| angles[i] * weights[i]).sum::<f64>() / left.1;
-        prop_assert!((left.0 - mean).abs() < 1e-7);
-    }
 }
 
 // --- bias ---
@@ -408,19 +350,6 @@ fn bias_on_polygons() {
 
 // --- settings and ends ---
 
-/// Checks that runs with invalid settings fail with the name of the setting.
-pub fn assert_invalid<'a>(
-    space: &VersionSpace<'_>,
-    cases: impl IntoIterator<Item = (&'a str, Motion, Settings)>,
-) {
-    for (name, motion, settings) in cases {
-        match try_fly(space, motion, &settings) {
-            Err(Error::Invalid { name: found, .. }) => assert_eq!(found, name),
-            other => panic!("{name}: {other:?}"),
-        }
-    }
-}
-
 #[test]
 fn invalid_settings_are_errors() {
     let problem = taught(12, 4, 20);
@@ -429,7 +358,7 @@ fn invalid_settings_are_errors() {
     let flipper = |tau_max| Motion::Flipper { tau_max, points: Points::Midpoints };
     let mirror = Mirror::new(0.1, 0.0).expect("ok");
     let full = RefreshChoice::Full(Some(1.0));
-    let cases = [
+    for (name, motion, settings) in [
         ("transparency", CHORD, Settings { mirror, ..default() }),
         ("refresh", CHORD, Settings { refresh: RefreshChoice::Pair(None), ..default() }),
         ("refresh", FLIPPER, Settings { refresh: full, ..default() }),
@@ -443,8 +372,9 @@ fn invalid_settings_are_errors() {
         // No flight is as short: an error, not an endless loop.
         ("tau_max", chord(1e-12, None), default()),
         ("tau_max", flipper(1e-12), default()),
-    ];
-    assert_invalid(&problem.space(), cases);
+    ] {
+        assert_eq!(blamed(try_fly(&problem.space(), motion, &settings)), name);
+    }
 }
 
 #[test]
@@ -498,8 +428,8 @@ fn the_stopping_rule_bounds_the_share_of_the_next_flight() {
         .expect("launched");
     let goal = Goal { until: Until::Ended, ..Goal::path(f64::INFINITY) };
     trajectory.run(goal, &control).expect("runs");
-    let center = trajectory.dynamics().center();
-    assert!(center.next_share() <= 0.01 && center.next_share() > 0.008, "{}", center.next_share());
+    let share = trajectory.dynamics().center.next_share();
+    assert!(share <= 0.01 && share > 0.008, "{share}");
     let bounces = trajectory.tally().bounces;
     trajectory.run(goal, &control).expect("runs");
     assert_eq!(trajectory.tally().bounces, bounces, "it has ended");
@@ -540,10 +470,7 @@ fn same_seed_same_bits_for_any_number_of_threads() {
         };
         let one = of(1, 3);
         for n_threads in [2, 8] {
-            let other = of(n_threads, 3);
-            assert_same(&one.run, &other.run, "threads");
-            assert_eq!((&one.center, &one.escapes), (&other.center, &other.escapes));
-            assert_eq!(one.scatterings, other.scatterings);
+            assert_same(&one, &of(n_threads, 3), "threads");
         }
         assert_ne!(one.run.draws, of(1, 4).run.draws, "{motion:?}");
     }
@@ -565,11 +492,6 @@ fn time_ends_a_run_with_what_there_is() {
         let began = Instant::now();
         let short = fly(&space, motion, &Settings { start: Some(start), ..settings }).run;
         assert!(began.elapsed() < Duration::from_secs(20));
-        assert_eq!(short.stop_reason, StopReason::MaxTime);
-        assert!(!short.center.error.is_nan() && short.center.error > 1e-12);
-        for dual in draws(&short) {
-            let margins = space.margins(dual).expect("shapes fit");
-            assert!(margins.iter().all(|margin| *margin > -1e-9));
-        }
+        check_ended_by_time(&space, &short);
     }
 }

@@ -6,8 +6,8 @@ use bayespoint::papers::motions::{Motion, MotionSettings, Points, Radius, fly};
 use bayespoint::papers::onion::{OnionMethod, OnionSettings, onion};
 use bayespoint::papers::perceptron::{PerceptronSettings, perceptron};
 use bayespoint::{
-    Average, Error, EvidenceSettings, MarginSettings, Mirror, Outcome, RefreshChoice, Settings,
-    VersionSpace, evidence, feasible_point, max_margin, run,
+    Average, Error, EvidenceSettings, MarginSettings, Mirror, Outcome, RefreshChoice, Result,
+    Settings, VersionSpace, evidence, feasible_point, max_margin, run,
 };
 
 use super::{Bytes, Problem, long_deadline, short_deadline, trace};
@@ -92,10 +92,6 @@ fn outside(space: &VersionSpace<'_>, dual: &[f64]) -> Option<(usize, f64)> {
     relative.min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-fn inside(space: &VersionSpace<'_>, dual: &[f64]) -> bool {
-    outside(space, dual).is_none()
-}
-
 fn is_unit(space: &VersionSpace<'_>, dual: &[f64]) -> bool {
     let (square, rounding) = square(space, dual);
     (square - 1.0).abs() <= ROUNDING + rounding
@@ -105,12 +101,31 @@ fn finite(x: &[f64]) -> bool {
     x.iter().all(|x| x.is_finite())
 }
 
+/// A problem, and whether an answer must be right: for a matrix that is not positive semi-definite any will do, but not a panic.
+struct Judged<'a> {
+    space: &'a VersionSpace<'a>,
+    is_kernel: bool,
+}
+
+impl Judged<'_> {
+    /// Returns an answer that must be right. A call that may be `endless` may be interrupted.
+    fn answer<T>(&self, found: Result<T>, endless: bool) -> Option<T> {
+        match found {
+            Ok(answer) => self.is_kernel.then_some(answer),
+            Err(Error::Interrupted) if endless => None,
+            Err(error) => {
+                documented(&error, self.is_kernel.then_some(self.space));
+                None
+            }
+        }
+    }
+}
+
 #[allow(clippy::too_many_lines, reason = "one arm for each function")]
 fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes<'_>) {
     let (control, short) = (long_deadline(), short_deadline());
     let seed = u64::from(bytes.byte());
-    // For a matrix that is not positive semi-definite any answer will do, but not a panic.
-    let of = |error: &Error| documented(error, is_kernel.then_some(space));
+    let judged = Judged { space, is_kernel };
     match choice {
         0..=159 => {
             let (motion, settings) = settings(space, bytes);
@@ -125,11 +140,8 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
                     fly(space, &settings, control).map(|flight| flight.run)
                 }
             };
-            match found {
-                Ok(outcome) if is_kernel => check_run(space, &settings, &outcome),
-                Ok(_) => {}
-                Err(Error::Interrupted) if has_burn_in => {}
-                Err(error) => of(&error),
+            if let Some(outcome) = judged.answer(found, has_burn_in) {
+                check_run(space, &settings, &outcome);
             }
         }
         160..=179 => {
@@ -138,15 +150,11 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
                 max_iter: if bytes.rarely(8) { bytes.below(20) } else { 10_000 },
             };
             trace(&settings);
-            match max_margin(space, &settings, &control) {
-                Ok(found) if is_kernel => {
-                    assert!(finite(&found.dual) && found.norm.is_finite(), "{found:?}");
-                    assert!(found.multipliers.iter().all(|a| *a >= 0.0));
-                    assert!(inside(space, &found.dual), "{found:?}");
-                    assert!(found.margin <= found.bound * (1.0 + 1e-6), "{found:?}");
-                }
-                Ok(_) => {}
-                Err(error) => of(&error),
+            if let Some(found) = judged.answer(max_margin(space, &settings, &control), false) {
+                assert!(finite(&found.dual) && found.norm.is_finite(), "{found:?}");
+                assert!(found.multipliers.iter().all(|a| *a >= 0.0));
+                assert_eq!(outside(space, &found.dual), None, "{found:?}");
+                assert!(found.margin <= found.bound * (1.0 + 1e-6), "{found:?}");
             }
         }
         180..=199 => {
@@ -158,12 +166,10 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
                 learning_rate: bytes.mostly(1.0),
                 max_epochs: bytes.below(30),
             };
-            match perceptron(space, &order, &settings, &control) {
-                Ok(found) if is_kernel && found.converged => {
-                    assert!(space.contains(&found.dual).expect("as many"), "{found:?}");
-                }
-                Ok(found) => assert!(!is_kernel || finite(&found.dual), "{found:?}"),
-                Err(error) => of(&error),
+            let found = perceptron(space, &order, &settings, &control);
+            if let Some(found) = judged.answer(found, false) {
+                let fits = !found.converged || space.contains(&found.dual).expect("as many");
+                assert!(fits && finite(&found.dual), "{found:?}");
             }
         }
         200..=223 => {
@@ -172,13 +178,9 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
                 _ => one_way(space, seed, &control)
                     .map(|found| if found.caught { found.dual } else { Vec::new() }),
             };
-            match found {
-                Ok(dual) if is_kernel && !dual.is_empty() => {
-                    assert!(space.contains(&dual).expect("as many"), "{dual:?}");
-                    assert!(is_unit(space, &dual), "{dual:?}");
-                }
-                Ok(_) => {}
-                Err(error) => of(&error),
+            if let Some(dual) = judged.answer(found, false).filter(|dual| !dual.is_empty()) {
+                assert!(space.contains(&dual).expect("as many"), "{dual:?}");
+                assert!(is_unit(space, &dual), "{dual:?}");
             }
         }
         224..=231 => {
@@ -195,14 +197,10 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
                 seed,
             };
             trace(&settings);
-            match correlation(space, &settings, &control) {
-                Ok(found) if is_kernel => {
-                    let most = settings.max_bounces;
-                    let fits = |pair: &Pair| pair.0 <= most && pair.1.is_finite();
-                    assert!(found.0.iter().all(fits), "{found:?}");
-                }
-                Ok(_) => {}
-                Err(error) => of(&error),
+            if let Some(found) = judged.answer(correlation(space, &settings, &control), false) {
+                let most = settings.max_bounces;
+                let fits = |pair: &Pair| pair.0 <= most && pair.1.is_finite();
+                assert!(found.0.iter().all(fits), "{found:?}");
             }
         }
         232..=243 => {
@@ -217,18 +215,14 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
             };
             trace(&settings);
             // Between planes that nearly coincide a radian takes millions of bounces.
-            match evidence(space, &settings, &short_deadline()) {
-                Ok(found) if is_kernel => {
-                    for (value, error) in found.values.iter().zip(&found.errors) {
-                        // No share is above 1, unless the error is infinite.
-                        let is_finite = error.is_finite() && value.is_finite();
-                        let most = 5.0 * error.min(1.0) + 1e-9;
-                        assert!(!is_finite || *value <= most, "e^({value} ± {error})");
-                        assert!(*value < f64::INFINITY, "a share of e^{value}");
-                    }
+            if let Some(found) = judged.answer(evidence(space, &settings, &short), true) {
+                for (value, error) in found.values.iter().zip(&found.errors) {
+                    // No share is above 1, unless the error is infinite.
+                    let is_finite = error.is_finite() && value.is_finite();
+                    let most = 5.0 * error.min(1.0) + 1e-9;
+                    assert!(!is_finite || *value <= most, "e^({value} ± {error})");
+                    assert!(*value < f64::INFINITY, "a share of e^{value}");
                 }
-                Ok(_) | Err(Error::Interrupted) => {}
-                Err(error) => of(&error),
             }
         }
         _ => {
@@ -243,16 +237,12 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
                 seed,
             };
             trace(&settings);
-            match onion(space, &settings, &short_deadline()) {
-                Ok(found) if is_kernel => {
-                    let centers = found.centers.as_slice().expect("row-major");
-                    for (center, norm) in centers.chunks(space.len()).zip(&found.norms) {
-                        let most = 1.0 + ROUNDING + square(space, center).1;
-                        assert!(norm.is_nan() || (0.0..=most).contains(norm), "{norm} > {most}");
-                    }
+            if let Some(found) = judged.answer(onion(space, &settings, &short), true) {
+                let centers = found.centers.as_slice().expect("row-major");
+                for (center, norm) in centers.chunks(space.len()).zip(&found.norms) {
+                    let most = 1.0 + ROUNDING + square(space, center).1;
+                    assert!(norm.is_nan() || (0.0..=most).contains(norm), "{norm} > {most}");
                 }
-                Ok(_) | Err(Error::Interrupted) => {}
-                Err(error) => of(&error),
             }
         }
     }

@@ -3,11 +3,11 @@
 use std::fmt::Debug;
 use std::sync::OnceLock;
 
-use bayespoint::{Control, Error, Mirror, RefreshChoice, Settings, State, resume, run_with};
+use bayespoint::{Error, Mirror, RefreshChoice, Settings, State, resume};
 
 use super::{Bytes, long_deadline, short_deadline, trace};
-use crate::common::each;
-use crate::common::states::{Owned, complete, double, doubles, forge, set_double};
+use crate::common::states::{complete, double, doubles, forge, set_double};
+use crate::common::{Owned, dot, each};
 
 /// A finished run with settings to resume it.
 struct Base {
@@ -16,21 +16,14 @@ struct Base {
     state: State,
 }
 
-const M: usize = 5;
-const D: usize = 3;
 /// Position of the refresh rate in the bytes of a state.
 const RATE: usize = 13;
 
+/// Five points on a spiral, no two of them parallel.
 fn case(softness: f64) -> Owned {
-    // Five points on a spiral, no two of them parallel.
-    let inputs: Vec<f64> = (0..M)
-        .flat_map(|i| {
-            let t = 1.0 + i as f64;
-            [t.sin(), t.cos(), 0.3 * t]
-        })
-        .collect();
-    let case = Owned::new(&inputs, D, vec![1, 1, -1, -1, 1], softness);
-    if softness > 0.0 { case.inverted() } else { case }
+    let x = [1.0, 2.0, 3.0, 4.0, 5.0].map(|t: f64| [t.sin(), t.cos(), 0.3 * t]);
+    let gram = x.iter().flat_map(|a| x.iter().map(|b| dot(a, b))).collect();
+    Owned::new(gram, vec![1, 1, -1, -1, 1], softness)
 }
 
 fn bases() -> &'static [Base] {
@@ -48,7 +41,7 @@ fn bases() -> &'static [Base] {
         };
         let grows = Settings { length: None, tol: Some(0.2), ..settings.clone() };
         let soft = Mirror { negative: 0.1, positive: 0.2 };
-        let (hard, noisy) = (case(0.0), case(0.3));
+        let (hard, noisy) = (case(0.0), case(0.3).inverted());
         let list = [
             (hard.clone(), settings.clone()),
             (hard.clone(), grows.clone()),
@@ -60,15 +53,13 @@ fn bases() -> &'static [Base] {
         ];
         list.into_iter()
             .map(|(case, settings)| {
-                let outcome = case
-                    .with(|space, inverse| run_with(space, &settings, inverse, &Control::new()))
-                    .expect("a good run");
+                let state = complete(&case.run(&settings));
                 let longer = Settings {
                     length: settings.length.map(|length| length + 1.0),
                     max_bounces: Some(90),
                     ..settings
                 };
-                Base { case, settings: longer, state: complete(&outcome) }
+                Base { case, settings: longer, state }
             })
             .collect()
     })
@@ -169,7 +160,7 @@ pub fn states(data: &[u8]) {
     // High refresh rates are slow.
     let is_slow = state.bytes.len() > RATE + 8 && double(&state.bytes, RATE) > 1e4;
     let control = if is_slow { short_deadline() } else { long_deadline() };
-    match case.with(|space, inverse| resume(space, settings, inverse, &state, &control)) {
+    match resume(&case.space(), settings, case.inverse(), &state, &control) {
         Ok(outcome) => {
             let paths = each(&outcome, |tally| tally.path);
             let all = outcome.center.dual.iter().chain(&outcome.draws).chain(&paths);

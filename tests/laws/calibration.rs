@@ -1,8 +1,8 @@
 //! Simulation-based calibration: a teacher from the prior has a uniform rank among draws of the posterior.
 
-use bayespoint::{Mirror, RefreshChoice, Settings};
+use bayespoint::{RefreshChoice, Settings};
 
-use crate::common::{self, Problem, dot, normals, rng, seed, size};
+use crate::common::{self, Problem, alike, dot, normals, rng, seed, size};
 use crate::special::chi_square_tail;
 
 pub const DRAWS: usize = 63;
@@ -64,14 +64,13 @@ fn calibrate(
 /// Returns the sampler of the engine, thinned until draws are nearly independent.
 fn engine(refresh: RefreshChoice, noise: f64) -> impl Fn(&Problem, u64) -> Vec<Vec<f64>> {
     move |problem, seed| {
-        let kappa = noise / (1.0 - noise);
         let settings = Settings {
             n_trajectories: 1,
             n_draws: DRAWS,
             length: Some(6.0 * DRAWS as f64),
             burn_in: Some(30.0),
             tol: None,
-            mirror: Mirror::new(kappa, kappa).expect("a transparency"),
+            mirror: alike(noise / (1.0 - noise)),
             refresh,
             seed,
             ..Settings::default()

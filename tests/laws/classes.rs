@@ -1,16 +1,12 @@
 //! Simulation-based calibration with several classes: a teacher from the prior has a uniform rank among draws of the posterior.
 
-use std::sync::Arc;
-
 use bayespoint::dynamics::{Dynamics, Geodesic};
-use bayespoint::{
-    Ball, Control, Factor, Goal, Gram, Mirror, Recorder, Refresh, RefreshChoice, Settings,
-    Trajectory, VersionSpace,
-};
+use bayespoint::{Gram, Mirror, RefreshChoice, Settings, VersionSpace};
 use rand::RngExt;
 
 use crate::calibration::{DRAWS, Quantity, check_ranks, data_sets, unevenness};
-use crate::common::{self, TransparentWalls, dot, normals, rng, unit};
+use crate::common::{self, TransparentWalls, alike, burnt_in, dot, normals, rng, unit};
+use crate::samplers::record;
 
 /// Path between draws.
 const SPACING: f64 = 8.0;
@@ -57,8 +53,7 @@ impl Problem {
     }
 
     fn mirror(&self) -> Mirror {
-        let kappa = self.noise / ((self.n_classes - 1) as f64 * (1.0 - self.noise));
-        Mirror::new(kappa, kappa).expect("a transparency")
+        alike(self.noise / ((self.n_classes - 1) as f64 * (1.0 - self.noise)))
     }
 
     /// The weight vector of a draw, shape (C, r) row-major.
@@ -121,21 +116,9 @@ fn engine(problem: &Problem, seed: u64) -> Vec<Vec<f64>> {
 
 /// Draws of a trajectory with any dynamics.
 fn by_hand<D: Dynamics>(dynamics: &D, problem: &Problem, seed: u64) -> Vec<Vec<f64>> {
-    let (space, control) = (problem.space(), Control::new());
-    let factor = Arc::new(Factor::new(space.gram(), &control).expect("positive semi-definite"));
-    let mut rng = rng(seed);
-    let [position, direction] = [(); 2].map(|()| factor.draw(&mut rng).dual);
-    let ball = Ball::new(space.gram(), &position, &direction, &control).expect("a ball");
-    let mut trajectory = Trajectory::new(&space, dynamics.clone(), ball, rng);
-    trajectory.set_mirror(problem.mirror());
-    trajectory.set_refresh(Refresh::Full { rate: 0.5, source: factor });
-    trajectory.reset();
-    trajectory.run(Goal::path(60.0), &control).expect("runs");
-    trajectory.reset();
-    let mut recorder = Recorder::new(SPACING, &[], DRAWS, space.gram()).expect("room");
-    let goal = Goal::path(SPACING * (DRAWS as f64 + 0.5));
-    trajectory.run_observed(goal, &mut recorder, &control).expect("runs");
-    let (draws, _) = recorder.last(DRAWS);
+    let space = problem.space();
+    let mut trajectory = burnt_in(&space, dynamics, problem.mirror(), 60.0, rng(seed));
+    let draws = record(&mut trajectory, DRAWS, SPACING);
     draws.chunks(space.len()).map(<[f64]>::to_vec).collect()
 }
 

@@ -1,9 +1,10 @@
 //! The engine against other samplers: rejection in few dimensions, Gibbs' sampler of truncated normal vectors in more.
 
-use bayespoint::{Mirror, RefreshChoice, Settings};
+use bayespoint::{RefreshChoice, Settings};
 use ndarray::{Array3, ArrayView2};
+use rand::RngExt;
 
-use crate::common::{Problem, dot, mean, normals, rbf, rng, seed, size, space, unit};
+use crate::common::{Problem, alike, dot, mean, normals, rbf, rng, seed, size, space, unit};
 use crate::comparisons::{Comparisons, effective_size};
 use crate::samplers::gibbs;
 
@@ -62,7 +63,7 @@ fn settings(kappa: f64, index: u64) -> Settings {
         n_draws: size(600, 4000),
         length: Some(size(1200.0, 8000.0)),
         tol: None,
-        mirror: Mirror::new(kappa, kappa).expect("a transparency"),
+        mirror: alike(kappa),
         refresh: RefreshChoice::Full(Some(1.0)),
         seed: seed(index),
         ..Settings::default()
@@ -78,7 +79,6 @@ fn chains(draws: &Array3<f64>) -> Vec<Vec<Vec<f64>>> {
 fn rejection_agrees() {
     let mut comparisons = Comparisons::default();
     for (r, m, kappa) in [(2, 4, 0.0), (3, 8, 0.0), (4, 10, 0.0), (3, 8, 0.15), (4, 10, 0.1)] {
-        use rand::RngExt;
         let mut rng = rng(80_000 + (10 * r + m) as u64);
         let teacher = unit(normals(r, &mut rng));
         let noise = kappa / (1.0 + kappa);

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use bayespoint::dynamics::{Dynamics, Geodesic};
-use bayespoint::{Ball, Control, Factor, Goal, Isotropic, Mirror, Refresh, Trajectory};
+use bayespoint::{Ball, Control, Factor, Goal, Isotropic, Refresh, Trajectory};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-use crate::common::{Problem, mean_and_error, normals, rng, size, space};
+use crate::common::{Problem, alike, mean_and_error, normals, rng, size, space};
 use crate::comparisons::{Comparisons, effective_size};
 use crate::samplers::ShortOfWall;
 
@@ -40,7 +40,6 @@ fn in_turn<D: Dynamics>(
 ) -> Vec<Vec<Vec<f64>>> {
     let control = Control::new();
     let m = problem.x.len();
-    let kappa = noise / (1.0 - noise);
     (0..20)
         .map(|chain| {
             let mut rng = rng(70_000 + chain);
@@ -59,7 +58,7 @@ fn in_turn<D: Dynamics>(
                     let ball = Ball::new(space.gram(), &dual, &direction, &control).expect("ok");
                     let stream = ChaCha8Rng::seed_from_u64(rng.random());
                     let mut trajectory = Trajectory::new(&space, dynamics.clone(), ball, stream);
-                    trajectory.set_mirror(Mirror::new(kappa, kappa).expect("a transparency"));
+                    trajectory.set_mirror(alike(noise / (1.0 - noise)));
                     trajectory.set_refresh(if full {
                         let source: Arc<dyn Isotropic> = Arc::clone(&factor) as _;
                         Refresh::Full { rate: 1.0, source }

@@ -12,8 +12,8 @@ use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{ChiSquared, Distribution};
 
-use crate::common::{dot, draws, fly, normals, rng, seed, unit};
-use crate::targets::{Sample, Target, inverse};
+use crate::common::{Inverted, dot, draws, fly, normals, rng, seed, unit};
+use crate::targets::{Sample, Target};
 
 /// The source of the rows of the Gram matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,7 +61,7 @@ impl Target {
 
 /// Runs the engine on a target.
 pub fn run(target: &Target, source: Source, settings: &Settings) -> Result<Outcome> {
-    let settings = Settings { mirror: target.mirror, tol: None, ..settings.clone() };
+    let settings = Settings { mirror: target.mirror, ..settings.clone() };
     target.space(source, |space| bayespoint::run(space, &settings, &Control::new()))
 }
 
@@ -80,7 +80,7 @@ pub fn engine(target: &Target, source: Source, settings: &Settings) -> Vec<Vec<S
 
 /// Runs a motion of the papers on a target and returns the draws.
 pub fn flown(target: &Target, motion: Motion, settings: &Settings) -> Vec<Vec<Sample>> {
-    let settings = Settings { mirror: target.mirror, tol: None, ..settings.clone() };
+    let settings = Settings { mirror: target.mirror, ..settings.clone() };
     let outcome = target.space(Source::Doubles, |space| fly(space, motion, &settings).run);
     chains(target, &outcome, settings.seed)
 }
@@ -91,6 +91,19 @@ pub struct Path {
     pub chains: u64,
     pub draws: usize,
     pub spacing: f64,
+}
+
+/// Returns the dual coefficients of draws at equal spacing, row-major.
+pub fn record<D: Dynamics>(
+    trajectory: &mut Trajectory<'_, D>,
+    draws: usize,
+    spacing: f64,
+) -> Vec<f64> {
+    let gram = trajectory.space().gram();
+    let mut recorder = Recorder::new(spacing, &[], draws, gram).expect("room");
+    let goal = Goal::path(spacing * (draws as f64 + 0.5));
+    trajectory.run_observed(goal, &mut recorder, &Control::new()).expect("runs");
+    recorder.last(draws).0.to_vec()
 }
 
 /// Returns draws of trajectories with any dynamics and refresh, each from an exact draw of the target in an isotropic direction.
@@ -116,12 +129,8 @@ pub fn by_hand<D: Dynamics>(
                 let mut trajectory = Trajectory::new(space, dynamics.clone(), ball, stream);
                 trajectory.set_mirror(target.mirror);
                 trajectory.set_refresh(refresh.clone());
-                let mut recorder =
-                    Recorder::new(path.spacing, &[], path.draws, space.gram()).expect("room");
                 trajectory.reset();
-                let goal = Goal::path(path.spacing * (path.draws as f64 + 0.5));
-                trajectory.run_observed(goal, &mut recorder, &control).expect("runs");
-                let draws = recorder.last(path.draws).0;
+                let draws = record(&mut trajectory, path.draws, path.spacing);
                 draws.chunks(m).map(|dual| target.sample(dual, &mut rng)).collect()
             })
             .collect()
@@ -240,20 +249,20 @@ pub fn gibbs(
     rng: &mut ChaCha8Rng,
 ) -> Vec<Vec<f64>> {
     let m = labels.len();
-    let precision = inverse(gram);
+    let precision = Inverted::new(gram, 0.0).rows();
     let mut f = start.to_vec();
     let mut out = Vec::with_capacity(draws);
     for _ in 0..draws {
         for _ in 0..sweeps {
             for i in 0..m {
-                let row = &precision[i * m..(i + 1) * m];
+                let row = &precision[i];
                 let variance = row[i].recip();
                 let mean = f[i] - dot(row, &f) * variance;
                 let y = f64::from(labels[i]);
                 f[i] = y * positive_normal(y * mean, variance.sqrt(), rng);
             }
         }
-        let solved: Vec<f64> = precision.chunks(m).map(|row| dot(row, &f)).collect();
+        let solved: Vec<f64> = precision.iter().map(|row| dot(row, &f)).collect();
         let norm = dot(&solved, &f).sqrt();
         out.push(solved.iter().map(|c| c / norm).collect());
     }

@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use bayespoint::dynamics::Geodesic;
 use bayespoint::{
-    Ball, Control, Error, EvidenceSettings, Factor, Goal, Mirror, Outcome, Precision, Refresh,
-    RefreshChoice, Settings, Trajectory, VersionSpace, evidence, feasible_point, run,
+    Ball, Control, Error, EvidenceOutcome, EvidenceSettings, Factor, Goal, Mirror, Outcome,
+    Precision, Refresh, RefreshChoice, Result, Settings, Trajectory, VersionSpace, evidence,
+    feasible_point, run,
 };
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 use crate::common::{
-    Problem, angle, dot, draws, each, ill_conditioned, normals, rng, seed, size, space, taught,
-    unit,
+    Problem, alike, angle, dot, draws, each, ill_conditioned, mean, normals, rms, rng, seed, size,
+    space, taught, unit,
 };
 use crate::comparisons::Comparisons;
 use crate::samplers::{self, Source, chains, engine};
@@ -253,26 +254,11 @@ fn softness_of_every_size() {
 fn gaps_of_little_softness() {
     for softness in [1e-12, 1e-9, 1e-6] {
         let (case, target) = soft_cone(softness, 4);
-        center_in_a_gap(&target, softness, &case);
+        let settings = Settings { tol: Some(0.1), seed: seed(7), ..Settings::default() };
+        let outcome = is_inside_or_refused(&target, &case, &settings);
+        let reported = outcome.map(|outcome| outcome.center.error);
+        assert!(reported.map_or(softness < 1e-9, |error| error <= 0.1), "{case}: {reported:?}");
     }
-}
-
-/// Checks that the center is right within its error; from 1e-10 on there may be an error instead.
-fn center_in_a_gap(target: &Target, softness: f64, case: &str) {
-    let exact = target.center.as_ref().expect("a center");
-    let settings = Settings { tol: Some(0.1), seed: seed(7), ..Settings::default() };
-    target.space(Source::Doubles, |space| match run(space, &settings, &Control::new()) {
-        Ok(outcome) => {
-            let off = angle(&target.problem.weight(&outcome.center.dual), exact);
-            println!("{case}: center off by {off:.1e}, reported {:.1e}", outcome.center.error);
-            assert!(off <= 6.0 * outcome.center.error && outcome.center.error <= 0.1, "{case}");
-            assert!(space.contains(&outcome.center.dual).expect("fits"), "{case}: the center");
-        }
-        Err(error) => {
-            assert!(softness < 1e-9, "{case}: {error}");
-            check_refusal(&error, &target.problem, margin(&target.problem, exact), case);
-        }
-    });
 }
 
 /// Settings of a run to the default tolerance, or to a number of bounces.
@@ -285,8 +271,7 @@ fn has_center(target: &Target, label: &str, largest: f64) {
     let exact = target.center.as_ref().expect("a center");
     let (mut off, mut reported) = (0.0, 0.0);
     for index in 5..9 {
-        let found =
-            target.space(Source::Doubles, |space| run(space, &short(index), &Control::new()));
+        let found = samplers::run(target, Source::Doubles, &short(index));
         let outcome = found.unwrap_or_else(|error| panic!("{label}: {error}"));
         let error = outcome.center.error;
         assert!(error <= largest, "{label}: an error of {error:e}");
@@ -316,14 +301,14 @@ fn is_inside(target: &Target, label: &str, outcome: &Outcome) {
     }
 }
 
-/// Checks the same, or the error.
-fn is_inside_or_refused(target: &Target, label: &str) {
+/// Checks the same, or the error. Returns the outcome, if there is one.
+fn is_inside_or_refused(target: &Target, label: &str, settings: &Settings) -> Option<Outcome> {
     let most = margin(&target.problem, target.center.as_ref().expect("a center"));
-    let found = target.space(Source::Doubles, |space| run(space, &short(5), &Control::new()));
-    match found {
-        Ok(outcome) => is_inside(target, label, &outcome),
-        Err(error) => check_refusal(&error, &target.problem, most, label),
-    }
+    let found = samplers::run(target, Source::Doubles, settings);
+    let refused = |error: &Error| check_refusal(error, &target.problem, most, label);
+    let outcome = found.inspect_err(refused).ok()?;
+    is_inside(target, label, &outcome);
+    Some(outcome)
 }
 
 /// Narrow in every direction.
@@ -334,7 +319,7 @@ fn arcs_and_needles() {
     }
     // Dual coefficients of 1e6 leave at most four digits of |w|², often too few.
     for width in [1e-6, 1e-7, 1e-8, 1e-9] {
-        is_inside_or_refused(&wedge(2, width), &format!("arc of {width:e} rad"));
+        is_inside_or_refused(&wedge(2, width), &format!("arc of {width:e} rad"), &short(5));
     }
     for width in [1e-2, 1e-4, 1e-6, 1e-8] {
         needle(width);
@@ -361,11 +346,10 @@ fn narrow_slits() {
 #[test]
 fn narrower_slits() {
     for (label, target) in [1e-5, 1e-6].into_iter().flat_map(slits) {
-        let found = target.space(Source::Doubles, |space| run(space, &short(5), &Control::new()));
-        is_inside(&target, &label, &found.unwrap_or_else(|error| panic!("{label}: {error}")));
+        assert!(is_inside_or_refused(&target, &label, &short(5)).is_some(), "{label}");
     }
     for (label, target) in slits(1e-8) {
-        is_inside_or_refused(&target, &label);
+        is_inside_or_refused(&target, &label, &short(5));
     }
 }
 
@@ -402,6 +386,10 @@ fn needle(width: f64) {
     }
 }
 
+fn volume(target: &Target, settings: &EvidenceSettings) -> Result<EvidenceOutcome> {
+    target.space(Source::Doubles, |space| evidence(space, settings, &Control::new()))
+}
+
 /// The bridge gives the volume of a slit or an error; a ladder always gives it.
 #[test]
 #[ignore = "long: make test-all"]
@@ -418,12 +406,11 @@ fn volumes_of_slits() {
             let exact = (width / TAU).ln() - (n as f64 - 2.0) * 2f64.ln();
             let mut targets = vec![Mirror::HARD];
             if !is_bridge {
-                targets.push(Mirror { negative: 1.0, positive: 1.0 });
+                targets.push(alike(1.0));
             }
             let settings =
                 EvidenceSettings { targets, seed: seed(8), ..EvidenceSettings::default() };
-            let found =
-                target.space(Source::Doubles, |space| evidence(space, &settings, &Control::new()));
+            let found = volume(&target, &settings);
             let way = if is_bridge { "bridge" } else { "ladder" };
             let name = format!("{way}, wedge of {width:e} rad, n = {n}");
             match found {
@@ -460,14 +447,11 @@ fn bridges_along_slits() {
             .map(|k| {
                 let settings =
                     EvidenceSettings { seed: seed(90 + k), ..EvidenceSettings::default() };
-                let found = target
-                    .space(Source::Doubles, |space| evidence(space, &settings, &Control::new()))
-                    .expect("an evidence");
+                let found = volume(&target, &settings).expect("an evidence");
                 (found.values[0] - exact) / found.errors[0]
             })
             .collect();
-        let mean = z.iter().sum::<f64>() / z.len() as f64;
-        let square = z.iter().map(|z| z * z).sum::<f64>() / z.len() as f64;
+        let (mean, square) = (mean(&z), rms(&z).powi(2));
         println!(
             "wedge of {width:e} rad: mean {mean:.2}, square {square:.2} of the errors reported"
         );

@@ -9,7 +9,7 @@ use bayespoint::Mirror;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
-use crate::common::{Problem, cross, density, dot, normal, normals, unit};
+use crate::common::{Inverted, Problem, alike, cross, density, dot, normal, normals, unit};
 use crate::special::{beta, tabulated};
 
 /// A sampled weight vector.
@@ -92,34 +92,11 @@ impl Target {
         let field: Vec<f64> = self.problem.x[..n].iter().map(|x| dot(x, weight)).collect();
         let rows = self.problem.gram.chunks(m).take(n);
         let gram: Vec<f64> = rows.flat_map(|row| row[..n].iter().copied()).collect();
-        let mut dual: Vec<f64> = inverse(&gram).chunks(n).map(|row| dot(row, &field)).collect();
+        let rows = Inverted::new(&gram, 0.0).rows();
+        let mut dual: Vec<f64> = rows.iter().map(|row| dot(row, &field)).collect();
         dual.resize(m, 0.0);
         dual
     }
-}
-
-/// Returns the inverse of a positive definite matrix, by Gauss-Jordan elimination.
-pub fn inverse(matrix: &[f64]) -> Vec<f64> {
-    let m = matrix.len().isqrt();
-    let (mut a, mut b) = (matrix.to_vec(), vec![0.0; m * m]);
-    for i in 0..m {
-        b[i * m + i] = 1.0;
-    }
-    for i in 0..m {
-        let pivot = a[i * m + i];
-        for j in 0..m {
-            a[i * m + j] /= pivot;
-            b[i * m + j] /= pivot;
-        }
-        for k in (0..m).filter(|&k| k != i) {
-            let factor = a[k * m + i];
-            for j in 0..m {
-                a[k * m + j] -= factor * a[i * m + j];
-                b[k * m + j] -= factor * b[i * m + j];
-            }
-        }
-    }
-    b
 }
 
 fn axis(n: usize, i: usize) -> Vec<f64> {
@@ -141,7 +118,7 @@ pub fn orthant(n: usize, kappa: f64) -> Target {
         labels,
     );
     let d = n as f64;
-    target.mirror = Mirror::new(kappa, kappa).expect("a transparency");
+    target.mirror = alike(kappa);
     let (first, last) = (sign[0], sign[n - 1]);
     let share = (1.0 - kappa) / (1.0 + kappa);
     target.quantities = vec![

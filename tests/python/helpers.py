@@ -3,6 +3,9 @@
 import dataclasses
 import math
 import os
+import subprocess
+import sys
+import textwrap
 
 import numpy as np
 
@@ -10,6 +13,7 @@ from bayespoint import SampleOptions, VersionSpace
 from bayespoint.papers import dynamics
 
 SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
+SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 
 
 def seed(index):
@@ -29,6 +33,18 @@ def flown(space, motion, **settings):
     """Run a motion of the papers with settings of which some may be those of `SampleOptions`."""
     options = {name: settings.pop(name) for name in OPTIONS & settings.keys()}
     return dynamics.sample(space, motion, **settings, options=SampleOptions(**options))
+
+
+def new_process(program, *arguments):
+    """Run a program in a new Python, with one thread of BLAS."""
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=500,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        check=False,
+    )
 
 
 def teacher_space(m, r, index, *, softness=0.0, offset=0.0):

@@ -5,7 +5,6 @@ import decimal
 import faulthandler
 import fractions
 import gc
-import os
 import re
 import signal
 import threading
@@ -18,9 +17,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from bayespoint import InfeasibleError
-
-SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
-SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+from helpers import SLOW
 
 
 def budget(short, long=None):

@@ -74,172 +74,122 @@ def _disguised(b, array):
     return b.pick(STRANGERS)
 
 
-@functools.cache
-def _good_state():
-    """Return the matrix, the arguments and the state of a run."""
-    rng = np.random.default_rng(3)
-    x = rng.standard_normal((4, 3))
-    gram = x @ x.T
-    arguments = _run_arguments() | {"length": 2.0}
-    labels = np.where(x[:, 0] > 0, 1, 0)
-    zeros = np.zeros(4)
-    call = {"gram": gram, "labels": labels, "offset": 0.0, "softness": zeros, "n_functions": 1}
-    call |= arguments
-    run = _called("run", call)
-    state = dict(run["state"])
-    draws, functionals = run["draws"], run["functionals"]
-    kept = state["kept"].astype(int)
-    own = [draws[t, draws.shape[1] - k :] for t, k in enumerate(kept)]
-    state["draws"] = np.concatenate(own).copy()
-    state["functionals"] = np.concatenate(
-        [functionals[t, functionals.shape[1] - k :] for t, k in enumerate(kept)]
-    ).copy()
-    return gram, labels, state
-
-
-def _run_arguments():
+def _space(gram, label, softness, offset=0.0):
     return {
-        "transparency": (0.0, 0.0),
-        "n_trajectories": 1,
-        "n_draws": 2,
-        "length": 1.0,
-        "tol": None,
-        "max_bounces": 20,
-        "dynamics": "geodesic",
-        "scattering": "specular",
-        "scatterer": None,
-        "fits_scatterer": False,
-        "tau_max": 1e6,
-        "weight_tol": None,
-        "bounce_points": False,
-        "by_impulses": False,
-        "refresh": "auto",
-        "refresh_rate": None,
-        "start": None,
-        "factor": None,
-        "inverse_diagonal": None,
-        "state": None,
-        "n_threads": 1,
-        "seed": 1,
-        "callback": None,
+        "gram": gram,
+        "label": label,
+        "offset": offset,
+        "softness": softness,
+        "n_functions": 1,
+        "walls": None,
+        "inverse": None,
     }
 
 
-def _called(name, call):
+RUN = {
+    "transparency": (0.0, 0.0),
+    "n_trajectories": 1,
+    "n_draws": 2,
+    "length": 1.0,
+    "tol": None,
+    "max_bounces": 20,
+    "refresh": "auto",
+    "average": "arc",
+    "n_threads": 1,
+    "seed": 1,
+}
+MOTIONS = [
+    {"name": "chord", "tau_max": 1e6, "weight_tol": None},
+    {"name": "flipper", "tau_max": 1e6, "points": "midpoints"},
+    {"name": "flipper", "tau_max": 1e6, "points": "bounces"},
+    {"name": "x"},
+]
+SCATTERED = [
+    {"name": "scattered", "cosine": cosine, "scatterer": scatterer}
+    for cosine in (True, False)
+    for scatterer in (None, "auto", {"given": 0.01})
+]
+
+
+def _called(name, space, settings, given):
     """Call a compiled function: the problem is an object, the settings a mapping."""
-    call = dict(call)
-    lower, diagonal = call.pop("factor", None), call.pop("inverse_diagonal", None)
-    factor = SimpleNamespace(lower=SimpleNamespace(T=lower))
-    problem = SimpleNamespace(
-        gram=call.pop("gram"),
-        label=call.pop("labels"),
-        offset=call.pop("offset"),
-        softness=call.pop("softness"),
-        n_functions=call.pop("n_functions"),
-        walls=call.pop("walls", None),
-        inverse=None if lower is None and diagonal is None else (factor, diagonal),
-    )
-    if name in ("correlation", "max_margin"):
-        given = {"callback": call.pop("callback")} if "callback" in call else {}
-        if name == "correlation":
-            call["motion"] = _motion(call)
-        else:
-            call["C"] = call.pop("cost")
-        return getattr(_core, name)(problem, call, **given)
-    if name != "run":
-        return getattr(_core, name)(problem, **call)
-    bounces, impulses = call.pop("bounce_points"), call.pop("by_impulses")
-    motion = _motion(call, bounces)
-    refresh, rate = call["refresh"], call.pop("refresh_rate")
-    if isinstance(refresh, str) and refresh in ("pair", "full"):
-        call["refresh"] = {refresh: rate}
-    call["average"] = "impulse" if impulses else "arc"
-    keys = "start", "state", "callback"
-    given = {key: call.pop(key) for key in keys}
-    if motion is None:
-        return _core.run(problem, call, **given)
-    del given["state"]
-    return _core.fly(problem, {"motion": motion, "run": call}, **given)
+    arguments = [SimpleNamespace(**space), *([settings] if settings else [])]
+    return getattr(_core, name)(*arguments, callback=None, **given)
 
 
-def _motion(call, bounces=False):
-    name = call.pop("dynamics", "geodesic")
-    scattering, scatterer = call.pop("scattering"), call.pop("scatterer")
-    fitted = call.pop("fits_scatterer")
-    straight = {key: call.pop(key, None) for key in ("tau_max", "weight_tol")}
-    if isinstance(name, str) and name == "geodesic":
-        cosine = scattering == "cosine" if isinstance(scattering, str) else scattering
-        radius = {"given": scatterer} if scatterer is not None else "auto" if fitted else None
-        if isinstance(cosine, bool) and not cosine and radius is None:
-            return None
-        return {"name": "scattered", "cosine": cosine, "scatterer": radius}
-    if isinstance(name, str) and name == "flipper":
-        del straight["weight_tol"]
-        straight["points"] = "bounces" if bounces else "midpoints"
-    return {"name": name} | straight
+@functools.cache
+def _good_state():
+    """Return the problem and the state of a run."""
+    x = np.random.default_rng(3).standard_normal((4, 3))
+    space = _space(x @ x.T, np.where(x[:, 0] > 0, 1, 0), np.zeros(4))
+    run = _called("run", space, RUN | {"length": 2.0}, {"start": None, "state": None})
+    state = dict(run["state"])
+    for key in ("draws", "functionals"):
+        last = [part[len(part) - int(k) :] for part, k in zip(run[key], state["kept"], strict=True)]
+        state[key] = np.concatenate(last).copy()
+    return space, state
 
 
-def _arguments(b, name, m):
-    """Return arguments of a compiled function beside the problem, not all of them good."""
-    common = {"callback": None}
-    if name == "run":
-        own = _run_arguments()
-        own["dynamics"] = b.pick(["geodesic", "geodesic", "chord", "flipper", "x"])
-        own["refresh"] = b.pick(["auto", "pair", "full", "none"])
-        own["max_bounces"] = 1 + b.below(40)
-        # By no byte of its own: what was found before stays what it was.
-        own["by_impulses"] = own["max_bounces"] % 8 == 0
+def _random_space(b):
+    m = 1 + b.below(5)
+    x = _array(b, (m, 1 + b.below(4)), "f8", tame=not b.rarely(6))
+    with np.errstate(all="ignore"):
+        gram = x @ x.T if not b.rarely(8) else _array(b, (m, m), "f8", tame=False)
+        gram = gram.astype(np.float32) if b.rarely(4) else gram
+    label = np.array([1 if b.rarely(2) else 0 for _ in range(m)])
+    softness = np.full(m, 0.1 if b.rarely(3) else 0.0)
+    space = _space(gram, label, softness, b.number() if b.rarely(6) else 0.0)
+    if b.rarely(6):
+        upper = np.triu(_array(b, (m, m), "f8")) + 3 * np.eye(m)
+        diagonal = np.abs(_array(b, (m,), "f8")) + 0.1
         if b.rarely(3):
-            k = b.number()
-            own["transparency"] = (k, k if b.rarely(2) else 0.0)
-        if b.rarely(6):
-            own["factor"] = np.tril(_array(b, (m, m), "f8")).T.copy() + 3 * np.eye(m)
-            own["inverse_diagonal"] = np.abs(_array(b, (m,), "f8")) + 0.1
-        if b.rarely(6):
-            own["start"] = _array(b, (m,), "f8", tame=False)
-        return own
-    if name == "correlation":
-        return common | {
-            "angle": 1e-3,
-            "n_trajectories": 1,
-            "n_pairs": 1,
-            "max_bounces": 1 + b.below(20),
-            "scattering": b.pick(["specular", "cosine"]),
-            "scatterer": 0.01 if b.rarely(3) else None,
-            "fits_scatterer": b.rarely(4),
-            "n_threads": 1,
-            "seed": 1,
-        }
-    if name == "feasible_point":
-        return common | {
-            "method": b.pick(["light_trap", "max_margin", "x"]),
-            "seed": b.byte(),
-        }
+            upper = _disguised(b, upper)
+        elif b.rarely(2):
+            diagonal = _disguised(b, diagonal)
+        space["inverse"] = SimpleNamespace(lower=SimpleNamespace(T=upper)), diagonal
+    return space
+
+
+def _settings(b, name, m):
+    """Return settings of a compiled function and its other arguments, not all of them good."""
     if name == "light_trap":
-        return common | {"seed": b.byte()}
+        return {}, {"seed": b.byte()}
+    if name == "feasible_point":
+        return {}, {"method": b.pick(["light_trap", "max_margin", "x"]), "seed": b.byte()}
     if name == "max_margin":
-        return common | {"tol": 1e-6, "max_iter": 500}
-    raise AssertionError(name)
+        return {"tol": 1e-6, "max_iter": 500}, {}
+    if name == "correlation":
+        motion = dict(b.pick(SCATTERED)) if b.rarely(2) else None
+        few = {"n_trajectories": 1, "n_threads": 1, "seed": 1, "max_bounces": 1 + b.below(20)}
+        return few | {"angle": 1e-3, "n_pairs": 1, "motion": motion}, {}
+    run = RUN | {"max_bounces": 1 + b.below(40), "average": b.pick(["arc", "impulse"])}
+    run["refresh"] = b.pick(["auto", "none", {"pair": None}, {"full": 0.5}])
+    if b.rarely(3):
+        k = b.number()
+        run["transparency"] = (k, k if b.rarely(2) else 0.0)
+    start = _array(b, (m,), "f8", tame=False) if b.rarely(6) else None
+    if name == "run":
+        return run, {"start": start, "state": None}
+    return {"motion": dict(b.pick(MOTIONS + SCATTERED)), "run": run}, {"start": start}
 
 
-COUNTS = (
-    "n_trajectories",
-    "n_draws",
-    "n_threads",
-    "length",
-    "tol",
-    "max_bounces",
-    "refresh_rate",
-    "max_iter",
-)
-FUNCTIONS = (
-    "run",
-    "run",
-    "correlation",
-    "feasible_point",
-    "light_trap",
-    "max_margin",
-)
+def _changed(b, state):
+    """Return a state with another value in the place of a part."""
+    key = b.pick(sorted(state))
+    array = state[key].copy()
+    if b.rarely(8) or not array.size:
+        return state | {key: _disguised(b, array)}
+    if key == "bytes":
+        return state | {key: _forged(b, array)}
+    value = b.pick([0, 1, 255, 2**63]) if array.dtype.kind == "u" else b.number()
+    array.flat[b.below(array.size)] = value
+    return state | {key: array}
+
+
+COUNTS = ("n_trajectories", "n_draws", "n_threads", "length", "tol", "max_bounces", "max_iter")
+"""What is counted is left alone: the package checks that there is room for it."""
+DEAR = ("transparency", "seed", "start", "scatterer", "tau_max", "weight_tol")
+"""A call without a fault is dear: the engine's own targets look at what it does."""
 REFUSALS = (ValueError, TypeError, FloatingPointError, OverflowError, LookupError)
 """The last two: an integer that no machine word holds, a state that lacks a part."""
 
@@ -247,59 +197,33 @@ REFUSALS = (ValueError, TypeError, FloatingPointError, OverflowError, LookupErro
 def door(data):
     """Call a compiled function with arguments out of bytes: an answer, or one of the refusals."""
     b = Bytes(data)
-    name = b.pick([*FUNCTIONS, "resume"])
+    name = b.pick(
+        ["run", "fly", "correlation", "feasible_point", "light_trap", "max_margin", "resume"]
+    )
     if name == "resume":
-        gram, labels, state = _good_state()
-        arguments = _run_arguments() | {"length": 2.5, "state": dict(state)}
-        key = b.pick(sorted(state))
-        array = state[key].copy()
-        if key == "bytes" and not b.rarely(8):
-            arguments["state"][key] = _forged(b, array)
-        elif array.size and key != "bytes" and not b.rarely(8):
-            value = b.pick([0, 1, 255, 2**63]) if array.dtype.kind == "u" else b.number()
-            array.flat[b.below(array.size)] = value
-            arguments["state"][key] = array
-        else:
-            arguments["state"][key] = _disguised(b, array)
-        name, problem = "run", (gram, labels, 0.0, np.zeros(4))
+        space, state = _good_state()
+        name, space = "run", dict(space)
+        settings, given = RUN | {"length": 2.5}, {"start": None, "state": _changed(b, state)}
     else:
-        m = 1 + b.below(5)
-        x = _array(b, (m, 1 + b.below(4)), "f8", tame=not b.rarely(6))
-        with np.errstate(all="ignore"):
-            gram = x @ x.T if not b.rarely(8) else _array(b, (m, m), "f8", tame=False)
-        if b.rarely(4):
-            with np.errstate(all="ignore"):
-                gram = gram.astype(np.float32)
-        labels = np.array([1 if b.rarely(2) else 0 for _ in range(m)])
-        softness = np.full(m, 0.1 if b.rarely(3) else 0.0)
-        problem = (gram, labels, 0.0 if not b.rarely(6) else b.number(), softness)
-        arguments = _arguments(b, name, m)
-    gram, labels, offset, softness = problem
-    arguments |= {"offset": offset, "softness": softness}
-    call = {"gram": gram, "labels": labels, **arguments}
-    # A call without a fault is dear: the engine's own targets look at what it does.
-    slow = name in ("run", "correlation", "light_trap")
-    if not b.rarely(24 if slow else 4):
-        # What is counted is left alone: the package checks that there is room for it.
-        free = [key for key in call if key not in COUNTS]
-        key = b.pick(free)
-        value = call[key]
-        if slow and key in ("transparency", "seed", "start", "scatterer", "tau_max", "weight_tol"):
-            key, value = "labels", call["labels"]
-        call[key] = _disguised(b, value) if isinstance(value, np.ndarray) else b.pick(STRANGERS)
-        if key == "callback" and call[key] is not None:
-            call[key] = None
-    # Last: what was found before stays what it was.
-    call["n_functions"] = 1
+        space = _random_space(b)
+        settings, given = _settings(b, name, len(space["label"]))
+    m = len(space["label"])
+    parts = [space, settings, given, settings.get("motion") or {}, settings.get("run", {})]
+    is_slow = name not in ("feasible_point", "max_margin")
+    if not b.rarely(24 if is_slow else 4):
+        part, key = b.pick([(part, key) for part in parts for key in part if key not in COUNTS])
+        if is_slow and key in DEAR:
+            part, key = space, "label"
+        value = part[key]
+        part[key] = _disguised(b, value) if isinstance(value, np.ndarray) else b.pick(STRANGERS)
     if b.rarely(4):
-        call["labels"] = np.array([b.below(4) for _ in labels], dtype="i8")
-        call["n_functions"] = b.pick([3, 4, 5, 3, 4, 2, 1, 0, -1, "x"])
+        space["label"] = np.array([b.below(4) for _ in range(m)], dtype="i8")
+        space["n_functions"] = b.pick([3, 4, 5, 2, 1, 0, -1, "x"])
     elif b.rarely(4):
-        call["labels"] = np.zeros(len(labels), dtype="i8")
-        call["walls"] = _walls(b, len(labels))
+        space["label"] = np.zeros(m, dtype="i8")
+        space["walls"] = _walls(b, m)
     with contextlib.suppress(*REFUSALS):
-        found = _called(name, call)
-        _check(name, found)
+        _check(name, _called(name, space, settings, given))
 
 
 def _walls(b, m):

@@ -6,8 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bayespoint import BayesPointClassifier, kernels
-from bayespoint.base.linalg import factorize
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.labels import Labels
@@ -16,7 +14,6 @@ from bayespoint.results.draws import Draws
 from bayespoint.results.lengths import Lengths
 from bayespoint.tuning.climbing import most_probable
 from bayespoint.tuning.objective import Objective, Task, approximate_log_evidence
-from helpers import seed
 
 
 def examples(X, y, weight=None):
@@ -78,38 +75,6 @@ def propagated(gram, y, levels, noise=(0.0, 0.0), start=None, *, change=1e-8):
     """Return the normal approximation of labels -1 and +1 from a whole matrix."""
     root = np.linalg.cholesky(gram + 1e-10 * np.trace(gram) / len(gram) * np.eye(len(gram)))
     return propagate(root, levels, np.asarray(y)[None] > 0, noise, start, change=change)
-
-
-class SmallProblem:
-    """A few examples and points of a Gaussian process with offset and softness."""
-
-    offset = 1.0
-
-    def __init__(self, m, softness, rng):
-        self.kernel, self.softness = kernels.RBF(1.2), softness
-        self.inputs = rng.standard_normal((m, 2))
-        # New points, and those of the examples, where the variance is smallest.
-        self.points = np.concatenate([rng.standard_normal((6, 2)) * 1.5, self.inputs])
-        gram = self.kernel(self.inputs)
-        self.matrix = gram + self.offset + softness * np.eye(m)
-        self.k_star = self.kernel(self.points, self.inputs) + self.offset
-        factor = factorize(gram, self.offset, np.full(m, softness))
-        own = self.kernel.diag(self.points) + self.offset + softness
-        self.variance = np.maximum(own - factor.explained(self.k_star), 0.0)
-        if softness == 0.0:
-            self.variance[6:] = 0.0
-
-    def directions(self, values):
-        """Return dual coefficients of unit vectors that have these directions."""
-        gamma = values @ np.linalg.inv(self.matrix)
-        squares = (gamma * values).sum(axis=tuple(range(1, values.ndim)), keepdims=True)
-        return gamma / np.sqrt(squares)
-
-    def fit(self, **settings):
-        """Return an accurate classifier of the examples and `labels`."""
-        accurate = {"n_draws": 4000, "tol": 0.004, "random_state": seed(0), "standardize": False}
-        model = BayesPointClassifier(self.kernel, softness=self.softness, **accurate | settings)
-        return model.fit(self.inputs, self.labels)
 
 
 def mean_direction(units, matrix):

@@ -4,19 +4,19 @@ The environment variable BAYESPOINT_SEED shifts all seeds: the tests hold for an
 """
 
 import math
-import os
 
 import numpy as np
 from scipy.spatial import ConvexHull
 
 from bayespoint.papers.planar import Polygon
+from helpers import SHIFT
 
 SQUARE = [[0, 0], [2, 0], [2, 2], [0, 2]]
 TRIANGLE = [[0, 0], [4, 0], [0, 1]]
 
 
 def rng(index):
-    return np.random.default_rng([index, int(os.environ.get("BAYESPOINT_SEED", "0"))])
+    return np.random.default_rng([index, SHIFT])
 
 
 def hull(points):

@@ -17,7 +17,9 @@ import pytest
 
 import hostile_bytes
 import hostile_files
-from hostile import PATIENCE, SEED, SLOW
+from helpers import SHIFT as SEED
+from helpers import SLOW
+from hostile import PATIENCE
 
 CORPUS = Path(__file__).parent.parent / "hostile" / "corpus"
 

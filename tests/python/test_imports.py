@@ -1,40 +1,26 @@
 """What `import bayespoint` brings along."""
 
-import subprocess
-import sys
-
 import pytest
 
 import bayespoint
-
-
-def test_heavy_modules_wait_until_they_are_needed():
-    code = (
-        "import sys, sklearn.base; before = set(sys.modules); import bayespoint; "
-        "print('\\n'.join(set(sys.modules) - before))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    new = set(done.stdout.split())
-    assert "bayespoint.estimators.bayes_point" in new
-    heavy = ("matplotlib", "xarray", "arviz", "pandas", "scipy.stats", "sklearn.metrics")
-    heavy += (
-        "sklearn.preprocessing",
-        "sklearn.svm",
-        "bayespoint.datasets",
-        "bayespoint.papers.planar",
-    )
-    assert not [name for name in new if name.startswith(heavy)]
+from helpers import new_process
 
 
 def test_modules_come_when_they_are_asked_for():
+    """Heavy ones wait until they are needed."""
     code = (
-        "import sys, bayespoint as b; assert 'bayespoint.export' not in sys.modules; "
+        "import sys, sklearn.base; before = set(sys.modules); import bayespoint as b; "
+        "print(*(set(sys.modules) - before)); "
         "print(b.export.__name__, b.posterior.__name__, b.results.__name__, b.tuning.__name__); "
         "print(*({'onnx', 'matplotlib'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    names = ("export", "posterior", "results", "tuning")
-    assert done.stdout.split() == [f"bayespoint.{name}" for name in names]
+    new, own, others = (line.split() for line in new_process(code).stdout.splitlines())
+    assert "bayespoint.estimators.bayes_point" in new
+    heavy = ("matplotlib", "xarray", "arviz", "pandas", "scipy.stats", "sklearn.metrics")
+    heavy += ("sklearn.preprocessing", "sklearn.svm", "bayespoint.datasets", "bayespoint.export")
+    assert not [name for name in new if name.startswith((*heavy, "bayespoint.papers.planar"))]
+    assert own == [f"bayespoint.{name}" for name in ("export", "posterior", "results", "tuning")]
+    assert others == []
     with pytest.raises(AttributeError, match="module 'bayespoint' has no attribute 'nothing'"):
         _ = bayespoint.nothing
 

@@ -223,6 +223,26 @@ def fitted_attributes(text: str) -> list[tuple[int, str]]:
     return [each for each in found if each[1] not in READ_ANYWHERE | OF_SCIKIT_LEARN]
 
 
+def untyped_models(node: ast.AST) -> bool:
+    """Return whether a node is a parameter for a model whose type is not told."""
+    named = isinstance(node, ast.arg) and node.arg in ("model", "estimator", "classifier")
+    return named and "Any" in re.findall(r"\w+", ast.unparse(node).partition(":")[2])
+
+
+CHANGES = {"clear", "pop", "popitem", "setdefault", "update", "__delitem__", "__setitem__"}
+
+
+def changed_dicts(node: ast.AST) -> bool:
+    """Return whether a node changes the attributes of another object as a dictionary."""
+    changed: ast.AST | None = None
+    if isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
+        changed = node.value if isinstance(node, ast.Subscript) else node
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        changed = node.func.value if node.func.attr in CHANGES else None
+    owner = re.fullmatch(r"vars\((.+)\)|(.+)\.__dict__", ast.unparse(changed)) if changed else None
+    return owner is not None and "self" not in owner.groups()
+
+
 def test_only_estimators_read_fitted_attributes() -> None:
     offenders = [
         f"{path.relative_to(PACKAGE)}:{line} {name}"
@@ -231,6 +251,13 @@ def test_only_estimators_read_fitted_attributes() -> None:
         for line, name in fitted_attributes(path.read_text(encoding="utf-8"))
     ]
     assert offenders == []
+
+
+def test_models_have_types_and_attributes_are_not_changed_as_a_dictionary() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            assert not untyped_models(node), f"{path}: {ast.unparse(node)}"
+            assert not changed_dicts(node), f"{path}: {ast.unparse(node)}"
 
 
 @pytest.mark.parametrize(
@@ -243,3 +270,11 @@ def test_only_estimators_read_fitted_attributes() -> None:
 )
 def test_fitted_attributes_are_found(text: str, names: int) -> None:
     assert len(fitted_attributes(text)) == names
+
+
+def test_untyped_models_and_changed_dicts_are_found() -> None:
+    text = (
+        "def f(model: Any | None, other: Any):\n  vars(model)['a'] = 1; model.x.__dict__.pop('a')"
+    )
+    nodes = [*ast.walk(ast.parse(text)), *ast.walk(ast.parse("vars(self)['a'] = vars(f).copy()"))]
+    assert [sum(map(wrong, nodes)) for wrong in (untyped_models, changed_dicts)] == [1, 2]

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from bayespoint import BayesPointClassifier, InfeasibleError, VersionSpace, kernels
 from bayespoint.papers.dynamics import Chord, Flipper
+from helpers import SHIFT as SEED
 from helpers import flown, sample
-from hostile import FORMS, SEED, blames, budget, outcome, same, spoiled
+from hostile import FORMS, blames, budget, outcome, same, spoiled
 from hostile_calls import ELSEWHERE, calls
 from hostile_public import documented, public
 

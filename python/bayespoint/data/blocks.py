@@ -19,9 +19,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names
 
 from bayespoint.base import memory, validation
-from bayespoint.base.validation import Array, Floats, named
+from bayespoint.base.validation import Array, Floats, Indices, named
 from bayespoint.blocks import Blocks
-from bayespoint.data import columns, frames
+from bayespoint.data import choices, columns, frames
 from bayespoint.data.columns import Columns, Records, Values
 from bayespoint.data.examples import Examples, Table
 from bayespoint.data.executors import Dask, Executor, Threads
@@ -194,6 +194,84 @@ def read_blocks(
     names = None if summary.names is None else np.array(summary.names, dtype=object)
     seen = {"n_features_in_": len(summary.mean), "feature_names_in_": names}
     return Table(classes, examples, scaler, totals, columns=known, seen=seen)
+
+
+@dataclass(frozen=True, eq=False)
+class ChoicesInBlocks:
+    """Choices out of sets of items, in blocks that were checked."""
+
+    executor: Executor
+    blocks: list[list[Any]]  # what stands for each block, and its number
+    summary: _SummaryOfChoices
+
+    @classmethod
+    def read(cls, y: Any, n_items: int, seed: int, n_threads: int) -> ChoicesInBlocks:
+        """Read all blocks of `y`, rows as in `choices.read`."""
+        executor: Executor = Dask() if is_dask(y) else Threads(n_threads)
+        parts = _delayed("y", y) if is_dask(y) else list(y.blocks)
+        blocks = [parts, list(range(len(parts)))]
+        with executor.running():
+            work = partial(_summary_of_choices, n_items=n_items, seed=seed)
+            summary = executor.total(work, blocks)
+        if not summary.n_walls:
+            raise ValueError("y must hold at least one choice; got empty blocks")
+        return cls(executor, blocks, summary)
+
+    def examples(self, items: Floats) -> Examples:
+        """Return them as examples: a sample in memory, and what stands for those of each block."""
+        largest = self.summary.largest
+        return replace(
+            choices.as_examples(items, self.summary.sample.inputs, largest),
+            parts=self.executor.defer(partial(_chosen, items=items, largest=largest), self.blocks),
+            executor=self.executor,
+            total=self.summary.n,
+            memory=_memory(self.executor),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _SummaryOfChoices:
+    """What a pass over blocks of choices finds; summaries of blocks add up."""
+
+    n: int
+    n_walls: int  # number of comparisons: one less than the items of each choice
+    largest: int  # most items of a choice
+    sample: _Sample  # rows of items, labeled by their number
+
+    def __add__(self, other: _SummaryOfChoices) -> _SummaryOfChoices:
+        widths = [part.sample.inputs.shape[1] for part in (self, other)]
+        if widths[0] != widths[1]:
+            raise ValueError(f"y must have as many columns in every block; got {widths}")
+        return _SummaryOfChoices(
+            self.n + other.n,
+            self.n_walls + other.n_walls,
+            max(self.largest, other.largest),
+            _Sample.joined([self.sample, other.sample]),
+        )
+
+
+def _choices(y: Any, number: int, n_items: int) -> Indices:
+    """Return the checked choices of a block, which may be empty."""
+    try:
+        rows = validation.dense("y", _read(y))
+        if rows.ndim == 2 and not len(rows):
+            return rows.astype(np.intp)
+        return choices.read_rows(rows, n_items)
+    except (TypeError, ValueError) as error:
+        raise named(error, f"block {number}") from error
+
+
+def _summary_of_choices(y: Any, number: int, n_items: int, seed: int) -> _SummaryOfChoices:
+    rows = _choices(y, number, n_items)
+    sizes = (rows >= 0).sum(axis=1)
+    order = np.random.default_rng([seed, number]).random(len(rows))
+    sample = _Sample.joined([_Sample(rows, sizes, np.ones(len(rows)), order)])
+    return _SummaryOfChoices(len(rows), int((sizes - 1).sum()), int(sizes.max(initial=0)), sample)
+
+
+def _chosen(y: Any, number: int, items: Floats, largest: int) -> Examples:
+    """Return the examples of a block of choices."""
+    return choices.as_examples(items, _choices(y, number, len(items)), largest)
 
 
 def _scaler(summary: _Summary) -> Any:

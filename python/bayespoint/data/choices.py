@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from bayespoint.base import validation
-from bayespoint.base.validation import Array, Indices
+from bayespoint.base.validation import Array, Floats, Indices
+from bayespoint.data.examples import Examples
+from bayespoint.kernels import Differences
 
 
 def read(y: Any, n_items: int, groups: Any = None, name: str = "y") -> Indices:
@@ -25,10 +27,15 @@ def read(y: Any, n_items: int, groups: Any = None, name: str = "y") -> Indices:
         return _of_relevance(rows, n_items, groups)
     if groups is not None:
         raise ValueError("groups must be None for y of choices; they are for y of relevance")
+    return read_rows(rows, n_items, name)
+
+
+def read_rows(rows: Array, n_items: int, name: str = "y") -> Indices:
+    """Return the rows of `read`, checked, from an array of them."""
     if rows.ndim != 2 or rows.shape[1] < 2 or not len(rows):
         raise ValueError(
             f"{name} must hold choices, of shape (n_choices, 2 or more) with at least one, or the "
-            f"relevance of each item; got shape {rows.shape}"
+            f"relevance of each item (not in blocks); got shape {rows.shape}"
         )
     if rows.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold indices of rows of X, whole numbers; got {rows.dtype}")
@@ -71,3 +78,18 @@ def walls(rows: Indices) -> tuple[Indices, Indices, Indices]:
     """Return for each comparison the chosen item, the other one, and the choice it is part of."""
     choice, place = np.nonzero(rows[:, 1:] >= 0)
     return rows[choice, 0], rows[choice, place + 1], choice
+
+
+def as_examples(items: Floats, rows: Indices, largest: int) -> Examples:
+    """Return choices out of up to `largest` items as examples: of pairs a difference, else all."""
+    m = len(rows)
+    if largest == 2:
+        first, second, _ = walls(rows)
+        pairs = Differences.rows(items[first], items[second])
+        return Examples(pairs, np.ones(m, dtype=np.intp), np.ones(m))
+    # Those there are before those that are not, in whose place is the chosen one.
+    order = np.argsort(rows < 0, axis=1, kind="stable")[:, :largest]
+    places = np.take_along_axis(rows, order, axis=1)
+    places = np.where(places < 0, places[:, :1], places)
+    inputs = Differences.rows(items[places.ravel()]).reshape(m, -1)
+    return Examples(inputs, (rows >= 0).sum(axis=1) - 2, np.ones(m))

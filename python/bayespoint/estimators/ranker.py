@@ -42,7 +42,7 @@ class BayesPointRanker(Estimator):
     categorical_features, standardize, n_models, n_components, n_trajectories, n_draws
         As there, with comparisons for examples.
     approximation : {"auto", "landmarks"} or None, default="auto"
-        As there; landmarks are for pairs only.
+        As there; landmarks are items.
     tol, max_iter, max_time, n_jobs, random_state, verbose
         As there.
 
@@ -76,8 +76,9 @@ class BayesPointRanker(Estimator):
             Items, compared or not; columns as for :class:`BayesPointClassifier`.
         y : array-like of shape (n_choices, k), k >= 2, or of shape (n_items,)
             Choices: rows of `X` by their index, the preferred one before all others of its set;
-            smaller sets are filled up with -1, or shorter lists. Or the relevance of each item: of
-            any two in a group that differ, the more relevant one is preferred.
+            smaller sets are filled up with -1, or shorter lists. `Blocks` or a collection of Dask
+            may hold these rows. Or the relevance of each item: of any two in a group that differ,
+            the more relevant one is preferred.
         groups : array-like of shape (n_items,), default=None
             With relevance, the group of each item, such as its query. None: all are of one.
 
@@ -99,7 +100,7 @@ class BayesPointRanker(Estimator):
         began = time.monotonic()
         memory.require_blas()
         given, budget = settings.check(self, began, random_state=self.random_state)
-        table, known = reading.read_choices(self, X, y, groups, given)
+        table, known = reading.read_choices(self, X, y, groups, given, budget)
         report = Progress(self, given.verbose, 0)
         return self._publish(
             **table.seen,

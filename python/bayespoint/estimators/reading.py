@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from bayespoint.base import memory
 from bayespoint.base.validation import Array, Floats, Indices
 from bayespoint.base.warnings import warn
 from bayespoint.data import blocks, choices
+from bayespoint.data.blocks import ChoicesInBlocks
 from bayespoint.data.columns import Columns, Records
 from bayespoint.data.examples import Examples, Table
 from bayespoint.data.inputs import encode, order_of, scaled, standardizer, weights_of
@@ -24,7 +27,7 @@ from bayespoint.estimators import inputs, settings
 from bayespoint.estimators.base import Estimator
 from bayespoint.kernels import Differences
 from bayespoint.kernels.products import count
-from bayespoint.labels import Labels, of_choices
+from bayespoint.labels import Labels
 from bayespoint.posterior.fitting import Fit
 from bayespoint.tuning import defaults
 
@@ -45,7 +48,7 @@ def read(
     """Return the table of a fit to classes, and what its models share."""
     order = None if given.rule is None else order_of(given.order, y)
     if blocks.in_blocks(X):
-        _require_blocks(given)
+        _require_blocks(given, "X")
         landmarks = True
         table = blocks.read_blocks(
             X,
@@ -77,7 +80,12 @@ def read(
         )
     labels = Labels.of_classes(n_classes, given.rule).with_noise(given.label_noise)
     kernel, n_models = defaults.choose_models(
-        given, table.examples, table.columns, labels.n_functions, landmarks=landmarks
+        given,
+        table.examples.inputs,
+        len(table.examples),
+        columns=table.columns,
+        n_problems=labels.n_functions,
+        landmarks=landmarks,
     )
     if not landmarks:
         require_memory(len(table.examples), n_classes, given, n_models)
@@ -134,9 +142,9 @@ def _in_memory(
 
 
 def read_choices(
-    estimator: Estimator, X: Any, y: Any, groups: Any, given: Given
+    estimator: Estimator, X: Any, y: Any, groups: Any, given: Given, budget: Budget
 ) -> tuple[Table, Fit]:
-    """Return comparisons of items as examples, all of the second class, as `read` does."""
+    """Return choices of items as examples, as `read` does, with one class in place of several."""
     kernel, noise = given.kernel, estimator.label_noise
     if np.ndim(noise):  # type: ignore[arg-type]
         raise ValueError(f"label_noise must be one rate for preferences; got {noise!r}")
@@ -146,12 +154,23 @@ def read_choices(
             f"got a {type(X).__name__} with kernel={kernel!r}"
         )
     n = count(X)
+    of_items: Callable[[Floats], Examples]
     records, _, seen = inputs.read(
         estimator, kernel, X, np.zeros(n), tables=True, categories=given.categories
     )
-    rows = choices.read(y, n, groups)
-    m = int((rows[:, 1:] >= 0).sum())
-    landmarks = settings.uses_landmarks(given, m, m)
+    if blocks.in_blocks(y):
+        _require_blocks(given, "y")
+        if groups is not None:
+            raise ValueError("groups must be None for y of choices; they are for y of relevance")
+        chosen = ChoicesInBlocks.read(y, n, budget.choice_seed, budget.n_threads)
+        m, largest, landmarks = chosen.summary.n_walls, chosen.summary.largest, True
+        of_items = chosen.examples
+    else:
+        rows = choices.read(y, n, groups)
+        sizes = (rows >= 0).sum(axis=1)
+        m, largest = int((sizes - 1).sum()), int(sizes.max())
+        landmarks = settings.uses_landmarks(given, m, m)
+        of_items = partial(choices.as_examples, rows=rows, largest=largest)
     if m == 1 and not landmarks:  # one wall leaves no dimension to play in; its items have two
         landmarks = given.approximation == "auto" and given.softness != 0
         if not landmarks:
@@ -163,29 +182,31 @@ def read_choices(
     items = columns.features(records)
     transform = standardizer(items, ones, columns) if scales else None
     items = scaled(transform, items)
-    label, classes = np.ones(m, dtype=np.intp), np.array([False, True])
     # The kernel is one of items; how many settings are averaged depends on the comparisons.
-    compared = Examples(items, label, np.ones(m))
-    kernel, n_models = defaults.choose_models(given, compared, columns, 1, landmarks=landmarks)
+    kernel, n_models = defaults.choose_models(
+        given, items, m, columns=columns, n_problems=1, landmarks=landmarks
+    )
     several = isinstance(kernel, tuple)
     kernel = tuple(map(Differences, kernel)) if several else Differences(kernel)
     if not landmarks:
         require_memory(m, 2, given, n_models)
-    examples, labels = of_choices(items, rows)
-    labels = labels.with_noise(given.label_noise)
+    labels = Labels.of_choices(largest).with_noise(given.label_noise)
     seen |= {"scaler_": transform}
+    examples, classes = of_items(items), np.array([False, True])
     table = Table(classes, examples, None, np.ones(2), columns=columns, seen=seen)
     plan = given.plan(kernel, n_models, landmarks=landmarks)
     return table, Fit(examples, labels, classes, plan)
 
 
-def _require_blocks(given: Given) -> None:
-    """Raise ValueError for parameters with which a fit takes no blocks."""
+def _require_blocks(given: Given, name: str) -> None:
+    """Raise ValueError for parameters with which a fit takes no argument `name` in blocks."""
     if given.approximation == "none":
-        raise ValueError("approximation must be 'landmarks' or 'auto' for X in blocks; got None")
-    settings.require_landmarks(given, "X in blocks")
+        raise ValueError(
+            f"approximation must be 'landmarks' or 'auto' for {name} in blocks; got None"
+        )
+    settings.require_landmarks(given, f"{name} in blocks")
     if kernels.requires_vectors(given.kernel) is False:
-        raise ValueError(f"kernel must take vectors for X in blocks; got {given.kernel!r}")
+        raise ValueError(f"kernel must take vectors for {name} in blocks; got {given.kernel!r}")
 
 
 def _require_weights(precision: Floats, index: Indices, classes: Array, given: Given) -> None:

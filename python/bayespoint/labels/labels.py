@@ -29,7 +29,6 @@ from scipy import linalg, special
 from bayespoint.base.linalg import Inverse
 from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Flags, Floats, Indices, Noise
-from bayespoint.data import choices
 from bayespoint.data.examples import Examples
 from bayespoint.engine.laws import Observed
 from bayespoint.engine.problem import Problem
@@ -127,6 +126,14 @@ class Labels(Stored):
         contrasts = there[..., None] * differences
         constants = np.where(there, 0.0, np.inf)
         return cls(LargestOf(), OneWall(), 2, contrasts, constants, n_inputs=largest, rule="median")
+
+    @classmethod
+    def of_choices(cls, largest: int) -> Labels:
+        """Return the labels of `choices.as_examples`, of choices out of up to `largest` items.
+
+        A pair is an example of the second class: the difference of its utilities is positive.
+        """
+        return cls.two_classes() if largest == 2 else cls.choices(largest)
 
     @classmethod
     def of_classes(cls, n_classes: int, rule: str | None = None) -> Labels:
@@ -431,18 +438,3 @@ class Labels(Stored):
             weight = 1 / np.maximum(floors + spans * right, special.ndtr(-LARGEST_Z))
             total = total + np.einsum("ctn,tn->nc", p, weight)
         return np.clip(self.predicts.decision(log_of(total)), -LARGEST_Z, LARGEST_Z)
-
-
-def of_choices(items: Floats, rows: Indices) -> tuple[Examples, Labels]:
-    """Return choices as examples, and what they say: of pairs a difference, else all utilities."""
-    m, sizes = len(rows), (rows >= 0).sum(axis=1)
-    if sizes.max() == 2:
-        first, second, _ = choices.walls(rows)
-        pairs = Differences.rows(items[first], items[second])
-        return Examples(pairs, np.ones(m, dtype=np.intp), np.ones(m)), Labels.two_classes()
-    # Those there are before those that are not, in whose place is the chosen one.
-    order = np.argsort(rows < 0, axis=1, kind="stable")[:, : sizes.max()]
-    places = np.take_along_axis(rows, order, axis=1)
-    places = np.where(places < 0, places[:, :1], places)
-    inputs = Differences.rows(items[places.ravel()]).reshape(m, -1)
-    return Examples(inputs, sizes - 2, np.ones(m)), Labels.choices(int(sizes.max()))

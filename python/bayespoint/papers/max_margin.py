@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,7 +20,7 @@ from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import MarginSettings
 from bayespoint.papers.bounds.rows import Learned
 from bayespoint.papers.linear import LinearClassifier
-from bayespoint.papers.rollback import roll_back_on_error
+from bayespoint.papers.rollback import roll_back_on_error, without_warnings
 from bayespoint.version_space import VersionSpace
 
 if TYPE_CHECKING:
@@ -227,8 +226,7 @@ class MaxMarginClassifier(LinearClassifier):
         label, part = space.problem.label[kept], np.ix_(kept, kept)
         few = Problem(gram[part], label, space.softness[kept], space.offset)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # the values are compared below
+            with without_warnings():  # the values are compared below
                 multipliers, intercept, *_ = self._solve(few)
         except InfeasibleError:
             return False
@@ -271,8 +269,7 @@ def _soft(problem: Problem, C: float, free: bool, limits: MarginSettings) -> _Fo
     unit = 2.0 ** np.round(np.log2(gram.diagonal().max() or 1.0))  # for single precision
     price, given = (C, gram) if free else (0.5 * C, np.block([[gram, -gram], [-gram, gram]]))
     machine = SVC(C=price * unit, kernel="precomputed", tol=limits.tol, max_iter=limits.max_iter)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the violation is judged below
+    with without_warnings():  # the violation is judged below
         machine.fit(given / unit, y if free else np.append(y, -y))
     a = np.zeros(len(given))
     a[machine.support_] = np.abs(machine.dual_coef_[0]) / unit

@@ -10,7 +10,6 @@ from scipy import sparse
 
 from bayespoint import kernels
 from bayespoint.data.columns import Columns
-from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Given
 from bayespoint.tuning import drawing
 
@@ -28,14 +27,15 @@ _LINEAR = 1 / math.e  # variance of the linear part of f, relative to the other,
 
 def choose_models(
     given: Given,
-    examples: Examples,
+    inputs: Any,
+    n_examples: int,
+    *,
     columns: Columns | None,
     n_problems: int,
-    *,
     landmarks: bool,
 ) -> tuple[Any, int]:
     """Return the kernel of a fit, or several that are averaged, and the number of models."""
-    inputs, n = examples.inputs, given.n_models
+    n = given.n_models
     averages = not (landmarks or given.softness == 0)
     if given.kernel is None and n is None and averages:
         several = default_kernels(inputs, columns)
@@ -51,7 +51,7 @@ def choose_models(
     free = 0 if named else len(kernels.parameters(resolved, inputs))
     if n is None:
         many = N_MODELS if n_problems == 1 else N_MODELS_OF_SEVERAL
-        averages = averages and len(examples) <= drawing.MAX_EXAMPLES
+        averages = averages and n_examples <= drawing.MAX_EXAMPLES
         return resolved, many if free > FEW and averages else 1
     if n > 1 and (named or not (free or given.softness is None or given.rates)):
         reason = "with kernel='precomputed'" if named else "if nothing is left to find"

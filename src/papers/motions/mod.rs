@@ -173,16 +173,19 @@ pub fn fly(
     })
 }
 
-/// Measures, and also returns the dynamics of the trajectories.
+/// Measures, and also returns the dynamics of the trajectories, which complete the outcome.
 fn measured<D: Dynamics>(
     run: &Context<'_, '_>,
     chains: Vec<Chain<'_, D>>,
     burn_in_length: f64,
-) -> Result<(Outcome, Vec<D>)> {
+) -> Result<(MotionOutcome, Vec<D>)> {
     let mut measurement = Measurement::begin(run, chains, burn_in_length)?;
     let run = Outcome { state: State::default(), ..measurement.outcome()? };
     let chains = measurement.chains.iter();
-    Ok((run, chains.map(|chain| chain.trajectory.dynamics().clone()).collect()))
+    let none = vec![0; chains.len()];
+    let (escapes, scatterings) = (none.clone(), none);
+    let outcome = MotionOutcome { run, center: None, escapes, scatterings, scatterer: None };
+    Ok((outcome, chains.map(|chain| chain.trajectory.dynamics().clone()).collect()))
 }
 
 fn fly_scattered(
@@ -196,15 +199,9 @@ fn fly_scattered(
         with_scatterer(run, Scattered::new(factor, cosine), scatterer, &mut chains)?;
     let scatterer = dynamics.scatterer();
     let chains = chains.into_iter().map(|chain| chain.under(dynamics.clone())).collect();
-    let (run, dynamics) = measured(run, chains, burn_in_length + path)?;
-    let scatterings = dynamics.iter().map(Scattered::scatterings).collect();
-    Ok(MotionOutcome {
-        run,
-        center: None,
-        escapes: vec![0; dynamics.len()],
-        scatterings,
-        scatterer,
-    })
+    let (outcome, dynamics) = measured(run, chains, burn_in_length + path)?;
+    let scatterings = dynamics.iter().map(|dynamics| dynamics.scatterings).collect();
+    Ok(MotionOutcome { scatterings, scatterer, ..outcome })
 }
 
 /// Places a scatterer, if any, around a first estimate of the center, and returns the path of the estimate in radians too.
@@ -240,18 +237,12 @@ fn fly_straight(run: &Context<'_, '_>, dynamics: &Straight) -> Result<MotionOutc
     run.pool.each(&mut chains, |_, chain| chain.trajectory.run(goal, control))?;
     let burn_in_length = totals(&chains).0 / chains.len() as f64;
     let (mut outcome, dynamics) = measured(run, chains, burn_in_length)?;
-    outcome.center.impulse.fill(f64::NAN);
-    let mut center = dynamics[0].center().clone();
+    outcome.run.center.impulse.fill(f64::NAN);
+    let mut center = dynamics[0].center.clone();
     for other in &dynamics[1..] {
-        center.join(space.gram(), other.center(), control)?;
+        center.join(space.gram(), &other.center, control)?;
     }
-    let mut dual = center.dual().to_vec();
-    normalize(run, &mut dual)?;
-    Ok(MotionOutcome {
-        run: outcome,
-        center: Some(dual),
-        escapes: dynamics.iter().map(Straight::escapes).collect(),
-        scatterings: vec![0; dynamics.len()],
-        scatterer: None,
-    })
+    normalize(run, &mut center.dual)?;
+    let escapes = dynamics.iter().map(|dynamics| dynamics.escapes).collect();
+    Ok(MotionOutcome { center: Some(center.dual), escapes, ..outcome })
 }

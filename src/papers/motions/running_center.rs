@@ -43,36 +43,19 @@ impl Addition {
 #[derive(Clone, Debug)]
 pub struct RunningCenter {
     addition: Addition,
-    /// Share of the next vector below which the center has converged.
-    weight_tol: Option<f64>,
-    /// Dual coefficients, unit length; meaningless while the weight is zero.
-    dual: Vec<f64>,
-    weight: f64,
+    /// Dual coefficients of the unit vector, shape (m,); zeros before the first addition.
+    pub dual: Vec<f64>,
+    /// The total weight.
+    pub weight: f64,
     /// The smallest cosine between the center and a vector added to it.
     least_cosine: f64,
     largest_weight: f64,
 }
 
 impl RunningCenter {
-    pub(crate) fn new(m: usize, addition: Addition, weight_tol: Option<f64>) -> Self {
-        Self {
-            addition,
-            weight_tol,
-            dual: vec![0.0; m],
-            weight: 0.0,
-            least_cosine: 1.0,
-            largest_weight: 0.0,
-        }
-    }
-
-    /// Returns the dual coefficients of the unit vector, shape (m,); zeros before the first addition.
-    pub fn dual(&self) -> &[f64] {
-        &self.dual
-    }
-
-    /// Returns the total weight.
-    pub fn weight(&self) -> f64 {
-        self.weight
+    pub(crate) fn new(m: usize, addition: Addition) -> Self {
+        let dual = vec![0.0; m];
+        Self { addition, dual, weight: 0.0, least_cosine: 1.0, largest_weight: 0.0 }
     }
 
     /// Adds the point `ahead` radians from the ball on its great circle. O(m).
@@ -121,12 +104,7 @@ impl RunningCenter {
         }
     }
 
-    /// Returns whether the share of the next vector is below the tolerance.
-    pub(crate) fn has_converged(&self) -> bool {
-        self.weight_tol.is_some_and(|tol| self.next_share() <= tol)
-    }
-
     pub(crate) fn reset(&mut self) {
-        *self = Self::new(self.dual.len(), self.addition, self.weight_tol);
+        *self = Self::new(self.dual.len(), self.addition);
     }
 }

@@ -30,7 +30,8 @@ pub struct Scattered {
     factor: Arc<Factor>,
     cosine: bool,
     cap: Option<Sphere>,
-    scatterings: u64,
+    /// Reflections at the sphere since the last reset.
+    pub scatterings: u64,
 }
 
 /// The reflecting sphere: a cap `<w, c> ≥ cos ρ` around a fixed center c.
@@ -160,11 +161,6 @@ impl Scattered {
         self.cap
             .as_ref()
             .is_some_and(|cap| dot::dot(cap.arch, &cap.dual, ball.f()) > cap.radius.cos())
-    }
-
-    /// Returns the reflections at the sphere since the last reset.
-    pub fn scatterings(&self) -> u64 {
-        self.scatterings
     }
 }
 

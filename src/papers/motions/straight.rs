@@ -57,11 +57,14 @@ pub struct Straight {
     tau_max: f64,
     /// The plane of the last arrival.
     left: Option<usize>,
-    /// Launches since the last arrival, and since the last reset.
+    /// Launches since the last arrival.
     escapes_in_a_row: u32,
-    escapes: u64,
+    /// Flights that met no wall since the last reset.
+    pub escapes: u64,
     /// The center of the flights that ended at a wall.
-    center: RunningCenter,
+    pub center: RunningCenter,
+    /// Share of the next flight below which the center has converged.
+    weight_tol: Option<f64>,
     /// A factor of the Gram matrix for [`Straight::shorten`], shared by the trajectories; `None` in it if there is none.
     factor: Arc<OnceLock<Option<Factor>>>,
 }
@@ -95,19 +98,10 @@ impl Straight {
             left: None,
             escapes_in_a_row: 0,
             escapes: 0,
-            center: RunningCenter::new(m, addition, weight_tol),
+            center: RunningCenter::new(m, addition),
+            weight_tol,
             factor: Arc::default(),
         }
-    }
-
-    /// Returns the running center.
-    pub fn center(&self) -> &RunningCenter {
-        &self.center
-    }
-
-    /// Returns the flights that met no wall since the last reset.
-    pub fn escapes(&self) -> u64 {
-        self.escapes
     }
 
     /// Replaces dual coefficients by shorter ones of the same vectors, if their rounding shows. Returns the position's drift.
@@ -204,8 +198,8 @@ impl Dynamics for Straight {
         self.escapes_in_a_row += 1;
         self.escapes += 1;
         let gram = space.gram();
-        let from_center = self.flips.is_some() && self.center.weight() > 0.0;
-        let position = from_center.then(|| self.center.dual().to_vec());
+        let from_center = self.flips.is_some() && self.center.weight > 0.0;
+        let position = from_center.then(|| self.center.dual.clone());
         let left = if from_center { None } else { self.left };
         let (reach, drift) = launch(ball, gram, position, rng, control)?;
         let drift = drift.max(self.shorten(ball, gram, control)?);
@@ -224,7 +218,7 @@ impl Dynamics for Straight {
     }
 
     fn has_ended(&self) -> bool {
-        self.center.has_converged()
+        self.weight_tol.is_some_and(|tol| self.center.next_share() <= tol)
     }
 
     /// A flipper restarts at its own running center, so its halves and its draws never agree.

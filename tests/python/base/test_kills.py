@@ -1,14 +1,11 @@
 """Processes that are killed while they write a file."""
 
 import os
-import subprocess
-import sys
-import textwrap
 
 import pytest
 
-SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
-SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+from helpers import SHIFT as SEED
+from helpers import SLOW, new_process
 
 KILLED = """
     import os, signal, sys, time
@@ -46,14 +43,6 @@ KILLED = """
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_killed_again_and_again(tmp_path):
     """SIGKILL at random moments, most of them while a file is written."""
-    arguments = [str(tmp_path / "run.skops"), str(200 if SLOW else 20), str(SEED)]
-    run = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(KILLED), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=500,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        check=False,
-    )
+    run = new_process(KILLED, tmp_path / "run.skops", 200 if SLOW else 20, SEED)
     assert run.returncode == 0, run.stderr
     assert int(run.stdout) == 2, "only one of two files was ever found"

@@ -1,9 +1,6 @@
 """With limited memory every call returns its result or raises MemoryError; none aborts."""
 
-import os
-import subprocess
 import sys
-import textwrap
 from functools import partial
 
 import numpy as np
@@ -11,8 +8,7 @@ import pytest
 
 from bayespoint import VersionSpace
 from bayespoint.papers.onion import onion
-
-SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
+from helpers import SLOW, new_process
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux enforces the limit")
 
@@ -73,15 +69,7 @@ PROGRAM = """
 
 def ending(name, room):
     """Return the output of a call with `room` MiB of address space beside what is in use."""
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(PROGRAM), name, str(room)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env=environment,
-    )
+    run = new_process(PROGRAM, name, room)
     assert run.returncode == 0, f"{name} with {room} MiB: {run.returncode}\n{run.stderr}"
     assert run.stdout.startswith(("refused:", "done"))
     return run.stdout
@@ -149,11 +137,7 @@ COLD = """
 
 @pytest.mark.parametrize("room", [5, 60, 1000])
 def test_a_process_that_has_not_used_blas(room):
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(COLD), str(room)]
-    run = subprocess.run(
-        command, capture_output=True, text=True, timeout=60, check=False, env=environment
-    )
+    run = new_process(COLD, room)
     assert run.returncode == 0, run.stderr
     assert run.stdout.split() == ["refused" if room < 1000 else "done"] * 2
 

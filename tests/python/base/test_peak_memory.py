@@ -1,6 +1,5 @@
 """Peak memory of a fit and of predictions."""
 
-import subprocess
 import sys
 import tracemalloc
 
@@ -9,9 +8,10 @@ import pytest
 
 from bayespoint import BayesPointClassifier, kernels
 from bayespoint.landmarks import basis
+from helpers import new_process
 
 FIT = """
-import resource
+import resource, sys
 import numpy as np
 from bayespoint import BayesPointClassifier, kernels
 
@@ -24,7 +24,7 @@ def fit(m):
 
 fit(50)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-fit({m})
+fit(int(sys.argv[1]))
 print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
 """
 
@@ -33,11 +33,9 @@ print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KiB on Linux")
 def test_a_fit_holds_the_matrix_and_its_factor():
     m = 2500
-    done = subprocess.run(
-        [sys.executable, "-c", FIT.format(m=m)], capture_output=True, text=True, check=True
-    )
+    run = new_process(FIT, m)
     # Blocks of columns and draws are 25 MB; a third matrix would be 50.
-    assert int(done.stdout) < 2 * 8 * m**2 + 35e6
+    assert int(run.stdout) < 2 * 8 * m**2 + 35e6
 
 
 @pytest.mark.long

@@ -1,7 +1,5 @@
 """Generators of data follow their documented distributions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -8,17 +8,45 @@ import numpy as np
 import pytest
 from sklearn.utils import check_random_state
 
-from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace
-from continuation_helpers import RUNS, SEED, every_kind, same, space
+from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
+from helpers import SHIFT as SEED
 from helpers import sample
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-@every_kind
+def space(m=60, *, softness=0.1, seed=0, flip=None):
+    x = np.random.default_rng([SEED, seed]).standard_normal((m, 3))
+    y = np.where(x[:, 0] > 0, 1, -1)
+    if flip is not None:
+        y[flip] *= -1
+    return VersionSpace(kernels.RBF(2.0)(x), y, softness=softness)
+
+
+def same(a, b):
+    for field in dataclasses.fields(a):
+        mine, other = getattr(a, field.name), getattr(b, field.name)
+        if field.name == "state":
+            assert (mine is None) == (other is None)
+            for name in mine or {}:
+                np.testing.assert_array_equal(mine[name], other[name], err_msg=name)
+        else:
+            np.testing.assert_array_equal(mine, other, err_msg=field.name)
+
+
+RUNS = {
+    "arc": {"average": "arc"},
+    "impulse": {"average": "impulse", "refresh": "pair", "n_trajectories": 2},
+    "conditional": {"average": "conditional"},
+    "transparent": {"transparency": (0.1, 0.3), "refresh": "pair", "refresh_rate": 20.0},
+    "bare": {"refresh": None, "n_draws": 7},
+}
+
+
+@pytest.mark.parametrize("settings", RUNS.values(), ids=RUNS)
 def test_runs_go_on_where_they_ended(settings):
     one = space()
-    result = start = sample(one, length=10.0, **settings)
+    result = start = sample(one, length=10.0, random_state=SEED, **settings)
     for length in (10.3, 25.0, 77.7):
         options = SampleOptions(continue_from=result)
         result = one.sample(length=length, options=options, n_jobs=2)

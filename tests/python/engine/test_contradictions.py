@@ -1,15 +1,12 @@
 """Examples in conflict, and examples that are not."""
 
-import os
-
 import numpy as np
 import pytest
 
 from bayespoint import BayesPointClassifier, InfeasibleError, SampleOptions, VersionSpace
 from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.onion import onion
-
-SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+from helpers import SHIFT as SEED
 
 
 @pytest.mark.parametrize(("scale", "labels"), [(1.0, [1, -1]), (3.0, [1, -1]), (-1.0, [1, 1])])

@@ -20,15 +20,8 @@ X = RNG.normal(size=(60, 3))
 Y = (X[:, 0] + 0.5 * RNG.normal(size=60) > 0).astype(int)
 GIVEN = {"tol": 0.1, "random_state": seed(3), "n_draws": 30}
 SOFT = BayesPointClassifier(RBF(1.5), softness=0.3, **GIVEN)
-FITS = {
-    "a soft boundary": (SOFT, X, Y),
-    "three classes": (SOFT, *(part[::3] for part in load_iris(return_X_y=True))),
-    "everything searched": (
-        BayesPointClassifier(label_noise=None, tol=0.1, random_state=seed(0), n_draws=30),
-        X,
-        Y,
-    ),
-}
+SEARCHED = BayesPointClassifier(label_noise=None, **GIVEN)
+CASES = [(SOFT, *(part[::3] for part in load_iris(return_X_y=True))), (SEARCHED, X, Y)]
 
 
 def assert_same(here, there, inputs):
@@ -42,14 +35,12 @@ def assert_same(here, there, inputs):
 @pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing", "sequential"])
 def test_local_backends_give_the_same_bits(backend):
     """Fits beside the backend, and fits that are its tasks, in threads and processes."""
-    which = ("three classes", "everything searched")
-    cases = [FITS[name] for name in which]
-    here = [clone(estimator).fit(inputs, y) for estimator, inputs, y in cases]
+    here = [clone(estimator).fit(inputs, y) for estimator, inputs, y in CASES]
     with joblib.parallel_config(backend, n_jobs=2):
-        beside = [clone(estimator).set_params(n_jobs=2).fit(x, y) for estimator, x, y in cases]
-        tasks = (joblib.delayed(clone(estimator).fit)(x, y) for estimator, x, y in cases)
+        beside = [clone(estimator).set_params(n_jobs=2).fit(x, y) for estimator, x, y in CASES]
+        tasks = (joblib.delayed(clone(estimator).fit)(x, y) for estimator, x, y in CASES)
         within = joblib.Parallel()(tasks)
-    for one, other, third, (_, inputs, _) in zip(here, beside, within, cases, strict=True):
+    for one, other, third, (_, inputs, _) in zip(here, beside, within, CASES, strict=True):
         assert_same(one, other, inputs)
         assert_same(one, third, inputs)
 

@@ -109,6 +109,25 @@ def test_errors_are_honest(what):
     assert abs(bias) < allowed + reported**2 / 2  # of the logarithm of a mean
 
 
+@pytest.mark.parametrize("softness", [0.0, 1e-6, 1.0, 1e2])
+@pytest.mark.parametrize(
+    ("rates", "pairs"),
+    [
+        (0.0, [(0.0, 0.0)]),
+        (LADDER, [(0.0, 0.0), (0.4, 0.4)]),
+        (0.05, [(0.05, 0.05)]),
+        ((0.05, 0.2), [(0.05, 0.2)]),
+    ],
+)
+def test_every_softness(softness, rates, pairs):
+    """From hard walls to labels that are nearly noise."""
+    space = gaussian_process(6, index=7, softness=softness)
+    run = space.evidence(rates, tol=0.05, random_state=seed(0))
+    for value, of_value, pair in zip(np.ravel(run.value), np.ravel(run.error), pairs, strict=True):
+        exact, error = brute_force(space, *pair)
+        assert abs(value - exact) < 4 * math.hypot(error, of_value)
+
+
 # --- other results ---
 
 

@@ -22,9 +22,9 @@ from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.onion import choose_layer, onion
 from bayespoint.papers.perceptron import KernelPerceptron
+from helpers import SHIFT as SEED
+from helpers import SLOW
 
-SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
-SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 SLACK = 1.0
 """Seconds; the promise is 0.2 on an idle machine."""
 
@@ -307,13 +307,13 @@ def told(model, stop):
         def setup(self, estimator, context):
             pass
 
-        teardown = on_fit_task_end = setup
+        teardown = setup
 
         def on_fit_task_begin(self, estimator, context, *, X=None, y=None):
             if context.parent is not None and context.parent.task_name == stop:
                 raise Enough(stop)
 
-        def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):  # noqa: F811
+        def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
             return False
 
     return model.set_callbacks(Raises())

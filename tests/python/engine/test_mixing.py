@@ -1,15 +1,10 @@
 """Mixing of a billiard: centers of impulses; planes that are missed."""
 
-import os
-
 import numpy as np
 import pytest
 
 from bayespoint import SampleOptions, VersionSpace
-from helpers import angle, cone, polygon_centroid, sample, space_of
-
-SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
-
+from helpers import SHIFT, angle, cone, polygon_centroid, sample, space_of
 
 # --- impulses at the walls ---
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from bayespoint import BayesPointClassifier, VersionSpace, kernels
+from helpers import SHIFT as SEED
 
-SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 X = np.random.default_rng([SEED, 3]).standard_normal((200, 4))
 Y = np.where(X[:, 0] > 0, 1, -1)
 LIMIT = 60.0
@@ -23,14 +23,16 @@ LIMIT = 60.0
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-def fitted(seed=0, n_jobs=2):
-    model = BayesPointClassifier(n_jobs=n_jobs, tol=0.2, random_state=seed)
-    return model.fit(X, Y).dual_coef_
+RBF = kernels.RBF(2.0)
+SPACE = VersionSpace(RBF(X), Y, softness=0.1)
 
 
-def sampled(seed, n_jobs=2):
-    space = VersionSpace(kernels.RBF(2.0)(X), Y, softness=0.1)
-    return space.sample(tol=0.05, n_jobs=n_jobs, random_state=seed).center
+def fitted():
+    return BayesPointClassifier(RBF, n_jobs=2, tol=0.2, random_state=0).fit(X, Y).dual_coef_
+
+
+def sampled():
+    return SPACE.sample(tol=0.05, n_jobs=2, random_state=SEED).center
 
 
 def interrupt():
@@ -77,17 +79,16 @@ def test_fit_fork_fit():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_a_fork_in_the_middle_of_a_run():
     """Another thread forks during a run: the child works without the workers."""
-    expected = sampled(SEED)
+    expected = sampled()
     states = []
 
     def callback(progress):
         if not states:
-            states.append(forked(lambda: np.array_equal(sampled(SEED), expected)))
+            states.append(forked(lambda: np.array_equal(sampled(), expected)))
             raise KeyboardInterrupt
 
-    space = VersionSpace(kernels.RBF(2.0)(X), Y, softness=0.1)
     with pytest.raises(KeyboardInterrupt):
-        space.sample(length=1e15, n_jobs=2, random_state=0, callback=callback)
+        SPACE.sample(length=1e15, n_jobs=2, random_state=0, callback=callback)
     assert states == [0]
 
 
@@ -96,9 +97,9 @@ def test_a_run_in_another_thread_does_not_hear_ctrl_c():
     if threading.current_thread() is not threading.main_thread() or os.name == "nt":
         pytest.skip("signals come to the main thread, as POSIX has them")
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    expected = sampled(SEED)
+    expected = sampled()
     found = []
-    other = threading.Thread(target=lambda: found.append(sampled(SEED)))
+    other = threading.Thread(target=lambda: found.append(sampled()))
     try:
         other.start()
         with pytest.raises(KeyboardInterrupt):

@@ -4,7 +4,6 @@ The harness of the engine is tests/laws; what the door and the classifier add is
 """
 
 import math
-import os
 
 import numpy as np
 import pytest
@@ -13,9 +12,8 @@ from scipy import stats
 from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace
 from bayespoint.kernels import RBF
 from bayespoint.results import diagnostics
-from helpers import seed
+from helpers import SLOW, seed
 
-SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 ALPHA = 1e-3  # of a whole test, by Bonferroni
 DRAWS = 63
 QUANTITIES = {

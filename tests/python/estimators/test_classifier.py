@@ -13,7 +13,6 @@ from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -334,10 +333,8 @@ def test_label_noise_of_a_class_changes_sides_with_the_labels():
 # --- reproducibility, storage, pipelines ---
 
 
-def test_in_pipelines_and_searches():
+def test_in_searches():
     x, y, _ = blobs()
-    model = make_pipeline(StandardScaler(), BayesPointClassifier(random_state=seed(0)))
-    assert cross_val_score(model, x, y, cv=3, scoring="roc_auc").mean() > 0.8
     model = BayesPointClassifier(softness=0.1, random_state=seed(0))
     grid = {"kernel": [kernels.RBF(0.1), kernels.RBF(2.0)]}
     search = GridSearchCV(model, grid, cv=3, scoring="neg_log_loss").fit(x, y)

@@ -14,8 +14,8 @@ from bayespoint import BayesPointClassifier, InfeasibleError, kernels
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.posterior import Mixture, several
+from helpers import SHIFT as SEED
 
-SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 RNG = np.random.default_rng([SEED, 7])
 X = RNG.standard_normal((40, 3))
 Y = np.where(X[:, 0] > 0, "one", "two")

@@ -361,16 +361,6 @@ def test_empty_blocks_change_nothing():
         model.fit(Blocks([X[:0]]), Blocks([y[:0]]))
 
 
-def test_frames_of_dask_need_the_same_features():
-    dd = pytest.importorskip("dask.dataframe")
-    X, y = examples(600)
-    frame = dd.from_pandas(pd.DataFrame(X, columns=["a", "b"]).assign(y=y), npartitions=2)
-    model = classifier(n_components=20).fit(frame[["a", "b"]], frame["y"])
-    assert model.predict(frame[["a", "b"]]).compute().shape == (600,)
-    with pytest.raises(ValueError, match="in this order"):
-        model.predict(frame[["b", "a"]])
-
-
 def test_a_center_of_zero_ends_with_a_warning(monkeypatch):
     monkeypatch.setattr("bayespoint.landmarks.sampling.MAX_STEPS", 500)
     X, y = examples(100)

@@ -1,7 +1,5 @@
 """Progress of a fit by scikit-learn's callbacks."""
 
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -13,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier
-from helpers import seed
+from helpers import new_process, seed
 
 TWO = make_blobs(60, centers=[[0, 0], [2, 2]], random_state=seed(0))
 THREE = make_blobs(60, centers=[[0, 0], [2, 2], [0, 3]], random_state=seed(0))
@@ -127,6 +125,6 @@ def test_nothing_breaks_without_callbacks():
         "model = BayesPointClassifier(random_state=0, verbose=2).fit(X, y)\n"
         "print(hasattr(model, '_init_callback_context'), model.predict(X))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False [0 0 1 1]\n"
-    assert "search by evidence" in done.stderr
+    run = new_process(code)
+    assert run.stdout == "False [0 0 1 1]\n"
+    assert "search by evidence" in run.stderr

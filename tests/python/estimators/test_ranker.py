@@ -6,6 +6,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process import kernels as gp
 
 from bayespoint import BayesPointRanker, InfeasibleError, kernels, load
+from bayespoint.blocks import Blocks
 from bayespoint.data import choices
 from bayespoint.kernels import Differences
 from helpers import seed
@@ -54,12 +55,10 @@ def test_relevance_makes_pairs_within_groups():
 def test_a_kernel_of_differences_has_their_covariance_and_slopes():
     rng = np.random.default_rng(seed(1))
     a, b, c = (rng.random((n, 2)) for n in (4, 4, 3))
-    kernel = Differences(
-        kernels.Scaled(kernels.Weighted(kernels.Matern(0.7), (1.0, 2.0)), 1.5), 0.3
-    )
+    kernel = Differences(kernels.Scaled(kernels.Weighted(kernels.Matern(0.7), (1.0, 2.0)), 1.5))
     rows = np.concatenate(
         [
-            Differences.rows(a, b, np.array([0, 0, 1, 2])),
+            Differences.rows(a, b),
             Differences.rows(a, b),
             Differences.rows(c),
         ]
@@ -70,14 +69,13 @@ def test_a_kernel_of_differences_has_their_covariance_and_slopes():
     signs[np.arange(4), np.arange(4) + 4] = signs[np.arange(4) + 4, np.arange(4) + 4] = -1
     signs[np.arange(8, 11), np.arange(8, 11)] = 1
     exact = signs @ kernel.kernel(points) @ signs.T
-    exact[:4, :4] += 0.3 * np.array([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
     np.testing.assert_allclose(kernel(rows), exact, atol=1e-12)
     np.testing.assert_array_equal(kernel(rows), kernel(rows).T)
     np.testing.assert_allclose(kernel(rows, rows[3:]), exact[:, 3:], atol=1e-12)
     np.testing.assert_allclose(kernel.diag(rows), exact.diagonal(), atol=1e-12)
     assert len(kernel.items(rows)) == 11
     by = rng.standard_normal((11, 8))
-    left_open = Differences(kernels.Scaled(kernels.Weighted(kernels.Matern())), 0.3)
+    left_open = Differences(kernels.Scaled(kernels.Weighted(kernels.Matern())))
     names = [one.name for one in left_open.parameters(rows)]
     values = dict.fromkeys(names, 0.8)
 
@@ -243,6 +241,14 @@ def test_error_names_the_choice(y, kind, text):
         ({"approximation": None}, (X, [[1, 2]]), "y must hold two comparisons or more"),
         ({}, (X, PAIRS, np.zeros(30)), "groups must be None for y of choices"),
         ({}, (X, U, np.zeros(29)), "groups must have"),
+        ({}, (Blocks([X]), PAIRS), "X must be a dense array or a frame with a row for each item"),
+        ({}, (X, Blocks([PAIRS]), np.zeros(30)), "groups must be None for y of choices"),
+        ({}, (X, Blocks([PAIRS, [[0, 1, 2]]])), r"as many columns in every block; got \[2, 3\]"),
+        ({}, (X, Blocks([PAIRS, [[0, 30]]])), r"block 1: y must hold .* got \[0, 30\] in row 0"),
+        ({}, (X, Blocks([U])), "block 0: y must hold choices"),
+        ({}, (X, Blocks([np.empty((0, 2))])), "y must hold at least one choice"),
+        ({"approximation": None}, (X, Blocks([PAIRS])), "'auto' for y in blocks; got None"),
+        ({"softness": 0.0}, (X, Blocks([PAIRS])), "softness must be positive or None with y"),
     ],
 )
 def test_error_names_the_argument(settings, arguments, text):

@@ -48,24 +48,25 @@ KERNELS = [
 CATEGORIES = kernels.Weighted(kernels.RBF(1.0), [1.0] * 3, limits=[np.inf, np.inf, 1e6])
 
 
-def runtimes():
-    """Yield functions that run a graph on inputs."""
+def by_reference(graph, inputs):
+    from onnx.reference import ReferenceEvaluator
 
-    def by_reference(model, inputs):
-        from onnx.reference import ReferenceEvaluator
+    return ReferenceEvaluator(graph).run(None, {"X": inputs})
 
-        return ReferenceEvaluator(model).run(None, {"X": inputs})
 
-    yield pytest.param(by_reference, id="reference")
+def by_onnxruntime(graph, inputs):
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    session = runtime.InferenceSession(
+        graph.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    return session.run(None, {"X": inputs})
 
-    def by_onnxruntime(model, inputs):
-        runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-        session = runtime.InferenceSession(
-            model.SerializeToString(), providers=["CPUExecutionProvider"]
-        )
-        return session.run(None, {"X": inputs})
 
-    yield pytest.param(by_onnxruntime, id="onnxruntime")
+def outputs(graph, inputs):
+    """Yield the outputs of a graph by their names, of each runtime."""
+    names = [output.name for output in graph.graph.output]
+    for run in (by_reference, by_onnxruntime):
+        yield dict(zip(names, run(graph, inputs), strict=True))
 
 
 def rounding(model, inputs):
@@ -82,14 +83,12 @@ def rounding(model, inputs):
     return 10 * np.finfo(float).eps * np.reshape(sums, model.decision_function(inputs).shape)
 
 
-def outputs(graph, run, inputs):
-    """Return the outputs of a graph by their names."""
-    names = [output.name for output in graph.graph.output]
-    return dict(zip(names, run(graph, inputs), strict=True))
+def compare(model, inputs=NEW, tol=1e-8):
+    for found in outputs(to_onnx(model), inputs):
+        compare_one(model, found, inputs, tol)
 
 
-def compare(model, run, inputs=NEW, tol=1e-8):
-    found = outputs(to_onnx(model), run, inputs)
+def compare_one(model, found, inputs, tol):
     expected = model.decision_function(inputs)
     allowed = tol * (1 + np.abs(expected)) + rounding(model, inputs)
     models = getattr(model, "models_", ())
@@ -112,15 +111,13 @@ def compare(model, run, inputs=NEW, tol=1e-8):
         assert "probabilities" not in found
 
 
-@pytest.mark.parametrize("run", runtimes())
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_kernels(kernel, run):
+def test_kernels(kernel):
     # This kernel depends to first order on distances, which are roots of rounded squares.
     tol = 1e-6 if getattr(kernel, "nu", None) == 0.5 else 1e-8
-    compare(BayesPointClassifier(kernel, **GIVEN).fit(X, TWO), run, tol=tol)
+    compare(BayesPointClassifier(kernel, **GIVEN).fit(X, TWO), tol=tol)
 
 
-@pytest.mark.parametrize("run", runtimes())
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -137,29 +134,27 @@ def test_kernels(kernel, run):
     ids=str,
 )
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
-def test_classifiers(estimator, y, run):
-    compare(clone(estimator).fit(X, y), run)
+def test_classifiers(estimator, y):
+    compare(clone(estimator).fit(X, y))
 
 
-@pytest.mark.parametrize("run", runtimes())
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
 @pytest.mark.parametrize(
     ("kind", "unknown"), [(int, np.iinfo(np.int64).min), (float, np.nan), (str, ""), (bool, False)]
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of the reference
-def test_inputs_without_a_prediction_have_no_label(kind, unknown, y, run):
+def test_inputs_without_a_prediction_have_no_label(kind, unknown, y):
     labels = np.unique(y, return_inverse=True)[1].ravel()
     labels = (labels > 0 if kind is bool else labels + 1).astype(kind)
     model = BayesPointClassifier("linear", **GIVEN).fit(X, labels)
     inputs = X[:3].copy()
     inputs[1, 0] = np.nan
     inputs[2, 1] = np.inf
-    graph = to_onnx(model)
-    found = outputs(graph, run, inputs)
-    assert found["label"][0] == model.predict(inputs[:1])[0]
-    for label in found["label"][1:]:
-        assert label == unknown or (kind is float and np.isnan(label))
-    assert np.isnan(found["decision"][1:]).any(axis=-1).all()
+    for found in outputs(to_onnx(model), inputs):
+        assert found["label"][0] == model.predict(inputs[:1])[0]
+        for label in found["label"][1:]:
+            assert label == unknown or (kind is float and np.isnan(label))
+        assert np.isnan(found["decision"][1:]).any(axis=-1).all()
 
 
 def power(lambdas=None):
@@ -173,7 +168,6 @@ def power(lambdas=None):
     return of
 
 
-@pytest.mark.parametrize("run", runtimes())
 @pytest.mark.parametrize(
     ("warp", "places"),
     [
@@ -187,7 +181,7 @@ def power(lambdas=None):
     ids=["ranks", "ranks of one", "powers", "power of one", "nearly", "large"],
 )
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_numbers_on_another_scale(monkeypatch, warp, places, n_classes, run):
+def test_numbers_on_another_scale(monkeypatch, warp, places, n_classes):
     """Also beyond the examples, and where some features are only standardized."""
     rng = np.random.default_rng(seed(1))
 
@@ -203,25 +197,23 @@ def test_numbers_on_another_scale(monkeypatch, warp, places, n_classes, run):
     model = BayesPointClassifier(random_state=seed(0), tol=0.3, n_draws=20, n_models=1)
     model.fit(skew, y)
     assert model.scaler_.places.tolist() == places
-    compare(model, run, np.concatenate([skew[:40], skew[:3] * 10, -skew[:3]]), tol=1e-7)
+    compare(model, np.concatenate([skew[:40], skew[:3] * 10, -skew[:3]]), tol=1e-7)
 
 
-@pytest.mark.parametrize("run", runtimes())
-def test_two_noise_rates(run):
+def test_two_noise_rates():
     model = BayesPointClassifier("rbf", label_noise=(0.05, 0.2), **GIVEN).fit(X, TWO)
-    compare(model, run)
+    compare(model)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("run", runtimes())
 @pytest.mark.parametrize(
     "classes", [["no", "jä"], [-3, 2**40], [0.5, 1.0], np.array(["a", "b"], dtype=object)], ids=str
 )
-def test_labels_of_all_kinds(classes, run):
+def test_labels_of_all_kinds(classes):
     y = np.asarray(classes)[TWO.astype(int)]
     if y.dtype.kind == "f":
         y = 2 * y  # scikit-learn takes fractions for a regression
-    compare(BayesPointClassifier("rbf", **GIVEN).fit(X, y), run)
+    compare(BayesPointClassifier("rbf", **GIVEN).fit(X, y))
 
 
 def test_without_probabilities_the_graph_has_none():

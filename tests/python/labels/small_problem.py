@@ -5,14 +5,14 @@ import math
 import numpy as np
 from scipy import special
 
-from bayespoint import BayesPointOrdinalClassifier
+from bayespoint import BayesPointClassifier, BayesPointOrdinalClassifier, kernels
+from bayespoint.base.linalg import factorize
 from bayespoint.engine.laws import largest_probabilities
 from helpers import seed
-from objects import SmallProblem
 
 
-class Problem(SmallProblem):
-    """A small problem, each of whose classes occurs.
+class Problem:
+    """A few examples and points of a Gaussian process with offset; each class occurs.
 
     Values u of functions at the examples, with noise, have the shape (n, n_functions, m),
     thresholds (n, n_classes - 1).
@@ -20,7 +20,18 @@ class Problem(SmallProblem):
 
     def __init__(self, kind, m, n_classes, softness, index):
         rng = np.random.default_rng(seed(index))
-        super().__init__(m, softness, rng)
+        self.kernel, self.softness = kernels.RBF(1.2), softness
+        self.inputs = rng.standard_normal((m, 2))
+        # New points, and those of the examples, where the variance is smallest.
+        self.points = np.concatenate([rng.standard_normal((6, 2)) * 1.5, self.inputs])
+        gram = self.kernel(self.inputs)
+        self.matrix = gram + 1.0 + softness * np.eye(m)
+        self.k_star = self.kernel(self.points, self.inputs) + 1.0
+        factor = factorize(gram, 1.0, np.full(m, softness))
+        own = self.kernel.diag(self.points) + 1.0 + softness
+        self.variance = np.maximum(own - factor.explained(self.k_star), 0.0)
+        if softness == 0.0:
+            self.variance[6:] = 0.0
         self.kind, self.n_classes = kind, n_classes
         self.n_functions = n_classes if kind == "several" else 1
         more = rng.integers(n_classes, size=m - n_classes)
@@ -110,14 +121,17 @@ class Problem(SmallProblem):
 
     def directions(self, u):
         """Return dual coefficients of unit vectors with the directions of u, class mean off."""
-        if self.kind == "several":
-            return super().directions(u - u.mean(axis=1, keepdims=True))
-        return super().directions(u[:, 0])
+        values = u - u.mean(axis=1, keepdims=True) if self.kind == "several" else u[:, 0]
+        gamma = values @ np.linalg.inv(self.matrix)
+        squares = (gamma * values).sum(axis=tuple(range(1, values.ndim)), keepdims=True)
+        return gamma / np.sqrt(squares)
 
     def fit(self, **settings):
         """Return an accurate classifier of the examples and `labels`."""
-        if self.kind != "ordered":
-            return super().fit(**settings)
         accurate = {"n_draws": 4000, "tol": 0.004, "random_state": seed(0), "standardize": False}
-        given = {"softness": self.softness, "calibration": None} | accurate | settings
-        return BayesPointOrdinalClassifier(self.kernel, **given).fit(self.inputs, self.labels)
+        given = {"softness": self.softness} | accurate | settings
+        if self.kind == "ordered":
+            model = BayesPointOrdinalClassifier(self.kernel, **{"calibration": None} | given)
+        else:
+            model = BayesPointClassifier(self.kernel, **given)
+        return model.fit(self.inputs, self.labels)

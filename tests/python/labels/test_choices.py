@@ -9,12 +9,13 @@ import pytest
 from scipy import special, stats
 
 from bayespoint import BayesPointClassifier, BayesPointRanker, kernels
+from bayespoint.blocks import Blocks
 from bayespoint.data import choices
 from bayespoint.engine import sampling
 from bayespoint.engine.laws import largest_probabilities
 from bayespoint.engine.settings import SampleSettings
 from bayespoint.kernels import Differences
-from bayespoint.labels import Labels, of_choices
+from bayespoint.labels import Labels
 from bayespoint.tuning.objective import approximate_log_evidence
 from helpers import seed
 
@@ -32,6 +33,14 @@ def ranker(**more):
     if more.get("approximation") == "landmarks":
         given |= {"n_components": len(X), "tol": 0.03}
     return BayesPointRanker(KERNEL, **given | {"n_draws": 500} | more)
+
+
+def fitted(way, rows, **more):
+    """Return a model: over all choices, over landmarks, or over these with choices in blocks."""
+    rows, approximation = np.array(rows), None if way is None else "landmarks"
+    if way == "blocks":
+        rows = Blocks([rows[:3], lambda rows=rows: rows[3:]])
+    return ranker(approximation=approximation, **more).fit(X, rows)
 
 
 class Exact:
@@ -102,25 +111,38 @@ def case(request):
     return rows, settings, Exact(rows, softness, noise)
 
 
-APPROXIMATIONS = pytest.mark.parametrize("approximation", [None, "landmarks"])
+WAYS = pytest.mark.parametrize("way", [None, "landmarks", "blocks"])
 
 
-@APPROXIMATIONS
-def test_utilities_and_evidence_are_the_exact_ones(case, approximation):
+@WAYS
+def test_utilities_and_evidence_are_the_exact_ones(case, way):
     rows, settings, exact = case
-    model = ranker(approximation=approximation, **settings).fit(X, rows)
+    if way == "blocks" and settings["softness"] < SOFTNESS:
+        pytest.skip("as slow as over landmarks in memory")
+    model = fitted(way, rows, **settings)
     apart = exact.distances(model)
     assert max(apart.values()) < 5, apart
-    tol = 0.03 if approximation is None else 0.5  # of landmarks from the draws there are
+    tol = 0.03 if way is None else 0.5  # of landmarks from the draws there are
     found = model.evidence(tol=tol, random_state=seed(4))
     assert abs(found.value - exact.log_evidence) < 5 * math.hypot(found.error, exact.error)
     assert found.error < 0.2
     assert model.posterior_.first.labels.n_inputs == (1 if rows is PAIRS else 4)
 
 
-@APPROXIMATIONS
+@pytest.mark.parametrize("rows", [PAIRS, SETS], ids=["pairs", "sets"])
+def test_choices_on_dask_are_those_in_blocks(rows):
+    array = pytest.importorskip("dask.array").from_array(np.array(rows), chunks=(3, 1))
+    of_dask = ranker(approximation="landmarks", tol=0.3, n_draws=50).fit(X, array)
+    of_blocks = fitted("blocks", rows, tol=0.3, n_draws=50)
+    np.testing.assert_allclose(of_dask.predict(X), of_blocks.predict(X), rtol=1e-12)
+    np.testing.assert_allclose(
+        of_dask.predict_proba(X, NEW), of_blocks.predict_proba(X, NEW), rtol=1e-12
+    )
+
+
+@WAYS
 @pytest.mark.parametrize("wrong", ["choice", "wall"])
-def test_a_wrong_sign_fails(wrong, approximation, monkeypatch):
+def test_a_wrong_sign_fails(wrong, way, monkeypatch):
     rows, right = [[row[1], row[0], *row[2:]] for row in SETS], Labels.choices
 
     def turned(largest):
@@ -131,16 +153,16 @@ def test_a_wrong_sign_fails(wrong, approximation, monkeypatch):
     if wrong == "wall":
         rows = SETS
         monkeypatch.setattr(Labels, "choices", turned)
-    apart = Exact(SETS).distances(ranker(approximation=approximation).fit(X, rows))
+    apart = Exact(SETS).distances(fitted(way, rows))
     assert max(apart.values()) > 10, apart
 
 
-@APPROXIMATIONS
-def test_independent_noise_of_the_walls_of_a_choice_fails(approximation):
+@WAYS
+def test_independent_noise_of_the_walls_of_a_choice_fails(way):
     first, second, _ = choices.walls(np.array(SETS))
     pairs, exact = np.column_stack([first, second]), Exact(SETS)
-    model = ranker(approximation=approximation).fit(X, pairs)
-    tol = 0.02 if approximation is None else 0.5
+    model = fitted(way, pairs)
+    tol = 0.02 if way is None else 0.5
     wrong = model.evidence(tol=tol, random_state=seed(4))
     assert abs(wrong.value - exact.log_evidence) > 5 * math.hypot(wrong.error, exact.error)
 
@@ -148,7 +170,7 @@ def test_independent_noise_of_the_walls_of_a_choice_fails(approximation):
 def test_transparency_of_each_wall_fails():
     noise = 0.15
     exact = Exact(SETS, noise=noise)
-    examples, labels = of_choices(X, np.array(SETS))
+    examples, labels = choices.as_examples(X, np.array(SETS), 4), Labels.of_choices(4)
     labels, kernel = labels.with_noise((noise, noise)), Differences(KERNEL)
     points = labels.points(examples.inputs, examples.label)
     m = len(points)
@@ -254,7 +276,9 @@ def test_the_search_has_nearly_the_evidence(rows, near):
     """It takes the pairs of a choice for independent ones."""
     model = ranker(tol=0.5, n_draws=100).fit(X, rows)
     found, hyper = model.evidence(tol=0.03, random_state=seed(12)), model.posterior_.first.hyper
-    examples, labels = of_choices(X, np.array(rows))
+    largest = len(rows[0])
+    examples = choices.as_examples(X, np.array(rows), largest)
+    labels = Labels.of_choices(largest)
     value = approximate_log_evidence(
         hyper.kernel, *labels.compared(examples), offset=0.0, softness=SOFTNESS
     )

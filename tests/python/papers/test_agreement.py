@@ -1,7 +1,5 @@
 """Vote, Bayes point and center of mass in high dimension, and what the center costs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,7 @@ pytest.importorskip("matplotlib")
 from bayespoint import VersionSpace
 from bayespoint.papers.experiments import agreement, cost
 from bayespoint.papers.experiments.framework import Settings
-from bayespoint.papers.experiments.rows import power
+from bayespoint.papers.experiments.rows import Mean, Rows, power
 from helpers import cone, seed
 
 
@@ -68,7 +66,7 @@ def test_noise_of_few_draws_is_no_share():
             values = ((c + a) * (c + b)).mean(), (mean**2).mean(), np.abs(mean).mean()
             names = ("product vote", "square vote", "size vote")
             rows.append(dict(zip(names, values, strict=True)))
-        share, error = agreement._share(rows, "vote")
+        share, error = agreement._share(Rows(rows), "vote")
         expected = 100 * 0.01 * scale * np.sqrt(2 / np.pi)
         assert abs(share - expected) < 5 * error + (0.05 if scale == 0 else 0.0)
     # The square alone would be off by this much.
@@ -97,11 +95,11 @@ def test_analytic_center():
 
 def test_powers():
     x = np.array([1.0, 2.0, 4.0, 8.0])
-    slope, error = power(x, [(3 * one**-1.5, 0.1 * one**-1.5) for one in x])
+    slope, error = power(x, [Mean(3 * one**-1.5, 0.1 * one**-1.5) for one in x])
     assert slope == pytest.approx(-1.5)
     assert error == pytest.approx(1 / 30 / np.log(2) / np.sqrt(5))
     rng = np.random.default_rng(seed(7))
-    found = [power(x, [(np.exp(rng.normal(0, 0.2)), 0.2) for _ in x]) for _ in range(400)]
+    found = [power(x, [Mean(np.exp(rng.normal(0, 0.2)), 0.2) for _ in x]) for _ in range(400)]
     slopes, errors = np.transpose(found)
     assert 0.7 < slopes.std() / errors.mean() < 1.1
 

@@ -1,7 +1,5 @@
 """The picture of version space on the sphere: corners, frame, paths, animation."""
 
-import os
-
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
@@ -10,13 +8,12 @@ from sklearn.preprocessing import StandardScaler
 from bayespoint import BayesPointClassifier, VersionSpace, datasets
 from bayespoint.papers import elongated
 from bayespoint.papers.displays import BilliardDisplay
+from helpers import SHIFT as SEED
 
 matplotlib = pytest.importorskip("matplotlib")
 pyplot = pytest.importorskip("matplotlib.pyplot")
 Figure = pytest.importorskip("matplotlib.figure").Figure
 matplotlib.use("Agg")
-
-SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,6 @@
 """The correlation length of Ruján and Marchand."""
 
 import math
-import os
 
 import numpy as np
 import pytest
@@ -10,9 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint import InfeasibleError, VersionSpace
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.dynamics import Chord, Scattered
-from helpers import cone, polygon_centroid, space_of
-
-SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
+from helpers import SHIFT, cone, polygon_centroid, space_of
 
 
 def part(normals, b, v, angle, rng, most, *, center=None, radius=None, cosine=False):

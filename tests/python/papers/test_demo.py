@@ -1,10 +1,6 @@
 """The demonstration prints correct tables and writes a picture."""
 
-from __future__ import annotations
-
-import os
 import re
-import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -22,32 +18,6 @@ sys.modules["demo"] = demo = module_from_spec(spec_from_file_location("demo", DE
 demo.__spec__.loader.exec_module(demo)
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """One run with two splits: its output and its directory."""
-    out = tmp_path_factory.mktemp("demo") / "made" / "on the way"
-    done = subprocess.run(
-        [
-            sys.executable,
-            DEMO,
-            "--out",
-            out,
-            "--splits",
-            "2",
-            "--seed",
-            "3",
-        ],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-        cwd=out.parent.parent,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout, out
-
-
 def table(text, number):
     """The rows of the table under the heading with this number: title and cells."""
     [block] = re.findall(rf"^{number}\. .*\n\n.*\n-+ .*\n((?:.*\n)*?)\(", text, flags=re.MULTILINE)
@@ -59,17 +29,22 @@ def number(cell):
     return float(re.match(r"-?[\d.]+", cell).group())
 
 
-@pytest.mark.parametrize(
-    ("section", "titles", "n_columns"),
-    [(1, demo.CLASSIFIERS, 4), (2, demo.CLASSIFIERS, 3), (3, demo.KERNELS, 3)],
-)
-def test_every_table_has_its_rows_of_finite_figures(run, section, titles, n_columns):
-    found = table(run[0], section)
-
-    assert set(found) == set(titles)
-    for cells in found.values():
-        assert len(cells) == n_columns
-        assert all(np.isfinite(number(cell)) for cell in cells)
+def test_every_table_has_its_rows_of_finite_figures(tmp_path, capsys):
+    out = tmp_path / "made" / "on the way"
+    assert demo.main(["--out", str(out), "--splits", "2", "--seed", "3"]) == 0
+    text = capsys.readouterr().out
+    for section, titles, n_columns in (
+        (1, demo.CLASSIFIERS, 4),
+        (2, demo.CLASSIFIERS, 3),
+        (3, demo.KERNELS, 3),
+    ):
+        found = table(text, section)
+        assert set(found) == set(titles)
+        for cells in found.values():
+            assert len(cells) == n_columns
+            assert all(np.isfinite(number(cell)) for cell in cells)
+    [picture] = out.iterdir()
+    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_scores_of_hand_made_probabilities():

@@ -1,6 +1,5 @@
 """Displays of walls, evidences and layers, against the results that they draw."""
 
-import os
 import warnings
 
 import numpy as np
@@ -12,14 +11,13 @@ from bayespoint import BayesPointClassifier, Evidence, VersionSpace, datasets
 from bayespoint.papers.displays import EvidenceDisplay, OnionDisplay, WallsDisplay
 from bayespoint.papers.dynamics import Chord
 from bayespoint.papers.onion import onion
+from helpers import SHIFT as SEED
 from helpers import flown
 
 matplotlib = pytest.importorskip("matplotlib")
 colors = pytest.importorskip("matplotlib.colors")
 Figure = pytest.importorskip("matplotlib.figure").Figure
 matplotlib.use("Agg")
-
-SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
 
 @pytest.fixture

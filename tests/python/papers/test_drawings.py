@@ -1,8 +1,5 @@
 """The drawings of the papers' mechanisms are right."""
 
-from __future__ import annotations
-
-import os
 import re
 from pathlib import Path
 
@@ -12,10 +9,10 @@ import pytest
 from bayespoint.papers import drawings
 from bayespoint.papers.__main__ import main
 from bayespoint.papers.drawings import flights, scenes
+from helpers import SHIFT as SEED
 
 figure = pytest.importorskip("matplotlib.figure")
 
-SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 POINTS, LABELS = scenes.POINTS, scenes.LABELS
 
 

@@ -1,7 +1,6 @@
 """The motions of the papers: options, bias, and what scatters the ball."""
 
 import math
-import os
 
 import numpy as np
 import pytest
@@ -9,9 +8,8 @@ import pytest
 from bayespoint import VersionSpace
 from bayespoint.kernels import RBF
 from bayespoint.papers.dynamics import Chord, Flipper, Scattered, sample
-from helpers import angle, cone, dual_angle, flown, space_of
+from helpers import SHIFT, angle, cone, dual_angle, flown, space_of
 
-SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 STRAIGHT = [Chord, Flipper]
 
 

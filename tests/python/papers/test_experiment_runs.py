@@ -1,7 +1,5 @@
 """The framework of the experiments: units, rows on disk, continued runs, the command."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -14,7 +12,6 @@ from bayespoint.papers.experiments import Claim, Experiment, Report, Settings, T
 from bayespoint.papers.experiments.command import main
 from bayespoint.papers.experiments.framework import no_units
 from bayespoint.papers.experiments.registry import EXPERIMENTS
-from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus
 from bayespoint.papers.experiments.store import Store
 
 asked = []
@@ -33,13 +30,15 @@ def measure(unit, settings):
 
 
 def report(rows, settings):
-    mean = mean_and_error(column(rows, "value"))
-    table = Table("Mean", ["what", "mean"], [["value", plus_minus(*mean)]])
-    return Report([table], [Claim("it is below 1", mean[0] < 1), Claim("it is 2", mean[0] == 2)])
+    mean = rows.mean("value")
+    table = Table("Mean", ["what", "mean"], [["value", f"{mean}"]])
+    return Report(
+        [table], [Claim("it is below 1", mean.value < 1), Claim("it is 2", mean.value == 2)]
+    )
 
 
 def draw(rows, settings, figure):
-    figure.add_subplot().plot(column(rows, "value"))
+    figure.add_subplot().plot(rows["value"])
 
 
 TOY = Experiment(Text("beyond", "toy", "A toy", "About."), report, draw, units, measure, 3, 1)

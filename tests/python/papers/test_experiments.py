@@ -1,7 +1,5 @@
 """Every experiment in its quick form, compared with its paper."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

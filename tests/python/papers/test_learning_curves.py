@@ -1,7 +1,6 @@
 """Learning curves against the equations, their limits, one another, and simulation."""
 
 import math
-import os
 
 import numpy as np
 import pytest
@@ -9,9 +8,7 @@ from scipy import integrate, stats
 
 from bayespoint import VersionSpace
 from bayespoint.papers import learning_curves as curves
-
-SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
-SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
+from helpers import SHIFT, SLOW
 
 ALPHAS = np.concatenate([np.geomspace(1e-6, 1e6, 49), [0.5, 2.0, 5.0, 10.0]])
 

@@ -1,7 +1,5 @@
 """The experiments of the two sets of lecture notes, and the problems that they make."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -10,15 +8,15 @@ pytest.importorskip("matplotlib")
 from bayespoint.papers.experiments import lecture_kernels, lectures
 from bayespoint.papers.experiments.framework import Settings
 from bayespoint.papers.experiments.registry import EXPERIMENTS
+from bayespoint.papers.experiments.rows import Rows
 from helpers import seed
 
 
 @pytest.fixture(scope="module")
 def perceptrons():
     settings = Settings(12, quick=True, seed=seed(0))
-    return [
-        unit | lectures._measure(unit, settings) for unit in lectures._units(settings)
-    ], settings
+    units = lectures._units(settings)
+    return Rows([unit | lectures._measure(unit, settings) for unit in units]), settings
 
 
 def holds(report, text):
@@ -28,7 +26,8 @@ def holds(report, text):
 
 def changed(rows, **values):
     """Return the rows with other values in the first one."""
-    return [rows[0] | values, *rows[1:]]
+    first, *others = rows
+    return Rows([first | values, *others])
 
 
 def test_the_printed_algorithm_by_hand():
@@ -86,7 +85,8 @@ def test_boundary(perceptrons):
 def test_width():
     settings = Settings(3, quick=True, seed=seed(0))
     experiment = EXPERIMENTS["kernel-width"]
-    rows = [unit | experiment.measure(unit, settings) for unit in experiment.units(settings)]
+    units = experiment.units(settings)
+    rows = Rows([unit | experiment.measure(unit, settings) for unit in units])
     report = experiment.report(rows, settings)
     assert holds(report, "makes the surface flat")
     assert holds(report, "classes apart: σ = d")
@@ -98,7 +98,8 @@ def test_width():
 def test_exclusive_or():
     settings = Settings(2, quick=True, seed=seed(0))
     experiment = EXPERIMENTS["exclusive-or"]
-    rows = [unit | experiment.measure(unit, settings) for unit in experiment.units(settings)]
+    units = experiment.units(settings)
+    rows = Rows([unit | experiment.measure(unit, settings) for unit in units])
     report = experiment.report(rows, settings)
     assert holds(report, "no linear classifier gives")
     assert holds(report, "a hard margin with an RBF kernel does")

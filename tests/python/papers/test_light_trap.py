@@ -1,15 +1,11 @@
 """The light trap of Ruján and Marchand."""
 
-import os
-
 import numpy as np
 import pytest
 
 from bayespoint import InfeasibleError, VersionSpace
 from bayespoint.papers.light_trap import light_trap
-from helpers import cone, space_of
-
-SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
+from helpers import SHIFT, cone, space_of
 
 
 def test_one_way_light_trap():

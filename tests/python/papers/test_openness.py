@@ -1,7 +1,6 @@
 """The share of straight flights that escape, against the kernel."""
 
 import itertools
-import os
 
 import numpy as np
 import pytest
@@ -9,9 +8,7 @@ import pytest
 from bayespoint import VersionSpace
 from bayespoint.kernels import RBF
 from bayespoint.papers.dynamics import Flipper
-from helpers import flown
-
-SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
+from helpers import SHIFT, flown
 
 
 def escapes(gram, y, **settings):

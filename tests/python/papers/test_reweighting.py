@@ -1,7 +1,6 @@
 """Weighted draws against densities whose centers are known."""
 
 import math
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -11,9 +10,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
 from bayespoint.papers.reweighting import reweight
+from helpers import SHIFT as SEED
 from helpers import dual_angle
-
-SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
 
 def power_center(powers):

@@ -1,7 +1,6 @@
 """The ellipsoid of all weight vectors."""
 
 import math
-import os
 
 import numpy as np
 import pytest
@@ -11,8 +10,8 @@ from bayespoint.papers.soft_boundary import (
     parameter_space,
     plot_parameter_space,
 )
+from helpers import SHIFT as SEED
 
-SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 X = np.array([[1.0, 0.2], [0.3, 0.9], [-0.5, 0.6]])
 
 

@@ -1,7 +1,5 @@
 """The parts of the experiments on toys, Table 1 and convergence, against independent values."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Displays against the results that they draw, and their errors."""
 
-import os
-
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
@@ -17,14 +15,13 @@ from bayespoint.kernels import RBF, Matern
 from bayespoint.labels import Labels
 from bayespoint.posterior import questions
 from bayespoint.tuning.objective import approximate_log_evidence
+from helpers import SHIFT as SEED
 
 matplotlib = pytest.importorskip("matplotlib")
 colors = pytest.importorskip("matplotlib.colors")
 pyplot = pytest.importorskip("matplotlib.pyplot")
 Figure = pytest.importorskip("matplotlib.figure").Figure
 matplotlib.use("Agg")
-
-SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,5 @@
 """Every display draws a fitted default classifier in one line, of two classes and of three."""
 
-import os
 import sys
 
 import numpy as np
@@ -9,6 +8,7 @@ from sklearn.datasets import load_iris, make_moons
 
 from bayespoint import BayesPointClassifier, plotting
 from bayespoint.papers import displays
+from helpers import SHIFT as SEED
 
 matplotlib = pytest.importorskip("matplotlib")
 colors = pytest.importorskip("matplotlib.colors")
@@ -16,7 +16,6 @@ pyplot = pytest.importorskip("matplotlib.pyplot")
 Figure = pytest.importorskip("matplotlib.figure").Figure
 matplotlib.use("Agg")
 
-SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 HOMES = {name: home for home in (plotting, displays) for name in home.__all__}
 NAMES = sorted(HOMES)
 PRIVATE_WORDS = ("κ", "kappa", "impulse", "transparency", "violat", " ln ")

@@ -1,7 +1,5 @@
 """Displays of fitted searches and pipelines draw their classifier."""
 
-import os
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -14,10 +12,9 @@ from sklearn.preprocessing import StandardScaler
 from bayespoint import BayesPointClassifier, plotting
 from bayespoint.kernels import RBF
 from bayespoint.papers import displays
+from helpers import SHIFT as SEED
 
 Figure = pytest.importorskip("matplotlib.figure").Figure
-
-SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
 
 @pytest.mark.long

@@ -1,7 +1,5 @@
 """New examples for a fitted classifier: the law of a fit to all of them, without a bounce."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,6 +1,5 @@
 """Settings drawn for an average are from their posterior."""
 
-import os
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -15,10 +14,9 @@ from bayespoint.tuning import defaults, hamiltonian
 from bayespoint.tuning import density as densities
 from bayespoint.tuning.density import Density
 from bayespoint.tuning.drawing import drawn, renewed, represent
-from helpers import seed
+from helpers import SLOW, seed
 from objects import objective, task
 
-SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 M = 12
 OFFSET = 1.0
 SOFTNESS = 7  # after three factors, two length scales and two weights

@@ -5,19 +5,19 @@ use rand::rngs::ChaCha8Rng;
 
 use super::*;
 use crate::gram::Gram;
+use crate::simd::Entry;
 
 /// The factor for given pivots, column by column.
 fn plain(gram: &[f64], m: usize, pivots: &[usize]) -> Vec<Vec<f64>> {
     let mut rows = vec![Vec::new(); m];
     for (column, &pivot) in pivots.iter().enumerate() {
         let head: Vec<f64> = rows[pivot].clone();
-        let inner = |row: &[f64]| row.iter().zip(&head).map(|(a, b)| a * b).sum::<f64>();
-        let root = (gram[pivot * m + pivot] - inner(&head)).sqrt();
+        let root = (gram[pivot * m + pivot] - inner(&head, &head)).sqrt();
         for i in 0..m {
             let entry = if pivots[..column].contains(&i) {
                 0.0
             } else {
-                (gram[pivot * m + i] - inner(&rows[i])) / root
+                (gram[pivot * m + i] - inner(&rows[i], &head)) / root
             };
             rows[i].push(entry);
         }
@@ -25,21 +25,42 @@ fn plain(gram: &[f64], m: usize, pivots: &[usize]) -> Vec<Vec<f64>> {
     rows
 }
 
-fn matrix(m: usize, rank: usize) -> Vec<f64> {
-    let x: Vec<Vec<f64>> = (0..m)
-        .map(|i| {
-            (0..rank).map(|k| ((1 + i * (k + 3)) as f64 * 0.7).sin() / (k + 1) as f64).collect()
-        })
-        .collect();
-    let inner = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum();
+fn inner(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// Feature vectors, with the k-th entries of a scale.
+fn features(m: usize, scales: &[f64]) -> Vec<Vec<f64>> {
+    let entry = |i: usize, k: usize| ((1 + i * (k + 3)) as f64 * 0.7).sin() * scales[k];
+    (0..m).map(|i| (0..scales.len()).map(|k| entry(i, k)).collect()).collect()
+}
+
+fn products(x: &[Vec<f64>]) -> Vec<f64> {
     x.iter().flat_map(|a| x.iter().map(move |b| inner(a, b))).collect()
+}
+
+fn matrix(m: usize, rank: usize) -> Vec<f64> {
+    products(&features(m, &(0..rank).map(|k| ((k + 1) as f64).recip()).collect::<Vec<_>>()))
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "a matrix of singles")]
+fn singles(m: usize, rank: usize) -> Vec<f32> {
+    matrix(m, rank).iter().map(|&x| x as f32).collect()
+}
+
+fn hard<E: Entry>(matrix: &[E], offset: f64) -> Gram<'_> {
+    Gram::new(matrix, offset, vec![0.0; matrix.len().isqrt()]).expect("a matrix")
+}
+
+fn truncated(gram: &Gram<'_>, least: f64) -> Factor {
+    Factor::truncated(gram, least, &Control::new()).expect("semi-definite")
 }
 
 #[test]
 fn batches_agree_with_single_columns() {
     for (m, rank) in [(1, 1), (5, 5), (40, 3), (90, 33), (100, 64), (130, 90)] {
         let matrix = matrix(m, rank);
-        let gram = Gram::new(&matrix, 0.0, vec![0.0; m]).expect("a matrix");
+        let gram = hard(&matrix, 0.0);
         let mut pivoted = Pivoted::new(&gram, 0.0);
         assert!(pivoted.run(m, &Control::new()).expect("semi-definite"));
         let factor = pivoted.factor(&Control::new()).expect("complete");
@@ -53,8 +74,10 @@ fn batches_agree_with_single_columns() {
             }
             for j in 0..m {
                 let other = &factor.rows[j * rank..][..rank];
-                let entry: f64 = row.iter().zip(other).map(|(a, b)| a * b).sum();
-                assert!((entry - matrix[i * m + j]).abs() < 1e-12 * scale, "{m} {rank}");
+                assert!(
+                    (inner(row, other) - matrix[i * m + j]).abs() < 1e-12 * scale,
+                    "{m} {rank}"
+                );
             }
         }
     }
@@ -63,7 +86,7 @@ fn batches_agree_with_single_columns() {
 #[test]
 fn stops_at_the_wanted_rank() {
     let matrix = matrix(90, 33);
-    let gram = Gram::new(&matrix, 0.0, vec![0.0; 90]).expect("a matrix");
+    let gram = hard(&matrix, 0.0);
     for (most, all) in [(0, false), (2, false), (32, false), (33, true), (34, true)] {
         let mut pivoted = Pivoted::new(&gram, 0.0);
         assert_eq!(pivoted.run(most, &Control::new()), Ok(all), "{most}");
@@ -76,7 +99,7 @@ fn copies_are_rejected() {
     let m = 200;
     let matrix: Vec<f64> =
         (0..m * m).map(|at| f64::from(u8::from(at / m % 3 == at % m % 3))).collect();
-    let gram = Gram::new(&matrix, 0.0, vec![0.0; m]).expect("a matrix");
+    let gram = hard(&matrix, 0.0);
     let mut pivoted = Pivoted::new(&gram, 0.0);
     assert_eq!(pivoted.run(m, &Control::new()), Ok(true));
     assert_eq!(pivoted.rank(), 3);
@@ -85,60 +108,45 @@ fn copies_are_rejected() {
 /// The tolerance for rounded entries is relative to the diagonal without the offset, which is exact.
 #[test]
 fn singles_under_a_large_offset() {
-    let (m, rank) = (60, 5);
-    #[allow(clippy::cast_possible_truncation, reason = "a matrix of singles")]
-    let matrix: Vec<f32> = matrix(m, rank).iter().map(|&x| x as f32).collect();
-    let gram = Gram::new(&matrix, 1e6, vec![0.0; m]).expect("a matrix");
-    let factor = Factor::truncated(&gram, 1e-4, &Control::new()).expect("semi-definite");
-    assert_eq!((factor.rank(), factor.is_complete), (rank + 1, false));
+    let factor = truncated(&hard(&singles(60, 5), 1e6), 1e-4);
+    assert_eq!((factor.rank(), factor.is_complete), (6, false));
 }
 
 #[test]
 fn a_single_direction_is_refused() {
-    let m = 40;
-    let matrix = matrix(m, 5);
-    let gram = Gram::new(&matrix, 1e12, vec![0.0; m]).expect("a matrix");
-    let error = Factor::truncated(&gram, 1e-9, &Control::new()).expect_err("rank 1 remains");
-    assert!(matches!(error, Error::Breakdown { .. }), "{error}");
-    let line = Gram::new(&[1.0, -2.0, -2.0, 4.0], 0.0, vec![0.0; 2]).expect("a matrix");
-    let factor = Factor::truncated(&line, 1e-9, &Control::new()).expect("rank one");
+    let matrix = matrix(40, 5);
+    let error = Factor::truncated(&hard(&matrix, 1e12), 1e-9, &Control::new());
+    assert!(matches!(error, Err(Error::Breakdown { .. })), "rank 1 remains");
+    let factor = truncated(&hard(&[1.0, -2.0, -2.0, 4.0], 0.0), 1e-9);
     assert_eq!((factor.rank(), factor.is_complete), (1, true));
 }
 
 #[test]
 fn small_softness_is_lost() {
-    let m = 40;
-    let matrix = matrix(m, 3);
-    let lost = |softness: &dyn Fn(usize) -> f64, least: f64| {
-        let softness = (0..m).map(softness).collect();
-        let gram = Gram::new(&matrix, 0.0, softness).expect("a matrix");
-        let factor = Factor::truncated(&gram, least, &Control::new()).expect("semi-definite");
-        (factor.rank(), factor.is_complete, factor.loses_softness)
-    };
-    assert_eq!(lost(&|_| 0.0, 1e-9), (3, true, false));
-    assert_eq!(lost(&|i| if i < 7 { 0.1 } else { 0.0 }, 1e-9), (10, true, false));
-    assert_eq!(lost(&|i| if i < 7 { 1e-12 } else { 0.0 }, 1e-9), (3, false, true));
-    assert_eq!(lost(&|_| 1e-17, 0.0), (3, true, true));
-    #[allow(clippy::cast_possible_truncation, reason = "a matrix of singles")]
-    let singles: Vec<f32> = matrix.iter().map(|&x| x as f32).collect();
-    let softness = (0..m).map(|i| if i < 7 { 0.1 } else { 0.0 }).collect();
-    let gram = Gram::new(&singles, 0.0, softness).expect("a matrix");
-    let factor = Factor::truncated(&gram, 1e-4, &Control::new()).expect("semi-definite");
-    assert_eq!((factor.rank(), factor.is_complete, factor.loses_softness), (10, false, false));
+    fn lost<E: Entry>(
+        matrix: &[E],
+        softness: impl Fn(usize) -> f64,
+        least: f64,
+    ) -> (usize, [bool; 2]) {
+        let softness = (0..40).map(softness).collect();
+        let factor = truncated(&Gram::new(matrix, 0.0, softness).expect("a matrix"), least);
+        (factor.rank(), [factor.is_complete, factor.loses_softness])
+    }
+    let (doubles, few) = (matrix(40, 3), |x: f64| move |i| if i < 7 { x } else { 0.0 });
+    assert_eq!(lost(&doubles, |_| 0.0, 1e-9), (3, [true, false]));
+    assert_eq!(lost(&doubles, few(0.1), 1e-9), (10, [true, false]));
+    assert_eq!(lost(&doubles, few(1e-12), 1e-9), (3, [false, true]));
+    assert_eq!(lost(&doubles, |_| 1e-17, 0.0), (3, [true, true]));
+    assert_eq!(lost(&singles(40, 3), few(0.1), 1e-4), (10, [false, false]));
 }
 
 /// The direction keeps its length, its angle with the position and the components of small variance.
 #[test]
 fn turns_keep_their_invariants() {
-    let scales = [1.0, 0.3, 0.1, 1e-6, 1e-6];
-    let (m, n) = (12, scales.len());
-    let x: Vec<Vec<f64>> = (0..m)
-        .map(|i| (0..n).map(|k| ((1 + i * (k + 3)) as f64 * 0.7).sin() * scales[k]).collect())
-        .collect();
-    let inner = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let matrix: Vec<f64> = x.iter().flat_map(|a| x.iter().map(move |b| inner(a, b))).collect();
-    let gram = Gram::new(&matrix, 0.0, vec![0.0; m]).expect("a matrix");
-    let factor = Factor::truncated(&gram, 1e-9, &Control::new()).expect("semi-definite");
+    let x = features(12, &[1.0, 0.3, 0.1, 1e-6, 1e-6]);
+    let matrix = products(&x);
+    let gram = hard(&matrix, 0.0);
+    let factor = truncated(&gram, 1e-9);
     assert_eq!((factor.rank(), factor.is_complete), (3, false));
     let field = |w: &[f64]| x.iter().map(|x| inner(x, w)).collect::<Vec<_>>();
     let (position, direction) = ([0.6, 0.0, 0.48, 0.64, 0.0], [0.0, 0.8, 0.0, 0.0, 0.6]);

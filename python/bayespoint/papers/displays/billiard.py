@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base import validation
 from bayespoint.base.linalg import threads_for
 from bayespoint.base.validation import Floats
 from bayespoint.papers.displays import sphere
+from bayespoint.papers.rollback import without_warnings
 from bayespoint.plotting.style import (
     COLORS,
     GRAY,
@@ -250,8 +249,7 @@ class BilliardDisplay(Display):
                 f"length must be at most {_MAX_DRAWS * _SPACING * radius:.4g} for a version space "
                 f"of radius {radius:.3g}, or the path has too many points; got {path:.4g}"
             )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with without_warnings():
             run = space.sample(
                 length=path,
                 n_draws=n_draws,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ from bayespoint.base.validation import Floats
 from bayespoint.datasets import make_teacher
 from bayespoint.papers.experiments.billiards import fly
 from bayespoint.papers.experiments.drawing import legend_below, only_ticks
-from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
-from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, power, select
+from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
+from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid, mean_of, power
 
 DIMENSIONS = (3, 5, 10, 30, 100)
 HIGH = 10
@@ -39,12 +38,9 @@ def _cells(settings: Settings) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return (DIMENSIONS[:3:2], LOADS[1:2]) if settings.quick else (DIMENSIONS, LOADS)
 
 
-def _units(settings: Settings) -> Iterator[Row]:
+def _units(settings: Settings) -> list[Row]:
     dimensions, loads = _cells(settings)
-    for run in range(settings.splits):
-        for dimension in dimensions:
-            for load in loads:
-                yield {"dimension": dimension, "load": load, "run": run}
+    return grid(run=range(settings.splits), dimension=dimensions, load=loads)
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
@@ -114,7 +110,7 @@ def _bayes_point(draws: Any, start: Any, tol: float = 1e-7) -> Any:
         start = point
 
 
-def _share(rows: list[Row], pair: str) -> tuple[float, float]:
+def _share(rows: Rows, pair: str) -> Mean:
     """Return the percentage of inputs where two rules differ, and its standard error (jackknife).
 
     The product of both halves' values is free of the bias of a few draws. It can be negative.
@@ -125,64 +121,58 @@ def _share(rows: list[Row], pair: str) -> tuple[float, float]:
         return 100 * float(size * np.sqrt(max(product, 0.0) / square))
 
     names = [f"{name} {pair}" for name in ("product", "square", "size")]
-    values = np.stack([column(rows, name) for name in names], axis=1)
+    values = np.stack([rows[name] for name in names], axis=1)
     n = len(values)
     without = np.array([share(np.delete(values, k, axis=0)) for k in range(n)])
-    return share(values), float(without.std() * np.sqrt(n - 1))
+    return Mean(share(values), float(without.std() * np.sqrt(n - 1)))
 
 
-def _excess(rows: list[Row], rule: str) -> tuple[float, float]:
+def _excess(rows: Rows, rule: str) -> Mean:
     """Return the excess of a rule's error over the vote's, in percent of it, with its error."""
-    vote = column(rows, "error vote")
-    return mean_and_error(100 * (column(rows, f"error {rule}") - vote) / vote.mean())
+    vote = rows["error vote"]
+    return mean_of(100 * (rows[f"error {rule}"] - vote) / vote.mean())
 
 
-def _report(rows: list[Row], settings: Settings) -> Report:
-    dimensions, loads = _cells(settings)
-    high = [one for one in dimensions if one >= HIGH or settings.quick]
-    lines, most = [], (-np.inf, 0.0)
-    powers: dict[str, list[tuple[float, float]]] = {pair: [] for pair in PAIRS}
-    for load in loads:
-        cells = {one: select(rows, dimension=one, load=load) for one in dimensions}
-        for dimension, of in cells.items():
-            excess = [_excess(of, rule) for rule in RULES]
+def _report(rows: Rows, settings: Settings) -> Report:
+    lines, most = [], Mean(-np.inf, 0.0)
+    powers: dict[str, list[Mean]] = {pair: [] for pair in PAIRS}
+    for load, of_load in rows.by("load").items():
+        cells = of_load.by("dimension")
+        high = [dimension for dimension in cells if dimension >= HIGH or settings.quick]
+        for dimension, cell in cells.items():
+            excess = [_excess(cell, rule) for rule in RULES]
             if dimension in high:
-                most = max(most, excess[1], key=lambda one: one[0] + 3 * one[1])
-            shares = [_share(of, pair) for pair in PAIRS]
+                most = max(most, excess[1], key=lambda mean: mean.high(3))
+            shares = [f"{_share(cell, pair):.3f}" for pair in PAIRS]
             lines.append(
-                [f"{load}", f"{dimension}",
-                 *(plus_minus(*one, 3) for one in shares),
-                 plus_minus(*mean_and_error(100 * column(of, "error vote"))),
-                 *(plus_minus(*one, 3) for one in excess)]
+                [f"{load}", f"{dimension}", *shares, cell.mean("error vote", 100),
+                 *(f"{mean:.3f}" for mean in excess)]
             )  # fmt: skip
         for pair in PAIRS:
-            powers[pair].append(power(high, [_share(cells[one], pair) for one in high]))
+            powers[pair].append(power(high, [_share(cells[at], pair) for at in high]))
     claims = []
     for pair in ("vote", "point"):
-        steepest = max(slope + 3 * error for slope, error in powers[pair])
-        known = ", ".join(plus_minus(*one) for one in powers[pair])
-        title = PAIRS[pair][0]
+        steepest = max(slope.high(3) for slope in powers[pair])
+        known, title = ", ".join(map(str, powers[pair])), PAIRS[pair][0]
         claims += [
             _TEXT.claim("falls", steepest < 0, pair=title, high=HIGH, powers=known),
             _TEXT.claim("fast", steepest < -0.5, pair=title),
         ]
-    same, excess_at_most = most[0] + 3 * most[1] < MOST, plus_minus(*most, 3)
-    claims.append(_TEXT.claim("errors", same, high=HIGH, excess=excess_at_most, most=MOST))
+    same = most.high(3) < MOST
+    claims.append(_TEXT.claim("errors", same, high=HIGH, excess=f"{most:.3f}", most=MOST))
     table = _TEXT.table("shares", lines, splits=settings.splits)
     return Report([table], claims, [_TEXT.fill("metric"), _TEXT.fill("noise")])
 
 
-def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
-    dimensions, loads = _cells(settings)
+def _draw(rows: Rows, settings: Settings, figure: Any) -> None:
     left, right = figure.subplots(1, 2)
-    for load in loads:
-        cells = [select(rows, dimension=one, load=load) for one in dimensions]
-        for pair, (_, style) in PAIRS.items():
-            values = np.transpose([_share(of, pair) for of in cells])
-            left.errorbar(dimensions, *values, fmt=style, color=COLORS[load], markersize=4)
-        for rule, (_, style) in RULES.items():
-            values = np.transpose([_excess(of, rule) for of in cells])
-            right.errorbar(dimensions, *values, fmt=style, color=COLORS[load], markersize=4)
+    for load, of_load in rows.by("load").items():
+        cells = of_load.by("dimension")
+        dimensions = list(cells)
+        for ax, measure, styles in ((left, _share, PAIRS), (right, _excess, RULES)):
+            for name, (_, style) in styles.items():
+                values = np.transpose([measure(cell, name) for cell in cells.values()])
+                ax.errorbar(dimensions, *values, fmt=style, color=COLORS[load], markersize=4)
         left.plot([], [], color=COLORS[load], label=f"m = {load} D")
     for title, style in PAIRS.values():
         left.plot([], [], style, color="black", label=title)

@@ -1,42 +1,38 @@
-"""Billiards of a given number of bounces."""
+"""Billiards of a given number of bounces, without warnings: the rows record how far they came."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
-
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import BilliardResult, SampleOptions, VersionSpace
 from bayespoint.papers import dynamics
 from bayespoint.papers.dynamics import Chord, Flight, Flipper
+from bayespoint.papers.rollback import without_warnings
 
 
+@without_warnings()
 def fly(
     space: VersionSpace, bounces: int, seed: int, *, balls: int = 4, draws: int = 1, **options: Any
 ) -> BilliardResult:
-    """Let balls make so many bounces each, without warnings: the rows record how far they came."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return space.sample(
-            options=SampleOptions(max_bounces=bounces, **options),
-            n_trajectories=balls,
-            n_draws=draws,
-            random_state=seed,
-        )
+    """Let balls make so many bounces each."""
+    return space.sample(
+        options=SampleOptions(max_bounces=bounces, **options),
+        n_trajectories=balls,
+        n_draws=draws,
+        random_state=seed,
+    )
 
 
+@without_warnings()
 def fly_straight(
     space: VersionSpace, motion: Chord | Flipper, bounces: int, seed: int, *, balls: int = 4
 ) -> Flight:
-    """Let balls make so many bounces each with a motion of the papers, as `fly` does."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return dynamics.sample(
-            space,
-            motion,
-            options=SampleOptions(max_bounces=bounces),
-            n_trajectories=balls,
-            n_draws=1,
-            random_state=seed,
-        )
+    """Let balls make so many bounces each with a motion of the papers."""
+    return dynamics.sample(
+        space,
+        motion,
+        options=SampleOptions(max_bounces=bounces),
+        n_trajectories=balls,
+        n_draws=1,
+        random_state=seed,
+    )

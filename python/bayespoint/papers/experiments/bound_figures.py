@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from bayespoint.papers import bounds
-from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
+from bayespoint.papers.experiments.drawing import vacuous_above
+from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
+from bayespoint.papers.experiments.rows import Rows
 from bayespoint.plotting.style import below
 
 DELTA = 0.05
@@ -20,27 +22,22 @@ _STYLES = [
 ]
 
 
-def _volumes(rows: list[Row], settings: Settings) -> Report:
+def _volumes(rows: Rows, settings: Settings) -> Report:
     lines = []
     for m in (100, 300, 1000):
         for omega in (1.0, 0.01, 1e-10):
             log_volume = -np.log(omega) - m * np.log(2)
             if log_volume > -np.log(2):
                 continue
-            vote, draw = (
-                float(bound(m, log_volume, DELTA))
-                for bound in (bounds.volume_bayes, bounds.volume_gibbs)
-            )
-            lines.append([f"{m}", f"{omega:g}", f"{log_volume:.1f}", f"{vote:.3f}", f"{draw:.3f}"])
+            values = (f"{value:.3f}" for value in _vote_and_draw(m, log_volume))
+            lines.append([f"{m}", f"{omega:g}", f"{log_volume:.1f}", *values])
     table = _FIGURE_1.table("volumes", lines, delta=DELTA)
     quoted = -np.log(0.01) - 100 * np.log(2)
-    vote, draw = (
-        float(bound(100, quoted, DELTA)) for bound in (bounds.volume_bayes, bounds.volume_gibbs)
-    )
+    vote, draw = _vote_and_draw(100, quoted)
     shorter = draw - 2 * np.log(100) / 100
     random_labels = 1000 * np.log(2)
     largest = float(bounds.volume_bayes(1000, -random_labels, DELTA))
-    reaches = {limit: _dimension(1000, limit) for limit in (0.5, 1.0)}
+    half, vacuous = (_dimension(1000, limit) for limit in (0.5, 1.0))
     volume = np.exp(quoted)
     claims = [
         _FIGURE_1.claim("truncated", 7.8e-29 <= volume < 7.9e-29, volume=volume),
@@ -48,14 +45,21 @@ def _volumes(rows: list[Row], settings: Settings) -> Report:
         _FIGURE_1.claim(
             "below-half",
             largest < 0.5,
-            half=reaches[0.5],
-            vacuous=reaches[1.0],
+            half=half,
+            vacuous=vacuous,
             largest=largest,
             random_labels=random_labels,
         ),
     ]
-    remarks = [_FIGURE_1.fill("remark-70", shorter=shorter, half=reaches[0.5])]
+    remarks = [_FIGURE_1.fill("remark-70", shorter=shorter, half=half)]
     return Report([table], claims, remarks)
+
+
+def _vote_and_draw(m: Any, log_volume: Any) -> tuple[Any, Any]:
+    """Return the bounds on the risk of the vote and of one draw."""
+    return tuple(
+        bound(m, log_volume, DELTA) for bound in (bounds.volume_bayes, bounds.volume_gibbs)
+    )
 
 
 def _dimension(m: int, limit: float) -> float:
@@ -63,7 +67,7 @@ def _dimension(m: int, limit: float) -> float:
     return float((limit - bounds.volume_bayes(m, 0.0, DELTA)) * m / 2)
 
 
-def _margins(rows: list[Row], settings: Settings) -> Report:
+def _margins(rows: Rows, settings: Settings) -> Report:
     lines = []
     for m, n in ((500, 100), (1000, 100), (2000, 100), (5000, 100), (60_000, 400)):
         for inverse in (10.0, 100.0, 1000.0):
@@ -89,7 +93,7 @@ def _margins(rows: list[Row], settings: Settings) -> Report:
     return Report([table], claims)
 
 
-def _draw_volumes(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw_volumes(rows: Rows, settings: Settings, figure: Any) -> None:
     """Draw the bounds against m and against ln(1 / volume); dashed: of one draw."""
     left, right = figure.subplots(1, 2)
     m = np.unique(np.geomspace(10, 1000, 200).round())
@@ -97,15 +101,10 @@ def _draw_volumes(rows: list[Row], settings: Settings, figure: Any) -> None:
         log_volume = -np.log(omega) - m * np.log(2)
         possible = log_volume <= -np.log(2)  # the first example leaves half of the sphere
         x, y, label = m[possible], log_volume[possible], f"ω = {omega:g}"
-        left.plot(x, bounds.volume_bayes(x, y, DELTA), label=label, **style)
-        left.plot(x, bounds.volume_gibbs(x, y, DELTA), linestyle="dashed", **style)
+        _plot_both(left, x, _vote_and_draw(x, y), label, style)
     dimension = np.linspace(0, 250, 101)
     for size, style in zip((100, 300, 1000), _STYLES, strict=False):
-        vote, draw = (
-            bound(size, -dimension, DELTA) for bound in (bounds.volume_bayes, bounds.volume_gibbs)
-        )
-        right.plot(dimension, vote, label=f"m = {size}", **style)
-        right.plot(dimension, draw, linestyle="dashed", **style)
+        _plot_both(right, dimension, _vote_and_draw(size, -dimension), f"m = {size}", style)
     for ax, label, x in ((left, "examples", m), (right, "ln(1 / volume)", dimension)):
         ax.plot([], [], color="gray", label="vote")
         ax.plot([], [], color="gray", linestyle="dashed", label="one draw")
@@ -113,7 +112,12 @@ def _draw_volumes(rows: list[Row], settings: Settings, figure: Any) -> None:
         _finish(ax)
 
 
-def _draw_margins(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _plot_both(ax: Any, x: Any, values: tuple[Any, Any], label: str, style: Any) -> None:
+    ax.plot(x, values[0], label=label, **style)
+    ax.plot(x, values[1], linestyle="dashed", **style)
+
+
+def _draw_margins(rows: Rows, settings: Settings, figure: Any) -> None:
     """Draw the bounds against 1 / margin²; dotted: with the exact volume of the ball."""
     left, right = figure.subplots(1, 2)
     inverse = np.geomspace(1, 1e4, 200)
@@ -142,7 +146,7 @@ def _draw_margins(rows: list[Row], settings: Settings, figure: Any) -> None:
 
 
 def _finish(ax: Any) -> None:
-    ax.axhline(1.0, color="black", linewidth=0.9, linestyle=(0, (1, 3)), label="vacuous above")
+    vacuous_above(ax)
     ax.set_ylabel("bound on the risk")
     below(ax, fontsize="small")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ from bayespoint.papers.displays import sphere
 from bayespoint.papers.dynamics import Chord, Flipper
 from bayespoint.papers.experiments.billiards import fly, fly_straight
 from bayespoint.papers.experiments.drawing import legend_below
-from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
-from bayespoint.papers.experiments.rows import column, mean_and_error, select
+from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
+from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid
 from bayespoint.papers.experiments.toy import corners, cube
 
 DYNAMICS: dict[str, tuple[str, str]] = {
@@ -34,6 +33,8 @@ PROBLEMS = {
     "polygon": "polygon, 10 planes in 3 dimensions, exact center",
     "teacher": "teacher, 100 examples in 20 dimensions, long run as center",
 }
+SPACES = {"polygon": 3, "teacher": 20}
+"""Dimensions."""
 LONG, QUICK_LONG = 0.0004, 0.02
 
 
@@ -50,16 +51,9 @@ def _problem(problem: str, seed: int, tol: float) -> tuple[VersionSpace, Any, An
     return space, X, center / np.linalg.norm(center), float(found.center_error)
 
 
-def _bounces(settings: Settings) -> tuple[int, ...]:
-    return QUICK_BOUNCES if settings.quick else BOUNCES
-
-
-def _units(settings: Settings) -> Iterator[Row]:
-    for run in range(settings.splits):
-        for problem in PROBLEMS:
-            for dynamics in DYNAMICS:
-                for bounces in _bounces(settings):
-                    yield {"problem": problem, "run": run, "dynamics": dynamics, "asked": bounces}
+def _units(settings: Settings) -> list[Row]:
+    bounces = QUICK_BOUNCES if settings.quick else BOUNCES
+    return grid(run=range(settings.splits), problem=PROBLEMS, dynamics=DYNAMICS, asked=bounces)
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
@@ -98,16 +92,15 @@ def _deviation(
     return center / (center @ exact) - exact, found, escapes
 
 
-def _report(rows: list[Row], settings: Settings) -> Report:
+def _report(rows: Rows, settings: Settings) -> Report:
     tables, claims = [], []
-    most = _bounces(settings)[-1]
+    most = rows["asked"].max()
     for problem, title in PROBLEMS.items():
         lines = []
-        for bounces in _bounces(settings):
-            found = {key: _errors(rows, problem, key, bounces) for key in DYNAMICS}
-            n = 3 if problem == "polygon" else 20
-            asked = float(bounds.hoeffding_samples(n, _rms(found["geodesic"])))
-            cells = [f"{np.median(each):.4f} ({_rms(each):.4f})" for each in found.values()]
+        for bounces, of_length in rows.where(problem=problem).by("asked").items():
+            errors = {key: of_length.where(dynamics=key)["angle"] for key in DYNAMICS}
+            asked = float(bounds.hoeffding_samples(SPACES[problem], _rms(errors["geodesic"])))
+            cells = [f"{np.median(away):.4f} ({_rms(away):.4f})" for away in errors.values()]
             lines.append([f"{bounces}", *cells, f"{asked:.3g}"])
         tables.append(
             _TEXT.table(
@@ -118,29 +111,18 @@ def _report(rows: list[Row], settings: Settings) -> Report:
                 dynamics=" | ".join(text for text, _ in DYNAMICS.values()),
             )
         )
-        exponent, spread = _exponent(select(rows, problem=problem, dynamics="geodesic"))
-        claims.append(
-            _TEXT.claim(
-                "rate",
-                exponent - 3 * spread <= -0.5,
-                problem=problem,
-                exponent=exponent,
-                spread=spread,
-            )
-        )
-        claims.append(
-            _TEXT.claim(
-                "hoeffding",
-                all(float(line[-1]) > float(line[0]) for line in lines),
-                problem=problem,
-            )
-        )
+        rate = _exponent(rows.where(problem=problem, dynamics="geodesic"))
+        slower = all(float(line[-1]) > float(line[0]) for line in lines)
+        claims += [
+            _TEXT.claim("rate", rate.low(3) <= -0.5, problem=problem, exponent=rate),
+            _TEXT.claim("hoeffding", slower, problem=problem),
+        ]
     lines = []
     for problem in PROBLEMS:
         for dynamics, (label, _) in DYNAMICS.items():
-            chosen = select(rows, problem=problem, dynamics=dynamics, asked=most)
-            products, squares = column(chosen, "product"), column(chosen, "angle") ** 2
-            mean, error = mean_and_error(products)
+            chosen = rows.where(problem=problem, dynamics=dynamics, asked=most)
+            products, squares = chosen["product"], chosen["angle"] ** 2
+            mean, error = chosen.mean("product")
             p = _bias_p_value(products)
             biased = dynamics in ("chord", "flipper")
             lines.append(
@@ -151,7 +133,7 @@ def _report(rows: list[Row], settings: Settings) -> Report:
             claims.append(
                 _TEXT.claim(
                     "bias",
-                    bool((p < 0.001) == biased),
+                    (p < 0.001) == biased,
                     problem=problem,
                     label=label,
                     verdict="biased" if biased else "not visibly biased",
@@ -159,19 +141,13 @@ def _report(rows: list[Row], settings: Settings) -> Report:
                     p=p,
                 )
             )
-    tables.append(
-        _TEXT.table("biases", lines, most=most)
-    )  # fmt: skip
+    tables.append(_TEXT.table("biases", lines, most=most))
     remarks = [
-        _TEXT.fill("draws", reference_error=column(rows, "reference_error").max()),
+        _TEXT.fill("draws", reference_error=rows["reference_error"].max()),
         _TEXT.fill("twice"),
         _TEXT.fill("slow"),
     ]
     return Report(tables, claims, remarks)
-
-
-def _errors(rows: list[Row], problem: str, dynamics: str, bounces: int) -> Any:
-    return column(select(rows, problem=problem, dynamics=dynamics, asked=bounces), "angle")
 
 
 def _rms(values: Any) -> float:
@@ -183,14 +159,14 @@ def _bias_p_value(products: Any) -> float:
     return float(stats.wilcoxon(products, alternative="greater").pvalue)
 
 
-def _exponent(rows: list[Row]) -> tuple[float, float]:
+def _exponent(rows: Rows) -> Mean:
     """Return the exponent of the error as a power of the bounces, and its standard error.
 
     Least squares of the logarithms, with one exponent for all problems and one factor for each:
     some version spaces are so thin that all dynamics are slow in them.
     """
-    runs = column(rows, "run")
-    x, y = np.log(column(rows, "asked")), np.log(column(rows, "angle"))
+    runs = rows["run"]
+    x, y = np.log(rows["asked"]), np.log(rows["angle"])
     for run in np.unique(runs):
         here = runs == run
         x[here] -= x[here].mean()
@@ -198,23 +174,26 @@ def _exponent(rows: list[Row]) -> tuple[float, float]:
     exponent = float(x @ y / (x @ x))
     freedom = max(1, len(y) - len(np.unique(runs)) - 1)
     rest = y - exponent * x
-    return exponent, float(np.sqrt(rest @ rest / freedom / (x @ x)))
+    return Mean(exponent, float(np.sqrt(rest @ rest / freedom / (x @ x))))
 
 
-def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw(rows: Rows, settings: Settings, figure: Any) -> None:
     for ax, (problem, title) in zip(figure.subplots(1, 2), PROBLEMS.items(), strict=True):
-        bounces = np.array(_bounces(settings))
+        of_problem = rows.where(problem=problem)
+        bounces, medians = np.unique(of_problem["asked"]), {}
         for dynamics, (label, color) in DYNAMICS.items():
-            found = [_errors(rows, problem, dynamics, n) for n in bounces]
-            ax.loglog(bounces, [np.median(each) for each in found], f"{MARKERS[dynamics]}-",
+            groups = of_problem.where(dynamics=dynamics).by("asked").values()
+            medians[dynamics] = [np.median(group["angle"]) for group in groups]
+            ax.loglog(bounces, medians[dynamics], f"{MARKERS[dynamics]}-",
                       color=color, label=label, markersize=5)  # fmt: skip
-            ax.loglog(bounces, [_rms(each) for each in found], "--", color=color, linewidth=1)
+            means = [_rms(group["angle"]) for group in groups]
+            ax.loglog(bounces, means, "--", color=color, linewidth=1)
         ax.loglog([], [], "--", color="gray", linewidth=1, label="the same, root mean square")
-        start = np.median(_errors(rows, problem, "geodesic", bounces[0]))
+        start = medians["geodesic"][0]
         ax.loglog(bounces, start * np.sqrt(bounces[0] / bounces), ":", color="gray",
                   label="bounces$^{-1/2}$")  # fmt: skip
         # Error of the mean of as many independent draws, by Lemma 18.1.
-        n = 3 if problem == "polygon" else 20
+        n = SPACES[problem]
         allowed = np.sqrt(n * 4 / (2 * bounces) * np.log(2 * n / 0.05))
         ax.loglog(bounces, allowed, "-.", color="black", label="Hoeffding, as many draws")
         ax.set(xlabel="bounces", ylabel="error of the center, rad (medians)")

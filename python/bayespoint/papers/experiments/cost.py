@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import functools
 import time
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import VersionSpace
 from bayespoint.base.validation import Floats
 from bayespoint.datasets import make_teacher
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.experiments.billiards import fly
-from bayespoint.papers.experiments.drawing import legend_below, only_ticks
-from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
-from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, power, select
+from bayespoint.papers.experiments.drawing import curve, legend_below, only_ticks
+from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
+from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid, mean_of, power
+from bayespoint.papers.rollback import without_warnings
 
 SIZES, QUICK_SIZES = (50, 100, 200, 400, 800, 1600), (50, 100)
 FAMILIES = {"fixed": "D = 20", "growing": "D = m / 4"}
@@ -35,11 +34,9 @@ NAMES = ("length", "bounces", *COSTS)
 COLORS = dict(zip(("Λ", *COSTS.values()), ("black", "#0072B2", "#D55E00", "#009E73"), strict=True))
 
 
-def _units(settings: Settings) -> Iterator[Row]:
-    for run in range(settings.splits):
-        for family in FAMILIES:
-            for m in QUICK_SIZES if settings.quick else SIZES:
-                yield {"family": family, "m": m, "run": run}
+def _units(settings: Settings) -> list[Row]:
+    sizes = QUICK_SIZES if settings.quick else SIZES
+    return grid(run=range(settings.splits), family=FAMILIES, m=sizes)
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
@@ -48,8 +45,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     seed = settings.seed_of(m, dimension, unit["run"])
     X, y, teacher = make_teacher(m, dimension, return_teacher=True, random_state=seed)
     space = VersionSpace(X @ X.T, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # "together" counts them
+    with without_warnings():  # "together" counts them
         pairs = correlation_length(space, n_pairs=25, max_bounces=20_000, random_state=seed)
     long = fly(space, QUICK_REFERENCE if settings.quick else REFERENCE, seed, draws=100)
     center = long.center @ X
@@ -109,65 +105,49 @@ def _analytic_center(walls: Floats, w: Floats) -> Floats:
             return w
 
 
-def _report(rows: list[Row], settings: Settings) -> Report:
-    sizes = QUICK_SIZES if settings.quick else SIZES
-    large = [m for m in sizes if m >= LARGE or settings.quick]
-    lines, powers, ratios = [], {}, []
+def _report(rows: Rows, settings: Settings) -> Report:
+    lines, ratios = [], []
+    powers: dict[str, list[Mean]] = {name: [] for name in NAMES}
     for family, title in FAMILIES.items():
-        cells = {m: select(rows, family=family, m=m) for m in sizes}
-        for m, of in cells.items():
-            ratio = column(of, "cost center") / column(of, "cost margin")
-            ratios.append(mean_and_error(np.log(ratio)))
+        cells = rows.where(family=family).by("m")
+        large = [m for m in cells if m >= LARGE or settings.quick]
+        for m, cell in cells.items():
+            ratios.append(mean_of(np.log(cell["cost center"] / cell["cost margin"])))
             lines.append(
-                [title, f"{m}", _text(of, "length", 0), _text(of, "bounces", 0),
-                 *(_text(of, name, 1) for name in COSTS),
-                 *(_text(of, f"away {key}", 2) for key in RIVALS),
-                 *(_text(of, f"error {key}", 2, 100) for key in ("center", *RIVALS))]
+                [title, f"{m}", *(f"{cell.mean(name):.0f}" for name in ("length", "bounces")),
+                 *(f"{cell.mean(name):.1f}" for name in COSTS),
+                 *(cell.mean(f"away {key}") for key in RIVALS),
+                 *(cell.mean(f"error {key}", 100) for key in ("center", *RIVALS))]
             )  # fmt: skip
         for name in NAMES:
-            means = [mean_and_error(column(cells[m], name)) for m in large]
-            powers[name, family] = power(large, means)
-        fitted = [plus_minus(*powers[name, family]) for name in NAMES]
+            powers[name].append(power(large, [cells[m].mean(name) for m in large]))
+        fitted = [powers[name][-1] for name in NAMES]
         lines.append([title, "power of m", *fitted, *[""] * (2 * len(RIVALS) + 1)])
-    known = {
-        name: " and ".join(plus_minus(*powers[name, family]) for family in FAMILIES)
-        for name in NAMES
-    }
-    flat = {
-        name: all(slope < 3 * error for (one, _), (slope, error) in powers.items() if one == name)
-        for name in ("length", "bounces")
-    }
+    known = {name: " and ".join(map(str, slopes)) for name, slopes in powers.items()}
+    flat = {name: all(slope.low(3) < 0 for slope in slopes) for name, slopes in powers.items()}
     slower = [
-        slope - ours > 3 * np.hypot(error, spread)
-        for key in RIVALS for family in FAMILIES
-        for slope, error in [powers[f"cost {key}", family]]
-        for ours, spread in [powers["cost center", family]]
-    ]  # fmt: skip
-    away = [mean_and_error(column(rows, f"away {key}")) for key in RIVALS]
+        slope.minus(ours).low(3) > 0
+        for key in RIVALS
+        for slope, ours in zip(powers[f"cost {key}"], powers["cost center"], strict=True)
+    ]
+    away = [rows.mean(f"away {key}") for key in RIVALS]
     times = ", ".join(f"{title} {known[name]}" for name, title in COSTS.items())
-    least, most = np.exp(min(ratios)[0]), np.exp(max(ratios)[0])
+    least, most = np.exp(min(ratios).value), np.exp(max(ratios).value)
+    slow = min(ratio.low(3) for ratio in ratios) > 0
+    apart = min(mean.low(3) for mean in away) > ACCURACY
     claims = [
         _TEXT.claim("length", flat["length"], large=LARGE, powers=known["length"]),
         _TEXT.claim("bounces", flat["bounces"], powers=known["bounces"]),
         _TEXT.claim("superior", all(slower), powers=times),
-        _TEXT.claim("slow", min(mean - 3 * error for mean, error in ratios) > 0,
-                    least=least, most=most),
-        _TEXT.claim(
-            "away", min(mean - 3 * error for mean, error in away) > ACCURACY, accuracy=ACCURACY,
-            away=" and ".join(plus_minus(*one) for one in away),
-        ),
-    ]  # fmt: skip
-    together = int(column(rows, "together").sum())
+        _TEXT.claim("slow", slow, least=least, most=most),
+        _TEXT.claim("away", apart, accuracy=ACCURACY, away=" and ".join(map(str, away))),
+    ]
+    together = int(rows["together"].sum())
     remark = _TEXT.fill("together", together=together, pairs=100 * len(rows), large=LARGE)
     return Report([_TEXT.table("growth", lines, splits=settings.splits)], claims, [remark])
 
 
-def _text(rows: list[Row], name: str, digits: int, scale: float = 1.0) -> str:
-    return plus_minus(*mean_and_error(scale * column(rows, name)), digits)
-
-
-def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
-    sizes = QUICK_SIZES if settings.quick else SIZES
+def _draw(rows: Rows, settings: Settings, figure: Any) -> None:
     axes = figure.subplots(1, 3)
     panels = (
         ("common bounces Λ", {"length": "Λ"}),
@@ -177,14 +157,11 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
     for ax, (label, names) in zip(axes, panels, strict=True):
         for name, title in names.items():
             for family, line in (("fixed", "-"), ("growing", "--")):
-                cells = [column(select(rows, family=family, m=m), name) for m in sizes]
-                ax.errorbar(
-                    sizes, *np.transpose([mean_and_error(of) for of in cells]), fmt="o" + line,
-                    color=COLORS[title], markersize=4, label=f"{title}, {FAMILIES[family]}",
-                )  # fmt: skip
+                curve(ax, rows.where(family=family), "m", name, fmt="o" + line, markersize=4,
+                      color=COLORS[title], label=f"{title}, {FAMILIES[family]}")  # fmt: skip
         ax.set(xscale="log", xlabel="examples m", ylabel=label)
         ax.set(**({"yscale": "log"} if names is COSTS else {"ylim": (0, None)}))
-        only_ticks(ax.xaxis, sizes)
+        only_ticks(ax.xaxis, rows.by("m"))
     axes[2].axhline(ACCURACY, color=COLORS["billiard"], linestyle="dotted")
     legend_below(figure, axes[:2], 4)
 

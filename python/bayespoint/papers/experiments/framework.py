@@ -6,12 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-Row: TypeAlias = dict[str, Any]
-"""A unit of work, its measurements, or both: numbers and texts by name."""
+from bayespoint.papers.experiments.rows import Row, Rows
 
 
 @dataclass(frozen=True)
@@ -43,21 +42,17 @@ class Table:
 
     def markdown(self) -> str:
         """Return the table in Markdown, its columns aligned."""
-        lines = [list(self.columns), *(list(row) for row in self.rows)]
-        widths = [max(len(line[k]) for line in lines) for k in range(len(self.columns))]
-        texts = [
-            " | ".join(
-                cell.ljust(width) if k == 0 else cell.rjust(width)
-                for k, (cell, width) in enumerate(zip(line, widths, strict=True))
-            )
-            for line in lines
-        ]
-        rule = "|".join(
-            "-" * (width + 2) if k == 0 else "-" * (width + 1) + ":"
-            for k, width in enumerate(widths)
+        lines = [self.columns, *self.rows]
+        first, *others = (max(map(len, column)) for column in zip(*lines, strict=True))
+        rule = ["-" * (first + 2), *("-" * (width + 1) + ":" for width in others)]
+        head, *rest = (
+            " | ".join([name.ljust(first), *map(str.rjust, cells, others)])
+            for name, *cells in lines
         )
-        head, *rest = (f"| {text} |" for text in texts)
-        return "\n".join([f"**{self.title}**", "", head, f"|{rule}|", *rest])
+        return "\n".join(
+            [f"**{self.title}**", "", f"| {head} |", f"|{'|'.join(rule)}|"]
+            + [f"| {line} |" for line in rest]
+        )
 
 
 VERDICTS = {True: "holds", False: "does not hold", None: "undecided"}
@@ -128,15 +123,15 @@ class Text:
         """Return a part with its places filled."""
         return self.parts[key].format(**values)
 
-    def table(self, key: str, rows: Sequence[Sequence[str]], **values: Any) -> Table:
+    def table(self, key: str, rows: Iterable[Iterable[object]], **values: Any) -> Table:
         """Return a table with its title and the names of its columns, their places filled.
 
         A value may hold the names of several columns, with `` | `` between them.
         """
         title, *columns = self.fill(key, **values).removesuffix(" |").split(" | ")
-        return Table(title, columns, rows)
+        return Table(title, columns, [[f"{cell}" for cell in row] for row in rows])
 
-    def claim(self, key: str, holds: bool, **values: Any) -> Claim:
+    def claim(self, key: str, holds: bool | np.bool_, **values: Any) -> Claim:
         """Return a claim with its places filled."""
         return Claim(self.fill(key, **values), bool(holds))
 
@@ -158,10 +153,10 @@ class Experiment:
     text: Text
     """Its words."""
 
-    report: Callable[[list[Row], Settings], Report]
+    report: Callable[[Rows, Settings], Report]
     """Makes the report of all rows, in the order of the units."""
 
-    draw: Callable[[list[Row], Settings, Any], None]
+    draw: Callable[[Rows, Settings, Any], None]
     """Draws all rows into a matplotlib figure."""
 
     units: Callable[[Settings], Iterable[Row]] = no_units
@@ -183,7 +178,7 @@ class Experiment:
     size: tuple[float, float] = (9.6, 4.8)
     """Size of the picture, in inches."""
 
-    def judged(self, rows: list[Row], settings: Settings) -> Report:
+    def judged(self, rows: Rows, settings: Settings) -> Report:
         """Return the report; claims that the units of a reduced form do not show are undecided."""
         report = self.report(rows, settings)
         if not settings.quick or self.units is no_units:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ from bayespoint import VersionSpace
 from bayespoint.datasets import make_teacher
 from bayespoint.papers import learning_curves
 from bayespoint.papers.experiments.drawing import legend_below, only_ticks
-from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
-from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
+from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
+from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
 
 DIMENSION = 100
 ALPHAS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -32,14 +31,8 @@ RULES = {
 }
 
 
-def _alphas(settings: Settings) -> tuple[float, ...]:
-    return QUICK_ALPHAS if settings.quick else ALPHAS
-
-
-def _units(settings: Settings) -> Iterator[Row]:
-    for run in range(settings.splits):
-        for alpha in _alphas(settings):
-            yield {"alpha": alpha, "run": run}
+def _units(settings: Settings) -> list[Row]:
+    return grid(run=range(settings.splits), alpha=QUICK_ALPHAS if settings.quick else ALPHAS)
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
@@ -84,88 +77,67 @@ def _error(w: Any, teacher: Any) -> float:
     return float(np.arccos(np.clip(w @ teacher / np.linalg.norm(w), -1, 1)) / np.pi)
 
 
-def _statistics(rows: list[Row], settings: Settings, rule: str) -> list[tuple[Any, ...]]:
-    """Return alpha, theory, mean, its error and t for each alpha."""
-    found = []
-    for alpha in _alphas(settings):
-        theory = float(RULES[rule][1](alpha))
-        mean, error = mean_and_error(column(select(rows, alpha=alpha), rule))
-        found.append((alpha, theory, mean, error, (mean - theory) / error))
-    return found
-
-
-def _limit(settings: Settings) -> float:
+def _limit(rows: Rows, settings: Settings) -> float:
     """Return the |t| that the largest of all tests exceeds with the probability `LEVEL`."""
-    share = LEVEL / 2 / len(_alphas(settings))
+    share = LEVEL / 2 / len(rows.by("alpha"))
     return float(stats.t.isf(share, settings.splits - 1)) if settings.splits > 1 else np.nan
 
 
-def _against_theory(rows: list[Row], settings: Settings) -> Report:
-    tables, limit, off = [], _limit(settings), {}
-    for rule, (title, *_) in RULES.items():
-        found = _statistics(rows, settings, rule)
-        off[rule] = [f"{alpha:g} (t = {t:.1f})" for alpha, *_, t in found if not abs(t) <= limit]
-        lines = [
-            [f"{alpha:g}", f"{theory:.4f}", plus_minus(mean, error, 4), f"{mean - theory:+.4f}",
-             f"{t:+.1f}", f"{float(learning_curves.asymptote(alpha, rule)):.4f}"]
-            for alpha, theory, mean, error, t in found
-        ]  # fmt: skip
-        tables.append(
-            _FIGURE_11.table(
-                "errors", lines, title=title, dimension=DIMENSION, splits=settings.splits
-            )
-        )
-    claims = [
-        _FIGURE_11.claim(
-            "consistent",
-            not off[rule],
-            title=title,
-            limit=limit,
-            exceptions=f"; not at {', '.join(off[rule])}" if off[rule] else "",
-        )
-        for rule, (title, *_) in RULES.items()
-        if rule != "adaline"
-    ]
-    remarks = [_FIGURE_11.fill("finite")]
-    return Report(tables, claims, remarks)
+def _against_theory(rows: Rows, settings: Settings) -> Report:
+    tables, claims, limit = [], [], _limit(rows, settings)
+    size = {"dimension": DIMENSION, "splits": settings.splits}
+    for rule, (title, curve, *_) in RULES.items():
+        lines, off = [], []
+        for alpha, of_alpha in rows.by("alpha").items():
+            theory, mean = float(curve(alpha)), of_alpha.mean(rule)
+            t = (mean.value - theory) / mean.error
+            if not abs(t) <= limit:
+                off.append(f"{alpha:g} (t = {t:.1f})")
+            lines.append(
+                [f"{alpha:g}", f"{theory:.4f}", f"{mean:.4f}", f"{mean.value - theory:+.4f}",
+                 f"{t:+.1f}", f"{float(learning_curves.asymptote(alpha, rule)):.4f}"]
+            )  # fmt: skip
+        tables.append(_FIGURE_11.table("errors", lines, title=title, **size))
+        if rule != "adaline":
+            known = {"title": title, "limit": limit, "exceptions": _except(off)}
+            claims.append(_FIGURE_11.claim("consistent", not off, **known))
+    return Report(tables, claims, [_FIGURE_11.fill("finite")])
 
 
-def _against_margin(rows: list[Row], settings: Settings) -> Report:
+def _except(alphas: list[str]) -> str:
+    return f"; not at {', '.join(alphas)}" if alphas else ""
+
+
+def _against_margin(rows: Rows, settings: Settings) -> Report:
     lines, below, worse = [], [], 0
-    for alpha in _alphas(settings):
-        of_alpha = select(rows, alpha=alpha)
-        bayes, margin = (column(of_alpha, rule) for rule in ("bayes", "max_margin"))
+    for alpha, of_alpha in rows.by("alpha").items():
+        bayes, margin = of_alpha["bayes"], of_alpha["max_margin"]
         lost = int((margin > bayes).sum())
         worse += lost
-        difference, error = mean_and_error(margin - bayes)
-        if not difference > 0:
+        difference = mean_of(margin - bayes)
+        if not difference.value > 0:
             below.append(f"{alpha:g}")
         theory = [float(RULES[rule][1](alpha)) for rule in ("bayes", "max_margin")]
-        lines.append(
-            [f"{alpha:g}", plus_minus(*mean_and_error(bayes), 4),
-             plus_minus(*mean_and_error(margin), 4), plus_minus(difference, error, 4),
-             f"{theory[1] - theory[0]:.4f}", f"{lost} of {len(of_alpha)}"]
-        )  # fmt: skip
+        means = (f"{mean:.4f}" for mean in (mean_of(bayes), mean_of(margin), difference))
+        lines.append([f"{alpha:g}", *means, f"{theory[1] - theory[0]:.4f}",
+                      f"{lost} of {len(of_alpha)}"])  # fmt: skip
     table = _FIGURE_12.table("runs", lines, dimension=DIMENSION, splits=settings.splits)
     total = len(rows)
     claims = [
-        _FIGURE_12.claim(
-            "mean", not below, exceptions=f"; not at {', '.join(below)}" if below else ""
-        ),
+        _FIGURE_12.claim("mean", not below, exceptions=_except(below)),
         _FIGURE_12.claim("single", worse == total, worse=worse, total=total, better=total - worse),
     ]
     return Report([table], claims)
 
 
-def _points(ax: Any, rows: list[Row], settings: Settings, rule: str, *, right: bool) -> None:
+def _points(ax: Any, rows: Rows, rule: str, *, right: bool) -> None:
     """Draw means with the standard deviation of a single run, of errors or of right answers."""
     title, _, color, marker = RULES[rule]
-    alphas = _alphas(settings)
-    values = [column(select(rows, alpha=alpha), rule) for alpha in alphas]
-    means = np.array([float(of_alpha.mean()) for of_alpha in values])
-    spread = [float(of_alpha.std(ddof=1)) if len(of_alpha) > 1 else 0.0 for of_alpha in values]
+    values = {alpha: of_alpha[rule] for alpha, of_alpha in rows.by("alpha").items()}
+    means = np.array([errors.mean() for errors in values.values()])
+    spread = [errors.std(ddof=1) if len(errors) > 1 else 0.0 for errors in values.values()]
     ax.errorbar(
-        alphas,
+        list(values),
         1 - means if right else means,
         spread,
         fmt=marker,
@@ -177,15 +149,15 @@ def _points(ax: Any, rows: list[Row], settings: Settings, rule: str, *, right: b
     )
 
 
-def _draw_theory(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw_theory(rows: Rows, settings: Settings, figure: Any) -> None:
     axes = figure.subplots(1, 2)
-    grid = np.geomspace(0.4, 11, 200)
+    alpha = np.geomspace(0.4, 11, 200)
     for rule, (title, theory, color, _) in RULES.items():
-        axes[0].plot(grid, 1 - theory(grid), color=color, linewidth=1.2, label=f"{title}, theory")
-        axes[1].plot(grid, theory(grid), color=color, linewidth=1.2)
-        axes[1].plot(grid, learning_curves.asymptote(grid, rule), color=color, linestyle="dotted")
+        axes[0].plot(alpha, 1 - theory(alpha), color=color, linewidth=1.2, label=f"{title}, theory")
+        axes[1].plot(alpha, theory(alpha), color=color, linewidth=1.2)
+        axes[1].plot(alpha, learning_curves.asymptote(alpha, rule), color=color, linestyle="dotted")
         for ax in axes:
-            _points(ax, rows, settings, rule, right=ax is axes[0])
+            _points(ax, rows, rule, right=ax is axes[0])
     axes[1].plot([], [], color="black", linestyle="dotted", label="asymptotes, on the right")
     axes[0].set(xlabel="α = m / D", ylabel="probability of a right answer", ylim=(0.5, 1))
     axes[1].set(xlabel="α = m / D", ylabel="error of generalization", xscale="log", yscale="log",
@@ -195,18 +167,18 @@ def _draw_theory(rows: list[Row], settings: Settings, figure: Any) -> None:
     legend_below(figure, figure.axes, 2, last="runs")
 
 
-def _draw_margin(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw_margin(rows: Rows, settings: Settings, figure: Any) -> None:
     axes = figure.subplots(1, 2)
-    grid = np.linspace(0.4, 11, 200)
+    alpha = np.linspace(0.4, 11, 200)
     for rule in ("bayes", "max_margin"):
         title, theory, color, _ = RULES[rule]
-        axes[0].plot(grid, 1 - theory(grid), color=color, linewidth=1, label=f"{title}, theory")
-        _points(axes[0], rows, settings, rule, right=True)
+        axes[0].plot(alpha, 1 - theory(alpha), color=color, linewidth=1, label=f"{title}, theory")
+        _points(axes[0], rows, rule, right=True)
     axes[0].set(xlabel="α = m / D", ylabel="probability of a right answer")
-    top = max(column(rows, "max_margin").max(), column(rows, "bayes").max())
+    top = max(rows["max_margin"].max(), rows["bayes"].max())
     axes[1].plot([0, top], [0, top], color="black", linewidth=0.8, linestyle="dotted",
                  label="both equal, on the right")  # fmt: skip
-    axes[1].plot(column(rows, "bayes"), column(rows, "max_margin"), ".", color="#0072B2")
+    axes[1].plot(rows["bayes"], rows["max_margin"], ".", color="#0072B2")
     axes[1].set(xlabel="error of the Bayes point", ylabel="error of the maximal margin")
     axes[1].set_title("a dot for each run", fontsize="medium")
     legend_below(figure, figure.axes, 2, last="runs")

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.datasets import make_circles, make_moons
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import InfeasibleError, kernels
 from bayespoint.papers.experiments.drawing import legend_below
-from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
-from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
+from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
+from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid, mean_of
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.primal import Perceptron
+from bayespoint.papers.rollback import without_warnings
 
 TRAINING, TEST = 100, 2000
 # Palette of Okabe and Ito, which is safe for color blindness.
@@ -62,12 +61,7 @@ def corners(d: int, noise: float, m: int, seed: int) -> tuple[Any, Any]:
 
 
 def _width_units(settings: Settings) -> list[Row]:
-    return [
-        {"classes": classes, "shape": shape, "problem": number}
-        for classes in NOISES
-        for shape in SHAPES
-        for number in range(settings.splits)
-    ]
+    return grid(classes=NOISES, shape=SHAPES, problem=range(settings.splits))
 
 
 def _machine(X: Any, y: Any, sigma: float) -> MaxMarginClassifier:
@@ -98,102 +92,58 @@ def _seed(unit: Row, settings: Settings) -> int:
     return settings.seed_of(*numbers) % 2**32
 
 
-def _groups(rows: list[Row]) -> dict[str, list[Row]]:
-    """Return the rows of each kind of problem."""
-    return {
-        f"{shape}, {classes}": select(rows, classes=classes, shape=shape)
-        for classes in NOISES
-        for shape in SHAPES
-    }
-
-
-def _best(rows: list[Row]) -> float:
+def _best(rows: Rows) -> float:
     """Return the width with the smallest mean test error."""
-    return min(WIDTHS, key=lambda width: float(column(rows, f"test {width:g}").mean()))
+    return min(WIDTHS, key=lambda width: float(rows[f"test {width:g}"].mean()))
 
 
-def _excess(rows: list[Row], width: float) -> tuple[float, float]:
-    """Return by how much the test error at a width exceeds the smallest, in percent, ± s.e."""
-    best = column(rows, f"test {_best(rows):g}")
-    return mean_and_error(100 * (column(rows, f"test {width:g}") - best))
+def _excess(rows: Rows, width: float) -> Mean:
+    """Return by how much the test error at a width exceeds the smallest, in percent."""
+    best = rows[f"test {_best(rows):g}"]
+    return mean_of(100 * (rows[f"test {width:g}"] - best))
 
 
-def _width_report(rows: list[Row], settings: Settings) -> Report:
-    groups = _groups(rows)
+def _width_report(rows: Rows, settings: Settings) -> Report:
     small, large = WIDTHS[0], WIDTHS[-1]
-    lines = []
-    for name, of in groups.items():
-        best = _best(of)
-        cells = [name, f"{np.median(column(of, 'distance')):.3f}", f"{best:g}"]
-        cells += [
-            plus_minus(*mean_and_error(100 * column(of, f"test {width:g}")))
-            for width in (small, 1.0, best, large)
-        ]
-        lines.append(cells)
-    errors = _WIDTH.table("errors", lines, splits=settings.splits, part=1 / small, large=large)
-    surface = []
-    for name, of in groups.items():
-        cells = [name]
-        for width in (small, _best(of), large):
-            cells += [
-                f"{100 * column(of, f'{key} {width:g}').mean():.1f}"
-                for key in ("training", "support")
-            ]
-            cells.append(f"{column(of, f'spread {width:g}').mean():.2f}")
-        surface.append(cells)
-    surfaces = _WIDTH.table("surface", surface, part=1 / small, large=large)
-    overfit = {
-        name: column(of, f"training {small:g}").max() == 0 and _clear(_excess(of, small))
-        for name, of in groups.items()
-    }
-    flat = {
-        name: float(
-            column(of, f"spread {large:g}").mean() / column(of, f"spread {_best(of):g}").mean()
-        )
-        for name, of in groups.items()
-    }
-    worse = {name: _clear(_excess(of, large)) for name, of in groups.items()}
-    rule = {
-        classes: {
-            name: _excess(of, 1.0) for name, of in groups.items() if name.endswith(", " + classes)
-        }
-        for classes in NOISES
-    }
-    claims = [
-        _WIDTH.claim(
-            "overfits",
-            all(overfit.values()),
-            part=1 / small,
-            count=sum(overfit.values()),
-            n=len(overfit),
-        ),
-        _WIDTH.claim("flat", max(flat.values()) < 0.1, large=large, most=max(flat.values())),
-        _WIDTH.claim("worse", all(worse.values()), count=sum(worse.values()), n=len(worse)),
+    lines, surface, overfit, flat, worse, distances = [], [], [], [], [], []
+    for classes in NOISES:
+        rule = {}
+        for shape in SHAPES:
+            cell, name = rows.where(classes=classes, shape=shape), f"{shape}, {classes}"
+            best = _best(cell)
+            errors = (cell.mean(f"test {width:g}", 100) for width in (small, 1.0, best, large))
+            lines.append([name, f"{np.median(cell['distance']):.3f}", f"{best:g}", *errors])
+            surface.append([name])
+            for width in (small, best, large):
+                shares = (cell[f"{key} {width:g}"].mean() for key in ("training", "support"))
+                surface[-1] += [f"{100 * share:.1f}" for share in shares]
+                surface[-1].append(f"{cell[f'spread {width:g}'].mean():.2f}")
+            over = _excess(cell, small).low(2) > 0
+            overfit.append(cell[f"training {small:g}"].max() == 0 and over)
+            flat.append(cell[f"spread {large:g}"].mean() / cell[f"spread {best:g}"].mean())
+            worse.append(_excess(cell, large).low(2) > 0)
+            rule[shape] = _excess(cell, 1.0)
+        excess = ", ".join(f"{shape} {mean} %" for shape, mean in rule.items())
+        holds = all(mean.low(2) < 1 for mean in rule.values())
+        distances.append(_WIDTH.claim("distance", holds, classes=classes, excess=excess))
+    n, part = len(lines), 1 / small
+    tables = [
+        _WIDTH.table("errors", lines, splits=settings.splits, part=part, large=large),
+        _WIDTH.table("surface", surface, part=part, large=large),
     ]
-    for classes, found in rule.items():
-        claims.append(
-            _WIDTH.claim(
-                "distance",
-                all(mean - 2 * error < 1 for mean, error in found.values()),
-                classes=classes,
-                excess=", ".join(
-                    (f"{name.split(',')[0]} {plus_minus(*one)} %" for name, one in found.items())
-                ),
-            )
-        )
-    return Report([errors, surfaces], claims)
+    claims = [
+        _WIDTH.claim("overfits", all(overfit), part=part, count=sum(overfit), n=n),
+        _WIDTH.claim("flat", max(flat) < 0.1, large=large, most=max(flat)),
+        _WIDTH.claim("worse", all(worse), count=sum(worse), n=n),
+    ]
+    return Report(tables, [*claims, *distances])
 
 
-def _clear(excess: tuple[float, float]) -> bool:
-    mean, error = excess
-    return bool(mean > 2 * error)
-
-
-def _draw_width(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw_width(rows: Rows, settings: Settings, figure: Any) -> None:
     """Draw g over the plane for three widths, and test errors against the width."""
     upper, lower = figure.subfigures(2, 1, height_ratios=(1.7, 1))
     axes = upper.subplots(2, 3)
-    best = _best(_groups(rows)["moons, overlapping"])
+    best = _best(rows.where(shape="moons", classes="overlapping"))
     for line, (classes, noises) in zip(axes, NOISES.items(), strict=True):
         unit = {"classes": classes, "shape": "moons", "problem": 0}
         X, y = clouds("moons", noises["moons"], TRAINING, _seed(unit, settings))
@@ -202,15 +152,19 @@ def _draw_width(rows: list[Row], settings: Settings, figure: Any) -> None:
             middle = X.mean(axis=0)
             whole = float(np.abs(X - middle).max()) + 0.3
             reach = min(whole, 30 * width * distance)
-            grid = np.stack(np.meshgrid(*(np.linspace(c - reach, c + reach, 401) for c in middle)))
-            g = _machine(X, y, width * distance).decision_function(grid.reshape(2, -1).T)
-            g = g.reshape(grid.shape[1:])
-            shades = ax.contourf(*grid, g.clip(-2, 2), levels=np.linspace(-2, 2, 17), cmap="RdBu_r")
-            ax.contour(*grid, g, levels=[0], colors="black", linewidths=1.5)
+            places = np.stack(
+                np.meshgrid(*(np.linspace(c - reach, c + reach, 401) for c in middle))
+            )
+            g = _machine(X, y, width * distance).decision_function(places.reshape(2, -1).T)
+            g = g.reshape(places.shape[1:])
+            shades = ax.contourf(
+                *places, g.clip(-2, 2), levels=np.linspace(-2, 2, 17), cmap="RdBu_r"
+            )
+            ax.contour(*places, g, levels=[0], colors="black", linewidths=1.5)
             for label, marker, color in ((1, "x", "black"), (-1, "o", "white")):
                 ax.plot(*X[y == label].T, marker, color="black", markerfacecolor=color,
                         markersize=4, label=f"y = {label:+d}")  # fmt: skip
-            ax.set(xlim=grid[0, 0, [0, -1]], ylim=grid[1, [0, -1], 0])
+            ax.set(xlim=places[0, 0, [0, -1]], ylim=places[1, [0, -1], 0])
             multiple = "d" if width == 1 else f"{width:g} d"
             name = f"{classes}{', a part' if reach < whole else ''}"
             ax.set_title(f"{name}, σ = {multiple} = {width * distance:.3g}", fontsize="medium")
@@ -218,12 +172,10 @@ def _draw_width(rows: list[Row], settings: Settings, figure: Any) -> None:
     legend_below(upper, [axes[0, 0]], 2)
     for ax, classes in zip(lower.subplots(1, 2, sharey=True), NOISES, strict=True):
         for shape, color, marker in zip(SHAPES, _COLORS, "os^", strict=True):
-            of = select(rows, classes=classes, shape=shape)
-            pairs = [mean_and_error(100 * column(of, f"test {width:g}")) for width in WIDTHS]
-            ax.errorbar(
-                WIDTHS, [mean for mean, _ in pairs], [error for _, error in pairs],
-                color=color, marker=marker, markersize=4, capsize=2, label=shape,
-            )  # fmt: skip
+            cell = rows.where(classes=classes, shape=shape)
+            means = np.transpose([cell.mean(f"test {width:g}", 100) for width in WIDTHS])
+            ax.errorbar(WIDTHS, *means, color=color, marker=marker, markersize=4, capsize=2,
+                        label=shape)  # fmt: skip
         ax.axvline(1, color="gray", linestyle="dotted", label="the lecture's σ = d")
         ax.set(xscale="log", xlabel="σ / d", title=f"classes {classes}")
         ax.set_xscale("log", base=2)
@@ -241,9 +193,7 @@ NOISE = 0.3
 
 
 def _xor_units(settings: Settings) -> list[Row]:
-    return [
-        {"dimension": d, "problem": number} for d in DIMENSIONS for number in range(settings.splits)
-    ]
+    return grid(dimension=DIMENSIONS, problem=range(settings.splits))
 
 
 def _xor(unit: Row, settings: Settings) -> Row:
@@ -253,16 +203,17 @@ def _xor(unit: Row, settings: Settings) -> Row:
     X, y = corners(d, NOISE, m, seed)
     X_test, y_test = corners(d, NOISE, TEST, seed + 1)
     linear = MaxMarginClassifier("linear", fit_intercept="free").fit(X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with without_warnings():
         perceptron = Perceptron(bias_update="R", max_epochs=200).fit(X, y)
     rbf = MaxMarginClassifier(kernels.RBF(1.0), C=np.inf, fit_intercept="free").fit(X, y)
+    models = {"linear": linear, "perceptron": perceptron, "rbf": rbf}
+    errors = {
+        name: float(np.mean(model.predict(X_test) != y_test)) for name, model in models.items()
+    }
     return {
         "separable": _separates("linear", X, y),
         "rbf separable": bool((rbf.predict(X) == y).all()),
-        "linear": float(np.mean(linear.predict(X_test) != y_test)),
-        "perceptron": float(np.mean(perceptron.predict(X_test) != y_test)),
-        "rbf": float(np.mean(rbf.predict(X_test) != y_test)),
+        **errors,
         "support": len(rbf.support_),
     }
 
@@ -276,42 +227,26 @@ def _separates(kernel: Any, X: Any, y: Any) -> bool:
     return True
 
 
-def _xor_report(rows: list[Row], settings: Settings) -> Report:
-    lines, exact = [], {"linear": 0, "rbf": 0}
+def _xor_report(rows: Rows, settings: Settings) -> Report:
+    lines, errors, gains = [], [], []
+    exact = {"linear": 0, "rbf": 0}
     for d in DIMENSIONS:
         X, y = corners(d, 0.0, 2**d, 0)
         linear = _separates("linear", X, y)
-        found = [_separates(kernels.RBF(sigma), X, y) for sigma in SIGMAS]
+        widths = sum(_separates(kernels.RBF(sigma), X, y) for sigma in SIGMAS)
         exact["linear"] += linear
-        exact["rbf"] += sum(found)
-        of = select(rows, dimension=d)
-        cells = [f"{d}", "yes" if linear else "no", f"{sum(found)} of {len(found)}"]
-        cells += [
-            plus_minus(*mean_and_error(100 * column(of, key)))
-            for key in ("perceptron", "linear", "rbf")
-        ]
-        lines.append([*cells, f"{d + 1}", f"{column(of, 'support').mean():.0f}"])
+        exact["rbf"] += widths
+        cell = rows.where(dimension=d)
+        means = [cell.mean(key, 100) for key in ("perceptron", "linear", "rbf")]
+        errors += [mean.value for mean in means[:2]]
+        gains.append(mean_of(100 * (cell["linear"] - cell["rbf"])))
+        lines.append([f"{d}", "yes" if linear else "no", f"{widths} of {len(SIGMAS)}", *means,
+                      f"{d + 1}", f"{cell['support'].mean():.0f}"])  # fmt: skip
     table = _XOR.table("corners", lines, splits=settings.splits)
-    n = len(rows)
-    separable = int(column(rows, "separable").sum())
-    rbf = int(column(rows, "rbf separable").sum())
-    errors = {
-        (d, key): mean_and_error(100 * column(select(rows, dimension=d), key))
-        for d in DIMENSIONS
-        for key in ("perceptron", "linear")
-    }
-    gains = [
-        mean_and_error(
-            100
-            * (
-                column(select(rows, dimension=d), "linear")
-                - column(select(rows, dimension=d), "rbf")
-            )
-        )
-        for d in DIMENSIONS
-    ]
-    more = int((column(rows, "support") > column(rows, "dimension") + 1).sum())
-    least = min(mean for mean, _ in errors.values())
+    n, n_corners = len(rows), len(DIMENSIONS) * len(SIGMAS)
+    separable, rbf = rows["separable"].sum(), rows["rbf separable"].sum()
+    more = (rows["support"] > rows["dimension"] + 1).sum()
+    least = min(errors)
     claims = [
         _XOR.claim(
             "linear",
@@ -324,39 +259,39 @@ def _xor_report(rows: list[Row], settings: Settings) -> Report:
         ),
         _XOR.claim(
             "rbf",
-            exact["rbf"] == len(DIMENSIONS) * len(SIGMAS) and rbf == n,
+            exact["rbf"] == n_corners and rbf == n,
             smallest=SIGMAS[0],
             largest=SIGMAS[-1],
             corners=exact["rbf"],
-            n_corners=len(DIMENSIONS) * len(SIGMAS),
+            n_corners=n_corners,
             rbf=rbf,
             n=n,
         ),
         _XOR.claim(
             "new",
-            least > 20 and all(_clear(gain) for gain in gains),
+            least > 20 and all(gain.low(2) > 0 for gain in gains),
             least=least,
-            gain=min((mean for mean, _ in gains)),
+            gain=min(gains).value,
         ),
         _XOR.claim("support", more == 0, more=more, n=n),
     ]
     return Report([table], claims)
 
 
-def _draw_xor(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw_xor(rows: Rows, settings: Settings, figure: Any) -> None:
     """Draw what a linear machine and one with an RBF kernel make of the exclusive or."""
     X, y = corners(2, NOISE, 32, settings.seed_of(2, 0))
     linear = MaxMarginClassifier("linear", fit_intercept="free").fit(X, y)
     rbf = MaxMarginClassifier(kernels.RBF(1.0), C=np.inf, fit_intercept="free").fit(X, y)
     span = np.linspace(-2.1, 2.1, 201)
-    grid = np.stack(np.meshgrid(span, span))
+    places = np.stack(np.meshgrid(span, span))
     titles = "linear, soft margin", "RBF, σ = 1, hard margin"
     for ax, model, title in zip(
         figure.subplots(1, 2, sharey=True), (linear, rbf), titles, strict=True
     ):
-        g = model.decision_function(grid.reshape(2, -1).T).reshape(grid.shape[1:])
-        ax.contourf(*grid, g, levels=[-np.inf, 0, np.inf], colors=("#BBD7EA", "#F7D9C4"))
-        ax.contour(*grid, g, levels=[0], colors="black", linewidths=1.5)
+        g = model.decision_function(places.reshape(2, -1).T).reshape(places.shape[1:])
+        ax.contourf(*places, g, levels=[-np.inf, 0, np.inf], colors=("#BBD7EA", "#F7D9C4"))
+        ax.contour(*places, g, levels=[0], colors="black", linewidths=1.5)
         for label, marker, color in ((1, "x", "#D55E00"), (-1, "o", "#0072B2")):
             ax.plot(*X[y == label].T, marker, color=color, label=f"y = {label:+d}")
         wrong = model.predict(X) != y

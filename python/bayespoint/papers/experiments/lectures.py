@@ -13,8 +13,8 @@ import numpy as np
 from scipy import stats
 
 from bayespoint import VersionSpace
-from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Row, Settings, Text
-from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus
+from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Settings, Text
+from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.primal import HingeClassifier, Perceptron
 
@@ -71,7 +71,7 @@ def literal(X: Any, y: Any, bias_step: float, *, strict: bool = False) -> list[t
 
 
 def _units(settings: Settings) -> list[Row]:
-    return [{"problem": number} for number in range(settings.splits)]
+    return grid(problem=range(settings.splits))
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
@@ -160,56 +160,44 @@ def _plane(X: Any, y: Any, model: Perceptron) -> Row:
 # --- Crowley: margins ---
 
 
-def _margins_report(rows: list[Row], settings: Settings) -> Report:
+def _margins_report(rows: Rows, settings: Settings) -> Report:
     n = len(rows)
     lines = []
     for name, title in (*UPDATES.items(), ("svm", "hard margin")):
-        ratio = column(rows, f"margin {name}") / column(rows, "margin svm")
-        mistakes = f"{np.median(column(rows, f'mistakes {name}')):.0f}" if name != "svm" else ""
-        lines.append(
-            [title, mistakes, plus_minus(*mean_and_error(ratio), 3),
-             plus_minus(*mean_and_error(100 * column(rows, f"error {name}")))]
-        )  # fmt: skip
+        mistakes = f"{np.median(rows[f'mistakes {name}']):.0f}" if name != "svm" else ""
+        ratio = mean_of(_ratios(rows, name))
+        lines.append([title, mistakes, f"{ratio:.3f}", rows.mean(f"error {name}", 100)])
     margins_table = _MARGINS.table("margins", lines, n=n)
-    dimension, support = column(rows, "dimension"), column(rows, "support")
-    supports = _MARGINS.table("support-vectors", [
-            [f"{d}", f"{len(of)}", f"{of.min()}", f"{of.max()}", f"{d + 1}",
-             f"{(of == d + 1).sum()}"]
-            for d in sorted(set(dimension))
-            for of in [support[dimension == d]]
-        ])  # fmt: skip
-    worse = [
-        mean_and_error(100 * (column(rows, f"error {name}") - column(rows, "error svm")))
-        for name in UPDATES
-    ]
-    ranks = [
-        stats.spearmanr(
-            column(rows, f"margin {name}") / column(rows, "margin svm"),
-            column(rows, f"error {name}") - column(rows, "error svm"),
-        )
-        for name in UPDATES
-    ]
-    printed, b = column(rows, "printed b"), column(rows, "b")
-    scale = 1 + np.abs(b)
-    wrong_b = int((np.abs(printed - b) > 1e-5 * scale).sum())
-    mirrored = int((np.abs(printed + b) < 1e-5 * scale).sum())
-    violations, others = column(rows, "not below -1").sum(), column(rows, "others").sum()
-    exact, fewer = int((support == dimension + 1).sum()), int((support < dimension + 1).sum())
-    updates = sum(int(column(rows, f"strict {name}").sum()) for name in UPDATES)
-    same = sum(int(column(rows, f"same {name}").sum()) for name in UPDATES)
-    ties = sum(int(column(rows, f"ties {name}").sum()) for name in UPDATES)
+    lines = []
+    for d, of_size in rows.by("dimension").items():
+        counts = of_size["support"]
+        lines.append([f"{d}", f"{len(counts)}", f"{counts.min()}", f"{counts.max()}", f"{d + 1}",
+                      f"{(counts == d + 1).sum()}"])  # fmt: skip
+    supports = _MARGINS.table("support-vectors", lines)
+    worse = [mean_of(_excess(rows, name)) for name in UPDATES]
+    ranks = [stats.spearmanr(_ratios(rows, name), _excess(rows, name)) for name in UPDATES]
+    printed, b = rows["printed b"], rows["b"]
+    rounding = 1e-5 * (1 + np.abs(b))
+    wrong_b = (np.abs(printed - b) > rounding).sum()
+    mirrored = (np.abs(printed + b) < rounding).sum()
+    violations, others = rows["not below -1"].sum(), rows["others"].sum()
+    more_than_usual = rows["support"] - (rows["dimension"] + 1)
+    exact, fewer = (more_than_usual == 0).sum(), (more_than_usual < 0).sum()
+    updates, same, ties = (
+        sum(rows[f"{key} {name}"].sum() for name in UPDATES) for key in ("strict", "same", "ties")
+    )
     claims = [
         _MARGINS.claim("same", same == 2 * n, same=same, runs=2 * n),
         _MARGINS.claim("strict", updates > 0, updates=updates),
         _MARGINS.claim(
             "errors",
-            min(mean / error for mean, error in worse) > 2,
-            worse=" and ".join(plus_minus(*one) for one in worse),
+            min(excess.low(2) for excess in worse) > 0,
+            worse=" and ".join(map(str, worse)),
         ),
         _MARGINS.claim(
             "rank",
-            max(one.statistic for one in ranks) < 0 and max(one.pvalue for one in ranks) < 0.01,
-            ranks=" and ".join(f"{one.statistic:.2f}" for one in ranks),
+            all(rank.statistic < 0 and rank.pvalue < 0.01 for rank in ranks),
+            ranks=" and ".join(f"{rank.statistic:.2f}" for rank in ranks),
         ),
         _MARGINS.claim(
             "support", exact == n, exact=exact, n=n, fewer=fewer, more=n - exact - fewer
@@ -218,16 +206,16 @@ def _margins_report(rows: list[Row], settings: Settings) -> Report:
         _MARGINS.claim("b", wrong_b == 0, wrong_b=wrong_b, n=n, mirrored=mirrored),
         _MARGINS.claim("others", violations == 0, violations=violations, others=others),
     ]
-    first, last = (100 * column(rows, f"error after {k}") for k in (1, PARTS))
-    gain = mean_and_error(first - last)
-    broken = int((column(rows, "mistakes stream") > column(rows, "bound R2") * (1 + 1e-9)).sum())
+    first, last = (100 * rows[f"error after {k}"] for k in (1, PARTS))
+    gain = mean_of(first - last)
+    broken = (rows["mistakes stream"] > rows["bound R2"] * (1 + 1e-9)).sum()
     claims.append(
         _MARGINS.claim(
             "incremental",
-            broken == 0 and gain[0] > 3 * gain[1],
+            broken == 0 and gain.low(3) > 0,
             parts=PARTS,
             first=first.mean(),
-            gain=plus_minus(*gain),
+            gain=gain,
             broken=broken,
             n=n,
         )
@@ -258,36 +246,30 @@ def _descent(settings: Settings) -> Claim:
     )
 
 
-def _draw_margins(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw_margins(rows: Rows, settings: Settings, figure: Any) -> None:
     """Draw the histogram of one problem's margins for both planes, and errors against margins."""
     left, right = figure.subplots(1, 2)
     X, y, _, _ = problem(settings.seed_of(0), d=2, m=80, gap=0.15)
     machine = MaxMarginClassifier("linear", C=np.inf, fit_intercept="free").fit(X, y)
     perceptron = Perceptron(bias_update="R", max_epochs=10**6).fit(X, y)
-    values = [model.margins(X, y, geometric=True) for model in (perceptron, machine)]
-    edges = np.linspace(0, max(one.max() for one in values), 21)
-    for model, color, style, label in (
-        (perceptron, _ORANGE, "solid", "perceptron"),
-        (machine, _BLUE, "dashed", "hard margin"),
+    first, second = (model.margins(X, y, geometric=True) for model in (perceptron, machine))
+    edges = np.linspace(0, max(first.max(), second.max()), 21)
+    for margins, color, style, label in (
+        (first, _ORANGE, "solid", "perceptron"),
+        (second, _BLUE, "dashed", "hard margin"),
     ):
-        counts, _ = np.histogram(model.margins(X, y, geometric=True), edges)
-        margin = float(model.margins(X, y, geometric=True).min())
+        counts, _ = np.histogram(margins, edges)
         left.stairs(counts, edges, color=color, linestyle=style, linewidth=1.8,
-                    label=f"{label}, γ = {margin:.2g}")  # fmt: skip
+                    label=f"{label}, γ = {margins.min():.2g}")  # fmt: skip
     left.set(xlabel="margin of an example: its distance from the plane", ylabel="examples, h(γ)")
     left.yaxis.get_major_locator().set_params(integer=True)
     left.set_title("margins of one problem in the plane", fontsize="medium")
     for name, marker, color in (("R", "o", _ORANGE), ("R2", "s", _GREEN)):
-        ratio = _ratios(rows, name)
-        excess = 100 * (column(rows, f"error {name}") - column(rows, "error svm"))
+        ratio, excess = _ratios(rows, name), _excess(rows, name)
         groups = np.array_split(np.argsort(ratio), max(1, min(8, len(rows) // 4)))
-        pairs = [mean_and_error(excess[group]) for group in groups]
-        right.errorbar(
-            [ratio[group].mean() for group in groups],
-            [mean for mean, _ in pairs],
-            [error for _, error in pairs],
-            fmt=marker, color=color, capsize=2, label=UPDATES[name],
-        )  # fmt: skip
+        means = np.transpose([mean_of(excess[group]) for group in groups])
+        right.errorbar([ratio[group].mean() for group in groups], *means, fmt=marker, color=color,
+                       capsize=2, label=UPDATES[name])  # fmt: skip
     right.axhline(0, color="gray", linewidth=1, linestyle="dotted", label="hard margin")
     right.set(
         xlabel="margin / largest margin, mean of a group of problems",
@@ -298,29 +280,31 @@ def _draw_margins(rows: list[Row], settings: Settings, figure: Any) -> None:
         ax.legend(frameon=False)
 
 
-def _ratios(rows: list[Row], name: str = "R") -> Any:
-    """Return the margins of the perceptron in units of the largest ones."""
-    return column(rows, f"margin {name}") / column(rows, "margin svm")
+def _ratios(rows: Rows, name: str) -> Any:
+    """Return the margins of a plane in units of the largest ones."""
+    return rows[f"margin {name}"] / rows["margin svm"]
+
+
+def _excess(rows: Rows, name: str) -> Any:
+    """Return the errors of a plane above those of the largest margin, in percent."""
+    return 100 * (rows[f"error {name}"] - rows["error svm"])
 
 
 # --- The notes: mistakes ---
 
 
-def _mistakes_report(rows: list[Row], settings: Settings) -> Report:
+def _mistakes_report(rows: Rows, settings: Settings) -> Report:
     n = len(rows)
     lines, claims = [], []
     for name, title in UPDATES.items():
-        mistakes, bound, own = (
-            column(rows, f"{key} {name}") for key in ("mistakes", "bound", "own bound")
-        )
+        mistakes, bound, own = (rows[f"{key} {name}"] for key in ("mistakes", "bound", "own bound"))
         share = mistakes / bound
         lines.append(
             [title, f"{np.median(mistakes):.0f}", f"{mistakes.max()}", f"{np.median(bound):.0f}",
              f"{np.median(own):.0f}", f"{np.median(share):.2f}", f"{share.max():.2f}"]
         )  # fmt: skip
-        broken = int((mistakes > bound * (1 + 1e-9)).sum())
-        length = float(column(rows, f"length {name}").max())
-        progress = float(column(rows, f"progress {name}").min())
+        broken = (mistakes > bound * (1 + 1e-9)).sum()
+        length, progress = rows[f"length {name}"].max(), rows[f"progress {name}"].min()
         equations = ("Eq. 14", "Eq. 12") if name == "R2" else ("like Eq. 14", "like Eq. 12")
         claims += [
             _MISTAKES.claim(
@@ -337,10 +321,7 @@ def _mistakes_report(rows: list[Row], settings: Settings) -> Report:
             ),
         ]
     table = _MISTAKES.table("mistakes", lines, n=n)
-    radius, difference = (
-        column(rows, "radius"),
-        column(rows, "mistakes R") - column(rows, "mistakes R2"),
-    )
+    radius, difference = rows["radius"], rows["mistakes R"] - rows["mistakes R2"]
     texts = [
         f"for {name} the update with yR made fewer mistakes in {(difference[of] < 0).sum()} of "
         f"{of.sum()} problems and more in {(difference[of] > 0).sum()}"
@@ -351,14 +332,14 @@ def _mistakes_report(rows: list[Row], settings: Settings) -> Report:
     return Report([table], claims, remarks)
 
 
-def _draw_mistakes(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw_mistakes(rows: Rows, settings: Settings, figure: Any) -> None:
     for ax, (name, title), color in zip(
         figure.subplots(1, 2, sharex=True, sharey=True),
         UPDATES.items(),
         (_ORANGE, _GREEN),
         strict=True,
     ):
-        bound, mistakes = column(rows, f"bound {name}"), column(rows, f"mistakes {name}")
+        bound, mistakes = rows[f"bound {name}"], rows[f"mistakes {name}"]
         ax.loglog(bound, mistakes, ".", color=color, alpha=0.6, label="a problem")
         ends = np.array([bound.min(), bound.max()])
         ax.loglog(ends, ends, color="black", linewidth=1, label="as many as the bound")
@@ -371,33 +352,28 @@ def _draw_mistakes(rows: list[Row], settings: Settings, figure: Any) -> None:
 # --- The notes: the plane ---
 
 
-def _plane_report(rows: list[Row], settings: Settings) -> Report:
+def _plane_report(rows: Rows, settings: Settings) -> Report:
     n = len(rows)
-    radius, label = column(rows, "radius"), column(rows, "closest label")
-    worst = {
-        key: float((column(rows, key) / radius).max())
-        for key in ("off d_O", "off margin", "off Eq. 2")
-    }
-    opposite, negative = int((column(rows, "d_O") < 0).sum()), int((label < 0).sum())
-    table = _BOUNDARY.table("differences", [
-            ["d_O = -b/‖w‖ (Eq. 3) from the distance of the origin by least squares",
-             f"{worst['off d_O']:.1e}"],
-            ["γ_G = y(<w, x> + b)/‖w‖ (Eq. 5) from the smallest distance by least squares",
-             f"{worst['off margin']:.1e}"],
-            ["x from its part orthogonal to w plus (yγ_G + d_O) w/‖w‖ (Eq. 2)",
-             f"{worst['off Eq. 2']:.1e}"],
-        ], n=n)  # fmt: skip
-    claims = [
-        _BOUNDARY.claim("eq-3", worst["off d_O"] < 1e-9),
-        _BOUNDARY.claim("eq-5", worst["off margin"] < 1e-9),
-        _BOUNDARY.claim("eq-2", worst["off Eq. 2"] < 1e-9),
+    lines, claims = [], []
+    for claim, key, text in (
+        ("eq-3", "off d_O",
+         "d_O = -b/‖w‖ (Eq. 3) from the distance of the origin by least squares"),
+        ("eq-5", "off margin",
+         "γ_G = y(<w, x> + b)/‖w‖ (Eq. 5) from the smallest distance by least squares"),
+        ("eq-2", "off Eq. 2", "x from its part orthogonal to w plus (yγ_G + d_O) w/‖w‖ (Eq. 2)"),
+    ):  # fmt: skip
+        worst = (rows[key] / rows["radius"]).max()
+        lines.append([text, f"{worst:.1e}"])
+        claims.append(_BOUNDARY.claim(claim, worst < 1e-9))
+    opposite, negative = (rows["d_O"] < 0).sum(), (rows["closest label"] < 0).sum()
+    claims += [
         _BOUNDARY.claim("direction", opposite == 0, opposite=opposite, n=n),
         _BOUNDARY.claim("no-label", negative == 0, negative=negative, n=n),
     ]
-    return Report([table], claims)
+    return Report([_BOUNDARY.table("differences", lines, n=n)], claims)
 
 
-def _draw_plane(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw_plane(rows: Rows, settings: Settings, figure: Any) -> None:
     """Draw the notes' figure: the decision boundary with γ_G and d_O."""
     X, y, model = _shown(settings)
     w, b = model.coef_[0], float(model.intercept_[0])

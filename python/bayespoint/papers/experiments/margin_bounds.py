@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from typing import Any
 
 import numpy as np
 
 from bayespoint.papers import bounds
-from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
+from bayespoint.papers.experiments.drawing import vacuous_above
+from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
+from bayespoint.papers.experiments.rows import Rows
 from bayespoint.plotting.style import below, label_decades
 
 DELTA = 0.05
@@ -29,11 +32,8 @@ def _ratio(m: Any, kappa: Any) -> Any:
 
 def _needed(bound: Any, value: float) -> int:
     """Return the smallest number of examples at which a bound for κ* = 600 is at most `value`."""
-    low, high = KAPPA, 10**12
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if bound(middle, KAPPA, DELTA) <= value else (middle, high)
-    return high
+    sizes = range(KAPPA, 10**12)
+    return sizes[bisect_left(sizes, True, key=lambda m: bound(m, KAPPA, DELTA) <= value)]
 
 
 def _compared() -> tuple[int, int, int]:
@@ -50,23 +50,18 @@ def _compared() -> tuple[int, int, int]:
     return tried, exact, relaxed
 
 
-def _report(rows: list[Row], settings: Settings) -> Report:
+def _report(rows: Rows, settings: Settings) -> Report:
     lines = []
     for m in (6e4, 1e6, PRINTED_M, *FAR[1:]):
-        ratio = float(_ratio(m, KAPPA))
-        new, relaxed, old = (
-            float(value)
-            for value in (
-                bounds.margin(m, KAPPA, DELTA),
-                bounds.margin(m, KAPPA, DELTA, n=WEAKEST),
-                bounds.pac_margin(m, KAPPA, DELTA),
-            )
+        ratio = _ratio(m, KAPPA)
+        values = (
+            bounds.margin(m, KAPPA, DELTA),
+            bounds.margin(m, KAPPA, DELTA, n=WEAKEST),
+            bounds.pac_margin(m, KAPPA, DELTA),
         )
         size = f"{m:,.0f}" if m < 1e9 else f"{m:.0e}".replace("e+", "e")
-        lines.append(
-            [size, f"{new:.3g}", f"{relaxed:.3g}", f"{old:.3g}", f"{ratio:.0f}",
-             f"{ratio / math.log2(32 * m):.1f}"]
-        )  # fmt: skip
+        texts = (f"{value:.3g}" for value in values)
+        lines.append([size, *texts, f"{ratio:.0f}", f"{ratio / math.log2(32 * m):.1f}"])
     table = _TEXT.table("bounds", lines, kappa=KAPPA, delta=DELTA)
     needed = {
         (name, value): _needed(bound, value)
@@ -78,7 +73,7 @@ def _report(rows: list[Row], settings: Settings) -> Report:
             [f"{PRINTED_BOUND}", f"{needed['new', PRINTED_BOUND]:,}",
              f"{needed['old', PRINTED_BOUND]:,}", f"{PRINTED_M:,}"],
         ], kappa=KAPPA)  # fmt: skip
-    slower = [float(_ratio(m, KAPPA)) / math.log2(32 * m) for m in FAR]
+    slower = [_ratio(m, KAPPA) / math.log2(32 * m) for m in FAR]
     tried, exact, relaxed = _compared()
     off = needed["old", PRINTED_BOUND] / PRINTED_M - 1
     claims = [
@@ -109,7 +104,7 @@ def _report(rows: list[Row], settings: Settings) -> Report:
     return Report([table, sizes], claims, remarks)
 
 
-def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw(rows: Rows, settings: Settings, figure: Any) -> None:
     left, right = figure.subplots(1, 2)
     m = np.geomspace(3e3, 1e12, 200).round()
     for values, color, style, label in (
@@ -119,7 +114,7 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
     ):
         left.plot(m, values, color=color, linestyle=style, label=label)
     left.plot(PRINTED_M, PRINTED_BOUND, "D", color="black", label="printed, PAC margin bound")
-    left.axhline(1.0, color="black", linewidth=0.9, linestyle=(0, (1, 3)), label="vacuous above")
+    vacuous_above(left)
     left.set(ylabel="bound on the risk", xlim=(m[0], m[-1]), title=f"κ* = {KAPPA}")
     m = np.geomspace(10, 1e12, 200).round()
     for kappa, color, style in (

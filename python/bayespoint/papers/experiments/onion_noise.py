@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 
 from bayespoint import BayesPointClassifier, SampleOptions, VersionSpace, kernels
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.drawing import legend_below
-from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
-from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
+from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
+from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
+from bayespoint.papers.rollback import without_warnings
 
 DATA = ("heart", "diabetes", "banana", "waveform")
 TRAINING, FOLDS = 150, 5
@@ -30,13 +29,12 @@ WAYS = {
 
 
 def _units(settings: Settings) -> list[Row]:
-    return [{"data": name, "split": k} for name in DATA for k in range(settings.splits)]
+    return grid(data=DATA, split=range(settings.splits))
 
 
 def _layers(gram: Any, y: Any, K_test: Any, rate: float, seed: int) -> dict[int, Any]:
     """Return the votes of each layer, by its number of training errors, with Laplace's rule."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with without_warnings():
         found = VersionSpace(gram, y).sample(
             tol=0.05,
             n_draws=DRAWS,
@@ -85,31 +83,28 @@ def _measure(unit: Row, settings: Settings) -> Row:
     }
 
 
-def _report(rows: list[Row], settings: Settings) -> Report:
+def _report(rows: Rows, settings: Settings) -> Report:
     lines = []
     for name in DATA:
-        of = select(rows, data=name)
-        losses = [plus_minus(*mean_and_error(column(of, way)), 3) for way in WAYS]
-        errors = [plus_minus(*mean_and_error(100 * column(of, f"error {way}")), 1)
-                  for way in ("noise", "chosen")]  # fmt: skip
-        medians = [f"{np.median(column(of, key)):.3g}" for key in ("rate", "layer")]
+        of_set = rows.where(data=name)
+        losses = [f"{of_set.mean(way):.3f}" for way in WAYS]
+        errors = [f"{of_set.mean(f'error {way}', 100):.1f}" for way in ("noise", "chosen")]
+        medians = [f"{np.median(of_set[key]):.3g}" for key in ("rate", "layer")]
         lines.append([name, *losses, *errors, *medians])
-    chosen, best, own = (
-        mean_and_error(column(rows, way) - column(rows, "noise")) for way in list(WAYS)[1:]
-    )
+    chosen, best, own = (mean_of(rows[way] - rows["noise"]) for way in list(WAYS)[1:])
     claims = [
-        _TEXT.claim("chosen", chosen[0] > 2 * chosen[1], gain=plus_minus(*chosen, 3)),
-        _TEXT.claim("best", best[0] > 2 * best[1], gain=plus_minus(*best, 3)),
+        _TEXT.claim("chosen", chosen.low(2) > 0, gain=f"{chosen:.3f}"),
+        _TEXT.claim("best", best.low(2) > 0, gain=f"{best:.3f}"),
     ]
     ways = " | ".join(title for title, _, _ in WAYS.values())
     table = _TEXT.table("losses", lines, splits=settings.splits, ways=ways)
-    return Report([table], claims, [_TEXT.fill("own", gain=plus_minus(*own, 3))])
+    return Report([table], claims, [_TEXT.fill("own", gain=f"{own:.3f}")])
 
 
-def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw(rows: Rows, settings: Settings, figure: Any) -> None:
     ax = figure.subplots()
     for k, (way, (title, color, marker)) in enumerate(WAYS.items()):
-        pairs = [mean_and_error(column(select(rows, data=name), way)) for name in DATA]
+        pairs = [rows.where(data=name).mean(way) for name in DATA]
         places = np.arange(len(DATA)) + 0.12 * (k - 1.5)
         ax.errorbar(places, *np.transpose(pairs), fmt=marker, color=color, capsize=3, label=title)
     ax.set_xticks(range(len(DATA)), DATA)

@@ -12,8 +12,8 @@ from bayespoint import VersionSpace
 from bayespoint.papers import planar
 from bayespoint.papers.experiments.billiards import fly
 from bayespoint.papers.experiments.drawing import legend_below
-from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
-from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
+from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
+from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
 
 ANGLE = 0.4
 BOUNCES = (1_000, 10_000, 100_000)
@@ -48,7 +48,7 @@ def _point(place: Any) -> str:
     return f"({place[0]:.4f}, {place[1]:.4f})"
 
 
-def _halving_line(rows: list[Row], settings: Settings) -> Report:
+def _halving_line(rows: Rows, settings: Settings) -> Report:
     lines, worst = [], 0.0
     for angle in (ANGLE, ANGLE + 0.8, ANGLE + 1.6, ANGLE + 2.4):
         line = planar.bayes_line(POLYGON, angle)
@@ -61,7 +61,7 @@ def _halving_line(rows: list[Row], settings: Settings) -> Report:
     return Report([table], [_LINE.claim("equal", worst < 1e-12, worst=worst)])
 
 
-def _all_lines(rows: list[Row], settings: Settings) -> Report:
+def _all_lines(rows: Rows, settings: Settings) -> Report:
     lines = planar.bayes_lines(POLYGON, 180)
     best = planar.bayes_point(POLYGON)
     circle, ellipse = planar.largest_circle(POLYGON), planar.largest_ellipse(POLYGON)
@@ -89,9 +89,7 @@ def _all_lines(rows: list[Row], settings: Settings) -> Report:
 
 
 def _polygons(settings: Settings) -> list[Row]:
-    return [
-        {"stretch": stretch, "polygon": k} for stretch in STRETCHES for k in range(settings.splits)
-    ]
+    return grid(stretch=STRETCHES, polygon=range(settings.splits))
 
 
 def _inscribe(unit: Row, settings: Settings) -> Row:
@@ -110,31 +108,30 @@ def _inscribe(unit: Row, settings: Settings) -> Row:
     return {name: float(np.hypot(*(place - best))) / unit_length for name, place in centers.items()}
 
 
-def _inscribed(rows: list[Row], settings: Settings) -> Report:
+def _inscribed(rows: Rows, settings: Settings) -> Report:
     lines, claims = [], []
-    for stretch in STRETCHES:
-        off = {name: column(select(rows, stretch=stretch), name) for name in CENTERS}
+    for stretch, off in rows.by("stretch").items():
         nearer = {name: int((off["mass"] < off[name]).sum()) for name in ("ellipse", "circle")}
-        means = (plus_minus(*mean_and_error(off[name]), 4) for name in CENTERS)
+        means = (f"{off.mean(name):.4f}" for name in CENTERS)
         of_all = f"of {settings.splits}"
         lines.append([f"{stretch}", *means, *(f"{n} {of_all}" for n in nearer.values())])
         if stretch == 1:
             continue
         for name, count in nearer.items():
-            gain, error = mean_and_error(off[name] - off["mass"])
+            gain = mean_of(off[name] - off["mass"])
             claims.append(
                 _INSCRIBED.claim(
                     "mass",
-                    gain > 3 * error and 2 * count > settings.splits,
+                    gain.low(3) > 0 and 2 * count > settings.splits,
                     stretch=stretch,
                     name=name,
-                    gain=plus_minus(gain, error, 3),
+                    gain=f"{gain:.3f}",
                     count=count,
                     of_all=of_all,
                 )
             )
-    gain, error = mean_and_error(column(rows, "circle") - column(rows, "ellipse"))
-    claims.append(_INSCRIBED.claim("ellipse", gain > 3 * error, gain=plus_minus(gain, error, 3)))
+    gain = mean_of(rows["circle"] - rows["ellipse"])
+    claims.append(_INSCRIBED.claim("ellipse", gain.low(3) > 0, gain=f"{gain:.3f}"))
     table = _INSCRIBED.table(
         "distances",
         lines,
@@ -145,12 +142,8 @@ def _inscribed(rows: list[Row], settings: Settings) -> Report:
 
 
 def _paths(settings: Settings) -> list[Row]:
-    return [
-        {"table": table, "bounces": n, "start": start}
-        for start in range(settings.splits)
-        for table in TABLES
-        for n in (QUICK_BOUNCES if settings.quick else BOUNCES)
-    ]
+    bounces = QUICK_BOUNCES if settings.quick else BOUNCES
+    return grid(start=range(settings.splits), table=TABLES, bounces=bounces)
 
 
 def _fly(unit: Row, settings: Settings) -> Row:
@@ -174,60 +167,65 @@ def _fly(unit: Row, settings: Settings) -> Row:
     return {**off, "apart": int(apart[0]) if len(apart) else n}
 
 
-def _trajectory(rows: list[Row], settings: Settings) -> Report:
+def _trajectory(rows: Rows, settings: Settings) -> Report:
     lines: list[list[str]] = []
     part: dict[str, float] = {}
-    for n in sorted({row["bounces"] for row in rows}):
-        for name in TABLES:
-            of_table = select(rows, bounces=n, table=name)
-            off = column(of_table, "distance")
-            part[name] = float(np.median(column(of_table, "apart")))
-            lines.append([f"{n}", f"ball, {name}", f"{np.median(off):.4f}", f"{off.max():.4f}",
-                          f"{part[name]:.0f}"])  # fmt: skip
-        for way, title in (("random", "independent points"), ("sequence", "Sobol's sequence")):
-            off = column(select(rows, bounces=n, table="polygon"), way)
-            lines.append([f"{n}", title, f"{np.median(off):.4f}", f"{off.max():.4f}", ""])
+    middle: dict[str, float] = {}
+    for n, of_length in rows.by("bounces").items():
+        groups = [(f"ball, {name}", name, "distance") for name in TABLES]
+        groups += [("independent points", "polygon", "random")]
+        groups += [("Sobol's sequence", "polygon", "sequence")]
+        for title, name, way in groups:
+            of_table = of_length.where(table=name)
+            off, text = of_table[way], ""
+            if way == "distance":
+                middle[name], part[name] = np.median(off), np.median(of_table["apart"])
+                text = f"{part[name]:.0f}"
+            lines.append([f"{n}", title, f"{np.median(off):.4f}", f"{off.max():.4f}", text])
     table = _PATH.table("paths", lines, turn=TURN, splits=settings.splits)
     circle = planar.largest_circle(POLYGON)
     rival = float(np.linalg.norm(circle.center - POLYGON.centroid))
     claims = []
     for name in TABLES:
-        of_table = select(rows, table=name)
-        nearer = int((column(of_table, "distance") < rival).sum())
+        of_table = rows.where(table=name)
+        nearer = int((of_table["distance"] < rival).sum())
         claims.append(_PATH.claim("nearer", nearer == len(of_table), name=name, rival=rival,
                                   nearer=nearer, n=len(of_table)))  # fmt: skip
     after, without = part["with a scatterer"], part["polygon"]
     claims.append(_PATH.claim("scatterer", 3 * after < without, after=after, without=without))
-    most = max(row["bounces"] for row in rows)
-    plain, scattered = (
-        float(np.median(column(select(rows, bounces=most, table=name), "distance")))
-        for name in TABLES
-    )
+    # Of the longest paths, the last ones.
+    plain, scattered = (middle[name] for name in TABLES)
     claims.append(
-        _PATH.claim("faster", scattered < plain, most=most, scattered=scattered, plain=plain)
+        _PATH.claim("faster", scattered < plain, most=n, scattered=scattered, plain=plain)
     )
     return Report([table], claims)
 
 
-def _draw_line(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw_line(rows: Rows, settings: Settings, figure: Any) -> None:
     planar.plot_bayes_line(POLYGON, ANGLE, ax=figure.add_subplot())
 
 
-def _draw_lines(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw_several(figure: Any, axes: Any) -> None:
+    """Draw one legend below some drawings of a polygon, instead of theirs."""
+    legend_below(figure, axes[:2], 4)
+    for ax in axes:
+        ax.get_legend().remove()
+
+
+def _draw_lines(rows: Rows, settings: Settings, figure: Any) -> None:
     axes = figure.subplots(2, 1)
     for ax, zoom, title in zip(axes, (1, 8), ("polygon", "magnified eight times"), strict=True):
         planar.plot_bayes_lines(POLYGON, zoom=zoom, ax=ax).set_title(title)
-        ax.get_legend().remove()
-    legend_below(figure, axes, 4)
+    _draw_several(figure, axes)
 
 
-def _draw_inscribed(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw_inscribed(rows: Rows, settings: Settings, figure: Any) -> None:
     top, bottom = figure.subfigures(2, 1, height_ratios=[4, 3])
     planar.plot_inscribed(POLYGON, ax=top.add_subplot())
     ax = bottom.add_subplot()
     for k, (name, (title, color, marker)) in enumerate(CENTERS.items()):
-        for n, stretch in enumerate(STRETCHES):
-            mean, error = mean_and_error(column(select(rows, stretch=stretch), name))
+        for n, of_stretch in enumerate(rows.by("stretch").values()):
+            mean, error = of_stretch.mean(name)
             ax.errorbar(n + 0.12 * (k - 1), mean, 2 * error, fmt=marker, color=color, capsize=3,
                         label=None if n else title)  # fmt: skip
     ax.set_xticks(range(len(STRETCHES)), [f"{stretch}" for stretch in STRETCHES])
@@ -236,26 +234,23 @@ def _draw_inscribed(rows: list[Row], settings: Settings, figure: Any) -> None:
     ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
 
 
-def _draw_path(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw_path(rows: Rows, settings: Settings, figure: Any) -> None:
     axes = figure.subplots(2, 1)
     seed = settings.seed_of(0)
     for ax, (title, scatterer) in zip(axes, TABLES.items(), strict=True):
         path = planar.billiard(POLYGON, BOUNCES[0], scatterer=scatterer, random_state=seed)
         planar.plot_trajectory(POLYGON, path, ax=ax).set_title(title)
-        ax.get_legend().remove()
-    legend_below(figure, axes, 4)
+    _draw_several(figure, axes)
 
 
 # --- Integrable and rational billiards ---
 
 
 def _rational_units(settings: Settings) -> list[Row]:
-    cases = [(name, square) for name in RATIONAL for square in (True, False)]
-    return [
-        {"table": name, "square": square, "start": start}
-        for name, square in [*cases, (OCTANT, False)]
-        for start in range(settings.splits)
-    ]
+    starts = range(settings.splits)
+    return grid(table=RATIONAL, square=(True, False), start=starts) + grid(
+        table=[OCTANT], square=[False], start=starts
+    )
 
 
 def _rational(unit: Row, settings: Settings) -> Row:
@@ -306,22 +301,22 @@ def _both_paths(
     return kept, planar.Trajectory(positions, directions, edges, flights, polygon.centroid)
 
 
-def _rational_report(rows: list[Row], settings: Settings) -> Report:
+def _rational_report(rows: Rows, settings: Settings) -> Report:
     lines, nearer, median = [], {}, {}
     for name, square in dict.fromkeys((row["table"], row["square"]) for row in rows):
-        of = select(rows, table=name, square=square)
-        kept, refreshed = column(of, "kept"), column(of, "refreshed")
+        of_case = rows.where(table=name, square=square)
+        kept, refreshed = of_case["kept"], of_case["refreshed"]
         nearer[name, square] = int((refreshed < kept).sum())
         median[name, square] = float(np.median(kept)), float(np.median(refreshed))
         first = "at a right angle" if square else "random"
-        most = f"{column(of, 'directions').max()}" if name in RATIONAL else ""
+        most = f"{of_case['directions'].max()}" if name in RATIONAL else ""
         lines.append([name, first, most, *(f"{value:.4f}" for value in median[name, square]),
-                      f"{nearer[name, square]} of {len(of)}"])  # fmt: skip
-    directions = {name: column(select(rows, table=name), "directions") for name in RATIONAL}
+                      f"{nearer[name, square]} of {len(of_case)}"])  # fmt: skip
+    directions = {name: rows.where(table=name)["directions"] for name in RATIONAL}
     *rational, irregular = RATIONAL
     closed = min(median[name, True][0] / median[name, True][1] for name in rational)
     bounces = BOUNCES[0] if settings.quick else BOUNCES[1]
-    n = len(select(rows, table=OCTANT))
+    n = len(rows.where(table=OCTANT))
     typical = max(median[name, False][0] / median[name, False][1] for name in rational)
     claims = [
         _RATIONAL.claim(
@@ -338,7 +333,7 @@ def _rational_report(rows: list[Row], settings: Settings) -> Report:
     return Report([_RATIONAL.table("paths", lines, bounces=bounces)], claims)
 
 
-def _draw_rational(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw_rational(rows: Rows, settings: Settings, figure: Any) -> None:
     for number, (line, title) in enumerate(
         zip(figure.subplots(2, 3), ("kept", "refreshed"), strict=True)
     ):

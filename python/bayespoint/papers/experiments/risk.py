@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,9 @@ from scipy import special, stats
 from bayespoint import BayesPointClassifier, VersionSpace
 from bayespoint.datasets import make_teacher
 from bayespoint.papers import bounds
-from bayespoint.papers.experiments.drawing import legend_below, only_ticks
-from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Row, Settings, Text
-from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
+from bayespoint.papers.experiments.drawing import curve, legend_below, only_ticks, vacuous_above
+from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Settings, Text
+from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
 from bayespoint.papers.max_margin import MaxMarginClassifier
 from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.plotting.style import label_decades
@@ -30,6 +29,8 @@ LEVEL = 0.01
 CONCENTRATION = 20.0
 GUESSES = {"right": 30.0, "irrelevant": 90.0, "wrong": 180.0}
 """Angle of the center of a biased prior to the teacher, in degrees."""
+
+RIVALS = {"max_margin": "SVM", "ball": "center of the largest ball"}
 
 CLASSIFIERS = {
     "center": "Bayes point",
@@ -55,14 +56,8 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "gra
 MARKERS = "os^Dv<>x"
 
 
-def _sizes(settings: Settings) -> tuple[int, ...]:
-    return QUICK_SIZES if settings.quick else SIZES
-
-
-def _units(settings: Settings) -> Iterator[Row]:
-    for run in range(settings.splits):
-        for m in _sizes(settings):
-            yield {"m": m, "run": run}
+def _units(settings: Settings) -> list[Row]:
+    return grid(run=range(settings.splits), m=QUICK_SIZES if settings.quick else SIZES)
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
@@ -156,26 +151,26 @@ def _risk(w: Any, teacher: Any) -> float:
     return float(np.arccos(np.clip(cosine, -1, 1)) / np.pi)
 
 
-def _keys(rows: list[Row]) -> list[tuple[str, str, str]]:
+def _keys(rows: Rows) -> list[tuple[str, str, str]]:
     """Return classifier, bound and region of all bounds, the tightest of each classifier first."""
     order = list(CLASSIFIERS)
     means = {}
-    for column_name in (name for name in rows[0] if "/" in name):
-        who, name, region = column_name.split("/")
-        if not np.isnan(column(rows, column_name)).all():  # if it is given at all
+    for column in (name for name in rows.rows[0] if "/" in name):
+        who, name, region = column.split("/")
+        if not np.isnan(rows[column]).all():  # if it is given at all
             means[who, name, region] = _mean(rows, (who, name, region))
     return sorted(means, key=lambda key: (order.index(key[0]), means[key]))
 
 
-def _mean(rows: list[Row], key: tuple[str, str, str]) -> float:
+def _mean(rows: Rows, key: tuple[str, str, str]) -> float:
     """Return the mean of a bound over the problems in which it is given."""
-    return float(np.nanmean(column(rows, "/".join(key))))
+    return float(np.nanmean(rows["/".join(key)]))
 
 
-def _failures(rows: list[Row], key: tuple[str, str, str]) -> tuple[int, int]:
+def _failures(rows: Rows, key: tuple[str, str, str]) -> tuple[int, int]:
     """Return how often a bound is too small, and how often it is given."""
-    values = column(rows, "/".join(key))
-    failed = column(rows, f"risk {key[0]}") > values
+    values = rows["/".join(key)]
+    failed = rows[f"risk {key[0]}"] > values
     return int(failed.sum()), int((~np.isnan(values)).sum())
 
 
@@ -183,45 +178,38 @@ def _named(key: tuple[str, str, str]) -> str:
     return ", ".join(part for part in (FORMS[key[1]], key[2]) if part)
 
 
-def _validity(rows: list[Row], settings: Settings) -> Report:
+def _validity(rows: Rows, settings: Settings) -> Report:
     keys = _keys(rows)
     lines, too_many = [], []
+    by_size = rows.by("m")
     least: dict[tuple[str, int], tuple[float, str]] = {}
     for who, title in CLASSIFIERS.items():
-        risks = [column(select(rows, m=m), f"risk {who}").mean() for m in _sizes(settings)]
+        risks = [of_size[f"risk {who}"].mean() for of_size in by_size.values()]
         lines.append([f"**{title}**", "true risk", *(f"{risk:.3f}" for risk in risks), "", ""])
         for key in (key for key in keys if key[0] == who):
             failures, n = _failures(rows, key)
             if not _allowed(failures, n, len(keys)):
                 too_many.append(f"{title}, {_named(key)}")
-            means = {m: _mean(select(rows, m=m), key) for m in _sizes(settings)}
-            for m, mean in means.items():
+            cells = []
+            for m, of_size in by_size.items():
+                mean = _mean(of_size, key)
                 if mean < least.get((who, m), (np.inf, ""))[0]:
                     least[who, m] = (mean, _named(key))
-            cells = [
-                f"{mean:.3g}" if np.isfinite(mean) else _no_value(select(rows, m=m))
-                for m, mean in means.items()
-            ]
+                # With as many mistakes allowed as examples Theorem 4 has no value.
+                none = f"none, κ* = {np.median(of_size['kappa']):,.0f}"
+                cells.append(f"{mean:.3g}" if np.isfinite(mean) else none)
             lines.append(["", _named(key), *cells, f"{failures} of {n}", _limit(failures, n)])
-    wrong = int((column(rows, "risk one draw") > _volume_ignored(rows)).sum())
-    cells = [f"{_volume_ignored(select(rows, m=m)).mean():.3g}" for m in _sizes(settings)]
+    wrong = int((rows["risk one draw"] > _volume_ignored(rows)).sum())
+    cells = [f"{_volume_ignored(of_size).mean():.3g}" for of_size in by_size.values()]
     lines.append(
         ["one draw, control", "relative entropy, volume ignored", *cells,
          f"{wrong} of {len(rows)}", _limit(wrong, len(rows))]
     )  # fmt: skip
-    sizes = [f"m = {m}" for m in _sizes(settings)]
-    table = _BOUNDS.table(
-        "validity",
-        lines,
-        dimension=DIMENSION,
-        splits=settings.splits,
-        delta=DELTA,
-        sizes=" | ".join(sizes),
-    )
-    best = _BOUNDS.table("tightest", [
-            [CLASSIFIERS[who], *(least[who, m][1] for m in _sizes(settings))]
-            for who in CLASSIFIERS
-        ], sizes=" | ".join(sizes))  # fmt: skip
+    sizes = " | ".join(f"m = {m}" for m in by_size)
+    known = {"dimension": DIMENSION, "splits": settings.splits, "delta": DELTA, "sizes": sizes}
+    table = _BOUNDS.table("validity", lines, **known)
+    tightest = [[title, *(least[who, m][1] for m in by_size)] for who, title in CLASSIFIERS.items()]
+    best = _BOUNDS.table("tightest", tightest, sizes=sizes)
     claims = [
         _BOUNDS.claim(
             "valid",
@@ -234,25 +222,16 @@ def _validity(rows: list[Row], settings: Settings) -> Report:
         _BOUNDS.claim(
             "control", not _allowed(wrong, len(rows), len(keys)), wrong=wrong, n=len(rows)
         ),
-        *_order(rows, settings),
+        *_order(rows),
     ]
     remarks = [
         _BOUNDS.fill("meaning", n_test=N_TEST),
-        _BOUNDS.fill("theorem-4", least_kappa=_least_kappa(rows)),
+        _BOUNDS.fill("theorem-4", least_kappa=(rows["kappa"] / rows["m"]).min()),
     ]
     return Report([table, best], claims, remarks)
 
 
-def _least_kappa(rows: list[Row]) -> float:
-    return float((column(rows, "kappa") / column(rows, "m")).min())
-
-
-def _no_value(rows: list[Row]) -> str:
-    """Return what stands for Theorem 4 where there are as many mistakes allowed as examples."""
-    return f"none, κ* = {np.median(column(rows, 'kappa')):,.0f}"
-
-
-def _order(rows: list[Row], settings: Settings) -> list[Claim]:
+def _order(rows: Rows) -> list[Claim]:
     """Return claims about which bound is below which."""
     chain = (
         ("pac_bayes_kl", "symmetric part"),
@@ -261,22 +240,20 @@ def _order(rows: list[Row], settings: Settings) -> list[Claim]:
         ("linear_svm", ""),
         ("luckiness", ""),
     )
-    values = np.array([column(rows, f"center/{name}/{region}") for name, region in chain])
+    values = np.array([rows[f"center/{name}/{region}"] for name, region in chain])
     below = (np.diff(values, axis=0) > 0).all(axis=0)
     useless = min(
-        float(column(rows, name).min())
-        for name in rows[0]
-        if "/luckiness/" in name or "/pac_margin/" in name
+        rows[name].min() for name in rows.rows[0] if "/luckiness/" in name or "/pac_margin/" in name
     )
     return [
-        _BOUNDS.claim("ordered", bool(below.all()), count=int(below.sum()), n=len(rows)),
+        _BOUNDS.claim("ordered", below.all(), count=below.sum(), n=len(rows)),
         _BOUNDS.claim("vacuous", useless >= 1, useless=useless),
     ]
 
 
-def _volume_ignored(rows: list[Row]) -> Any:
+def _volume_ignored(rows: Rows) -> Any:
     """Return the bound with a relative entropy of zero, which is not valid."""
-    return bounds.pac_bayes_kl(column(rows, "m"), 0.0, DELTA)
+    return bounds.pac_bayes_kl(rows["m"], 0.0, DELTA)
 
 
 def _allowed(failures: int, n: int, tests: int) -> bool:
@@ -290,68 +267,59 @@ def _limit(failures: int, n: int) -> str:
     return f"{upper:.3f}"
 
 
-def _symmetric(rows: list[Row], settings: Settings) -> Report:
-    lines, shares = [], {}
-    for m in (*_sizes(settings), None):
-        chosen = rows if m is None else select(rows, m=m)
+def _symmetric(rows: Rows, settings: Settings) -> Report:
+    lines, by_size = [], rows.by("m")
+    better: dict[str, list[bool]] = {rival: [] for rival in RIVALS}
+    for m, chosen in {**by_size, "all": rows}.items():
         means = [
-            f"{column(chosen, name).mean():.2f}"
+            f"{chosen[name].mean():.2f}"
             for name in ("ln V", "ln R, bayes_point", "ln R, max_margin", "ln R, ball", "ln ball")
         ]
-        cells = []
-        for rival in ("max_margin", "ball"):
+        cells, counts = [], {}
+        for rival in RIVALS:
             gain, error = _gain(chosen, rival)
-            more, sure = int((gain > 0).sum()), int((gain > 2 * error).sum())
-            lost = int((gain < -2 * error).sum())
-            shares[m, rival] = more, lost, float(gain.mean())
+            more, lost = int((gain > 0).sum()), int((gain < -2 * error).sum())
+            counts[rival] = more, lost
+            better[rival].append(gain.mean() > 0)
             cells += [
-                f"{more} of {len(gain)}", f"{sure}, {lost}", plus_minus(*mean_and_error(gain))
+                f"{more} of {len(gain)}", f"{(gain > 2 * error).sum()}, {lost}", mean_of(gain)
             ]  # fmt: skip
-        lines.append([f"{m}" if m else "all", *means, *cells])
+        lines.append([f"{m}", *means, *cells])
     table = _SYMMETRIC.table("volumes", lines, splits=settings.splits)
     claims = []
-    for rival, name in (("max_margin", "SVM"), ("ball", "center of the largest ball")):
-        more, lost, _ = shares[None, rival]
+    for rival, name in RIVALS.items():
+        more, lost = counts[rival]  # of all
+        known = {"name": name, "more": more, "n": len(rows), "lost": lost or "none"}
         claims += [
-            _SYMMETRIC.claim(
-                "mean", all(shares[m, rival][2] > 0 for m in _sizes(settings)), name=name
-            ),
-            _SYMMETRIC.claim(
-                "single", lost == 0, name=name, more=more, n=len(rows), lost=lost or "none"
-            ),
+            _SYMMETRIC.claim("mean", all(better[rival][: len(by_size)]), name=name),
+            _SYMMETRIC.claim("single", lost == 0, **known),
         ]
-    largest = column(rows, "ln R, ball") - column(rows, "ln ball")
-    error = column(rows, "error, ball")
-    claims.append(_SYMMETRIC.claim("ball", bool((largest > -4 * error).all()), gain=largest.mean()))
-    remarks = [_SYMMETRIC.fill("which", error=np.median(column(rows, "error, bayes_point")))]
+    largest = rows["ln R, ball"] - rows["ln ball"]
+    above = (largest > -4 * rows["error, ball"]).all()
+    claims.append(_SYMMETRIC.claim("ball", above, gain=largest.mean()))
+    remarks = [_SYMMETRIC.fill("which", error=np.median(rows["error, bayes_point"]))]
     return Report([table], claims, remarks)
 
 
-def _gain(rows: list[Row], rival: str) -> tuple[Any, Any]:
+def _gain(rows: Rows, rival: str) -> tuple[Any, Any]:
     """Return by how much ln R of the Bayes point is larger, and the standard errors of that."""
-    gain = column(rows, "ln R, bayes_point") - column(rows, f"ln R, {rival}")
-    return gain, np.hypot(column(rows, "error, bayes_point"), column(rows, f"error, {rival}"))
+    gain = rows["ln R, bayes_point"] - rows[f"ln R, {rival}"]
+    return gain, np.hypot(rows["error, bayes_point"], rows[f"error, {rival}"])
 
 
-PRIORS = ("uniform", *GUESSES)
+PRIORS = {
+    "uniform": ("one draw/pac_bayes_kl/version space", "risk one draw"),
+    **{name: (f"bound, {name} prior", f"risk, {name} prior") for name in GUESSES},
+}
+"""The columns of bound and true risk of one draw."""
 
 
-def _of_prior(rows: list[Row], name: str) -> tuple[Any, Any]:
-    """Return bound and true risk of one draw under a prior."""
-    if name == "uniform":
-        region = "one draw/pac_bayes_kl/version space"
-        return column(rows, region), column(rows, "risk one draw")
-    return column(rows, f"bound, {name} prior"), column(rows, f"risk, {name} prior")
-
-
-def _priors(rows: list[Row], settings: Settings) -> Report:
-    lines = []
-    for m in _sizes(settings):
-        chosen = [_of_prior(select(rows, m=m), name) for name in PRIORS]
-        lines.append(
-            [f"{m}", *(plus_minus(*mean_and_error(bound), 3) for bound, _ in chosen),
-             *(f"{risk.mean():.4f}" for _, risk in chosen)]
-        )  # fmt: skip
+def _priors(rows: Rows, settings: Settings) -> Report:
+    lines = [
+        [f"{m}", *(f"{of_size.mean(bound):.3f}" for bound, _ in PRIORS.values()),
+         *(f"{of_size[risk].mean():.4f}" for _, risk in PRIORS.values())]
+        for m, of_size in rows.by("m").items()
+    ]  # fmt: skip
     table = _PRIOR.table(
         "priors",
         lines,
@@ -360,68 +328,55 @@ def _priors(rows: list[Row], settings: Settings) -> Report:
         bounds=" | ".join(f"bound, {name}" for name in PRIORS),
         risks=" | ".join(f"risk, {name}" for name in PRIORS),
     )
-    uniform, _ = _of_prior(rows, "uniform")
-    changes = {name: _of_prior(rows, name)[0] - uniform for name in GUESSES}
-    smaller = int((changes["right"] < 0).sum())
-    larger = int((changes["wrong"] > 0).sum())
+    right, wrong = (
+        rows[f"bound, {name} prior"] - rows[PRIORS["uniform"][0]] for name in ("right", "wrong")
+    )
+    n, smaller, larger = len(rows), (right < 0).sum(), (wrong > 0).sum()
     failures = {
-        name: int((risk > bound).sum())
-        for name, (bound, risk) in ((name, _of_prior(rows, name)) for name in PRIORS)
+        name: int((rows[risk] > rows[bound]).sum()) for name, (bound, risk) in PRIORS.items()
     }
     claims = [
-        _PRIOR.claim(
-            "right",
-            smaller == len(rows),
-            smaller=smaller,
-            n=len(rows),
-            change=-changes["right"].mean(),
-        ),
-        _PRIOR.claim(
-            "wrong", larger == len(rows), larger=larger, n=len(rows), change=changes["wrong"].mean()
-        ),
+        _PRIOR.claim("right", smaller == n, smaller=smaller, n=n, change=-right.mean()),
+        _PRIOR.claim("wrong", larger == n, larger=larger, n=n, change=wrong.mean()),
         _PRIOR.claim(
             "failures",
-            all(_allowed(count, len(rows), len(PRIORS)) for count in failures.values()),
-            failures=", ".join((f"{name} {count}" for name, count in failures.items())),
+            all(_allowed(count, n, len(PRIORS)) for count in failures.values()),
+            failures=", ".join(f"{name} {count}" for name, count in failures.items()),
         ),
     ]
-    remarks = [_PRIOR.fill("uniform")]
-    return Report([table], claims, remarks)
+    return Report([table], claims, [_PRIOR.fill("uniform")])
 
 
-def _draw_priors(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw_priors(rows: Rows, settings: Settings, figure: Any) -> None:
     axes = figure.subplots(1, 2)
-    sizes = _sizes(settings)
-    for name, color, marker in zip(PRIORS, COLORS, "os^D", strict=False):
-        for ax, which in zip(axes, (0, 1), strict=True):
-            values = [mean_and_error(_of_prior(select(rows, m=m), name)[which]) for m in sizes]
-            ax.errorbar(
-                sizes, *np.transpose(values), color=color, marker=marker, markersize=4,
-                label=f"{name} prior",
-            )  # fmt: skip
-    for ax, label in zip(axes, ("bound on one draw", "true risk of one draw"), strict=True):
+    titles = "bound on one draw", "true risk of one draw"
+    for ax, which, label in zip(axes, (0, 1), titles, strict=True):
+        for (name, columns), color, marker in zip(PRIORS.items(), COLORS, "os^D", strict=False):
+            curve(ax, rows, "m", columns[which], color=color, marker=marker, markersize=4,
+                  label=f"{name} prior")  # fmt: skip
         ax.set(xscale="log", yscale="log", xlabel="m, examples", ylabel=f"{label} (± s.e.)")
-        only_ticks(ax.xaxis, sizes)
+        only_ticks(ax.xaxis, rows.by("m"))
         label_decades(ax)
     legend_below(figure, axes, 4)
 
 
-def _draw_validity(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw_validity(rows: Rows, settings: Settings, figure: Any) -> None:
     axes = figure.subplots(1, 3, sharey=True)
-    sizes = _sizes(settings)
+    by_size = rows.by("m")
+    sizes = list(by_size)
     styles: dict[str, int] = {}
     for ax, who in zip(axes, ("center", "max_margin", "perceptron"), strict=True):
         for key in (key for key in _keys(rows) if key[0] == who):
-            means = [_mean(select(rows, m=m), key) for m in sizes]
+            means = [_mean(of_size, key) for of_size in by_size.values()]
             if min(means) < TOP:
                 style = styles.setdefault(_named(key), len(styles))
                 ax.plot(
                     sizes, means, color=COLORS[style], marker=MARKERS[style], markersize=4,
                     label=_named(key),
                 )  # fmt: skip
-        risks = [column(select(rows, m=m), f"risk {who}").mean() for m in sizes]
+        risks = [of_size[f"risk {who}"].mean() for of_size in by_size.values()]
         ax.plot(sizes, risks, color="black", linestyle="dashed", label="true risk")
-        ax.axhline(1.0, color="gray", linewidth=0.8, linestyle="dotted", label="vacuous above")
+        vacuous_above(ax, color="gray", linewidth=0.8, linestyle="dotted")
         ax.set(xscale="log", yscale="log", xlabel="m, examples", ylim=(None, TOP))
         only_ticks(ax.xaxis, sizes)
         ax.set_title(CLASSIFIERS[who], fontsize="medium")
@@ -429,19 +384,16 @@ def _draw_validity(rows: list[Row], settings: Settings, figure: Any) -> None:
     legend_below(figure, axes, 3)
 
 
-def _draw_symmetric(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw_symmetric(rows: Rows, settings: Settings, figure: Any) -> None:
     axes = figure.subplots(1, 2)
-    for ax, rival, name in zip(
-        axes, ("max_margin", "ball"), ("SVM", "center of the largest ball"), strict=True
-    ):
-        x, y = column(rows, f"ln R, {rival}"), column(rows, "ln R, bayes_point")
+    for ax, (rival, name) in zip(axes, RIVALS.items(), strict=True):
+        x, y = rows[f"ln R, {rival}"], rows["ln R, bayes_point"]
         ends = [min(x.min(), y.min()), max(x.max(), y.max())]
         ax.plot(ends, ends, color="black", linewidth=0.8, linestyle="dotted", label="equal")
-        for m, color, marker in zip(_sizes(settings), COLORS, MARKERS, strict=False):
-            chosen = column(rows, "m") == m
+        for (m, of_size), color, marker in zip(rows.by("m").items(), COLORS, MARKERS, strict=False):
             ax.plot(
-                x[chosen], y[chosen], marker, color=color, markersize=4, markerfacecolor="none",
-                label=f"m = {m}",
+                of_size[f"ln R, {rival}"], of_size["ln R, bayes_point"], marker, color=color,
+                markersize=4, markerfacecolor="none", label=f"m = {m}",
             )  # fmt: skip
         ax.set(xlabel=f"ln vol R({name})", ylabel="ln vol R(Bayes point)")
     legend_below(figure, axes, 6)

@@ -2,53 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayespoint.papers.experiments.framework import Row
+Row: TypeAlias = dict[str, Any]
+"""A unit of work, its measurements, or both: numbers and texts by name."""
 
 
-def select(rows: Iterable[Row], **wanted: Any) -> list[Row]:
-    """Return the rows that have these values."""
-    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+class Mean(NamedTuple):
+    """A mean and its standard error, NaN for a single value.
+
+    Its format is that of both numbers, with two digits by default.
+    """
+
+    value: float
+    error: float
+
+    def low(self, n: float) -> float:
+        """Return the mean less n standard errors."""
+        return self.value - n * self.error
+
+    def high(self, n: float) -> float:
+        """Return the mean and n standard errors."""
+        return self.value + n * self.error
+
+    def minus(self, other: Mean) -> Mean:
+        """Return the difference from an independent mean."""
+        return Mean(self.value - other.value, float(np.hypot(self.error, other.error)))
+
+    def __format__(self, spec: str) -> str:
+        value, error = (format(number, spec or ".2f") for number in self)
+        return f"{value} ± {error}" if self.error == self.error else value
+
+    def __str__(self) -> str:
+        return format(self)
 
 
-def column(rows: Iterable[Row], name: str) -> Any:
-    """Return one value of each row as an array."""
-    return np.array([row[name] for row in rows])
-
-
-def mean_by(rows: list[Row], key: str, name: str) -> Any:
-    """Return the mean of a column and its standard error, a row for each value of `key`."""
-    parts = (select(rows, **{key: value}) for value in np.unique(column(rows, key)))
-    return np.array([mean_and_error(column(part, name)) for part in parts])
-
-
-def mean_and_error(values: ArrayLike) -> tuple[float, float]:
-    """Return the mean and its standard error, NaN for a single value."""
+def mean_of(values: ArrayLike) -> Mean:
+    """Return the mean of independent values."""
     array = np.asarray(values, dtype=np.float64)
     error = array.std(ddof=1) / np.sqrt(len(array)) if len(array) > 1 else np.nan
-    return float(array.mean()), float(error)
+    return Mean(float(array.mean()), float(error))
 
 
-def power(xs: ArrayLike, values: Any) -> tuple[float, float]:
+@dataclass(frozen=True)
+class Rows:
+    """Rows with the same columns."""
+
+    rows: Sequence[Row]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a column as an array."""
+        return np.array([row[name] for row in self.rows])
+
+    def where(self, **wanted: Any) -> Rows:
+        """Return the rows that have these values."""
+        items = wanted.items()
+        return Rows([row for row in self.rows if all(row[key] == value for key, value in items)])
+
+    def by(self, name: str) -> dict[Any, Rows]:
+        """Return the rows of each value of a column, the smallest first."""
+        return {value: self.where(**{name: value}) for value in sorted({r[name] for r in self})}
+
+    def mean(self, name: str, scale: float = 1) -> Mean:
+        """Return the mean of a column, times a factor."""
+        return mean_of(scale * self[name])
+
+
+def grid(**values: Iterable[Any]) -> list[Row]:
+    """Return a row for each combination of values, the last column changing fastest."""
+    return [dict(zip(values, row, strict=True)) for row in product(*values.values())]
+
+
+def power(xs: ArrayLike, means: Sequence[Mean]) -> Mean:
     """Return a of ``value ~ x^a`` by weighted least squares, and its standard error.
 
-    `values` are pairs of a mean, positive, and its error. The error of a is that by the weights,
-    times the root of the mean squared residual if this is more than 1: a power law need not fit.
+    Means are positive. The error of a is that by the weights, times the root of the mean squared
+    residual if this is more than 1: a power law need not fit.
     """
-    means, errors = np.transpose(values)
-    weights, x, y = (means / errors) ** 2, np.log(xs), np.log(means)
-    x, y = (one - np.average(one, weights=weights) for one in (x, y))
+    values, errors = np.transpose(means)
+    weights, x, y = (values / errors) ** 2, np.log(xs), np.log(values)
+    x, y = (logs - np.average(logs, weights=weights) for logs in (x, y))
     spread = (weights * x**2).sum()
     slope = float((weights * x * y).sum() / spread)
     excess = max(1.0, (weights * (y - slope * x) ** 2).sum() / max(len(x) - 2, 1))
-    return slope, float(np.sqrt(excess / spread))
-
-
-def plus_minus(mean: float, error: float, digits: int = 2) -> str:
-    """Return a mean with its standard error as text."""
-    return f"{mean:.{digits}f} ± {error:.{digits}f}" if error == error else f"{mean:.{digits}f}"
+    return Mean(slope, float(np.sqrt(excess / spread)))

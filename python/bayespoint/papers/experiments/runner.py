@@ -20,7 +20,8 @@ from threadpoolctl import threadpool_limits
 from bayespoint import __version__
 from bayespoint.base import validation
 from bayespoint.estimators.progress import Bar
-from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings
+from bayespoint.papers.experiments.framework import Experiment, Report, Settings
+from bayespoint.papers.experiments.rows import Row, Rows
 from bayespoint.papers.experiments.store import Store
 from bayespoint.plotting.style import import_matplotlib
 
@@ -67,7 +68,7 @@ def run(
         for row in found:
             store.add(row)
             bar.update()
-    rows: list[Row] = [row for unit in units if (row := store.find(unit)) is not None]
+    rows = Rows([row for unit in units if (row := store.find(unit)) is not None])
     report = experiment.judged(rows, settings)
 
     stem = folder / f"{experiment.name}{ending}"

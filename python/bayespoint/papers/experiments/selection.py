@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,9 @@ import numpy as np
 from bayespoint import BayesPointClassifier, kernels
 from bayespoint.papers import bounds
 from bayespoint.papers.experiments import sets
-from bayespoint.papers.experiments.drawing import legend_below, only_ticks
-from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Table, Text
-from bayespoint.papers.experiments.rows import column, mean_and_error, mean_by, plus_minus, select
+from bayespoint.papers.experiments.drawing import curve, legend_below, only_ticks, vacuous_above
+from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Table, Text
+from bayespoint.papers.experiments.rows import Row, Rows, mean_of
 
 DELTA, TOLERANCE = 0.05, 0.3
 DATA = "thyroid"
@@ -28,21 +27,19 @@ BOUNDS = {
 COLORS = {"vote": "#0072B2", "center": "#D55E00", "test": "black", "training": "#009E73"}
 
 
-def _lambdas(settings: Settings) -> tuple[float, ...]:
-    return QUICK_LAMBDAS if settings.quick else LAMBDAS
-
-
 def _candidates(settings: Settings) -> list[tuple[float, float]]:
     """Return λ and σ of all candidates: a list that is fixed before the examples are seen."""
-    sigmas = QUICK_SIGMAS if settings.quick else SIGMAS
-    by_softness = [(value, SIGMA) for value in _lambdas(settings)]
+    lambdas, sigmas = (QUICK_LAMBDAS, QUICK_SIGMAS) if settings.quick else (LAMBDAS, SIGMAS)
+    by_softness = [(softness, SIGMA) for softness in lambdas]
     return by_softness + [(0.0, sigma) for sigma in sigmas if sigma != SIGMA]
 
 
-def _units(settings: Settings) -> Iterator[Row]:
-    for split in range(settings.splits):
-        for softness, sigma in _candidates(settings):
-            yield {"softness": softness, "sigma": sigma, "split": split}
+def _units(settings: Settings) -> list[Row]:
+    return [
+        {"softness": softness, "sigma": sigma, "split": split}
+        for split in range(settings.splits)
+        for softness, sigma in _candidates(settings)
+    ]
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
@@ -70,124 +67,91 @@ def _measure(unit: Row, settings: Settings) -> Row:
     return found
 
 
-def _report(rows: list[Row], settings: Settings) -> Report:
-    m = int(rows[0]["m"])
+def _report(rows: Rows, settings: Settings) -> Report:
+    m = int(rows["m"][0])
     limit = float(bounds.volume_bayes(m, -m * np.log(2), DELTA))
+    soft, hard = rows.where(sigma=SIGMA), rows.where(softness=0.0)
+    selected = _Selected(rows, _candidates(settings))
     tables = [
-        _table(rows, f"the softness λ (σ = {SIGMA:g})", "λ", "softness", _soft(rows)),
-        _table(rows, "the width σ (λ = 0)", "σ", "sigma", select(rows, softness=0.0)),
-        _selected(rows, settings),
+        _table(soft, f"the softness λ (σ = {SIGMA:g})", "λ", "softness"),
+        _table(hard, "the width σ (λ = 0)", "σ", "sigma"),
+        selected.table(m),
     ]
-    soft = _soft(rows)
-    last = column(select(soft, softness=_lambdas(settings)[-1]), "vote")
-    usable = [row for row in soft if row["training"] > 0 and row["vote"] < 1]
-    largest = max((row["training"] for row in usable), default=0.0)
-    chosen, others = _errors(rows, settings)
-    gain, error = mean_and_error(100 * (others.mean(axis=1) - chosen))
-    hard = mean_and_error(100 * (_hard(others, settings).mean(axis=1) - chosen))
-    best = others.mean(axis=0).min()
+    largest = soft["softness"].max()
+    last = soft.where(softness=largest)["vote"]
+    usable = soft["training"][(soft["training"] > 0) & (soft["vote"] < 1)]
+    chosen, best = 100 * selected.chosen, 100 * selected.errors.mean(axis=0).min()
+    gain = mean_of(selected.at_random - chosen)
     claims = [
-        _TEXT.claim("applies", bool(usable), count=len(usable), largest=100 * largest),
+        _TEXT.claim(
+            "applies", len(usable) > 0, count=len(usable), largest=100 * usable.max(initial=0.0)
+        ),
         _TEXT.claim(
             "trivial",
-            bool((last > 1).all()) and 0.95 * limit < last.mean() < 1.05 * limit,
+            (last > 1).all() and 0.95 * limit < last.mean() < 1.05 * limit,
             last=last.mean(),
-            softness=_lambdas(settings)[-1],
+            softness=largest,
             limit=limit,
         ),
         _TEXT.claim(
             "random",
-            gain > (2 * error if error == error else 0),
-            gain=plus_minus(gain, error),
-            hard=plus_minus(*hard),
+            (gain.low(2) if settings.splits > 1 else gain.value) > 0,
+            gain=gain,
+            hard=mean_of(selected.hard - chosen),
         ),
-        _TEXT.claim(
-            "best", 100 * (chosen.mean() - best) < 1, chosen=100 * chosen.mean(), best=100 * best
-        ),
+        _TEXT.claim("best", chosen.mean() - best < 1, chosen=chosen.mean(), best=best),
     ]
-    remarks = [_TEXT.fill("conditions", error=np.nanmax(column(rows, "vote_error")))]
+    remarks = [_TEXT.fill("conditions", error=np.nanmax(rows["vote_error"]))]
     return Report(tables, claims, remarks)
 
 
-def _soft(rows: list[Row]) -> list[Row]:
-    return select(rows, sigma=SIGMA)
+def _table(chosen: Rows, title: str, symbol: str, parameter: str) -> Table:
+    lines = [
+        [f"{value:g}", *(f"{cell.mean(name):.3f}" for name in ("vote", "center")),
+         *(cell.mean(name, 100) for name in ("training", "test"))]
+        for value, cell in chosen.by(parameter).items()
+    ]  # fmt: skip
+    known = {"data": DATA, "title": title, "delta": DELTA, "symbol": symbol}
+    return _TEXT.table("against", lines, m=chosen["m"][0], **known)
 
 
-def _table(rows: list[Row], title: str, symbol: str, parameter: str, chosen: list[Row]) -> Table:
-    cells = [
-        [
-            plus_minus(scale * mean, scale * error, digits)
-            for mean, error in mean_by(chosen, parameter, name)
-        ]
-        for name, scale, digits in (
-            ("vote", 1, 3),
-            ("center", 1, 3),
-            ("training", 100, 2),
-            ("test", 100, 2),
-        )
-    ]
-    return _TEXT.table(
-        "against",
-        [
-            [f"{value:g}", *line]
-            for value, *line in zip(np.unique(column(chosen, parameter)), *cells, strict=True)
-        ],
-        data=DATA,
-        title=title,
-        delta=DELTA,
-        m=rows[0]["m"],
-        symbol=symbol,
-    )
+class _Selected:
+    """Test errors of all candidates, and which of them has the smallest bound in each split."""
+
+    def __init__(self, rows: Rows, candidates: list[tuple[float, float]]) -> None:
+        shape = -1, len(candidates)
+        self.candidates, self.errors = candidates, rows["test"].reshape(shape)
+        bound = rows["vote"].reshape(shape)
+        # Refused bounds are NaN.
+        self.least = np.where(np.isnan(bound), np.inf, bound).argmin(axis=1)
+        every = np.arange(len(bound))
+        self.chosen, self.bound = self.errors[every, self.least], bound[every, self.least]
+        is_hard = [softness == 0 for softness, _ in candidates]
+        self.at_random = 100 * self.errors.mean(axis=1)
+        self.hard = 100 * self.errors[:, is_hard].mean(axis=1)
+
+    def table(self, m: int) -> Table:
+        # delta is divided by the number of candidates.
+        price = 2 * np.log(len(self.candidates)) / m
+        best = int(self.errors.mean(axis=0).argmin())
+        picks = [self.candidates[k] for k in self.least]
+        often = max(set(picks), key=picks.count)
+        return _TEXT.table("selected", [
+                ["smallest bound",
+                 f"{often[0]:g}, {often[1]:g} in {picks.count(often)} of {len(picks)} splits",
+                 f"{mean_of(self.bound + price):.3f}", mean_of(100 * self.chosen)],
+                ["at random", "", "", mean_of(self.at_random)],
+                ["at random with λ = 0", "", "", mean_of(self.hard)],
+                ["best on the test parts", "{:g}, {:g}".format(*self.candidates[best]), "",
+                 mean_of(100 * self.errors[:, best])],
+            ], n=len(self.candidates))  # fmt: skip
 
 
-def _errors(rows: list[Row], settings: Settings) -> tuple[Any, Any]:
-    """Return the test errors of the candidate with the smallest bound, and of all candidates.
-
-    Arrays of shape (n_splits,) and (n_splits, n_candidates).
-    """
-    shape = settings.splits, len(_candidates(settings))
-    errors, bound = (column(rows, name).reshape(shape) for name in ("test", "vote"))
-    return errors[np.arange(len(errors)), _smallest(bound)], errors
-
-
-def _smallest(bound: Any) -> Any:
-    """Return the candidate with the smallest bound of each split; refused bounds are NaN."""
-    return np.where(np.isnan(bound), np.inf, bound).argmin(axis=1)
-
-
-def _hard(errors: Any, settings: Settings) -> Any:
-    """Return the errors of the candidates with λ = 0."""
-    return errors[:, [softness == 0 for softness, _ in _candidates(settings)]]
-
-
-def _selected(rows: list[Row], settings: Settings) -> Table:
-    candidates = _candidates(settings)
-    chosen, errors = _errors(rows, settings)
-    bound = column(rows, "vote").reshape(errors.shape)
-    least = _smallest(bound)
-    # delta is divided by the number of candidates.
-    price = 2 * np.log(len(candidates)) / rows[0]["m"]
-    selected = bound[np.arange(len(bound)), least] + price
-    best = int(errors.mean(axis=0).argmin())
-    picks = [candidates[k] for k in least]
-    often = max(set(picks), key=picks.count)
-    return _TEXT.table("selected", [
-            ["smallest bound",
-             f"{often[0]:g}, {often[1]:g} in {picks.count(often)} of {len(picks)} splits",
-             plus_minus(*mean_and_error(selected), 3), plus_minus(*mean_and_error(100 * chosen))],
-            ["at random", "", "", plus_minus(*mean_and_error(100 * errors.mean(axis=1)))],
-            ["at random with λ = 0", "", "",
-             plus_minus(*mean_and_error(100 * _hard(errors, settings).mean(axis=1)))],
-            ["best on the test parts", f"{candidates[best][0]:g}, {candidates[best][1]:g}", "",
-             plus_minus(*mean_and_error(100 * errors[:, best]))],
-        ], n=len(candidates))  # fmt: skip
-
-
-def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw(rows: Rows, settings: Settings, figure: Any) -> None:
     left, right = figure.subplots(1, 2, sharey=True)
     for ax, parameter, chosen in (
-        (left, "softness", _soft(rows)),
-        (right, "sigma", select(rows, softness=0.0)),
+        (left, "softness", rows.where(sigma=SIGMA)),
+        (right, "sigma", rows.where(softness=0.0)),
     ):
         for name, label, style in (
             ("vote", "bound on the vote", "o-"),
@@ -195,19 +159,16 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
             ("test", "test error", "x-"),
             ("training", "training error", "^:"),
         ):
-            means = mean_by(chosen, parameter, name)
-            ax.errorbar(
-                np.unique(column(chosen, parameter)), *means.T, fmt=style, color=COLORS[name],
-                markersize=4, label=label,
-            )  # fmt: skip
-        ax.axhline(1.0, color="gray", linewidth=0.9, linestyle=(0, (1, 3)), label="vacuous above")
+            curve(ax, chosen, parameter, name, fmt=style, color=COLORS[name], markersize=4,
+                  label=label)  # fmt: skip
+        vacuous_above(ax, color="gray")
         ax.set(ylim=(0, None))
     left.set_xscale("symlog", linthresh=0.001)
     only_ticks(left.xaxis, (0.0, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0))
     left.set_xlim(-0.0004, 2000)
     left.set(xlabel="λ", ylabel="bound, error (± s.e.)", title=f"σ = {SIGMA:g}")
     right.set(xscale="log", xlabel="σ", title="λ = 0")
-    only_ticks(right.xaxis, np.unique(column(rows, "sigma")))
+    only_ticks(right.xaxis, rows.by("sigma"))
     legend_below(figure, [left], 5)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,9 @@ import numpy as np
 from bayespoint import VersionSpace, kernels
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.billiards import fly
-from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Row, Settings, Text
-from bayespoint.papers.experiments.rows import column, mean_and_error, mean_by, plus_minus, select
+from bayespoint.papers.experiments.drawing import curve
+from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Settings, Text
+from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
 from bayespoint.papers.experiments.toy import cube
 
 LAMBDAS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
@@ -23,15 +23,12 @@ BOUNCES = {"toy": 20_000, "thyroid": 100_000}
 QUICK_BOUNCES = 5_000
 
 
-def _lambdas(settings: Settings) -> tuple[float, ...]:
-    return QUICK_LAMBDAS if settings.quick else LAMBDAS
-
-
-def _units(settings: Settings) -> Iterator[Row]:
-    for problem in PROBLEMS:
-        for split in range(settings.splits * (TOYS if problem == "toy" else 1)):
-            for softness in _lambdas(settings):
-                yield {"problem": problem, "softness": softness, "split": split}
+def _units(settings: Settings) -> list[Row]:
+    lambdas = QUICK_LAMBDAS if settings.quick else LAMBDAS
+    toys, n = range(settings.splits * TOYS), range(settings.splits)
+    return grid(problem=["toy"], split=toys, softness=lambdas) + grid(
+        problem=["thyroid"], split=n, softness=lambdas
+    )
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
@@ -63,31 +60,23 @@ def _measure(unit: Row, settings: Settings) -> Row:
     }
 
 
-def _report(rows: list[Row], settings: Settings) -> Report:
+def _report(rows: Rows, settings: Settings) -> Report:
     tables, claims = [], []
-    lambdas = _lambdas(settings)
     for problem, title in PROBLEMS.items():
+        cells = rows.where(problem=problem).by("softness")
         svm, bpm = (
-            np.array([100 * column(select(rows, problem=problem, softness=value), name)
-                      for value in lambdas])
-            for name in ("svm", "bpm")
-        )  # fmt: skip
-        angle, distances = (
-            mean_by(select(rows, problem=problem), "softness", name)
-            for name in ("angle", "distances")
+            np.array([100 * cell[name] for cell in cells.values()]) for name in ("svm", "bpm")
         )
+        angles = [cell.mean("angle") for cell in cells.values()]
         lines = [
-            [f"{value:g}",
-             *(plus_minus(*mean_and_error(values)) for values in (svm[k], bpm[k], svm[k] - bpm[k])),
-             plus_minus(angle[k, 0], angle[k, 1], 3), f"{distances[k, 0]:.3f}"]
-            for k, value in enumerate(lambdas)
+            [f"{softness:g}", cell.mean("svm", 100), cell.mean("bpm", 100), mean_of(gains),
+             f"{angle:.3f}", f"{cell.mean('distances').value:.3f}"]
+            for (softness, cell), gains, angle in zip(cells.items(), svm - bpm, angles, strict=True)
         ]  # fmt: skip
-        tables.append(
-            _TEXT.table("errors", lines, title=title, splits=svm.shape[1])
-        )  # fmt: skip
-        claims += _claims(problem, lambdas, svm, bpm, angle[:, 0])
-    remarks = [_TEXT.fill("numbers")]
-    return Report(tables, claims, remarks)
+        tables.append(_TEXT.table("errors", lines, title=title, splits=svm.shape[1]))
+        means = np.array([angle.value for angle in angles])
+        claims += _claims(problem, list(cells), svm, bpm, means)
+    return Report(tables, claims, [_TEXT.fill("numbers")])
 
 
 def _claims(problem: str, lambdas: Any, svm: Any, bpm: Any, angle: Any) -> list[Claim]:
@@ -97,40 +86,35 @@ def _claims(problem: str, lambdas: Any, svm: Any, bpm: Any, angle: Any) -> list[
     """
     best_svm, best_bpm = svm.mean(axis=1).argmin(), bpm.mean(axis=1).argmin()
     least = bpm[best_bpm].mean()
-    off, error = mean_and_error(svm[best_svm] - bpm[best_bpm])
-    closer, closer_error = mean_and_error(svm[0] - bpm[0] - svm[best_svm] + bpm[best_bpm])
+    off = mean_of(svm[best_svm] - bpm[best_bpm])
+    closer = mean_of(svm[0] - bpm[0] - svm[best_svm] + bpm[best_bpm])
     positive = 1 + bpm[1:].mean(axis=1).argmin()
-    helps, helps_error = mean_and_error(bpm[0] - bpm[positive])
+    helps = mean_of(bpm[0] - bpm[positive])
     top = angle.argmax()
     return [
         _TEXT.claim(
             "close",
-            bool(-2 * error < off < least / 10 + 2 * error),
+            off.high(2) > 0 and off.low(2) < least / 10,
             problem=problem,
             svm=svm[best_svm].mean(),
             svm_at=lambdas[best_svm],
             least=least,
             bpm_at=lambdas[best_bpm],
-            off=plus_minus(off, error),
-            share=100 * off / least,
+            off=off,
+            share=100 * off.value / least,
         ),
-        _TEXT.claim(
-            "closer",
-            bool(closer > 2 * closer_error),
-            problem=problem,
-            closer=plus_minus(closer, closer_error),
-        ),
+        _TEXT.claim("closer", closer.low(2) > 0, problem=problem, closer=closer),
         _TEXT.claim(
             "helps",
-            bool(helps > 2 * helps_error),
+            helps.low(2) > 0,
             problem=problem,
             bpm_at=lambdas[best_bpm],
             positive=lambdas[positive],
-            helps=plus_minus(helps, helps_error),
+            helps=helps,
         ),
         _TEXT.claim(
             "meet",
-            bool((np.diff(angle[top:]) < 0).all() and angle[-1] < angle[0] / 2),
+            (np.diff(angle[top:]) < 0).all() and angle[-1] < angle[0] / 2,
             problem=problem,
             top=lambdas[top],
             first=angle[top],
@@ -141,20 +125,17 @@ def _claims(problem: str, lambdas: Any, svm: Any, bpm: Any, angle: Any) -> list[
     ]
 
 
-def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw(rows: Rows, settings: Settings, figure: Any) -> None:
     axes = figure.subplots(2, 2, sharex=True, height_ratios=[2, 1])
-    lambdas = np.array(_lambdas(settings))
-    for k, (problem, title) in enumerate(PROBLEMS.items()):
-        top, bottom = axes[:, k]
+    for (problem, title), (top, bottom) in zip(PROBLEMS.items(), axes.T, strict=True):
+        of_problem = rows.where(problem=problem)
         for name, label, color, style in (
             ("svm", "L2-soft SVM", "#D55E00", "s--"),
             ("bpm", "Bayes point", "#0072B2", "o-"),
         ):
-            means = 100 * mean_by(select(rows, problem=problem), "softness", name)
-            top.errorbar(lambdas, means[:, 0], means[:, 1], fmt=style, color=color, label=label,
-                         markersize=4)  # fmt: skip
-        angle = mean_by(select(rows, problem=problem), "softness", "angle")
-        bottom.errorbar(lambdas, angle[:, 0], angle[:, 1], fmt="o-", color="black", markersize=4)
+            curve(top, of_problem, "softness", name, 100, fmt=style, color=color, label=label,
+                  markersize=4)  # fmt: skip
+        curve(bottom, of_problem, "softness", "angle", fmt="o-", color="black", markersize=4)
         top.set(title=title, ylabel="test error, %")
         bottom.set(xlabel="λ", ylabel="SVM to Bayes\npoint, rad", ylim=(0, None))
         bottom.set_xscale("symlog", linthresh=0.001)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import VersionSpace, kernels
 from bayespoint.papers.data import load_sonar_split
 from bayespoint.papers.dynamics import Flight, Flipper
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.billiards import fly_straight
-from bayespoint.papers.experiments.drawing import legend_below, only_ticks
+from bayespoint.papers.experiments.drawing import curve, legend_below, only_ticks
 from bayespoint.papers.experiments.flipper_onion import flipper_onion
-from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Table, Text
-from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
+from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Table, Text
+from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid, mean_of
 from bayespoint.papers.light_trap import light_trap
 from bayespoint.papers.onion import onion
+from bayespoint.papers.rollback import without_warnings
 
 SIGMA = 4.4
 THRESHOLD = 1.0
@@ -117,9 +114,8 @@ def _flipper(of: Sonar, settings: Settings, seed: int) -> Flight:
 # --- Table 18.1 ---
 
 
-def _table_units(settings: Settings) -> Iterator[Row]:
-    for run in range(settings.splits):
-        yield {"run": run}
+def _table_units(settings: Settings) -> list[Row]:
+    return grid(run=range(settings.splits))
 
 
 def _table_measure(unit: Row, settings: Settings) -> Row:
@@ -137,8 +133,7 @@ def _table_measure(unit: Row, settings: Settings) -> Row:
     )
     tables = {"straight": straight.merged()}
     flipper = _flipper(here, settings, seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # "center_error" records it
+    with without_warnings():  # "center_error" records it
         for method in ("projected", "exact"):
             table = onion(
                 here.space,
@@ -162,13 +157,14 @@ def _table_measure(unit: Row, settings: Settings) -> Row:
     return found
 
 
-def _means(rows: list[Row], method: str, size: int) -> Any:
-    """Return the mean errors, of shape (size, size, 2)."""
-    grid = [
-        [float(column(rows, f"{method}_{name}_{a}_{b}").mean()) for name in ("neg", "pos")]
+def _errors(rows: Rows, method: str, size: int) -> Any:
+    """Return the errors of all runs, of shape (size, size, 2, runs)."""
+    columns = [
+        rows[f"{method}_{name}_{a}_{b}"]
         for a, b in np.ndindex(size, size)
+        for name in ("neg", "pos")
     ]
-    return np.reshape(grid, (size, size, 2))
+    return np.reshape(columns, (size, size, 2, -1))
 
 
 def _grid(title: str, errors: Any) -> Table:
@@ -187,36 +183,35 @@ def _best(errors: Any) -> str:
     return f"{least:.3g} at {cells}"
 
 
-def _table_report(rows: list[Row], settings: Settings) -> Report:
+def _table_report(rows: Rows, settings: Settings) -> Report:
     size = _size(settings)
     printed = np.array(PRINTED, dtype=float)[:size, :size]
     tables = [_grid("Errors of 104 (on rocks, on mines), paper", printed)]
-    lines = [["paper", f"{printed[0, 0].sum():.3g}", "", "", _best(printed), ""]]
+    lines: list[list[object]] = [
+        ["paper", f"{printed[0, 0].sum():.3g}", "", "", _best(printed), ""]
+    ]
     grids, distances = {}, {}
     for method, title in METHODS.items():
-        grid = grids[method] = _means(rows, method, size)
-        tables.append(_grid(f"The same, {title}, means of {settings.splits} runs", grid))
-        off = grid.sum(axis=2) - printed.sum(axis=2)
-        likeness = np.corrcoef(grid.sum(axis=2).ravel(), printed.sum(axis=2).ravel())[0, 1]
-        distances[method] = float(np.sqrt(np.mean(off**2)))
-        errors = [
-            mean_and_error(sum(column(rows, f"{method}_{name}_{a}_{b}") for name in ("neg", "pos")))
-            for a, b in np.ndindex(size, size)
-        ]
-        lines.append([title, plus_minus(*errors[0]), f"{distances[method]:.2f}",
-                      f"{likeness:.2f}", _best(grid),
-                      f"{max(error for _, error in errors):.2f}"])  # fmt: skip
+        errors = _errors(rows, method, size)
+        cells = grids[method] = errors.mean(axis=3)
+        tables.append(_grid(f"The same, {title}, means of {settings.splits} runs", cells))
+        totals, wanted = cells.sum(axis=2), printed.sum(axis=2)
+        likeness = np.corrcoef(totals.ravel(), wanted.ravel())[0, 1]
+        distances[method] = float(np.sqrt(np.mean((totals - wanted) ** 2)))
+        means = [mean_of(of_layer) for of_layer in errors.sum(axis=2).reshape(size**2, -1)]
+        lines.append([title, means[0], f"{distances[method]:.2f}", f"{likeness:.2f}",
+                      _best(cells), f"{max(mean.error for mean in means):.2f}"])  # fmt: skip
     tables.append(_TABLE.table("agreement", lines))
-    flipper, n = column(rows, "flipper"), len(rows)
+    flipper, n = rows["flipper"], len(rows)
     totals = grids["straight"].sum(axis=2)
     claims = [
         _TABLE.claim(
             "eight",
-            2 * int((flipper == 8).sum()) > n,
+            2 * (flipper == 8).sum() > n,
             count=(flipper == 8).sum(),
             n=n,
-            flipper=plus_minus(*mean_and_error(flipper)),
-            svm=column(rows, "svm").mean(),
+            flipper=mean_of(flipper),
+            svm=rows["svm"].mean(),
         ),
         _TABLE.claim(
             "layer",
@@ -228,17 +223,18 @@ def _table_report(rows: list[Row], settings: Settings) -> Report:
             "straight", min(distances, key=lambda method: distances[method]) == "straight"
         ),
     ]
-    remarks = [_TABLE.fill("chosen", center_error=np.nanmax(column(rows, "center_error")))]
+    remarks = [_TABLE.fill("chosen", center_error=np.nanmax(rows["center_error"]))]
     return Report(tables, claims, remarks)
 
 
-def _table_draw(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _table_draw(rows: Rows, settings: Settings, figure: Any) -> None:
     size = _size(settings)
     grids = {"paper": np.array(PRINTED, dtype=float)[:size, :size]}
-    grids |= {title: _means(rows, method, size) for method, title in METHODS.items()}
+    for method, title in METHODS.items():
+        grids[title] = _errors(rows, method, size).mean(axis=3)
     axes = figure.subplots(1, len(grids), sharey=True)
-    for ax, (title, grid) in zip(axes, grids.items(), strict=True):
-        totals = grid.sum(axis=2)
+    for ax, (title, errors) in zip(axes, grids.items(), strict=True):
+        totals = errors.sum(axis=2)
         image = ax.imshow(totals, cmap="Blues", vmin=5, vmax=25)
         for a, b in np.ndindex(size, size):
             color = "white" if totals[a, b] > 15 else "black"
@@ -253,11 +249,13 @@ def _table_draw(rows: list[Row], settings: Settings, figure: Any) -> None:
 # --- Figure 18.13 ---
 
 
-def _sweep_units(settings: Settings) -> Iterator[Row]:
-    for features, sigmas in (QUICK_SIGMAS if settings.quick else SIGMAS).items():
-        for run in range(settings.splits):
-            for sigma in sigmas:
-                yield {"features": features, "sigma": float(sigma), "run": run}
+def _sweep_units(settings: Settings) -> list[Row]:
+    runs = range(settings.splits)
+    return [
+        row
+        for features, sigmas in (QUICK_SIGMAS if settings.quick else SIGMAS).items()
+        for row in grid(features=[features], run=runs, sigma=map(float, sigmas))
+    ]
 
 
 def _sweep_measure(unit: Row, settings: Settings) -> Row:
@@ -313,45 +311,28 @@ def choose_layer(
     return a, b
 
 
-@dataclass(frozen=True)
 class Sweep:
-    """The means of the sweep over the length scale, for one preprocessing of the features."""
+    """The sweep over the length scale, for one preprocessing of the features."""
 
-    sigmas: Any
-    """(n,) Length scales, ascending."""
+    def __init__(self, rows: Rows, features: str) -> None:
+        self.rows = rows.where(features=features)
+        self.cells = self.rows.by("sigma")
+        self.sigmas = np.array(list(self.cells))
 
-    means: dict[str, Any]
-    """(n,) Mean over the runs of each column."""
-
-    standard_errors: dict[str, Any]
-    """(n,) Its standard errors."""
-
-    @classmethod
-    def of(cls, rows: list[Row], features: str) -> Sweep:
-        """Return the means of the rows for one preprocessing."""
-        chosen = select(rows, features=features)
-        sigmas = sorted({row["sigma"] for row in chosen})
-        found = {
-            name: np.array(
-                [mean_and_error(column(select(chosen, sigma=s), name)) for s in sigmas]
-            ).T
-            for name in (*CURVES, "escapes", "bounces", "path")
-        }
-        return cls(
-            np.array(sigmas),
-            {name: means for name, (means, _) in found.items()},
-            {name: errors for name, (_, errors) in found.items()},
-        )
+    def means(self, name: str) -> Any:
+        """Return the mean over the runs of a column, for each length scale."""
+        return np.array([cell.mean(name).value for cell in self.cells.values()])
 
     @property
     def closing(self) -> float:
         """The largest length scale up to which at least half as many flights escape as at most."""
-        share = self.means["escapes"]
+        share = self.means("escapes")
         return float(self.sigmas[share >= share.max() / 2].max())
 
     def best(self, name: str) -> Any:
         """Return the length scales with the fewest errors of a method."""
-        return self.sigmas[self.means[name] == self.means[name].min()]
+        means = self.means(name)
+        return self.sigmas[means == means.min()]
 
     def width(self, name: str) -> float:
         """Return the ratio of the ends of the longest range of length scales with good results.
@@ -359,11 +340,11 @@ class Sweep:
         Good is within `NEAR` errors of the fewest of all methods with the threshold, on straight
         lines between the means over a logarithmic axis.
         """
-        least = min(self.means[each].min() for each in CURVES if each != "svm_bare")
-        grid = np.geomspace(self.sigmas[0], self.sigmas[-1], 2001)
-        errors = np.interp(np.log(grid), np.log(self.sigmas), self.means[name])
+        least = min(self.means(curve).min() for curve in CURVES if curve != "svm_bare")
+        scales = np.geomspace(self.sigmas[0], self.sigmas[-1], 2001)
+        errors = np.interp(np.log(scales), np.log(self.sigmas), self.means(name))
         ratio, first = 1.0, None
-        for sigma, is_good in zip(grid, errors <= least + NEAR, strict=True):
+        for sigma, is_good in zip(scales, errors <= least + NEAR, strict=True):
             first = (sigma if first is None else first) if is_good else None
             ratio = max(ratio, sigma / first) if first is not None else ratio
         return float(ratio)
@@ -373,39 +354,28 @@ def _listed(values: Any) -> str:
     return ", ".join(f"{value:g}" for value in values)
 
 
-def _sweep_report(rows: list[Row], settings: Settings) -> Report:
-    sweeps = {features: Sweep.of(rows, features) for features in SIGMAS}
+def _sweep_report(rows: Rows, settings: Settings) -> Report:
+    sweeps = {features: Sweep(rows, features) for features in SIGMAS}
     tables, closings = [], dict[str, float]()
+    titles = " | ".join(title for title, *_ in CURVES.values())
     for features, sweep in sweeps.items():
         lines = []
-        for k, sigma in enumerate(sweep.sigmas):
+        for sigma, cell in sweep.cells.items():
+            means = {name: cell.mean(name) for name in CURVES}
             # The maximal margin does not depend on the seed.
-            cells = [
-                plus_minus(
-                    sweep.means[c][k],
-                    np.nan if c.startswith("svm") else sweep.standard_errors[c][k],
-                    1,
-                )
-                for c in CURVES
-            ]
+            for name in ("svm", "svm_bare"):
+                means[name] = Mean(means[name].value, np.nan)
             lines.append(
-                [f"{sigma:g}", *cells,
-                 plus_minus(sweep.means["escapes"][k], sweep.standard_errors["escapes"][k], 5),
-                 f"{sweep.means['bounces'][k]:.0f}", f"{sweep.means['path'][k]:.2f}"]
+                [f"{sigma:g}", *(f"{mean:.1f}" for mean in means.values()),
+                 f"{cell.mean('escapes'):.5f}", f"{cell['bounces'].mean():.0f}",
+                 f"{cell['path'].mean():.2f}"]
             )  # fmt: skip
-        tables.append(
-            _FIGURE.table(
-                "sweep",
-                lines,
-                features=features,
-                splits=settings.splits,
-                curves=" | ".join(title for title, *_ in CURVES.values()),
-            )
-        )
+        known = {"features": features, "splits": settings.splits}
+        tables.append(_FIGURE.table("sweep", lines, curves=titles, **known))
         late = sweep.sigmas >= sweep.closing
         if late.sum() > 1:
-            power = np.polyfit(np.log(sweep.sigmas[late]), np.log(sweep.means["bounces"][late]), 1)
-            closings[features] = float(power[0])
+            bounces = sweep.means("bounces")[late]
+            closings[features] = np.polyfit(np.log(sweep.sigmas[late]), np.log(bounces), 1)[0]
     claims = []
     never = [(row["features"], row["sigma"]) for row in rows if row["best_layer"] > row["svm"]]
     claims.append(
@@ -414,9 +384,7 @@ def _sweep_report(rows: list[Row], settings: Settings) -> Report:
             not never,
             count=len(rows) - len(never),
             n=len(rows),
-            exceptions="".join(
-                (f"; not at σ = {sigma:g}, {features}" for features, sigma in never)
-            ),
+            exceptions="".join(f"; not at σ = {sigma:g}, {features}" for features, sigma in never),
         )
     )
     for name, text in (
@@ -454,23 +422,16 @@ def _sweep_report(rows: list[Row], settings: Settings) -> Report:
                 places=places,
             )
         )
-    shares = {
-        f: [(s.means["escapes"][k], s.standard_errors["escapes"][k]) for k in (0, -1)]
-        for f, s in sweeps.items()
-    }
-    falls = "; ".join(
-        f"{features}: from {plus_minus(*first, 5)} to {plus_minus(*last, 5)} of the flights"
-        for features, (first, last) in shares.items()
-    )
-    claims.append(
-        _FIGURE.claim(
-            "closes", all(2 * last[0] <= first[0] for first, last in shares.values()), falls=falls
-        )
-    )
+    texts, close = [], []
+    for features, sweep in sweeps.items():
+        first, *_, last = (cell.mean("escapes") for cell in sweep.cells.values())
+        texts.append(f"{features}: from {first:.5f} to {last:.5f} of the flights")
+        close.append(2 * last.value <= first.value)
+    claims.append(_FIGURE.claim("closes", all(close), falls="; ".join(texts)))
     powers = " and ".join(f"{power:.1f} ({f} features)" for f, power in closings.items())
     grows_fast = bool(closings) and min(closings.values()) >= FAST
     claims.append(_FIGURE.claim("diverges", grows_fast, powers=powers or "?", fast=FAST))
-    bare = "; ".join(f"{f}: {s.means['svm_bare'].min():.3g} at σ = {_listed(s.best('svm_bare'))}"
+    bare = "; ".join(f"{f}: {s.means('svm_bare').min():.3g} at σ = {_listed(s.best('svm_bare'))}"
                      for f, s in sweeps.items())  # fmt: skip
     remarks = [
         _FIGURE.fill("numbers"),
@@ -480,16 +441,15 @@ def _sweep_report(rows: list[Row], settings: Settings) -> Report:
     return Report(tables, claims, remarks)
 
 
-def _sweep_draw(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _sweep_draw(rows: Rows, settings: Settings, figure: Any) -> None:
     axes = figure.subplots(1, 3)
-    sweeps = {features: Sweep.of(rows, features) for features in SIGMAS}
+    sweeps = {features: Sweep(rows, features) for features in SIGMAS}
     for ax, (features, sweep) in zip(axes, sweeps.items(), strict=False):
         # The first ones broad, so that curves with the same values are seen below each other.
         for width, (name, (title, color, style)) in zip((6, 3.5, 1.2, 1.2, 1.2), CURVES.items(),
                                                         strict=True):  # fmt: skip
-            ax.errorbar(sweep.sigmas, sweep.means[name], sweep.standard_errors[name], fmt=style,
-                        color=color, markersize=3 + width, capsize=2, linewidth=width,
-                        elinewidth=1.2, label=title)  # fmt: skip
+            curve(ax, sweep.rows, "sigma", name, fmt=style, color=color, markersize=3 + width,
+                  capsize=2, linewidth=width, elinewidth=1.2, label=title)  # fmt: skip
         ax.axvline(sweep.closing, color="gray", linewidth=0.8, label="half closed")
         ax.axvline(SIGMA, color="black", linestyle="dotted", label=f"Table 18.1, σ = {SIGMA}")
         ticks = [4, 5, 7, 10, 15, 20, 30, 40, 60]
@@ -499,9 +459,8 @@ def _sweep_draw(rows: list[Row], settings: Settings, figure: Any) -> None:
     for (features, sweep), style, color in zip(
         sweeps.items(), ("o-", "s--"), ("#0072B2", "#D55E00"), strict=True
     ):
-        axes[2].errorbar(sweep.sigmas, sweep.means["escapes"], sweep.standard_errors["escapes"],
-                         fmt=style, color=color, markersize=4, capsize=2,
-                         label=f"{features} features")  # fmt: skip
+        curve(axes[2], sweep.rows, "sigma", "escapes", fmt=style, color=color, markersize=4,
+              capsize=2, label=f"{features} features")  # fmt: skip
     axes[2].set(xlabel="σ", xscale="log", yscale="log", ylabel="share of flights that escape",
                 title="the flipper closes")  # fmt: skip
     axes[2].legend(frameon=False, loc="lower left")
@@ -534,50 +493,41 @@ def _trap_measure(unit: Row, settings: Settings) -> Row:
     }
 
 
-def _trap_report(rows: list[Row], settings: Settings) -> Report:
+def _trap_report(rows: Rows, settings: Settings) -> Report:
     tables = []
     for features in SIGMAS:
-        chosen = select(rows, features=features)
         lines = []
-        for sigma in sorted({row["sigma"] for row in chosen}):
-            of_sigma = select(chosen, sigma=sigma)
-            trapped = select(of_sigma, caught=True)
-            bounces = f"{np.median(column(trapped, 'bounces')):.0f}" if trapped else ""
-            lines.append([f"{sigma:g}", f"{of_sigma[0]['start']}",
+        for sigma, of_sigma in rows.where(features=features).by("sigma").items():
+            trapped = of_sigma.where(caught=True)
+            bounces = f"{np.median(trapped['bounces']):.0f}" if len(trapped) else ""
+            lines.append([f"{sigma:g}", f"{of_sigma['start'][0]}",
                           f"{len(trapped)} of {len(of_sigma)}", bounces])  # fmt: skip
         tables.append(_TRAP.table("flights", lines, features=features, splits=settings.splits))
     smaller = int(min(np.unique(load_sonar_split()[2], return_counts=True)[1]))
-    start, caught = column(rows, "start"), int(column(rows, "caught").sum())
+    start, caught = rows["start"], rows["caught"].sum()
+    few = start.max() < smaller and start.min() == 0
     claims = [
-        _TRAP.claim("one", bool((column(rows, "largest_step") >= -1).all())),
-        _TRAP.claim(
-            "few",
-            bool(start.max() < smaller and start.min() == 0),
-            most=start.max(),
-            smaller=smaller,
-        ),
+        _TRAP.claim("one", (rows["largest_step"] >= -1).all()),
+        _TRAP.claim("few", few, most=start.max(), smaller=smaller),
     ]
-    remarks = [
-        _TRAP.fill("trapped", caught=caught, n=len(rows), end=int(column(rows, "end").max()))
-    ]
+    remarks = [_TRAP.fill("trapped", caught=caught, n=len(rows), end=rows["end"].max())]
     return Report(tables, claims, remarks)
 
 
-def _trap_draw(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _trap_draw(rows: Rows, settings: Settings, figure: Any) -> None:
     left, right = figure.subplots(1, 2)
     for features, style, color in zip(SIGMAS, ("o-", "s--"), ("#0072B2", "#D55E00"), strict=True):
-        chosen = select(rows, features=features)
-        sigmas = sorted({row["sigma"] for row in chosen})
-        starts = [select(chosen, sigma=sigma)[0]["start"] for sigma in sigmas]
-        left.plot(sigmas, starts, style, color=color, label=f"{features} features")
-        caught = [row for row in chosen if row["caught"] and row["bounces"]]
-        right.plot(column(caught, "sigma"), column(caught, "bounces"), style[0], color=color,
+        chosen = rows.where(features=features)
+        cells = chosen.by("sigma")
+        starts = [cell["start"][0] for cell in cells.values()]
+        left.plot(list(cells), starts, style, color=color, label=f"{features} features")
+        caught = Rows([row for row in chosen if row["caught"] and row["bounces"]])
+        right.plot(caught["sigma"], caught["bounces"], style[0], color=color,
                    markersize=4, alpha=0.6, label=f"{features} features")  # fmt: skip
-        lost = [row["sigma"] for row in chosen if not row["caught"]]
-        for sigma in sorted(set(lost)):
+        for sigma, lost in chosen.where(caught=False).by("sigma").items():
             right.plot(sigma, GIVEN_UP, "^", color=color, markerfacecolor="none",
                        label="not trapped at the limit, and how many")  # fmt: skip
-            right.annotate(f"{lost.count(sigma)}", (sigma, GIVEN_UP), xytext=(0, 5),
+            right.annotate(f"{len(lost)}", (sigma, GIVEN_UP), xytext=(0, 5),
                            textcoords="offset points", ha="center")  # fmt: skip
     left.set(xlabel="σ", xscale="log", ylabel="training errors at the class means, of 104")
     right.set(xlabel="σ", xscale="log", yscale="log", ylabel="bounces until trapped",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,9 @@ from bayespoint.papers import bounds, data
 from bayespoint.papers.averaged import VotedPerceptron
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.billiards import fly
-from bayespoint.papers.experiments.framework import (
-    Claim,
-    Experiment,
-    Report,
-    Row,
-    Settings,
-    Table,
-    Text,
-)
-from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
+from bayespoint.papers.experiments.drawing import curve
+from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Settings, Table, Text
+from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid, mean_of
 from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.plotting.style import below
 
@@ -71,11 +65,9 @@ def _digits() -> tuple[Any, Any, str]:
     return X / 16, y, "scikit-learn's 1797 digits, 8 x 8"
 
 
-def _units(settings: Settings) -> Iterator[Row]:
-    _, _, source = _digits()
-    for split in range(settings.splits):
-        for digit in (3, 8) if settings.quick else range(10):
-            yield {"digit": digit, "source": source, "split": split}
+def _units(settings: Settings) -> list[Row]:
+    digits = (3, 8) if settings.quick else range(10)
+    return grid(split=range(settings.splits), digit=digits, source=[_digits()[2]])
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
@@ -156,57 +148,40 @@ def _permuted(K: Any, K_test: Any, y: Any, y_test: Any, settings: Settings, seed
     }
 
 
-def _report(rows: list[Row], settings: Settings) -> Report:
-    lines, exact, off = [], 0, []
+def _report(rows: Rows, settings: Settings) -> Report:
+    lines, off = [], []
     for digit, (_, d, mistakes, bound, _, d_svm, bound_svm) in enumerate(PRINTED):
         ours = [100 * float(bounds.sparsity(M, k, DELTA)) for k in (d, d_svm)]
         for k, printed, value in zip((d, d_svm), (bound, bound_svm), ours, strict=True):
-            if f"{value:.1f}" == f"{printed:.1f}":
-                exact += 1
-            else:
-                off.append((k, printed, value))
+            if f"{value:.1f}" != f"{printed:.1f}":
+                off.append(f"d = {k}: {value:.2f}, printed {printed:.1f}")
         lines.append(
             [f"{digit}", f"{d}", f"{mistakes}", f"{bound:.1f}", f"{ours[0]:.2f}",
              f"{ours[0] - bound:+.2f}", f"{d_svm}", f"{bound_svm:.1f}", f"{ours[1]:.2f}",
              f"{ours[1] - bound_svm:+.2f}"]
         )  # fmt: skip
     printed_table = _TEXT.table("printed-bounds", lines, m=M, delta=DELTA)
-    mismatches = ", ".join(
-        f"d = {d}: {value:.2f}, printed {printed:.1f}" for d, printed, value in off
-    )
-    _, _, source = _digits()
-    n_train = int(rows[0]["n_train"])
-    measured = []
-    for digit in sorted({row["digit"] for row in rows}):
-        of_digit = select(rows, digit=digit)
-        percent = [
-            plus_minus(*mean_and_error(100 * column(of_digit, f"{name}_error")))
-            for name in ("perceptron", "svm")
-        ]
-        means = {
-            key: float(column(of_digit, key).mean())
-            for key in ("perceptron_support", "mistakes", "mistake_bound", "perceptron_bound",
-                        "svm_support", "svm_bound")
-        }  # fmt: skip
-        measured.append(
-            [f"{digit}", f"{PRINTED[digit][0]}", percent[0], f"{means['perceptron_support']:.0f}",
-             f"{means['mistakes']:.0f}", f"{means['mistake_bound']:.0f}",
-             f"{100 * means['perceptron_bound']:.1f}", f"{PRINTED[digit][4]}", percent[1],
-             f"{means['svm_support']:.0f}", f"{100 * means['svm_bound']:.1f}"]
-        )  # fmt: skip
-    ours_table = _TEXT.table(
-        "ours", measured, source=source, n_train=n_train, splits=settings.splits
-    )
+    exact = 2 * len(PRINTED) - len(off)
+    n_train = int(rows["n_train"][0])
+    measured = [
+        [f"{digit}", f"{PRINTED[digit][0]}", cell.mean("perceptron_error", 100),
+         *_counts(cell, "perceptron_support", "mistakes", "mistake_bound"),
+         *_percents(cell, "perceptron_bound"), f"{PRINTED[digit][4]}", cell.mean("svm_error", 100),
+         *_counts(cell, "svm_support"), *_percents(cell, "svm_bound")]
+        for digit, cell in rows.by("digit").items()
+    ]  # fmt: skip
+    known = {"source": _digits()[2], "n_train": n_train, "splits": settings.splits}
+    ours_table = _TEXT.table("ours", measured, **known)
     broken = [
         row
         for row in rows
         if row["mistakes"] > row["mistake_bound"]
         or max(row["normalized_mistakes"], row["orders_most_mistakes"]) > row["kappa"]
     ]
-    sparser = sum(row["perceptron_support"] < row["svm_support"] for row in rows)
+    sparser = (rows["perceptron_support"] < rows["svm_support"]).sum()
     lines_table, two_lines = _two_lines()
     claims = [
-        _TEXT.claim("printed", exact == 19, exact=exact, mismatches=mismatches),
+        _TEXT.claim("printed", exact == 19, exact=exact, mismatches=", ".join(off)),
         _TEXT.claim("mistakes", not broken),
         _TEXT.claim("sparser", sparser == len(rows), sparser=sparser, n=len(rows)),
         *_main_result(rows),
@@ -218,7 +193,7 @@ def _report(rows: list[Row], settings: Settings) -> Report:
         _TEXT.fill(
             "variants",
             bounces=QUICK_BOUNCES if settings.quick else BOUNCES,
-            error=np.median(column(rows, "center_error")),
+            error=np.median(rows["center_error"]),
         ),
     ]
     tables = [
@@ -227,106 +202,71 @@ def _report(rows: list[Row], settings: Settings) -> Report:
     return Report(tables, claims, remarks)
 
 
-def _by_digit(rows: list[Row]) -> list[tuple[int, list[Row]]]:
-    return [(digit, select(rows, digit=digit)) for digit in sorted({row["digit"] for row in rows})]
+def _counts(rows: Rows, *names: str) -> list[str]:
+    return [f"{rows[name].mean():.0f}" for name in names]
 
 
-def _percent(rows: list[Row], name: str) -> str:
-    return plus_minus(*mean_and_error(100 * column(rows, name)))
+def _percents(rows: Rows, *names: str) -> list[str]:
+    return [f"{100 * rows[name].mean():.1f}" for name in names]
 
 
-def _guaranteed(rows: list[Row], n_train: int) -> Table:
+def _guaranteed(rows: Rows, n_train: int) -> Table:
     """Return the table of Theorem 4 on normalized feature vectors."""
-    lines = []
-    for digit, chosen in _by_digit(rows):
-        d, mistakes, kappa, by_sparsity, by_margin = (
-            float(column(chosen, key).mean())
-            for key in ("normalized_support", "normalized_mistakes", "kappa", "normalized_bound",
-                        "margin_bound")
-        )  # fmt: skip
-        lines.append(
-            [f"{digit}", _percent(chosen, "normalized_error"), f"{d:.0f}", f"{mistakes:.0f}",
-             f"{kappa:.0f}", f"{100 * by_sparsity:.1f}", f"{100 * by_margin:.1f}"]
-        )  # fmt: skip
+    lines = [
+        [f"{digit}", cell.mean("normalized_error", 100),
+         *_counts(cell, "normalized_support", "normalized_mistakes", "kappa"),
+         *_percents(cell, "normalized_bound", "margin_bound")]
+        for digit, cell in rows.by("digit").items()
+    ]  # fmt: skip
     return _TEXT.table("theorem-4", lines, n_train=n_train)
 
 
-def _main_result(rows: list[Row]) -> list[Claim]:
+def _main_result(rows: Rows) -> list[Claim]:
     """Return the claims about Theorem 4."""
-    bound, old = column(rows, "margin_bound"), column(rows, "pac_margin_bound")
-    smaller = int((column(rows, "kappa") <= column(rows, "mistake_bound")).sum())
-    by_split = [
-        float((column(chosen, "normalized_error") - column(chosen, "perceptron_error")).mean())
-        for chosen in _by_split(rows)
-    ]
-    difference, error = mean_and_error(100 * np.array(by_split))
+    bound, old = rows["margin_bound"], rows["pac_margin_bound"]
+    n, smaller = len(rows), (rows["kappa"] <= rows["mistake_bound"]).sum()
+    difference = _over_digits(rows, lambda of: of["normalized_error"] - of["perceptron_error"])
+    least, most, below = 100 * bound.min(), 100 * bound.max(), bound < old
     return [
-        _TEXT.claim(
-            "never-vacuous",
-            bool((bound < 1).all()),
-            least=100 * bound.min(),
-            most=100 * bound.max(),
-        ),
-        _TEXT.claim(
-            "smaller",
-            bool((bound < old).all()),
-            count=int((bound < old).sum()),
-            n=len(rows),
-            old=old.min(),
-        ),
-        _TEXT.claim(
-            "eq-5",
-            smaller == len(rows),
-            smaller=smaller,
-            n=len(rows),
-            difference=plus_minus(difference, error),
-        ),
+        _TEXT.claim("never-vacuous", (bound < 1).all(), least=least, most=most),
+        _TEXT.claim("smaller", below.all(), count=below.sum(), n=n, old=old.min()),
+        _TEXT.claim("eq-5", smaller == n, smaller=smaller, n=n, difference=difference),
     ]
 
 
-def _by_split(rows: list[Row]) -> list[list[Row]]:
-    return [select(rows, split=split) for split in sorted({row["split"] for row in rows})]
-
-
-def _compared(rows: list[Row]) -> Table:
+def _compared(rows: Rows) -> Table:
     """Return the table of several consistent classifiers."""
-    groups = [(f"{digit}", chosen) for digit, chosen in _by_digit(rows)]
-    lines = []
-    for digit, chosen in groups:
-        least, most = column(chosen, "orders_least_support"), column(chosen, "orders_most_support")
-        lines.append(
-            [digit, *(_percent(chosen, f"{name}_error") for name in CONSISTENT),
-             f"{100 * column(chosen, 'orders_spread').mean():.2f}",
-             f"{100 * column(chosen, 'orders_disagree').mean():.2f}",
-             f"{least.min()} to {most.max()}"]
-        )  # fmt: skip
-    means = [_mean_over_digits(rows, name) for name in CONSISTENT]
-    lines.append(["all", *(plus_minus(*mean) for mean in means), "", "", ""])
-    return _TEXT.table(
-        "consistent", lines, orders=rows[0]["orders"], classifiers=" | ".join(CONSISTENT.values())
-    )
+    lines = [
+        [f"{digit}", *(cell.mean(f"{name}_error", 100) for name in CONSISTENT),
+         f"{100 * cell['orders_spread'].mean():.2f}", f"{100 * cell['orders_disagree'].mean():.2f}",
+         f"{cell['orders_least_support'].min()} to {cell['orders_most_support'].max()}"]
+        for digit, cell in rows.by("digit").items()
+    ]  # fmt: skip
+    lines.append(["all", *_errors(rows).values(), "", "", ""])
+    classifiers = " | ".join(CONSISTENT.values())
+    return _TEXT.table("consistent", lines, orders=rows["orders"][0], classifiers=classifiers)
 
 
-def _mean_over_digits(rows: list[Row], name: str) -> tuple[float, float]:
-    """Return an error in percent over all digits; the splits are the repetitions."""
-    by_split = [column(chosen, f"{name}_error").mean() for chosen in _by_split(rows)]
-    return mean_and_error(100 * np.array(by_split))
+def _over_digits(rows: Rows, errors: Callable[[Rows], Any]) -> Mean:
+    """Return the mean of errors, in percent, over all digits; the splits are the repetitions."""
+    by_split = [errors(of_split).mean() for of_split in rows.by("split").values()]
+    return mean_of(100 * np.array(by_split))
 
 
-def _many(rows: list[Row]) -> list[Claim]:
+def _errors(rows: Rows) -> dict[str, Mean]:
+    """Return the errors over all digits of the consistent classifiers."""
+    return {name: _over_digits(rows, itemgetter(f"{name}_error")) for name in CONSISTENT}
+
+
+def _many(rows: Rows) -> list[Claim]:
     """Return the claims about different consistent classifiers."""
     orders, distinct, consistent = (
-        int(column(rows, name).sum()) for name in ("orders", "orders_distinct", "orders_consistent")
+        int(rows[name].sum()) for name in ("orders", "orders_distinct", "orders_consistent")
     )
-    means = {title: _mean_over_digits(rows, name)[0] for name, title in CONSISTENT.items()}
+    means = {name: error.value for name, error in _errors(rows).items()}
     worst, best = max(means.values()), min(means.values())
-    fewest = min(CONSISTENT, key=lambda name: means[CONSISTENT[name]])
-    lead = mean_and_error(
-        [
-            100 * (column(chosen, "normalized_error") - column(chosen, f"{fewest}_error")).mean()
-            for chosen in _by_split(rows)
-        ]
-    )
+    fewest = min(CONSISTENT, key=lambda name: means[name])
+    lead = _over_digits(rows, lambda of: of["normalized_error"] - of[f"{fewest}_error"])
     return [
         _TEXT.claim(
             "permutations",
@@ -342,7 +282,7 @@ def _many(rows: list[Row]) -> list[Claim]:
             worst=worst,
             comparable=COMPARABLE,
             fewest=CONSISTENT[fewest],
-            lead=plus_minus(*lead),
+            lead=lead,
         ),
     ]
 
@@ -368,7 +308,7 @@ def _two_lines(m: int = 100) -> tuple[Table, Claim]:
     return table, _TEXT.claim("two-lines", holds, m=m, used=used)
 
 
-def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw(rows: Rows, settings: Settings, figure: Any) -> None:
     axes = figure.subplots(1, 3)
     d = np.unique(np.geomspace(100, 6000, 100).round())
     axes[0].plot(d, 100 * bounds.sparsity(M, d, DELTA), color="gray", label="Theorem 3")
@@ -385,13 +325,13 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
         below(ax, ncols=2, fontsize="small")
 
 
-def _draw_errors(rows: list[Row], ax: Any) -> None:
+def _draw_errors(rows: Rows, ax: Any) -> None:
     """Draw mean error against mean sparsity, a marker with its number for each digit."""
     for name, label in (("perceptron", "perceptron"), ("svm", "SVM")):
         color, marker = STYLES[name]
-        for digit, chosen in _by_digit(rows):
-            x = column(chosen, f"{name}_support").mean()
-            y, error = mean_and_error(100 * column(chosen, f"{name}_error"))
+        for digit, cell in rows.by("digit").items():
+            x = cell[f"{name}_support"].mean()
+            y, error = cell.mean(f"{name}_error", 100)
             ax.errorbar(
                 x, y, error, fmt=marker, color=color, markersize=11, markerfacecolor="white",
                 elinewidth=0.8, zorder=2,
@@ -405,9 +345,8 @@ def _draw_errors(rows: list[Row], ax: Any) -> None:
     ax.set_title("ours, by digit", fontsize="medium")
 
 
-def _draw_bounds(rows: list[Row], ax: Any) -> None:
+def _draw_bounds(rows: Rows, ax: Any) -> None:
     """Draw bounds and errors of each digit."""
-    digits = [digit for digit, _ in _by_digit(rows)]
     for name, label, color, marker in (
         ("svm_bound", "SVM, Theorem 3", *STYLES["svm"]),
         ("margin_bound", "normalized, Theorem 4", "black", "D"),
@@ -415,12 +354,10 @@ def _draw_bounds(rows: list[Row], ax: Any) -> None:
         ("normalized_bound", "normalized, Theorem 3", "#009E73", "^"),
         ("normalized_error", "normalized, test error", "gray", "x"),
     ):
-        values = np.array(
-            [mean_and_error(100 * column(chosen, name)) for _, chosen in _by_digit(rows)]
-        )
-        ax.errorbar(digits, *values.T, fmt=marker, color=color, markersize=5, label=label)
+        curve(ax, rows, "digit", name, 100, fmt=marker, color=color, markersize=5, label=label)
+    digits = list(rows.by("digit"))
     ax.set(xlabel="digit", ylabel="bound, % (± s.e.)", ylim=(0, None), xticks=digits)
-    ax.set_title(f"ours, m = {rows[0]['n_train']}", fontsize="medium")
+    ax.set_title(f"ours, m = {rows['n_train'][0]}", fontsize="medium")
 
 
 _TEXT = Text.of("margin-to-sparsity", "margin-to-sparsity")

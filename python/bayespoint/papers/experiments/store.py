@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from bayespoint.papers.experiments.framework import Row
+from bayespoint.papers.experiments.rows import Row
 
 
 class Store:

@@ -10,9 +10,9 @@ from scipy import optimize
 from bayespoint import VersionSpace
 from bayespoint.base.validation import Floats
 from bayespoint.papers.displays import sphere
-from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
-from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus
-from bayespoint.papers.experiments.toy import TRAINING, corners, cube
+from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
+from bayespoint.papers.experiments.rows import Row, Rows, mean_of
+from bayespoint.papers.experiments.toy import TRAINING, corners, cube, toys
 from bayespoint.plotting.style import below
 
 POINTS = {
@@ -96,10 +96,6 @@ def _widest(X: Floats, y: Floats) -> Floats:
     return _unit(VersionSpace(X @ X.T, y).max_margin().dual_coef @ X)
 
 
-def _toys(settings: Settings) -> list[Row]:
-    return [{"toy": toy} for toy in range(settings.splits)]
-
-
 def _measure(unit: Row, settings: Settings) -> Row:
     X, y, X_test, y_test = cube(settings.seed_of(unit["toy"]))
     normals = y[:, None] * X
@@ -121,30 +117,25 @@ def _measure(unit: Row, settings: Settings) -> Row:
     return found
 
 
-def _report(rows: list[Row], settings: Settings) -> Report:
-    best = column(rows, "share best")
-    lines = []
-    for name, title in POINTS.items():
-        lost = np.log(best / column(rows, f"share {name}"))
-        lines.append(
-            [title, plus_minus(*mean_and_error(column(rows, f"share {name}")), 3),
-             plus_minus(*mean_and_error(lost), 3),
-             plus_minus(*mean_and_error(100 * column(rows, f"error {name}"))),
-             f"{column(rows, f'halves {name}').max():.0e}",
-             plus_minus(*mean_and_error(column(rows, f"whole {name}")), 3)]
-        )  # fmt: skip
+def _report(rows: Rows, settings: Settings) -> Report:
+    lost = {name: np.log(rows["share best"] / rows[f"share {name}"]) for name in POINTS}
+    lines = [
+        [title, f"{rows.mean(f'share {name}'):.3f}", f"{mean_of(lost[name]):.3f}",
+         rows.mean(f"error {name}", 100), f"{rows[f'halves {name}'].max():.0e}",
+         f"{rows.mean(f'whole {name}'):.3f}"]
+        for name, title in POINTS.items()
+    ]  # fmt: skip
     table = _TEXT.table("points", lines, splits=settings.splits, directions=DIRECTIONS)
-    lost = {name: np.log(best / column(rows, f"share {name}")) for name in POINTS}
     more = int((lost["cm"] > FLAT).sum())
-    triangle = column(rows, "corners") == 3
+    triangle = rows["corners"] == 3
     apart = [
         f"by {lost['cm'][kind].mean():.1g} nats in the mean in the {kind.sum()} {name}"
         for kind, name in ((triangle, "triangles"), (~triangle, "others"))
         if kind.any()
     ]
-    halves = max(float(column(rows, f"halves {name}").max()) for name in POINTS)
-    whole = np.min([column(rows, f"whole {name}") for name in POINTS], axis=0)
-    gain, error = mean_and_error(100 * (column(rows, "error best") - column(rows, "error cm")))
+    halves = max(rows[f"halves {name}"].max() for name in POINTS)
+    whole = np.min([rows[f"whole {name}"] for name in POINTS], axis=0)
+    gain = mean_of(100 * (rows["error best"] - rows["error cm"]))
     claims = [
         _TEXT.claim(
             "not-maximal", more == len(rows), more=more, n=len(rows), apart=", ".join(apart)
@@ -153,20 +144,20 @@ def _report(rows: list[Row], settings: Settings) -> Report:
             "nearer", all(lost["cm"].mean() < lost[name].mean() for name in ("ball", "svm"))
         ),
         _TEXT.claim("lemma-4", halves < FLAT, halves=halves),
-        _TEXT.claim("conversely", bool((whole > FLAT).all()), whole=whole.min()),
+        _TEXT.claim("conversely", (whole > FLAT).all(), whole=whole.min()),
     ]
-    remarks = [_TEXT.fill("exact", gain=plus_minus(gain, error))]
+    remarks = [_TEXT.fill("exact", gain=gain)]
     return Report([table], claims, remarks)
 
 
-def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw(rows: Rows, settings: Settings, figure: Any) -> None:
     ax = figure.subplots()
-    best = column(rows, "share best")
+    best = rows["share best"]
     for (name, title), color, marker in zip(
         list(POINTS.items())[1:], ("#0072B2", "#009E73", "#D55E00"), "o^x", strict=True
     ):
         ax.plot(
-            best, column(rows, f"share {name}"), marker, color=color, markersize=4, label=title,
+            best, rows[f"share {name}"], marker, color=color, markersize=4, label=title,
             markerfacecolor="none",
         )  # fmt: skip
     ax.plot([0, 1], [0, 1], color="black", linewidth=0.8, linestyle="dotted", label="the maximum")
@@ -178,6 +169,6 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
 _TEXT = Text.of("bayesian-learning", "symmetric-maximum", training=TRAINING)
 
 EXPERIMENTS = (
-    Experiment(_TEXT, _report, _draw, _toys, _measure, splits=200, quick_splits=10,
+    Experiment(_TEXT, _report, _draw, toys, _measure, splits=200, quick_splits=10,
                size=(6.4, 5.6)),
 )  # fmt: skip

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy import stats
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import InfeasibleError, VersionSpace, kernels
 from bayespoint.base.validation import Floats
@@ -17,8 +14,9 @@ from bayespoint.papers.averaged import AveragedPerceptron
 from bayespoint.papers.dynamics import Chord
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.billiards import fly, fly_straight
-from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
-from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
+from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
+from bayespoint.papers.experiments.rows import Mean, Row, Rows, grid, mean_of
+from bayespoint.papers.rollback import without_warnings
 
 # Error in percent and standard error of the SVM and of the BPM, and 1 minus the p-value.
 PRINTED = {
@@ -39,10 +37,9 @@ SIXTY_PERCENT = {"waveform": 3_000, "banana": 3_180}
 SIXTY_SPLITS, QUICK_SIXTY_SPLITS = 10, 1
 
 
-def _units(settings: Settings) -> Iterator[Row]:
-    for split in range(settings.splits):
-        for name in PRINTED:
-            yield {"data": name, "source": sets.source(name), "split": split}
+def _units(settings: Settings) -> list[Row]:
+    units = grid(split=range(settings.splits), data=PRINTED)
+    return [unit | {"source": sets.source(unit["data"])} for unit in units]
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
@@ -66,8 +63,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
         "precomputed", n_perceptrons=QUICK_PERCEPTRONS if settings.quick else PERCEPTRONS,
         fit_intercept=False, max_epochs=PASSES, random_state=seed,
     )  # fmt: skip
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # "separating" counts them
+    with without_warnings():  # "separating" counts them
         average = perceptrons.fit(K, y).dual_coef_[0]
     left_out = name in SIXTY_PERCENT and unit["split"] >= _sixty_splits(settings)
     return {
@@ -131,58 +127,54 @@ def _angle(K: Floats, a: Floats, b: Floats) -> float:
     return 2 * math.asin(min(1.0, math.sqrt(max(0.0, float(apart @ K @ apart))) / 2))
 
 
-def _report(rows: list[Row], settings: Settings) -> Report:
-    by_set = {name: select(rows, data=name) for name in PRINTED}
+def _report(rows: Rows, settings: Settings) -> Report:
+    by_set = {name: rows.where(data=name) for name in PRINTED}
     main, short, other, average = [], [], [], []
     off: dict[str, dict[str, float]] = {key: {} for key in ("svm", "other_svm", "bpm", *_CHORDS)}
     p: dict[str, dict[str, float]] = {key: {} for key in ("bpm", _SHORT, "perceptrons", "other")}
     nearer: dict[str, bool] = {}
     fewer: dict[str, str] = {}
-    for name, (svm, svm_error, bpm, bpm_error, p_printed) in PRINTED.items():
+    for name, (svm_mean, svm_error, bpm_mean, bpm_error, p_printed) in PRINTED.items():
+        svm, bpm = Mean(svm_mean, svm_error), Mean(bpm_mean, bpm_error)
         of_set = by_set[name]
         errors = {
-            key: 100 * column(of_set, key)
+            key: 100 * of_set[key]
             for key in ("svm", "bpm", *_CHORDS, "perceptrons", "other_svm", "other_chord")
         }
-        means = {key: mean_and_error(values) for key, values in errors.items()}
+        means = {key: mean_of(values) for key, values in errors.items()}
         tried = np.isfinite(errors["other_svm"])
         if tried.any():
-            means["other_svm"] = mean_and_error(errors["other_svm"][tried])
-        for key in off:
-            printed, error = (svm, svm_error) if key.endswith("svm") else (bpm, bpm_error)
-            off[key][name] = (means[key][0] - printed) / np.hypot(means[key][1], error)
+            means["other_svm"] = mean_of(errors["other_svm"][tried])
+        gaps = {key: means[key].minus(svm if key.endswith("svm") else bpm) for key in off}
+        for key, gap in gaps.items():
+            off[key][name] = np.divide(*gap)
         for key in ("bpm", _SHORT, "perceptrons"):
             p[key][name] = _p_value(errors["svm"], errors[key])
         p["other"][name] = _p_value(errors["other_svm"][tried], errors["other_chord"][tried])
         main.append(
-            [name, f"{sets.SETS[name].sigma:g}", plus_minus(svm, svm_error),
-             plus_minus(*means["svm"]), _difference(means["svm"][0] - svm, off["svm"][name]),
-             plus_minus(bpm, bpm_error), plus_minus(*means["bpm"]),
-             _difference(means["bpm"][0] - bpm, off["bpm"][name]), f"{p_printed:.2f}",
-             _complement(p["bpm"][name]), f"{np.median(column(of_set, 'center_error')):.3f}"]
+            [name, f"{sets.SETS[name].sigma:g}", svm, means["svm"], _difference(gaps["svm"]),
+             bpm, means["bpm"], _difference(gaps["bpm"]), f"{p_printed:.2f}",
+             _complement(p["bpm"][name]), f"{np.median(of_set['center_error']):.3f}"]
         )  # fmt: skip
         short.append(
-            [name, plus_minus(bpm, bpm_error),
-             *(f"{plus_minus(*means[key])} ({off[key][name]:+.1f})" for key in (*_CHORDS, "bpm")),
+            [name, bpm, *(f"{means[key]} ({off[key][name]:+.1f})" for key in (*_CHORDS, "bpm")),
              f"{p_printed:.2f}", _complement(p[_SHORT][name])]
         )  # fmt: skip
         other.append(
-            [name, _choice(name, made=True), plus_minus(svm, svm_error), plus_minus(*means["svm"]),
-             _choice(name, made=False), plus_minus(*means["other_svm"]) if tried.any() else "none",
+            [name, _choice(name, made=True), svm, means["svm"],
+             _choice(name, made=False), means["other_svm"] if tried.any() else "none",
              _complement(p["other"][name])]
         )  # fmt: skip
-        angles = [
-            float(np.median(column(of_set, f"angle_{key}"))) for key in ("svm", "perceptrons")
-        ]
-        share = float(column(of_set, "separating").mean())
+        angles = [np.median(of_set[f"angle_{key}"]) for key in ("svm", "perceptrons")]
+        share = of_set["separating"].mean()
         if share == 1:
             nearer[name] = angles[1] < angles[0]
-        lead = mean_and_error(errors["bpm"] - errors["perceptrons"])
+        lead = mean_of(errors["bpm"] - errors["perceptrons"])
         against = _p_value(errors["bpm"], errors["perceptrons"])
         if against < 0.01:
-            fewer[name] = f"{name} by {plus_minus(*lead)}"
+            fewer[name] = f"{name} by {lead}"
         average.append(
-            [name, *(plus_minus(*means[key]) for key in ("svm", "perceptrons", "bpm")),
+            [name, *(means[key] for key in ("svm", "perceptrons", "bpm")),
              _complement(p["perceptrons"][name]), _complement(against),
              *(f"{value:.3f}" for value in angles), f"{share:.2f}"]
         )  # fmt: skip
@@ -202,7 +194,7 @@ def _report(rows: list[Row], settings: Settings) -> Report:
         for name in PRINTED
         if name not in SIXTY_PERCENT and not abs(off["other_svm"][name]) <= 3
     ]
-    other_angle = float(np.median(column(by_set["sonar"], "other_angle")))
+    other_angle = np.median(by_set["sonar"]["other_angle"])
     sonar = {key: 1 - p[key]["sonar"] for key in ("bpm", _SHORT, "other")}
     claims = [
         _TEXT.claim("svm", not _except(off["svm"]), exceptions=_except(off["svm"])),
@@ -236,7 +228,7 @@ def _report(rows: list[Row], settings: Settings) -> Report:
             if fewer else "",
         ),
     ]  # fmt: skip
-    wrong = int(column(rows, "training_errors").sum())
+    wrong = int(rows["training_errors"].sum())
     remarks = [
         _TEXT.fill("p", wrong=wrong or "no", waveform=sets.source("waveform")),
         _TEXT.fill("bounces"),
@@ -271,12 +263,11 @@ def _choice(name: str, *, made: bool) -> str:
     return "standardized" if sets.SETS[name].standardized == made else "raw"
 
 
-def _sixty(by_set: dict[str, list[Row]], splits: int) -> str:
+def _sixty(by_set: dict[str, Rows], splits: int) -> str:
     """Return a sentence about training sets of 60 % for waveform and banana."""
     parts = []
     for name, n_train in SIXTY_PERCENT.items():
-        tried = [row for row in by_set[name] if row["split"] < splits]
-        errors = 100 * column(tried, "other_svm")
+        errors = 100 * by_set[name]["other_svm"][by_set[name]["split"] < splits]
         found = np.isfinite(errors)
         mean = f", with {errors[found].mean():.1f} % errors" if found.any() else ""
         parts.append(
@@ -300,8 +291,10 @@ def _complement(p: float) -> str:
     return f"{1 - p:.3f}" if p == p else ""
 
 
-def _difference(value: float, z: float) -> str:
-    return f"{value:+.2f} ({z:+.1f})" if z == z else f"{value:+.2f}"
+def _difference(gap: Mean) -> str:
+    """Return a difference, and in brackets how many standard errors it is."""
+    z = np.divide(*gap)
+    return f"{gap.value:+.2f} ({z:+.1f})" if z == z else f"{gap.value:+.2f}"
 
 
 _DRAWN = (
@@ -311,11 +304,11 @@ _DRAWN = (
 )
 
 
-def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw(rows: Rows, settings: Settings, figure: Any) -> None:
     left, right = figure.subplots(1, 2, width_ratios=[3, 2])
     places = np.arange(len(PRINTED))
     for k, (key, label, color, marker) in enumerate(_DRAWN):
-        values = [mean_and_error(100 * column(select(rows, data=n), key)) for n in PRINTED]
+        values = [rows.where(data=n).mean(key, 100) for n in PRINTED]
         means, errors = np.transpose(values)
         at = places + 0.26 * (k - 1)
         left.errorbar(at, means, errors, fmt=marker, color=color, markersize=5, label=label)
@@ -327,8 +320,8 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
             )  # fmt: skip
     left.set(ylabel="test error, %", ylim=(0, None))
     left.legend(frameon=False, title="means ± standard error")
-    by_set = [select(rows, data=name) for name in PRINTED]
-    gains = [100 * (column(of_set, "svm") - column(of_set, "bpm")) for of_set in by_set]
+    of_sets = (rows.where(data=name) for name in PRINTED)
+    gains = [100 * (of_set["svm"] - of_set["bpm"]) for of_set in of_sets]
     right.boxplot(
         gains,
         positions=places,

@@ -9,8 +9,15 @@ import numpy as np
 from bayespoint import VersionSpace
 from bayespoint.papers.displays import sphere
 from bayespoint.papers.elongated import make_elongated
+from bayespoint.papers.experiments.framework import Settings
+from bayespoint.papers.experiments.rows import Row, grid
 
 TRAINING, TEST = 10, 10_000
+
+
+def toys(settings: Settings) -> list[Row]:
+    """Return units of work: random problems."""
+    return grid(toy=range(settings.splits))
 
 
 def cube(seed: int) -> tuple[Any, Any, Any, Any]:
@@ -20,9 +27,9 @@ def cube(seed: int) -> tuple[Any, Any, Any, Any]:
     """
     rng = np.random.default_rng(seed)
     while True:
-        found = make_elongated(TRAINING, TEST, random_state=rng)
-        if abs(found.target.sum()) < TRAINING:
-            return found.data, found.target, found.test_data, found.test_target
+        toy = make_elongated(TRAINING, TEST, random_state=rng)
+        if abs(toy.target.sum()) < TRAINING:
+            return toy.data, toy.target, toy.test_data, toy.test_target
 
 
 def corners(X: Any, y: Any) -> Any:

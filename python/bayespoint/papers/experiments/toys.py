@@ -11,9 +11,9 @@ from bayespoint import VersionSpace, kernels
 from bayespoint.papers.displays import sphere
 from bayespoint.papers.experiments.billiards import fly
 from bayespoint.papers.experiments.drawing import legend_below, only_ticks
-from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
-from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus
-from bayespoint.papers.experiments.toy import corners, cube
+from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
+from bayespoint.papers.experiments.rows import Row, Rows, mean_of
+from bayespoint.papers.experiments.toy import corners, cube, toys
 from bayespoint.papers.soft_boundary import ParameterSpace, parameter_space, plot_parameter_space
 
 # --- Figure 3 ---
@@ -23,22 +23,20 @@ SOFTNESSES = (0.0, 0.1, 0.5, 2.5)
 
 
 def _parameter_spaces() -> dict[float, ParameterSpace]:
-    return {each: parameter_space(POINTS @ POINTS.T, softness=each) for each in SOFTNESSES}
+    gram = POINTS @ POINTS.T
+    return {softness: parameter_space(gram, softness=softness) for softness in SOFTNESSES}
 
 
-def _semiaxes(space: ParameterSpace) -> Any:
-    """Return the semiaxes in units of the largest, which is the first."""
-    return space.lengths / space.lengths[0]
-
-
-def _spaces(rows: list[Row], settings: Settings) -> Report:
+def _spaces(rows: Rows, settings: Settings) -> Report:
+    spaces = _parameter_spaces()
+    # In units of the largest, which is the first.
+    semiaxes = [space.lengths / space.lengths[0] for space in spaces.values()]
     lines = [
-        [f"{softness:g}", *(f"{axis:.3f}" for axis in _semiaxes(space))]
-        for softness, space in _parameter_spaces().items()
+        [f"{softness:g}", *(f"{axis:.3f}" for axis in axes)]
+        for softness, axes in zip(spaces, semiaxes, strict=True)
     ]
     table = _FIGURE_3.table("semiaxes-table", lines)
-    spaces = _parameter_spaces()
-    thin = [float(_semiaxes(space)[2]) for space in spaces.values()]
+    thin = [axes[2] for axes in semiaxes]
     scaled = [
         f"{space.lengths[0] / np.sqrt(space.eigenvalues.prod()):.2f} at λ = {softness:g}"
         for softness, space in spaces.items()
@@ -46,13 +44,13 @@ def _spaces(rows: list[Row], settings: Settings) -> Report:
     ]
     claims = [
         _FIGURE_3.claim("ellipse", thin[0] < 1e-7),
-        _FIGURE_3.claim("pancake", bool((np.diff(thin) > 0).all())),
+        _FIGURE_3.claim("pancake", (np.diff(thin) > 0).all()),
     ]
     remarks = [_FIGURE_3.fill("semiaxes"), _FIGURE_3.fill("caption", scaled=", ".join(scaled))]
     return Report([table], claims, remarks)
 
 
-def _draw_spaces(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw_spaces(rows: Rows, settings: Settings, figure: Any) -> None:
     axes = figure.subplots(1, len(SOFTNESSES), subplot_kw={"projection": "3d"})
     plot_parameter_space(_parameter_spaces(), axes=axes)
 
@@ -62,10 +60,6 @@ def _draw_spaces(rows: list[Row], settings: Settings, figure: Any) -> None:
 PRINTED = (15.1, 8.0)  # SVM and BPM, right part of the figure
 BOUNCES = 20_000
 QUARTERS = ("least elongated", "second", "third", "most elongated")
-
-
-def _toys(settings: Settings) -> list[Row]:
-    return [{"toy": toy} for toy in range(settings.splits)]
 
 
 def _toy(unit: Row, settings: Settings) -> Row:
@@ -134,69 +128,51 @@ def _widths(polygon: Any) -> tuple[float, float]:
     return float(long), float(short)
 
 
-def _version_spaces(rows: list[Row], settings: Settings) -> Report:
-    regular, elongated = _chosen(rows)
-    lines = [["right, paper", f"{PRINTED[0]}", "", f"{PRINTED[1]}", "", "", ""]]
+def _version_spaces(rows: Rows, settings: Settings) -> Report:
+    ordered = _by_elongation(rows)
+    regular, *_, elongated = ordered
+    lines: list[list[object]] = [["right, paper", f"{PRINTED[0]}", "", f"{PRINTED[1]}", "", "", ""]]
     for title, row in (("left, ours", regular), ("right, ours", elongated)):
         lines.append(
             [title, *(f"{100 * row[name]:.1f}" for name in ("svm", "ball", "bpm")),
              f"{100 * (row['ball'] - row['bpm']):+.1f}", f"{row['elongation']:.1f}",
              f"{row['angle_ball']:.3f}"]
         )  # fmt: skip
-    ordered = _by_elongation(rows)
     parts = {
-        title: [ordered[k] for k in places]
+        title: Rows([ordered[k] for k in places])
         for title, places in zip(QUARTERS, _quarters(len(rows)), strict=True)
     }
     gains = {}
     for title, part in {**parts, "all": rows}.items():
-        svm, ball, bpm = (100 * column(part, name) for name in ("svm", "ball", "bpm"))
-        gains[title] = mean_and_error(ball - bpm)
+        gains[title] = mean_of(100 * part["ball"] - 100 * part["bpm"])
         lines.append(
             [f"{title}, mean of {len(part)}",
-             *(plus_minus(*mean_and_error(values)) for values in (svm, ball, bpm)),
-             plus_minus(*gains[title]), f"{np.median(column(part, 'elongation')):.1f} (median)",
-             f"{np.median(column(part, 'angle_ball')):.3f} (median)"]
+             *(part.mean(name, 100) for name in ("svm", "ball", "bpm")),
+             gains[title], f"{np.median(part['elongation']):.1f} (median)",
+             f"{np.median(part['angle_ball']):.3f} (median)"]
         )  # fmt: skip
     table = _FIGURE_4.table("errors", lines)
-    rank = stats.spearmanr(column(rows, "elongation"), column(rows, "angle_ball"))
-    svm, ball, bpm = (100 * column(rows, name) for name in ("svm", "ball", "bpm"))
-    gain, error = gains["all"]
-    (first, first_error), (last, last_error) = gains[QUARTERS[0]], gains[QUARTERS[-1]]
-    tenth = 10 * float(column(parts[QUARTERS[0]], "bpm").mean())
-    more, more_error = last - first, float(np.hypot(first_error, last_error))
-    raw, raw_error = mean_and_error(svm - bpm)
+    rank = stats.spearmanr(rows["elongation"], rows["angle_ball"])
+    svm, ball, bpm = (100 * rows[name] for name in ("svm", "ball", "bpm"))
+    gain, first, last = gains["all"], gains[QUARTERS[0]], gains[QUARTERS[-1]]
+    tenth = 10 * parts[QUARTERS[0]]["bpm"].mean()
+    more, raw = last.minus(first), mean_of(svm - bpm)
     claims = [
         _FIGURE_4.claim(
             "elongation",
-            bool(rank.statistic > 0 and rank.pvalue < 0.001),
+            rank.statistic > 0 and rank.pvalue < 0.001,
             rank=rank.statistic,
             p=rank.pvalue,
         ),
-        _FIGURE_4.claim(
-            "regular",
-            bool(first + 2 * first_error <= tenth),
-            first=plus_minus(first, first_error),
-            tenth=tenth,
-        ),
-        _FIGURE_4.claim(
-            "elongated",
-            bool(last > 2 * last_error and more > 2 * more_error),
-            last=plus_minus(last, last_error),
-            more=plus_minus(more, more_error),
-        ),
-        _FIGURE_4.claim(
-            "average",
-            bool(gain > 2 * error and raw > 2 * raw_error),
-            gain=plus_minus(gain, error),
-            raw=plus_minus(raw, raw_error),
-        ),
+        _FIGURE_4.claim("regular", first.high(2) <= tenth, first=first, tenth=tenth),
+        _FIGURE_4.claim("elongated", last.low(2) > 0 and more.low(2) > 0, last=last, more=more),
+        _FIGURE_4.claim("average", gain.low(2) > 0 and raw.low(2) > 0, gain=gain, raw=raw),
     ]
     printed = PRINTED[0] - PRINTED[1]
     as_large = [100 * float(np.mean(values - bpm >= printed)) for values in (svm, ball)]
     remarks = [
         _FIGURE_4.fill("data", printed=printed, svm=as_large[0], ball=as_large[1]),
-        _FIGURE_4.fill("center", angle=np.median(column(rows, "angle_bpm"))),
+        _FIGURE_4.fill("center", angle=np.median(rows["angle_bpm"])),
     ]
     return Report([table], claims, remarks)
 
@@ -206,24 +182,17 @@ def _quarters(n: int) -> Any:
     return np.array_split(np.arange(n), len(QUARTERS))
 
 
-def _by_elongation(rows: list[Row]) -> list[Row]:
+def _by_elongation(rows: Rows) -> list[Row]:
     return sorted(rows, key=lambda row: float(row["elongation"]))
 
 
-def _chosen(rows: list[Row]) -> tuple[Row, Row]:
-    """Return the toys to show: the least and the most elongated."""
-    ordered = _by_elongation(rows)
-    return ordered[0], ordered[-1]
-
-
-def _draw_version_spaces(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw_version_spaces(rows: Rows, settings: Settings, figure: Any) -> None:
     panels = figure.subplot_mosaic([["top", "right"], ["low", "right"]], height_ratios=[2.2, 1])
     right = panels["right"]
-    for ax, row, title in zip(
-        (panels["top"], panels["low"]),
-        _chosen(rows),
-        ("Least elongated", "Most elongated"),
-        strict=True,
+    ordered = _by_elongation(rows)
+    for ax, row, title in (
+        (panels["top"], ordered[0], "Least elongated"),
+        (panels["low"], ordered[-1], "Most elongated"),
     ):
         seed = settings.seed_of(row["toy"])
         X, y, _, _ = cube(seed)
@@ -255,8 +224,7 @@ def _draw_version_spaces(rows: list[Row], settings: Settings, figure: Any) -> No
             fontsize="medium",
         )
     legend_below(figure, [panels["top"]], 4)
-    ordered = _by_elongation(rows)
-    elongation, angle = (column(ordered, name) for name in ("elongation", "angle_ball"))
+    elongation, angle = (Rows(ordered)[name] for name in ("elongation", "angle_ball"))
     right.loglog(elongation, angle, ".", color="0.6", markersize=4, label="a toy")
     for k, part in enumerate(_quarters(len(rows))):
         middle_half = np.quantile(angle[part], [0.25, 0.5, 0.75])
@@ -338,7 +306,7 @@ def _decisions(seed: int) -> tuple[VersionSpace, dict[str, tuple[Any, Any]]]:
     }
 
 
-def _shown(rows: list[Row]) -> Row:
+def _shown(rows: Rows) -> Row:
     """Return the problem to show: that with margins nearest to the paper's."""
     return min(
         rows,
@@ -348,18 +316,18 @@ def _shown(rows: list[Row]) -> Row:
     )
 
 
-def _decision_report(rows: list[Row], settings: Settings) -> Report:
+def _decision_report(rows: Rows, settings: Settings) -> Report:
     shown, n = _shown(rows), len(rows)
     lines, smaller = [], {}
     for name, title in MEASURES.items():
-        pairs = [column(chosen, f"{name}_{who}") for chosen in ([shown], rows)
-                 for who in ("svm", "bpm")]  # fmt: skip
-        smaller[name] = int((pairs[3] < pairs[2]).sum())
+        both = f"{name}_svm", f"{name}_bpm"
+        svm, bpm = (rows[column] for column in both)
+        smaller[name] = int((bpm < svm).sum())
         printed = [f"{value:.3f}" for value in MARGINS] if name == "margin" else ["", ""]
+        values = (*(shown[column] for column in both), np.median(svm), np.median(bpm))
         lines.append(
-            [title, *printed, *(f"{np.median(values):.3f}" for values in pairs),
-             f"{smaller[name]} of {n}"]
-        )  # fmt: skip
+            [title, *printed, *(f"{value:.3f}" for value in values), f"{smaller[name]} of {n}"]
+        )
     table = _FIGURE_5.table("measures", lines, n=n)
     claims = [
         _FIGURE_5.claim("smaller", _most(smaller[name], n), text=text, count=smaller[name], n=n)
@@ -391,7 +359,7 @@ def _most(count: int, n: int) -> bool:
     return bool(stats.binomtest(count, n, 0.5, alternative="greater").pvalue < 0.01)
 
 
-def _draw_decisions(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw_decisions(rows: Rows, settings: Settings, figure: Any) -> None:
     seed = settings.seed_of(_shown(rows)["toy"])
     X, y = _classes(seed)
     space, values = _decisions(seed)
@@ -429,8 +397,8 @@ _FIGURE_5 = Text.of("bayesian-learning", "figure-5")
 
 EXPERIMENTS = (
     Experiment(_FIGURE_3, _spaces, _draw_spaces, size=(12.0, 3.4)),
-    Experiment(_FIGURE_4, _version_spaces, _draw_version_spaces, _toys, _toy, splits=500,
+    Experiment(_FIGURE_4, _version_spaces, _draw_version_spaces, toys, _toy, splits=500,
                quick_splits=30, size=(11.0, 6.4)),
-    Experiment(_FIGURE_5, _decision_report, _draw_decisions, _toys, _decision, splits=100,
+    Experiment(_FIGURE_5, _decision_report, _draw_decisions, toys, _decision, splits=100,
                quick_splits=5, size=(9.6, 4.6)),
 )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,8 @@ from bayespoint.papers.dynamics import Flipper
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.billiards import fly, fly_straight
 from bayespoint.papers.experiments.drawing import legend_below
-from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings, Text
-from bayespoint.papers.experiments.rows import column, mean_and_error, plus_minus, select
+from bayespoint.papers.experiments.framework import Experiment, Report, Settings, Text
+from bayespoint.papers.experiments.rows import Row, Rows, grid, mean_of
 
 SIGMA, OUT, FOLDS, QUICK_FOLDS = 1.75, 10, 67, 6
 BOUNCES, QUICK_BOUNCES = 100_000, 3_000
@@ -33,10 +32,8 @@ def _folds(settings: Settings) -> int:
     return QUICK_FOLDS if settings.quick else FOLDS
 
 
-def _units(settings: Settings) -> Iterator[Row]:
-    for order in range(settings.splits):
-        for fold in range(_folds(settings)):
-            yield {"order": order, "fold": fold}
+def _units(settings: Settings) -> list[Row]:
+    return grid(order=range(settings.splits), fold=range(_folds(settings)))
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
@@ -65,45 +62,36 @@ def _measure(unit: Row, settings: Settings) -> Row:
     return found
 
 
-def _totals(rows: list[Row], name: str) -> Any:
-    orders = sorted({row["order"] for row in rows})
-    return np.array([column(select(rows, order=order), name).sum() for order in orders])
+def _totals(rows: Rows, name: str) -> Any:
+    return np.array([of_order[name].sum() for of_order in rows.by("order").values()])
 
 
-def _report(rows: list[Row], settings: Settings) -> Report:
+def _report(rows: Rows, settings: Settings) -> Report:
     tests = OUT * _folds(settings)
     part = tests / (OUT * FOLDS)
     lines, claims = [], []
     for ending, (threshold, _) in THRESHOLDS.items():
         totals = {name: _totals(rows, name + ending) for name in METHODS}
         for name, (title, printed, *_) in METHODS.items():
-            mean, error = mean_and_error(totals[name])
+            mean = mean_of(totals[name])
             lines.append([f"{title}, {threshold}", f"{printed * part:.3g}",
-                          plus_minus(mean, error, 1), f"{mean - printed * part:+.1f}",
+                          f"{mean:.1f}", f"{mean.value - printed * part:+.1f}",
                           f"{totals[name].min()} to {totals[name].max()}"])  # fmt: skip
-        gain, error = mean_and_error(totals["svm"] - totals["flipper"])
-        claims.append(
-            _TEXT.claim(
-                "fewer", gain > 3 * error, threshold=threshold, gain=plus_minus(gain, error, 1)
-            )
-        )
+        gain = mean_of(totals["svm"] - totals["flipper"])
         printed = METHODS["svm"][1]
-        claims.append(
-            _TEXT.claim(
-                "margin",
-                bool(totals["svm"].min() <= printed * part <= totals["svm"].max()),
-                threshold=threshold,
-                printed=printed,
-                tests=OUT * FOLDS,
-            )
-        )
+        within = totals["svm"].min() <= printed * part <= totals["svm"].max()
+        known = {"printed": printed, "tests": OUT * FOLDS}
+        claims += [
+            _TEXT.claim("fewer", gain.low(3) > 0, threshold=threshold, gain=f"{gain:.1f}"),
+            _TEXT.claim("margin", within, threshold=threshold, **known),
+        ]
     table = _TEXT.table("errors", lines, tests=tests, splits=settings.splits)
-    largest = max(np.median(column(rows, "center_error" + ending)) for ending in THRESHOLDS)
+    largest = max(np.median(rows["center_error" + ending]) for ending in THRESHOLDS)
     remarks = [_TEXT.fill("cases", largest=largest)]
     return Report([table], claims, remarks)
 
 
-def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
+def _draw(rows: Rows, settings: Settings, figure: Any) -> None:
     axes = figure.subplots(1, 2, sharey=True)
     for ax, (ending, (threshold, _)) in zip(axes, THRESHOLDS.items(), strict=True):
         for k, (name, (title, printed, color, marker)) in enumerate(METHODS.items()):
@@ -113,7 +101,7 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
             equal = np.array([(totals == total).sum() for total in totals])
             ax.plot(k + 0.1 * (among - (equal - 1) / 2), totals, marker, color=color,
                     label=f"an order, {title}")  # fmt: skip
-            mean, error = mean_and_error(totals)
+            mean, error = mean_of(totals)
             ax.errorbar(k - 0.36, mean, error, fmt="_", color="black", capsize=4, markersize=12,
                         label="mean ± standard error" if k == 0 else None)  # fmt: skip
             ax.plot(k + 0.36, printed * OUT * _folds(settings) / 670, "D", color="black",

@@ -1,16 +1,13 @@
 """The mirrored version space against uniform draws on the sphere, and inscribed balls."""
 
 import math
-import os
 
 import numpy as np
 import pytest
 
 from bayespoint import VersionSpace, kernels
 from bayespoint.papers import bounds
-from helpers import seed, teacher_space
-
-SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
+from helpers import SLOW, seed, teacher_space
 
 
 @pytest.mark.parametrize(("softness", "offset"), [(0.0, 0.0), (0.3, 0.0), (0.2, 1.0)])

@@ -1,7 +1,6 @@
 """The table of bounds: its rows, its refusals, and whether the bounds hold."""
 
 import math
-import os
 from collections import defaultdict
 
 import numpy as np
@@ -20,13 +19,7 @@ from bayespoint.kernels import RBF, Linear, Polynomial
 from bayespoint.papers import bounds
 from bayespoint.papers.perceptron import KernelPerceptron
 from bayespoint.tuning import objective
-
-SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
-SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
-
-
-def seed(index):
-    return index + 7919 * SHIFT
+from helpers import SLOW, seed
 
 
 def taught(m, r, rng, *, noise=0.0):
