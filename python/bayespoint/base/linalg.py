@@ -21,8 +21,8 @@ from bayespoint.base.validation import Array, Floats, Indices
 
 Report: TypeAlias = "Callable[[float], object] | None"  # called with the share of the work done
 ONE_THREAD_ROWS = 2500
-"""Largest number of examples for which BLAS gets one thread: idle ones spin after each call, on
-processors that the trajectories need, and beside another program two took twice as long as one."""
+"""Largest number of examples for which BLAS gets one thread. Idle threads spin after each call, on
+processors that the trajectories need: beside another program, two threads took twice as long."""
 _CERTAIN_PIVOT = 1e3  # least squared pivot that is certain, in n times epsilon times diagonal
 _STEP_WORK = 3e9  # multiplications between two checks for Ctrl-C: some hundredths of a second
 _FACTOR_AT_ONCE = 3000  # largest number of rows of a matrix that is factored in one call

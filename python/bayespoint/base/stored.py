@@ -24,8 +24,8 @@ class Stored:
     """Base class of what files hold: dataclasses with types, and estimators."""
 
     _shapes: ClassVar[str] = ""
-    """Axes of attributes as in "*m: center; tn*m: draws": a letter is the same size in all, a digit
-    itself, and ``*`` in all either an axis of classes or none."""
+    """Axes of attributes, as in "*m: center; tn*m: draws". A letter stands for the same size in all
+    of them, a digit for itself; ``*`` is an axis of classes in all of them, or in none."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled and saved: of estimators everything, else all but defaults."""
@@ -72,7 +72,7 @@ def _check_types(value: Stored) -> None:
         needed, free = set(value._get_param_names()), True
         hints |= dict.fromkeys(needed, Any)
     elif is_dataclass(cls):
-        needed = {one.name for one in fields(cls) if one.default is one.default_factory is MISSING}
+        needed = {f.name for f in fields(cls) if f.default is f.default_factory is MISSING}
     if lacking := needed - vars(value).keys():
         raise ValueError(f"{cls.__name__} lacks {', '.join(sorted(lacking))}")
     for name, part in vars(value).items():
@@ -85,12 +85,12 @@ def _fits(value: Any, hint: Any) -> bool:
     """Return whether a value is of an annotated type."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin in (Union, types.UnionType):
-        return any(_fits(value, one) for one in args)
+        return any(_fits(value, kind) for kind in args)
     if origin is Literal:
         return isinstance(value, str) and value in args
     if origin is tuple and isinstance(value, tuple):
-        each = args[:1] * len(value) if ... in args else args
-        return len(each) == len(value) and all(map(_fits, value, each))
+        kinds = args[:1] * len(value) if ... in args else args
+        return len(kinds) == len(value) and all(map(_fits, value, kinds))
     if origin is np.ndarray and type(value) is origin:
         [kind] = typing.get_args(args[1])
         return kind is Any or np.issubdtype(value.dtype, kind)
@@ -109,10 +109,12 @@ def _check_shapes(value: Stored) -> None:
                 continue
             shape = np.shape(array) if isinstance(array, np.ndarray) else (len(array),)
             extra = len(shape) - len(axes) + 1 if "*" in axes else 0
-            own = axes.replace("*", "C" * extra)
-            found = [("*", extra), *zip(own, shape, strict=False)]
-            same = all(sizes.setdefault(*each) == each[1] for each in found["*" not in axes :])
-            if extra not in (0, 1) or len(own) != len(shape) or not same:
+            letters = axes.replace("*", "C" * extra)
+            known = list(zip(letters, shape, strict=False))
+            if "*" in axes:
+                known.append(("*", extra))
+            same = all(sizes.setdefault(letter, size) == size for letter, size in known)
+            if extra not in (0, 1) or len(letters) != len(shape) or not same:
                 raise ValueError(f"{name} of {type(value).__name__} has the shape {shape}")
 
 

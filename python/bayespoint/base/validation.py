@@ -25,6 +25,8 @@ Flags: TypeAlias = NDArray[np.bool_]
 Array: TypeAlias = NDArray[Any]
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
+Noise: TypeAlias = tuple[float, float]
+"""Probabilities of a wrong label, for the two classes that may be the true one."""
 _T = TypeVar("_T")
 
 _OTHER = (bool, np.bool_, np.timedelta64)  # which Python or NumPy call integers
@@ -158,7 +160,7 @@ def pair(name: str, value: object, check: Callable[[str, Any], _T]) -> tuple[_T,
     return check(f"{name}[0]", first), check(f"{name}[1]", second)
 
 
-def label_noise(value: object) -> tuple[float, float]:
+def label_noise(value: object) -> Noise:
     """Return the label noise of the two classes, each a rate in [0, 0.5)."""
     return pair("label_noise", value, rate)
 
@@ -333,7 +335,7 @@ def class_labels(y: ArrayLike, m: int) -> tuple[Array, Array]:
 def product(left: Floats, right: Floats) -> Floats:
     """Return the matrix product of kernel values and coefficients, or raise ValueError."""
     with overflowing():
-        values: Floats = left @ right
+        values = left @ right
     if not np.isfinite(values).all():
         raise ValueError("X must not be so large that decision values overflow")
     return values

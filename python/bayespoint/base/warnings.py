@@ -49,7 +49,7 @@ Advance: TypeAlias = Callable[[int, str], None]  # called with the steps done an
 
 
 class Report:
-    """Takes the progress of a fit; this one that of work which nobody watches."""
+    """Takes the progress of a fit. This base class shows nothing, for work that nobody watches."""
 
     verbose = 0  # 0: nothing is printed. 1: a line for each part. 2: also bars. 3: also each trial.
 

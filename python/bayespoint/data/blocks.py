@@ -26,6 +26,7 @@ from bayespoint.data.columns import Columns, Records, Values
 from bayespoint.data.examples import Examples, Table
 from bayespoint.data.executors import Dask, Executor, Threads
 from bayespoint.data.inputs import not_whole, scaled, standardizer, turn
+from bayespoint.data.plan import Budget, Given
 
 SAMPLE = 20_000
 _OF_A_CLASS = 500
@@ -144,21 +145,20 @@ def read_blocks(
     X: Any,
     y: Any,
     sample_weight: Any,
+    given: Given,
+    budget: Budget,
     *,
     order: Array | None,
-    standardize: bool,
     takes_sparse: bool,
-    categories: Any,
-    seed: int,
-    n_threads: int,
 ) -> Table:
     """Return the blocks of a fit, checked; classes that have an order are in it."""
-    executor: Executor = Dask() if is_dask(X) else Threads(n_threads)
+    standardize = given.standardize
+    executor: Executor = Dask() if is_dask(X) else Threads(budget.n_threads)
     blocks = _columns(X, y, sample_weight, executor)
     blocks.append(list(range(len(blocks[0]))))
-    read = partial(_rows, takes_sparse=takes_sparse, categories=categories)
+    read = partial(_rows, takes_sparse=takes_sparse, categories=given.categories)
     with executor.running():
-        summary = executor.total(partial(_summary, read=read, seed=seed), blocks)
+        summary = executor.total(partial(_summary, read=read, seed=budget.choice_seed), blocks)
     if not len(summary.classes):
         raise ValueError("X must hold at least one example; got empty blocks")
     if len(summary.classes) < 2:
@@ -211,9 +211,8 @@ class ChoicesInBlocks:
         parts = _delayed("y", y) if is_dask(y) else list(y.blocks)
         blocks = [parts, list(range(len(parts)))]
         with executor.running():
-            summary = executor.total(
-                partial(_summary_of_choices, n_items=n_items, seed=seed), blocks
-            )
+            work = partial(_summary_of_choices, n_items=n_items, seed=seed)
+            summary = executor.total(work, blocks)
         if not summary.n_walls:
             raise ValueError("y must hold at least one choice; got empty blocks")
         return cls(executor, blocks, summary)
@@ -221,10 +220,9 @@ class ChoicesInBlocks:
     def examples(self, items: Floats) -> Examples:
         """Return them as examples: a sample in memory, and what stands for those of each block."""
         largest = self.summary.largest
-        work = partial(_chosen, items=items, largest=largest)
         return replace(
             choices.as_examples(items, self.summary.sample.inputs, largest),
-            parts=self.executor.defer(work, self.blocks),
+            parts=self.executor.defer(partial(_chosen, items=items, largest=largest), self.blocks),
             executor=self.executor,
             total=self.summary.n,
             memory=_memory(self.executor),
@@ -386,9 +384,8 @@ def _rows(
             inputs = (frame or frames.numbered(inputs)).read(categories)
         validation.require_labels(y)
         labels = _labels(y, len(inputs) if isinstance(inputs, Records) else inputs.shape[0])
-        weight, part = _read(weight), np.ones(len(labels))
-        if weight is not None:
-            part = validation.sample_weight(weight, len(labels))
+        weight, n = _read(weight), len(labels)
+        part = np.ones(n) if weight is None else validation.sample_weight(weight, n)
     except (TypeError, ValueError) as error:
         raise named(error, f"block {number}") from error
     if not part.all():

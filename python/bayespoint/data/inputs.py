@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from sklearn.preprocessing import StandardScaler
 
 _ROUNDING = 1e-9
-"""Distance of a weight from a whole number, relative to the larger of 1 and the weight, that is
-attributed to rounding; also a relative weight, of mean 1, that counts for nothing."""
+"""Weights this close to a whole number, relative to the larger of 1 and the weight, are whole
+numbers up to rounding. Relative weights, of mean 1, that are not larger than this count as 0."""
 
 
 def standardizer(inputs: Any, weight: Floats, columns: Columns | None = None) -> StandardScaler:

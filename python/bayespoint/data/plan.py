@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayespoint.base import validation
+from bayespoint.base.validation import Noise
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Given:
     tol: float | None
     offset: float
     softness: float | None  # None if it is searched
-    label_noise: tuple[float, float]
+    label_noise: Noise
     rates: int
     calibrates: bool | None
     verbose: int
@@ -62,7 +63,7 @@ class Plan:
     """Models that are averaged: settings drawn of a kernel, or of each kernel the most probable."""
     offset: float  # constant that is added to all kernel values
     softness: float | None  # None if it is searched
-    label_noise: tuple[float, float]
+    label_noise: Noise
     rates: int  # number of rates of label noise that are searched: 0, 1 for both classes, or 2
     calibrates: bool | None  # None: if anything is searched
     landmarks: bool

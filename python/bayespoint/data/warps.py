@@ -1,7 +1,7 @@
 """Warps: other scales of the numbers of a table, which the evidence chooses.
 
-Of a number with a long tail a warp makes the distribution nearly normal. Numbers of one unit, such
-as pixels, may say the more the more they vary: those that hardly vary are mostly noise.
+A warp makes the distribution of a number with a long tail nearly normal. Numbers of one unit, such
+as pixels, may matter in proportion to how much they vary: those that hardly vary are mostly noise.
 """
 
 from __future__ import annotations

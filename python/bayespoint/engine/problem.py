@@ -82,9 +82,9 @@ class Problem:
             if self.walls is not None:
                 f = self.walls.values(f)
             elif self.n_functions > 1:
-                own = np.arange(len(self))
-                leading = f[..., self.y, own]
-                f[..., self.y, own] = -np.inf
+                of_label = ..., self.label, np.arange(len(self))
+                leading = f[of_label]
+                f[of_label] = -np.inf
                 f = leading - f.max(axis=-2)
             else:
                 f *= self.y

@@ -46,12 +46,14 @@ def sample(
     inverse = _inverse(problem, settings)
     problem = replace(problem, inverse=inverse)
     settings = settings.resolved(conditional=inverse is not None and problem.smooths(settings))
-    first = None if start is None else checked_start(problem, start)
+    first = None if start is None else checked_start(problem, start).ravel()
     number, state = continuation.begin(problem, seed, continue_from)
     if settings.max_time is not None:
         left = settings.max_time - (time.monotonic() - began)
         settings = replace(settings, max_time=max(left, LEAST_TIME))
-    run = _run(problem, settings, number, state, threads, first, callback)
+    values = _values(problem, settings)
+    values |= {"n_threads": min(threads, settings.n_trajectories), "seed": number}
+    run = _core.run(problem, values, start=first, state=state, callback=callback)
     result = _result(problem, settings, number, run)
     messages = result.convergence_messages(settings.limits()["tol"], settings.n_draws)
     if run["loses_softness"]:
@@ -65,29 +67,15 @@ def sample(
     return result
 
 
-def _run(
-    problem: Problem,
-    settings: SampleSettings,
-    seed: int,
-    state: continuation.State | None,
-    n_threads: int,
-    start: Floats | None,
-    callback: Callback,
-) -> Mapping[str, Any]:
+def _values(problem: Problem, settings: SampleSettings) -> dict[str, Any]:
+    """Return the settings of a run of a problem as the engine takes them."""
     pair = settings.transparency
     if isinstance(pair, tuple) and pair[0] != pair[1]:
         problem.require_binary("a transparency that depends on the class")
     values = settings.engine_values()
     if problem.walls is not None and problem.walls.constrained:
         values["transparency"] = (0.0, settings.transparency[1])  # type: ignore[index]
-    values |= {"n_threads": min(n_threads, settings.n_trajectories), "seed": seed}
-    return _core.run(
-        problem,
-        values,
-        start=None if start is None else start.ravel(),
-        state=state,
-        callback=callback,
-    )
+    return values
 
 
 def _result(
@@ -111,11 +99,10 @@ def _result(
 
 def _inverse(problem: Problem, settings: SampleSettings) -> Inverse | None:
     """Return a factor and the diagonal of the inverse if conditional means are to be used."""
-    asked, left_open = (settings.average == one for one in ("conditional", "auto"))
-    possible = settings.refresh in ("auto", "full")
+    asked = settings.average == "conditional"
+    possible = settings.average == "auto" and settings.refresh in ("auto", "full")
     affordable = problem.gram.dtype == np.float64 or len(problem) <= _MAX_SINGLES
-    soft = problem.softness.min() > 0
-    if not (asked or (left_open and possible and affordable and soft)):
+    if not (asked or (possible and affordable and problem.softness.min() > 0)):
         return None
     if problem.inverse is not None:
         return problem.inverse

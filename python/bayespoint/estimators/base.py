@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,10 +15,9 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import Report
 from bayespoint.data.columns import Columns
 from bayespoint.data.examples import Table
-from bayespoint.data.plan import Budget, Plan
+from bayespoint.data.plan import Budget
 from bayespoint.engine.interior import advising
 from bayespoint.estimators.inputs import has_columns
-from bayespoint.labels import Labels
 from bayespoint.posterior import Mixture, several
 from bayespoint.posterior.fitting import Fit
 from bayespoint.tuning import scale
@@ -28,14 +27,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 ADVICE = "Use softness > 0, or label_noise > 0"  # for examples that are not separable
-
-
-class Reading(NamedTuple):
-    """What an estimator reads from the arguments of `fit`."""
-
-    table: Table
-    labels: Labels  # what they say
-    plan: Plan
 
 
 @dataclass(eq=False, repr=False)
@@ -86,14 +77,15 @@ class Estimator(Savable, BaseEstimator):  # type: ignore[misc]
 
     def _posterior(
         self,
-        reading: Reading,
+        table: Table,
+        fit: Fit,
         budget: Budget,
         report: Report,
         class_weight: Floats,
     ) -> Mixture:
         """Return the posterior of the examples that were read: the fit of every estimator."""
-        table, labels, plan = reading
-        begun, examples, transform = budget.part(0.5), table.examples, table.transform
+        labels, plan, examples = fit.labels, fit.plan, fit.examples
+        begun, transform = budget.part(0.5), table.transform
         if plan.scales and table.columns is not None:
             columns = table.columns
             transform = scale.choose(
@@ -107,7 +99,7 @@ class Estimator(Savable, BaseEstimator):  # type: ignore[misc]
             examples = compared
         plan = replace(plan, n_models=len(hypers))  # a limit may leave fewer
         with advising(ADVICE):
-            fit = Fit(examples, labels, table.classes, plan)
+            fit = replace(fit, examples=examples, plan=plan)
             models = several.fit_models(hypers, fit, budget, report)
         return Mixture.of(models, class_weight)
 

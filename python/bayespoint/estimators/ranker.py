@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,9 +20,6 @@ from bayespoint.estimators.progress import Progress
 from bayespoint.kernels import Differences
 from bayespoint.posterior import evidence
 from bayespoint.results import Evidence
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 @dataclass(eq=False, repr=False)
@@ -70,7 +67,7 @@ class BayesPointRanker(Estimator):
     np.int64(2)
     """
 
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> BayesPointRanker:
         """Draw from the posterior of the utility.
 
         Parameters
@@ -103,12 +100,12 @@ class BayesPointRanker(Estimator):
         began = time.monotonic()
         memory.require_blas()
         given, budget = settings.check(self, began, random_state=self.random_state)
-        known = reading.read_choices(self, X, y, groups, given, budget)
+        table, known = reading.read_choices(self, X, y, groups, given, budget)
         report = Progress(self, given.verbose, 0)
         return self._publish(
-            **known.table.seen,
-            columns_=known.table.columns,
-            posterior_=self._posterior(known, budget, report, np.ones(2)),
+            **table.seen,
+            columns_=table.columns,
+            posterior_=self._posterior(table, known, budget, report, np.ones(2)),
             seed_=budget.choice_seed,
         )
 

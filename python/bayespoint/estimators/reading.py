@@ -24,10 +24,11 @@ from bayespoint.data.examples import Examples, Table
 from bayespoint.data.inputs import encode, order_of, scaled, standardizer, weights_of
 from bayespoint.data.plan import Budget, Given
 from bayespoint.estimators import inputs, settings
-from bayespoint.estimators.base import Estimator, Reading
+from bayespoint.estimators.base import Estimator
 from bayespoint.kernels import Differences
 from bayespoint.kernels.products import count
 from bayespoint.labels import Labels
+from bayespoint.posterior.fitting import Fit
 from bayespoint.tuning import defaults
 
 TOO_MANY = (
@@ -43,8 +44,8 @@ example differ."""
 
 def read(
     estimator: Estimator, X: Any, y: Any, sample_weight: Any, given: Given, budget: Budget
-) -> Reading:
-    """Return the examples of a fit to classes, what their labels say, and the plan."""
+) -> tuple[Table, Fit]:
+    """Return the table of a fit to classes, and what its models share."""
     order = None if given.rule is None else order_of(given.order, y)
     if blocks.in_blocks(X):
         _require_blocks(given, "X")
@@ -53,12 +54,10 @@ def read(
             X,
             y,
             sample_weight,
+            given,
+            budget,
             order=order,
-            standardize=given.standardize,
             takes_sparse=inputs.takes_sparse(given.kernel),
-            categories=given.categories,
-            seed=budget.choice_seed,
-            n_threads=budget.n_threads,
         )
         check_classification_targets(table.classes)
     else:
@@ -93,7 +92,7 @@ def read(
     moves = given.kernel is None and table.columns is not None and table.transform is not None
     scales = moves and budget.max_iter is None
     plan = given.plan(kernel, n_models, landmarks=landmarks, scales=scales)
-    return Reading(table, labels, plan)
+    return table, Fit(table.examples, labels, table.classes, plan)
 
 
 def _in_memory(
@@ -144,7 +143,7 @@ def _in_memory(
 
 def read_choices(
     estimator: Estimator, X: Any, y: Any, groups: Any, given: Given, budget: Budget
-) -> Reading:
+) -> tuple[Table, Fit]:
     """Return choices of items as examples, as `read` does, with one class in place of several."""
     kernel, noise = given.kernel, estimator.label_noise
     if np.ndim(noise):  # type: ignore[arg-type]
@@ -193,10 +192,10 @@ def read_choices(
         require_memory(m, 2, given, n_models)
     labels = Labels.of_choices(largest).with_noise(given.label_noise)
     seen |= {"scaler_": transform}
-    table = Table(
-        np.array([False, True]), of_items(items), None, np.ones(2), columns=columns, seen=seen
-    )
-    return Reading(table, labels, given.plan(kernel, n_models, landmarks=landmarks))
+    examples, classes = of_items(items), np.array([False, True])
+    table = Table(classes, examples, None, np.ones(2), columns=columns, seen=seen)
+    plan = given.plan(kernel, n_models, landmarks=landmarks)
+    return table, Fit(examples, labels, classes, plan)
 
 
 def _require_blocks(given: Given, name: str) -> None:

@@ -119,7 +119,7 @@ def class_weight(parameter: Any, classes: Array, totals: Floats) -> Floats:
         )
     for weight in parameter.values() if isinstance(parameter, Mapping) else ():
         validation.number("class_weight", weight, wanted="made of numbers")
-    weights: Floats = compute_class_weight(parameter, classes=classes, y=classes)
+    weights = compute_class_weight(parameter, classes=classes, y=classes)
     positive = np.isfinite(weights).all() and (weights > 0).all()
     if not positive or weights.min() < 1e-300 * weights.max():
         raise ValueError(

@@ -37,7 +37,7 @@ from bayespoint.kernels.protocol import (
     Inputs,
     Metric,
     Other,
-    Parameter,
+    Parameters,
     Pullback,
     Pulled,
     Slopes,
@@ -100,7 +100,7 @@ class Kernel(Stored):
         """
         raise NotImplementedError
 
-    def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
+    def parameters(self, X: Inputs) -> Parameters:
         """Return the parameters that were left out, to be found by a search.
 
         Parameters
@@ -222,15 +222,12 @@ class Kernel(Stored):
         dict
             Values by name.
         """
-        own = fields_of(self)
-        if not deep:
-            return own
-        found: dict[str, Any] = {}
-        for name, value in {**own, **numbered(own)}.items():
-            found[name] = value
+        params = fields_of(self)
+        for name, value in (params | numbered(params)).items() if deep else ():
+            params[name] = value
             if has_params(value):
-                found.update({f"{name}__{key}": each for key, each in value.get_params().items()})
-        return found
+                params |= {f"{name}__{key}": part for key, part in value.get_params().items()}
+        return params
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of this kernel, not of its copy in ``kernel_`` of a fitted classifier.
@@ -294,13 +291,13 @@ def _replaced(kernel: _K, values: ByName, fields: Mapping[str, Any]) -> _K:
     new = dict(fields)
     several: dict[str, dict[int, float]] = {}
     for name, value in values.items():
-        own, indexed, k = name.removesuffix("]").partition("[")
+        field, indexed, k = name.removesuffix("]").partition("[")
         if indexed:  # as "sigma[0]"
-            known = several.setdefault(own, dict(enumerate(getattr(kernel, own) or ())))
+            known = several.setdefault(field, dict(enumerate(getattr(kernel, field) or ())))
             known[int(k)] = value
         else:
-            new[own] = value
-    new |= {name: tuple(each[k] for k in sorted(each)) for name, each in several.items()}
+            new[field] = value
+    new |= {name: tuple(entries[k] for k in sorted(entries)) for name, entries in several.items()}
     # Bounds and `per_feature` have no meaning once the parameter is given.
     kind = type(kernel)
     new |= {name: getattr(kind, name) for name, until in kind._until if until in new}
@@ -337,7 +334,7 @@ class Constant(Kernel):
     def diag(self, X: Inputs) -> Floats:
         return np.full(count(X), given(self, "value"))
 
-    def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
+    def parameters(self, X: Inputs) -> Parameters:
         return (within(self.bounds, "value", 1.0, _REACH),) if self.value is None else ()
 
     def with_pullback(self, X: Inputs, Y: Other = None) -> Pulled:
@@ -389,7 +386,7 @@ class CompoundKernel(Kernel):
         """Whether every part is positive semidefinite."""
         return all(map(is_semidefinite, self._inner.values()))
 
-    def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
+    def parameters(self, X: Inputs) -> Parameters:
         return tuple(
             inside(parameter, prefix)
             for prefix, kernel in self._inner.items()
@@ -437,8 +434,8 @@ class CompositeKernel(CompoundKernel):
         values = iter(values)
         combined = np.array(next(values), dtype=np.float64)
         with validation.overflowing():  # `evaluate` refuses infinities
-            for each in values:
-                self._operation(combined, each, out=combined)
+            for part in values:
+                self._operation(combined, part, out=combined)
         return combined
 
     def diag(self, X: Inputs) -> Floats:
@@ -447,8 +444,8 @@ class CompositeKernel(CompoundKernel):
     def _named(self, parts: Iterable[Slopes]) -> Slopes:
         """Return the derivatives of all parts by the names of the parameters in the whole."""
         return added(
-            ({f"{k}.{name}": slope for name, slope in named.items()}, each)
-            for k, (named, each) in enumerate(parts)
+            ({f"{k}.{name}": slope for name, slope in named.items()}, by_weights)
+            for k, (named, by_weights) in enumerate(parts)
         )
 
 
@@ -469,15 +466,15 @@ class Sum(CompositeKernel):
 
         def values() -> Iterator[Floats]:  # of which one at a time is kept
             for part in self.parts:
-                each, pullback = part_with_pullback(part, X, Y)
+                gram, pullback = part_with_pullback(part, X, Y)
                 pullbacks.append(pullback)
-                yield each
+                yield gram
 
         return self._combined(values()), lambda by: self._named(part(by) for part in pullbacks)
 
     def diag_with_pullback(self, X: Inputs) -> Pulled:
         parts = [part_diag_with_pullback(part, X) for part in self.parts]
-        values = self._combined(each for each, _ in parts)
+        values = self._combined(diagonal for diagonal, _ in parts)
         return values, lambda by: self._named(part(by) for _, part in parts)
 
     def __repr__(self) -> str:
@@ -498,7 +495,7 @@ class Product(CompositeKernel):
 
     def with_pullback(self, X: Inputs, Y: Other = None) -> Pulled:
         parts = [part_with_pullback(part, X, Y) for part in self.parts]
-        values = [each for each, _ in parts]
+        values = [gram for gram, _ in parts]
 
         def pullback(by_values: Floats) -> Slopes:
             return self._named(
@@ -547,7 +544,7 @@ class Scaled(CompoundKernel):
     def diag(self, X: Inputs) -> Floats:
         return given(self, "factor") * diagonal(self.kernel, X)
 
-    def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
+    def parameters(self, X: Inputs) -> Parameters:
         own = (within(self.bounds, "factor", 1.0, _REACH),) if self.factor is None else ()
         return own + super().parameters(X)
 
@@ -563,10 +560,10 @@ class Scaled(CompoundKernel):
         scaled = np.multiply(values, factor, dtype=np.float64)
 
         def pullback(by_values: Floats) -> Slopes:
-            named, each = inner(by_values)
+            named, by_weights = inner(by_values)
             slopes = {"kernel." + name: factor * slope for name, slope in named.items()}
             slopes["factor"] = factor * float(np.vdot(by_values, values))
-            return slopes, None if each is None else factor * each
+            return slopes, None if by_weights is None else factor * by_weights
 
         return scaled, pullback
 

@@ -15,7 +15,7 @@ from bayespoint.kernels.protocol import (
     Inputs,
     Metric,
     Other,
-    Parameter,
+    Parameters,
     Pulled,
     Slopes,
     plain_metric,
@@ -70,7 +70,7 @@ class Differences(CompoundKernel):
         """Return plain distances: rows of pairs have no features."""
         return plain_metric(d)
 
-    def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
+    def parameters(self, X: Inputs) -> Parameters:
         return parameters(self.kernel, self.items(X))
 
     def with_pullback(self, X: Inputs, Y: Other = None) -> Pulled:

@@ -25,7 +25,7 @@ from bayespoint.kernels.products import (
 from bayespoint.kernels.protocol import (
     Bounds,
     Other,
-    Parameter,
+    Parameters,
     Pulled,
     Slopes,
     check_optional,
@@ -95,7 +95,7 @@ class Polynomial(Kernel):
         coef0: float = given(self, "coef0")
         return _raise_to(squares(vectors("X", X)) + coef0, self.degree)
 
-    def parameters(self, X: Floats) -> tuple[Parameter, ...]:
+    def parameters(self, X: Floats) -> Parameters:
         """Return `coef0` if it was left out; its start is the mean squared length of inputs."""
         if self.coef0 is not None:
             return ()

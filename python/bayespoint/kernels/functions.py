@@ -18,7 +18,7 @@ from bayespoint.kernels.protocol import (
     Inputs,
     Metric,
     Other,
-    Parameter,
+    Parameters,
     Pulled,
     Slopes,
     added,
@@ -29,7 +29,7 @@ from bayespoint.kernels.protocol import (
 _DIAGONAL = 100  # examples in a square block of kernel values, of which only the diagonal counts
 
 
-def parameters(kernel: object, X: Inputs) -> tuple[Parameter, ...]:
+def parameters(kernel: object, X: Inputs) -> Parameters:
     """Return the parameters that a kernel declares, to be found by a search."""
     if gaussian_process.is_gp(kernel):
         return gaussian_process.parameters(kernel)
@@ -143,8 +143,8 @@ def diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:
     """Return the checked values ``k(x, x)``, by the kernel's method ``diag`` if it has one."""
     if hasattr(kernel, "diag"):
         with validation.overflowing():
-            found = kernel.diag(X)
-        return np.asarray(_checked("kernel.diag(X)", found, (count(X),)), dtype=np.float64)
+            values = kernel.diag(X)
+        return np.asarray(_checked("kernel.diag(X)", values, (count(X),)), dtype=np.float64)
     X = in_rows(X)
     values = np.empty(count(X))
     for rows in validation.blocks(len(values), 32):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bayespoint.kernels.protocol import ByName, Parameter
+from bayespoint.kernels.protocol import ByName, Parameter, Parameters
 
 
 def is_gp(kernel: object) -> bool:
@@ -19,7 +19,7 @@ def is_gp(kernel: object) -> bool:
     return module is not None and isinstance(kernel, module.Kernel)
 
 
-def parameters(kernel: Any) -> tuple[Parameter, ...]:
+def parameters(kernel: Any) -> Parameters:
     """Return the hyperparameters that are not fixed, with their own bounds and values."""
     owners = _owners(kernel)
     if not owners:

@@ -73,7 +73,7 @@ def at_start(kernel: object, X: Inputs) -> Any:
         The kernel, in which every parameter is given.
     """
     resolved = resolve(kernel)
-    return replace(resolved, {each.name: each.start for each in parameters(resolved, X)})
+    return replace(resolved, {known.name: known.start for known in parameters(resolved, X)})
 
 
 def training_gram(

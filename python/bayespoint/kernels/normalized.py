@@ -69,9 +69,9 @@ class Normalized(CompoundKernel):
 
         def pullback(by_values: Floats) -> Slopes:
             """Return the derivatives by the inner products, and by the squared lengths."""
-            each = by_values * values
+            by_lengths = by_values * values
             by_left, by_right = (
-                each.sum(axis=k) * inverse**2 / -2 for k, inverse in ((1, left), (0, right))
+                by_lengths.sum(axis=k) * inverse**2 / -2 for k, inverse in ((1, left), (0, right))
             )
             return added(
                 (

@@ -18,8 +18,8 @@ Other: TypeAlias = Inputs | None  # second inputs of a kernel; None stands for t
 Bounds: TypeAlias = tuple[float, float]
 ByName: TypeAlias = Mapping[str, float]  # a number for each of some parameters, by its name
 Slopes: TypeAlias = tuple[ByName, Floats | None]
-"""Derivatives of a number by log parameters, as far as they are known, and by log weights of the
-features, by which these are multiplied, at weights of 1; None if they are unknown."""
+"""Derivatives of a number: by the logarithms of parameters, those that are known, by name; and by
+the logarithms of factors on the features, at factors of 1, or None if they are unknown."""
 Pullback: TypeAlias = Callable[[Floats], Slopes]
 """Turns the derivatives of a number by kernel values into those by what the values depend on."""
 
@@ -45,7 +45,7 @@ class Parameter:
     role: str = ""
     """"length" of a length scale, "weight" of a weight of features, which scale them; or empty."""
     family: str = ""
-    """What the parameters of all features share where each has its own, as "sigma"; or empty."""
+    """Common name of parameters of which each feature has one, such as "sigma"; or empty."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +60,9 @@ class Metric:
     """(d,) The weight of each feature, from 0 on, which several may share."""
 
 
+Parameters: TypeAlias = tuple[Parameter, ...]
+
+
 def plain_metric(d: int) -> Metric:
     """Return the metric of plain distances."""
     return Metric(np.ones(d), np.full(d, np.inf), np.arange(d))
@@ -72,12 +75,12 @@ def unknown(by_values: Floats) -> Slopes:
 
 def added(parts: Iterable[Slopes]) -> Slopes:
     """Return the sums of derivatives; those by weights are None if a part does not know them."""
-    total, by_weights = dict[str, float](), list[Floats | None]()
-    for named, each in parts:
+    total, of_parts = dict[str, float](), list[Floats | None]()
+    for named, by_weights in parts:
         total |= {name: total.get(name, 0.0) + slope for name, slope in named.items()}
-        by_weights.append(each)
-    known = [each for each in by_weights if each is not None]
-    return total, sum(known[1:], known[0]) if known and len(known) == len(by_weights) else None
+        of_parts.append(by_weights)
+    known = [by_weights for by_weights in of_parts if by_weights is not None]
+    return total, sum(known[1:], known[0]) if known and len(known) == len(of_parts) else None
 
 
 def given(kernel: Any, name: str) -> Any:
@@ -147,7 +150,7 @@ def shown(value: object) -> str:
 def fields_of(kernel: Any) -> dict[str, Any]:
     """Return the fields of a kernel; empty for a user's class that is not a dataclass."""
     known: tuple[Any, ...] = dataclasses.fields(kernel) if dataclasses.is_dataclass(kernel) else ()
-    return {each.name: getattr(kernel, each.name) for each in known}
+    return {field.name: getattr(kernel, field.name) for field in known}
 
 
 def numbered(fields: Mapping[str, Any]) -> dict[str, Any]:

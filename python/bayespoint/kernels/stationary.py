@@ -34,7 +34,7 @@ from bayespoint.kernels.protocol import (
     Bounds,
     Metric,
     Other,
-    Parameter,
+    Parameters,
     Pulled,
     Slopes,
     check_optional,
@@ -136,7 +136,7 @@ class Stationary(Kernel):
     def diag(self, X: Floats) -> Floats:
         return np.ones(vectors("X", X).shape[0])
 
-    def parameters(self, X: Any) -> tuple[Parameter, ...]:
+    def parameters(self, X: Any) -> Parameters:
         """Return the length scales that were left out: "sigma", or "sigma[0]", "sigma[1]", ...."""
         if self.sigma is not None:
             return ()
@@ -388,7 +388,7 @@ class RationalQuadratic(Stationary):
         ratio += 1
         return values, np.divide(values, ratio, out=ratio)
 
-    def parameters(self, X: Floats) -> tuple[Parameter, ...]:
+    def parameters(self, X: Floats) -> Parameters:
         """Return the length scales as for other kernels of distances, and the exponent."""
         alpha = within(self.alpha_bounds, "alpha", 1.0, (0.02, 150.0))
         return super().parameters(X) + ((alpha,) if self.alpha is None else ())
@@ -396,10 +396,10 @@ class RationalQuadratic(Stationary):
     def _slopes(
         self, X: Floats, Y: Other, values: Floats, radial: Floats, by_values: Floats
     ) -> Slopes:
-        named, each = super()._slopes(X, Y, values, radial, by_values)
+        named, by_weights = super()._slopes(X, Y, values, radial, by_values)
         # With u = r^2 / (2 alpha) it is alpha k (u / (1 + u) - log(1 + u)).
         by_alpha = given(self, "alpha") * (values - radial) + xlogy(values, values)
-        return {**named, "alpha": float(np.vdot(by_values, by_alpha))}, each
+        return {**named, "alpha": float(np.vdot(by_values, by_alpha))}, by_weights
 
     def diag_with_pullback(self, X: Floats) -> Pulled:
         values, pullback = super().diag_with_pullback(X)
@@ -417,7 +417,7 @@ def _spread(X: Any) -> float:
     if isinstance(X, Mixed):
         levels = X.categories
         counts = [np.unique(codes, return_counts=True)[1] for codes in levels.values.T]
-        apart = [1 - float(np.square(each / len(X)).sum()) for each in counts]
+        apart = [1 - float(np.square(n / len(X)).sum()) for n in counts]
         sizes = levels.limits * np.sqrt(apart) / 2
         return math.hypot(_spread(X.numbers), *sizes.tolist())
     is_sparse = sparse.issparse(X)
@@ -430,8 +430,8 @@ def _spread(X: Any) -> float:
     elif is_sparse:
         n = math.prod(X.shape)
         mean = float((values / size).sum()) / n
-        own = float(((values / size - mean) ** 2).sum()) / n
-        variance = own + (1.0 - values.size / n) * mean**2  # of the entries that are not stored
+        stored = float(((values / size - mean) ** 2).sum()) / n
+        variance = stored + (1.0 - values.size / n) * mean**2  # of the entries that are not stored
     else:
         variance = float((X / size).var())
     return size * math.sqrt(X.shape[1] * variance / 2)

@@ -19,7 +19,7 @@ from bayespoint.kernels.protocol import (
     Bounds,
     Inputs,
     Other,
-    Parameter,
+    Parameters,
     Pulled,
     check_optional,
     given,
@@ -89,7 +89,7 @@ class SetIntersection(Kernel):
     def diag(self, X: Inputs) -> Floats:
         return self._power(squares(_table(self._counts, "X", X, {})))
 
-    def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
+    def parameters(self, X: Inputs) -> Parameters:
         return (within(self.bounds, "base", 2.0, (0.505, 2.0)),) if self.base is None else ()
 
     def with_pullback(self, X: Inputs, Y: Other = None) -> Pulled:

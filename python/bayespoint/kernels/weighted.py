@@ -25,7 +25,7 @@ from bayespoint.kernels.protocol import (
     ByName,
     Metric,
     Other,
-    Parameter,
+    Parameters,
     Pulled,
     Slopes,
     check_optional,
@@ -136,7 +136,7 @@ class Weighted(CompoundKernel):
             )
         return Mixed(X, np.array(self.limits)) if math.isfinite(self.limits[-1]) else X
 
-    def parameters(self, X: Floats) -> tuple[Parameter, ...]:
+    def parameters(self, X: Floats) -> Parameters:
         """Return "kernel.<name>" for those of the kernel, then "weights[0]", "weights[1]", ...."""
         X = vectors("X", X, accepts_sparse=False)
         if self.weights is not None:

@@ -21,14 +21,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import linalg, special
 
 from bayespoint.base.linalg import Inverse
 from bayespoint.base.stored import Stored
-from bayespoint.base.validation import Flags, Floats, Indices
+from bayespoint.base.validation import Flags, Floats, Indices, Noise
 from bayespoint.data.examples import Examples
 from bayespoint.engine.laws import Observed
 from bayespoint.engine.problem import Problem
@@ -37,9 +37,6 @@ from bayespoint.kernels import Differences
 from bayespoint.kernels.gram import Gram
 from bayespoint.labels.laws import LARGEST_Z, Interval, LargestOf, Law, OneWall, log_of
 from bayespoint.results.lengths import Lengths
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 RULES = ("probability", "median", "mean")
 
@@ -53,7 +50,7 @@ class Problems:
     others: int  # number of the labels that a wrong one may be
     share: float  # share of the sum of the evidences that counts
 
-    def rates(self, label_noise: tuple[float, float]) -> tuple[float, float]:
+    def rates(self, label_noise: Noise) -> Noise:
         """Return the probability of a wrong label of truly negative and truly positive examples."""
         return label_noise[0] / self.others, label_noise[1]
 
@@ -89,7 +86,7 @@ class Labels(Stored):
     constants: Floats  # (n_labels, n_contrasts) 0; infinity for a contrast that a label lacks
     n_functions: int = 1
     n_inputs: int = 1  # most inputs of an observation
-    label_noise: tuple[float, float] = (0.0, 0.0)  # probabilities of wrong labels, by true class
+    label_noise: Noise = (0.0, 0.0)  # probabilities of wrong labels, by true class
     rule: str = "probability"  # which class is predicted: "probability", "median" or "mean"
     variance: float = 0.0  # of shared coordinates a priori; 0 until a fit sets it
 
@@ -201,7 +198,7 @@ class Labels(Stored):
 
     # --- label noise ------------------------------------------------------------------------------
 
-    def with_noise(self, label_noise: tuple[float, float]) -> Self:
+    def with_noise(self, label_noise: Noise) -> Labels:
         """Return the same with another label noise."""
         return replace(self, label_noise=label_noise)
 
@@ -222,7 +219,7 @@ class Labels(Stored):
         return float(self.transparencies[0]), float(self.transparencies[-1])
 
     @property
-    def noise(self) -> float | tuple[float, float]:
+    def noise(self) -> float | Noise:
         """Label noise as `VersionSpace.evidence` takes it: of walls, that of two labels."""
         first, second = self.label_noise
         if self._has_walls:

@@ -75,7 +75,7 @@ class Law(Stored):
         return log_of(self.given_values(f, variance).mean(axis=-1)).T
 
     def lengths(self, lengths: Lengths, n_draws: int) -> Sequence[Any]:
-        """Return lengths of draws, (n_draws, 1) each, over which leave-one-out sums go."""
+        """Return lengths of draws, (n_draws, 1) each, for sums of leave-one-out predictions."""
         return [lengths.quantiles(n_draws)[:, None]]
 
     def votes(self, values: Floats) -> Floats:
@@ -126,9 +126,12 @@ class Interval(Law):
         return np.where(near, special.ndtri_exp(above), -special.ndtri_exp(below))
 
     def probabilities(self, f: Floats) -> Floats:
-        ends = np.ones((1, *f.shape[1:]))
-        above = np.concatenate([ends, special.ndtr(f), 0 * ends])
-        return np.maximum(-np.diff(above, axis=0), 0.0)
+        return self._between(special.ndtr(f))
+
+    def _between(self, above: Floats) -> Floats:
+        """Return the probabilities of classes from those to be above each threshold."""
+        ends = np.ones((1, *above.shape[1:]))
+        return np.maximum(-np.diff(np.concatenate([ends, above, 0 * ends]), axis=0), 0.0)
 
     def log_given(self, f: Floats) -> Floats:
         z = np.moveaxis(f, 0, -1)
@@ -142,8 +145,7 @@ class Interval(Law):
         Of probabilities below 1e-3 the draws tell little: they are at least the smaller of this and
         that of normal latent values.
         """
-        f = _with_lengths(values, variance, lengths)
-        f += (center - f.mean(axis=-1))[..., None]
+        f = _about(center, _with_lengths(values, variance, lengths))
         z = _quantiles(f / _deviation(variance))
         rare = special.ndtri(RARE)
         for of_draws, g, h, shifted in zip(z, values, center, f, strict=True):
@@ -154,9 +156,7 @@ class Interval(Law):
         return np.minimum.accumulate(z, axis=0).T
 
     def shares(self, votes: Floats) -> Floats:
-        ends = np.ones((len(votes), 1))
-        above = np.concatenate([ends, (1 + votes) / 2, 0 * ends], axis=1)
-        return np.maximum(-np.diff(above, axis=1), 0.0)
+        return self._between((1 + votes.T) / 2).T
 
 
 @dataclass(frozen=True)
@@ -236,8 +236,7 @@ class LargestOf(Law):
         Of probabilities below 1e-3 the draws tell little: they are at least the smaller of this and
         :math:`P(f_c > f_j)` for the class j of the largest mean and normal latent values.
         """
-        f = _with_lengths(values, variance, lengths)
-        f += (center - f.mean(axis=-1))[..., None]
+        f = _about(center, _with_lengths(values, variance, lengths))
         log_p = log_of(self.given_values(f, variance).mean(axis=-1))
         rare = math.log(RARE)
         rows = np.flatnonzero((log_p < rare).any(axis=0))
@@ -306,6 +305,12 @@ def _with_lengths(values: Floats, variance: Floats, lengths: Lengths) -> Floats:
     """Return latent values of draws with their lengths, without noise."""
     require_square(np.maximum(np.abs(values).max(axis=(0, 2)), np.sqrt(variance)))
     return values * lengths.quantiles(values.shape[2])
+
+
+def _about(center: Floats, f: Floats) -> Floats:
+    """Return (n_rows, n, T) values of draws, moved so that their mean is the center."""
+    f += (center - f.mean(axis=-1))[..., None]
+    return f
 
 
 def _deviation(variance: Floats) -> Floats:

@@ -111,14 +111,11 @@ class Basis(Stored):
         """Factor of the kernel matrix with offset and `softness`.
 
         Files and pickles leave it out: it is computed again at its first use, unless the kernel is
-        "precomputed" or a callable.
+        "precomputed" or a callable. The operations are those of the fit and its updates, and so are
+        the bits.
         """
         m = len(self)
         memory.require(8.0 * m * m, f"the factor of the Gram matrix ({m} x {m} doubles)")
-        return self._factor_again()
-
-    def _factor_again(self) -> Factor:
-        """Return the factor, by the operations of the fit and its updates: with the same bits."""
         points, m = in_rows(self.points), len(self) - sum(self.added)
         first, softness = points[:m], self.softness[:m]
         with threads_for(m):
@@ -177,7 +174,7 @@ class Basis(Stored):
     def prior_variance(
         self, X: Any, diag: ArrayLike | None, extra: float, *, strict: bool
     ) -> Floats | None:
-        """Return k(x, x) + extra at each input; if it is unknown None, or `strict` a likely value.
+        """Return k(x, x) + extra at each input; where it is unknown, None or if `strict` a guess.
 
         `diag` has the values k(x, x) for "precomputed".
         """

@@ -21,7 +21,7 @@ import numpy as np
 
 from bayespoint import _core, kernels
 from bayespoint.base.linalg import factorize
-from bayespoint.base.validation import Flags, Floats, Indices
+from bayespoint.base.validation import Flags, Floats, Indices, Noise
 from bayespoint.kernels.products import count
 from bayespoint.kernels.protocol import ByName, Pullback, Slopes, added
 from bayespoint.landmarks.basis import JITTER, jitter_of
@@ -129,7 +129,7 @@ def propagate(
     features: Floats,
     level: Floats,
     positive: Flags,
-    noise: tuple[float, float] = (0.0, 0.0),
+    noise: Noise = (0.0, 0.0),
     start: Propagation | None = None,
     *,
     intervals: Floats | None = None,

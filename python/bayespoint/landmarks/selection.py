@@ -69,7 +69,7 @@ def choose(kernel: Any, X: Any, n: int, seed: int) -> Any:
     # The sums of several threads would be rounded in any order. KMeans limits BLAS, too, and would
     # restore another number of threads for fits in other threads, were it not 1.
     with one_thread(), threadpool_limits(1, user_api="openmp"):
-        centers: Floats = means.fit(scaled).cluster_centers_
+        centers = means.fit(scaled).cluster_centers_
         if is_mixed:
             return part[np.unique(pairwise_distances_argmin(centers, scaled))]
     return np.unique(centers / scale, axis=0)

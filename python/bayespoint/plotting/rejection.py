@@ -112,9 +112,9 @@ class RejectionDisplay(Display):
             The display itself.
         """
         ax = self._begin(ax, (5.0, 3.6))
-        style: dict[str, Any] = {"color": COLORS[len(ax.lines) % len(COLORS)], "linewidth": 1.8}
-        style |= {"label": self.name, "drawstyle": "steps-post"} | kwargs
-        [self.line_] = ax.plot(100 * self.coverage, 100 * self.error, **style)
+        style = {"linewidth": 1.8, "drawstyle": "steps-post", "label": self.name}
+        style["color"] = COLORS[len(ax.lines) % len(COLORS)]
+        [self.line_] = ax.plot(100 * self.coverage, 100 * self.error, **(style | kwargs))
         ax.set(xlabel="points accepted (%)", ylabel="errors among them (%)", xlim=(0, 100.5))
         top = max(np.max(line.get_ydata(), initial=0.0) for line in ax.lines)
         ax.set_ylim(0, 1.05 * top or 1)

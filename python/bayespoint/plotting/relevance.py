@@ -77,18 +77,18 @@ class RelevanceDisplay(Display):
         return cls(relevance=relevance, max_features=max_features).plot(ax=ax)
 
     def _draw(self, ax: Any) -> None:
-        found = self.relevance
-        shown = found.ranking[: self.max_features]
+        relevance = self.relevance
+        shown = relevance.ranking[: self.max_features]
         ax = self._begin(ax, (5.0, 0.8 + 0.26 * len(shown)))
         rows = np.arange(len(shown))
         self.intervals_ = None
-        if not np.isnan(found.low).any():
-            low, high = found.low[shown], found.high[shown]
+        if not np.isnan(relevance.low).any():
+            low, high = relevance.low[shown], relevance.high[shown]
             self.intervals_ = ax.hlines(rows, low, high, color=COLORS[0], linewidth=1.8)
-        [self.points_] = ax.plot(found.mean[shown], rows, "o", color=COLORS[0], markersize=5)
+        [self.points_] = ax.plot(relevance.mean[shown], rows, "o", color=COLORS[0], markersize=5)
         ax.axvline(1.0, color=GRAY, linewidth=0.8, linestyle="dashed")
-        ax.set_yticks(rows, [found.names[j] for j in shown])
+        ax.set_yticks(rows, [relevance.names[j] for j in shown])
         ax.set_xlim(left=0.0)
-        n, total = len(shown), len(found.mean)
+        n, total = len(shown), len(relevance.mean)
         label = "feature" if n == total else f"first {n} of {total} features"
         ax.set(ylim=(n - 0.5, -0.5), ylabel=label, xlabel="weight (dashed: if all mattered alike)")

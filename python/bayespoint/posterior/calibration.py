@@ -101,11 +101,11 @@ class LeftOut(Stored):
 
     def checked_factor(self) -> float:
         """Return this factor; warns if it is at a bound."""
-        found = self.factor()
-        if abs(math.log(found)) > _AT_BOUND * math.log(_RANGE):
+        factor = self.factor()
+        if abs(math.log(factor)) > _AT_BOUND * math.log(_RANGE):
             warn(
                 f"the factor of the calibration ended at its bound, {_RANGE:g} or its inverse: the "
                 "probabilities are not to be trusted; another kernel or more examples help",
                 ConvergenceWarning,
             )
-        return found
+        return factor

@@ -138,11 +138,11 @@ def _by_evidence(
     return Estimate(both.value - examples.value, math.sqrt(examples.error**2 + both.error**2))
 
 
-def _mean(found: Sequence[Estimate], weights: Floats) -> Estimate:
+def _mean(estimates: Sequence[Estimate], weights: Floats) -> Estimate:
     """Return the logarithm of the average of probabilities, given as estimates of logarithms."""
-    logs = np.array([one.value for one in found]) + np.log(weights)
+    logs = np.array([estimate.value for estimate in estimates]) + np.log(weights)
     value = float(special.logsumexp(logs))
     if value == -math.inf:
-        return found[0]
-    errors = [one.error if math.isfinite(one.value) else 0.0 for one in found]
+        return estimates[0]
+    errors = [estimate.error if math.isfinite(estimate.value) else 0.0 for estimate in estimates]
     return Estimate(value, float(np.linalg.norm(np.exp(logs - value) * errors)))

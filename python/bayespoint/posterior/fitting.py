@@ -209,25 +209,20 @@ def _landmarks(hyper: Hyperparameters, fit: Fit, budget: Budget, report: Report)
         report.tell(f"{len(basis)} landmarks: {report.seconds()}")
     some = examples.at_random(_LEFT_OUT, budget.choice_seed)
     examples = examples.in_blocks(budget.n_threads)
+    fit = replace(fit, examples=examples, labels=labels)
     with examples.executor.running():
-        blocks = _blocks(examples, labels, basis, plan, hyper.softness, report)
-        result = _soft_billiard(blocks, labels, basis, plan, len(examples), start, budget, report)
+        blocks = _blocks(fit, basis, hyper.softness, report)
+        result = _soft_billiard(blocks, fit, basis, start, budget, report)
     draws = Draws(result, Lengths(None), n_shared=labels.n_shared)
     model = Model(fit.classes, hyper, labels, basis, draws)
     return model if labels.n_inputs > 1 else replace(model, left_out=model.without_each(some))
 
 
 def _soft_billiard(
-    blocks: BlockSums,
-    labels: Labels,
-    basis: Basis,
-    plan: Plan,
-    n_examples: int,
-    start: Floats,
-    budget: Budget,
-    report: Report,
+    blocks: BlockSums, fit: Fit, basis: Basis, start: Floats, budget: Budget, report: Report
 ) -> LandmarkResult:
     """Return the draws over landmarks, with warnings."""
+    labels, plan, n_examples = fit.labels, fit.plan, len(fit.examples)
     tol, passes = plan.tolerance(n_examples, 2), [0]
     with report.part("normal approximation"):
         found = normal.approximate(
@@ -275,19 +270,13 @@ def _soft_billiard(
     return result
 
 
-def _blocks(
-    examples: Examples,
-    labels: Labels,
-    basis: Basis,
-    plan: Plan,
-    softness: float,
-    report: Report,
-) -> BlockSums:
+def _blocks(fit: Fit, basis: Basis, softness: float, report: Report) -> BlockSums:
     """Return the likelihood of all blocks: their features are kept if they fit, or recomputed."""
-    m, r, functions = len(examples), len(basis), labels.n_contrasts
+    examples, labels = fit.examples, fit.labels
+    m, r = len(examples), len(basis)
     dtype, parts = np.dtype(np.float64 if m <= _DOUBLES else np.float32), examples.parts
     assert parts is not None
-    directions = sampling.together(plan.n_chains) * sampling.ROWS_OF_VALUES * functions
+    directions = sampling.together(fit.plan.n_chains) * sampling.ROWS_OF_VALUES * labels.n_contrasts
     dimension = labels.dimension(r)
     needed = dtype.itemsize * float(m) * directions + 5 * 8.0 * dimension**2
     available = examples.memory / _SHARE_OF_MEMORY

@@ -110,9 +110,9 @@ class Model(Stored):
     ) -> Floats:
         """Return the (n, n_rows) decision values.
 
-        With `mixture` they are of means over draws of probabilities given each. If k(x, x) is
-        unknown, raises ValueError if `strict`. Otherwise the point is assumed to be in the span of
-        the training examples, where its variance is the softness.
+        With `mixture` they are those of means over draws of the probabilities given each. Where
+        k(x, x) is unknown, `strict` takes its mean over the examples, with a UserWarning. Otherwise
+        points are taken to be in the span of the examples, where the variance is the softness.
         """
         points, draws, law = self._points(X), self.draws, self.labels.predicts
         own = self._prior_variance(points, diag, strict=strict)

@@ -20,9 +20,7 @@ _ROUNDING = 1e-12  # difference up to which probabilities count as equal
 _VALUES = 2**21  # number of probabilities, given each draw, that are sorted at a time
 
 
-def leave_one_out(
-    mixture: Mixture, X: ArrayLike | None = None, y: ArrayLike | None = None
-) -> Floats:
+def leave_one_out(mixture: Mixture, X: ArrayLike | None, y: ArrayLike | None) -> Floats:
     """Return the probabilities of the label of each training example, given all others."""
     if mixture.first.basis.is_all:
         if X is not None or y is not None:
@@ -39,9 +37,7 @@ def leave_one_out(
     return _alone(mixture, left)
 
 
-def predict_set(
-    mixture: Mixture, X: ArrayLike, alpha: float, *, diag: ArrayLike | None = None
-) -> Flags:
+def predict_set(mixture: Mixture, X: ArrayLike, alpha: float, *, diag: ArrayLike | None) -> Flags:
     """Return which labels are in the set of each point."""
     alpha = validation.real("alpha", alpha, low=0.0, high=1.0)
     kept = _kept(mixture)
@@ -58,7 +54,7 @@ def predict_set(
 
 
 def predict_proba_interval(
-    mixture: Mixture, X: ArrayLike, level: float = 0.9, *, diag: ArrayLike | None = None
+    mixture: Mixture, X: ArrayLike, level: float, *, diag: ArrayLike | None
 ) -> Floats:
     """Return quantiles of the probabilities given each draw of each model."""
     level = validation.real("level", level, low=0.0, high=1.0)
@@ -91,19 +87,18 @@ def reject(
     X: ArrayLike,
     cost: float,
     *,
-    method: str = "moments",
-    diag: ArrayLike | None = None,
+    method: str,
+    diag: ArrayLike | None,
 ) -> tuple[Array, Flags]:
     """Return the most probable labels, and where to abstain."""
     cost = validation.real("cost", cost, low=0.0, high=1.0)
     probability = mixture.predict_proba(X, method=method, diag=diag)
-    labels: Array = mixture.classes[probability.argmax(axis=1)]
     # Equal probabilities have an expected loss of 1 - 1 / n_classes up to rounding.
     rejected = 1 - probability.max(axis=1) > cost + _ROUNDING
-    return labels, rejected
+    return mixture.classes[probability.argmax(axis=1)], rejected
 
 
-def suggest_query(mixture: Mixture, X: ArrayLike, n: int = 1) -> Indices:
+def suggest_query(mixture: Mixture, X: ArrayLike, n: int) -> Indices:
     """Return the points on which the draws disagree most."""
     n = validation.integer("n", n, low=1)
     if n > (most := count(X)):

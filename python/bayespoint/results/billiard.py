@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayespoint.base.validation import Floats, Indices
 from bayespoint.results import diagnostics
 from bayespoint.results.datatree import to_datatree
-from bayespoint.results.result import LEAST_DRAWS, Run, allowed_r_hat
+from bayespoint.results.result import LEAST_DRAWS, Rows, Run, allowed_r_hat
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -173,7 +173,7 @@ class BilliardResult(Run):
         """Indices of the planes that were hit: the examples that bound version space."""
         return np.flatnonzero(self.hits.reshape(-1, len(self.label)).any(axis=0))
 
-    def _rows(self) -> list[tuple[str, str]]:
+    def _rows(self) -> Rows:
         (n_trajectories, n_draws), m = self.draws.shape[:2], len(self.label)
         bounces, path = int(self.bounces.sum()), self.length * n_trajectories
         rate = f", {bounces / path:.1f} per radian" if path > 0 else ""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayespoint.base.validation import Floats
-from bayespoint.results.result import Result
+from bayespoint.results.result import Result, Rows
 
 
 class Estimate(NamedTuple):
@@ -83,7 +83,7 @@ class Evidence(Result):
         shown = [f"{value:.6g} ± {error:.2g}" for value, error in pairs]
         return ", ".join(shown if len(shown) <= 5 else [*shown[:2], "...", shown[-1]])
 
-    def _rows(self) -> list[tuple[str, str]]:
+    def _rows(self) -> Rows:
         rows = [
             ("value", f"{self._figures()} nats"),
             ("converged", "yes" if self.converged else "no"),

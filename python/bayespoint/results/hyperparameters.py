@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from bayespoint.base.stored import Stored
-from bayespoint.base.validation import Floats
-from bayespoint.results.result import Result, as_columns
+from bayespoint.base.validation import Floats, Noise
+from bayespoint.results.result import Result, Rows, as_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Search(Result):
     """The kernel with the parameters found."""
     softness: float
     """The softness found, or the one given."""
-    label_noise: tuple[float, float]
+    label_noise: Noise
     """Label noise of the negative and of the positive class, found or given."""
     log_evidence: float
     """The approximate evidence of the setting in nats, of the labels of the examples used."""
@@ -73,7 +73,7 @@ class Search(Result):
         cells = [[f"{value:.4g}" for value in row[:-1]] + [f"{row[-1]:.2f}"] for row in rows]
         return "\n".join(as_columns([self.names, *cells]))
 
-    def _rows(self) -> list[tuple[str, str]]:
+    def _rows(self) -> Rows:
         return [
             ("kernel", repr(self.kernel)),
             ("softness", f"{self.softness:.4g}"),
@@ -85,11 +85,10 @@ class Search(Result):
 
     def _best(self, n: int) -> Floats:
         full = self.tried[self.tried[:, -2] == self.n_examples]
-        best: Floats = full[np.argsort(-full[:, -1], kind="stable")[:n]]
-        return best
+        return full[np.argsort(-full[:, -1], kind="stable")[:n]]
 
 
-def rates(noise: tuple[float, float]) -> str:
+def rates(noise: Noise) -> str:
     """Return the label noise of two classes as text: one number where they are equal."""
     first, second = noise
     return f"{first:.4g}" if first == second else f"({first:.4g}, {second:.4g})"
@@ -104,9 +103,9 @@ class Hyperparameters(Stored):
     transform: Any  # what inputs go through before the kernel, a scaler or None
     kernel: Callable[..., Any] | str  # the kernel, or "precomputed"
     softness: float  # variance of the Gaussian noise on the latent function
-    label_noise: tuple[float, float]  # of the first and the second of two classes
+    label_noise: Noise  # of the first and the second of two classes
     search: Search | None = None  # the search that found them; None if all were given
     weight: float = 1.0  # weight of the model among those of a fit
     relevance: Floats = field(default_factory=lambda: np.empty((0, 0)))
-    """(n_states, n_features) weights of the features times their standard deviations, in the states
-    of a search that these stand for, with a mean square of 1 over the features; or empty."""
+    """(n_states, n_features) Weights of the features times their standard deviations, of mean
+    square 1, in all states of the chains that the drawn settings stand for; or empty."""

@@ -13,7 +13,7 @@ from scipy import special
 from bayespoint.base.validation import Floats
 from bayespoint.results import diagnostics
 from bayespoint.results.evidence import Evidence
-from bayespoint.results.result import LEAST_DRAWS, Run
+from bayespoint.results.result import LEAST_DRAWS, Rows, Run
 
 _ROUNDS = 200  # largest number of rounds of the bridge
 
@@ -153,7 +153,7 @@ class LandmarkResult(Run):
     def _n_landmarks(self) -> int:
         return int(self.draws.shape[-1]) - self.n_shared
 
-    def _rows(self) -> list[tuple[str, str]]:
+    def _rows(self) -> Rows:
         n_chains, n_draws = self.draws.shape[:2]
         return [
             ("examples", f"{self.n_examples}"),

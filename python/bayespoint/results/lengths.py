@@ -1,7 +1,7 @@
-"""The law of the length of a weight vector of which a draw is given.
+"""The law of the lengths of the weight vectors that draws stand for.
 
-Of a direction, as a billiard draws, it is a chi distribution with as many degrees of freedom as
-dimensions. Draws of functions over landmarks have their own lengths.
+A billiard draws directions. The length of a weight vector has a chi distribution, with as many
+degrees of freedom as dimensions. Draws of functions over landmarks have their own lengths.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayespoint.base.validation import Floats, Indices
-from bayespoint.results.result import Result
+from bayespoint.results.result import Result, Rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,7 +47,7 @@ class MaxMargin(Result):
         """Indices of the support vectors: the examples with positive multipliers."""
         return np.flatnonzero(self.multipliers.reshape(-1, self.multipliers.shape[-1]).any(axis=0))
 
-    def _rows(self) -> list[tuple[str, str]]:
+    def _rows(self) -> Rows:
         return [
             ("examples", f"{self.multipliers.shape[-1]}"),
             ("support vectors", f"{len(self.support)}"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayespoint.base.validation import Floats
-from bayespoint.results.result import Result, as_columns
+from bayespoint.results.result import Result, Rows, as_columns
 
 _INTERVAL, _FEWEST = (0.05, 0.95), 10  # quantiles of the interval, and fewest states for it
 
@@ -49,10 +49,9 @@ class FeatureRelevance(Result):
     @property
     def ranking(self) -> list[int]:
         """Indices of the features, the most relevant first."""
-        order: list[int] = np.argsort(-self.mean, kind="stable").tolist()
-        return order
+        return np.argsort(-self.mean, kind="stable").tolist()
 
-    def _rows(self) -> list[tuple[str, ...]]:
+    def _rows(self) -> Rows:
         pairs = zip(self.low, self.high, strict=True)
         ends = ["" if np.isnan(low) else f"{low:.2f} to {high:.2f}" for low, high in pairs]
         return [(self.names[j], f"{self.mean[j]:.2f}", ends[j]) for j in self.ranking]
@@ -64,5 +63,4 @@ class FeatureRelevance(Result):
 def _quantiles(values: Floats, weights: Floats) -> list[float]:
     order = np.argsort(values)
     below = np.cumsum(weights[order]) - 0.5 * weights[order]
-    found: list[float] = np.interp(_INTERVAL, below, values[order]).tolist()
-    return found
+    return np.interp(_INTERVAL, below, values[order]).tolist()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from html import escape
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ from bayespoint.base.io import Savable
 from bayespoint.base.validation import Floats
 from bayespoint.results import diagnostics
 
-Texts = Sequence[str]
+Texts: TypeAlias = Sequence[str]
+Rows: TypeAlias = Sequence[tuple[str, ...]]  # which begin with a name
 
 
 def as_columns(rows: Sequence[Texts], *, left: bool = False) -> list[str]:
@@ -64,8 +65,8 @@ class Result(Savable):
         names: Any = cls.__dataclass_fields__  # type: ignore[attr-defined]
         return cls(**{name: values[name] for name in names if name in values})
 
-    def _rows(self) -> Sequence[Texts]:
-        """Return the rows of the summary, which begin with names."""
+    def _rows(self) -> Rows:
+        """Return the rows of the summary."""
         raise NotImplementedError
 
     def summary(self) -> str:

@@ -115,8 +115,7 @@ def drawn(task: Task, n: int) -> tuple[list[Hyperparameters], str]:
 
 
 def _density(task: Task, seed: int) -> Density:
-    objective = Objective.of(task, _LANDMARKS, seed)
-    return Density.of(objective, spreads=True)
+    return Density.of(Objective.of(task, _LANDMARKS, seed), spreads=True)
 
 
 def _units(density: Density, state: State) -> Floats:

@@ -16,7 +16,7 @@ import numpy as np
 
 from bayespoint import kernels
 from bayespoint.base.linalg import one_thread
-from bayespoint.base.validation import Floats, Indices
+from bayespoint.base.validation import Floats, Noise
 from bayespoint.data.examples import Examples
 from bayespoint.data.plan import Budget, Plan
 from bayespoint.kernels.products import in_rows
@@ -85,7 +85,7 @@ class Setting:
     kernel: Any
     features: Features
     softness: float
-    label_noise: tuple[float, float]
+    label_noise: Noise
     relative: bool = False  # whether the softness follows the variance of f
 
 
@@ -168,7 +168,7 @@ class Span:
         inputs = examples.inputs
         if examples.gram is not None:
             m = len(examples.label)
-            rows: Indices = np.sort(np.random.default_rng(seed).permutation(m)[:n])
+            rows = np.sort(np.random.default_rng(seed).permutation(m)[:n])
             return cls(examples, inputs, rows, offset)
         landmarks = selection.choose(kernels.at_start(kernel, inputs), inputs, n, seed)
         inputs, landmarks = kernels.checked_inputs(kernel, inputs, landmarks)
