@@ -1,8 +1,7 @@
 //! The ball: position and direction on the unit sphere, as plane coordinates and as dual coefficients.
 
-mod arc_integral;
 mod frame;
-pub(crate) mod laying;
+pub mod laying;
 
 use rand::Rng;
 use serde::{Deserialize, Serialize};
@@ -10,15 +9,14 @@ use serde::{Deserialize, Serialize};
 use crate::base::{Control, Result, ensure, ensure_finite, ensure_vectors};
 use crate::gram::Gram;
 use crate::linalg::{Draw, Factor};
-use crate::simd::{NextWall, Precision, Row, dot, pass};
-use arc_integral::ArcIntegral;
+use crate::simd::{NextWall, Precision, Row, dot, pass, with_entries};
 use frame::Frame;
 
 /// Smallest |u|² relative to its terms in a pair refresh: below it the rounding of f and g would be visible in |v|.
 const TINY: f64 = 1e-8;
 
 /// Largest number of attempts to draw a direction.
-pub(crate) const DRAWS: usize = 64;
+pub const DRAWS: usize = 64;
 
 /// Returns `a b - c d` without cancellation of the rounding errors (Kahan).
 #[inline]
@@ -45,7 +43,6 @@ pub struct Ball {
     f: Vec<f64>,
     g: Vec<f64>,
     frame: Frame,
-    arc: ArcIntegral,
     wall: NextWall,
     /// Flight time to that wall, radians.
     #[serde(skip)]
@@ -61,7 +58,6 @@ impl Ball {
         let m = gram.len();
         ensure_vectors(m, &[&self.f, &self.g])?;
         self.frame.check(m)?;
-        self.arc.check(m)?;
         ensure_finite(&[&[self.wall.n, self.wall.d]])?;
         ensure(self.wall.plane < m && self.wall.d >= 0.0, "one with another wall")?;
         self.to_wall = self.wall.angle();
@@ -71,11 +67,11 @@ impl Ball {
     /// Returns whether position, direction, plane coordinates and next wall agree with one another, up to a tolerance.
     pub(crate) fn fits(&self, gram: &Gram<'_>, control: &Control) -> Result<bool> {
         const CLOSE: f64 = 1e-3;
-        let (position, direction) = self.frame.unfold(0.0);
+        let (position, direction) = self.frame.unfold();
         let (mut f, mut g) = (vec![0.0; gram.len()], vec![0.0; gram.len()]);
         let out = &mut [f.as_mut_slice(), &mut g];
         gram.multiply(&[&position, &direction], out, Precision::Compensated, control)?;
-        let dot = |a: &[f64], b: &[f64]| dot::dot(gram.arch(), a, b);
+        let dot = |a: &[f64], b: &[f64]| dot::dot(gram.arch, a, b);
         let unit = (dot(&position, &f) - 1.0).abs() < CLOSE
             && (dot(&direction, &g) - 1.0).abs() < CLOSE
             && dot(&direction, &f).abs() < CLOSE;
@@ -120,18 +116,13 @@ impl Ball {
 
     /// Returns the dual coefficients of the position `ahead` radians further on the great circle.
     pub fn position(&self, ahead: f64) -> Vec<f64> {
-        self.positions(ahead).collect()
-    }
-
-    #[inline]
-    pub(crate) fn positions(&self, ahead: f64) -> impl Iterator<Item = f64> {
         let (sin, cos) = self.frame.sin_cos_ahead((ahead.cos(), ahead.sin()));
-        self.frame.p.iter().zip(&self.frame.q).map(move |(p, q)| p * cos + q * sin)
+        self.frame.p.iter().zip(&self.frame.q).map(|(p, q)| p * cos + q * sin).collect()
     }
 
     /// Returns the dual coefficients of the direction.
     pub fn direction(&self) -> Vec<f64> {
-        self.frame.unfold(0.0).1
+        self.frame.unfold().1
     }
 
     /// `dual ← old dual + new b`, where b is the position `ahead` radians further on the great circle.
@@ -145,7 +136,7 @@ impl Ball {
 
     /// Returns the dual coefficients of `∫ b dt` since the last call.
     pub fn take_arc_integral(&mut self) -> Vec<f64> {
-        self.arc.take(&self.frame)
+        self.frame.take_integral()
     }
 
     /// Flies `angle` radians without an event. `angle` must not exceed the flight time to the next wall.
@@ -159,17 +150,16 @@ impl Ball {
     /// Rotates and kicks the plane coordinates, and finds the next wall.
     #[inline(always)]
     fn pass(&mut self, gram: &Gram<'_>, rotation: (f64, f64), kicks: &[(usize, f64)]) -> NextWall {
-        let (arch, f, g) = (gram.arch(), &mut self.f, &mut self.g);
+        let (arch, f, g) = (gram.arch, &mut self.f, &mut self.g);
         if let Some(joint) = gram.joint() {
-            return joint.advance(arch, (f, g), rotation, kicks, &mut self.scratch);
+            return joint.advance((f, g), rotation, kicks, &mut self.scratch);
         }
         let lift = gram.offset() * kicks.iter().map(|kick| kick.1).sum::<f64>();
         match *kicks {
             [] => pass::advance::<f64>(arch, f, g, rotation, &[], lift),
-            [(plane, scale)] => match &gram.row(plane) {
-                Row::Doubles(row) => pass::advance(arch, f, g, rotation, &[(scale, row)], lift),
-                Row::Singles(row) => pass::advance(arch, f, g, rotation, &[(scale, row)], lift),
-            },
+            [(plane, scale)] => with_entries!(&gram.row(plane), |row| {
+                pass::advance(arch, f, g, rotation, &[(scale, row)], lift)
+            }),
             [(k, at_k), (l, at_l)] => match (&gram.row(k), &gram.row(l)) {
                 (Row::Doubles(k), Row::Doubles(l)) => {
                     pass::advance(arch, f, g, rotation, &[(at_k, k), (at_l, l)], lift)
@@ -193,7 +183,7 @@ impl Ball {
         self.frame.turn((cos, sin));
         self.g[plane] = f64::NAN;
         let wall = self.pass(gram, (cos, sin), &[(plane, impulse)]);
-        self.kick(plane, impulse);
+        self.frame.kick(plane, impulse);
         self.leave(plane, side, speed, wall);
         (plane, impulse)
     }
@@ -236,8 +226,8 @@ impl Ball {
         let wall = self.pass(gram, (cos, sin), &[(k, at_k), (l, at_l)]);
         let (g_k, g_l) = (g_k + at_k * k_kk + at_l * k_kl, g_l + at_k * k_kl + at_l * k_ll);
         (self.f[k], self.g[k], self.f[l], self.g[l]) = (f_k, g_k, f_l, g_l);
-        self.kick(k, at_k);
-        self.kick(l, at_l);
+        self.frame.kick(k, at_k);
+        self.frame.kick(l, at_l);
         let own = NextWall::of(k, f_k, g_k).or(NextWall::of(l, f_l, g_l));
         self.take_wall(wall.or(own));
         true
@@ -246,13 +236,13 @@ impl Ball {
     /// Flies `angle` radians and draws a new isotropic direction, the tangent part of a Gaussian vector; on a line it stays.
     pub fn refresh_full(&mut self, gram: &Gram<'_>, angle: f64, mut draw: impl FnMut() -> Draw) {
         self.fly(gram, angle);
-        let (position, _) = self.frame.unfold(0.0);
+        let (position, _) = self.frame.unfold();
         // The tangent part of a Gaussian vector is isotropic whatever its angle with the position, so draws at less than
         // 45 degrees to the position may be rejected. They must be: the rounding difference between f and the dual
         // coefficients enters times the cotangent of that angle, and in few dimensions it would grow from draw to draw.
         let drawn = (0..DRAWS).find_map(|_| {
             let normal = draw();
-            let along = dot::dot(gram.arch(), &normal.dual, &self.f);
+            let along = dot::dot(gram.arch, &normal.dual, &self.f);
             let square = normal.square - along * along;
             (square > 0.5 * normal.square).then_some((normal, along, square))
         });
@@ -265,7 +255,7 @@ impl Ball {
         for ((g, w), f) in self.g.iter_mut().zip(&normal.field).zip(&self.f) {
             *g = (w - along * f) * scale;
         }
-        self.lay_frame(position, normal.dual);
+        self.frame.lay(position, normal.dual);
         self.find_wall(gram);
     }
 
@@ -279,9 +269,9 @@ impl Ball {
         control: &Control,
     ) -> Result<()> {
         self.fly(gram, angle);
-        let (position, mut direction) = self.frame.unfold(0.0);
+        let (position, mut direction) = self.frame.unfold();
         if let Some(mut turned) = factor.turn(&self.f, &self.g, rng) {
-            let arch = gram.arch();
+            let arch = gram.arch;
             let mut field = gram.combination(&turned, control)?;
             dot::axpy(arch, 1.0, &self.g, &mut field);
             dot::axpy(arch, 1.0, &direction, &mut turned);
@@ -292,21 +282,14 @@ impl Ball {
             let scale = dot::dot(arch, &turned, &field).sqrt().recip();
             // Not finite if the matrix is indefinite by more than rounding. Then the old direction stays.
             if scale.is_finite() {
-                turned.iter_mut().for_each(|x| *x *= scale);
-                field.iter_mut().for_each(|x| *x *= scale);
+                dot::scale(&mut turned, scale);
+                dot::scale(&mut field, scale);
                 (direction, self.g) = (turned, field);
             }
         }
-        self.lay_frame(position, direction);
+        self.frame.lay(position, direction);
         self.find_wall(gram);
         Ok(())
-    }
-
-    /// `v ← v + a φ_plane` in all but the plane coordinates.
-    #[inline(always)]
-    fn kick(&mut self, plane: usize, a: f64) {
-        self.arc.catch_up(plane, &self.frame);
-        self.frame.kick(plane, a);
     }
 
     /// Puts the ball exactly on a plane just hit or crossed, moving away on side `side`.

@@ -7,18 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::ladder::{BURN_IN_PATH, Descent, Stage, StageEstimate, log_z};
+use super::mbar::{self, Rung, sum_by_key};
+use super::walker::{self, LadderWalker, bias_of_lag, isotropic, refreshed};
+use super::{EvidenceOutcome, EvidenceSettings};
 use crate::ball::laying;
 use crate::base::{Control, Error, Result, memory, random};
 use crate::ensemble::{WorkerPool, chain};
-use crate::evidence::ladder::{BURN_IN_PATH, Descent, Stage, StageEstimate, log_z};
-use crate::evidence::mbar::{self, Rung, sum_by_key};
-use crate::evidence::walker::{self, LadderWalker, bias_of_lag, isotropic, refreshed};
-use crate::evidence::{EvidenceOutcome, EvidenceSettings};
 use crate::interior::{self, conflicts, max_margin};
 use crate::linalg::Factor;
 use crate::space::{Mirror, VersionSpace};
-use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::{Goal, Layers, Trajectory};
+use crate::trajectory::{Geodesic, Goal, Layers, Trajectory};
 
 /// Path from the first point in version space to the first start of a trip up, radians.
 const HOME_PATH: f64 = 20.0;
@@ -42,7 +41,7 @@ struct Integration<'a> {
 /// A walker, and a billiard at the last target, where its trips up begin; none if no point of version space is known.
 type TripWalker<'s> = (LadderWalker<'s, Layers>, Option<Trajectory<'s, Geodesic>>);
 
-pub(super) fn evidence(
+pub fn evidence(
     space: &VersionSpace<'_>,
     settings: &EvidenceSettings,
     descent: Descent,

@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 
+use super::active_set::ActiveSet;
+use super::coordinate_ascent::Ascent;
+use super::unit_diagonal::UnitDiagonal;
+use super::{lengths, longest, perceptron};
 use crate::base::{Control, Error, Result, SMALLEST_MARGIN, check_count, count, require};
-use crate::interior::active_set::ActiveSet;
-use crate::interior::coordinate_ascent::Ascent;
-use crate::interior::unit_diagonal::UnitDiagonal;
-use crate::interior::{lengths, longest, perceptron};
 use crate::simd::{Precision, dot};
 use crate::space::VersionSpace;
 
@@ -88,6 +88,12 @@ fn gap(set: &ActiveSet<'_>) -> f64 {
     (1.0 - share * share).max(0.0)
 }
 
+/// |w|² of a weight vector, in twice the precision.
+fn squared_length(space: &VersionSpace<'_>, dual: &[f64], control: &Control) -> Result<f64> {
+    let field = space.gram().product(dual, Precision::Compensated, control)?;
+    Ok(dot::dot_compensated(space.gram().arch, dual, &field))
+}
+
 /// The error of an empty version space. The certificate is the better one of the multipliers and `direction`.
 fn infeasible(
     set: &ActiveSet<'_>,
@@ -95,7 +101,7 @@ fn infeasible(
     fewest_violations: usize,
     control: &Control,
 ) -> Result<Error> {
-    let (space, gram) = (set.space, set.space.gram());
+    let space = set.space;
     let mut best: Option<(f64, Vec<f64>)> = None;
     for a in [Some(&set.a[..]), direction].into_iter().flatten() {
         if a.iter().all(|&a| a == 0.0) {
@@ -105,9 +111,7 @@ fn infeasible(
         let weights: Vec<f64> = a.iter().map(|a| a / total).collect();
         let dual: Vec<f64> =
             weights.iter().zip(space.labels()).map(|(a, y)| a * f64::from(*y)).collect();
-        let f = gram.product(&dual, Precision::Compensated, control)?;
-        let square = dot::dot_compensated(gram.arch(), &dual, &f);
-        let length = square.max(0.0).sqrt() / longest(space);
+        let length = squared_length(space, &dual, control)?.max(0.0).sqrt() / longest(space);
         if best.as_ref().is_none_or(|(shortest, _)| length < *shortest) {
             best = Some((length, weights));
         }
@@ -210,18 +214,16 @@ fn margin_lost_in_rounding(space: &VersionSpace<'_>, control: &Control) -> Resul
 }
 
 /// Returns a unit vector in version space by the maximal margin, of vectors scaled if very different. Errors as [`max_margin`].
-pub(crate) fn interior_point(space: &VersionSpace<'_>, control: &Control) -> Result<Vec<f64>> {
+pub fn interior_point(space: &VersionSpace<'_>, control: &Control) -> Result<Vec<f64>> {
     let Some(unit) = UnitDiagonal::new(space, control)? else {
         return unscaled_interior_point(space, control);
     };
     let found = unscaled_interior_point(&unit.space(space)?, control);
     let mut dual = unit.original(&found.map_err(|error| unit.original_error(error))?);
     // Normalize by the original matrix, with which the ball will move.
-    let gram = space.gram();
-    let f = gram.product(&dual, Precision::Compensated, control)?;
-    let square = dot::dot_compensated(gram.arch(), &dual, &f);
+    let square = squared_length(space, &dual, control)?;
     if square > 0.0 {
-        dual.iter_mut().for_each(|c| *c *= square.sqrt().recip());
+        dot::scale(&mut dual, square.sqrt().recip());
         if space.contains(&dual)? {
             return Ok(dual);
         }
@@ -241,8 +243,7 @@ fn unscaled_interior_point(space: &VersionSpace<'_>, control: &Control) -> Resul
         return Ok(dual);
     }
     let (set, dual) = search_to(0.0)?;
-    let margins = space.margins(&dual)?;
-    let violated = space.count_examples(|i| margins[i].is_nan() || margins[i] <= 0.0);
+    let violated = space.violated_by(&dual)?;
     if violated == 0 {
         return Ok(dual);
     }

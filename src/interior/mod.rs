@@ -1,17 +1,17 @@
 //! Searches for a point inside version space, or for a certificate that there is none.
 
 mod active_set;
-pub(crate) mod conflicts;
+pub mod conflicts;
 mod coordinate_ascent;
 mod free_set;
-pub(crate) mod light_trap;
+pub mod light_trap;
 pub(crate) mod max_margin;
-pub(crate) mod perceptron;
+pub mod perceptron;
 mod unit_diagonal;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{Control, Error, Result, memory, random};
+use crate::base::{Control, Result, memory, random};
 use crate::space::{Mirror, VersionSpace, one_dimensional};
 
 pub use max_margin::{MarginSettings, MaxMargin, max_margin};
@@ -65,13 +65,8 @@ pub fn hard_point(space: &VersionSpace<'_>, mirror: Mirror, control: &Control) -
         }
         all
     };
-    match max_margin::interior_point(&part, control) {
-        Err(Error::Infeasible { examples, violations, margin_bound, certificate }) => {
-            let certificate = padded(certificate);
-            Err(Error::Infeasible { examples, violations, margin_bound, certificate })
-        }
-        found => found.map(padded),
-    }
+    let found = max_margin::interior_point(&part, control);
+    found.map(padded).map_err(|error| error.map_certificate(padded))
 }
 
 fn lengths(space: &VersionSpace<'_>) -> Vec<f64> {

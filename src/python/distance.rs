@@ -16,7 +16,6 @@ type Matrix<'py> = PyReadonlyArray2<'py, f64>;
 /// Writes `(a + b r + c r²) exp(-rate r)` of the distances r between two sets of points, for one or two times the terms a, b
 /// and c. `Y=None` stands for X. Absolute differences of the last features count as their limits at most.
 #[pyfunction]
-#[pyo3(signature = (X, Y, city_block, rate, terms, out, limits))]
 #[allow(non_snake_case, clippy::too_many_arguments, reason = "names in Python")]
 pub fn values_of_distances<'py>(
     py: Python<'py>,

@@ -25,7 +25,7 @@ use rand_distr::{ChiSquared, Distribution, Exp1, StandardNormal};
 
 use crate::base::random::stream;
 use crate::laws::Trial;
-use crate::simd::dot::dot;
+use crate::simd::dot::{add, dot, scale};
 use crate::simd::tall::Tall;
 use flight::{End, Flight, Node, QUARTER};
 
@@ -70,14 +70,16 @@ pub struct NormalLaw<'a> {
 }
 
 impl NormalLaw<'_> {
+    fn root(&self) -> Tall<'_, f64> {
+        Tall { entries: self.root, width: self.mean.len() }
+    }
+
     fn times(&self, vectors: &[f64]) -> Vec<f64> {
-        let (entries, width) = (self.root, self.mean.len());
-        Tall { entries, width }.values(vectors, vectors.len() / width)
+        self.root().values(vectors, vectors.len() / self.mean.len())
     }
 
     fn transposed(&self, vectors: &[f64]) -> Vec<f64> {
-        let (entries, width) = (self.root, self.mean.len());
-        Tall { entries, width }.sums(vectors, vectors.len() / width)
+        self.root().sums(vectors, vectors.len() / self.mean.len())
     }
 
     /// Returns the differences between each two of the last weights, of the mean, and of R times place and direction.
@@ -346,7 +348,7 @@ impl SoftBalls {
                 gradient.iter_mut().zip(wall).for_each(|(g, wall)| *g = factor * wall);
             } else {
                 let factor = -2.0 * ascent / dot(arch, gradient, gradient);
-                gradient.iter_mut().for_each(|g| *g *= factor);
+                scale(gradient, factor);
             }
             let start = Node { angle: 0.0, potential: end.potential, slope };
             ball.flight = ball.flight.rest(ball.rng.sample(Exp1), end.angle, start);
@@ -386,7 +388,7 @@ impl SoftBalls {
         for (&ball, (added, of_added)) in turns.balls.iter().zip(added) {
             let SoftBall { at, of, products, flight, .. } = &mut self.balls[ball];
             for (direction, added) in [(&mut at[1], added), (&mut of[1], of_added)] {
-                direction.iter_mut().zip(added).for_each(|(v, x)| *v += x);
+                add(direction, added);
             }
             let squares =
                 |[z, v]: &[Vec<f64>; 2]| [(z, z), (z, v), (v, v)].map(|(a, b)| dot(arch, a, b));

@@ -2,8 +2,8 @@
 
 use crate::space::VersionSpace;
 
-#[derive(Clone, Debug)]
-pub(crate) struct Violations {
+#[derive(Debug)]
+pub struct Violations {
     /// Violated planes with label -1 and with label +1.
     pub examples: [u32; 2],
     /// The same, counting planes that coincide as on the same side.

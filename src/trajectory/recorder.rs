@@ -1,9 +1,9 @@
 //! Draws: positions at equal spacing along the path.
 
+use super::observer::Observer;
 use crate::ball::Ball;
 use crate::base::{Result, ensure, ensure_finite, memory};
 use crate::gram::Gram;
-use crate::trajectory::observer::Observer;
 
 /// Keeps dual coefficients, and plane coordinates at a few watched planes, at equal spacing along the path.
 #[derive(Clone, Debug, Default)]
@@ -109,11 +109,7 @@ impl Recorder {
     /// Records the position `ahead` radians from the ball.
     pub(crate) fn record(&mut self, ball: &Ball, gram: &Gram<'_>, ahead: f64) {
         let (sin, cos) = ahead.sin_cos();
-        if gram.walls().is_none() {
-            self.draws.extend(ball.positions(ahead));
-        } else {
-            self.draws.extend(gram.outer_duals(ball.position(ahead)));
-        }
+        self.draws.extend(gram.outer_duals(ball.position(ahead)));
         self.functionals.extend(
             self.watched.iter().map(|&(i, inverse_length)| {
                 (ball.f()[i] * cos + ball.g()[i] * sin) * inverse_length

@@ -148,7 +148,7 @@ impl<'s> Refresh<'s> {
 
     /// Returns whether full refreshes leave out the direction that softness gives to an example.
     pub(crate) fn loses_softness(&self) -> bool {
-        matches!(self, Self::Full { source, .. } if source.loses_softness())
+        matches!(self, Self::Full { source, .. } if source.factor().is_some_and(|factor| factor.loses_softness))
     }
 
     /// Returns "none", "pair" or "full".
@@ -208,7 +208,8 @@ impl<'s> Refresh<'s> {
     ) -> Result<()> {
         match self {
             Self::None => ball.fly(gram, angle),
-            Self::Full { source, .. } => match source.truncated_factor() {
+            Self::Full { source, .. } => match source.factor().filter(|factor| !factor.is_complete)
+            {
                 Some(factor) => return ball.refresh_part(gram, angle, factor, rng, control),
                 None => ball.refresh_full(gram, angle, || source.draw(rng)),
             },
