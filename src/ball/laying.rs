@@ -26,7 +26,7 @@ impl Ball {
     ///
     /// [`Error::Invalid`] for vectors not of shape (m,) or finite, of length zero, or without tangent part.
     pub fn new(
-        gram: &Gram<'_>,
+        gram: &Gram,
         position: &[f64],
         direction: &[f64],
         control: &Control,
@@ -58,7 +58,7 @@ impl Ball {
     }
 
     /// Sets position and direction, which must be orthogonal unit vectors. No plane may change its side.
-    pub(crate) fn place(&mut self, gram: &Gram<'_>, position: Draw, direction: Draw) {
+    pub(crate) fn place(&mut self, gram: &Gram, position: Draw, direction: Draw) {
         self.f = position.field;
         self.g = direction.field;
         self.frame.lay(position.dual, direction.dual);
@@ -66,7 +66,7 @@ impl Ball {
     }
 
     /// Reverses the direction.
-    pub fn reverse(&mut self, gram: &Gram<'_>) {
+    pub fn reverse(&mut self, gram: &Gram) {
         let (position, mut direction) = self.frame.unfold();
         dot::scale(&mut direction, -1.0);
         dot::scale(&mut self.g, -1.0);
@@ -79,7 +79,7 @@ impl Ball {
     /// Every plane keeps its side. Returns the drift: the largest change of a plane coordinate, for unit feature vectors.
     ///
     /// [`Error::Breakdown`] if a norm is no longer close to 1; [`Error::Interrupted`].
-    pub fn reproject(&mut self, gram: &Gram<'_>, control: &Control) -> Result<f64> {
+    pub fn reproject(&mut self, gram: &Gram, control: &Control) -> Result<f64> {
         let (position, direction) = self.frame.unfold();
         let old_g = self.g.clone();
         let recast = self.recast(gram, position, direction, true, control)?;
@@ -90,7 +90,7 @@ impl Ball {
     /// and lets it fly along the tangent part of a direction. Every plane keeps its side. Errors as [`Ball::reproject`].
     pub(crate) fn recast(
         &mut self,
-        gram: &Gram<'_>,
+        gram: &Gram,
         position: Vec<f64>,
         direction: Vec<f64>,
         stays: bool,
@@ -117,7 +117,7 @@ impl Ball {
     /// Orthonormalizes frame (at θ = 0) and plane coordinates. Returns the angle between position and direction before.
     fn orthonormalize(
         &mut self,
-        gram: &Gram<'_>,
+        gram: &Gram,
         error: impl Fn(&'static str, f64) -> Error,
     ) -> Result<f64> {
         let arch = gram.arch;
@@ -155,14 +155,14 @@ impl Ball {
 }
 
 /// Returns the largest change of a plane coordinate, relative to the length of its feature vector.
-fn drift(gram: &Gram<'_>, new: &[f64], old: &[f64]) -> f64 {
+fn drift(gram: &Gram, new: &[f64], old: &[f64]) -> f64 {
     let relative = |i: usize| (new[i] - old[i]).abs() / gram.diagonal(i).sqrt();
     (0..new.len()).map(relative).fold(0.0, f64::max)
 }
 
 /// Returns a ball at a position with a random direction. [`Error::Breakdown`] if rounding leaves no tangent part of it.
 pub fn ball_at(
-    gram: &Gram<'_>,
+    gram: &Gram,
     position: &[f64],
     rng: &mut ChaCha8Rng,
     control: &Control,
@@ -178,7 +178,7 @@ pub fn ball_at(
 }
 
 /// Returns the sum of the unit feature vectors times normal numbers: a random vector of symmetric, not isotropic distribution.
-pub fn random_direction(gram: &Gram<'_>, rng: &mut impl Rng) -> Vec<f64> {
+pub fn random_direction(gram: &Gram, rng: &mut impl Rng) -> Vec<f64> {
     (0..gram.len())
         .map(|i| {
             let size: f64 = StandardNormal.sample(rng);

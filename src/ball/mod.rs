@@ -54,7 +54,7 @@ pub struct Ball {
 
 impl Ball {
     /// Checks a stored ball and computes the fields that are not stored.
-    pub(crate) fn restored(mut self, gram: &Gram<'_>) -> Result<Self> {
+    pub(crate) fn restored(mut self, gram: &Gram) -> Result<Self> {
         let m = gram.len();
         ensure_vectors(m, &[&self.f, &self.g])?;
         self.frame.check(m)?;
@@ -65,7 +65,7 @@ impl Ball {
     }
 
     /// Returns whether position, direction, plane coordinates and next wall agree with one another, up to a tolerance.
-    pub(crate) fn fits(&self, gram: &Gram<'_>, control: &Control) -> Result<bool> {
+    pub(crate) fn fits(&self, gram: &Gram, control: &Control) -> Result<bool> {
         const CLOSE: f64 = 1e-3;
         let (position, direction) = self.frame.unfold();
         let (mut f, mut g) = (vec![0.0; gram.len()], vec![0.0; gram.len()]);
@@ -83,7 +83,7 @@ impl Ball {
     }
 
     /// Returns whether no wall comes before the next one, except planes at the position itself.
-    fn next_wall_fits(&self, gram: &Gram<'_>, close: f64) -> bool {
+    fn next_wall_fits(&self, gram: &Gram, close: f64) -> bool {
         let angle = |i: usize| {
             let (f, g) = (self.f[i], self.g[i]);
             let far = close * gram.diagonal(i).sqrt();
@@ -140,7 +140,7 @@ impl Ball {
     }
 
     /// Flies `angle` radians without an event. `angle` must not exceed the flight time to the next wall.
-    pub fn fly(&mut self, gram: &Gram<'_>, angle: f64) {
+    pub fn fly(&mut self, gram: &Gram, angle: f64) {
         let (sin, cos) = angle.sin_cos();
         self.frame.turn((cos, sin));
         let wall = self.pass(gram, (cos, sin), &[]);
@@ -149,7 +149,7 @@ impl Ball {
 
     /// Rotates and kicks the plane coordinates, and finds the next wall.
     #[inline(always)]
-    fn pass(&mut self, gram: &Gram<'_>, rotation: (f64, f64), kicks: &[(usize, f64)]) -> NextWall {
+    fn pass(&mut self, gram: &Gram, rotation: (f64, f64), kicks: &[(usize, f64)]) -> NextWall {
         let (arch, f, g) = (gram.arch, &mut self.f, &mut self.g);
         if let Some(joint) = gram.joint() {
             return joint.advance((f, g), rotation, kicks, &mut self.scratch);
@@ -175,7 +175,7 @@ impl Ball {
 
     /// Flies to the next wall and reflects: `v ← v - 2 <v, φ_j> φ_j / K_jj`. Returns j and the multiple of φ_j added.
     #[inline]
-    pub fn reflect(&mut self, gram: &Gram<'_>) -> (usize, f64) {
+    pub fn reflect(&mut self, gram: &Gram) -> (usize, f64) {
         let NextWall { plane, .. } = self.wall;
         let side = 1f64.copysign(self.f[plane]);
         let (cos, sin, speed) = self.wall.rotation();
@@ -189,7 +189,7 @@ impl Ball {
     }
 
     /// Flies to the next wall and crosses it: only the side of the plane changes. Returns the plane.
-    pub fn cross(&mut self, gram: &Gram<'_>) -> usize {
+    pub fn cross(&mut self, gram: &Gram) -> usize {
         let NextWall { plane, .. } = self.wall;
         let side = 1f64.copysign(self.f[plane]);
         let (cos, sin, speed) = self.wall.rotation();
@@ -203,7 +203,7 @@ impl Ball {
     /// Flies `angle` radians and reflects in the tangent vector `u = f_l φ_k - f_k φ_l` of planes k ≠ l: the measure stays.
     ///
     /// Without reflection if `|u|` is tiny, which depends only on the position. Returns whether the direction changed.
-    pub fn refresh_pair(&mut self, gram: &Gram<'_>, angle: f64, (k, l): (usize, usize)) -> bool {
+    pub fn refresh_pair(&mut self, gram: &Gram, angle: f64, (k, l): (usize, usize)) -> bool {
         debug_assert_ne!(k, l);
         let (sin, cos) = angle.sin_cos();
         let turned = |i: usize| {
@@ -234,7 +234,7 @@ impl Ball {
     }
 
     /// Flies `angle` radians and draws a new isotropic direction, the tangent part of a Gaussian vector; on a line it stays.
-    pub fn refresh_full(&mut self, gram: &Gram<'_>, angle: f64, mut draw: impl FnMut() -> Draw) {
+    pub fn refresh_full(&mut self, gram: &Gram, angle: f64, mut draw: impl FnMut() -> Draw) {
         self.fly(gram, angle);
         let (position, _) = self.frame.unfold();
         // The tangent part of a Gaussian vector is isotropic whatever its angle with the position, so draws at less than
@@ -262,7 +262,7 @@ impl Ball {
     /// Flies `angle` radians and redraws the part of the direction in the span of the factor's columns, see [`Factor::turn`].
     pub(crate) fn refresh_part(
         &mut self,
-        gram: &Gram<'_>,
+        gram: &Gram,
         angle: f64,
         factor: &Factor,
         rng: &mut impl Rng,
@@ -301,7 +301,7 @@ impl Ball {
     }
 
     /// Finds the next wall of a ball whose plane coordinates are up to date.
-    fn find_wall(&mut self, gram: &Gram<'_>) {
+    fn find_wall(&mut self, gram: &Gram) {
         let wall = self.pass(gram, (1.0, 0.0), &[]);
         self.take_wall(wall);
     }

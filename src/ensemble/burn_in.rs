@@ -74,7 +74,7 @@ pub fn set_refresh<'s, D: Dynamics>(chains: &mut [Chain<'s, D>], refresh: &Refre
 pub fn trajectories<'s>(
     space: &'s VersionSpace<'s>,
     settings: &Settings,
-    pool: &WorkerPool<'_>,
+    pool: &WorkerPool,
 ) -> Result<Vec<Trajectory<'s, Geodesic>>> {
     let run = Context::new(space, settings, None, pool)?;
     let (chains, _) = burn_in(&run)?;

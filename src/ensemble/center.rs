@@ -63,11 +63,7 @@ pub fn join_pairs(batches: &mut Vec<Batch>) {
 }
 
 /// Replaces the integrals of all batches with densities by those of conditional means.
-pub fn smooth(
-    smoother: &Smoother<'_>,
-    batches: &mut [&mut Batch],
-    control: &Control,
-) -> Result<()> {
+pub fn smooth(smoother: &Smoother, batches: &mut [&mut Batch], control: &Control) -> Result<()> {
     let rough: Vec<_> = batches.iter_mut().filter(|b| b.densities.is_some()).collect();
     let integrals: Vec<(&[f64], &[f64])> = rough
         .iter()
@@ -82,7 +78,7 @@ pub fn smooth(
 }
 
 /// Computes the plane coordinates of all batches that lack them, in one sweep through the matrix.
-pub fn fill_fields(gram: &Gram<'_>, batches: &mut [&mut Batch], control: &Control) -> Result<()> {
+pub fn fill_fields(gram: &Gram, batches: &mut [&mut Batch], control: &Control) -> Result<()> {
     let m = gram.len();
     let missing: Vec<_> = batches.iter_mut().filter(|b| b.field.is_none()).collect();
     let mut fields = vec![vec![0.0; m]; missing.len()];
@@ -139,7 +135,7 @@ fn sum<'b>(m: usize, batches: impl IntoIterator<Item = &'b Batch>) -> Batch {
 /// their components along the mean, which do not turn it. It is computed with three kinds of pieces, and the largest value is
 /// returned: the trajectories, the trajectories with equal weights, and all batches. Batches underestimate the error if the
 /// correlation length exceeds one; weights by length do for one long trajectory; few trajectories are a noisy sample.
-pub fn center<L: AsRef<[Batch]>>(gram: &Gram<'_>, trajectories: &[L]) -> Center {
+pub fn center<L: AsRef<[Batch]>>(gram: &Gram, trajectories: &[L]) -> Center {
     let m = gram.len();
     let arch = gram.arch;
     let sums: Vec<Batch> = trajectories.iter().map(|list| sum(m, list.as_ref())).collect();

@@ -252,10 +252,10 @@ const SMOOTH_VECTORS: usize = 200;
 
 /// Checks that memory suffices for the trajectories and the pieces of their paths. Draws are not included.
 pub fn check_memory(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     n: usize,
     smooths: bool,
-    pool: &WorkerPool<'_>,
+    pool: &WorkerPool,
 ) -> Result<()> {
     let vectors = if smooths { SMOOTH_VECTORS } else { VECTORS };
     pool.check_memory(n, vectors, space.len())

@@ -50,11 +50,7 @@ pub struct Smoother<'a> {
 }
 
 impl<'a> Smoother<'a> {
-    pub fn new(
-        inverse: Inverse<'a>,
-        space: &'a VersionSpace<'_>,
-        control: &Control,
-    ) -> Result<Self> {
+    pub fn new(inverse: Inverse<'a>, space: &'a VersionSpace, control: &Control) -> Result<Self> {
         let (inverse, walls) = (inverse.of_coordinates(), space.walls());
         let share = inverse.share(control)?;
         let square = ChiSquared::new(inverse.len() as f64)
@@ -93,7 +89,7 @@ impl<'a> Smoother<'a> {
     /// conditional mean, for a vector of the typical length of a Gaussian one. Solved by iteration.
     pub fn middle(
         &self,
-        space: &VersionSpace<'_>,
+        space: &VersionSpace,
         mirror: Mirror,
         control: &Control,
     ) -> Result<[Vec<f64>; 2]> {
@@ -124,7 +120,7 @@ impl<'a> Smoother<'a> {
     /// Returns a random point inside all walls: every coordinate is drawn given that the others are those of the middle.
     pub fn typical(
         &self,
-        space: &VersionSpace<'_>,
+        space: &VersionSpace,
         [field, dual]: &[Vec<f64>; 2],
         rng: &mut ChaCha8Rng,
         control: &Control,
@@ -161,7 +157,7 @@ impl<'a> Densities<'a> {
     }
 
     /// Adds the densities at the ball for a vector in its direction, of a length with the chi distribution.
-    pub fn add(&mut self, ball: &Ball, space: &VersionSpace<'_>) {
+    pub fn add(&mut self, ball: &Ball, space: &VersionSpace) {
         let length = self.smoother.square.sample(&mut self.rng).sqrt();
         let dual = ball.position(0.0);
         self.count += 1.0;

@@ -20,7 +20,7 @@ use crate::space::{VersionSpace, one_dimensional};
 /// [`crate::Error::Invalid`] for settings out of range or a start that violates a hard wall, [`crate::Error::Infeasible`] where
 /// version space seems empty, [`crate::Error::Breakdown`] where the arithmetic fails, [`crate::Error::Memory`],
 /// [`crate::Error::Time`] where [`Settings::max_time`] is over before a starting point is found, [`crate::Error::Interrupted`].
-pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> Result<Outcome> {
+pub fn run(space: &VersionSpace, settings: &Settings, control: &Control) -> Result<Outcome> {
     run_with(space, settings, None, control)
 }
 
@@ -32,7 +32,7 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> 
 ///
 /// Errors as [`run_with`]; and [`crate::Error::Invalid`] for a state that does not fit.
 pub fn resume(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     settings: &Settings,
     inverse: Option<Inverse<'_>>,
     state: &State,
@@ -45,7 +45,7 @@ pub fn resume(
 ///
 /// Errors as [`run`]; [`crate::Error::Invalid`] for an inverse of another size.
 pub fn run_with(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     settings: &Settings,
     inverse: Option<Inverse<'_>>,
     control: &Control,
@@ -54,7 +54,7 @@ pub fn run_with(
 }
 
 fn sample(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     settings: &Settings,
     inverse: Option<Inverse<'_>>,
     state: Option<&State>,
@@ -66,7 +66,7 @@ fn sample(
 
 /// Prepares a run with settings in range, and does its work. `resumes` leaves the start unchecked.
 pub fn prepared<R>(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     settings: &Settings,
     inverse: Option<Inverse<'_>>,
     resumes: bool,

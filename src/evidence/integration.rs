@@ -42,10 +42,10 @@ struct Integration<'a> {
 type TripWalker<'s> = (LadderWalker<'s, Layers>, Option<Trajectory<'s, Geodesic>>);
 
 pub fn evidence(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     settings: &EvidenceSettings,
     descent: Descent,
-    pool: &WorkerPool<'_>,
+    pool: &WorkerPool,
     control: &Control,
 ) -> Result<EvidenceOutcome> {
     let (n, seed) = (settings.n_trajectories, settings.seed);
@@ -127,7 +127,7 @@ fn check_memory(walkers: &[TripWalker<'_>]) -> Result<()> {
 
 impl Integration<'_> {
     /// Makes a trip down and a trip up, with `PIECES` pieces of `unit` radians on each rung.
-    fn round_trip(&self, i: usize, (walker, home): &mut TripWalker<'_>, unit: f64) -> Result<()> {
+    fn round_trip(&self, i: usize, (walker, home): &mut TripWalker, unit: f64) -> Result<()> {
         let Some(home) = home else {
             self.trip(walker, false, unit)?;
             return self.trip(walker, true, unit);
@@ -259,7 +259,7 @@ fn optional<T>(inside: Result<T>, targets: &[Mirror]) -> Result<Option<T>> {
 
 /// Returns a point inside version space, or on the satisfied side of the hard walls of one class; [`Error::Infeasible`].
 fn point_inside(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     targets: &[Mirror],
     control: &Control,
 ) -> Result<Option<Vec<f64>>> {

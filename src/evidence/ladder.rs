@@ -83,7 +83,7 @@ impl Descent {
     /// to the last target or to where hardly any plane is violated, and one at the beginning of each stage.
     pub fn place_rungs(
         &self,
-        space: &VersionSpace<'_>,
+        space: &VersionSpace,
         factor: &Arc<Factor>,
         rng: ChaCha8Rng,
         control: &Control,

@@ -102,7 +102,7 @@ pub struct EvidenceOutcome {
 /// [`Error::Invalid`] for settings out of range, [`Error::Infeasible`] where hard walls leave no version space,
 /// [`Error::Breakdown`] for a matrix that is not positive semi-definite, [`Error::Interrupted`].
 pub fn evidence(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     settings: &EvidenceSettings,
     control: &Control,
 ) -> Result<EvidenceOutcome> {

@@ -92,7 +92,7 @@ impl ClassPlanes {
     }
 
     /// The inner product of the normals of two planes, for the Gram matrix of the examples.
-    pub fn entry(&self, gram: &Gram<'_>, i: usize, j: usize) -> f64 {
+    pub fn entry(&self, gram: &Gram, i: usize, j: usize) -> f64 {
         let (one, own, other) = self.of(i);
         let (two, y, d) = self.of(j);
         Self::factor((own, other), (y, d)) * gram.entry(one, two)

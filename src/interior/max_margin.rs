@@ -74,12 +74,12 @@ fn bound((square, total): (f64, f64)) -> f64 {
     if total > 0.0 { square.sqrt() / total } else { f64::INFINITY }
 }
 
-fn smallest_margin(set: &ActiveSet<'_>) -> f64 {
+fn smallest_margin(set: &ActiveSet) -> f64 {
     set.margins.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
 /// Relative duality gap; infinite if an example is violated.
-fn gap(set: &ActiveSet<'_>) -> f64 {
+fn gap(set: &ActiveSet) -> f64 {
     let ((square, total), smallest) = (set.norms(), smallest_margin(set));
     if smallest <= 0.0 {
         return f64::INFINITY;
@@ -89,14 +89,14 @@ fn gap(set: &ActiveSet<'_>) -> f64 {
 }
 
 /// |w|² of a weight vector, in twice the precision.
-fn squared_length(space: &VersionSpace<'_>, dual: &[f64], control: &Control) -> Result<f64> {
+fn squared_length(space: &VersionSpace, dual: &[f64], control: &Control) -> Result<f64> {
     let field = space.gram().product(dual, Precision::Compensated, control)?;
     Ok(dot::dot_compensated(space.gram().arch, dual, &field))
 }
 
 /// The error of an empty version space. The certificate is the better one of the multipliers and `direction`.
 fn infeasible(
-    set: &ActiveSet<'_>,
+    set: &ActiveSet,
     direction: Option<&[f64]>,
     fewest_violations: usize,
     control: &Control,
@@ -137,7 +137,7 @@ fn search<'s>(
     set.start_from(&ascent.a, control)?;
     let limit = settings.max_iter - steps;
     let least = SMALLEST_MARGIN * longest(space);
-    let is_enough = |set: &ActiveSet<'_>, norms: (f64, f64)| {
+    let is_enough = |set: &ActiveSet, norms: (f64, f64)| {
         bound(norms) < least || stop_gap > 0.0 && gap(set) <= stop_gap
     };
     for _ in 0..ROUNDS {
@@ -169,7 +169,7 @@ fn search<'s>(
 /// [`Error::Invalid`] for settings out of range, or if the lengths of the feature vectors differ so much that rounding hides the
 /// margin; [`Error::Infeasible`] if the data are not separable or `max_iter` steps did not suffice; [`Error::Interrupted`].
 pub fn max_margin(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     settings: &MarginSettings,
     control: &Control,
 ) -> Result<MaxMargin> {
@@ -198,7 +198,7 @@ pub fn max_margin(
 }
 
 /// Returns an error for separable data whose margin is lost in the rounding of long feature vectors; None for other data.
-fn margin_lost_in_rounding(space: &VersionSpace<'_>, control: &Control) -> Result<Option<Error>> {
+fn margin_lost_in_rounding(space: &VersionSpace, control: &Control) -> Result<Option<Error>> {
     let Some(unit) = UnitDiagonal::new(space, control)? else { return Ok(None) };
     match unscaled_interior_point(&unit.space(space)?, control) {
         Ok(_) => {
@@ -214,7 +214,7 @@ fn margin_lost_in_rounding(space: &VersionSpace<'_>, control: &Control) -> Resul
 }
 
 /// Returns a unit vector in version space by the maximal margin, of vectors scaled if very different. Errors as [`max_margin`].
-pub fn interior_point(space: &VersionSpace<'_>, control: &Control) -> Result<Vec<f64>> {
+pub fn interior_point(space: &VersionSpace, control: &Control) -> Result<Vec<f64>> {
     let Some(unit) = UnitDiagonal::new(space, control)? else {
         return unscaled_interior_point(space, control);
     };
@@ -231,7 +231,7 @@ pub fn interior_point(space: &VersionSpace<'_>, control: &Control) -> Result<Vec
     unscaled_interior_point(space, control)
 }
 
-fn unscaled_interior_point(space: &VersionSpace<'_>, control: &Control) -> Result<Vec<f64>> {
+fn unscaled_interior_point(space: &VersionSpace, control: &Control) -> Result<Vec<f64>> {
     let search_to = |stop_gap: f64| -> Result<(ActiveSet<'_>, Vec<f64>)> {
         let (set, _) = search(space, &MarginSettings::default(), stop_gap, control)?;
         let scale = set.norms().0.sqrt().recip();

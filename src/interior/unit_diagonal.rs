@@ -19,7 +19,7 @@ pub struct UnitDiagonal {
 
 impl UnitDiagonal {
     /// Scales the feature vectors. None if their lengths do not differ much or there is no memory for the matrix.
-    pub fn new(space: &VersionSpace<'_>, control: &Control) -> Result<Option<Self>> {
+    pub fn new(space: &VersionSpace, control: &Control) -> Result<Option<Self>> {
         let gram = space.gram().of_examples();
         let classes = match space.planes() {
             // The lengths of the normals of walls are not those of the coordinates.
@@ -52,7 +52,7 @@ impl UnitDiagonal {
     }
 
     /// Returns the version space with the Gram matrix of the scaled vectors.
-    pub fn space<'b>(&'b self, space: &VersionSpace<'_>) -> Result<VersionSpace<'b>> {
+    pub fn space<'b>(&'b self, space: &VersionSpace) -> Result<VersionSpace<'b>> {
         let gram = Gram::new(&self.matrix, 0.0, vec![0.0; space.examples()])?;
         Ok(space.mapped(match space.planes() {
             None => gram,

@@ -48,7 +48,7 @@ impl<'a> Inverse<'a> {
     }
 
     /// Returns the inverse of the matrix of all planes, given that of the examples.
-    pub(crate) fn of_planes(self, gram: &'a Gram<'_>) -> Self {
+    pub(crate) fn of_planes(self, gram: &'a Gram) -> Self {
         Self { planes: gram.planes(), ..self }
     }
 

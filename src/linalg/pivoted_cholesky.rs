@@ -202,7 +202,7 @@ impl<'g, 'k> Pivoted<'g, 'k> {
     }
 
     /// Returns the factor, stored by rows; [`Error::Breakdown`] if it has one column, in which nothing can turn, of more.
-    pub fn factor(self, of_planes: &Gram<'_>, control: &Control) -> Result<Factor> {
+    pub fn factor(self, of_planes: &Gram, control: &Control) -> Result<Factor> {
         let (m, rank) = (self.residual.len(), self.rank());
         let largest = self.non_pivots().map(|i| self.relative(i)).fold(0.0, f64::max);
         let is_complete = largest <= rounding(m);
@@ -242,13 +242,13 @@ impl Factor {
     ///
     /// [`crate::Error::Breakdown`] when a residual diagonal entry is clearly negative (K is not positive semi-definite);
     /// [`crate::Error::Memory`]; [`crate::Error::Interrupted`].
-    pub fn new(gram: &Gram<'_>, control: &Control) -> Result<Self> {
+    pub fn new(gram: &Gram, control: &Control) -> Result<Self> {
         Self::truncated(gram, 0.0, control)
     }
 
     /// As [`Self::new`], but stops when each residual diagonal entry is at most the share `least` of
     /// its diagonal entry. [`crate::Error::Breakdown`] also if that leaves only one direction.
-    pub(crate) fn truncated(gram: &Gram<'_>, least: f64, control: &Control) -> Result<Self> {
+    pub(crate) fn truncated(gram: &Gram, least: f64, control: &Control) -> Result<Self> {
         let mut pivoted = Pivoted::new(gram.of_examples(), least);
         pivoted.run(gram.len(), control)?;
         pivoted.factor(gram, control)
@@ -256,7 +256,7 @@ impl Factor {
 
     /// As [`Self::truncated`]; None if that would take more than about half a second.
     pub(crate) fn if_affordable(
-        gram: &Gram<'_>,
+        gram: &Gram,
         least: f64,
         control: &Control,
     ) -> Result<Option<Self>> {

@@ -83,8 +83,8 @@ pub struct Approximation {
 /// Returns the approximation of each problem, and the derivatives of the sum of their evidences by the features.
 /// [`Error::Breakdown`](crate::Error::Breakdown) if features are not finite.
 pub fn propagate(
-    problems: &Problems<'_>,
-    start: Option<&FirstSites<'_>>,
+    problems: &Problems,
+    start: Option<&FirstSites>,
     n_threads: usize,
     control: &Control,
 ) -> Result<(Vec<Approximation>, Array2<f64>)> {

@@ -76,7 +76,7 @@ fn at_least(x: f64, low: f64) -> f64 {
 /// A value has the sign of its label, or lies in an interval, of which one end may be infinite: of two classes 0 and infinity.
 /// Integrated over a normal value, a law is that of contrasts divided by a larger deviation.
 pub fn tilt(
-    observed: &Observed<'_>,
+    observed: &Observed,
     intervals: &[[f64; 2]],
     sites: &[Site],
     moments: &[[f64; 2]],

@@ -100,7 +100,7 @@ pub fn sums_of_differences<'py>(
     Ok(sums.into_pyarray(py))
 }
 
-fn shape(x: &Matrix<'_>, y: &Matrix<'_>, of_pairs: &[(usize, usize)]) -> PyResult<[usize; 3]> {
+fn shape(x: &Matrix, y: &Matrix, of_pairs: &[(usize, usize)]) -> PyResult<[usize; 3]> {
     let ((n, d), (m, e)) = (x.as_array().dim(), y.as_array().dim());
     let fits = d == e && d > 0 && of_pairs.iter().all(|pairs| *pairs == (n, m));
     require(fits, "Y", format_args!("{e} features"), "the same features, with a value each pair")?;

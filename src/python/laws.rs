@@ -128,7 +128,7 @@ fn found<'py, E: Entry + Element>(
     py: Python<'py>,
     rows: &[PyReadonlyArrayDyn<'py, E>],
     trials: &[Trial],
-    labels: &ObservedLabels<'_>,
+    labels: &ObservedLabels,
     by_contrast: bool,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let rows: Vec<&[E]> =
@@ -151,7 +151,7 @@ fn found<'py, E: Entry + Element>(
     Ok(PyArray2::from_vec2(py, &found)?)
 }
 
-fn made((balls, along): &Trials<'_>) -> PyResult<Vec<Trial>> {
+fn made((balls, along): &Trials) -> PyResult<Vec<Trial>> {
     let (balls, along) = (contiguous("balls", balls)?, contiguous("along", along)?);
     check_shape("along", along.len() == 2 * balls.len())?;
     let pairs = balls.iter().zip(along.as_chunks::<2>().0);

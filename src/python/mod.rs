@@ -27,7 +27,7 @@ macro_rules! measurement {
             callback: Option<&Bound<'py, PyAny>>,
         ) -> PyResult<Bound<'py, PyDict>> {
             let settings = read(settings)?;
-            let work = |space: &VersionSpace<'_>, control: &Control| $work(space, &settings, control);
+            let work = |space: &VersionSpace, control: &Control| $work(space, &settings, control);
             $outcome(py, problem.call(py, callback, $has_threads, work)?)
         }
     };
@@ -146,7 +146,7 @@ measurement! {
 }
 
 fn outer_max_margin(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     settings: &MarginSettings,
     control: &Control,
 ) -> Result<MaxMargin> {

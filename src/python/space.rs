@@ -46,7 +46,7 @@ type Make<'a> = Box<dyn FnOnce(Gram<'a>) -> Result<VersionSpace<'a>> + Send>;
 pub struct Outer<'a>(Option<&'a ClassPlanes>);
 
 impl<'a> Outer<'a> {
-    pub fn of(space: &'a VersionSpace<'_>) -> Self {
+    pub fn of(space: &'a VersionSpace) -> Self {
         Self(space.planes().and_then(Planes::classes))
     }
 

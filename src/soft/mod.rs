@@ -184,7 +184,7 @@ impl SoftBalls {
     pub fn steps<W: SoftWalls>(
         &mut self,
         n_steps: usize,
-        normal: &NormalLaw<'_>,
+        normal: &NormalLaw,
         walls: &mut W,
     ) -> Result<SoftDraws, W::Error> {
         let (n, d) = (self.balls.len(), normal.mean.len());
@@ -250,7 +250,7 @@ impl SoftBalls {
     fn find_ends<W: SoftWalls>(
         &mut self,
         flying: &[usize],
-        normal: &NormalLaw<'_>,
+        normal: &NormalLaw,
         walls: &mut W,
     ) -> Result<(Vec<Reference>, usize), W::Error> {
         let freedom = self.freedom;
@@ -314,7 +314,7 @@ impl SoftBalls {
     fn reflect<W: SoftWalls>(
         &mut self,
         bounced: &[(usize, End)],
-        normal: &NormalLaw<'_>,
+        normal: &NormalLaw,
         walls: &mut W,
         turns: &mut Turns,
     ) -> Result<(), W::Error> {
@@ -381,7 +381,7 @@ impl SoftBalls {
     /// Adds to the directions of balls that have flown, and computes the products that potentials need.
     ///
     /// Returns the turns of weight vectors for those of z.
-    fn turn(&mut self, turns: Turns, normal: &NormalLaw<'_>) -> Turns {
+    fn turn(&mut self, turns: Turns, normal: &NormalLaw) -> Turns {
         let (arch, d) = (Arch::new(), normal.mean.len());
         let of_added = normal.times(&turns.added);
         let added = turns.added.chunks_exact(d).zip(of_added.chunks_exact(d));

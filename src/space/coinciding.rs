@@ -20,13 +20,13 @@ pub enum Role {
 }
 
 /// Returns whether the planes of two examples with this inner product coincide, up to rounding.
-pub fn is_parallel(gram: &Gram<'_>, i: usize, j: usize, inner: f64) -> bool {
+pub fn is_parallel(gram: &Gram, i: usize, j: usize, inner: f64) -> bool {
     let product = gram.diagonal(i) * gram.diagonal(j);
     inner * inner >= product * (1.0 - 8.0 * f64::EPSILON)
 }
 
 /// Returns the roles of all planes, shape (m,), or an empty vector if no planes coincide.
-pub fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
+pub fn roles(gram: &Gram, labels: &[i8]) -> Vec<Role> {
     let m = labels.len();
     let hard: Vec<usize> = match gram.planes() {
         // Softness gives a feature vector a coordinate of its own, so that it is parallel to no other.

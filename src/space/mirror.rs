@@ -9,7 +9,7 @@ use crate::base::{Result, require};
 /// Walls that let a ball pass with some probability.
 pub trait Transparency {
     /// Returns the probability that a plane lets a ball in a layer pass, from the side of its coordinate `f`.
-    fn transparency(&self, space: &VersionSpace<'_>, plane: usize, f: f64, layer: [u32; 2]) -> f64;
+    fn transparency(&self, space: &VersionSpace, plane: usize, f: f64, layer: [u32; 2]) -> f64;
 }
 
 /// Transparency κ of the walls, one value per class.
@@ -82,7 +82,7 @@ impl Mirror {
 impl Transparency for Mirror {
     /// Returns `min(1, w' / w)` for the weights κ^violations on both sides.
     #[inline]
-    fn transparency(&self, space: &VersionSpace<'_>, plane: usize, f: f64, _: [u32; 2]) -> f64 {
+    fn transparency(&self, space: &VersionSpace, plane: usize, f: f64, _: [u32; 2]) -> f64 {
         match space.role(plane) {
             Role::Follows { agrees: false } => 1.0,
             Role::Decides { above, below } if above != [0; 2] && below != [0; 2] => {

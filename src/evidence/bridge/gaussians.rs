@@ -58,11 +58,11 @@ pub struct Inner {
 impl Gaussians {
     /// Fits the distribution at t = 1 to samples `spacing` radians apart: center, variance along it, and of every coordinate.
     pub fn fit(
-        gram: &Gram<'_>,
+        gram: &Gram,
         factor: &Arc<Factor>,
         homes: &mut [Trajectory<'_, Geodesic>],
         spacing: f64,
-        pool: &WorkerPool<'_>,
+        pool: &WorkerPool,
     ) -> Result<Self> {
         let (m, control) = (gram.len(), pool.control);
         let goal = Goal::path((CENTER_SAMPLES * spacing).min(CENTER_PATH));
@@ -120,7 +120,7 @@ impl Gaussians {
     }
 
     /// Sets precisions for which e has nearly the given variances. The solution need not be unique.
-    fn fit_precisions(&mut self, variances: &[f64], pool: &WorkerPool<'_>) -> Result<()> {
+    fn fit_precisions(&mut self, variances: &[f64], pool: &WorkerPool) -> Result<()> {
         let m = variances.len();
         for (i, &v) in variances.iter().enumerate() {
             let own = self.across[i * m + i];
@@ -170,7 +170,7 @@ impl Gaussians {
     }
 
     /// `L⁻¹ D K' e_i` for every plane i, with L the inner factor.
-    fn columns(&self, inner: &Inner, pool: &WorkerPool<'_>) -> Result<Vec<Vec<f64>>> {
+    fn columns(&self, inner: &Inner, pool: &WorkerPool) -> Result<Vec<Vec<f64>>> {
         let m = self.height.len();
         pool.check_memory(1, m, m)?;
         pool.each(&mut vec![(); m], |i, ()| {
@@ -189,7 +189,7 @@ impl Gaussians {
     }
 
     /// Returns the Gram matrix `Φ Σ_t Φᵀ`, row-major.
-    pub fn matrix(&self, inner: &Inner, pool: &WorkerPool<'_>) -> Result<Vec<f64>> {
+    pub fn matrix(&self, inner: &Inner, pool: &WorkerPool) -> Result<Vec<f64>> {
         let m = self.height.len();
         let columns = self.columns(inner, pool)?;
         // The rows, and their concatenation.
@@ -301,7 +301,7 @@ pub type Drawn = (f64, Option<Point>);
 
 pub fn draw(
     n: usize,
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     gaussians: &Gaussians,
     inner: &Inner,
     rng: &mut ChaCha8Rng,

@@ -95,7 +95,7 @@ struct Bridge<'a> {
 
 impl Bridge<'_> {
     /// The next random stream of a walker. The first streams belong to the walkers and the pilot.
-    fn stream(&self, index: usize, walker: &mut BridgeWalker<'_>) -> ChaCha8Rng {
+    fn stream(&self, index: usize, walker: &mut BridgeWalker) -> ChaCha8Rng {
         walker.streams += 1;
         let n = self.n_trajectories;
         random::stream(self.seed, n * (walker.streams + 1) + 1 + index)
@@ -156,7 +156,7 @@ impl Bridge<'_> {
     }
 
     /// Draws at t = 1, then makes a trip down from one of the draws and a trip up from home.
-    fn round_trip(&self, index: usize, walker: &mut BridgeWalker<'_>, count: usize) -> Result<()> {
+    fn round_trip(&self, index: usize, walker: &mut BridgeWalker, count: usize) -> Result<()> {
         let mut rng = self.stream(index, walker);
         for _ in 0..PIECES {
             self.control.check()?;
@@ -168,7 +168,7 @@ impl Bridge<'_> {
             walker.draws.push(gaussians::inside(&draws));
             walker.drawn += draws.len();
         }
-        let visit = |walker: &mut BridgeWalker<'_>, k: usize, point: &Point| {
+        let visit = |walker: &mut BridgeWalker, k: usize, point: &Point| {
             let rng = self.stream(index, walker);
             let mut trajectory = self.launch(k, point, rng)?;
             self.sample(k, &mut trajectory, &mut walker.samples, count)
@@ -207,7 +207,7 @@ impl Bridge<'_> {
 
 /// Narrows the distribution at t = 1 until a good part of it is in version space; returns the last draws too.
 fn narrow(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     gaussians: &mut Gaussians,
     rng: &mut ChaCha8Rng,
     control: &Control,
@@ -241,9 +241,9 @@ fn too_narrow(error: Error) -> Error {
 
 /// Returns ln of the volume of version space.
 pub fn evidence(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     settings: &EvidenceSettings,
-    pool: &WorkerPool<'_>,
+    pool: &WorkerPool,
     control: &Control,
 ) -> Result<EvidenceOutcome> {
     let n = settings.n_trajectories;

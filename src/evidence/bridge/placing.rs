@@ -66,12 +66,12 @@ fn next(samples: &[f64], t: f64, dimension: f64) -> f64 {
 /// Places the rungs between t = 1, where `draws` are the samples, and t = 0: each `STEP` from the one before. A pilot run begins
 /// at a point and samples each rung. Also returns the Gram matrix at each t, row-major.
 pub fn place(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     gaussians: &Arc<Gaussians>,
     draws: &[Drawn],
     (mut dual, mut field): Point,
     rng: &mut ChaCha8Rng,
-    pool: &WorkerPool<'_>,
+    pool: &WorkerPool,
 ) -> Result<Vec<(Level, Vec<f64>)>> {
     let control = pool.control;
     let mut samples = gaussians::inside(draws);
