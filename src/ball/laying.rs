@@ -6,14 +6,13 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::frame::Frame;
 use super::{Ball, on_side};
-use crate::ball::arc_integral::ArcIntegral;
 use crate::base::{Control, Error, Result, require};
 use crate::gram::Gram;
 use crate::linalg::Draw;
 use crate::simd::{NextWall, Precision, dot};
 
 /// What a ball was recast from.
-pub(crate) struct Recast {
+pub struct Recast {
     /// Angle between position and direction, radians.
     pub angle: f64,
     /// Squared length of the position.
@@ -27,7 +26,7 @@ impl Ball {
     ///
     /// [`Error::Invalid`] for vectors not of shape (m,) or finite, of length zero, or without tangent part.
     pub fn new(
-        gram: &Gram<'_>,
+        gram: &Gram,
         position: &[f64],
         direction: &[f64],
         control: &Control,
@@ -41,8 +40,7 @@ impl Ball {
         let mut ball = Self {
             f: vec![0.0; m],
             g: vec![0.0; m],
-            frame: Frame::lay(position.to_vec(), direction.to_vec()),
-            arc: ArcIntegral::new(m),
+            frame: Frame::new(position.to_vec(), direction.to_vec()),
             wall: NextWall::NONE,
             to_wall: 0.0,
             scratch: Vec::new(),
@@ -60,19 +58,19 @@ impl Ball {
     }
 
     /// Sets position and direction, which must be orthogonal unit vectors. No plane may change its side.
-    pub(crate) fn place(&mut self, gram: &Gram<'_>, position: Draw, direction: Draw) {
+    pub(crate) fn place(&mut self, gram: &Gram, position: Draw, direction: Draw) {
         self.f = position.field;
         self.g = direction.field;
-        self.lay_frame(position.dual, direction.dual);
+        self.frame.lay(position.dual, direction.dual);
         self.find_wall(gram);
     }
 
     /// Reverses the direction.
-    pub fn reverse(&mut self, gram: &Gram<'_>) {
-        let (position, mut direction) = self.frame.unfold(0.0);
-        direction.iter_mut().for_each(|v| *v = -*v);
-        self.g.iter_mut().for_each(|g| *g = -*g);
-        self.lay_frame(position, direction);
+    pub fn reverse(&mut self, gram: &Gram) {
+        let (position, mut direction) = self.frame.unfold();
+        dot::scale(&mut direction, -1.0);
+        dot::scale(&mut self.g, -1.0);
+        self.frame.lay(position, direction);
         self.find_wall(gram);
     }
 
@@ -81,8 +79,8 @@ impl Ball {
     /// Every plane keeps its side. Returns the drift: the largest change of a plane coordinate, for unit feature vectors.
     ///
     /// [`Error::Breakdown`] if a norm is no longer close to 1; [`Error::Interrupted`].
-    pub fn reproject(&mut self, gram: &Gram<'_>, control: &Control) -> Result<f64> {
-        let (position, direction) = self.frame.unfold(0.0);
+    pub fn reproject(&mut self, gram: &Gram, control: &Control) -> Result<f64> {
+        let (position, direction) = self.frame.unfold();
         let old_g = self.g.clone();
         let recast = self.recast(gram, position, direction, true, control)?;
         Ok(recast.drift.max(drift(gram, &self.g, &old_g)))
@@ -92,61 +90,44 @@ impl Ball {
     /// and lets it fly along the tangent part of a direction. Every plane keeps its side. Errors as [`Ball::reproject`].
     pub(crate) fn recast(
         &mut self,
-        gram: &Gram<'_>,
+        gram: &Gram,
         position: Vec<f64>,
         direction: Vec<f64>,
         stays: bool,
         control: &Control,
     ) -> Result<Recast> {
         let old_f = self.f.clone();
-        let (angle, norm) = self.lay(gram, position, direction, control)?;
-        let drift = drift(gram, &self.f, &old_f);
-        self.keep_sides(&old_f, stays);
-        self.find_wall(gram);
-        Ok(Recast { angle, norm, drift })
-    }
-
-    /// Lays the frame along a position of nearly unit length and a direction, and computes the plane coordinates. Returns
-    /// the angle between the two vectors and the squared length of the position, before they were orthonormalized.
-    fn lay(
-        &mut self,
-        gram: &Gram<'_>,
-        position: Vec<f64>,
-        direction: Vec<f64>,
-        control: &Control,
-    ) -> Result<(f64, f64)> {
         let out = &mut [self.f.as_mut_slice(), &mut self.g];
         gram.multiply(&[&position, &direction], out, Precision::Compensated, control)?;
-        self.lay_frame(position, direction);
-        let norm = dot::dot(gram.arch(), &self.frame.p, &self.f);
+        self.frame.lay(position, direction);
+        let norm = dot::dot(gram.arch, &self.frame.p, &self.f);
         if norm.is_nan() || (norm - 1.0).abs() > 1e-3 {
             return Err(Error::Breakdown { what: "squared length of the position", value: norm });
         }
         let angle = self.orthonormalize(gram, |what, value| Error::Breakdown { what, value })?;
-        Ok((angle, norm))
-    }
-
-    /// Keeps every plane coordinate on its side in `old_f`. If the position stays, so does the exact zero of a wall just hit.
-    fn keep_sides(&mut self, old_f: &[f64], stays: bool) {
-        for (f, old) in self.f.iter_mut().zip(old_f) {
+        let drift = drift(gram, &self.f, &old_f);
+        for (f, old) in self.f.iter_mut().zip(&old_f) {
+            // The exact zero of a wall just hit stays if the position does.
             *f = if stays && *old == 0.0 { *old } else { on_side(*old, *f) };
         }
+        self.find_wall(gram);
+        Ok(Recast { angle, norm, drift })
     }
 
     /// Orthonormalizes frame (at θ = 0) and plane coordinates. Returns the angle between position and direction before.
     fn orthonormalize(
         &mut self,
-        gram: &Gram<'_>,
+        gram: &Gram,
         error: impl Fn(&'static str, f64) -> Error,
     ) -> Result<f64> {
-        let arch = gram.arch();
+        let arch = gram.arch;
         let square = dot::dot(arch, &self.frame.p, &self.f);
         if !(square > 0.0 && square.is_finite()) {
             return Err(error("position", square));
         }
         let scale = square.sqrt().recip();
-        self.frame.p.iter_mut().for_each(|x| *x *= scale);
-        self.f.iter_mut().for_each(|x| *x *= scale);
+        dot::scale(&mut self.frame.p, scale);
+        dot::scale(&mut self.f, scale);
         let whole = dot::dot(arch, &self.frame.q, &self.g);
         let radial = dot::dot(arch, &self.frame.q, &self.f);
         // Twice, because one projection leaves a remainder of the order of its rounding.
@@ -161,33 +142,27 @@ impl Ball {
         }
         let tangent = square.sqrt();
         let scale = tangent.recip();
-        self.frame.q.iter_mut().for_each(|x| *x *= scale);
-        self.g.iter_mut().for_each(|x| *x *= scale);
+        dot::scale(&mut self.frame.q, scale);
+        dot::scale(&mut self.g, scale);
         Ok(tangent.atan2(radial))
     }
 
     /// Lays the frame at the present position: the integral of a short path, a difference of sines, then loses no digits.
     pub(crate) fn lay_here(&mut self) {
-        let (position, direction) = self.frame.unfold(0.0);
-        self.lay_frame(position, direction);
-    }
-
-    /// Replaces the frame, with the integral complete up to here.
-    pub(super) fn lay_frame(&mut self, position: Vec<f64>, direction: Vec<f64>) {
-        self.arc.close_frame(&self.frame);
-        self.frame = Frame::lay(position, direction);
+        let (position, direction) = self.frame.unfold();
+        self.frame.lay(position, direction);
     }
 }
 
 /// Returns the largest change of a plane coordinate, relative to the length of its feature vector.
-fn drift(gram: &Gram<'_>, new: &[f64], old: &[f64]) -> f64 {
+fn drift(gram: &Gram, new: &[f64], old: &[f64]) -> f64 {
     let relative = |i: usize| (new[i] - old[i]).abs() / gram.diagonal(i).sqrt();
     (0..new.len()).map(relative).fold(0.0, f64::max)
 }
 
 /// Returns a ball at a position with a random direction. [`Error::Breakdown`] if rounding leaves no tangent part of it.
-pub(crate) fn ball_at(
-    gram: &Gram<'_>,
+pub fn ball_at(
+    gram: &Gram,
     position: &[f64],
     rng: &mut ChaCha8Rng,
     control: &Control,
@@ -203,7 +178,7 @@ pub(crate) fn ball_at(
 }
 
 /// Returns the sum of the unit feature vectors times normal numbers: a random vector of symmetric, not isotropic distribution.
-pub(crate) fn random_direction(gram: &Gram<'_>, rng: &mut impl Rng) -> Vec<f64> {
+pub fn random_direction(gram: &Gram, rng: &mut impl Rng) -> Vec<f64> {
     (0..gram.len())
         .map(|i| {
             let size: f64 = StandardNormal.sample(rng);

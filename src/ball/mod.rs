@@ -1,8 +1,7 @@
 //! The ball: position and direction on the unit sphere, as plane coordinates and as dual coefficients.
 
-mod arc_integral;
 mod frame;
-pub(crate) mod laying;
+pub mod laying;
 
 use rand::Rng;
 use serde::{Deserialize, Serialize};
@@ -10,15 +9,14 @@ use serde::{Deserialize, Serialize};
 use crate::base::{Control, Result, ensure, ensure_finite, ensure_vectors};
 use crate::gram::Gram;
 use crate::linalg::{Draw, Factor};
-use crate::simd::{NextWall, Precision, Row, dot, pass};
-use arc_integral::ArcIntegral;
+use crate::simd::{NextWall, Precision, Row, dot, pass, with_entries};
 use frame::Frame;
 
 /// Smallest |u|² relative to its terms in a pair refresh: below it the rounding of f and g would be visible in |v|.
 const TINY: f64 = 1e-8;
 
 /// Largest number of attempts to draw a direction.
-pub(crate) const DRAWS: usize = 64;
+pub const DRAWS: usize = 64;
 
 /// Returns `a b - c d` without cancellation of the rounding errors (Kahan).
 #[inline]
@@ -45,7 +43,6 @@ pub struct Ball {
     f: Vec<f64>,
     g: Vec<f64>,
     frame: Frame,
-    arc: ArcIntegral,
     wall: NextWall,
     /// Flight time to that wall, radians.
     #[serde(skip)]
@@ -57,11 +54,10 @@ pub struct Ball {
 
 impl Ball {
     /// Checks a stored ball and computes the fields that are not stored.
-    pub(crate) fn restored(mut self, gram: &Gram<'_>) -> Result<Self> {
+    pub(crate) fn restored(mut self, gram: &Gram) -> Result<Self> {
         let m = gram.len();
         ensure_vectors(m, &[&self.f, &self.g])?;
         self.frame.check(m)?;
-        self.arc.check(m)?;
         ensure_finite(&[&[self.wall.n, self.wall.d]])?;
         ensure(self.wall.plane < m && self.wall.d >= 0.0, "one with another wall")?;
         self.to_wall = self.wall.angle();
@@ -69,13 +65,13 @@ impl Ball {
     }
 
     /// Returns whether position, direction, plane coordinates and next wall agree with one another, up to a tolerance.
-    pub(crate) fn fits(&self, gram: &Gram<'_>, control: &Control) -> Result<bool> {
+    pub(crate) fn fits(&self, gram: &Gram, control: &Control) -> Result<bool> {
         const CLOSE: f64 = 1e-3;
-        let (position, direction) = self.frame.unfold(0.0);
+        let (position, direction) = self.frame.unfold();
         let (mut f, mut g) = (vec![0.0; gram.len()], vec![0.0; gram.len()]);
         let out = &mut [f.as_mut_slice(), &mut g];
         gram.multiply(&[&position, &direction], out, Precision::Compensated, control)?;
-        let dot = |a: &[f64], b: &[f64]| dot::dot(gram.arch(), a, b);
+        let dot = |a: &[f64], b: &[f64]| dot::dot(gram.arch, a, b);
         let unit = (dot(&position, &f) - 1.0).abs() < CLOSE
             && (dot(&direction, &g) - 1.0).abs() < CLOSE
             && dot(&direction, &f).abs() < CLOSE;
@@ -87,7 +83,7 @@ impl Ball {
     }
 
     /// Returns whether no wall comes before the next one, except planes at the position itself.
-    fn next_wall_fits(&self, gram: &Gram<'_>, close: f64) -> bool {
+    fn next_wall_fits(&self, gram: &Gram, close: f64) -> bool {
         let angle = |i: usize| {
             let (f, g) = (self.f[i], self.g[i]);
             let far = close * gram.diagonal(i).sqrt();
@@ -120,18 +116,13 @@ impl Ball {
 
     /// Returns the dual coefficients of the position `ahead` radians further on the great circle.
     pub fn position(&self, ahead: f64) -> Vec<f64> {
-        self.positions(ahead).collect()
-    }
-
-    #[inline]
-    pub(crate) fn positions(&self, ahead: f64) -> impl Iterator<Item = f64> {
         let (sin, cos) = self.frame.sin_cos_ahead((ahead.cos(), ahead.sin()));
-        self.frame.p.iter().zip(&self.frame.q).map(move |(p, q)| p * cos + q * sin)
+        self.frame.p.iter().zip(&self.frame.q).map(|(p, q)| p * cos + q * sin).collect()
     }
 
     /// Returns the dual coefficients of the direction.
     pub fn direction(&self) -> Vec<f64> {
-        self.frame.unfold(0.0).1
+        self.frame.unfold().1
     }
 
     /// `dual ← old dual + new b`, where b is the position `ahead` radians further on the great circle.
@@ -145,11 +136,11 @@ impl Ball {
 
     /// Returns the dual coefficients of `∫ b dt` since the last call.
     pub fn take_arc_integral(&mut self) -> Vec<f64> {
-        self.arc.take(&self.frame)
+        self.frame.take_integral()
     }
 
     /// Flies `angle` radians without an event. `angle` must not exceed the flight time to the next wall.
-    pub fn fly(&mut self, gram: &Gram<'_>, angle: f64) {
+    pub fn fly(&mut self, gram: &Gram, angle: f64) {
         let (sin, cos) = angle.sin_cos();
         self.frame.turn((cos, sin));
         let wall = self.pass(gram, (cos, sin), &[]);
@@ -158,18 +149,17 @@ impl Ball {
 
     /// Rotates and kicks the plane coordinates, and finds the next wall.
     #[inline(always)]
-    fn pass(&mut self, gram: &Gram<'_>, rotation: (f64, f64), kicks: &[(usize, f64)]) -> NextWall {
-        let (arch, f, g) = (gram.arch(), &mut self.f, &mut self.g);
+    fn pass(&mut self, gram: &Gram, rotation: (f64, f64), kicks: &[(usize, f64)]) -> NextWall {
+        let (arch, f, g) = (gram.arch, &mut self.f, &mut self.g);
         if let Some(joint) = gram.joint() {
-            return joint.advance(arch, (f, g), rotation, kicks, &mut self.scratch);
+            return joint.advance((f, g), rotation, kicks, &mut self.scratch);
         }
         let lift = gram.offset() * kicks.iter().map(|kick| kick.1).sum::<f64>();
         match *kicks {
             [] => pass::advance::<f64>(arch, f, g, rotation, &[], lift),
-            [(plane, scale)] => match &gram.row(plane) {
-                Row::Doubles(row) => pass::advance(arch, f, g, rotation, &[(scale, row)], lift),
-                Row::Singles(row) => pass::advance(arch, f, g, rotation, &[(scale, row)], lift),
-            },
+            [(plane, scale)] => with_entries!(&gram.row(plane), |row| {
+                pass::advance(arch, f, g, rotation, &[(scale, row)], lift)
+            }),
             [(k, at_k), (l, at_l)] => match (&gram.row(k), &gram.row(l)) {
                 (Row::Doubles(k), Row::Doubles(l)) => {
                     pass::advance(arch, f, g, rotation, &[(at_k, k), (at_l, l)], lift)
@@ -185,7 +175,7 @@ impl Ball {
 
     /// Flies to the next wall and reflects: `v ← v - 2 <v, φ_j> φ_j / K_jj`. Returns j and the multiple of φ_j added.
     #[inline]
-    pub fn reflect(&mut self, gram: &Gram<'_>) -> (usize, f64) {
+    pub fn reflect(&mut self, gram: &Gram) -> (usize, f64) {
         let NextWall { plane, .. } = self.wall;
         let side = 1f64.copysign(self.f[plane]);
         let (cos, sin, speed) = self.wall.rotation();
@@ -193,13 +183,13 @@ impl Ball {
         self.frame.turn((cos, sin));
         self.g[plane] = f64::NAN;
         let wall = self.pass(gram, (cos, sin), &[(plane, impulse)]);
-        self.kick(plane, impulse);
+        self.frame.kick(plane, impulse);
         self.leave(plane, side, speed, wall);
         (plane, impulse)
     }
 
     /// Flies to the next wall and crosses it: only the side of the plane changes. Returns the plane.
-    pub fn cross(&mut self, gram: &Gram<'_>) -> usize {
+    pub fn cross(&mut self, gram: &Gram) -> usize {
         let NextWall { plane, .. } = self.wall;
         let side = 1f64.copysign(self.f[plane]);
         let (cos, sin, speed) = self.wall.rotation();
@@ -213,7 +203,7 @@ impl Ball {
     /// Flies `angle` radians and reflects in the tangent vector `u = f_l φ_k - f_k φ_l` of planes k ≠ l: the measure stays.
     ///
     /// Without reflection if `|u|` is tiny, which depends only on the position. Returns whether the direction changed.
-    pub fn refresh_pair(&mut self, gram: &Gram<'_>, angle: f64, (k, l): (usize, usize)) -> bool {
+    pub fn refresh_pair(&mut self, gram: &Gram, angle: f64, (k, l): (usize, usize)) -> bool {
         debug_assert_ne!(k, l);
         let (sin, cos) = angle.sin_cos();
         let turned = |i: usize| {
@@ -236,23 +226,23 @@ impl Ball {
         let wall = self.pass(gram, (cos, sin), &[(k, at_k), (l, at_l)]);
         let (g_k, g_l) = (g_k + at_k * k_kk + at_l * k_kl, g_l + at_k * k_kl + at_l * k_ll);
         (self.f[k], self.g[k], self.f[l], self.g[l]) = (f_k, g_k, f_l, g_l);
-        self.kick(k, at_k);
-        self.kick(l, at_l);
+        self.frame.kick(k, at_k);
+        self.frame.kick(l, at_l);
         let own = NextWall::of(k, f_k, g_k).or(NextWall::of(l, f_l, g_l));
         self.take_wall(wall.or(own));
         true
     }
 
     /// Flies `angle` radians and draws a new isotropic direction, the tangent part of a Gaussian vector; on a line it stays.
-    pub fn refresh_full(&mut self, gram: &Gram<'_>, angle: f64, mut draw: impl FnMut() -> Draw) {
+    pub fn refresh_full(&mut self, gram: &Gram, angle: f64, mut draw: impl FnMut() -> Draw) {
         self.fly(gram, angle);
-        let (position, _) = self.frame.unfold(0.0);
+        let (position, _) = self.frame.unfold();
         // The tangent part of a Gaussian vector is isotropic whatever its angle with the position, so draws at less than
         // 45 degrees to the position may be rejected. They must be: the rounding difference between f and the dual
         // coefficients enters times the cotangent of that angle, and in few dimensions it would grow from draw to draw.
         let drawn = (0..DRAWS).find_map(|_| {
             let normal = draw();
-            let along = dot::dot(gram.arch(), &normal.dual, &self.f);
+            let along = dot::dot(gram.arch, &normal.dual, &self.f);
             let square = normal.square - along * along;
             (square > 0.5 * normal.square).then_some((normal, along, square))
         });
@@ -265,23 +255,23 @@ impl Ball {
         for ((g, w), f) in self.g.iter_mut().zip(&normal.field).zip(&self.f) {
             *g = (w - along * f) * scale;
         }
-        self.lay_frame(position, normal.dual);
+        self.frame.lay(position, normal.dual);
         self.find_wall(gram);
     }
 
     /// Flies `angle` radians and redraws the part of the direction in the span of the factor's columns, see [`Factor::turn`].
     pub(crate) fn refresh_part(
         &mut self,
-        gram: &Gram<'_>,
+        gram: &Gram,
         angle: f64,
         factor: &Factor,
         rng: &mut impl Rng,
         control: &Control,
     ) -> Result<()> {
         self.fly(gram, angle);
-        let (position, mut direction) = self.frame.unfold(0.0);
+        let (position, mut direction) = self.frame.unfold();
         if let Some(mut turned) = factor.turn(&self.f, &self.g, rng) {
-            let arch = gram.arch();
+            let arch = gram.arch;
             let mut field = gram.combination(&turned, control)?;
             dot::axpy(arch, 1.0, &self.g, &mut field);
             dot::axpy(arch, 1.0, &direction, &mut turned);
@@ -292,21 +282,14 @@ impl Ball {
             let scale = dot::dot(arch, &turned, &field).sqrt().recip();
             // Not finite if the matrix is indefinite by more than rounding. Then the old direction stays.
             if scale.is_finite() {
-                turned.iter_mut().for_each(|x| *x *= scale);
-                field.iter_mut().for_each(|x| *x *= scale);
+                dot::scale(&mut turned, scale);
+                dot::scale(&mut field, scale);
                 (direction, self.g) = (turned, field);
             }
         }
-        self.lay_frame(position, direction);
+        self.frame.lay(position, direction);
         self.find_wall(gram);
         Ok(())
-    }
-
-    /// `v ← v + a φ_plane` in all but the plane coordinates.
-    #[inline(always)]
-    fn kick(&mut self, plane: usize, a: f64) {
-        self.arc.catch_up(plane, &self.frame);
-        self.frame.kick(plane, a);
     }
 
     /// Puts the ball exactly on a plane just hit or crossed, moving away on side `side`.
@@ -318,7 +301,7 @@ impl Ball {
     }
 
     /// Finds the next wall of a ball whose plane coordinates are up to date.
-    fn find_wall(&mut self, gram: &Gram<'_>) {
+    fn find_wall(&mut self, gram: &Gram) {
         let wall = self.pass(gram, (1.0, 0.0), &[]);
         self.take_wall(wall);
     }

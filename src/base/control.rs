@@ -1,10 +1,11 @@
 //! Stop flag and progress, shared between the caller and the workers.
 
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, Instant};
 
-use crate::base::error::{Error, Result};
+use super::error::{Error, Result};
 
 static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
@@ -33,7 +34,7 @@ impl Control {
     /// Returns a flag that is not raised.
     pub fn new() -> Self {
         let control = Self::default();
-        control.center_error.store(f64::NAN.to_bits(), Ordering::Relaxed);
+        control.center_error.store(f64::NAN.to_bits(), Relaxed);
         control
     }
 
@@ -43,10 +44,10 @@ impl Control {
         let (began, next) = (Instant::now(), AtomicU64::new(nanos(every)));
         let listener = move || {
             let now = began.elapsed();
-            if nanos(now) < next.load(Ordering::Relaxed) {
+            if nanos(now) < next.load(Relaxed) {
                 return false;
             }
-            next.store(nanos(now + every), Ordering::Relaxed);
+            next.store(nanos(now + every), Relaxed);
             asks()
         };
         Self { listener: Some(Box::new(listener)), ..Self::new() }
@@ -58,32 +59,32 @@ impl Control {
             let given = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
             nanos(ORIGIN.elapsed()).saturating_add(nanos(given)).max(1)
         });
-        self.deadline.store(deadline, Ordering::Relaxed);
+        self.deadline.store(deadline, Relaxed);
     }
 
     #[inline]
     pub(crate) fn is_out_of_time(&self) -> bool {
-        let deadline = self.deadline.load(Ordering::Relaxed);
+        let deadline = self.deadline.load(Relaxed);
         deadline > 0 && nanos(ORIGIN.elapsed()) >= deadline
     }
 
     /// Says whether the work that follows cannot end early with what there is, so that the checks fail when the time is over.
     pub(crate) fn require_all(&self, must_finish: bool) {
-        self.must_finish.store(must_finish, Ordering::Relaxed);
+        self.must_finish.store(must_finish, Relaxed);
     }
 
     /// Asks all workers to stop.
     pub fn interrupt(&self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.stop.store(true, Relaxed);
     }
 
     /// [`Error::Interrupted`] once the flag is raised; [`Error::Time`] once the time is over in work that cannot end early.
     #[inline]
     pub fn check(&self) -> Result<()> {
-        if self.stop.load(Ordering::Relaxed) {
+        if self.stop.load(Relaxed) {
             return Err(Error::Interrupted);
         }
-        if self.must_finish.load(Ordering::Relaxed) && self.is_out_of_time() {
+        if self.must_finish.load(Relaxed) && self.is_out_of_time() {
             return Err(Error::Time);
         }
         if self.listener.as_ref().is_some_and(|asks| asks()) {
@@ -95,26 +96,26 @@ impl Control {
 
     /// Returns the bounces of all trajectories so far.
     pub fn bounces(&self) -> u64 {
-        self.bounces.load(Ordering::Relaxed)
+        self.bounces.load(Relaxed)
     }
 
     /// Returns the path of each trajectory so far, radians.
     pub fn length(&self) -> f64 {
-        f64::from_bits(self.length.load(Ordering::Relaxed))
+        f64::from_bits(self.length.load(Relaxed))
     }
 
     /// Returns the last estimate of the error of the center, radians; NaN before the first.
     pub fn center_error(&self) -> f64 {
-        f64::from_bits(self.center_error.load(Ordering::Relaxed))
+        f64::from_bits(self.center_error.load(Relaxed))
     }
 
     pub(crate) fn count_bounces(&self, n: u64) {
-        self.bounces.fetch_add(n, Ordering::Relaxed);
+        self.bounces.fetch_add(n, Relaxed);
     }
 
     pub(crate) fn report(&self, length: f64, center_error: f64) {
-        self.length.store(length.to_bits(), Ordering::Relaxed);
-        self.center_error.store(center_error.to_bits(), Ordering::Relaxed);
+        self.length.store(length.to_bits(), Relaxed);
+        self.center_error.store(center_error.to_bits(), Relaxed);
     }
 }
 

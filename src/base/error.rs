@@ -5,7 +5,7 @@ use std::fmt::Display;
 use thiserror::Error;
 
 /// Below this bound of the margin, relative to the longest feature vector, rounding hides version space.
-pub(crate) const SMALLEST_MARGIN: f64 = 3e-8;
+pub const SMALLEST_MARGIN: f64 = 3e-8;
 
 /// Errors of the engine. Each names the argument or the quantity and the offending value.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -92,6 +92,14 @@ fn culprits(margin_bound: f64, certificate: &[f64], examples: usize) -> String {
 impl Error {
     pub(crate) fn invalid(name: &'static str, got: impl Display, wanted: &'static str) -> Self {
         Self::Invalid { name, got: got.to_string(), wanted }
+    }
+
+    /// Converts the certificate, if there is one.
+    pub(crate) fn map_certificate(mut self, convert: impl FnOnce(Vec<f64>) -> Vec<f64>) -> Self {
+        if let Self::Infeasible { certificate, .. } = &mut self {
+            *certificate = convert(std::mem::take(certificate));
+        }
+        self
     }
 }
 

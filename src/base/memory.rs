@@ -2,7 +2,7 @@
 //!
 //! They detect a limit of the address space and, without overcommitment, a lack of memory.
 
-use crate::base::error::{Error, Result};
+use super::error::{Error, Result};
 
 /// Headroom in bytes for small allocations and the error: more than the 32 MiB up to which GNU's allocator keeps freed blocks.
 const SPARE: usize = 33 << 20;
@@ -11,7 +11,7 @@ const STACK: usize = 2 << 20;
 const ARENA: usize = 64 << 20;
 
 /// Checks that `bytes` can be allocated, with headroom for small allocations.
-pub(crate) fn check(bytes: usize) -> Result<()> {
+pub fn check(bytes: usize) -> Result<()> {
     let mut probe = Vec::<u8>::new();
     let found = probe.try_reserve_exact(granted(bytes.saturating_add(SPARE)));
     // Keeps the optimizer from removing the unused allocation.
@@ -28,23 +28,23 @@ const fn granted(n: usize) -> usize {
 use tests::granted;
 
 /// As [`check`], for `times` vectors of n doubles.
-pub(crate) fn check_vectors(times: usize, n: usize) -> Result<()> {
+pub fn check_vectors(times: usize, n: usize) -> Result<()> {
     check(times.saturating_mul(n).saturating_mul(size_of::<f64>()))
 }
 
 /// As [`check`], for the stacks and the first arenas of n new threads.
-pub(crate) fn check_threads(n: usize) -> Result<()> {
+pub fn check_threads(n: usize) -> Result<()> {
     check(n.saturating_mul(STACK + ARENA))
 }
 
 /// As [`check`], for n doubles that threads allocate together, in arenas of their own, whose unused part others cannot use.
-pub(crate) fn check_shared(n: usize, threads: usize) -> Result<()> {
+pub fn check_shared(n: usize, threads: usize) -> Result<()> {
     let bytes = n.saturating_mul(size_of::<f64>());
     let more = if bytes < ARENA / 2 { 0 } else { threads.saturating_mul(ARENA) };
     check(bytes.saturating_add(more))
 }
 
-pub(crate) fn reserved<T>(n: usize) -> Result<Vec<T>> {
+pub fn reserved<T>(n: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
     reserve(&mut values, n)?;
     Ok(values)
@@ -55,7 +55,7 @@ const MANY: usize = (4 << 20) / size_of::<f64>();
 
 /// Returns an empty vector with capacity for n doubles in a block that goes back to the system when it is freed or shrunk.
 /// GNU's allocator would keep a smaller one, which the copy of the draws in the result could not use.
-pub(crate) fn reserved_apart(n: usize) -> Result<Vec<f64>> {
+pub fn reserved_apart(n: usize) -> Result<Vec<f64>> {
     let mut values = Vec::new();
     if n < MANY || values.try_reserve_exact(n.max(SPARE / size_of::<f64>())).is_err() {
         reserve(&mut values, n)?;
@@ -63,7 +63,7 @@ pub(crate) fn reserved_apart(n: usize) -> Result<Vec<f64>> {
     Ok(values)
 }
 
-pub(crate) fn reserve<T>(values: &mut Vec<T>, n: usize) -> Result<()> {
+pub fn reserve<T>(values: &mut Vec<T>, n: usize) -> Result<()> {
     values
         .try_reserve_exact(granted(n))
         .map_err(|_| Error::Memory { bytes: n.saturating_mul(size_of::<T>()) })

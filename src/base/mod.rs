@@ -2,14 +2,14 @@
 
 mod control;
 mod error;
-pub(crate) mod memory;
-pub(crate) mod random;
+pub mod memory;
+pub mod random;
 mod range;
 mod state;
 
 pub use control::Control;
-pub(crate) use error::SMALLEST_MARGIN;
+pub use error::SMALLEST_MARGIN;
 pub use error::{Error, Result};
-pub(crate) use range::{check_count, check_positive, count, require, some_count};
+pub use range::{check_count, check_positive, count, require, some_count};
 pub use state::State;
-pub(crate) use state::{decode, encode, ensure, ensure_finite, ensure_vectors, incompatible};
+pub use state::{decode, encode, ensure, ensure_finite, ensure_vectors, incompatible};

@@ -3,21 +3,21 @@
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 
-use crate::base::{Result, incompatible};
+use super::{Result, incompatible};
 
 /// Returns the random stream of trajectory `index`. Stream 0 is left for draws that belong to no trajectory.
-pub(crate) fn stream(seed: u64, index: usize) -> ChaCha8Rng {
+pub fn stream(seed: u64, index: usize) -> ChaCha8Rng {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(index as u64 + 1);
     rng
 }
 
 /// Returns the stored form of a generator, with the position in its buffer of blocks. The word position alone does not suffice.
-pub(crate) fn state(rng: &ChaCha8Rng) -> Vec<u8> {
+pub fn state(rng: &ChaCha8Rng) -> Vec<u8> {
     rng.serialize_state().as_slice().to_vec()
 }
 
-pub(crate) fn restored(state: &[u8]) -> Result<ChaCha8Rng> {
+pub fn restored(state: &[u8]) -> Result<ChaCha8Rng> {
     let state = state.try_into().map_err(|_| incompatible("one of another random generator"))?;
     Ok(ChaCha8Rng::deserialize_state(state))
 }

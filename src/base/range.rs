@@ -4,12 +4,12 @@ use std::fmt::Display;
 
 use serde::{Deserialize, Deserializer};
 
-use crate::base::error::{Error, Result};
+use super::error::{Error, Result};
 
 const COUNT: &str = "an integer of at least 1";
 
 /// Returns [`Error::Invalid`] unless a condition on an argument holds.
-pub(crate) fn require(
+pub fn require(
     holds: bool,
     name: &'static str,
     got: impl Display,
@@ -18,24 +18,24 @@ pub(crate) fn require(
     if holds { Ok(()) } else { Err(Error::invalid(name, got, wanted)) }
 }
 
-pub(crate) fn check_count(name: &'static str, count: u64) -> Result<()> {
+pub fn check_count(name: &'static str, count: u64) -> Result<()> {
     require(count > 0, name, count, COUNT)
 }
 
-pub(crate) fn check_positive(name: &'static str, x: f64) -> Result<()> {
+pub fn check_positive(name: &'static str, x: f64) -> Result<()> {
     let holds = x > 0.0 && x.is_finite();
     require(holds, name, format_args!("{x:?}"), "a finite number in (0, inf)")
 }
 
 /// Deserializes a count. A negative one is refused with the text of [`check_count`].
-pub(crate) fn count<'de, T: TryFrom<i64>, D: Deserializer<'de>>(
+pub fn count<'de, T: TryFrom<i64>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<T, D::Error> {
     unsigned(i64::deserialize(deserializer)?)
 }
 
 /// As [`count`], for a count that may be missing.
-pub(crate) fn some_count<'de, D: Deserializer<'de>>(
+pub fn some_count<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<Option<u64>, D::Error> {
     Option::<i64>::deserialize(deserializer)?.map(unsigned).transpose()

@@ -5,8 +5,8 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::base::error::{Error, Result};
-use crate::base::range::require;
+use super::error::{Error, Result};
+use super::range::require;
 
 /// Version of the encoded bytes. Raise it whenever a stored struct changes; other versions are refused.
 const VERSION: u64 = 5;
@@ -33,12 +33,12 @@ impl State {
 }
 
 /// Returns the error for a state that no run of this problem can have.
-pub(crate) fn incompatible(what: impl std::fmt::Display) -> Error {
+pub fn incompatible(what: impl std::fmt::Display) -> Error {
     Error::invalid("state", what, "of a run with this problem and these settings")
 }
 
 /// Encodes a value: the version, the value, and a checksum of both.
-pub(crate) fn encode<T: Serialize>(value: &T) -> Vec<u8> {
+pub fn encode<T: Serialize>(value: &T) -> Vec<u8> {
     let start = VERSION.to_le_bytes().to_vec();
     let mut bytes = postcard::to_extend(value, start).expect("all lengths are known");
     bytes.extend(checksum(&bytes).to_le_bytes());
@@ -46,7 +46,7 @@ pub(crate) fn encode<T: Serialize>(value: &T) -> Vec<u8> {
 }
 
 /// Decodes a value. The bytes may be forged, so the caller must check the numbers.
-pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
+pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let damaged = || incompatible("one whose bytes are cut short or altered");
     let (body, sum) = bytes.split_last_chunk().ok_or_else(damaged)?;
     if checksum(body) != u64::from_le_bytes(*sum) {
@@ -71,19 +71,19 @@ fn checksum(bytes: &[u8]) -> u64 {
 }
 
 /// Returns an error unless a condition on a decoded state holds.
-pub(crate) fn ensure(holds: bool, what: impl std::fmt::Display) -> Result<()> {
+pub fn ensure(holds: bool, what: impl std::fmt::Display) -> Result<()> {
     if holds { Ok(()) } else { Err(incompatible(what)) }
 }
 
 /// Checks that decoded vectors have n finite numbers each.
-pub(crate) fn ensure_vectors(n: usize, vectors: &[&[f64]]) -> Result<()> {
+pub fn ensure_vectors(n: usize, vectors: &[&[f64]]) -> Result<()> {
     for vector in vectors {
         ensure(vector.len() == n, format_args!("one with {} of {n} numbers", vector.len()))?;
     }
     ensure_finite(vectors)
 }
 
-pub(crate) fn ensure_finite(vectors: &[&[f64]]) -> Result<()> {
+pub fn ensure_finite(vectors: &[&[f64]]) -> Result<()> {
     let finite = vectors.iter().copied().flatten().all(|x| x.is_finite());
     ensure(finite, "one with numbers that are not finite")
 }

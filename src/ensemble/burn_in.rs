@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
+use super::chain::{Chain, Context, totals};
+use super::pool::WorkerPool;
+use super::settings::Settings;
+use super::start::start;
 use crate::base::Result;
-use crate::ensemble::chain::{Chain, Context, totals};
-use crate::ensemble::pool::WorkerPool;
-use crate::ensemble::settings::Settings;
-use crate::ensemble::start::start;
 use crate::space::VersionSpace;
-use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::{Goal, Recorder, Refresh, Trajectory};
+use crate::trajectory::{Dynamics, Geodesic, Goal, Recorder, Refresh, Trajectory};
 
 /// Length of the burn-in: in radians, as a share of a given length, and in arrivals, which end it earlier in a small space.
-pub(crate) const BURN_IN_PATH: f64 = std::f64::consts::TAU;
+pub const BURN_IN_PATH: f64 = std::f64::consts::TAU;
 const BURN_IN_SHARE: f64 = 0.05;
-pub(crate) const BURN_IN_ARRIVALS: u64 = 4_000;
+pub const BURN_IN_ARRIVALS: u64 = 4_000;
 /// Full refreshes during burn-in if cheap: rate per radian, arrivals per refresh for a higher rate, and arrivals at the end.
 const FRESH_PER_RADIAN: f64 = 0.5;
 const ARRIVALS_PER_FRESH: f64 = 4_000.0;
@@ -24,7 +23,7 @@ const GAUGE_ARRIVALS: u64 = 256;
 /// Pair refreshes per radian while the rate of bounces is estimated.
 const GAUGE_REFRESH: f64 = 1.0;
 
-pub(crate) fn burn_in_goal(settings: &Settings) -> Goal {
+pub fn burn_in_goal(settings: &Settings) -> Goal {
     let share = BURN_IN_SHARE * settings.length.unwrap_or(0.0);
     let path = settings.burn_in.unwrap_or_else(|| BURN_IN_PATH.max(share));
     let arrivals = if settings.burn_in.is_some() { u64::MAX } else { BURN_IN_ARRIVALS };
@@ -32,7 +31,7 @@ pub(crate) fn burn_in_goal(settings: &Settings) -> Goal {
 }
 
 /// Starts trajectories, chooses the refresh and runs the burn-in. Also returns the mean path in radians.
-pub(crate) fn burn_in<'s>(run: &Context<'s, '_>) -> Result<(Vec<Chain<'s>>, f64)> {
+pub fn burn_in<'s>(run: &Context<'s, '_>) -> Result<(Vec<Chain<'s>>, f64)> {
     let Context { space, settings, inverse, control, .. } = *run;
     let mut chains = start(run)?;
     let mut length = 0.0;
@@ -65,17 +64,17 @@ pub(crate) fn burn_in<'s>(run: &Context<'s, '_>) -> Result<(Vec<Chain<'s>>, f64)
     Ok((chains, length))
 }
 
-fn set_refresh<'s>(chains: &mut [Chain<'s>], refresh: &Refresh<'s>) {
+pub fn set_refresh<'s, D: Dynamics>(chains: &mut [Chain<'s, D>], refresh: &Refresh<'s>) {
     for chain in chains {
         chain.trajectory.set_refresh(refresh.clone());
     }
 }
 
 /// Returns trajectories after burn-in with the default refresh, for other modules that make their own measurements.
-pub(crate) fn trajectories<'s>(
+pub fn trajectories<'s>(
     space: &'s VersionSpace<'s>,
     settings: &Settings,
-    pool: &WorkerPool<'_>,
+    pool: &WorkerPool,
 ) -> Result<Vec<Trajectory<'s, Geodesic>>> {
     let run = Context::new(space, settings, None, pool)?;
     let (chains, _) = burn_in(&run)?;

@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::conditional_means::Smoother;
 use crate::base::{Control, Result, ensure, ensure_vectors};
-use crate::ensemble::conditional_means::Smoother;
 use crate::gram::Gram;
 use crate::simd::{Precision, dot};
 
 /// A piece of path and its arc integral.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Batch {
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Batch {
     /// Dual coefficients of `∫ b dt`, shape (m,).
     pub integral: Vec<f64>,
     /// Radians.
@@ -22,7 +22,7 @@ pub(crate) struct Batch {
 
 impl Batch {
     /// Checks a stored piece, for m planes and a number of densities.
-    pub(crate) fn check(&self, m: usize, densities: usize) -> Result<()> {
+    pub fn check(&self, m: usize, densities: usize) -> Result<()> {
         ensure(self.length > 0.0 && self.length.is_finite(), "one with a piece without length")?;
         ensure_vectors(m, &[&self.integral])?;
         self.densities.iter().try_for_each(|part| ensure_vectors(densities, &[part]))?;
@@ -34,15 +34,14 @@ impl Batch {
     }
 
     fn join(mut self, other: &Self) -> Self {
-        let add = |a: &mut Vec<f64>, b: &[f64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
-        add(&mut self.integral, &other.integral);
+        dot::add(&mut self.integral, &other.integral);
         self.length += other.length;
         if let (Some(a), Some(b)) = (&mut self.densities, &other.densities) {
-            add(a, b);
+            dot::add(a, b);
         }
         self.field = match (self.field, &other.field) {
             (Some(mut a), Some(b)) => {
-                add(&mut a, b);
+                dot::add(&mut a, b);
                 Some(a)
             }
             _ => None,
@@ -52,7 +51,7 @@ impl Batch {
 }
 
 /// Joins neighboring pieces two by two.
-pub(crate) fn join_pairs(batches: &mut Vec<Batch>) {
+pub fn join_pairs(batches: &mut Vec<Batch>) {
     let old = std::mem::take(batches);
     let mut pieces = old.into_iter();
     while let Some(first) = pieces.next() {
@@ -64,11 +63,7 @@ pub(crate) fn join_pairs(batches: &mut Vec<Batch>) {
 }
 
 /// Replaces the integrals of all batches with densities by those of conditional means.
-pub(crate) fn smooth(
-    smoother: &Smoother<'_>,
-    batches: &mut [&mut Batch],
-    control: &Control,
-) -> Result<()> {
+pub fn smooth(smoother: &Smoother, batches: &mut [&mut Batch], control: &Control) -> Result<()> {
     let rough: Vec<_> = batches.iter_mut().filter(|b| b.densities.is_some()).collect();
     let integrals: Vec<(&[f64], &[f64])> = rough
         .iter()
@@ -77,13 +72,13 @@ pub(crate) fn smooth(
     let moves = smoother.moves(&integrals, control)?;
     for (batch, change) in rough.into_iter().zip(&moves) {
         batch.densities = None;
-        batch.integral.iter_mut().zip(change).for_each(|(c, x)| *c += x);
+        dot::add(&mut batch.integral, change);
     }
     Ok(())
 }
 
 /// Computes the plane coordinates of all batches that lack them, in one sweep through the matrix.
-pub fn fill_fields(gram: &Gram<'_>, batches: &mut [&mut Batch], control: &Control) -> Result<()> {
+pub fn fill_fields(gram: &Gram, batches: &mut [&mut Batch], control: &Control) -> Result<()> {
     let m = gram.len();
     let missing: Vec<_> = batches.iter_mut().filter(|b| b.field.is_none()).collect();
     let mut fields = vec![vec![0.0; m]; missing.len()];
@@ -103,8 +98,8 @@ pub fn fill_fields(gram: &Gram<'_>, batches: &mut [&mut Batch], control: &Contro
 const MOST_APART: f64 = 1.5;
 
 /// The mean of unit weight vectors along the path of all trajectories.
-#[derive(Clone, Debug)]
-pub(crate) struct Center {
+#[derive(Clone)]
+pub struct Center {
     /// Dual coefficients of the unit vector, shape (m,).
     pub dual: Vec<f64>,
     /// Length of the mean, in (0, 1].
@@ -121,7 +116,7 @@ pub(crate) struct Center {
 impl Center {
     /// Returns the center after a burn-in of `burn_in_length` radians of each trajectory. The error is infinite if the distance
     /// of a trajectory from the mean exceeds the length of its whole path, burn-in included, or there is a single piece.
-    pub(crate) fn after(self, burn_in_length: f64) -> Self {
+    pub fn after(self, burn_in_length: f64) -> Self {
         let unknown = self.missing > burn_in_length || self.error.is_nan();
         let error = if unknown { f64::INFINITY } else { self.error };
         Self { error, ..self }
@@ -140,9 +135,9 @@ fn sum<'b>(m: usize, batches: impl IntoIterator<Item = &'b Batch>) -> Batch {
 /// their components along the mean, which do not turn it. It is computed with three kinds of pieces, and the largest value is
 /// returned: the trajectories, the trajectories with equal weights, and all batches. Batches underestimate the error if the
 /// correlation length exceeds one; weights by length do for one long trajectory; few trajectories are a noisy sample.
-pub(crate) fn center<L: AsRef<[Batch]>>(gram: &Gram<'_>, trajectories: &[L]) -> Center {
+pub fn center<L: AsRef<[Batch]>>(gram: &Gram, trajectories: &[L]) -> Center {
     let m = gram.len();
-    let arch = gram.arch();
+    let arch = gram.arch;
     let sums: Vec<Batch> = trajectories.iter().map(|list| sum(m, list.as_ref())).collect();
     let total = sum(m, &sums);
     let square = dot::dot(arch, &total.integral, total.field());

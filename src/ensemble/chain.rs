@@ -5,21 +5,20 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::center::{self, Batch, Center};
+use super::conditional_means::{Densities, Smoother, Sums};
+use super::pool::WorkerPool;
+use super::settings::Settings;
 use crate::base::{Control, Result, ensure, ensure_finite, incompatible};
-use crate::ensemble::center::{self, Batch, Center};
-use crate::ensemble::conditional_means::{Densities, Smoother, Sums};
-use crate::ensemble::pool::WorkerPool;
-use crate::ensemble::settings::Settings;
 use crate::interior::Start;
 use crate::linalg::Inverse;
 use crate::space::VersionSpace;
-use crate::trajectory::dynamics::{Dynamics, Geodesic};
-use crate::trajectory::{Goal, Recorder, Refresh, Trajectory, TrajectoryState};
+use crate::trajectory::{Dynamics, Geodesic, Goal, Recorder, Refresh, Trajectory, TrajectoryState};
 
 /// Number of planes whose coordinates are recorded with the draws, for R-hat and effective sample size.
 const WATCHED: usize = 16;
 
-pub(crate) struct Context<'s, 'c> {
+pub struct Context<'s, 'c> {
     pub space: &'s VersionSpace<'s>,
     pub settings: &'c Settings,
     pub inverse: Option<Inverse<'s>>,
@@ -54,7 +53,7 @@ impl<'s, 'c> Context<'s, 'c> {
 const MOST_PIECES: usize = 64;
 
 /// A trajectory with the pieces of its path and its draws.
-pub(crate) struct Chain<'s, D = Geodesic> {
+pub struct Chain<'s, D = Geodesic> {
     pub trajectory: Trajectory<'s, D>,
     pub path: Path,
     /// Densities at the walls, if the center is one of conditional means.
@@ -64,8 +63,8 @@ pub(crate) struct Chain<'s, D = Geodesic> {
 }
 
 /// The path of a trajectory, and its position in the present stage.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Path {
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Path {
     pub start: Start,
     pub pieces: Vec<Batch>,
     /// Path and number of pieces at the beginning of the stage.
@@ -80,20 +79,20 @@ pub(crate) struct Path {
 pub(super) type Stored = (Path, Option<Sums>, (f64, u64), TrajectoryState);
 
 impl<'s, D: Dynamics> Chain<'s, D> {
-    pub(crate) fn new(trajectory: Trajectory<'s, D>, start: Start) -> Self {
+    pub fn new(trajectory: Trajectory<'s, D>, start: Start) -> Self {
         let path = Path { start, pieces: Vec::new(), origin: 0.0, first: 0, from: 0.0, step: 0.0 };
         Self { trajectory, path, densities: None, recorder: Recorder::none() }
     }
 
     /// Returns the chain with another dynamics from its present point on.
-    pub(crate) fn under<E: Dynamics>(self, dynamics: E) -> Chain<'s, E> {
+    pub fn under<E: Dynamics>(self, dynamics: E) -> Chain<'s, E> {
         let mut other = Chain::new(self.trajectory.under(dynamics), self.path.start);
         other.densities = self.densities;
         other
     }
 
     /// Drops all pieces and starts a new path.
-    pub(crate) fn reset(&mut self, recorder: Recorder) {
+    pub fn reset(&mut self, recorder: Recorder) {
         self.trajectory.reset();
         self.recorder = recorder;
         self.path.pieces.clear();
@@ -108,7 +107,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
     }
 
     /// Extends the path by pieces of `unit` radians until there are `stage` of them, the limit is reached, or the time is over.
-    pub(crate) fn extend(
+    pub fn extend(
         &mut self,
         stage: usize,
         unit: f64,
@@ -144,9 +143,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
             if self.trajectory.tally().path < path {
                 return Ok(false);
             }
-            if let Some(densities) = &mut self.densities {
-                densities.add(self.trajectory.ball(), self.trajectory.space());
-            }
+            self.add_densities();
             self.path.step = next;
             if next < steps && control.is_out_of_time() {
                 return Ok(false);
@@ -157,12 +154,16 @@ impl<'s, D: Dynamics> Chain<'s, D> {
     }
 
     /// Ends the present piece where the trajectory is.
-    pub(crate) fn close(&mut self) {
+    pub fn close(&mut self) {
         if self.trajectory.tally().path > self.path.from {
-            if let Some(densities) = &mut self.densities {
-                densities.add(self.trajectory.ball(), self.trajectory.space());
-            }
+            self.add_densities();
             self.end_piece();
+        }
+    }
+
+    fn add_densities(&mut self) {
+        if let Some(densities) = &mut self.densities {
+            densities.add(self.trajectory.ball(), self.trajectory.space());
         }
     }
 
@@ -217,7 +218,7 @@ impl<'s> Chain<'s> {
     }
 }
 
-pub(crate) fn totals<D: Dynamics>(chains: &[Chain<'_, D>]) -> (f64, u64) {
+pub fn totals<D: Dynamics>(chains: &[Chain<'_, D>]) -> (f64, u64) {
     chains.iter().fold((0.0, 0), |(path, arrivals), chain| {
         let tally = chain.trajectory.tally();
         (path + tally.path, arrivals + tally.arrivals())
@@ -236,10 +237,7 @@ pub(super) fn prepare<D: Dynamics>(chains: &mut [Chain<'_, D>], control: &Contro
     center::fill_fields(gram, &mut batches, control)
 }
 
-pub(crate) fn estimate<D: Dynamics>(
-    run: &Context<'_, '_>,
-    chains: &mut [Chain<'_, D>],
-) -> Result<Center> {
+pub fn estimate<D: Dynamics>(run: &Context<'_, '_>, chains: &mut [Chain<'_, D>]) -> Result<Center> {
     // As many groups as threads, since reading the matrix takes most of the time.
     let mut groups: Vec<_> =
         chains.chunks_mut(chains.len().div_ceil(run.pool.n_threads())).collect();
@@ -253,11 +251,11 @@ const VECTORS: usize = 100;
 const SMOOTH_VECTORS: usize = 200;
 
 /// Checks that memory suffices for the trajectories and the pieces of their paths. Draws are not included.
-pub(crate) fn check_memory(
-    space: &VersionSpace<'_>,
+pub fn check_memory(
+    space: &VersionSpace,
     n: usize,
     smooths: bool,
-    pool: &WorkerPool<'_>,
+    pool: &WorkerPool,
 ) -> Result<()> {
     let vectors = if smooths { SMOOTH_VECTORS } else { VECTORS };
     pool.check_memory(n, vectors, space.len())

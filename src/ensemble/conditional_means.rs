@@ -39,8 +39,7 @@ const MOST_MOVES: usize = 30;
 const NEAR: f64 = 0.05;
 
 /// The inverse and the step size s = `share` towards conditional means; shared by the trajectories.
-#[derive(Debug)]
-pub(crate) struct Smoother<'a> {
+pub struct Smoother<'a> {
     pub inverse: Inverse<'a>,
     pub share: f64,
     /// √Q_ii and its reciprocal, for each plane, or coordinate of walls.
@@ -51,11 +50,7 @@ pub(crate) struct Smoother<'a> {
 }
 
 impl<'a> Smoother<'a> {
-    pub(crate) fn new(
-        inverse: Inverse<'a>,
-        space: &'a VersionSpace<'_>,
-        control: &Control,
-    ) -> Result<Self> {
+    pub fn new(inverse: Inverse<'a>, space: &'a VersionSpace, control: &Control) -> Result<Self> {
         let (inverse, walls) = (inverse.of_coordinates(), space.walls());
         let share = inverse.share(control)?;
         let square = ChiSquared::new(inverse.len() as f64)
@@ -66,7 +61,7 @@ impl<'a> Smoother<'a> {
 
     /// Returns the changes of the dual coefficients of integrals of positions when they are replaced by those of their conditional
     /// means: those of the changes `s D⁻¹ (r - c)` of the plane coordinates, given dual coefficients c and integrals of r.
-    pub(crate) fn moves(
+    pub fn moves(
         &self,
         integrals: &[(&[f64], &[f64])],
         control: &Control,
@@ -92,9 +87,9 @@ impl<'a> Smoother<'a> {
 
     /// Returns plane coordinates and dual coefficients of a point near the center of mass: every coordinate is close to its own
     /// conditional mean, for a vector of the typical length of a Gaussian one. Solved by iteration.
-    pub(crate) fn middle(
+    pub fn middle(
         &self,
-        space: &VersionSpace<'_>,
+        space: &VersionSpace,
         mirror: Mirror,
         control: &Control,
     ) -> Result<[Vec<f64>; 2]> {
@@ -110,12 +105,12 @@ impl<'a> Smoother<'a> {
                 .collect();
             let step = self.step(&dual, &densities);
             let mut change = vec![step];
-            field.iter_mut().zip(&change[0]).for_each(|(f, x)| *f += x);
+            dot::add(&mut field, &change[0]);
             let moved = change[0].clone();
             inverse.solve(&mut change, control)?;
-            dual.iter_mut().zip(&change[0]).for_each(|(c, x)| *c += x);
-            let square = dot::dot(inverse.arch(), &moved, &change[0]);
-            if square <= NEAR * NEAR * dot::dot(inverse.arch(), &field, &dual) {
+            dot::add(&mut dual, &change[0]);
+            let square = dot::dot(inverse.arch, &moved, &change[0]);
+            if square <= NEAR * NEAR * dot::dot(inverse.arch, &field, &dual) {
                 break;
             }
         }
@@ -123,9 +118,9 @@ impl<'a> Smoother<'a> {
     }
 
     /// Returns a random point inside all walls: every coordinate is drawn given that the others are those of the middle.
-    pub(crate) fn typical(
+    pub fn typical(
         &self,
-        space: &VersionSpace<'_>,
+        space: &VersionSpace,
         [field, dual]: &[Vec<f64>; 2],
         rng: &mut ChaCha8Rng,
         control: &Control,
@@ -142,8 +137,7 @@ impl<'a> Smoother<'a> {
 }
 
 /// The densities r at the walls, summed along the path of one trajectory since the last piece.
-#[derive(Debug)]
-pub(crate) struct Densities<'a> {
+pub struct Densities<'a> {
     pub smoother: Arc<Smoother<'a>>,
     mirror: Mirror,
     rng: ChaCha8Rng,
@@ -154,16 +148,16 @@ pub(crate) struct Densities<'a> {
 }
 
 /// The stored form: random stream, sum, count and spacing.
-pub(super) type Sums = (Vec<u8>, Vec<f64>, f64, f64);
+pub type Sums = (Vec<u8>, Vec<f64>, f64, f64);
 
 impl<'a> Densities<'a> {
-    pub(crate) fn new(smoother: Arc<Smoother<'a>>, mirror: Mirror, rng: ChaCha8Rng) -> Self {
+    pub fn new(smoother: Arc<Smoother<'a>>, mirror: Mirror, rng: ChaCha8Rng) -> Self {
         let sum = vec![0.0; smoother.inverse.len()];
         Self { smoother, mirror, rng, sum, count: 0.0, spacing: f64::INFINITY }
     }
 
     /// Adds the densities at the ball for a vector in its direction, of a length with the chi distribution.
-    pub(crate) fn add(&mut self, ball: &Ball, space: &VersionSpace<'_>) {
+    pub fn add(&mut self, ball: &Ball, space: &VersionSpace) {
         let length = self.smoother.square.sample(&mut self.rng).sqrt();
         let dual = ball.position(0.0);
         self.count += 1.0;
@@ -186,11 +180,11 @@ impl<'a> Densities<'a> {
         }
     }
 
-    pub(crate) fn state(&self) -> Sums {
+    pub fn state(&self) -> Sums {
         (random::state(&self.rng), self.sum.clone(), self.count, self.spacing)
     }
 
-    pub(crate) fn restored(
+    pub fn restored(
         smoother: Arc<Smoother<'a>>,
         mirror: Mirror,
         (rng, sum, count, spacing): Sums,
@@ -202,11 +196,11 @@ impl<'a> Densities<'a> {
     }
 
     /// Returns the integral of r, for unit vectors, over the `length` radians since the last call.
-    pub(crate) fn take(&mut self, length: f64) -> Vec<f64> {
+    pub fn take(&mut self, length: f64) -> Vec<f64> {
         let m = self.sum.len();
         let mut sum = std::mem::replace(&mut self.sum, vec![0.0; m]);
         let scale = length / (self.count.max(1.0) * chi_mean(m as f64));
-        sum.iter_mut().for_each(|x| *x *= scale);
+        dot::scale(&mut sum, scale);
         self.count = 0.0;
         sum
     }

@@ -7,7 +7,7 @@ use crate::simd::special::normal_quantile;
 use crate::trajectory::Recorder;
 
 /// Coordinates of each trajectory without which nothing can be said, and of all below which the estimates are too noisy to decide.
-pub(crate) const LEAST_DRAWS: usize = 4;
+pub const LEAST_DRAWS: usize = 4;
 const LEAST_IN_ALL: usize = 80;
 /// Largest number of draws of each trajectory from which R-hat is computed.
 const R_HAT_DRAWS: usize = 1_000;
@@ -62,13 +62,12 @@ fn normal_score(rank: f64, n: usize) -> f64 {
 }
 
 /// Returns the normal scores of the ranks 1 to n. They are the same for all quantities, and take longer than the ranks.
-pub(crate) fn normal_scores(n: usize) -> Vec<f64> {
+pub fn normal_scores(n: usize) -> Vec<f64> {
     (1..=n).map(|rank| normal_score(rank as f64, n)).collect()
 }
 
 /// Coordinates of one quantity, a list for each trajectory or half of one.
-#[derive(Clone, Debug)]
-pub(crate) struct Coordinates(pub(crate) Vec<Vec<f64>>);
+pub struct Coordinates(pub(crate) Vec<Vec<f64>>);
 
 impl Coordinates {
     /// Collects quantity k of q from row-major records.
@@ -134,7 +133,7 @@ impl Coordinates {
     }
 
     /// Returns the rank-normalized split R-hat, also of the distances from the median.
-    pub(crate) fn r_hat(&self, of_ranks: &[f64]) -> f64 {
+    pub fn r_hat(&self, of_ranks: &[f64]) -> f64 {
         let halves = self.halves();
         let median = halves.median();
         let distances = halves.map(|x| (x - median).abs());
@@ -151,7 +150,7 @@ impl Coordinates {
     }
 
     /// Returns the bulk effective sample size, by the initial monotone sequence (Geyer, 1992) of the autocovariances.
-    pub(crate) fn ess(&self, of_ranks: &[f64]) -> f64 {
+    pub fn ess(&self, of_ranks: &[f64]) -> f64 {
         let mut chains = self.halves().scores(of_ranks).0;
         let n = chains[0].len();
         let means: Vec<f64> = chains.iter().map(|chain| mean(chain)).collect();

@@ -7,13 +7,13 @@ use rayon::prelude::*;
 use crate::base::{Control, Error, Result, memory};
 
 /// A rayon pool for one call. The global pool would hang in a forked child.
-pub(crate) struct WorkerPool<'c> {
+pub struct WorkerPool<'c> {
     pool: Option<rayon::ThreadPool>,
     pub control: &'c Control,
 }
 
 impl<'c> WorkerPool<'c> {
-    pub(crate) fn new(n_threads: usize, control: &'c Control) -> Result<Self> {
+    pub fn new(n_threads: usize, control: &'c Control) -> Result<Self> {
         if n_threads == 1 {
             return Ok(Self { pool: None, control });
         }
@@ -27,18 +27,18 @@ impl<'c> WorkerPool<'c> {
         Ok(Self { pool: Some(pool), control })
     }
 
-    pub(crate) fn n_threads(&self) -> usize {
+    pub fn n_threads(&self) -> usize {
         self.pool.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
     }
 
     /// Checks that memory suffices for `n` trajectories with `vectors` vectors of m doubles each.
-    pub(crate) fn check_memory(&self, n: usize, vectors: usize, m: usize) -> Result<()> {
+    pub fn check_memory(&self, n: usize, vectors: usize, m: usize) -> Result<()> {
         let threads = self.pool.as_ref().map_or(0, rayon::ThreadPool::current_num_threads);
         memory::check_shared(n.saturating_mul(vectors).saturating_mul(m), threads)
     }
 
     /// Applies `work` to every item. Returns the results in order, or the error of the lowest index. A panic stops all workers.
-    pub(crate) fn each<T: Send, R: Send>(
+    pub fn each<T: Send, R: Send>(
         &self,
         items: &mut [T],
         work: impl Fn(usize, &mut T) -> Result<R> + Sync,

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use super::burn_in::burn_in;
+use super::chain::{Context, check_memory};
+use super::conditional_means::Densities;
+use super::merge::Outcome;
+use super::pool::WorkerPool;
+use super::settings::{Average, Settings};
+use super::stages::Measurement;
 use crate::base::{Control, Result, State, random, require};
-use crate::ensemble::burn_in::burn_in;
-use crate::ensemble::chain::{Context, check_memory};
-use crate::ensemble::conditional_means::Densities;
-use crate::ensemble::outcome::Outcome;
-use crate::ensemble::pool::WorkerPool;
-use crate::ensemble::settings::{Average, Settings};
-use crate::ensemble::stages::Measurement;
 use crate::linalg::Inverse;
 use crate::space::{VersionSpace, one_dimensional};
 
@@ -20,7 +20,7 @@ use crate::space::{VersionSpace, one_dimensional};
 /// [`crate::Error::Invalid`] for settings out of range or a start that violates a hard wall, [`crate::Error::Infeasible`] where
 /// version space seems empty, [`crate::Error::Breakdown`] where the arithmetic fails, [`crate::Error::Memory`],
 /// [`crate::Error::Time`] where [`Settings::max_time`] is over before a starting point is found, [`crate::Error::Interrupted`].
-pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> Result<Outcome> {
+pub fn run(space: &VersionSpace, settings: &Settings, control: &Control) -> Result<Outcome> {
     run_with(space, settings, None, control)
 }
 
@@ -32,7 +32,7 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> 
 ///
 /// Errors as [`run_with`]; and [`crate::Error::Invalid`] for a state that does not fit.
 pub fn resume(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     settings: &Settings,
     inverse: Option<Inverse<'_>>,
     state: &State,
@@ -45,7 +45,7 @@ pub fn resume(
 ///
 /// Errors as [`run`]; [`crate::Error::Invalid`] for an inverse of another size.
 pub fn run_with(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     settings: &Settings,
     inverse: Option<Inverse<'_>>,
     control: &Control,
@@ -54,7 +54,7 @@ pub fn run_with(
 }
 
 fn sample(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     settings: &Settings,
     inverse: Option<Inverse<'_>>,
     state: Option<&State>,
@@ -65,8 +65,8 @@ fn sample(
 }
 
 /// Prepares a run with settings in range, and does its work. `resumes` leaves the start unchecked.
-pub(crate) fn prepared<R>(
-    space: &VersionSpace<'_>,
+pub fn prepared<R>(
+    space: &VersionSpace,
     settings: &Settings,
     inverse: Option<Inverse<'_>>,
     resumes: bool,
@@ -77,7 +77,7 @@ pub(crate) fn prepared<R>(
     let settings = match (space.walls(), &settings.start) {
         (Some(walls), Some(start)) => {
             let got = format_args!("{} coefficients", start.len());
-            require(start.len() == walls.coordinates(), "start", got, "one per coordinate")?;
+            require(start.len() == walls.coordinates, "start", got, "one per coordinate")?;
             of_planes = Settings { start: Some(walls.plane_duals(start)), ..settings.clone() };
             &of_planes
         }
@@ -99,8 +99,7 @@ pub(crate) fn prepared<R>(
     if let Some(start) = settings.start.as_ref().filter(|_| !resumes)
         && settings.mirror.is_hard()
     {
-        let (margins, m) = (space.margins(start)?, space.examples());
-        let violated = space.count_examples(|i| margins[i].is_nan() || margins[i] <= 0.0);
+        let (violated, m) = (space.violated_by(start)?, space.examples());
         let got = format_args!("a point that violates {violated} of {m} examples");
         let wanted = "in version space unless the walls are transparent";
         require(violated == 0, "start", got, wanted)?;

@@ -7,7 +7,7 @@ use crate::space::Mirror;
 use crate::trajectory::RefreshChoice;
 
 /// Shortest path in radians: the integral of a shorter one, a difference of sines, has fewer than ten digits.
-pub(crate) const SHORTEST_LENGTH: f64 = 1e-6;
+pub const SHORTEST_LENGTH: f64 = 1e-6;
 
 /// Largest rate of refreshes per radian: above that of bounces in the narrowest version space. With more a ball hardly moves.
 const HIGHEST_RATE: f64 = 1e9;

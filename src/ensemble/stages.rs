@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::burn_in::set_refresh;
+use super::chain::{Chain, Context, Stored, totals};
+use super::merge::StopReason;
+use super::settings::Settings;
+use super::{center, mixing};
 use crate::base::{Result, State, decode, encode, ensure, ensure_finite, incompatible, memory};
-use crate::ensemble::chain::{Chain, Context, Stored, totals};
-use crate::ensemble::outcome::StopReason;
-use crate::ensemble::settings::Settings;
-use crate::ensemble::{center, mixing};
-use crate::trajectory::dynamics::{Dynamics, Geodesic};
-use crate::trajectory::{Goal, Recorder, Refresh, RefreshChoice, Until};
+use crate::trajectory::{Dynamics, Geodesic, Goal, Recorder, Refresh, RefreshChoice, Until};
 
 /// First piece of path of a run without a given length, in radians and, for small version spaces, in arrivals.
 const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
@@ -19,14 +19,14 @@ const ACCURATE: f64 = 0.04;
 /// Evaluations of the densities at the walls in the first piece.
 const EVALUATIONS: f64 = 2.0;
 
-pub(crate) struct Measurement<'s, 'r, D> {
+pub struct Measurement<'s, 'r, D> {
     pub run: &'r Context<'s, 'r>,
     pub chains: Vec<Chain<'s, D>>,
     pub plan: Plan,
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Plan {
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub struct Plan {
     /// Length of the burn-in, radians, mean over the trajectories.
     pub burn_in_length: f64,
     /// Length of a piece, radians.
@@ -181,9 +181,7 @@ impl<'s, 'r, D: Dynamics> Measurement<'s, 'r, D> {
             && is_free
             && let Some(refresh) = self.chains[0].trajectory.refresh().hastened()
         {
-            for chain in &mut self.chains {
-                chain.trajectory.set_refresh(refresh.clone());
-            }
+            set_refresh(&mut self.chains, &refresh);
         }
     }
 

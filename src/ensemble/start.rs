@@ -2,17 +2,16 @@
 
 use rand::rngs::ChaCha8Rng;
 
+use super::chain::{Chain, Context};
 use crate::ball::laying;
 use crate::base::{Control, Result, random};
-use crate::ensemble::chain::{Chain, Context};
 use crate::interior::{Start, conflicts, hard_point, light_trap};
 use crate::space::VersionSpace;
-use crate::trajectory::Trajectory;
-use crate::trajectory::dynamics::Geodesic;
+use crate::trajectory::{Geodesic, Trajectory};
 
 /// Starts all trajectories: at the given point; or each at a random point about the middle, if there are conditional means; or
 /// where a light trap catches it, or failing that at the point of a single maximal-margin search.
-pub(crate) fn start<'s>(run: &Context<'s, '_>) -> Result<Vec<Chain<'s>>> {
+pub fn start<'s>(run: &Context<'s, '_>) -> Result<Vec<Chain<'s>>> {
     let Context { space, settings, pool, control, .. } = *run;
     let mirror = settings.mirror;
     conflicts::check(space, mirror, control)?;

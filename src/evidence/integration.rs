@@ -7,18 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::ladder::{BURN_IN_PATH, Descent, Stage, StageEstimate, log_z};
+use super::mbar::{self, Rung, sum_by_key};
+use super::walker::{self, LadderWalker, bias_of_lag, isotropic, refreshed};
+use super::{EvidenceOutcome, EvidenceSettings};
 use crate::ball::laying;
 use crate::base::{Control, Error, Result, memory, random};
 use crate::ensemble::{WorkerPool, chain};
-use crate::evidence::ladder::{BURN_IN_PATH, Descent, Stage, StageEstimate, log_z};
-use crate::evidence::mbar::{self, Rung, sum_by_key};
-use crate::evidence::walker::{self, LadderWalker, bias_of_lag, isotropic, refreshed};
-use crate::evidence::{EvidenceOutcome, EvidenceSettings};
 use crate::interior::{self, conflicts, max_margin};
 use crate::linalg::Factor;
 use crate::space::{Mirror, VersionSpace};
-use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::{Goal, Layers, Trajectory};
+use crate::trajectory::{Geodesic, Goal, Layers, Trajectory};
 
 /// Path from the first point in version space to the first start of a trip up, radians.
 const HOME_PATH: f64 = 20.0;
@@ -42,11 +41,11 @@ struct Integration<'a> {
 /// A walker, and a billiard at the last target, where its trips up begin; none if no point of version space is known.
 type TripWalker<'s> = (LadderWalker<'s, Layers>, Option<Trajectory<'s, Geodesic>>);
 
-pub(super) fn evidence(
-    space: &VersionSpace<'_>,
+pub fn evidence(
+    space: &VersionSpace,
     settings: &EvidenceSettings,
     descent: Descent,
-    pool: &WorkerPool<'_>,
+    pool: &WorkerPool,
     control: &Control,
 ) -> Result<EvidenceOutcome> {
     let (n, seed) = (settings.n_trajectories, settings.seed);
@@ -128,7 +127,7 @@ fn check_memory(walkers: &[TripWalker<'_>]) -> Result<()> {
 
 impl Integration<'_> {
     /// Makes a trip down and a trip up, with `PIECES` pieces of `unit` radians on each rung.
-    fn round_trip(&self, i: usize, (walker, home): &mut TripWalker<'_>, unit: f64) -> Result<()> {
+    fn round_trip(&self, i: usize, (walker, home): &mut TripWalker, unit: f64) -> Result<()> {
         let Some(home) = home else {
             self.trip(walker, false, unit)?;
             return self.trip(walker, true, unit);
@@ -260,7 +259,7 @@ fn optional<T>(inside: Result<T>, targets: &[Mirror]) -> Result<Option<T>> {
 
 /// Returns a point inside version space, or on the satisfied side of the hard walls of one class; [`Error::Infeasible`].
 fn point_inside(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     targets: &[Mirror],
     control: &Control,
 ) -> Result<Option<Vec<f64>>> {

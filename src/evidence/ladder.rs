@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 
+use super::mbar::{self, Influences, Shares, sum_by_key};
+use super::walker::{LadderWalker, isotropic};
 use crate::base::{Control, Result};
-use crate::evidence::mbar::{self, Influences, Shares, sum_by_key};
-use crate::evidence::walker::{LadderWalker, isotropic};
 use crate::linalg::Factor;
 use crate::space::{Mirror, VersionSpace};
 use crate::trajectory::Layers;
@@ -28,11 +28,10 @@ const LAST_S: f64 = 25.0;
 /// Path of the pilot on a rung, radians.
 const PILOT_PATH: f64 = 12.0;
 /// Path to burn in on a rung, radians.
-pub(crate) const BURN_IN_PATH: f64 = 2.0;
+pub const BURN_IN_PATH: f64 = 2.0;
 
 /// The path of mirrors from transparent walls to the targets.
-#[derive(Clone, Debug)]
-pub(crate) struct Descent {
+pub struct Descent {
     /// The s at which each class, -1 and +1, stays behind; infinity if it does not.
     depths: [f64; 2],
     /// The s of each target.
@@ -84,7 +83,7 @@ impl Descent {
     /// to the last target or to where hardly any plane is violated, and one at the beginning of each stage.
     pub fn place_rungs(
         &self,
-        space: &VersionSpace<'_>,
+        space: &VersionSpace,
         factor: &Arc<Factor>,
         rng: ChaCha8Rng,
         control: &Control,
@@ -126,8 +125,8 @@ impl Descent {
 }
 
 /// A part of the descent on which the transparencies of the same classes fall.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stage {
+#[derive(Clone, Copy)]
+pub struct Stage {
     pub from: f64,
     pub to: f64,
     /// The classes whose transparency falls.
@@ -158,10 +157,10 @@ impl Stage {
 }
 
 /// A stage, the counts that occurred on it, and their shares of the distribution at its beginning.
-pub(crate) type StageEstimate = (Stage, Vec<u32>, Shares);
+pub type StageEstimate = (Stage, Vec<u32>, Shares);
 
 /// Returns ln Z at the targets, with standard errors, from the ratios of all stages; where two meet, a rung counts twice.
-pub(crate) fn log_z(stages: &[StageEstimate], targets: &[f64]) -> Vec<(f64, f64)> {
+pub fn log_z(stages: &[StageEstimate], targets: &[f64]) -> Vec<(f64, f64)> {
     let log_z = |&s: &f64| {
         let (mut value, mut influences): (f64, Vec<Influences>) = (0.0, Vec::new());
         for (stage, counts, shares) in stages {

@@ -15,10 +15,9 @@ use std::collections::BTreeMap;
 use crate::linalg::small;
 
 /// Path in each state that was visited, in rising order.
-pub(crate) type Histogram = Vec<(usize, f64)>;
+pub type Histogram = Vec<(usize, f64)>;
 
-#[derive(Clone, Debug)]
-pub(crate) struct Rung {
+pub struct Rung {
     /// ln W(v) for every state; -∞ where the rung has no weight.
     pub log_weights: Vec<f64>,
     /// The trip and the histogram of each piece of path. The pieces have nearly equal lengths.
@@ -35,7 +34,7 @@ impl Rung {
     }
 }
 
-pub(crate) fn sum_by_key<K: Ord>(entries: impl Iterator<Item = (K, f64)>) -> BTreeMap<K, f64> {
+pub fn sum_by_key<K: Ord>(entries: impl Iterator<Item = (K, f64)>) -> BTreeMap<K, f64> {
     let mut sums = BTreeMap::new();
     for (key, value) in entries {
         *sums.entry(key).or_insert(0.0) += value;
@@ -67,8 +66,7 @@ const MIN_MEMBERSHIP: f64 = 1e-20;
 const MAX_HALVINGS: usize = 10;
 
 /// The share of the sphere in each state, with what its error requires.
-#[derive(Clone, Debug)]
-pub(crate) struct Shares {
+pub struct Shares {
     rungs: Vec<Rung>,
     /// N_k.
     rung_paths: Vec<f64>,
@@ -86,7 +84,7 @@ pub(crate) struct Shares {
     hessian: Vec<f64>,
 }
 
-pub(crate) fn log_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
+pub fn log_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
     let largest = terms.clone().fold(f64::NEG_INFINITY, f64::max);
     if largest == f64::NEG_INFINITY {
         return largest;
@@ -247,13 +245,13 @@ impl Shares {
 }
 
 /// The trip of each piece of a rung, and the influence of the piece on an estimate, relative to the mean of the rung.
-pub(crate) type Influences = Vec<(usize, f64)>;
+pub type Influences = Vec<(usize, f64)>;
 
 /// Returns the standard error of an estimate from the influences on each rung.
 ///
 /// It is the larger of two, from the spread of the pieces on each rung and from the spread of whole trips. Where
 /// trajectories lag behind the ladder, all rungs of a trip are off alike, down and up oppositely: only the second shows that.
-pub(crate) fn error(rungs: &[Influences]) -> f64 {
+pub fn error(rungs: &[Influences]) -> f64 {
     let variance = |count: usize, squares: f64| {
         let n = count as f64;
         if n > 1.0 { n / (n - 1.0) * squares } else { f64::INFINITY }

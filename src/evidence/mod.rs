@@ -7,8 +7,8 @@
 mod bridge;
 mod integration;
 mod ladder;
-pub(crate) mod mbar;
-pub(crate) mod walker;
+pub mod mbar;
+pub mod walker;
 
 use serde::Deserialize;
 
@@ -16,8 +16,8 @@ use crate::base::{Control, Error, Result, check_count, check_positive, count};
 use crate::ensemble::WorkerPool;
 use crate::space::{Mirror, VersionSpace, one_dimensional};
 
-pub(crate) use ladder::Descent;
-pub(crate) use walker::isotropic;
+pub use ladder::Descent;
+pub use walker::isotropic;
 
 /// Settings of an evidence run.
 #[derive(Clone, Debug, Deserialize)]
@@ -102,7 +102,7 @@ pub struct EvidenceOutcome {
 /// [`Error::Invalid`] for settings out of range, [`Error::Infeasible`] where hard walls leave no version space,
 /// [`Error::Breakdown`] for a matrix that is not positive semi-definite, [`Error::Interrupted`].
 pub fn evidence(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     settings: &EvidenceSettings,
     control: &Control,
 ) -> Result<EvidenceOutcome> {

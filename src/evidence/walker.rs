@@ -8,8 +8,7 @@ use crate::ball::Ball;
 use crate::base::{Control, Result};
 use crate::linalg::Factor;
 use crate::space::{Mirror, VersionSpace};
-use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::{Goal, Layers, Refresh, Trajectory};
+use crate::trajectory::{Geodesic, Goal, Layers, Refresh, Trajectory};
 
 /// Standard errors by which the trips up and down may differ by chance.
 const CHANCE: f64 = 2.0;
@@ -18,8 +17,8 @@ const CHANCE: f64 = 2.0;
 const REFRESH_RATE: f64 = 0.5;
 
 /// The samples of a walker on each rung: pieces of its path, each with the number of its trip, down or up the ladder.
-#[derive(Debug, Default)]
-pub(crate) struct RungSamples<T> {
+#[derive(Default)]
+pub struct RungSamples<T> {
     rungs: Vec<Vec<(usize, T)>>,
     /// The number of the current trip.
     pub trip: usize,
@@ -45,7 +44,7 @@ impl<T> RungSamples<T> {
 }
 
 /// Returns the pieces of all walkers on rung k that `keep` selects, converted. No walkers share the number of a trip.
-pub(crate) fn pieces<'r, T: 'r, P>(
+pub fn pieces<'r, T: 'r, P>(
     walkers: impl ExactSizeIterator<Item = &'r RungSamples<T>>,
     k: usize,
     keep: impl Fn(usize, usize) -> bool,
@@ -64,12 +63,12 @@ pub(crate) fn pieces<'r, T: 'r, P>(
 ///
 /// The biases of both trips cancel to first order. But that of the trips down is larger, the more so the harder version space
 /// is to find: a third of the lag remained on teacher problems, and half where an example was alone among the other class.
-pub(crate) fn bias_of_lag(lag: f64, error: f64) -> f64 {
+pub fn bias_of_lag(lag: f64, error: f64) -> f64 {
     if lag.is_nan() { f64::INFINITY } else { (lag.abs() - CHANCE * error).max(0.0) }
 }
 
 /// A trajectory among half-silvered mirrors that moves from rung to rung.
-pub(crate) struct LadderWalker<'s, T> {
+pub struct LadderWalker<'s, T> {
     pub trajectory: Trajectory<'s, Geodesic>,
     pub samples: RungSamples<T>,
     /// Path so far, radians.
@@ -82,17 +81,13 @@ impl<'s, T: Default> LadderWalker<'s, T> {
         Self { trajectory, samples: RungSamples::default(), length: 0.0, control }
     }
 
-    pub fn burn_in(&mut self, path: f64) -> Result<()> {
+    /// Moves to a rung and burns in there.
+    pub fn enter(&mut self, mirror: Mirror, path: f64) -> Result<()> {
+        self.trajectory.set_mirror(mirror);
         self.trajectory.reset();
         self.trajectory.run(Goal::path(path), self.control)?;
         self.length += self.trajectory.tally().path;
         Ok(())
-    }
-
-    /// Moves to a rung and burns in there.
-    pub fn enter(&mut self, mirror: Mirror, path: f64) -> Result<()> {
-        self.trajectory.set_mirror(mirror);
-        self.burn_in(path)
     }
 
     /// Runs for a path and returns it by layer.
@@ -106,7 +101,7 @@ impl<'s, T: Default> LadderWalker<'s, T> {
 }
 
 /// Returns a trajectory from an isotropic position and direction.
-pub(crate) fn isotropic<'s>(
+pub fn isotropic<'s>(
     space: &'s VersionSpace<'s>,
     factor: &Arc<Factor>,
     mut rng: ChaCha8Rng,

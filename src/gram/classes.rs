@@ -11,22 +11,20 @@
 //!
 //! so the walls are those of a matrix of m (C - 1) planes, labels +1, whose rows are multiples of rows of K, shifts inside.
 
-use std::sync::OnceLock;
-
 use pulp::Arch;
 
-use super::Gram;
+use super::{Gram, Joint};
 use crate::base::{Error, Result, memory, require};
-use crate::simd::{Entry, NextWall, Row, pass};
+use crate::simd::{Entry, NextWall, pass, with_entries};
 
 /// The planes of m examples of C classes, and vectors of them: a number for each plane, or for each class and example.
 ///
 /// Planes are ordered by columns. A column has one plane for each example, the examples sorted by their classes; in column s it
 /// is the plane between their class y and class s, or s + 1 from s = y on. A row of the matrix is then a row of K times
 /// constants that change only from class to class.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ClassPlanes {
-    n_classes: usize,
+#[derive(Debug)]
+pub struct ClassPlanes {
+    pub n_classes: usize,
     /// The class of each example, shape (m,).
     labels: Vec<usize>,
     /// The examples sorted by class, shape (m,).
@@ -65,10 +63,6 @@ impl ClassPlanes {
         self.labels.len()
     }
 
-    pub fn n_classes(&self) -> usize {
-        self.n_classes
-    }
-
     /// A number below m for the example of a plane, the same for all of its planes: its place in the order of classes.
     #[inline]
     pub fn place(&self, plane: usize) -> usize {
@@ -95,6 +89,13 @@ impl ClassPlanes {
         let v =
             |class: usize| f64::from(u8::from(class == own)) - f64::from(u8::from(class == other));
         v(y) - v(d)
+    }
+
+    /// The inner product of the normals of two planes, for the Gram matrix of the examples.
+    pub fn entry(&self, gram: &Gram, i: usize, j: usize) -> f64 {
+        let (one, own, other) = self.of(i);
+        let (two, y, d) = self.of(j);
+        Self::factor((own, other), (y, d)) * gram.entry(one, two)
     }
 
     /// Returns the dual coefficients of each class, shape (C, m), whose sum over the classes is zero, from those of the planes:
@@ -150,61 +151,48 @@ impl ClassPlanes {
 /// Number of examples up to which a copy of their matrix in the order of the classes is kept.
 const COPIED: usize = 4_096;
 
-/// The rows of the planes, made of those of the examples.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ClassRows<'a> {
-    pub gram: &'a Gram<'a>,
-    pub planes: &'a ClassPlanes,
-    /// The copy, where one is kept: made when the first row is needed.
-    pub sorted: &'a OnceLock<Option<Gram<'static>>>,
-}
-
-impl<'a> ClassRows<'a> {
+/// The rows of the planes of classes, made of those of the examples.
+impl Joint<'_> {
     /// The matrix of the examples, if it is in the order of the classes, or its copy.
-    fn sorted(self) -> Option<&'a Gram<'a>> {
-        let m = self.planes.examples();
-        if self.planes.is_sorted {
-            return Some(self.gram);
+    fn sorted(&self, planes: &ClassPlanes) -> Option<&Gram<'_>> {
+        let m = planes.examples();
+        if planes.is_sorted {
+            return Some(&self.gram);
         }
         let copy = || {
             let is_kept = m <= COPIED && memory::check_vectors(m, m).is_ok();
-            is_kept.then(|| self.gram.submatrix(&self.planes.order))
+            is_kept.then(|| self.gram.submatrix(&planes.order))
         };
         self.sorted.get_or_init(copy).as_ref()
     }
 
     /// Writes the row of a plane's example in the order of the classes, with offset and softness.
-    fn sort(self, arch: Arch, plane: usize, sorted: &mut [f64]) {
-        let planes = self.planes;
+    fn sort(&self, planes: &ClassPlanes, plane: usize, sorted: &mut [f64]) {
         let (example, ..) = planes.of(plane);
-        let (place, offset) = (planes.places[example], self.gram.offset());
-        let (row, order) = match self.sorted() {
+        let (arch, place, offset) = (self.gram.arch, planes.places[example], self.gram.offset());
+        let (row, order) = match self.sorted(planes) {
             Some(gram) => (gram.row(place), None),
             None => (self.gram.row(example), Some(&*planes.order)),
         };
-        match &row {
-            Row::Doubles(entries) => sort(arch, entries, order, offset, sorted),
-            Row::Singles(entries) => sort(arch, entries, order, offset, sorted),
-        }
+        with_entries!(&row, |entries| sort(arch, entries, order, offset, sorted));
         sorted[place] = self.gram.diagonal(example);
     }
 
     /// As [`pass::advance`] for all planes, one column of the rows at a time. `kicks` are planes and multiples of their rows.
-    pub fn advance(
-        self,
-        arch: Arch,
+    pub(super) fn advance_classes(
+        &self,
+        planes: &ClassPlanes,
         (f, g): (&mut [f64], &mut [f64]),
         rotation: (f64, f64),
         kicks: &[(usize, f64)],
         scratch: &mut Vec<f64>,
     ) -> NextWall {
-        let planes = self.planes;
-        let (m, n) = (planes.examples(), planes.n_classes);
+        let (arch, m, n) = (self.gram.arch, planes.examples(), planes.n_classes);
         scratch.resize((kicks.len() + 1) * m + n * kicks.len(), 0.0);
         let (row, rest) = scratch.split_at_mut(m);
         let (sorted, factors) = rest.split_at_mut(kicks.len() * m);
         for (&(plane, _), sorted) in kicks.iter().zip(sorted.chunks_exact_mut(m)) {
-            self.sort(arch, plane, sorted);
+            self.sort(planes, plane, sorted);
         }
         let mut column_row = ColumnRow::new(planes, kicks, (sorted, row, factors));
         let mut first = NextWall::NONE;
@@ -221,6 +209,18 @@ impl<'a> ClassRows<'a> {
             }
         }
         first
+    }
+
+    /// Appends the row of a plane.
+    pub(super) fn write_row(&self, planes: &ClassPlanes, plane: usize, row: &mut Vec<f64>) {
+        let mut sorted = vec![0.0; planes.examples()];
+        self.sort(planes, plane, &mut sorted);
+        let (mut column, mut factors) = (sorted.clone(), vec![0.0; planes.n_classes]);
+        let arrays = (&*sorted, &mut *column, &mut *factors);
+        let mut columns = ColumnRow::new(planes, &[(plane, 1.0)], arrays);
+        for column in 0..planes.n_classes - 1 {
+            row.extend_from_slice(columns.at(self.gram.arch, column));
+        }
     }
 }
 
@@ -309,27 +309,6 @@ fn sort<E: Entry>(arch: Arch, row: &[E], order: Option<&[usize]>, offset: f64, s
             }
         },
     );
-}
-
-impl ClassRows<'_> {
-    /// Appends the row of a plane.
-    pub fn write_row(self, plane: usize, row: &mut Vec<f64>) {
-        let (planes, arch) = (self.planes, self.gram.arch());
-        let mut sorted = vec![0.0; planes.examples()];
-        self.sort(arch, plane, &mut sorted);
-        let (mut column, mut factors) = (sorted.clone(), vec![0.0; planes.n_classes]);
-        let arrays = (&*sorted, &mut *column, &mut *factors);
-        let mut columns = ColumnRow::new(planes, &[(plane, 1.0)], arrays);
-        for column in 0..planes.n_classes - 1 {
-            row.extend_from_slice(columns.at(arch, column));
-        }
-    }
-
-    pub fn entry(self, i: usize, j: usize) -> f64 {
-        let (one, own, other) = self.planes.of(i);
-        let (two, y, d) = self.planes.of(j);
-        ClassPlanes::factor((own, other), (y, d)) * self.gram.entry(one, two)
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::simd::{Entry, Precision, Row};
 
 /// A row-major m x m matrix of doubles or singles; owned if it is a submatrix.
 #[derive(Debug)]
-pub(super) struct Dense<'a> {
+pub struct Dense<'a> {
     values: Row<'a>,
     m: usize,
 }

@@ -14,12 +14,12 @@ use pulp::Arch;
 
 use crate::base::{Control, Error, Result, require};
 use crate::simd::{Entry, Precision, Row, dot};
-pub(crate) use classes::ClassPlanes;
+pub use classes::ClassPlanes;
 use dense::Dense;
 
-pub(crate) use planes::{Joint, Planes};
+pub use planes::{Joint, Planes};
 pub use walls::Wall;
-pub(crate) use walls::Walls;
+pub use walls::Walls;
 
 /// Squared lengths of feature vectors. Roots of products of up to four of them neither overflow nor underflow.
 const SQUARED_LENGTHS: std::ops::RangeInclusive<f64> = 1e-150..=1e150;
@@ -58,7 +58,7 @@ pub struct Gram<'a> {
     softness: Vec<f64>,
     /// `K_ii + offset + λ_i`.
     diagonal: Vec<f64>,
-    arch: Arch,
+    pub(crate) arch: Arch,
 }
 
 impl<'a> Gram<'a> {
@@ -148,7 +148,7 @@ impl<'a> Gram<'a> {
 
     /// The number of these.
     pub(crate) fn outer_len(&self) -> usize {
-        self.walls().map_or(self.len(), Walls::coordinates)
+        self.walls().map_or(self.len(), |walls| walls.coordinates)
     }
 
     /// The planes of several classes or of walls, if these are the planes.
@@ -205,10 +205,6 @@ impl<'a> Gram<'a> {
     #[inline]
     pub fn diagonal(&self, i: usize) -> f64 {
         self.diagonal[i]
-    }
-
-    pub(crate) fn arch(&self) -> Arch {
-        self.arch
     }
 
     /// Row i with offset and softness, length m.

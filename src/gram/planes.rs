@@ -6,14 +6,14 @@ use std::sync::{Arc, OnceLock};
 use pulp::Arch;
 
 use super::Gram;
-use super::classes::{ClassPlanes, ClassRows};
+use super::classes::ClassPlanes;
 use super::walls::Walls;
 use crate::base::{Control, Result};
-use crate::simd::{NextWall, Precision, Row, dot, pass};
+use crate::simd::{NextWall, Precision, Row, dot, pass, with_entries};
 
 /// Which planes. A vector belongs to some functions of the examples, or coordinates: one for each class, or one of walls.
 #[derive(Clone, Debug)]
-pub(crate) enum Planes {
+pub enum Planes {
     Classes(Arc<ClassPlanes>),
     Walls(Arc<Walls>),
 }
@@ -31,7 +31,7 @@ impl Planes {
     pub fn examples(&self) -> usize {
         match self {
             Self::Classes(classes) => classes.examples(),
-            Self::Walls(walls) => walls.observations(),
+            Self::Walls(walls) => walls.sizes.len(),
         }
     }
 
@@ -40,7 +40,7 @@ impl Planes {
     pub fn place(&self, plane: usize) -> Option<usize> {
         match self {
             Self::Classes(classes) => Some(classes.place(plane)),
-            Self::Walls(walls) => (plane < walls.walls()).then(|| walls.observation(plane)),
+            Self::Walls(walls) => (plane < walls.walls()).then(|| walls.observations[plane]),
         }
     }
 
@@ -60,12 +60,12 @@ impl Planes {
 
     /// Number of functions.
     pub fn functions(&self) -> usize {
-        self.classes().map_or(1, ClassPlanes::n_classes)
+        self.classes().map_or(1, |classes| classes.n_classes)
     }
 
     /// Dimensions of the planes' span for each of that of the examples.
     pub fn dimensions(&self) -> usize {
-        self.classes().map_or(1, |classes| classes.n_classes() - 1)
+        self.classes().map_or(1, |classes| classes.n_classes - 1)
     }
 
     /// Returns the dual coefficients of each function from those of the planes.
@@ -119,10 +119,10 @@ impl Planes {
 
 /// The rows of the planes.
 #[derive(Debug)]
-pub(crate) struct Joint<'a> {
+pub struct Joint<'a> {
     pub(super) gram: Gram<'a>,
     pub(super) planes: Planes,
-    /// For classes, see [`ClassRows`].
+    /// A copy of the matrix in the order of the classes, where one is kept: made when the first row is needed.
     pub(super) sorted: OnceLock<Option<Gram<'static>>>,
 }
 
@@ -131,14 +131,9 @@ impl<'a> Joint<'a> {
         Self { gram, planes, sorted: OnceLock::new() }
     }
 
-    fn of_classes<'j>(&'j self, planes: &'j ClassPlanes) -> ClassRows<'j> {
-        ClassRows { gram: &self.gram, planes, sorted: &self.sorted }
-    }
-
     /// As [`pass::advance`] for all planes. `kicks` are planes and multiples of their rows.
     pub fn advance(
         &self,
-        arch: Arch,
         (f, g): (&mut [f64], &mut [f64]),
         rotation: (f64, f64),
         kicks: &[(usize, f64)],
@@ -146,15 +141,16 @@ impl<'a> Joint<'a> {
     ) -> NextWall {
         let walls = match &self.planes {
             Planes::Classes(planes) => {
-                return self.of_classes(planes).advance(arch, (f, g), rotation, kicks, scratch);
+                return self.advance_classes(planes, (f, g), rotation, kicks, scratch);
             }
             Planes::Walls(walls) => walls,
         };
+        let arch = self.gram.arch;
         if kicks.is_empty() {
             return pass::advance::<f64>(arch, f, g, rotation, &[], 0.0);
         }
-        scratch.resize(walls.coordinates() + walls.len(), 0.0);
-        let (sum, row) = scratch.split_at_mut(walls.coordinates());
+        scratch.resize(walls.coordinates + walls.len(), 0.0);
+        let (sum, row) = scratch.split_at_mut(walls.coordinates);
         self.add_up(walls, kicks, sum);
         walls.field(arch, sum, row);
         pass::advance(arch, f, g, rotation, &[(1.0, &*row)], 0.0)
@@ -166,14 +162,9 @@ impl<'a> Joint<'a> {
         let mut lift = 0.0;
         for &(plane, scale) in kicks {
             for (j, b) in walls.of(plane) {
-                match self.gram.row(j) {
-                    Row::Doubles(row) => {
-                        dot::axpy_all(self.gram.arch(), &[(scale * b, &*row)], sum);
-                    }
-                    Row::Singles(row) => {
-                        dot::axpy_all(self.gram.arch(), &[(scale * b, &*row)], sum);
-                    }
-                }
+                with_entries!(self.gram.row(j), |row| {
+                    dot::axpy_all(self.gram.arch, &[(scale * b, &*row)], sum);
+                });
                 lift += scale * b;
             }
         }
@@ -191,12 +182,12 @@ impl<'a> Joint<'a> {
     pub fn row(&self, plane: usize) -> Row<'_> {
         let mut row = Vec::new();
         match &self.planes {
-            Planes::Classes(planes) => self.of_classes(planes).write_row(plane, &mut row),
+            Planes::Classes(planes) => self.write_row(planes, plane, &mut row),
             Planes::Walls(walls) => {
-                let mut sum = vec![0.0; walls.coordinates()];
+                let mut sum = vec![0.0; walls.coordinates];
                 self.add_up(walls, &[(plane, 1.0)], &mut sum);
                 row.resize(walls.len(), 0.0);
-                walls.field(self.gram.arch(), &sum, &mut row);
+                walls.field(self.gram.arch, &sum, &mut row);
                 row[plane] = self.entry(plane, plane);
             }
         }
@@ -205,7 +196,7 @@ impl<'a> Joint<'a> {
 
     pub fn entry(&self, i: usize, j: usize) -> f64 {
         match &self.planes {
-            Planes::Classes(planes) => self.of_classes(planes).entry(i, j),
+            Planes::Classes(planes) => planes.entry(&self.gram, i, j),
             Planes::Walls(walls) => {
                 // In the same order for (i, j) and (j, i).
                 let (i, j) = (i.min(j), i.max(j));

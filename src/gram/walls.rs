@@ -22,17 +22,17 @@ pub const MOST_TERMS: usize = 3;
 pub type Wall = (Vec<(usize, f64)>, Option<usize>);
 
 /// The planes of walls, and at the end the free ones.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Walls {
-    coordinates: usize,
+#[derive(Debug)]
+pub struct Walls {
+    pub coordinates: usize,
     /// Coordinates and coefficients of all planes, one pair of arrays for each term. Missing terms have the coefficient 0.
     terms: Vec<(Vec<u32>, Vec<f64>)>,
     /// The observation of each wall. Walls that always hold have one each, after all others.
-    observations: Vec<usize>,
+    pub(super) observations: Vec<usize>,
     /// Number of observations without the walls that always hold.
-    observed: usize,
-    /// Number of walls of each observation.
-    sizes: Vec<u32>,
+    pub observed: usize,
+    /// Number of walls of each observation, and of each wall that always holds.
+    pub(super) sizes: Vec<u32>,
     /// Each coordinate with the plane that gives it, given the coordinates before it, and its place among the plane's terms.
     order: Vec<(usize, usize, usize)>,
 }
@@ -151,26 +151,6 @@ impl Walls {
     /// Number of walls, which come before the free planes.
     pub fn walls(&self) -> usize {
         self.observations.len()
-    }
-
-    pub fn coordinates(&self) -> usize {
-        self.coordinates
-    }
-
-    /// Number of observations, with the walls that always hold.
-    pub fn observations(&self) -> usize {
-        self.sizes.len()
-    }
-
-    /// Number of observations without these.
-    pub fn observed(&self) -> usize {
-        self.observed
-    }
-
-    /// The observation of a wall.
-    #[inline]
-    pub fn observation(&self, wall: usize) -> usize {
-        self.observations[wall]
     }
 
     /// Whether a plane is the only wall of its observation.

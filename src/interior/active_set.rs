@@ -6,9 +6,9 @@
 //! reaches 0 is fixed there (the dual method of Goldfarb and Idnani, written in the multipliers). The objective increases
 //! strictly, so no state recurs and the solution is exact. A step reads the rows of the free examples, O(m) each.
 
+use super::free_set::FreeSet;
+use super::lengths;
 use crate::base::{Control, Result};
-use crate::interior::free_set::FreeSet;
-use crate::interior::lengths;
 use crate::simd::{Precision, dot};
 use crate::space::VersionSpace;
 
@@ -21,25 +21,25 @@ const MAX_REFINEMENTS: usize = 8;
 
 /// Why the search ended. Err with a direction `a ≥ 0` in which the objective is unbounded: no weight vector satisfies these
 /// examples. Otherwise whether the caller stopped it or the limit of changes; if not, every condition holds.
-pub(crate) type End = std::result::Result<bool, Vec<f64>>;
+pub type End = std::result::Result<bool, Vec<f64>>;
 
-pub(crate) struct ActiveSet<'s> {
-    pub(super) space: &'s VersionSpace<'s>,
+pub struct ActiveSet<'s> {
+    pub space: &'s VersionSpace<'s>,
     /// Multipliers a, shape (m,).
-    pub(super) a: Vec<f64>,
+    pub a: Vec<f64>,
     /// `y_i f_i`, shape (m,).
-    pub(super) margins: Vec<f64>,
+    pub margins: Vec<f64>,
     is_free: Vec<bool>,
     free: FreeSet<'s>,
     lengths: Vec<f64>,
-    pub(super) changes: usize,
+    pub changes: usize,
     /// Fewest violated examples of all states.
-    pub(super) fewest_violations: usize,
+    pub fewest_violations: usize,
 }
 
 impl<'s> ActiveSet<'s> {
     /// The state `a = 0`.
-    pub(crate) fn new(space: &'s VersionSpace<'s>) -> Self {
+    pub fn new(space: &'s VersionSpace<'s>) -> Self {
         let m = space.len();
         Self {
             space,
@@ -54,7 +54,7 @@ impl<'s> ActiveSet<'s> {
     }
 
     /// Starts from the free set that approximate multipliers suggest. The largest multipliers are added first.
-    pub(crate) fn start_from(&mut self, a: &[f64], control: &Control) -> Result<()> {
+    pub fn start_from(&mut self, a: &[f64], control: &Control) -> Result<()> {
         let mut order: Vec<usize> = (0..a.len()).filter(|&i| a[i] > 0.0).collect();
         order.sort_by(|&i, &j| a[j].total_cmp(&a[i]));
         for (count, &i) in order.iter().enumerate() {
@@ -64,11 +64,11 @@ impl<'s> ActiveSet<'s> {
             }
             self.is_free[i] = self.free.push_if_independent(i);
         }
-        while !self.free.is_empty() {
+        while !self.free.members.is_empty() {
             control.check()?;
-            let solution = self.free.solve(vec![1.0; self.free.members().len()]);
+            let solution = self.free.solve(vec![1.0; self.free.members.len()]);
             if solution.iter().all(|&x| x > 0.0) {
-                for (&i, &x) in self.free.members().iter().zip(&solution) {
+                for (&i, &x) in self.free.members.iter().zip(&solution) {
                     self.a[i] = x;
                 }
                 break;
@@ -85,7 +85,7 @@ impl<'s> ActiveSet<'s> {
     }
 
     /// Lets examples enter until all conditions hold within `tol` or rounding, after `limit` changes, or if `is_enough` holds.
-    pub(crate) fn run(
+    pub fn run(
         &mut self,
         tol: f64,
         limit: usize,
@@ -127,20 +127,20 @@ impl<'s> ActiveSet<'s> {
     }
 
     /// Refines the free multipliers, by residuals in twice the precision, until these are at most `tol` or no longer decrease.
-    pub(crate) fn polish(&mut self, tol: f64, control: &Control) -> Result<()> {
+    pub fn polish(&mut self, tol: f64, control: &Control) -> Result<()> {
         self.recompute(Precision::Compensated, control)?;
         let mut residual = self.free_residual();
         for _ in 0..MAX_REFINEMENTS {
-            if self.free.is_empty() || residual <= tol {
+            if self.free.members.is_empty() || residual <= tol {
                 break;
             }
             let before = (self.a.clone(), self.margins.clone());
-            let goal = self.free.members().iter().map(|&i| 1.0 - self.margins[i]).collect();
-            for (&i, step) in self.free.members().iter().zip(self.free.solve(goal)) {
+            let goal = self.free.members.iter().map(|&i| 1.0 - self.margins[i]).collect();
+            for (&i, step) in self.free.members.iter().zip(self.free.solve(goal)) {
                 self.a[i] += step;
             }
             self.recompute(Precision::Compensated, control)?;
-            let inside = self.free.members().iter().all(|&i| self.a[i] > 0.0);
+            let inside = self.free.members.iter().all(|&i| self.a[i] > 0.0);
             let after = self.free_residual();
             if !inside || after.is_nan() || after >= residual {
                 (self.a, self.margins) = before;
@@ -152,7 +152,7 @@ impl<'s> ActiveSet<'s> {
     }
 
     /// Largest violation of an optimality condition, in units of the margin, and the part of it that rounding can explain.
-    pub(crate) fn residual(&self) -> (f64, f64) {
+    pub fn residual(&self) -> (f64, f64) {
         let mut worst = (0.0, 0.0);
         for i in 0..self.a.len() {
             let violation = self.violation(i);
@@ -205,7 +205,7 @@ impl<'s> ActiveSet<'s> {
     /// Raises multiplier `e` until its margin is 1, or returns a direction of unbounded growth.
     fn enter(&mut self, e: usize, control: &Control) -> Result<Option<Vec<f64>>> {
         let mut before: Vec<(usize, f64)> = vec![(e, self.a[e])];
-        before.extend(self.free.members().iter().map(|&i| (i, self.a[i])));
+        before.extend(self.free.members.iter().map(|&i| (i, self.a[i])));
         let mut slack = 1.0 - self.margins[e];
         let mut unbounded = None;
         loop {
@@ -222,14 +222,14 @@ impl<'s> ActiveSet<'s> {
             if step.is_infinite() {
                 let mut along = vec![0.0; self.a.len()];
                 along[e] = 1.0;
-                for (&i, rate) in self.free.members().iter().zip(&direction.rates) {
+                for (&i, rate) in self.free.members.iter().zip(&direction.rates) {
                     along[i] = rate.max(0.0);
                 }
                 unbounded = Some(along);
                 break;
             }
             self.a[e] += step;
-            for (&i, rate) in self.free.members().iter().zip(&direction.rates) {
+            for (&i, rate) in self.free.members.iter().zip(&direction.rates) {
                 self.a[i] += step * rate;
             }
             slack -= step * direction.curvature;
@@ -247,7 +247,7 @@ impl<'s> ActiveSet<'s> {
 
     /// The free example whose multiplier reaches 0 first, as index into the free set, and the step after which it does.
     fn first_block(&self, rates: &[f64]) -> Option<(usize, f64)> {
-        let members = self.free.members();
+        let members = &self.free.members;
         (0..rates.len())
             .filter(|&k| rates[k] < 0.0)
             .map(|k| (k, (self.a[members[k]] / -rates[k]).max(0.0)))
@@ -297,18 +297,18 @@ impl<'s> ActiveSet<'s> {
     }
 
     /// Signed multipliers, shape (m,).
-    pub(crate) fn dual(&self) -> Vec<f64> {
+    pub fn dual(&self) -> Vec<f64> {
         self.a.iter().zip(self.space.labels()).map(|(a, y)| a * f64::from(*y)).collect()
     }
 
     /// `|w|² = Σ a_i y_i f_i`, and `Σ a_i`.
-    pub(crate) fn norms(&self) -> (f64, f64) {
-        let square = dot::dot(self.space.gram().arch(), &self.a, &self.margins);
+    pub fn norms(&self) -> (f64, f64) {
+        let square = dot::dot(self.space.gram().arch, &self.a, &self.margins);
         (square.max(0.0), self.a.iter().sum())
     }
 
     /// Largest deviation of the margins of free examples from 1.
     fn free_residual(&self) -> f64 {
-        self.free.members().iter().map(|&i| (1.0 - self.margins[i]).abs()).fold(0.0, f64::max)
+        self.free.members.iter().map(|&i| (1.0 - self.margins[i]).abs()).fold(0.0, f64::max)
     }
 }

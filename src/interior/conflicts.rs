@@ -1,11 +1,11 @@
 //! Conflicts: hard walls that coincide but have their satisfied sides opposite, so that no point satisfies both.
 
+use super::{longest, perceptron};
 use crate::base::{Control, Error, Result};
-use crate::interior::{longest, perceptron};
 use crate::space::{Mirror, Role, VersionSpace, is_parallel};
 
 /// Checks that no hard walls are in conflict: a region between them, if any, would be narrower than rounding.
-pub(crate) fn check(space: &VersionSpace<'_>, mirror: Mirror, control: &Control) -> Result<()> {
+pub fn check(space: &VersionSpace, mirror: Mirror, control: &Control) -> Result<()> {
     let is_closed = |side: [u32; 2]| mirror.log_weight(side) == f64::NEG_INFINITY;
     let conflict = space.roles().iter().enumerate().find_map(|(i, role)| match *role {
         Role::Decides { above, below } if is_closed(above) && is_closed(below) => Some(i),
@@ -33,7 +33,7 @@ pub(crate) fn check(space: &VersionSpace<'_>, mirror: Mirror, control: &Control)
 /// Fewest violated examples of some weight vectors: those of a perceptron, and plus and minus the feature vector of `one`. At
 /// least the smaller side of each group of coinciding planes is violated, even if rounded plane coordinates say otherwise.
 fn fewest_violations(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     one: usize,
     mirror: Mirror,
     control: &Control,

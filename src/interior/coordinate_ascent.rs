@@ -1,17 +1,17 @@
 //! Dual coordinate ascent, best coordinate first. A few steps suggest which examples have positive multipliers.
 
 use crate::base::{Control, Result};
-use crate::simd::{Entry, Row};
+use crate::simd::{Entry, with_entries};
 use crate::space::VersionSpace;
 
 /// Number of running maxima.
 const LANES: usize = 16;
 
 /// Maximizes `Σ a_i - ½ |Σ a_i y_i φ_i|²` over `a_i ≥ 0`.
-pub(crate) struct Ascent<'s> {
+pub struct Ascent<'s> {
     space: &'s VersionSpace<'s>,
     /// Multipliers, shape (m,).
-    pub(super) a: Vec<f64>,
+    pub a: Vec<f64>,
     /// `y_i <w, φ_i>`, shape (m,).
     margins: Vec<f64>,
     signs: Vec<f64>,
@@ -19,12 +19,12 @@ pub(crate) struct Ascent<'s> {
     squares: Vec<f64>,
     inverse_squares: Vec<f64>,
     /// Fewest violated examples of the states checked.
-    pub(super) fewest_violations: usize,
+    pub fewest_violations: usize,
 }
 
 impl<'s> Ascent<'s> {
     /// Starts at a = 0.
-    pub(crate) fn new(space: &'s VersionSpace<'s>) -> Self {
+    pub fn new(space: &'s VersionSpace<'s>) -> Self {
         let m = space.len();
         let squares: Vec<f64> = (0..m).map(|i| space.gram().diagonal(i)).collect();
         Self {
@@ -39,7 +39,7 @@ impl<'s> Ascent<'s> {
     }
 
     /// Takes at most `steps` steps, and fewer if no step increases the objective. Returns their number.
-    pub(crate) fn run(&mut self, steps: usize, control: &Control) -> Result<usize> {
+    pub fn run(&mut self, steps: usize, control: &Control) -> Result<usize> {
         let mut best = self.update_margins(0, 0.0);
         let mut taken = 0;
         while taken < steps
@@ -84,15 +84,12 @@ impl<'s> Ascent<'s> {
         self.margins[i] += step * gram.softness()[i];
         let signed = step * self.signs[i];
         let lift = signed * gram.offset();
-        match &gram.row(i) {
-            Row::Doubles(row) => self.add_row(row, signed, lift),
-            Row::Singles(row) => self.add_row(row, signed, lift),
-        }
+        with_entries!(&gram.row(i), |row| self.add_row(row, signed, lift))
     }
 
     /// Adds `signed` times a row to the signed margins, and `lift`. Returns what [`Ascent::update_margins`] returns.
     fn add_row<E: Entry>(&mut self, row: &[E], signed: f64, lift: f64) -> Option<usize> {
-        self.space.gram().arch().dispatch(
+        self.space.gram().arch.dispatch(
             #[inline(always)]
             || {
                 let (signs, sign_rest) = self.signs.as_chunks::<LANES>();

@@ -11,14 +11,15 @@ const SMALL_PIVOT: f64 = 1e-8;
 const STEP_VECTORS: usize = 16;
 
 /// The free examples F with a factor of `Q_FF`, `Q_ij = y_i y_j K_ij`.
-pub(crate) struct FreeSet<'s> {
+pub struct FreeSet<'s> {
     space: &'s VersionSpace<'s>,
-    members: Vec<usize>,
+    /// In the order of their addition.
+    pub members: Vec<usize>,
     factor: Cholesky,
 }
 
 /// A change of one more multiplier, with changes of the free ones that keep their margins.
-pub(crate) struct Direction {
+pub struct Direction {
     /// `L⁻¹ Q_Fe` of the entering example e.
     forwarded: Vec<f64>,
     /// Rates of the free multipliers.
@@ -27,28 +28,24 @@ pub(crate) struct Direction {
     pub curvature: f64,
 }
 
+/// Returns `(-q, 1)`.
+fn with_one(q: &[f64]) -> Vec<f64> {
+    q.iter().map(|q| -q).chain([1.0]).collect()
+}
+
 impl<'s> FreeSet<'s> {
-    pub(crate) fn new(space: &'s VersionSpace<'s>) -> Self {
-        Self { space, members: Vec::new(), factor: Cholesky::new(space.gram().arch()) }
+    pub fn new(space: &'s VersionSpace<'s>) -> Self {
+        Self { space, members: Vec::new(), factor: Cholesky::new(space.gram().arch) }
     }
 
     /// Checks that there is memory for `more` members and for steps with them.
-    pub(crate) fn check_memory(&self, more: usize) -> Result<()> {
+    pub fn check_memory(&self, more: usize) -> Result<()> {
         memory::check_vectors(more, self.members.len() + more)?;
         memory::check_vectors(STEP_VECTORS, self.space.len())
     }
 
-    /// The free examples, in the order of their addition.
-    pub(crate) fn members(&self) -> &[usize] {
-        &self.members
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.members.is_empty()
-    }
-
     /// Adds an example unless its feature vector is nearly in the span of the members'. Returns whether it was added.
-    pub(crate) fn push_if_independent(&mut self, i: usize) -> bool {
+    pub fn push_if_independent(&mut self, i: usize) -> bool {
         let mut forwarded = self.column(i);
         self.factor.forward(&mut forwarded);
         let square = self.entry(i, i);
@@ -62,19 +59,19 @@ impl<'s> FreeSet<'s> {
     }
 
     /// Adds the example that entered in a direction of positive curvature.
-    pub(crate) fn push(&mut self, i: usize, direction: Direction) {
+    pub fn push(&mut self, i: usize, direction: Direction) {
         self.factor.push(direction.forwarded, direction.curvature);
         self.members.push(i);
     }
 
     /// Removes member k of the set and returns its example.
-    pub(crate) fn remove(&mut self, k: usize) -> usize {
+    pub fn remove(&mut self, k: usize) -> usize {
         self.factor.remove(k);
         self.members.remove(k)
     }
 
     /// The direction in which multiplier `e` grows by 1 and the free margins do not change.
-    pub(crate) fn direction(&self, e: usize, control: &Control) -> Result<Direction> {
+    pub fn direction(&self, e: usize, control: &Control) -> Result<Direction> {
         let column = self.column(e);
         let mut forwarded = column.clone();
         self.factor.forward(&mut forwarded);
@@ -85,16 +82,16 @@ impl<'s> FreeSet<'s> {
         if curvature < SMALL_PIVOT * square {
             curvature = self.refine(e, &column, &mut rates, control)?;
         }
-        rates.iter_mut().for_each(|rate| *rate = -*rate);
+        dot::scale(&mut rates, -1.0);
         Ok(Direction { forwarded, rates, curvature })
     }
 
     /// Refines `q = Q_FF⁻¹ Q_Fe` and returns `z Q z`, `z = (1, -q)`, in twice the precision; zero if that is rounding error.
     fn refine(&self, e: usize, column: &[f64], q: &mut [f64], control: &Control) -> Result<f64> {
-        let arch = self.space.gram().arch();
+        let arch = self.space.gram().arch;
         let mut residual = vec![0.0; q.len()];
         for round in 0..3 {
-            let z: Vec<f64> = q.iter().map(|q| -q).chain([1.0]).collect();
+            let z = with_one(q);
             for (j, &i) in self.members.iter().enumerate() {
                 if j % 64 == 0 {
                     control.check()?;
@@ -106,12 +103,12 @@ impl<'s> FreeSet<'s> {
             if round < 2 {
                 let mut step = residual.clone();
                 self.factor.solve(&mut step);
-                q.iter_mut().zip(&step).for_each(|(q, step)| *q += step);
+                dot::add(q, &step);
             }
         }
         let square = self.entry(e, e);
         let top: Vec<f64> = column.iter().copied().chain([square]).collect();
-        let z: Vec<f64> = q.iter().map(|q| -q).chain([1.0]).collect();
+        let z = with_one(q);
         let pivot = dot::dot_compensated(arch, &top, &z) - self.dot(q, &residual);
         let terms = q.iter().zip(&self.members).map(|(q, &i)| q * q * self.entry(i, i));
         let least = 2.0 * f64::EPSILON * (square + terms.sum::<f64>());
@@ -119,7 +116,7 @@ impl<'s> FreeSet<'s> {
     }
 
     /// Solves `Q_FF x = goal`.
-    pub(crate) fn solve(&self, mut goal: Vec<f64>) -> Vec<f64> {
+    pub fn solve(&self, mut goal: Vec<f64>) -> Vec<f64> {
         self.factor.solve(&mut goal);
         goal
     }
@@ -140,6 +137,6 @@ impl<'s> FreeSet<'s> {
     }
 
     fn dot(&self, a: &[f64], b: &[f64]) -> f64 {
-        dot::dot(self.space.gram().arch(), a, b)
+        dot::dot(self.space.gram().arch, a, b)
     }
 }

@@ -9,8 +9,7 @@ use rand_distr::{Distribution, StandardNormal};
 use crate::ball::laying;
 use crate::base::{Control, Result};
 use crate::space::{Mirror, VersionSpace};
-use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::{Goal, Refresh, Trajectory, Until};
+use crate::trajectory::{Geodesic, Goal, Refresh, Trajectory, Until};
 
 /// Ratio of the transparencies of successive rungs.
 const COOLING: f64 = 0.1;
@@ -19,20 +18,20 @@ const COLDEST: f64 = 1e-6;
 /// Most arrivals at walls on a rung, and on the last one before the trap gives up: a constant plus a number per plane.
 const RUNG_ARRIVALS_PER_PLANE: u64 = 1;
 const LAST_ARRIVALS_PER_PLANE: u64 = 5;
-pub(crate) const LEAST_ARRIVALS: u64 = 64;
+pub const LEAST_ARRIVALS: u64 = 64;
 /// Longest path on a rung, in radians.
 const RUNG_PATH: f64 = 100.0;
 /// Pair refreshes per radian.
-pub(crate) const REFRESH_RATE: f64 = 30.0;
+pub const REFRESH_RATE: f64 = 30.0;
 
 /// Largest error of the squared length of a ball that counts as caught.
 const LENGTH_TOLERANCE: f64 = 1e-6;
 
 /// A ball that is inside, or at the transparency of the mirror; or the random stream of one that was outside at last.
-pub(crate) type Trapped<'s> = std::result::Result<Trajectory<'s, Geodesic>, ChaCha8Rng>;
+pub type Trapped<'s> = std::result::Result<Trajectory<'s, Geodesic>, ChaCha8Rng>;
 
 /// Starts a trajectory from random dual coefficients with the signs of the labels and anneals its walls to `mirror`.
-pub(crate) fn trap<'s>(
+pub fn trap<'s>(
     space: &'s VersionSpace<'s>,
     mirror: Mirror,
     mut rng: ChaCha8Rng,
@@ -74,10 +73,7 @@ pub(crate) fn trap<'s>(
 
 /// Moves a ball from the last wall that it crossed half of the way to the next one. Returns whether it is then inside by
 /// recomputed margins, and of unit length, which rounding may destroy in a version space narrower than 1e-7 rad.
-pub(crate) fn step_in(
-    space: &VersionSpace<'_>,
-    trajectory: &mut Trajectory<'_, Geodesic>,
-) -> Result<bool> {
+pub fn step_in(space: &VersionSpace, trajectory: &mut Trajectory<'_, Geodesic>) -> Result<bool> {
     let half = 0.5 * trajectory.ball().to_wall();
     trajectory.ball_mut().fly(space.gram(), half);
     let position = trajectory.ball().position(0.0);

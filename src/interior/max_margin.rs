@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 
+use super::active_set::ActiveSet;
+use super::coordinate_ascent::Ascent;
+use super::unit_diagonal::UnitDiagonal;
+use super::{lengths, longest, perceptron};
 use crate::base::{Control, Error, Result, SMALLEST_MARGIN, check_count, count, require};
-use crate::interior::active_set::ActiveSet;
-use crate::interior::coordinate_ascent::Ascent;
-use crate::interior::unit_diagonal::UnitDiagonal;
-use crate::interior::{lengths, longest, perceptron};
 use crate::simd::{Precision, dot};
 use crate::space::VersionSpace;
 
@@ -74,12 +74,12 @@ fn bound((square, total): (f64, f64)) -> f64 {
     if total > 0.0 { square.sqrt() / total } else { f64::INFINITY }
 }
 
-fn smallest_margin(set: &ActiveSet<'_>) -> f64 {
+fn smallest_margin(set: &ActiveSet) -> f64 {
     set.margins.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
 /// Relative duality gap; infinite if an example is violated.
-fn gap(set: &ActiveSet<'_>) -> f64 {
+fn gap(set: &ActiveSet) -> f64 {
     let ((square, total), smallest) = (set.norms(), smallest_margin(set));
     if smallest <= 0.0 {
         return f64::INFINITY;
@@ -88,14 +88,20 @@ fn gap(set: &ActiveSet<'_>) -> f64 {
     (1.0 - share * share).max(0.0)
 }
 
+/// |w|² of a weight vector, in twice the precision.
+fn squared_length(space: &VersionSpace, dual: &[f64], control: &Control) -> Result<f64> {
+    let field = space.gram().product(dual, Precision::Compensated, control)?;
+    Ok(dot::dot_compensated(space.gram().arch, dual, &field))
+}
+
 /// The error of an empty version space. The certificate is the better one of the multipliers and `direction`.
 fn infeasible(
-    set: &ActiveSet<'_>,
+    set: &ActiveSet,
     direction: Option<&[f64]>,
     fewest_violations: usize,
     control: &Control,
 ) -> Result<Error> {
-    let (space, gram) = (set.space, set.space.gram());
+    let space = set.space;
     let mut best: Option<(f64, Vec<f64>)> = None;
     for a in [Some(&set.a[..]), direction].into_iter().flatten() {
         if a.iter().all(|&a| a == 0.0) {
@@ -105,9 +111,7 @@ fn infeasible(
         let weights: Vec<f64> = a.iter().map(|a| a / total).collect();
         let dual: Vec<f64> =
             weights.iter().zip(space.labels()).map(|(a, y)| a * f64::from(*y)).collect();
-        let f = gram.product(&dual, Precision::Compensated, control)?;
-        let square = dot::dot_compensated(gram.arch(), &dual, &f);
-        let length = square.max(0.0).sqrt() / longest(space);
+        let length = squared_length(space, &dual, control)?.max(0.0).sqrt() / longest(space);
         if best.as_ref().is_none_or(|(shortest, _)| length < *shortest) {
             best = Some((length, weights));
         }
@@ -133,7 +137,7 @@ fn search<'s>(
     set.start_from(&ascent.a, control)?;
     let limit = settings.max_iter - steps;
     let least = SMALLEST_MARGIN * longest(space);
-    let is_enough = |set: &ActiveSet<'_>, norms: (f64, f64)| {
+    let is_enough = |set: &ActiveSet, norms: (f64, f64)| {
         bound(norms) < least || stop_gap > 0.0 && gap(set) <= stop_gap
     };
     for _ in 0..ROUNDS {
@@ -165,7 +169,7 @@ fn search<'s>(
 /// [`Error::Invalid`] for settings out of range, or if the lengths of the feature vectors differ so much that rounding hides the
 /// margin; [`Error::Infeasible`] if the data are not separable or `max_iter` steps did not suffice; [`Error::Interrupted`].
 pub fn max_margin(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     settings: &MarginSettings,
     control: &Control,
 ) -> Result<MaxMargin> {
@@ -194,7 +198,7 @@ pub fn max_margin(
 }
 
 /// Returns an error for separable data whose margin is lost in the rounding of long feature vectors; None for other data.
-fn margin_lost_in_rounding(space: &VersionSpace<'_>, control: &Control) -> Result<Option<Error>> {
+fn margin_lost_in_rounding(space: &VersionSpace, control: &Control) -> Result<Option<Error>> {
     let Some(unit) = UnitDiagonal::new(space, control)? else { return Ok(None) };
     match unscaled_interior_point(&unit.space(space)?, control) {
         Ok(_) => {
@@ -210,18 +214,16 @@ fn margin_lost_in_rounding(space: &VersionSpace<'_>, control: &Control) -> Resul
 }
 
 /// Returns a unit vector in version space by the maximal margin, of vectors scaled if very different. Errors as [`max_margin`].
-pub(crate) fn interior_point(space: &VersionSpace<'_>, control: &Control) -> Result<Vec<f64>> {
+pub fn interior_point(space: &VersionSpace, control: &Control) -> Result<Vec<f64>> {
     let Some(unit) = UnitDiagonal::new(space, control)? else {
         return unscaled_interior_point(space, control);
     };
     let found = unscaled_interior_point(&unit.space(space)?, control);
     let mut dual = unit.original(&found.map_err(|error| unit.original_error(error))?);
     // Normalize by the original matrix, with which the ball will move.
-    let gram = space.gram();
-    let f = gram.product(&dual, Precision::Compensated, control)?;
-    let square = dot::dot_compensated(gram.arch(), &dual, &f);
+    let square = squared_length(space, &dual, control)?;
     if square > 0.0 {
-        dual.iter_mut().for_each(|c| *c *= square.sqrt().recip());
+        dot::scale(&mut dual, square.sqrt().recip());
         if space.contains(&dual)? {
             return Ok(dual);
         }
@@ -229,7 +231,7 @@ pub(crate) fn interior_point(space: &VersionSpace<'_>, control: &Control) -> Res
     unscaled_interior_point(space, control)
 }
 
-fn unscaled_interior_point(space: &VersionSpace<'_>, control: &Control) -> Result<Vec<f64>> {
+fn unscaled_interior_point(space: &VersionSpace, control: &Control) -> Result<Vec<f64>> {
     let search_to = |stop_gap: f64| -> Result<(ActiveSet<'_>, Vec<f64>)> {
         let (set, _) = search(space, &MarginSettings::default(), stop_gap, control)?;
         let scale = set.norms().0.sqrt().recip();
@@ -241,8 +243,7 @@ fn unscaled_interior_point(space: &VersionSpace<'_>, control: &Control) -> Resul
         return Ok(dual);
     }
     let (set, dual) = search_to(0.0)?;
-    let margins = space.margins(&dual)?;
-    let violated = space.count_examples(|i| margins[i].is_nan() || margins[i] <= 0.0);
+    let violated = space.violated_by(&dual)?;
     if violated == 0 {
         return Ok(dual);
     }

@@ -1,17 +1,17 @@
 //! Searches for a point inside version space, or for a certificate that there is none.
 
 mod active_set;
-pub(crate) mod conflicts;
+pub mod conflicts;
 mod coordinate_ascent;
 mod free_set;
-pub(crate) mod light_trap;
+pub mod light_trap;
 pub(crate) mod max_margin;
-pub(crate) mod perceptron;
+pub mod perceptron;
 mod unit_diagonal;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{Control, Error, Result, memory, random};
+use crate::base::{Control, Result, memory, random};
 use crate::space::{Mirror, VersionSpace, one_dimensional};
 
 pub use max_margin::{MarginSettings, MaxMargin, max_margin};
@@ -32,7 +32,7 @@ pub enum Start {
 
 /// Finds a unit vector in version space with the light trap, or else by the maximal margin. Errors as [`max_margin()`].
 pub fn feasible_point(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     seed: u64,
     control: &Control,
 ) -> Result<(Vec<f64>, Start)> {
@@ -47,7 +47,7 @@ pub fn feasible_point(
 }
 
 /// Returns a point that satisfies every example whose wall is hard.
-pub fn hard_point(space: &VersionSpace<'_>, mirror: Mirror, control: &Control) -> Result<Vec<f64>> {
+pub fn hard_point(space: &VersionSpace, mirror: Mirror, control: &Control) -> Result<Vec<f64>> {
     let is_hard = |i: usize| !space.is_free(i) && mirror.of(space.labels()[i]) == 0.0;
     let hard: Vec<usize> = (0..space.len()).filter(|&i| is_hard(i)).collect();
     if hard.len() == space.len() {
@@ -65,19 +65,14 @@ pub fn hard_point(space: &VersionSpace<'_>, mirror: Mirror, control: &Control) -
         }
         all
     };
-    match max_margin::interior_point(&part, control) {
-        Err(Error::Infeasible { examples, violations, margin_bound, certificate }) => {
-            let certificate = padded(certificate);
-            Err(Error::Infeasible { examples, violations, margin_bound, certificate })
-        }
-        found => found.map(padded),
-    }
+    let found = max_margin::interior_point(&part, control);
+    found.map(padded).map_err(|error| error.map_certificate(padded))
 }
 
-fn lengths(space: &VersionSpace<'_>) -> Vec<f64> {
+fn lengths(space: &VersionSpace) -> Vec<f64> {
     (0..space.len()).map(|i| space.gram().diagonal(i).sqrt()).collect()
 }
 
-fn longest(space: &VersionSpace<'_>) -> f64 {
+fn longest(space: &VersionSpace) -> f64 {
     lengths(space).into_iter().fold(0.0, f64::max)
 }

@@ -1,12 +1,12 @@
 //! The kernel perceptron, and the fewest examples that it violates.
 
+use super::lengths;
 use crate::base::{Control, Result};
-use crate::interior::lengths;
 use crate::simd::Precision;
 use crate::space::VersionSpace;
 
 /// The weight vector of a perceptron.
-pub(crate) struct Learner<'s> {
+pub struct Learner<'s> {
     space: &'s VersionSpace<'s>,
     pub dual: Vec<f64>,
     /// Plane coordinates.
@@ -44,7 +44,7 @@ impl<'s> Learner<'s> {
 }
 
 /// Returns the fewest violated examples of w and -w of a perceptron from the difference of the normalized class means on.
-pub(crate) fn fewest_violations(space: &VersionSpace<'_>, control: &Control) -> Result<usize> {
+pub fn fewest_violations(space: &VersionSpace, control: &Control) -> Result<usize> {
     const PASSES: usize = 20;
     const CORRECTIONS: usize = 4000;
     /// A plane coordinate within this multiple of its rounding error is on neither side.
@@ -59,7 +59,7 @@ pub(crate) fn fewest_violations(space: &VersionSpace<'_>, control: &Control) -> 
     }
     learner.verify(control)?;
     // Of two coinciding planes in conflict one is violated, even if rounded plane coordinates say otherwise.
-    let count = |learner: &Learner<'_>, corrections: usize| {
+    let count = |learner: &Learner, corrections: usize| {
         let terms = 2.0 * m as f64 + corrections as f64;
         let near = ROUNDINGS * f64::EPSILON * terms;
         let below = space.count_examples(|i| learner.margin(i) <= near * lengths[i]);

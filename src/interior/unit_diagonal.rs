@@ -10,7 +10,7 @@ use crate::space::VersionSpace;
 const MAX_LENGTH_RATIO: f64 = 1e4;
 
 /// The Gram matrix of the scaled vectors of the examples, whose diagonal entries are 1.
-pub(crate) struct UnitDiagonal {
+pub struct UnitDiagonal {
     matrix: Vec<f64>,
     /// Reciprocals of the original lengths, one for each plane.
     inverse_lengths: Vec<f64>,
@@ -19,7 +19,7 @@ pub(crate) struct UnitDiagonal {
 
 impl UnitDiagonal {
     /// Scales the feature vectors. None if their lengths do not differ much or there is no memory for the matrix.
-    pub fn new(space: &VersionSpace<'_>, control: &Control) -> Result<Option<Self>> {
+    pub fn new(space: &VersionSpace, control: &Control) -> Result<Option<Self>> {
         let gram = space.gram().of_examples();
         let classes = match space.planes() {
             // The lengths of the normals of walls are not those of the coordinates.
@@ -52,7 +52,7 @@ impl UnitDiagonal {
     }
 
     /// Returns the version space with the Gram matrix of the scaled vectors.
-    pub fn space<'b>(&'b self, space: &VersionSpace<'_>) -> Result<VersionSpace<'b>> {
+    pub fn space<'b>(&'b self, space: &VersionSpace) -> Result<VersionSpace<'b>> {
         let gram = Gram::new(&self.matrix, 0.0, vec![0.0; space.examples()])?;
         Ok(space.mapped(match space.planes() {
             None => gram,
@@ -66,17 +66,13 @@ impl UnitDiagonal {
     }
 
     /// Converts the certificate of an error about the scaled vectors to the original ones.
-    pub fn original_error(&self, error: Error) -> Error {
-        let Error::Infeasible { examples, violations, margin_bound, certificate } = error else {
-            return error;
-        };
-        let weights = self.original(&certificate);
-        let total: f64 = weights.iter().sum();
-        Error::Infeasible {
-            examples,
-            violations,
-            margin_bound: margin_bound / (total * self.longest),
-            certificate: weights.iter().map(|a| a / total).collect(),
+    pub fn original_error(&self, mut error: Error) -> Error {
+        if let Error::Infeasible { margin_bound, certificate, .. } = &mut error {
+            let weights = self.original(certificate);
+            let total: f64 = weights.iter().sum();
+            *margin_bound /= total * self.longest;
+            *certificate = weights.iter().map(|a| a / total).collect();
         }
+        error
     }
 }

@@ -15,6 +15,7 @@ use std::sync::LazyLock;
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::simd::Call;
+use crate::simd::dot::add;
 use crate::simd::log_normal::ln_normal_cdf_all;
 use crate::simd::special::{hazard, hazard_plain, normal};
 
@@ -98,7 +99,7 @@ impl Largest {
 
     /// Writes the probabilities that independent normal values are the largest, given by how much each mean is behind.
     pub fn probabilities(&mut self, behind: &[f64], p: &mut [f64]) {
-        let near = behind.iter().filter(|b| is_near(**b)).count();
+        let near = count_near(behind);
         if near == 1 {
             behind.iter().zip(p).for_each(|(&b, p)| *p = f64::from(u8::from(is_near(b))));
             return;
@@ -118,7 +119,7 @@ impl Largest {
         self.behind.clear();
         self.behind.push(most);
         self.behind.extend(contrasts.iter().map(|d| most + d));
-        let near = self.behind.iter().filter(|b| is_near(**b)).count();
+        let near = count_near(&self.behind);
         if near == 1 {
             contrasts.fill(0.0);
             return 0.0;
@@ -170,7 +171,7 @@ impl Largest {
         for d in &given {
             let mut hazard: Vec<f64> = nodes.iter().map(|v| v + d).collect();
             ln_normal_cdf_all(self.arch, &mut hazard, &mut log_p);
-            weights.iter_mut().zip(&log_p).for_each(|(weight, log_p)| *weight += log_p);
+            add(&mut weights, &log_p);
             hazards.push(hazard);
         }
         let most = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -205,6 +206,10 @@ impl Largest {
         let scratch = &mut *self.scratch;
         self.arch.dispatch(Call((&**TABLE, behind, own, sums, scratch)));
     }
+}
+
+fn count_near(behind: &[f64]) -> usize {
+    behind.iter().filter(|b| is_near(**b)).count()
 }
 
 fn is_near(behind: f64) -> bool {

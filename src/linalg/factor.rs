@@ -3,7 +3,7 @@
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::gram::{Gram, Planes};
+use crate::gram::Planes;
 use crate::simd::dot;
 
 /// `K = L Lᵀ`, with the rows of L in the order of the examples and its columns in the order of the pivots.
@@ -15,13 +15,13 @@ use crate::simd::dot;
 #[derive(Clone, Debug)]
 pub struct Factor {
     /// Row-major (m, rank).
-    pub(super) rows: Vec<f64>,
+    pub(crate) rows: Vec<f64>,
     /// The example of each column, length rank.
-    pub(super) pivots: Vec<usize>,
+    pub(crate) pivots: Vec<usize>,
     /// Whether the columns span all feature vectors: `K - L Lᵀ` is rounding error.
-    pub(super) is_complete: bool,
+    pub(crate) is_complete: bool,
     /// Whether the softness of an example is in `K - L Lᵀ`.
-    pub(super) loses_softness: bool,
+    pub(crate) loses_softness: bool,
     /// Number of entries of each row up to the last nonzero one, length m: 1 + its column for a pivot, the rank for others.
     pub(super) lengths: Vec<usize>,
     /// The planes, where they are not those of single examples.
@@ -34,14 +34,9 @@ pub trait Isotropic: std::fmt::Debug + Send + Sync {
     /// Draws a vector.
     fn draw(&self, rng: &mut dyn Rng) -> Draw;
 
-    /// The factor that the vectors are drawn with, if it leaves out directions of small variance.
-    fn truncated_factor(&self) -> Option<&Factor> {
+    /// The factor that the vectors are drawn with, if it is one. It may leave out directions of small variance.
+    fn factor(&self) -> Option<&Factor> {
         None
-    }
-
-    /// Whether the directions left out include the softness of an example.
-    fn loses_softness(&self) -> bool {
-        false
     }
 }
 
@@ -50,12 +45,8 @@ impl Isotropic for Factor {
         Self::draw(self, rng)
     }
 
-    fn truncated_factor(&self) -> Option<&Factor> {
-        (!self.is_complete).then_some(self)
-    }
-
-    fn loses_softness(&self) -> bool {
-        self.loses_softness
+    fn factor(&self) -> Option<&Factor> {
+        Some(self)
     }
 }
 
@@ -77,7 +68,7 @@ impl Factor {
     }
 
     /// Numerical rank of K.
-    fn columns(&self) -> usize {
+    pub(crate) fn columns(&self) -> usize {
         self.pivots.len()
     }
 
@@ -177,21 +168,6 @@ impl Factor {
             xi.push((field[pivot] - dot::dot(self.arch, &row[..column], &xi)) / row[column]);
         }
         xi
-    }
-
-    /// Returns the vector with plane coordinates `field`, without components along columns whose pivots may be rounding errors.
-    pub(crate) fn without_rounding(&self, gram: &Gram<'_>, field: &[f64]) -> Draw {
-        const ROUNDING: f64 = 1e-12;
-        let mut xi = self.coordinates(field);
-        let (gram, columns) = (gram.of_examples(), self.columns());
-        for (k, x) in xi.iter_mut().enumerate() {
-            let (column, pivot) = (k % columns, self.pivots[k % columns]);
-            let root = self.rows[pivot * columns + column];
-            if root * root < ROUNDING * gram.diagonal(pivot) {
-                *x = 0.0;
-            }
-        }
-        self.vector(xi)
     }
 
     /// Returns the dual coefficients c, zero except at the pivots, with `Lᵀ c = ξ`. Overwrites ξ.

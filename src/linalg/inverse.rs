@@ -6,9 +6,9 @@ use pulp::Arch;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+use super::factor::{Draw, Isotropic};
 use crate::base::{Control, Error, Result, require};
 use crate::gram::{Gram, Planes};
-use crate::linalg::factor::{Draw, Isotropic};
 use crate::simd::dot;
 use crate::simd::tile::{self, SHARING};
 
@@ -31,7 +31,7 @@ pub struct Inverse<'a> {
     diagonal: &'a [f64],
     /// The planes, where they are not those of single examples.
     planes: Option<&'a Planes>,
-    arch: Arch,
+    pub(crate) arch: Arch,
 }
 
 impl<'a> Inverse<'a> {
@@ -48,7 +48,7 @@ impl<'a> Inverse<'a> {
     }
 
     /// Returns the inverse of the matrix of all planes, given that of the examples.
-    pub(crate) fn of_planes(self, gram: &'a Gram<'_>) -> Self {
+    pub(crate) fn of_planes(self, gram: &'a Gram) -> Self {
         Self { planes: gram.planes(), ..self }
     }
 
@@ -68,15 +68,11 @@ impl<'a> Inverse<'a> {
     /// The diagonal of Q, one number for each plane; not for walls, whose matrix has no inverse.
     pub(crate) fn diagonal(&self) -> impl Iterator<Item = f64> + Clone {
         let classes = self.planes.and_then(Planes::classes);
-        let share = classes.map_or(1.0, |classes| 1.0 - (classes.n_classes() as f64).recip());
+        let share = classes.map_or(1.0, |classes| 1.0 - (classes.n_classes as f64).recip());
         (0..self.len()).map(move |plane| match classes {
             None => self.diagonal[plane],
             Some(classes) => share * self.diagonal[classes.of(plane).0],
         })
-    }
-
-    pub(crate) fn arch(&self) -> Arch {
-        self.arch
     }
 
     /// `x ← A⁻¹ x` for several vectors, in two passes over the factor.

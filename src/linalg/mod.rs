@@ -2,10 +2,10 @@
 
 mod factor;
 mod inverse;
-pub(crate) mod pivoted_cholesky;
-pub(crate) mod small;
+pub mod pivoted_cholesky;
+pub mod small;
 mod updatable_cholesky;
 
 pub use factor::{Draw, Factor, Isotropic};
 pub use inverse::Inverse;
-pub(crate) use updatable_cholesky::Cholesky;
+pub use updatable_cholesky::Cholesky;

@@ -139,7 +139,7 @@ impl<'g, 'k> Pivoted<'g, 'k> {
         let root = self.residual[pivot].sqrt();
         let fresh = &self.columns[first..];
         let done: Vec<(f64, &[f64])> = fresh.iter().map(|x| (-x[pivot], x.as_slice())).collect();
-        dot::axpy_all(self.gram.arch(), &done, &mut column);
+        dot::axpy_all(self.gram.arch, &done, &mut column);
         self.is_pivot[pivot] = true;
         for ((entry, residual), &is_pivot) in
             zip(zip(&mut column, &mut self.residual), &self.is_pivot)
@@ -192,7 +192,7 @@ impl<'g, 'k> Pivoted<'g, 'k> {
             gather(&rows, tile, sums);
             for (columns, heads) in zip(self.columns.chunks(BATCH), &heads) {
                 gather(columns, tile, entries);
-                subtract(self.gram.arch(), sums, entries, heads);
+                subtract(self.gram.arch, sums, entries, heads);
             }
             for (slot, row) in rows.iter_mut().enumerate() {
                 zip(&*sums, tile).for_each(|(sum, &i)| row[i] = sum[slot]);
@@ -202,7 +202,7 @@ impl<'g, 'k> Pivoted<'g, 'k> {
     }
 
     /// Returns the factor, stored by rows; [`Error::Breakdown`] if it has one column, in which nothing can turn, of more.
-    pub fn factor(self, control: &Control) -> Result<Factor> {
+    pub fn factor(self, of_planes: &Gram, control: &Control) -> Result<Factor> {
         let (m, rank) = (self.residual.len(), self.rank());
         let largest = self.non_pivots().map(|i| self.relative(i)).fold(0.0, f64::max);
         let is_complete = largest <= rounding(m);
@@ -224,7 +224,7 @@ impl<'g, 'k> Pivoted<'g, 'k> {
             lengths[pivot] = column + 1;
         }
         let loses_softness = self.non_pivots().any(|i| self.gram.softness()[i] > 0.0);
-        let (planes, arch) = (None, self.gram.arch());
+        let (planes, arch) = (of_planes.planes().cloned(), self.gram.arch);
         Ok(Factor { rows, pivots: self.pivots, is_complete, loses_softness, lengths, planes, arch })
     }
 }
@@ -242,21 +242,21 @@ impl Factor {
     ///
     /// [`crate::Error::Breakdown`] when a residual diagonal entry is clearly negative (K is not positive semi-definite);
     /// [`crate::Error::Memory`]; [`crate::Error::Interrupted`].
-    pub fn new(gram: &Gram<'_>, control: &Control) -> Result<Self> {
+    pub fn new(gram: &Gram, control: &Control) -> Result<Self> {
         Self::truncated(gram, 0.0, control)
     }
 
     /// As [`Self::new`], but stops when each residual diagonal entry is at most the share `least` of
     /// its diagonal entry. [`crate::Error::Breakdown`] also if that leaves only one direction.
-    pub(crate) fn truncated(gram: &Gram<'_>, least: f64, control: &Control) -> Result<Self> {
+    pub(crate) fn truncated(gram: &Gram, least: f64, control: &Control) -> Result<Self> {
         let mut pivoted = Pivoted::new(gram.of_examples(), least);
         pivoted.run(gram.len(), control)?;
-        Ok(Self { planes: gram.planes().cloned(), ..pivoted.factor(control)? })
+        pivoted.factor(gram, control)
     }
 
     /// As [`Self::truncated`]; None if that would take more than about half a second.
     pub(crate) fn if_affordable(
-        gram: &Gram<'_>,
+        gram: &Gram,
         least: f64,
         control: &Control,
     ) -> Result<Option<Self>> {
@@ -266,7 +266,7 @@ impl Factor {
         if pivoted.soft_dimensions() > most || !pivoted.run(most, control)? {
             return Ok(None);
         }
-        Ok(Some(Self { planes: gram.planes().cloned(), ..pivoted.factor(control)? }))
+        pivoted.factor(gram, control).map(Some)
     }
 }
 

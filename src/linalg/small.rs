@@ -1,7 +1,7 @@
 //! Cholesky factors of small dense matrices.
 
 /// Replaces the lower triangle of a positive definite row-major (n, n) matrix by its Cholesky factor, pivots `ridge` or more.
-pub(crate) fn factor(matrix: &mut [f64], n: usize, ridge: f64) {
+pub fn factor(matrix: &mut [f64], n: usize, ridge: f64) {
     for i in 0..n {
         for j in 0..=i {
             let done: f64 = (0..j).map(|k| matrix[i * n + k] * matrix[j * n + k]).sum();
@@ -13,7 +13,7 @@ pub(crate) fn factor(matrix: &mut [f64], n: usize, ridge: f64) {
 }
 
 /// Solves `L Lᵀ x = b` in place of b.
-pub(crate) fn solve(factor: &[f64], n: usize, b: &mut [f64]) {
+pub fn solve(factor: &[f64], n: usize, b: &mut [f64]) {
     for i in 0..n {
         let done: f64 = (0..i).map(|k| factor[i * n + k] * b[k]).sum();
         b[i] = (b[i] - done) / factor[i * n + i];

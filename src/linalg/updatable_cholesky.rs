@@ -5,20 +5,20 @@ use pulp::Arch;
 use crate::simd::dot;
 
 /// The Cholesky factor L of `Q = L Lᵀ` for the members of a working set, in the order of their addition.
-#[derive(Clone, Debug)]
-pub(crate) struct Cholesky {
+#[derive(Debug)]
+pub struct Cholesky {
     /// Row i of L, length i + 1.
     rows: Vec<Vec<f64>>,
     arch: Arch,
 }
 
 impl Cholesky {
-    pub(crate) fn new(arch: Arch) -> Self {
+    pub fn new(arch: Arch) -> Self {
         Self { rows: Vec::new(), arch }
     }
 
     /// `x ← L⁻¹ x`.
-    pub(crate) fn forward(&self, x: &mut [f64]) {
+    pub fn forward(&self, x: &mut [f64]) {
         for (i, row) in self.rows.iter().enumerate() {
             let (done, rest) = x.split_at_mut(i);
             rest[0] = (rest[0] - dot::dot(self.arch, &row[..i], done)) / row[i];
@@ -26,7 +26,7 @@ impl Cholesky {
     }
 
     /// `x ← L⁻ᵀ x`.
-    pub(crate) fn backward(&self, x: &mut [f64]) {
+    pub fn backward(&self, x: &mut [f64]) {
         for (i, row) in self.rows.iter().enumerate().rev() {
             let (rest, done) = x.split_at_mut(i);
             done[0] /= row[i];
@@ -35,23 +35,23 @@ impl Cholesky {
     }
 
     /// `x ← Q⁻¹ x`.
-    pub(crate) fn solve(&self, x: &mut [f64]) {
+    pub fn solve(&self, x: &mut [f64]) {
         self.forward(x);
         self.backward(x);
     }
 
-    pub(crate) fn log_determinant(&self) -> f64 {
+    pub fn log_determinant(&self) -> f64 {
         2.0 * self.rows.iter().enumerate().map(|(i, row)| row[i].ln()).sum::<f64>()
     }
 
     /// Adds a member, given `l = L⁻¹ Q_e`, where `Q_e` is its column of Q, and the positive pivot `Q_ee - |l|²`.
-    pub(crate) fn push(&mut self, mut forwarded: Vec<f64>, pivot: f64) {
+    pub fn push(&mut self, mut forwarded: Vec<f64>, pivot: f64) {
         forwarded.push(pivot.sqrt());
         self.rows.push(forwarded);
     }
 
     /// Removes member `k`, by Givens rotations of the rows below.
-    pub(crate) fn remove(&mut self, k: usize) {
+    pub fn remove(&mut self, k: usize) {
         self.rows.remove(k);
         let mut rotations: Vec<(f64, f64)> = Vec::with_capacity(self.rows.len() - k);
         for i in k..self.rows.len() {

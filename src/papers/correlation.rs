@@ -6,6 +6,7 @@ use ndarray::Array2;
 use rand::Rng;
 use serde::Deserialize;
 
+use super::motions::{Motion, Radius, Scattered, with_scatterer};
 use crate::ball::{Ball, laying};
 use crate::base::{Control, Error, Result, check_count, count, random, require};
 use crate::ensemble::burn_in::burn_in;
@@ -13,7 +14,6 @@ use crate::ensemble::chain::{Context, check_memory};
 use crate::ensemble::{Settings, WorkerPool};
 use crate::gram::Gram;
 use crate::linalg::Factor;
-use crate::papers::motions::{Motion, Radius, Scattered, with_scatterer};
 use crate::simd::dot;
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::{Arrival, Dynamics, Geodesic};
@@ -200,7 +200,7 @@ fn tilted(
 ) -> Result<Ball> {
     let (position, heading) = (ball.position(0.0), ball.direction());
     let tangent = Ball::new(gram, &position, direction, control)?.direction();
-    let along = dot::dot(gram.arch(), &tangent, ball.g());
+    let along = dot::dot(gram.arch, &tangent, ball.g());
     let across = (1.0 - along * along).max(0.0).sqrt();
     let got = "a vector parallel to the direction of the ball";
     require(across >= 1e-6, "direction", got, "linearly independent of it")?;

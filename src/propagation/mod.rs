@@ -19,7 +19,7 @@ use crate::base::{Control, Result};
 use crate::ensemble::WorkerPool;
 use crate::laws::{Law, Observed};
 use crate::simd::dot::{axpy, dot};
-use site::{Site, SiteLabels, Tilted};
+use site::{Site, Tilted, tilt};
 
 const SWEEPS: usize = 60;
 /// Factor on the step size of the sites after a sweep that turns the one before back.
@@ -83,8 +83,8 @@ pub struct Approximation {
 /// Returns the approximation of each problem, and the derivatives of the sum of their evidences by the features.
 /// [`Error::Breakdown`](crate::Error::Breakdown) if features are not finite.
 pub fn propagate(
-    problems: &Problems<'_>,
-    start: Option<&FirstSites<'_>>,
+    problems: &Problems,
+    start: Option<&FirstSites>,
     n_threads: usize,
     control: &Control,
 ) -> Result<(Vec<Approximation>, Array2<f64>)> {
@@ -211,15 +211,13 @@ impl Problems<'_> {
             spans.resize(floors.len(), 1.0 - self.noise[0] - self.noise[1]);
         }
         let law = if self.intervals.is_some() { Law::Interval } else { Law::OneWall };
-        let labels = SiteLabels {
-            observed: Observed {
-                law,
-                n_contrasts: 1 + usize::from(law == Law::Interval),
-                noise: [&floors, &spans],
-                counts: &[],
-            },
-            intervals: (0..sites.len()).map(|i| self.interval(i)).collect(),
+        let observed = Observed {
+            law,
+            n_contrasts: 1 + usize::from(law == Law::Interval),
+            noise: [&floors, &spans],
+            counts: &[],
         };
+        let intervals: Vec<[f64; 2]> = (0..sites.len()).map(|i| self.interval(i)).collect();
         let mut posterior = Posterior::new(rows.dim());
         let mut tilted = Vec::<Tilted>::with_capacity(sites.len());
         let mut moments = Vec::with_capacity(sites.len());
@@ -239,7 +237,7 @@ impl Problems<'_> {
             let of_signs = posterior.moments().zip(&signs);
             moments.clear();
             moments.extend(of_signs.map(|([mean, variance], sign)| [sign * mean, variance]));
-            labels.tilt(&sites, &moments, &mut tilted);
+            tilt(&observed, &intervals, &sites, &moments, &mut tilted);
             let before = value;
             value = posterior.log_integral() + tilted.iter().map(|one| one.value).sum::<f64>();
             let step = value - before;

@@ -8,8 +8,8 @@ const FLAT: f64 = 1e-10;
 const LEAST: f64 = 1e-290;
 
 /// Precision, and precision times mean.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Site {
+#[derive(Clone, Copy)]
+pub struct Site {
     pub precision: f64,
     pub shift: f64,
 }
@@ -30,17 +30,9 @@ impl Site {
     }
 }
 
-/// The labels of a problem, whose values t have the sign of the label, or lie between the ends of an interval.
-pub(super) struct SiteLabels<'a> {
-    /// The law with label noise.
-    pub observed: Observed<'a>,
-    /// The intervals of t, of which one end may be infinite: of two classes 0 and infinity.
-    pub intervals: Vec<[f64; 2]>,
-}
-
 /// An example whose site is replaced by its likelihood.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Tilted {
+#[derive(Clone, Copy)]
+pub struct Tilted {
     /// Mean and variance of its value t with the site.
     pub mean: f64,
     pub variance: f64,
@@ -57,7 +49,7 @@ pub(super) struct Tilted {
 }
 
 /// The value of an example without its site, and one over the deviation of this value with noise.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 struct Cavity {
     precision: f64,
     mean: f64,
@@ -79,83 +71,68 @@ fn at_least(x: f64, low: f64) -> f64 {
     if x < low { low } else { x }
 }
 
-impl SiteLabels<'_> {
-    /// Writes the examples whose values have these means and variances with their sites.
-    ///
-    /// Integrated over a normal value, a law is that of contrasts divided by a larger deviation.
-    pub fn tilt(&self, sites: &[Site], moments: &[[f64; 2]], tilted: &mut Vec<Tilted>) {
-        let (k, law) = (self.observed.n_contrasts, self.observed.law);
-        let mut largest = Largest::default();
-        let mut lanes = vec![[0.0; BLOCK]; k];
-        let mut bends = vec![[0.0; BLOCK]; k * k];
-        let mut cavities = [Cavity::default(); BLOCK];
-        let [mut log_true, mut log_p] = [[0.0; BLOCK]; 2];
-        tilted.clear();
-        for first in (0..sites.len()).step_by(BLOCK) {
-            let block = first..sites.len().min(first + BLOCK);
-            let n = block.len();
-            for (i, example) in block.clone().enumerate() {
-                let cavity = Cavity::new(sites[example], moments[example]);
-                let [low, high] = self.intervals[example];
-                let distances = [cavity.mean - low, high - cavity.mean];
-                lanes.iter_mut().zip(distances).for_each(|(lane, d)| lane[i] = d * cavity.scale);
-                cavities[i] = cavity;
-            }
-            let mut slopes = lanes.clone();
-            law.log_prob(&mut largest, &mut slopes, &mut log_true[..n]);
-            law.bends(&mut largest, &lanes, &slopes, n, &mut bends);
-            log_p[..n].copy_from_slice(&log_true[..n]);
-            let shares = self.observed.mix(block.clone(), &mut log_p[..n]);
-            for (i, example) in block.enumerate() {
-                // The derivatives by t: of both distances, the second with the other sign.
-                let scale = cavities[i].scale;
-                let heights =
-                    [0, 1].map(|j| slopes.get(j).map_or(0.0, |lane| shares[i] * lane[i] * scale));
-                let bend: f64 = (0..k).map(|j| bends[j * k + j][i]).sum();
-                let slope = heights[0] - heights[1];
-                let curvature = slope * slope + shares[i] * bend * scale * scale;
-                let by_end =
-                    |(end, height): (f64, f64)| if end.is_finite() { end * height } else { 0.0 };
-                let [low, high] = self.intervals[example];
-                tilted.push(Tilted {
-                    by_ends: by_end((high, heights[1])) - by_end((low, heights[0])),
-                    log_true: log_true[i],
-                    ..self.replaced(
-                        sites[example],
-                        moments[example],
-                        cavities[i],
-                        [log_p[i], slope, curvature],
-                    )
-                });
-            }
+/// Writes the examples whose values t have these means and variances with their sites.
+///
+/// A value has the sign of its label, or lies in an interval, of which one end may be infinite: of two classes 0 and infinity.
+/// Integrated over a normal value, a law is that of contrasts divided by a larger deviation.
+pub fn tilt(
+    observed: &Observed,
+    intervals: &[[f64; 2]],
+    sites: &[Site],
+    moments: &[[f64; 2]],
+    tilted: &mut Vec<Tilted>,
+) {
+    let (k, law) = (observed.n_contrasts, observed.law);
+    let lowest = if observed.noise[0].is_empty() { FLAT } else { f64::NEG_INFINITY };
+    let mut largest = Largest::default();
+    let mut lanes = vec![[0.0; BLOCK]; k];
+    let mut bends = vec![[0.0; BLOCK]; k * k];
+    let mut cavities = [Cavity::default(); BLOCK];
+    let [mut log_true, mut log_p] = [[0.0; BLOCK]; 2];
+    tilted.clear();
+    for first in (0..sites.len()).step_by(BLOCK) {
+        let block = first..sites.len().min(first + BLOCK);
+        let n = block.len();
+        for (i, example) in block.clone().enumerate() {
+            let cavity = Cavity::new(sites[example], moments[example]);
+            let [low, high] = intervals[example];
+            let distances = [cavity.mean - low, high - cavity.mean];
+            lanes.iter_mut().zip(distances).for_each(|(lane, d)| lane[i] = d * cavity.scale);
+            cavities[i] = cavity;
         }
-    }
-
-    /// Returns the example whose label has this log probability, with its first and negative second derivatives by t.
-    fn replaced(
-        &self,
-        site: Site,
-        [mean, variance]: [f64; 2],
-        cavity: Cavity,
-        [log_p, slope, curvature]: [f64; 3],
-    ) -> Tilted {
-        let Site { precision, shift } = site;
-        let total = at_least(cavity.precision + precision, FLAT);
-        let square = cavity.mean * cavity.precision * (precision * cavity.mean - 2.0 * shift);
-        let rest = 1.0 / at_least(1.0 - curvature / cavity.precision, FLAT);
-        let lowest = if self.observed.noise[0].is_empty() { FLAT } else { f64::NEG_INFINITY };
-        Tilted {
-            mean,
-            variance,
-            value: log_p
-                + 0.5 * ((total / cavity.precision).ln() + (square - shift * shift) / total),
-            log_true: 0.0,
-            by_ends: 0.0,
-            log_p,
-            site: Site {
-                precision: at_least(curvature * rest, lowest),
-                shift: (slope + cavity.mean * curvature) * rest,
-            },
+        let mut slopes = lanes.clone();
+        law.log_prob(&mut largest, &mut slopes, &mut log_true[..n]);
+        law.bends(&mut largest, &lanes, &slopes, n, &mut bends);
+        log_p[..n].copy_from_slice(&log_true[..n]);
+        let shares = observed.mix(block.clone(), &mut log_p[..n]);
+        for (i, example) in block.enumerate() {
+            // The derivatives by t: of both distances, the second with the other sign.
+            let cavity = cavities[i];
+            let heights = [0, 1]
+                .map(|j| slopes.get(j).map_or(0.0, |lane| shares[i] * lane[i] * cavity.scale));
+            let bend: f64 = (0..k).map(|j| bends[j * k + j][i]).sum();
+            let slope = heights[0] - heights[1];
+            let curvature = slope * slope + shares[i] * bend * cavity.scale * cavity.scale;
+            let by_end =
+                |(end, height): (f64, f64)| if end.is_finite() { end * height } else { 0.0 };
+            let [low, high] = intervals[example];
+            let ([mean, variance], Site { precision, shift }) = (moments[example], sites[example]);
+            let total = at_least(cavity.precision + precision, FLAT);
+            let square = cavity.mean * cavity.precision * (precision * cavity.mean - 2.0 * shift);
+            let rest = 1.0 / at_least(1.0 - curvature / cavity.precision, FLAT);
+            tilted.push(Tilted {
+                mean,
+                variance,
+                value: log_p[i]
+                    + 0.5 * ((total / cavity.precision).ln() + (square - shift * shift) / total),
+                log_true: log_true[i],
+                by_ends: by_end((high, heights[1])) - by_end((low, heights[0])),
+                log_p: log_p[i],
+                site: Site {
+                    precision: at_least(curvature * rest, lowest),
+                    shift: (slope + cavity.mean * curvature) * rest,
+                },
+            });
         }
     }
 }

@@ -7,7 +7,7 @@ use ndarray::{Array2, ArrayBase, ArrayView2, Axis, Ix2, RawData, Slice};
 use pulp::Arch;
 
 use crate::base::{Error, Result};
-use crate::simd::dot::axpy;
+use crate::simd::dot::{axpy, scale};
 
 /// Rows of a block of a product, and of a factor.
 const WIDE: usize = 48;
@@ -28,7 +28,7 @@ fn part<S: RawData<Elem = f64>>(
 }
 
 /// Writes `I + aᵀ b`, which is symmetric, into an upper triangle.
-pub(super) fn one_plus_product(a: &Array2<f64>, b: &ArrayView2<'_, f64>, to: &mut Array2<f64>) {
+pub fn one_plus_product(a: &Array2<f64>, b: &ArrayView2<'_, f64>, to: &mut Array2<f64>) {
     for block in blocks(to.nrows(), WIDE) {
         let rows = part(a.t(), block.clone(), ..);
         let mut to = part(to.view_mut(), block.clone(), block.start..);
@@ -37,7 +37,7 @@ pub(super) fn one_plus_product(a: &Array2<f64>, b: &ArrayView2<'_, f64>, to: &mu
     to.diag_mut().map_inplace(|x| *x += 1.0);
 }
 
-pub(super) fn times_upper(rows: &ArrayView2<'_, f64>, upper: &Array2<f64>, to: &mut Array2<f64>) {
+pub fn times_upper(rows: &ArrayView2<'_, f64>, upper: &Array2<f64>, to: &mut Array2<f64>) {
     for block in blocks(upper.nrows(), WIDE) {
         let (rows, upper) = (part(rows.view(), .., ..block.end), upper.view());
         let mut to = part(to.view_mut(), .., block.clone());
@@ -45,7 +45,7 @@ pub(super) fn times_upper(rows: &ArrayView2<'_, f64>, upper: &Array2<f64>, to: &
     }
 }
 
-pub(super) fn times_own_transpose(upper: &Array2<f64>) -> Array2<f64> {
+pub fn times_own_transpose(upper: &Array2<f64>) -> Array2<f64> {
     let mut product = Array2::zeros(upper.raw_dim());
     for block in blocks(upper.nrows(), WIDE) {
         let right = part(upper.view(), .., block.start..);
@@ -56,7 +56,7 @@ pub(super) fn times_own_transpose(upper: &Array2<f64>) -> Array2<f64> {
 }
 
 /// Replaces the upper triangle of a matrix by that of U with `A = Uᵀ U`.
-pub(super) fn factor(arch: Arch, matrix: &mut Array2<f64>) -> Result<()> {
+pub fn factor(arch: Arch, matrix: &mut Array2<f64>) -> Result<()> {
     let n = matrix.nrows();
     for block in blocks(n, BLOCK) {
         let values = matrix.as_slice_mut().expect("row-major");
@@ -67,8 +67,7 @@ pub(super) fn factor(arch: Arch, matrix: &mut Array2<f64>) -> Result<()> {
             if pivot.is_nan() || pivot <= 0.0 {
                 return Err(Error::Breakdown { what: "pivot", value: pivot });
             }
-            let scale = pivot.sqrt().recip();
-            row.iter_mut().for_each(|x| *x *= scale);
+            scale(row, pivot.sqrt().recip());
             for (i, to) in (k + 1..block.end).zip(below.chunks_exact_mut(n)) {
                 axpy(arch, -row[i - k], &row[i - k..], &mut to[i..]);
             }
@@ -81,7 +80,7 @@ pub(super) fn factor(arch: Arch, matrix: &mut Array2<f64>) -> Result<()> {
 }
 
 /// Writes the inverse of an upper triangle U, with zeros below it: the rows R of the inverse have `U R = I`.
-pub(super) fn invert(arch: Arch, upper: &Array2<f64>, inverse: &mut Array2<f64>) {
+pub fn invert(arch: Arch, upper: &Array2<f64>, inverse: &mut Array2<f64>) {
     let n = upper.nrows();
     inverse.fill(0.0);
     for block in blocks(n, BLOCK).rev() {

@@ -9,9 +9,10 @@ use pyo3::types::PyDict;
 
 use crate::base::{Error, Result, State, require};
 use crate::gram::Gram;
+use crate::simd::Entry;
 
 /// Borrows a square, C-contiguous matrix.
-pub(super) fn matrix<'a, T: Element>(
+pub fn matrix<'a, T: Element>(
     name: &'static str,
     array: &'a PyReadonlyArray2<'_, T>,
 ) -> PyResult<&'a [T]> {
@@ -22,7 +23,7 @@ pub(super) fn matrix<'a, T: Element>(
 }
 
 /// Borrows a C-contiguous matrix or vector.
-pub(super) fn contiguous<'a, T: Element, D: Dimension>(
+pub fn contiguous<'a, T: Element, D: Dimension>(
     name: &'static str,
     array: &'a PyReadonlyArray<'_, T, D>,
 ) -> PyResult<&'a [T]> {
@@ -41,21 +42,20 @@ type Make<'a> = Box<dyn FnOnce(f64, Vec<f64>) -> Result<Gram<'a>> + Send + 'a>;
 
 impl Rows<'_> {
     /// Borrows the rows, for a thread that is detached from the interpreter.
-    pub(super) fn borrow(&self) -> PyResult<Make<'_>> {
-        Ok(match self {
-            Self::Doubles(array) => {
-                let values = matrix("gram", array)?;
-                Box::new(move |offset, softness| Gram::new(values, offset, softness))
-            }
-            Self::Singles(array) => {
-                let values = matrix("gram", array)?;
-                Box::new(move |offset, softness| Gram::new(values, offset, softness))
-            }
-        })
+    pub fn borrow(&self) -> PyResult<Make<'_>> {
+        match self {
+            Self::Doubles(array) => make(array),
+            Self::Singles(array) => make(array),
+        }
     }
 }
 
-pub(super) fn read_state(state: &Bound<'_, PyAny>) -> PyResult<Option<State>> {
+fn make<'a, E: Entry + Element>(array: &'a PyReadonlyArray2<'_, E>) -> PyResult<Make<'a>> {
+    let values = matrix("gram", array)?;
+    Ok(Box::new(move |offset, softness| Gram::new(values, offset, softness)))
+}
+
+pub fn read_state(state: &Bound<'_, PyAny>) -> PyResult<Option<State>> {
     if state.is_none() {
         return Ok(None);
     }
@@ -73,14 +73,14 @@ pub(super) fn read_state(state: &Bound<'_, PyAny>) -> PyResult<Option<State>> {
     }))
 }
 
-pub(super) fn state_dict(py: Python<'_>, state: State, m: usize) -> PyResult<Bound<'_, PyDict>> {
+pub fn state_dict(py: Python<'_>, state: State, m: usize) -> PyResult<Bound<'_, PyDict>> {
     let State { bytes, draws, functionals, kept } = state;
     let rows = draws.len() / m;
     let q = functionals.len().checked_div(rows).unwrap_or(0);
     dict!(py,
-        "bytes": bytes.into_pyarray(py),
+        "bytes" => bytes,
         "draws": draws.into_pyarray(py).reshape([rows, m])?,
         "functionals": functionals.into_pyarray(py).reshape([rows, q])?,
-        "kept": kept.into_pyarray(py),
+        "kept" => kept,
     )
 }

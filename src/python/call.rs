@@ -16,7 +16,7 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// Runs `work` on a new thread, detached from the interpreter. Meanwhile the calling thread checks for signals and calls
 /// `callback`. An exception in either stops the work and is then raised.
-pub(super) fn interruptible<R: Send>(
+pub fn interruptible<R: Send>(
     py: Python<'_>,
     callback: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Control) -> Result<R> + Send,
@@ -70,7 +70,7 @@ pub(super) fn interruptible<R: Send>(
 }
 
 /// Runs short `work` on the calling thread, detached from the interpreter. The work's own checks look for signals.
-pub(super) fn here<R: Send>(
+pub fn here<R: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Control) -> Result<R> + Send,
 ) -> PyResult<R> {

@@ -16,7 +16,6 @@ type Matrix<'py> = PyReadonlyArray2<'py, f64>;
 /// Writes `(a + b r + c r²) exp(-rate r)` of the distances r between two sets of points, for one or two times the terms a, b
 /// and c. `Y=None` stands for X. Absolute differences of the last features count as their limits at most.
 #[pyfunction]
-#[pyo3(signature = (X, Y, city_block, rate, terms, out, limits))]
 #[allow(non_snake_case, clippy::too_many_arguments, reason = "names in Python")]
 pub fn values_of_distances<'py>(
     py: Python<'py>,
@@ -101,7 +100,7 @@ pub fn sums_of_differences<'py>(
     Ok(sums.into_pyarray(py))
 }
 
-fn shape(x: &Matrix<'_>, y: &Matrix<'_>, of_pairs: &[(usize, usize)]) -> PyResult<[usize; 3]> {
+fn shape(x: &Matrix, y: &Matrix, of_pairs: &[(usize, usize)]) -> PyResult<[usize; 3]> {
     let ((n, d), (m, e)) = (x.as_array().dim(), y.as_array().dim());
     let fits = d == e && d > 0 && of_pairs.iter().all(|pairs| *pairs == (n, m));
     require(fits, "Y", format_args!("{e} features"), "the same features, with a value each pair")?;

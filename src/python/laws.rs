@@ -55,10 +55,10 @@ pub fn log_likelihoods<'py>(
     trials: Trials<'py>,
     by_contrast: bool,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let (observed, trials) = (labels.observed(values.len())?, made(&trials)?);
+    let trials = made(&trials)?;
     match &values {
-        Values::Doubles(rows) => found(py, rows, &trials, &observed, by_contrast),
-        Values::Singles(rows) => found(py, rows, &trials, &observed, by_contrast),
+        Values::Doubles(rows) => found(py, rows, &trials, &labels, by_contrast),
+        Values::Singles(rows) => found(py, rows, &trials, &labels, by_contrast),
     }
 }
 
@@ -124,21 +124,11 @@ pub enum Values<'py> {
     Singles(Vec<PyReadonlyArrayDyn<'py, f32>>),
 }
 
-impl Values<'_> {
-    /// Number of the values of each function.
-    fn len(&self) -> usize {
-        match self {
-            Self::Doubles(rows) => rows.first().map_or(0, |row| row.len()),
-            Self::Singles(rows) => rows.first().map_or(0, |row| row.len()),
-        }
-    }
-}
-
 fn found<'py, E: Entry + Element>(
     py: Python<'py>,
     rows: &[PyReadonlyArrayDyn<'py, E>],
     trials: &[Trial],
-    observed: &Observed<'_>,
+    labels: &ObservedLabels,
     by_contrast: bool,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let rows: Vec<&[E]> =
@@ -146,6 +136,7 @@ fn found<'py, E: Entry + Element>(
     let Some((mean, others)) = rows.split_first() else {
         return Err(Error::invalid("values", "nothing", "values of the mean").into());
     };
+    let observed = labels.observed(mean.len())?;
     check_shape("values", others.iter().all(|row| row.len() == mean.len()))?;
     let balls = others.as_chunks::<2>().0.to_vec();
     check_shape("balls", trials.iter().all(|trial| trial.ball < balls.len()))?;
@@ -160,7 +151,7 @@ fn found<'py, E: Entry + Element>(
     Ok(PyArray2::from_vec2(py, &found)?)
 }
 
-fn made((balls, along): &Trials<'_>) -> PyResult<Vec<Trial>> {
+fn made((balls, along): &Trials) -> PyResult<Vec<Trial>> {
     let (balls, along) = (contiguous("balls", balls)?, contiguous("along", along)?);
     check_shape("along", along.len() == 2 * balls.len())?;
     let pairs = balls.iter().zip(along.as_chunks::<2>().0);
@@ -172,7 +163,6 @@ fn made((balls, along): &Trials<'_>) -> PyResult<Vec<Trial>> {
 
 /// Returns the probability that each value of a column is the largest; see `bayespoint.engine.largest`.
 #[pyfunction]
-#[pyo3(signature = (behind))]
 pub fn largest_probabilities<'py>(
     py: Python<'py>,
     behind: PyReadonlyArray2<'py, f64>,

@@ -2,11 +2,14 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
 
-/// Makes a dict of names and values.
+/// Makes a dict of names and values, `name: value`, or arrays, `name => values`.
 macro_rules! dict {
-    ($py:expr, $($name:literal: $value:expr),* $(,)?) => {{
+    ($py:expr, $($name:literal $(: $value:expr)? $(=> $array:expr)?),* $(,)?) => {{
         let dict = pyo3::types::PyDict::new($py);
-        $(dict.set_item($name, $value)?;)*
+        $(
+            $(dict.set_item($name, $value)?;)?
+            $(dict.set_item($name, numpy::IntoPyArray::into_pyarray($array, $py))?;)?
+        )*
         Ok(dict)
     }};
 }
@@ -24,7 +27,7 @@ macro_rules! measurement {
             callback: Option<&Bound<'py, PyAny>>,
         ) -> PyResult<Bound<'py, PyDict>> {
             let settings = read(settings)?;
-            let work = |space: &VersionSpace<'_>, control: &Control| $work(space, &settings, control);
+            let work = |space: &VersionSpace, control: &Control| $work(space, &settings, control);
             $outcome(py, problem.call(py, callback, $has_threads, work)?)
         }
     };
@@ -37,7 +40,6 @@ mod errors;
 mod laws;
 mod outcomes;
 mod papers;
-mod points;
 mod propagation;
 mod soft;
 mod space;
@@ -49,33 +51,31 @@ use pyo3::types::PyDict;
 use pythonize::Depythonizer;
 use serde::de::DeserializeOwned;
 
-use crate::base::{Control, Result, State, require};
+use crate::base::{Control, Error, Result, State, require};
 use crate::ensemble::mixing::{Coordinates, LEAST_DRAWS, normal_scores};
 use crate::ensemble::{self, Settings};
 use crate::evidence::EvidenceSettings;
-use crate::interior::{self, MarginSettings, MaxMargin};
-use crate::space::VersionSpace;
+use crate::interior::{self, MarginSettings, MaxMargin, Start};
+use crate::space::{Mirror, VersionSpace};
 use arrays::contiguous;
 use space::{Outer, Space};
 
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
-    use super::distance::{sums_of_differences, values_of_distances};
-    #[pymodule_export]
-    use super::errors::InfeasibleError;
-    #[pymodule_export]
-    use super::laws::{largest_probabilities, law_derivatives, log_likelihoods, tall_product};
-    #[pymodule_export]
-    use super::papers::{correlation, fly, light_trap_one_way, onion, perceptron_path};
-    #[pymodule_export]
-    use super::points::feasible_point;
-    #[pymodule_export]
-    use super::propagation::{inverse_of_factor, propagation};
-    #[pymodule_export]
-    use super::soft::SoftSampler;
-    #[pymodule_export]
-    use super::{check_settings, effective_size, evidence, max_margin, r_hat, run};
+    use super::{
+        check_settings,
+        distance::{sums_of_differences, values_of_distances},
+        effective_size,
+        errors::InfeasibleError,
+        evidence, feasible_point,
+        laws::{largest_probabilities, law_derivatives, log_likelihoods, tall_product},
+        max_margin,
+        papers::{correlation, fly, light_trap_one_way, onion, perceptron_path},
+        propagation::{inverse_of_factor, propagation},
+        r_hat, run,
+        soft::SoftSampler,
+    };
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "a Python name")]
@@ -146,13 +146,41 @@ measurement! {
 }
 
 fn outer_max_margin(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     settings: &MarginSettings,
     control: &Control,
 ) -> Result<MaxMargin> {
     let (found, outer) = (interior::max_margin(space, settings, control)?, Outer::of(space));
     let (dual, multipliers) = (outer.duals(found.dual), outer.values(found.multipliers));
     Ok(MaxMargin { dual, multipliers, ..found })
+}
+
+/// Returns a point inside version space; see `VersionSpace.feasible_point`.
+#[pyfunction]
+#[pyo3(signature = (problem, *, method, seed, callback))]
+fn feasible_point<'py>(
+    py: Python<'py>,
+    problem: Space<'py>,
+    method: &str,
+    seed: u64,
+    callback: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (dual, has_found) = problem.call(py, callback, false, |space, control| {
+        let found = match method {
+            "light_trap" => interior::feasible_point(space, seed, control)
+                .map(|(dual, start)| (dual, start == Start::LightTrap)),
+            "max_margin" => {
+                interior::hard_point(space, Mirror::HARD, control).map(|dual| (dual, true))
+            }
+            other => Err(Error::invalid("method", other, "'light_trap' or 'max_margin'")),
+        };
+        let outer = Outer::of(space);
+        found.map(|(dual, has_found)| (outer.duals(space.gram().outer_duals(dual)), has_found))
+    })?;
+    dict!(py,
+        "dual_coef" => dual,
+        "method": if has_found { method } else { "max_margin" },
+    )
 }
 
 /// Returns R-hat of each quantity of (quantity, trajectory, draw); see `bayespoint.results.diagnostics`.

@@ -1,6 +1,5 @@
 //! Results of runs as dicts of plain values and arrays, without copies. Keys are the fields in `bayespoint.results`.
 
-use numpy::IntoPyArray;
 use numpy::ndarray::{Array2, Array3};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -13,12 +12,12 @@ use crate::evidence::EvidenceOutcome;
 use crate::interior::MaxMargin;
 use crate::trajectory::Tally;
 
-pub(super) fn layers(layers: Vec<[u32; 2]>) -> Array2<i64> {
+pub fn layers(layers: Vec<[u32; 2]>) -> Array2<i64> {
     Array2::from(layers).mapv(i64::from)
 }
 
 /// Returns the outcome with vectors of several classes as Python has them.
-pub(super) fn outer(mut outcome: Outcome, outer: Outer<'_>) -> Outcome {
+pub fn outer(mut outcome: Outcome, outer: Outer<'_>) -> Outcome {
     let (chains, n, _) = outcome.draws.dim();
     let CenterOfMass { dual, impulse, .. } = &mut outcome.center;
     for vector in [dual, impulse, &mut outcome.state.draws] {
@@ -32,7 +31,7 @@ pub(super) fn outer(mut outcome: Outcome, outer: Outer<'_>) -> Outcome {
     outcome
 }
 
-pub(super) fn run(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
+pub fn run(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
     let (m, length) = (outcome.draws.dim().2, outcome.length());
     let CenterOfMass { dual, norm, error, impulse } = outcome.center;
     let watched = outcome.watched.into_iter().map(i64::try_from).collect::<Result<Vec<_>, _>>()?;
@@ -41,20 +40,20 @@ pub(super) fn run(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict
     let count = |of: fn(&Tally) -> u64| outcome.tallies.iter().map(of).collect::<Vec<_>>();
     dict!(py,
         "length": length,
-        "arc_center": dual.into_pyarray(py),
+        "arc_center" => dual,
         "center_norm": norm,
         "center_error": error,
-        "impulse_center": impulse.into_pyarray(py),
-        "draws": outcome.draws.into_pyarray(py),
-        "watched": watched.into_pyarray(py),
-        "functionals": outcome.functionals.into_pyarray(py),
+        "impulse_center" => impulse,
+        "draws" => outcome.draws,
+        "watched" => watched,
+        "functionals" => outcome.functionals,
         "spacing": outcome.spacing,
         "start": starts,
-        "bounces": count(|tally| tally.bounces).into_pyarray(py),
-        "crossings": count(|tally| tally.crossings).into_pyarray(py),
-        "refreshes": count(|tally| tally.refreshes).into_pyarray(py),
-        "missed": outcome.missed.into_pyarray(py),
-        "hits": outcome.hits.into_pyarray(py),
+        "bounces" => count(|tally| tally.bounces),
+        "crossings" => count(|tally| tally.crossings),
+        "refreshes" => count(|tally| tally.refreshes),
+        "missed" => outcome.missed,
+        "hits" => outcome.hits,
         "mean_violations": outcome.mean_violations,
         "drift": outcome.drift,
         "refresh": outcome.refresh,
@@ -66,25 +65,25 @@ pub(super) fn run(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict
     )
 }
 
-pub(super) fn evidence(py: Python<'_>, found: EvidenceOutcome) -> PyResult<Bound<'_, PyDict>> {
+pub fn evidence(py: Python<'_>, found: EvidenceOutcome) -> PyResult<Bound<'_, PyDict>> {
     dict!(py,
-        "value": found.values.into_pyarray(py),
-        "error": found.errors.into_pyarray(py),
-        "lag": found.lags.into_pyarray(py),
-        "ladder": found.ladder.into_pyarray(py),
-        "mean_violations": found.mean_violations.into_pyarray(py),
-        "log_share": found.log_share.into_pyarray(py),
-        "layers": layers(found.layers).into_pyarray(py),
-        "layer_shares": found.layer_shares.into_pyarray(py),
+        "value" => found.values,
+        "error" => found.errors,
+        "lag" => found.lags,
+        "ladder" => found.ladder,
+        "mean_violations" => found.mean_violations,
+        "log_share" => found.log_share,
+        "layers" => layers(found.layers),
+        "layer_shares" => found.layer_shares,
         "length": found.length,
         "converged": found.converged,
     )
 }
 
-pub(super) fn max_margin(py: Python<'_>, found: MaxMargin) -> PyResult<Bound<'_, PyDict>> {
+pub fn max_margin(py: Python<'_>, found: MaxMargin) -> PyResult<Bound<'_, PyDict>> {
     dict!(py,
-        "dual_coef": found.dual.into_pyarray(py),
-        "multipliers": found.multipliers.into_pyarray(py),
+        "dual_coef" => found.dual,
+        "multipliers" => found.multipliers,
         "norm": found.norm,
         "margin": found.margin,
         "bound": found.bound,

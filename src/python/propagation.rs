@@ -53,7 +53,7 @@ pub fn propagation<'py>(
         if n_threads == 1 { call::here(py, work)? } else { call::interruptible(py, None, work)? };
     let each = |of: fn(&Approximation) -> &Vec<f64>| {
         let values = found.iter().flat_map(|one| of(one).iter().copied()).collect();
-        Array2::from_shape_vec((n, m), values).expect("a value each").into_pyarray(py)
+        Array2::from_shape_vec((n, m), values).expect("a value each")
     };
     let sum = |of: &dyn Fn(&Approximation) -> f64| found.iter().map(of).sum::<f64>();
     let by_level: Vec<f64> = (0..m).map(|i| sum(&|one| one.by_level[i])).collect();
@@ -61,14 +61,14 @@ pub fn propagation<'py>(
     let log_evidence: Vec<f64> = found.iter().map(|one| one.log_evidence).collect();
     let converged: Vec<bool> = found.iter().map(|one| one.converged).collect();
     dict!(py,
-        "log_evidence": log_evidence.into_pyarray(py),
-        "converged": converged.into_pyarray(py),
-        "precision": each(|one| &one.precision),
-        "shift": each(|one| &one.shift),
-        "left_out": each(|one| &one.left_out),
-        "by_noise": by_noise.to_vec().into_pyarray(py),
-        "by_features": by_features.into_pyarray(py),
-        "by_level": by_level.into_pyarray(py),
+        "log_evidence" => log_evidence,
+        "converged" => converged,
+        "precision" => each(|one| &one.precision),
+        "shift" => each(|one| &one.shift),
+        "left_out" => each(|one| &one.left_out),
+        "by_noise" => by_noise.to_vec(),
+        "by_features" => by_features,
+        "by_level" => by_level,
         "by_thresholds": sum(&|one| one.by_thresholds),
     )
 }

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use super::arrays::{Rows, contiguous, matrix};
 use super::call;
 use crate::base::{Control, Error, Result, memory, require};
-use crate::gram::{ClassPlanes, Gram, Planes, Wall};
+use crate::gram::{ClassPlanes, Gram, Planes, Wall, Walls};
 use crate::linalg::Inverse;
 use crate::space::VersionSpace;
 
@@ -15,9 +15,16 @@ const VECTORS: usize = 64;
 
 type Factored<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>);
 
-/// Coordinates and coefficients of walls, shape (W, 3) with coefficients 0 of missing ones, and observations, -1 for none.
-type Given<'py> =
-    (PyReadonlyArray2<'py, i64>, PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, i64>);
+/// Walls: the attributes of `bayespoint.engine.walls.Walls`.
+#[derive(FromPyObject)]
+struct WallArrays<'py> {
+    /// Shape (W, 3).
+    coordinates: PyReadonlyArray2<'py, i64>,
+    /// Shape (W, 3), 0 for missing coordinates.
+    coefficients: PyReadonlyArray2<'py, f64>,
+    /// Shape (W,), -1 for none.
+    observations: PyReadonlyArray1<'py, i64>,
+}
 
 /// The first argument of every function: the attributes of `bayespoint.engine.problem.Problem`.
 #[derive(FromPyObject)]
@@ -25,8 +32,7 @@ pub struct Space<'py> {
     gram: Rows<'py>,
     label: PyReadonlyArray1<'py, i64>,
     n_functions: usize,
-    #[pyo3(from_py_with = arrays_of_walls)]
-    walls: Option<Given<'py>>,
+    walls: Option<WallArrays<'py>>,
     offset: f64,
     softness: PyReadonlyArray1<'py, f64>,
     #[pyo3(from_py_with = factored)]
@@ -37,10 +43,10 @@ type Make<'a> = Box<dyn FnOnce(Gram<'a>) -> Result<VersionSpace<'a>> + Send>;
 
 /// Vectors of the planes as Python has them: of several classes with a part for each class, shape (C, m), one after the other.
 #[derive(Clone, Copy)]
-pub(super) struct Outer<'a>(Option<&'a ClassPlanes>);
+pub struct Outer<'a>(Option<&'a ClassPlanes>);
 
 impl<'a> Outer<'a> {
-    pub fn of(space: &'a VersionSpace<'_>) -> Self {
+    pub fn of(space: &'a VersionSpace) -> Self {
         Self(space.planes().and_then(Planes::classes))
     }
 
@@ -52,7 +58,7 @@ impl<'a> Outer<'a> {
     /// Values of the planes of a vector, 0 for each example's own class.
     pub fn values<T: Clone + Default>(self, values: Vec<T>) -> Vec<T> {
         let Some(planes) = self.0 else { return values };
-        let mut found = vec![T::default(); planes.n_classes() * planes.examples()];
+        let mut found = vec![T::default(); planes.n_classes * planes.examples()];
         values.into_iter().enumerate().for_each(|(plane, x)| found[planes.index(plane)] = x);
         found
     }
@@ -69,21 +75,9 @@ impl<'a> Outer<'a> {
     /// Returns the dual coefficients of which these are [`Outer::duals`].
     pub fn of_planes(self, outer: Vec<f64>) -> Vec<f64> {
         let Some(planes) = self.0 else { return outer };
-        let rows = outer.chunks_exact(planes.n_classes() * planes.examples());
+        let rows = outer.chunks_exact(planes.n_classes * planes.examples());
         rows.flat_map(|row| (0..planes.len()).map(|plane| -row[planes.index(plane)])).collect()
     }
-}
-
-/// Converts the certificate of an error about planes.
-fn outer_certificate(error: Error, space: &VersionSpace<'_>) -> Error {
-    let Error::Infeasible { examples, violations, margin_bound, mut certificate } = error else {
-        return error;
-    };
-    if let Some(walls) = space.walls() {
-        certificate.truncate(walls.walls());
-    }
-    let certificate = Outer::of(space).values(certificate);
-    Error::Infeasible { examples, violations, margin_bound, certificate }
 }
 
 /// Extracts the transposed lower triangular factor, whose rows are contiguous, and the diagonal of the inverse.
@@ -94,34 +88,29 @@ fn factored<'py>(inverse: &Bound<'py, PyAny>) -> PyResult<Option<Factored<'py>>>
     Ok(Some((factor.getattr("lower")?.getattr("T")?.extract()?, diagonal)))
 }
 
-fn arrays_of_walls<'py>(walls: &Bound<'py, PyAny>) -> PyResult<Option<Given<'py>>> {
-    if walls.is_none() {
-        return Ok(None);
+impl WallArrays<'_> {
+    fn walls(&self) -> Result<Vec<Wall>> {
+        let (j, b) = (self.coordinates.as_array(), self.coefficients.as_array());
+        let observations = self.observations.as_array();
+        let fits = j.dim() == b.dim() && j.nrows() == observations.len();
+        require(fits, "walls", format_args!("shape {:?}", b.dim()), "arrays that belong together")?;
+        let index =
+            |x: &i64| usize::try_from(*x).map_err(|_| Error::invalid("walls", x, "indices"));
+        let rows = j.rows().into_iter().zip(b.rows()).zip(observations);
+        rows.map(|((j, b), observation)| {
+            let terms =
+                j.iter().zip(b).filter(|(_, b)| **b != 0.0).map(|(j, b)| Ok((index(j)?, *b)));
+            let observation = if *observation < 0 { None } else { Some(index(observation)?) };
+            Ok((terms.collect::<Result<_>>()?, observation))
+        })
+        .collect()
     }
-    let array = |name| walls.getattr(name);
-    let coordinates = array("coordinates")?.extract()?;
-    Ok(Some((coordinates, array("coefficients")?.extract()?, array("observations")?.extract()?)))
-}
-
-fn walls((coordinates, coefficients, observations): &Given<'_>) -> Result<Vec<Wall>> {
-    let (j, b) = (coordinates.as_array(), coefficients.as_array());
-    let observations = observations.as_array();
-    let fits = j.dim() == b.dim() && j.nrows() == observations.len();
-    require(fits, "walls", format_args!("shape {:?}", b.dim()), "arrays that belong together")?;
-    let index = |x: &i64| usize::try_from(*x).map_err(|_| Error::invalid("walls", x, "indices"));
-    let rows = j.rows().into_iter().zip(b.rows()).zip(observations);
-    rows.map(|((j, b), observation)| {
-        let terms = j.iter().zip(b).filter(|(_, b)| **b != 0.0).map(|(j, b)| Ok((index(j)?, *b)));
-        let observation = if *observation < 0 { None } else { Some(index(observation)?) };
-        Ok((terms.collect::<Result<_>>()?, observation))
-    })
-    .collect()
 }
 
 impl Space<'_> {
     fn labeled<'a>(&self) -> PyResult<Make<'a>> {
-        if let Some(given) = &self.walls {
-            let walls = walls(given)?;
+        if let Some(arrays) = &self.walls {
+            let walls = arrays.walls()?;
             return Ok(Box::new(move |gram| VersionSpace::of_walls(gram, &walls)));
         }
         let (label, n_classes) = (contiguous("label", &self.label)?, self.n_functions);
@@ -170,14 +159,19 @@ impl Space<'_> {
         work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
     ) -> PyResult<impl FnOnce(&Control) -> Result<R> + Send> {
         let labeled = self.labeled()?;
-        let walls = self.walls.as_ref().map_or(0, |(_, _, each)| each.len().unwrap_or(0));
+        let walls = self.walls.as_ref().map_or(0, |walls| walls.observations.len().unwrap_or(0));
         memory::check_vectors(VECTORS, self.width() + walls)?;
         let softness = contiguous("softness", &self.softness)?.to_vec();
         let offset = self.offset;
         let gram = self.gram.borrow()?;
         Ok(move |control: &Control| {
             let space = labeled(gram(offset, softness)?)?;
-            work(&space, control).map_err(|error| outer_certificate(error, &space))
+            work(&space, control).map_err(|error| {
+                error.map_certificate(|mut certificate| {
+                    certificate.truncate(space.walls().map_or(usize::MAX, Walls::walls));
+                    Outer::of(&space).values(certificate)
+                })
+            })
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::simd::entry::{Call, Entry, Row};
+use super::entry::{Call, Entry, Row, with_entries};
 
 /// Number of independent sums, which hide the latency of an addition.
 const SUMS: usize = 4;
@@ -111,12 +111,12 @@ fn total<S: Simd, const COMPENSATED: bool>(simd: S, sums: [LaneSum<S>; SUMS]) ->
 }
 
 /// Returns the inner product of two vectors of the same length.
-pub(crate) fn dot<E: Entry>(arch: Arch, a: &[E], b: &[f64]) -> f64 {
+pub fn dot<E: Entry>(arch: Arch, a: &[E], b: &[f64]) -> f64 {
     dots(arch, a, [b], Precision::Plain)[0]
 }
 
 /// Returns the inner product as if summed in twice the working precision and then rounded (Ogita, Rump and Oishi, 2005).
-pub(crate) fn dot_compensated(arch: Arch, a: &[f64], b: &[f64]) -> f64 {
+pub fn dot_compensated(arch: Arch, a: &[f64], b: &[f64]) -> f64 {
     dots(arch, a, [b], Precision::Compensated)[0]
 }
 
@@ -131,7 +131,7 @@ pub enum Precision {
 }
 
 /// Returns the inner products of one vector with V others, which it is read once for. Each has the bits of one alone.
-pub(crate) fn dots<E: Entry, const V: usize>(
+pub fn dots<E: Entry, const V: usize>(
     arch: Arch,
     a: &[E],
     b: [&[f64]; V],
@@ -152,15 +152,22 @@ impl Row<'_> {
         b: [&[f64]; V],
         precision: Precision,
     ) -> [f64; V] {
-        match self {
-            Row::Doubles(row) => dots(arch, row, b, precision),
-            Row::Singles(row) => dots(arch, row, b, precision),
-        }
+        with_entries!(self, |row| dots(arch, row, b, precision))
     }
 }
 
+/// `x ← a x`.
+pub fn scale(x: &mut [f64], a: f64) {
+    x.iter_mut().for_each(|x| *x *= a);
+}
+
+/// `y ← y + x`.
+pub fn add(y: &mut [f64], x: &[f64]) {
+    y.iter_mut().zip(x).for_each(|(y, x)| *y += x);
+}
+
 /// `y ← y + a x`.
-pub(crate) fn axpy<E: Entry>(arch: Arch, a: f64, x: &[E], y: &mut [f64]) {
+pub fn axpy<E: Entry>(arch: Arch, a: f64, x: &[E], y: &mut [f64]) {
     assert_eq!(x.len(), y.len());
     arch.dispatch(
         #[inline(always)]
@@ -173,7 +180,7 @@ pub(crate) fn axpy<E: Entry>(arch: Arch, a: f64, x: &[E], y: &mut [f64]) {
 }
 
 /// `y ← y + Σ_k a_k x_k`, four vectors at a time, so that y is read and written a quarter as often.
-pub(crate) fn axpy_all<E: Entry>(arch: Arch, terms: &[(f64, &[E])], y: &mut [f64]) {
+pub fn axpy_all<E: Entry>(arch: Arch, terms: &[(f64, &[E])], y: &mut [f64]) {
     assert!(terms.iter().all(|(_, x)| x.len() == y.len()));
     let (fours, rest) = terms.as_chunks::<4>();
     for four in fours {

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use pulp::Simd;
 
 /// Largest number of lanes of a vector of doubles.
-pub(crate) const WIDEST: usize = 32;
+pub const WIDEST: usize = 32;
 
 /// Arguments of a function that [`pulp`] compiles for each instruction set. `FLAG` chooses one of two versions of it.
-pub(crate) struct Call<A, const FLAG: bool = false>(pub A);
+pub struct Call<A, const FLAG: bool = false>(pub A);
 
 /// A row of a Gram matrix, without offset and softness: borrowed from a matrix in memory, or computed.
 #[derive(Clone, Debug)]
@@ -18,6 +18,17 @@ pub enum Row<'a> {
     /// Singles.
     Singles(Cow<'a, [f32]>),
 }
+
+/// Does the same with the entries of a row of either kind.
+macro_rules! with_entries {
+    ($row:expr, |$entries:ident| $work:expr) => {
+        match $row {
+            $crate::simd::Row::Doubles($entries) => $work,
+            $crate::simd::Row::Singles($entries) => $work,
+        }
+    };
+}
+pub(crate) use with_entries;
 
 impl Row<'_> {
     /// Entry j. Panics if j is out of bounds.
@@ -45,19 +56,18 @@ pub trait Entry:
     Copy + Default + From<f32> + Into<f64> + std::fmt::Debug + Send + Sync + 'static
 {
     /// A vector of entries, for arithmetic in their precision.
-    #[doc(hidden)]
     type Lanes<S: Simd>: Copy;
 
-    #[doc(hidden)]
+    /// Number of entries in a vector.
     fn lanes<S: Simd>() -> usize;
 
-    #[doc(hidden)]
+    /// Returns a vector with the entry in every lane.
     fn splat<S: Simd>(simd: S, entry: Self) -> Self::Lanes<S>;
 
-    #[doc(hidden)]
+    /// The entries of some vectors, one after the other.
     fn entries_mut<S: Simd>(vectors: &mut [Self::Lanes<S>]) -> &mut [Self];
 
-    #[doc(hidden)]
+    /// Returns `a b + c`.
     fn mul_add<S: Simd>(
         simd: S,
         a: Self::Lanes<S>,
@@ -65,15 +75,13 @@ pub trait Entry:
         c: Self::Lanes<S>,
     ) -> Self::Lanes<S>;
 
-    #[doc(hidden)]
+    /// Borrows entries as a row.
     fn row(entries: &[Self]) -> Row<'_>;
 
     /// Loads one vector from the start of a slice that has at least that many entries.
-    #[doc(hidden)]
     fn load<S: Simd>(simd: S, entries: &[Self]) -> S::f64s;
 
     /// Loads a slice shorter than a vector. The other lanes are zero.
-    #[doc(hidden)]
     fn load_partial<S: Simd>(simd: S, entries: &[Self]) -> S::f64s;
 }
 

@@ -38,7 +38,7 @@ static MILLS: LazyLock<[f64; TERMS]> = LazyLock::new(|| {
 
 /// Writes ln Φ of each number to `values`, with an error below 1e-12, absolute or relative, and its derivative, the hazard N / Φ, in
 /// place of the number.
-pub(crate) fn ln_normal_cdf_all(arch: Arch, numbers: &mut [f64], values: &mut [f64]) {
+pub fn ln_normal_cdf_all(arch: Arch, numbers: &mut [f64], values: &mut [f64]) {
     let mills = *MILLS;
     arch.dispatch(
         #[inline(always)]
@@ -62,7 +62,7 @@ const NARROW: f64 = 1e-6;
 ///
 /// These are the distances of a value from the ends of an interval, from inside; a distance may be infinite. Without room, a + b <= 0,
 /// the logarithm is minus infinity.
-pub(crate) fn ln_interval_all(arch: Arch, [below, above]: [&mut [f64]; 2], values: &mut [f64]) {
+pub fn ln_interval_all(arch: Arch, [below, above]: [&mut [f64]; 2], values: &mut [f64]) {
     let mills = *MILLS;
     arch.dispatch(
         #[inline(always)]
@@ -93,7 +93,7 @@ pub(crate) fn ln_interval_all(arch: Arch, [below, above]: [&mut [f64]; 2], value
 }
 
 /// Replaces ln p by ln(floor + span p), and writes the derivative of the one by the other. Minus infinity stays.
-pub(crate) fn ln_with_noise_all(
+pub fn ln_with_noise_all(
     arch: Arch,
     values: &mut [f64],
     shares: &mut [f64],

@@ -16,9 +16,9 @@
 use pulp::{Arch, Simd, WithSimd};
 use serde::{Deserialize, Serialize};
 
-use crate::simd::entry::WIDEST;
+use super::entry::WIDEST;
 
-pub use crate::simd::entry::Entry;
+pub use super::entry::Entry;
 
 /// Number of independent searches, which hide the latency of compare and select.
 const SEARCHES: usize = 2;

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 /// Returns the mean length E_n of a standard Gaussian vector in n dimensions, `√2 Γ((n+1)/2) / Γ(n/2)`.
-pub(crate) fn chi_mean(n: f64) -> f64 {
+pub fn chi_mean(n: f64) -> f64 {
     // The series is accurate for large n. The recurrence E_n E_{n+1} = n reduces small n to that case.
     if n < 200.0 {
         return n / chi_mean(n + 1.0);
@@ -13,7 +13,7 @@ pub(crate) fn chi_mean(n: f64) -> f64 {
 }
 
 /// Returns the standard normal density N(z).
-pub(crate) fn normal(z: f64) -> f64 {
+pub fn normal(z: f64) -> f64 {
     (-0.5 * z * z).exp() * (0.5 * std::f64::consts::FRAC_1_PI).sqrt()
 }
 
@@ -33,7 +33,7 @@ static HAZARDS: LazyLock<Vec<[f64; 2]>> = LazyLock::new(|| {
 });
 
 /// Returns `h(z) = N(z) / Φ(z)` to at least six digits: cubic Hermite interpolation in a table, with the derivative `-h (z + h)`.
-pub(crate) fn hazard(z: f64) -> f64 {
+pub fn hazard(z: f64) -> f64 {
     let place = (z + TABLE_TO) * PER_UNIT;
     // This is also true of NaN.
     if !(0.0..f64::from(TABLE_STEPS)).contains(&place) {
@@ -48,7 +48,7 @@ pub(crate) fn hazard(z: f64) -> f64 {
 }
 
 /// Returns `N(z) / Φ(z)` to full precision.
-pub(crate) fn hazard_plain(z: f64) -> f64 {
+pub fn hazard_plain(z: f64) -> f64 {
     if z > TABLE_TO {
         return normal(z);
     }
@@ -68,7 +68,7 @@ pub(crate) fn hazard_plain(z: f64) -> f64 {
 }
 
 /// Returns the z with Φ(z) = p, for p in (0, 1).
-pub(crate) fn normal_quantile(p: f64) -> f64 {
+pub fn normal_quantile(p: f64) -> f64 {
     if p > 0.5 {
         return -normal_quantile(1.0 - p);
     }

@@ -4,10 +4,10 @@ use std::array;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::simd::entry::{Call, Entry};
+use super::entry::{Call, Entry};
 
 /// Vectors that share what is read. With two rows of products this fills the registers of every instruction set.
-pub(crate) const SHARING: usize = 4;
+pub const SHARING: usize = 4;
 
 /// The inner products of R rows and V vectors.
 impl<const R: usize, const V: usize> WithSimd for Call<([&[f64]; R], [&[f64]; V])> {
@@ -77,7 +77,7 @@ impl<const R: usize, const V: usize> WithSimd
 }
 
 /// Returns the inner products of R rows and V vectors of the same length.
-pub(crate) fn products<const R: usize, const V: usize>(
+pub fn products<const R: usize, const V: usize>(
     arch: Arch,
     rows: [&[f64]; R],
     vectors: [&[f64]; V],
@@ -86,7 +86,7 @@ pub(crate) fn products<const R: usize, const V: usize>(
 }
 
 /// `y_v ← y_v + Σ_r factors[v][r] columns[r]` for V vectors and R columns of the same length.
-pub(crate) fn add_multiples<const R: usize, const V: usize>(
+pub fn add_multiples<const R: usize, const V: usize>(
     arch: Arch,
     columns: [&[f64]; R],
     factors: [[f64; R]; V],

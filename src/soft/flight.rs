@@ -3,7 +3,7 @@
 use std::f64::consts::FRAC_PI_2;
 
 /// Radians of a step.
-pub(super) const QUARTER: f64 = FRAC_PI_2;
+pub const QUARTER: f64 = FRAC_PI_2;
 
 /// Radians between trial angles, at most. All are tried at once: on other machines a round takes longer than some trials.
 const APART: f64 = QUARTER / INTERVALS as f64;
@@ -32,24 +32,24 @@ const HALVINGS: usize = 52;
 
 /// The potential at an angle, and its derivative.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Node {
-    pub(super) angle: f64,
-    pub(super) potential: f64,
-    pub(super) slope: f64,
+pub struct Node {
+    pub angle: f64,
+    pub potential: f64,
+    pub slope: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct End {
-    pub(super) angle: f64,
-    pub(super) potential: f64,
+pub struct End {
+    pub angle: f64,
+    pub potential: f64,
     /// Whether the ball bounces, rather than has flown all radians.
-    pub(super) bounces: bool,
+    pub bounces: bool,
     /// Whether it does so off a hard wall.
-    pub(super) hits: bool,
+    pub hits: bool,
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct Flight {
+#[derive(Debug)]
+pub struct Flight {
     energy: f64,
     left: f64,
     /// Whether there are hard walls, ahead or not.
@@ -57,35 +57,35 @@ pub(super) struct Flight {
     /// In the order of the angles.
     nodes: Vec<Node>,
     ahead: Vec<f64>,
-    pub(super) end: Option<End>,
+    pub end: Option<End>,
 }
 
 impl Flight {
     /// Starts a flight of at most `left` radians, with the first node if it is known.
-    pub(super) fn new(energy: f64, left: f64, start: Option<Node>) -> Self {
+    pub fn new(energy: f64, left: f64, start: Option<Node>) -> Self {
         let nodes: Vec<Node> = start.into_iter().collect();
         let ahead = first_angles(left, nodes.len());
         Self { energy, left, walled: false, nodes, ahead, end: None }
     }
 
     /// Ends a flight that has not begun before a hard wall at an angle, infinite for none ahead.
-    pub(super) fn stop_before(&mut self, wall: f64) {
+    pub fn stop_before(&mut self, wall: f64) {
         self.walled = true;
         self.ahead = first_angles(self.left.min(BEFORE * wall), self.nodes.len());
     }
 
     /// Returns the flight after a bounce at an angle, where the potential and its new slope are known.
-    pub(super) fn rest(&self, energy: f64, angle: f64, start: Node) -> Self {
+    pub fn rest(&self, energy: f64, angle: f64, start: Node) -> Self {
         Self::new(energy, self.left - angle, Some(start))
     }
 
     /// Whether no angle has been tried, not even the first.
-    pub(super) fn is_fresh(&self) -> bool {
+    pub fn is_fresh(&self) -> bool {
         self.nodes.is_empty()
     }
 
     /// Returns the angles that are to be tried; none if the end is known.
-    pub(super) fn wanted(&mut self) -> Vec<f64> {
+    pub fn wanted(&mut self) -> Vec<f64> {
         if self.end.is_some() {
             return Vec::new();
         }
@@ -110,7 +110,7 @@ impl Flight {
     }
 
     /// Takes the potential at an angle that was wanted.
-    pub(super) fn take(&mut self, node: Node) {
+    pub fn take(&mut self, node: Node) {
         let place = self.nodes.partition_point(|other| other.angle < node.angle);
         self.nodes.insert(place, node);
     }

@@ -25,7 +25,7 @@ use rand_distr::{ChiSquared, Distribution, Exp1, StandardNormal};
 
 use crate::base::random::stream;
 use crate::laws::Trial;
-use crate::simd::dot::dot;
+use crate::simd::dot::{add, dot, scale};
 use crate::simd::tall::Tall;
 use flight::{End, Flight, Node, QUARTER};
 
@@ -70,14 +70,16 @@ pub struct NormalLaw<'a> {
 }
 
 impl NormalLaw<'_> {
+    fn root(&self) -> Tall<'_, f64> {
+        Tall { entries: self.root, width: self.mean.len() }
+    }
+
     fn times(&self, vectors: &[f64]) -> Vec<f64> {
-        let (entries, width) = (self.root, self.mean.len());
-        Tall { entries, width }.values(vectors, vectors.len() / width)
+        self.root().values(vectors, vectors.len() / self.mean.len())
     }
 
     fn transposed(&self, vectors: &[f64]) -> Vec<f64> {
-        let (entries, width) = (self.root, self.mean.len());
-        Tall { entries, width }.sums(vectors, vectors.len() / width)
+        self.root().sums(vectors, vectors.len() / self.mean.len())
     }
 
     /// Returns the differences between each two of the last weights, of the mean, and of R times place and direction.
@@ -182,7 +184,7 @@ impl SoftBalls {
     pub fn steps<W: SoftWalls>(
         &mut self,
         n_steps: usize,
-        normal: &NormalLaw<'_>,
+        normal: &NormalLaw,
         walls: &mut W,
     ) -> Result<SoftDraws, W::Error> {
         let (n, d) = (self.balls.len(), normal.mean.len());
@@ -248,7 +250,7 @@ impl SoftBalls {
     fn find_ends<W: SoftWalls>(
         &mut self,
         flying: &[usize],
-        normal: &NormalLaw<'_>,
+        normal: &NormalLaw,
         walls: &mut W,
     ) -> Result<(Vec<Reference>, usize), W::Error> {
         let freedom = self.freedom;
@@ -312,7 +314,7 @@ impl SoftBalls {
     fn reflect<W: SoftWalls>(
         &mut self,
         bounced: &[(usize, End)],
-        normal: &NormalLaw<'_>,
+        normal: &NormalLaw,
         walls: &mut W,
         turns: &mut Turns,
     ) -> Result<(), W::Error> {
@@ -346,7 +348,7 @@ impl SoftBalls {
                 gradient.iter_mut().zip(wall).for_each(|(g, wall)| *g = factor * wall);
             } else {
                 let factor = -2.0 * ascent / dot(arch, gradient, gradient);
-                gradient.iter_mut().for_each(|g| *g *= factor);
+                scale(gradient, factor);
             }
             let start = Node { angle: 0.0, potential: end.potential, slope };
             ball.flight = ball.flight.rest(ball.rng.sample(Exp1), end.angle, start);
@@ -379,14 +381,14 @@ impl SoftBalls {
     /// Adds to the directions of balls that have flown, and computes the products that potentials need.
     ///
     /// Returns the turns of weight vectors for those of z.
-    fn turn(&mut self, turns: Turns, normal: &NormalLaw<'_>) -> Turns {
+    fn turn(&mut self, turns: Turns, normal: &NormalLaw) -> Turns {
         let (arch, d) = (Arch::new(), normal.mean.len());
         let of_added = normal.times(&turns.added);
         let added = turns.added.chunks_exact(d).zip(of_added.chunks_exact(d));
         for (&ball, (added, of_added)) in turns.balls.iter().zip(added) {
             let SoftBall { at, of, products, flight, .. } = &mut self.balls[ball];
             for (direction, added) in [(&mut at[1], added), (&mut of[1], of_added)] {
-                direction.iter_mut().zip(added).for_each(|(v, x)| *v += x);
+                add(direction, added);
             }
             let squares =
                 |[z, v]: &[Vec<f64>; 2]| [(z, z), (z, v), (v, v)].map(|(a, b)| dot(arch, a, b));

@@ -1,7 +1,7 @@
 //! Coinciding planes: examples with parallel feature vectors, which share one wall.
 
 use crate::gram::{Gram, Planes};
-use crate::simd::{Entry, Row};
+use crate::simd::{Entry, with_entries};
 
 /// Role of a plane in its group of coinciding planes.
 ///
@@ -10,7 +10,7 @@ use crate::simd::{Entry, Row};
 /// same holds for walls that depend on the layer. Therefore the first plane of a group decides with the weight of all,
 /// and the others are transparent. Planes that ask for the same side each keep their own transparency at a mirror.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub enum Role {
     /// Coincides with no other plane.
     Alone,
     /// Another plane decides. `agrees` if all planes of the group ask for the same side.
@@ -20,13 +20,13 @@ pub(crate) enum Role {
 }
 
 /// Returns whether the planes of two examples with this inner product coincide, up to rounding.
-pub(crate) fn is_parallel(gram: &Gram<'_>, i: usize, j: usize, inner: f64) -> bool {
+pub fn is_parallel(gram: &Gram, i: usize, j: usize, inner: f64) -> bool {
     let product = gram.diagonal(i) * gram.diagonal(j);
     inner * inner >= product * (1.0 - 8.0 * f64::EPSILON)
 }
 
 /// Returns the roles of all planes, shape (m,), or an empty vector if no planes coincide.
-pub(super) fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
+pub fn roles(gram: &Gram, labels: &[i8]) -> Vec<Role> {
     let m = labels.len();
     let hard: Vec<usize> = match gram.planes() {
         // Softness gives a feature vector a coordinate of its own, so that it is parallel to no other.
@@ -54,11 +54,9 @@ pub(super) fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
         let mut group = Vec::new();
         let row = gram.row(i);
         // Few planes coincide with another. A vectorized test without branches excludes the rest.
-        let is_alone = match &row {
-            Row::Doubles(row) => !any_near(&row[i..], gram.offset(), &squares[i..]),
-            Row::Singles(row) => !any_near(&row[i..], gram.offset(), &squares[i..]),
-        };
-        if is_alone {
+        let may_coincide =
+            with_entries!(&row, |row| any_near(&row[i..], gram.offset(), &squares[i..]));
+        if !may_coincide {
             continue;
         }
         for &j in &hard[k..] {

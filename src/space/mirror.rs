@@ -3,13 +3,13 @@
 use rand::{Rng, RngExt};
 use serde::Deserialize;
 
+use super::{Role, VersionSpace};
 use crate::base::{Result, require};
-use crate::space::VersionSpace;
 
 /// Walls that let a ball pass with some probability.
 pub trait Transparency {
     /// Returns the probability that a plane lets a ball in a layer pass, from the side of its coordinate `f`.
-    fn transparency(&self, space: &VersionSpace<'_>, plane: usize, f: f64, layer: [u32; 2]) -> f64;
+    fn transparency(&self, space: &VersionSpace, plane: usize, f: f64, layer: [u32; 2]) -> f64;
 }
 
 /// Transparency κ of the walls, one value per class.
@@ -80,8 +80,19 @@ impl Mirror {
 }
 
 impl Transparency for Mirror {
+    /// Returns `min(1, w' / w)` for the weights κ^violations on both sides.
     #[inline]
-    fn transparency(&self, space: &VersionSpace<'_>, plane: usize, f: f64, _: [u32; 2]) -> f64 {
-        space.transparency(plane, f, *self)
+    fn transparency(&self, space: &VersionSpace, plane: usize, f: f64, _: [u32; 2]) -> f64 {
+        match space.role(plane) {
+            Role::Follows { agrees: false } => 1.0,
+            Role::Decides { above, below } if above != [0; 2] && below != [0; 2] => {
+                let (here, there) = space.violated(plane, f);
+                let ratio = (self.log_weight(there) - self.log_weight(here)).exp();
+                // Two hard sides give NaN: nothing passes.
+                if ratio.is_nan() { 0.0 } else { ratio.min(1.0) }
+            }
+            _ if space.satisfied(plane, f) => self.of(space.labels()[plane]),
+            _ => 1.0,
+        }
     }
 }

@@ -7,7 +7,7 @@ use crate::gram::Gram;
 const HIDDEN: f64 = 8.0 * f64::EPSILON;
 
 /// Returns whether all feature vectors are parallel up to rounding, as for m = 1: the unit sphere of the span is two points.
-pub(crate) fn is_one_dimensional(gram: &Gram<'_>) -> bool {
+pub fn is_one_dimensional(gram: &Gram) -> bool {
     let first = gram.diagonal(0);
     (1..gram.len()).all(|i| {
         let (entry, own) = (gram.entry(0, i), gram.diagonal(i));
@@ -25,7 +25,7 @@ pub(crate) fn is_one_dimensional(gram: &Gram<'_>) -> bool {
     })
 }
 
-pub(crate) fn refuse(gram: &Gram<'_>) -> Result<()> {
+pub fn refuse(gram: &Gram) -> Result<()> {
     let got = "feature vectors that are all parallel";
     let wanted = "of two dimensions or more (with an offset or softness it is)";
     require(!is_one_dimensional(gram), "gram", got, wanted)

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use super::coinciding::{Role, roles};
+use super::mirror::Mirror;
 use crate::base::{Control, Error, Result, require};
 use crate::gram::{Gram, Planes, Wall, Walls};
 use crate::simd::Precision;
-use crate::space::coinciding::{Role, roles};
-use crate::space::mirror::Mirror;
 
 /// The set of unit weight vectors `w = Σ c_i φ_i` with `y_i <w, φ_i> > 0` for all examples.
 ///
@@ -35,8 +35,7 @@ impl<'a> VersionSpace<'a> {
         if let Some(bad) = labels.iter().find(|y| ![-1, 1].contains(*y)) {
             return Err(Error::invalid("labels", bad, "-1 or +1"));
         }
-        let roles = roles(&gram, &labels);
-        Ok(Self { gram, labels, roles, planes: None })
+        Ok(Self::of_planes(gram, labels))
     }
 
     /// Returns the joint version space of several classes, for labels 0, ..., `n_classes` - 1 of the examples of `gram`: the
@@ -46,8 +45,12 @@ impl<'a> VersionSpace<'a> {
     pub fn of_classes(gram: Gram<'a>, labels: &[usize], n_classes: usize) -> Result<Self> {
         let gram = Gram::of_classes(gram, labels, n_classes)?;
         let labels = vec![1; gram.len()];
-        let planes = gram.planes().cloned();
-        Ok(Self { roles: roles(&gram, &labels), gram, labels, planes })
+        Ok(Self::of_planes(gram, labels))
+    }
+
+    fn of_planes(gram: Gram<'a>, labels: Vec<i8>) -> Self {
+        let (roles, planes) = (roles(&gram, &labels), gram.planes().cloned());
+        Self { gram, labels, roles, planes }
     }
 
     /// Returns the version space of walls `Σ_j b_j z_j ≥ 0` of the Gaussian vector z whose covariance is the Gram matrix, with offset
@@ -59,8 +62,7 @@ impl<'a> VersionSpace<'a> {
     pub fn of_walls(gram: Gram<'a>, walls: &[Wall]) -> Result<Self> {
         let (walls, labels) = Walls::new(gram.len(), walls)?;
         let gram = Gram::of_planes(gram, Planes::Walls(Arc::new(walls)))?;
-        let planes = gram.planes().cloned();
-        Ok(Self { roles: roles(&gram, &labels), gram, labels, planes })
+        Ok(Self::of_planes(gram, labels))
     }
 
     /// Returns the image under a linear map, given its Gram matrix. Coinciding planes still coincide, however they are rounded.
@@ -99,11 +101,6 @@ impl<'a> VersionSpace<'a> {
         self.planes().map(|planes| planes.plane_duals(classes))
     }
 
-    pub(crate) fn check_two_classes(&self, name: &'static str, what: &str) -> Result<()> {
-        let wanted = "another for several classes or walls, where it is not defined";
-        require(self.planes.is_none(), name, what, wanted)
-    }
-
     pub(crate) fn check_no_walls(&self, name: &'static str, what: &str) -> Result<()> {
         require(self.walls().is_none(), name, what, "another for walls, where it is not defined")
     }
@@ -134,14 +131,6 @@ impl<'a> VersionSpace<'a> {
     pub(crate) fn violated_walls(&self, f: &[f64]) -> Vec<u32> {
         let Some(planes) = &self.planes else { return Vec::new() };
         let mut walls = vec![0; planes.examples()];
-        if let Planes::Classes(_) = planes {
-            for column in f.chunks_exact(planes.examples()) {
-                for (count, f) in walls.iter_mut().zip(column) {
-                    *count += u32::from(f.is_sign_negative());
-                }
-            }
-            return walls;
-        }
         for (i, &f) in f.iter().enumerate() {
             if let Some(place) = planes.place(i) {
                 walls[place] += u32::from(!self.satisfied(i, f));
@@ -189,22 +178,6 @@ impl<'a> VersionSpace<'a> {
         f.is_sign_positive() == (self.labels[i] > 0)
     }
 
-    /// Returns the probability that plane i lets a ball pass from the side of `f`: `min(1, w' / w)`, weights κ^violations.
-    #[inline]
-    pub(crate) fn transparency(&self, i: usize, f: f64, mirror: Mirror) -> f64 {
-        match self.role(i) {
-            Role::Follows { agrees: false } => 1.0,
-            Role::Decides { above, below } if above != [0; 2] && below != [0; 2] => {
-                let (here, there) = self.violated(i, f);
-                let ratio = (mirror.log_weight(there) - mirror.log_weight(here)).exp();
-                // Two hard sides give NaN: nothing passes.
-                if ratio.is_nan() { 0.0 } else { ratio.min(1.0) }
-            }
-            _ if self.satisfied(i, f) => mirror.of(self.labels[i]),
-            _ => 1.0,
-        }
-    }
-
     /// Returns κ of the wall of plane i for a point that may move along its coordinate alone, given the numbers of violated
     /// walls at plane coordinates `f`. Behind another wall of its example a wall has no effect.
     #[inline]
@@ -225,13 +198,13 @@ impl<'a> VersionSpace<'a> {
     }
 
     #[inline]
-    fn role(&self, i: usize) -> Role {
+    pub(super) fn role(&self, i: usize) -> Role {
         self.roles.get(i).copied().unwrap_or(Role::Alone)
     }
 
     /// Returns the planes of labels -1 and +1, of those that plane i decides for, violated on the side of `f` and on the other.
     #[inline]
-    fn violated(&self, i: usize, f: f64) -> ([u32; 2], [u32; 2]) {
+    pub(super) fn violated(&self, i: usize, f: f64) -> ([u32; 2], [u32; 2]) {
         let (above, below) = match self.role(i) {
             Role::Alone if self.labels[i] > 0 => ([0, 1], [0, 0]),
             Role::Alone => ([0, 0], [1, 0]),
@@ -279,7 +252,7 @@ impl<'a> VersionSpace<'a> {
         let mut violated = [0; 2];
         if let Some(planes) = &self.planes {
             // Walls that always hold come after the observations, and each is the only one of its own.
-            let observed = self.walls().map_or(planes.examples(), Walls::observed);
+            let observed = self.walls().map_or(planes.examples(), |walls| walls.observed);
             for (place, walls) in self.violated_walls(f).into_iter().enumerate() {
                 violated[usize::from(place < observed)] += u32::from(walls > 0);
             }
@@ -302,9 +275,14 @@ impl<'a> VersionSpace<'a> {
         Ok(f)
     }
 
+    /// Returns the number of examples without a positive margin. Errors as [`VersionSpace::margins`].
+    pub(crate) fn violated_by(&self, dual: &[f64]) -> Result<usize> {
+        let margins = self.margins(dual)?;
+        Ok(self.count_examples(|i| margins[i].is_nan() || margins[i] <= 0.0))
+    }
+
     /// Returns whether every margin is positive, but for planes that are no walls. Errors as [`VersionSpace::margins`].
     pub fn contains(&self, dual: &[f64]) -> Result<bool> {
-        let margins = self.margins(dual)?;
-        Ok(margins.iter().enumerate().all(|(i, &margin)| margin > 0.0 || self.is_free(i)))
+        Ok(self.violated_by(dual)? == 0)
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::space::VersionSpace;
 
-#[derive(Clone, Debug)]
-pub(crate) struct Violations {
+#[derive(Debug)]
+pub struct Violations {
     /// Violated planes with label -1 and with label +1.
     pub examples: [u32; 2],
     /// The same, counting planes that coincide as on the same side.
@@ -13,19 +13,19 @@ pub(crate) struct Violations {
 }
 
 impl Violations {
-    pub fn at(space: &VersionSpace<'_>, f: &[f64]) -> Self {
+    pub fn at(space: &VersionSpace, f: &[f64]) -> Self {
         let (examples, layer) = (space.violations(f), space.layer(f));
         Self { examples, layer, walls: space.violated_walls(f) }
     }
 
     /// Returns whether these are the numbers at plane coordinates `f`.
-    pub fn agrees(&self, space: &VersionSpace<'_>, f: &[f64]) -> bool {
+    pub fn agrees(&self, space: &VersionSpace, f: &[f64]) -> bool {
         self.examples == space.violations(f) && self.layer == space.layer(f)
     }
 
     /// Returns whether a plane is free, or belongs to an example of several walls that is violated.
     #[inline]
-    pub fn makes_no_difference(&self, space: &VersionSpace<'_>, plane: usize) -> bool {
+    pub fn makes_no_difference(&self, space: &VersionSpace, plane: usize) -> bool {
         let Some(planes) = space.planes() else { return false };
         let is_alone =
             planes.walls().is_some_and(|walls| plane < walls.walls() && walls.is_alone(plane));
@@ -33,7 +33,7 @@ impl Violations {
     }
 
     /// Counts a crossing of a plane to the side of its coordinate `f`.
-    pub fn cross(&mut self, space: &VersionSpace<'_>, plane: usize, f: f64) {
+    pub fn cross(&mut self, space: &VersionSpace, plane: usize, f: f64) {
         let is_satisfied = space.satisfied(plane, f);
         if let Some(planes) = space.planes() {
             let Some(place) = planes.place(plane) else { return };

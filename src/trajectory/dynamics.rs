@@ -36,7 +36,7 @@ pub trait Dynamics: Clone + Send + Sync {
     fn arrive(
         &mut self,
         ball: &mut Ball,
-        space: &VersionSpace<'_>,
+        space: &VersionSpace,
         transparency: f64,
         rng: &mut impl Rng,
     ) -> Arrival;
@@ -45,7 +45,7 @@ pub trait Dynamics: Clone + Send + Sync {
     fn launch(
         &mut self,
         _ball: &mut Ball,
-        _space: &VersionSpace<'_>,
+        _space: &VersionSpace,
         _rng: &mut impl Rng,
         _control: &Control,
     ) -> Result<f64> {
@@ -83,7 +83,7 @@ impl Dynamics for Geodesic {
     fn arrive(
         &mut self,
         ball: &mut Ball,
-        space: &VersionSpace<'_>,
+        space: &VersionSpace,
         transparency: f64,
         rng: &mut impl Rng,
     ) -> Arrival {

@@ -2,13 +2,13 @@
 
 use rand::rngs::ChaCha8Rng;
 
+use super::dynamics::{Arrival, Dynamics, Geodesic};
+use super::observer::Observer;
+use super::refresh::Refresh;
+use super::tally::{Goal, Tally, Until};
 use crate::ball::Ball;
 use crate::base::{Control, Error, Result, ensure, random};
 use crate::space::{Mirror, Transparency, VersionSpace, Violations};
-use crate::trajectory::dynamics::{Arrival, Dynamics, Geodesic};
-use crate::trajectory::observer::Observer;
-use crate::trajectory::refresh::Refresh;
-use crate::trajectory::tally::{Goal, Tally, Until};
 
 /// Events between two re-projections: their O(m²) work is about a fifteenth of the bounces' O(m), and on a Gram
 /// matrix of condition 1e8 the norms still hold to 1e-10 (1e-9 with fresh directions, which are rounded to that).
@@ -43,7 +43,7 @@ pub struct Trajectory<'s, D> {
 
 /// The stored form: random stream, ball, radians to the next refresh, violated examples of both classes, events since the last
 /// re-projection, factor on the interval to the next, and counters. The problem, the dynamics and the settings are left out.
-pub(crate) type TrajectoryState = (Vec<u8>, Ball, f64, [u32; 2], usize, usize, Tally);
+pub type TrajectoryState = (Vec<u8>, Ball, f64, [u32; 2], usize, usize, Tally);
 
 impl<'s> Trajectory<'s, Geodesic> {
     pub(crate) fn restored(

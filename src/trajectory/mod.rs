@@ -7,8 +7,9 @@ mod recorder;
 mod refresh;
 mod tally;
 
+pub use dynamics::{Dynamics, Geodesic};
 pub use event_loop::Trajectory;
-pub(crate) use event_loop::TrajectoryState;
+pub use event_loop::TrajectoryState;
 pub use observer::{Layers, Observer};
 pub use recorder::Recorder;
 pub use refresh::{Refresh, RefreshChoice};

@@ -10,11 +10,11 @@ use crate::space::VersionSpace;
 pub trait Observer {
     /// Sees the next flight: its beginning, radians after the last reset, its length, and the layer in which it is.
     #[inline]
-    fn flies(&mut self, _ball: &Ball, _gram: &Gram<'_>, _flight: (f64, f64), _layer: [u32; 2]) {}
+    fn flies(&mut self, _ball: &Ball, _gram: &Gram, _flight: (f64, f64), _layer: [u32; 2]) {}
 
     /// Sees the ball before it arrives at the wall ahead.
     #[inline]
-    fn arrives(&mut self, _ball: &Ball, _space: &VersionSpace<'_>) {}
+    fn arrives(&mut self, _ball: &Ball, _space: &VersionSpace) {}
 }
 
 impl Observer for () {}
@@ -25,7 +25,7 @@ impl Observer for () {}
 pub type Layers = BTreeMap<[u32; 2], f64>;
 
 impl Observer for Layers {
-    fn flies(&mut self, _: &Ball, _: &Gram<'_>, (_, flight): (f64, f64), layer: [u32; 2]) {
+    fn flies(&mut self, _: &Ball, _: &Gram, (_, flight): (f64, f64), layer: [u32; 2]) {
         if flight > 0.0 {
             *self.entry(layer).or_insert(0.0) += flight;
         }

@@ -1,9 +1,9 @@
 //! Draws: positions at equal spacing along the path.
 
+use super::observer::Observer;
 use crate::ball::Ball;
 use crate::base::{Result, ensure, ensure_finite, memory};
 use crate::gram::Gram;
-use crate::trajectory::observer::Observer;
 
 /// Keeps dual coefficients, and plane coordinates at a few watched planes, at equal spacing along the path.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +23,7 @@ pub struct Recorder {
 
 impl Recorder {
     /// Starts a record at `spacing`, 2 `spacing`, ... radians, with room for `expected`. [`crate::Error::Memory`] without.
-    pub fn new(spacing: f64, watched: &[usize], expected: usize, gram: &Gram<'_>) -> Result<Self> {
+    pub fn new(spacing: f64, watched: &[usize], expected: usize, gram: &Gram) -> Result<Self> {
         let watched: Vec<_> =
             watched.iter().map(|&i| (i, gram.diagonal(i).sqrt().recip())).collect();
         // Reserved memory that is never written takes no pages; a vector that grows is copied.
@@ -78,7 +78,7 @@ impl Recorder {
     pub(crate) fn restored(
         (spacing, next): (f64, u64),
         watched: &[usize],
-        gram: &Gram<'_>,
+        gram: &Gram,
         (draws, functionals): (&[f64], &[f64]),
         path: f64,
     ) -> Result<Self> {
@@ -107,13 +107,9 @@ impl Recorder {
     }
 
     /// Records the position `ahead` radians from the ball.
-    pub(crate) fn record(&mut self, ball: &Ball, gram: &Gram<'_>, ahead: f64) {
+    pub(crate) fn record(&mut self, ball: &Ball, gram: &Gram, ahead: f64) {
         let (sin, cos) = ahead.sin_cos();
-        if gram.walls().is_none() {
-            self.draws.extend(ball.positions(ahead));
-        } else {
-            self.draws.extend(gram.outer_duals(ball.position(ahead)));
-        }
+        self.draws.extend(gram.outer_duals(ball.position(ahead)));
         self.functionals.extend(
             self.watched.iter().map(|&(i, inverse_length)| {
                 (ball.f()[i] * cos + ball.g()[i] * sin) * inverse_length
@@ -137,7 +133,7 @@ impl Recorder {
 
 impl Observer for Recorder {
     #[inline]
-    fn flies(&mut self, ball: &Ball, gram: &Gram<'_>, (path, flight): (f64, f64), _: [u32; 2]) {
+    fn flies(&mut self, ball: &Ball, gram: &Gram, (path, flight): (f64, f64), _: [u32; 2]) {
         loop {
             let due = self.next as f64 * self.spacing;
             // The sum of many flights may miss the last position by rounding.

@@ -82,7 +82,7 @@ impl<'s> Refresh<'s> {
     /// planes bound all directions closely, rare pairs and full refreshes have equal effective sample sizes.
     pub(crate) fn chosen(
         choice: RefreshChoice,
-        gram: &Gram<'_>,
+        gram: &Gram,
         arrivals: f64,
         given: Option<Inverse<'s>>,
         control: &Control,
@@ -108,7 +108,7 @@ impl<'s> Refresh<'s> {
     }
 
     /// Returns the default refresh: full if that is allowed and affordable, else pairs.
-    fn free(gram: &Gram<'_>, arrivals: f64, may_be_full: bool, control: &Control) -> Result<Self> {
+    fn free(gram: &Gram, arrivals: f64, may_be_full: bool, control: &Control) -> Result<Self> {
         let isolated = has_isolated_planes(gram);
         let mut needs_many =
             isolated || gram.of_examples().softness().iter().any(|&softness| softness > 0.0);
@@ -148,7 +148,7 @@ impl<'s> Refresh<'s> {
 
     /// Returns whether full refreshes leave out the direction that softness gives to an example.
     pub(crate) fn loses_softness(&self) -> bool {
-        matches!(self, Self::Full { source, .. } if source.loses_softness())
+        matches!(self, Self::Full { source, .. } if source.factor().is_some_and(|factor| factor.loses_softness))
     }
 
     /// Returns "none", "pair" or "full".
@@ -172,7 +172,7 @@ impl<'s> Refresh<'s> {
     /// Restores a refresh. Full ones use the inverse, if there is one.
     pub(crate) fn restored(
         stored: RefreshChoice,
-        gram: &Gram<'_>,
+        gram: &Gram,
         inverse: Option<Inverse<'s>>,
         control: &Control,
     ) -> Result<Self> {
@@ -201,14 +201,15 @@ impl<'s> Refresh<'s> {
     pub(crate) fn apply(
         &self,
         ball: &mut Ball,
-        gram: &Gram<'_>,
+        gram: &Gram,
         angle: f64,
         rng: &mut impl Rng,
         control: &Control,
     ) -> Result<()> {
         match self {
             Self::None => ball.fly(gram, angle),
-            Self::Full { source, .. } => match source.truncated_factor() {
+            Self::Full { source, .. } => match source.factor().filter(|factor| !factor.is_complete)
+            {
                 Some(factor) => return ball.refresh_part(gram, angle, factor, rng, control),
                 None => ball.refresh_full(gram, angle, || source.draw(rng)),
             },
@@ -227,7 +228,7 @@ impl<'s> Refresh<'s> {
 }
 
 /// Few examples that nearly contradict one another leave a version space that is thin itself.
-fn thin(gram: &Gram<'_>) -> f64 {
+fn thin(gram: &Gram) -> f64 {
     if gram.is_single() {
         THIN_OF_SINGLES
     } else if gram.of_examples().len() <= FEW {
@@ -237,12 +238,12 @@ fn thin(gram: &Gram<'_>) -> f64 {
     }
 }
 
-fn rate_of_full(gram: &Gram<'_>, isolated: bool) -> f64 {
+fn rate_of_full(gram: &Gram, isolated: bool) -> f64 {
     if gram.of_examples().len() <= FEW || isolated { FRESH_PER_RADIAN } else { FULL_PER_RADIAN }
 }
 
 /// Returns whether some planes are nearly orthogonal to all others.
-fn has_isolated_planes(gram: &Gram<'_>) -> bool {
+fn has_isolated_planes(gram: &Gram) -> bool {
     // Planes of one example are not orthogonal; the others have the angles of the feature vectors.
     let gram = gram.of_examples();
     let m = gram.len();

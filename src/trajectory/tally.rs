@@ -31,7 +31,7 @@ pub enum Until {
 impl Goal {
     /// Returns a goal of a path length alone.
     pub fn path(path: f64) -> Self {
-        Self { path, arrivals: u64::MAX, until: Until::Never }
+        Self::either(path, u64::MAX)
     }
 
     /// Returns a goal of a path length or a number of arrivals at walls.

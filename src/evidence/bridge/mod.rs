@@ -14,7 +14,7 @@
 //! half-silvered walls there may be many modes, and the error would not show those that were missed: a bridge is for hard walls
 //! alone. The scheme is that of Gaussian cooling (Cousins and Vempala, 2015) with the estimator of [`crate::evidence::mbar`].
 
-mod law;
+mod gaussians;
 mod placing;
 
 use std::collections::BTreeMap;
@@ -31,10 +31,9 @@ use crate::evidence::{EvidenceOutcome, EvidenceSettings};
 use crate::gram::Gram;
 use crate::linalg::{Factor, Isotropic};
 use crate::space::VersionSpace;
-use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::{Goal, RefreshChoice, Trajectory};
-use law::{Drawn, Inner, Law, Point};
-use placing::{Level, measure};
+use crate::trajectory::{Geodesic, Goal, RefreshChoice, Trajectory};
+use gaussians::{Drawn, Gaussians, Inner, Point};
+use placing::{Level, measure, place};
 
 /// Accepted share of draws in version space; else precisions are multiplied by `NARROWING`, up to `MAX_TRIALS` times.
 const TRIAL_DRAWS: usize = 128;
@@ -84,7 +83,7 @@ fn distance(field: &[f64], other: &[f64]) -> f64 {
 
 struct Bridge<'a> {
     space: &'a VersionSpace<'a>,
-    law: &'a Law,
+    gaussians: &'a Gaussians,
     inner: &'a Inner,
     factor: &'a Factor,
     /// The levels, with the version spaces of their billiards.
@@ -96,7 +95,7 @@ struct Bridge<'a> {
 
 impl Bridge<'_> {
     /// The next random stream of a walker. The first streams belong to the walkers and the pilot.
-    fn stream(&self, index: usize, walker: &mut BridgeWalker<'_>) -> ChaCha8Rng {
+    fn stream(&self, index: usize, walker: &mut BridgeWalker) -> ChaCha8Rng {
         walker.streams += 1;
         let n = self.n_trajectories;
         random::stream(self.seed, n * (walker.streams + 1) + 1 + index)
@@ -114,7 +113,7 @@ impl Bridge<'_> {
     ) -> Result<Trajectory<'_, Geodesic>> {
         let ((level, space), control) = (&self.rungs[k], self.control);
         let mut dual = dual.clone();
-        self.law.carry(&mut dual, field, 0.0, level.t);
+        self.gaussians.carry(&mut dual, field, 0.0, level.t);
         let direction = level.source.draw(&mut rng).dual;
         let gram = space.gram();
         let mut ball = Ball::new(gram, &dual, &direction, control)?;
@@ -146,30 +145,30 @@ impl Bridge<'_> {
             let numbers = piece * piece_samples + 1..=(piece + 1) * piece_samples;
             let statistics = numbers.map(|number| {
                 trajectory.run(Goal::path(number as f64 * path), control)?;
-                Ok(self.law.statistic(t, trajectory.ball().f()))
+                Ok(self.gaussians.statistic(t, trajectory.ball().f()))
             });
             samples.push(k, statistics.collect::<Result<_>>()?);
         }
         let ball = trajectory.ball();
         let (mut dual, field) = (ball.position(0.0), ball.f().to_vec());
-        self.law.carry(&mut dual, &field, t, 0.0);
+        self.gaussians.carry(&mut dual, &field, t, 0.0);
         Ok((dual, field))
     }
 
     /// Draws at t = 1, then makes a trip down from one of the draws and a trip up from home.
-    fn round_trip(&self, index: usize, walker: &mut BridgeWalker<'_>, count: usize) -> Result<()> {
+    fn round_trip(&self, index: usize, walker: &mut BridgeWalker, count: usize) -> Result<()> {
         let mut rng = self.stream(index, walker);
         for _ in 0..PIECES {
             self.control.check()?;
             let n = count * DRAWS;
-            let draws = law::draw(n, self.space, self.law, self.inner, &mut rng);
-            if let Some(point) = law::choose(&draws, &mut rng) {
+            let draws = gaussians::draw(n, self.space, self.gaussians, self.inner, &mut rng);
+            if let Some(point) = gaussians::choose(&draws, &mut rng) {
                 walker.start = point;
             }
-            walker.draws.push(law::inside(&draws));
+            walker.draws.push(gaussians::inside(&draws));
             walker.drawn += draws.len();
         }
-        let visit = |walker: &mut BridgeWalker<'_>, k: usize, point: &Point| {
+        let visit = |walker: &mut BridgeWalker, k: usize, point: &Point| {
             let rng = self.stream(index, walker);
             let mut trajectory = self.launch(k, point, rng)?;
             self.sample(k, &mut trajectory, &mut walker.samples, count)
@@ -208,20 +207,20 @@ impl Bridge<'_> {
 
 /// Narrows the distribution at t = 1 until a good part of it is in version space; returns the last draws too.
 fn narrow(
-    space: &VersionSpace<'_>,
-    law: &mut Law,
+    space: &VersionSpace,
+    gaussians: &mut Gaussians,
     rng: &mut ChaCha8Rng,
     control: &Control,
 ) -> Result<(Inner, Vec<Drawn>)> {
     let mut share = 0.0;
     for _ in 0..MAX_TRIALS {
-        let inner = law.inner(1.0, control)?;
-        let draws = law::draw(TRIAL_DRAWS, space, law, &inner, rng);
-        share = law::inside(&draws).len() as f64 / TRIAL_DRAWS as f64;
+        let inner = gaussians.inner(1.0, control)?;
+        let draws = gaussians::draw(TRIAL_DRAWS, space, gaussians, &inner, rng);
+        share = gaussians::inside(&draws).len() as f64 / TRIAL_DRAWS as f64;
         if share >= LEAST_SHARE {
             return Ok((inner, draws));
         }
-        law.tighten(NARROWING);
+        gaussians.tighten(NARROWING);
     }
     let what = "share of a Gaussian distribution in the version space it was fitted to";
     Err(Error::Breakdown { what, value: share })
@@ -241,10 +240,10 @@ fn too_narrow(error: Error) -> Error {
 }
 
 /// Returns ln of the volume of version space.
-pub(crate) fn evidence(
-    space: &VersionSpace<'_>,
+pub fn evidence(
+    space: &VersionSpace,
     settings: &EvidenceSettings,
-    pool: &WorkerPool<'_>,
+    pool: &WorkerPool,
     control: &Control,
 ) -> Result<EvidenceOutcome> {
     let n = settings.n_trajectories;
@@ -269,21 +268,21 @@ pub(crate) fn evidence(
         home.set_refresh(prior.refresh());
     }
     let mut rungs = vec![(prior, space.clone())];
-    let mut law = Law::fit(space.gram(), &factor, &mut homes, path, pool)?;
+    let mut gaussians = Gaussians::fit(space.gram(), &factor, &mut homes, path, pool)?;
     let mut rng = random::stream(settings.seed, n);
-    let (inner, draws) = narrow(space, &mut law, &mut rng, control)?;
-    let law = Arc::new(law);
-    let mut start = || law::choose(&draws, &mut rng).expect("their share is positive");
+    let (inner, draws) = narrow(space, &mut gaussians, &mut rng, control)?;
+    let gaussians = Arc::new(gaussians);
+    let mut start = || gaussians::choose(&draws, &mut rng).expect("their share is positive");
     let starts: Vec<Point> = (0..=n).map(|_| start()).collect();
     let first = starts[n].clone();
-    places = placing::place(space, &law, &draws, first, &mut rng, pool).map_err(too_narrow)?;
+    places = place(space, &gaussians, &draws, first, &mut rng, pool).map_err(too_narrow)?;
     for (level, matrix) in places.iter().rev() {
         let gram = Gram::new(matrix, 0.0, vec![0.0; space.len()]).map_err(too_narrow)?;
         rungs.push((level.clone(), space.mapped(gram)));
     }
     let bridge = Bridge {
         space,
-        law: &law,
+        gaussians: &gaussians,
         inner: &inner,
         factor: &factor,
         rungs: &rungs,
@@ -303,7 +302,7 @@ pub(crate) fn evidence(
             streams: 0,
         })
         .collect();
-    let scale = law.log_scale(&inner);
+    let scale = gaussians.log_scale(&inner);
     let ladder: Vec<f64> = rungs.iter().map(|(level, _)| level.t).chain([1.0]).collect();
     let spacings: f64 = rungs.iter().map(|(level, _)| level.path).sum();
     let round = |samples: usize| 2.0 * spacings * (BURN_IN_SAMPLES + PIECES * samples) as f64;
@@ -319,9 +318,9 @@ pub(crate) fn evidence(
         length += round(samples);
         let inside = walkers.iter().flat_map(|walker| &walker.draws).map(Vec::len).sum();
         let drawn = walkers.iter().map(|walker| walker.drawn).sum();
-        let (inside, inside_error) = law::log_share(inside, drawn);
+        let (inside, inside_error) = gaussians::log_share(inside, drawn);
         let ratio = |keep: &dyn Fn(usize) -> bool| {
-            log_ratio(&ladder, &bridge.pieces(&walkers, keep), law.dimension())
+            log_ratio(&ladder, &bridge.pieces(&walkers, keep), gaussians.dimension())
         };
         let [down, up] = [0, 1].map(|parity| ratio(&|trip| trip % 2 == parity).0);
         let (ratio, ratio_error) = ratio(&|_| true);
@@ -335,7 +334,7 @@ pub(crate) fn evidence(
         let next = (samples.div_ceil(2)..=samples * 3 / 2).rev().find(|&next| round(next) <= rest);
         let Some(next) = next.filter(|_| !converged) else {
             let value = inside + scale - ratio;
-            if !law::may_be_log_share(value, error) {
+            if !gaussians::may_be_log_share(value, error) {
                 return Err(too_narrow(Error::Breakdown { what: "ln of a share", value }));
             }
             return Ok(EvidenceOutcome {

@@ -5,15 +5,14 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-use super::law::{self, Drawn, Law, Point};
+use super::gaussians::{self, Drawn, Gaussians, Point};
 use crate::ball::Ball;
 use crate::base::{Control, Result};
 use crate::ensemble::WorkerPool;
 use crate::gram::Gram;
 use crate::linalg::Isotropic;
 use crate::space::VersionSpace;
-use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::{Goal, Refresh, Trajectory};
+use crate::trajectory::{Geodesic, Goal, Refresh, Trajectory};
 
 /// Distance of neighboring rungs in standard deviations of ln of the ratio of their densities.
 const STEP: f64 = 0.8;
@@ -24,7 +23,7 @@ const HALVINGS: usize = 40;
 
 /// A distribution between the fitted one and the prior, with what its billiard needs.
 #[derive(Clone)]
-pub(super) struct Level {
+pub struct Level {
     pub t: f64,
     /// Path between samples, radians.
     pub path: f64,
@@ -66,28 +65,28 @@ fn next(samples: &[f64], t: f64, dimension: f64) -> f64 {
 
 /// Places the rungs between t = 1, where `draws` are the samples, and t = 0: each `STEP` from the one before. A pilot run begins
 /// at a point and samples each rung. Also returns the Gram matrix at each t, row-major.
-pub(super) fn place(
-    space: &VersionSpace<'_>,
-    law: &Arc<Law>,
+pub fn place(
+    space: &VersionSpace,
+    gaussians: &Arc<Gaussians>,
     draws: &[Drawn],
     (mut dual, mut field): Point,
     rng: &mut ChaCha8Rng,
-    pool: &WorkerPool<'_>,
+    pool: &WorkerPool,
 ) -> Result<Vec<(Level, Vec<f64>)>> {
     let control = pool.control;
-    let mut samples = law::inside(draws);
+    let mut samples = gaussians::inside(draws);
     let mut places = Vec::new();
     let mut t = 1.0;
     loop {
-        t = next(&samples, t, law.dimension());
+        t = next(&samples, t, gaussians.dimension());
         if t == 0.0 {
             return Ok(places);
         }
-        let inner = law.inner(t, control)?;
-        let matrix = law.matrix(&inner, pool)?;
-        let source: Arc<dyn Isotropic> = Arc::new((Arc::clone(law), inner));
+        let inner = gaussians.inner(t, control)?;
+        let matrix = gaussians.matrix(&inner, pool)?;
+        let source: Arc<dyn Isotropic> = Arc::new((Arc::clone(gaussians), inner));
         let mapped = space.mapped(Gram::new(&matrix, 0.0, vec![0.0; space.len()])?);
-        law.carry(&mut dual, &field, 0.0, t);
+        gaussians.carry(&mut dual, &field, 0.0, t);
         let direction = source.draw(rng).dual;
         let ball = Ball::new(mapped.gram(), &dual, &direction, control)?;
         let stream = ChaCha8Rng::seed_from_u64(rng.random());
@@ -97,12 +96,12 @@ pub(super) fn place(
         samples.clear();
         for k in 1..=SAMPLES {
             trajectory.run(Goal::path(k as f64 * path), control)?;
-            samples.push(law.statistic(t, trajectory.ball().f()));
+            samples.push(gaussians.statistic(t, trajectory.ball().f()));
         }
         (dual, field) = (trajectory.ball().position(0.0), trajectory.ball().f().to_vec());
         drop(trajectory);
         drop(mapped);
-        law.carry(&mut dual, &field, t, 0.0);
+        gaussians.carry(&mut dual, &field, t, 0.0);
         places.push((Level { t, path, rate, source }, matrix));
     }
 }
@@ -126,7 +125,7 @@ const COUNTING_PATH: f64 = 10.0;
 const COUNTING_ARRIVALS: u64 = 2;
 
 /// Measures the path between samples by a run of a trajectory, radians, and the full refreshes per radian, and sets its refresh.
-pub(super) fn measure<'s>(
+pub fn measure<'s>(
     trajectory: &mut Trajectory<'s, Geodesic>,
     source: &Arc<dyn Isotropic>,
     control: &Control,

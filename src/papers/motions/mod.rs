@@ -17,6 +17,7 @@ use crate::ensemble::stages::Measurement;
 use crate::ensemble::start::start;
 use crate::ensemble::{Average, Outcome, Settings};
 use crate::linalg::Factor;
+use crate::papers::check_two_classes;
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::Dynamics;
 use crate::trajectory::{Goal, Recorder, RefreshChoice};
@@ -160,7 +161,7 @@ pub fn fly(
     settings.check()?;
     let m = space.len();
     if settings.motion.is_straight() {
-        space.check_two_classes("motion", "one of the papers")?;
+        check_two_classes(space, "motion", "one of the papers")?;
     }
     prepared(space, &settings.run, None, false, control, |run| match settings.motion {
         Motion::Scattered { cosine, scatterer } => fly_scattered(run, cosine, scatterer),

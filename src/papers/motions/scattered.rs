@@ -10,7 +10,7 @@ use crate::ball::{Ball, DRAWS};
 use crate::base::{Control, Result, require};
 use crate::gram::Gram;
 use crate::linalg::{Draw, Factor};
-use crate::simd::dot;
+use crate::simd::dot::{self, scale};
 use crate::space::{Mirror, VersionSpace};
 use crate::trajectory::dynamics::{Arrival, Dynamics, Geodesic};
 
@@ -104,10 +104,6 @@ impl Sphere {
     }
 }
 
-fn scale(x: &mut [f64], by: f64) {
-    x.iter_mut().for_each(|x| *x *= by);
-}
-
 impl Scattered {
     /// Returns dynamics without a sphere. `cosine` scatters by the cosine law at the walls.
     pub fn new(factor: Arc<Factor>, cosine: bool) -> Self {
@@ -127,7 +123,7 @@ impl Scattered {
         let margins = space.margins(center)?;
         let mut field: Vec<f64> =
             margins.iter().enumerate().map(|(i, margin)| space.sign(i) * margin).collect();
-        let length = dot::dot(gram.arch(), center, &field).sqrt();
+        let length = dot::dot(gram.arch, center, &field).sqrt();
         let mut dual = center.to_vec();
         scale(&mut dual, length.recip());
         scale(&mut field, length.recip());
@@ -144,9 +140,9 @@ impl Scattered {
         let wanted = "at least 1e-6 and smaller than the distance of the center from every wall";
         require(fits, "scatterer", got, wanted)?;
         let mut coordinates = self.factor.coordinates(&field);
-        let norm = dot::dot(gram.arch(), &coordinates, &coordinates).sqrt();
+        let norm = dot::dot(gram.arch, &coordinates, &coordinates).sqrt();
         scale(&mut coordinates, norm.recip());
-        let arch = gram.arch();
+        let arch = gram.arch;
         self.cap = Some(Sphere { dual, coordinates, radius, arch, just_left: false, exit: None });
         Ok(self)
     }
@@ -229,7 +225,7 @@ pub fn scatter(
     let (dual, field) = (ball.position(0.0), ball.f().to_vec());
     for _ in 0..DRAWS {
         let mut across = draw();
-        let along = dot::dot(gram.arch(), &across.dual, &field);
+        let along = dot::dot(gram.arch, &across.dual, &field);
         let out = side * across.field[plane] / length;
         let square = across.square - along * along - out * out;
         if square <= 0.25 * across.square {

@@ -20,7 +20,7 @@ use super::{Addition, RunningCenter};
 use crate::ball::{Ball, DRAWS, laying};
 use crate::base::{Control, Error, Result, require};
 use crate::gram::Gram;
-use crate::linalg::Factor;
+use crate::linalg::{Draw, Factor};
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::{Arrival, Dynamics, Geodesic};
 
@@ -129,14 +129,29 @@ impl Straight {
         }
         let Some(Some(factor)) = self.factor.get() else { return Ok(0.0) };
         // If the part left out of the position matters, the rest is shorter than one by more than by rounding of the entries.
-        let found = factor.without_rounding(gram, ball.f());
+        let found = without_rounding(factor, gram, ball.f());
         if (found.square - 1.0).abs() > 4.0 * f64::EPSILON * large.max(LARGE).powi(2) {
             return Ok(0.0);
         }
         // The direction is random: any close to it will do.
-        let other = factor.without_rounding(gram, ball.g());
+        let other = without_rounding(factor, gram, ball.g());
         ball.recast(gram, found.dual, other.dual, true, control).map(|recast| recast.drift)
     }
+}
+
+/// Returns the vector with plane coordinates `field`, without components along columns whose pivots may be rounding errors.
+fn without_rounding(factor: &Factor, gram: &Gram<'_>, field: &[f64]) -> Draw {
+    const ROUNDING: f64 = 1e-12;
+    let mut xi = factor.coordinates(field);
+    let (gram, columns) = (gram.of_examples(), factor.columns());
+    for (k, x) in xi.iter_mut().enumerate() {
+        let (column, pivot) = (k % columns, factor.pivots[k % columns]);
+        let root = factor.rows[pivot * columns + column];
+        if root * root < ROUNDING * gram.diagonal(pivot) {
+            *x = 0.0;
+        }
+    }
+    factor.vector(xi)
 }
 
 impl Dynamics for Straight {

@@ -10,6 +10,7 @@ use ndarray::{Array2, Array3};
 
 use crate::base::{Control, Result};
 use crate::ensemble::{WorkerPool, chain};
+use crate::papers::check_two_classes;
 use crate::space::{VersionSpace, one_dimensional};
 use pieces::MOST_BATCHES;
 
@@ -56,7 +57,7 @@ pub fn onion(
     control: &Control,
 ) -> Result<OnionOutcome> {
     settings.check()?;
-    space.check_two_classes("method", "an onion")?;
+    check_two_classes(space, "method", "an onion")?;
     let counts = space.class_counts();
     let most = [0, 1].map(|class| settings.max_errors[class].min(counts[class]));
     let range = LayerRange { most };

@@ -8,9 +8,8 @@ use super::*;
 fn checks_ask_the_listener_now_and_then() {
     let asked = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&asked);
-    let control = Control::listening(Duration::from_millis(5), move || {
-        counter.fetch_add(1, Ordering::Relaxed) >= 1
-    });
+    let control =
+        Control::listening(Duration::from_millis(5), move || counter.fetch_add(1, Relaxed) >= 1);
     assert!(control.check().is_ok());
     let began = Instant::now();
     let mut checks = 0u64;
@@ -20,5 +19,5 @@ fn checks_ask_the_listener_now_and_then() {
     }
     assert!(matches!(control.check(), Err(Error::Interrupted)));
     assert!(began.elapsed() >= Duration::from_millis(5));
-    assert_eq!(asked.load(Ordering::Relaxed), 2, "after {checks} checks");
+    assert_eq!(asked.load(Relaxed), 2, "after {checks} checks");
 }

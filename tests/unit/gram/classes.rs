@@ -54,7 +54,7 @@ proptest! {
         let joint = gram.joint().expect("classes");
         let planes = joint.planes.classes().expect("classes");
         let size = m * (n - 1);
-        prop_assert_eq!((gram.len(), planes.examples(), planes.n_classes()), (size, m, n));
+        prop_assert_eq!((gram.len(), planes.examples(), planes.n_classes), (size, m, n));
         prop_assert!(gram.offset() == 0.0 && gram.softness().iter().all(|x| *x == 0.0));
         prop_assert_eq!(gram.is_single(), singles);
         // K with offset and softness, times the inner product of the vectors of classes.
@@ -84,7 +84,7 @@ proptest! {
             let mut own = (duals[..size].to_vec(), duals[14 * 5 - size..].to_vec());
             let mut whole = own.clone();
             let (f, g) = (&mut own.0, &mut own.1);
-            let wall = joint.advance(gram.arch(), (f, g), rotation, kicks, &mut scratch);
+            let wall = joint.advance((f, g), rotation, kicks, &mut scratch);
             let rows: Vec<Kick<'_>> =
                 kicks.iter().map(|&(p, scale)| (scale, &*whole_rows[p])).collect();
             let other =

@@ -63,7 +63,7 @@ fn batches_agree_with_single_columns() {
         let gram = hard(&matrix, 0.0);
         let mut pivoted = Pivoted::new(&gram, 0.0);
         assert!(pivoted.run(m, &Control::new()).expect("semi-definite"));
-        let factor = pivoted.factor(&Control::new()).expect("complete");
+        let factor = pivoted.factor(&gram, &Control::new()).expect("complete");
         assert_eq!(factor.rank(), rank, "{m}");
         let rows = plain(&matrix, m, &factor.pivots);
         for i in 0..m {

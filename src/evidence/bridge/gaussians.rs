@@ -13,8 +13,7 @@ use crate::gram::Gram;
 use crate::linalg::{Cholesky, Draw, Factor, Isotropic};
 use crate::simd::{Precision, dot};
 use crate::space::VersionSpace;
-use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::{Goal, Trajectory};
+use crate::trajectory::{Geodesic, Goal, Trajectory};
 
 /// Path that finds the center: in paths between two samples, and at most in radians.
 const CENTER_SAMPLES: f64 = 80.0;
@@ -28,7 +27,7 @@ const STEPS: usize = 4;
 
 /// The distributions with inverse covariance `Q_t(w) = |w|² + t (Σ_i τ_i e_i² - γ b²)`; see [`super`] for b and e.
 #[derive(Debug)]
-pub(super) struct Law {
+pub struct Gaussians {
     arch: Arch,
     factor: Arc<Factor>,
     /// Dual coefficients of the center c, of unit length, shape (m,).
@@ -44,11 +43,11 @@ pub(super) struct Law {
 }
 
 /// A weight vector: its dual coefficients for the Gram matrix at t = 0, and its plane coordinates.
-pub(super) type Point = (Vec<f64>, Vec<f64>);
+pub type Point = (Vec<f64>, Vec<f64>);
 
 /// `I + t D K' D` over the planes with a positive precision, with D² = τ.
 #[derive(Debug)]
-pub(super) struct Inner {
+pub struct Inner {
     t: f64,
     active: Vec<usize>,
     /// √(t τ_i) of the active planes.
@@ -56,14 +55,14 @@ pub(super) struct Inner {
     factor: Cholesky,
 }
 
-impl Law {
+impl Gaussians {
     /// Fits the distribution at t = 1 to samples `spacing` radians apart: center, variance along it, and of every coordinate.
     pub fn fit(
-        gram: &Gram<'_>,
+        gram: &Gram,
         factor: &Arc<Factor>,
         homes: &mut [Trajectory<'_, Geodesic>],
         spacing: f64,
-        pool: &WorkerPool<'_>,
+        pool: &WorkerPool,
     ) -> Result<Self> {
         let (m, control) = (gram.len(), pool.control);
         let goal = Goal::path((CENTER_SAMPLES * spacing).min(CENTER_PATH));
@@ -74,10 +73,10 @@ impl Law {
         })?;
         let mut center = vec![0.0; m];
         for integral in &integrals {
-            center.iter_mut().zip(integral).for_each(|(c, x)| *c += x);
+            dot::add(&mut center, integral);
         }
         let mut height = gram.product(&center, Precision::Compensated, control)?;
-        let norm = dot::dot(gram.arch(), &center, &height).sqrt();
+        let norm = dot::dot(gram.arch, &center, &height).sqrt();
         for x in center.iter_mut().chain(&mut height) {
             *x /= norm;
         }
@@ -88,7 +87,7 @@ impl Law {
             for k in 1..=SAMPLES {
                 home.run(Goal::path(k as f64 * spacing), control)?;
                 let field = home.ball().f();
-                let b = dot::dot(gram.arch(), &center, field);
+                let b = dot::dot(gram.arch, &center, field);
                 along += b * b;
                 for ((square, f), h) in squares.iter_mut().zip(field).zip(&height) {
                     *square += (f - b * h).powi(2);
@@ -107,8 +106,8 @@ impl Law {
             let row = gram.shifted_row(i);
             across.extend(row.iter().zip(&height).map(|(k, h)| k - height[i] * h));
         }
-        let mut law = Self {
-            arch: gram.arch(),
+        let mut gaussians = Self {
+            arch: gram.arch,
             factor: Arc::clone(factor),
             center,
             height,
@@ -116,12 +115,12 @@ impl Law {
             precision: vec![0.0; m],
             pull: 1.0 - 1.0 / along.max(1.0),
         };
-        law.fit_precisions(&variances, pool)?;
-        Ok(law)
+        gaussians.fit_precisions(&variances, pool)?;
+        Ok(gaussians)
     }
 
     /// Sets precisions for which e has nearly the given variances. The solution need not be unique.
-    fn fit_precisions(&mut self, variances: &[f64], pool: &WorkerPool<'_>) -> Result<()> {
+    fn fit_precisions(&mut self, variances: &[f64], pool: &WorkerPool) -> Result<()> {
         let m = variances.len();
         for (i, &v) in variances.iter().enumerate() {
             let own = self.across[i * m + i];
@@ -142,7 +141,7 @@ impl Law {
 
     /// Narrows the distribution at t = 1 across the center.
     pub fn tighten(&mut self, factor: f64) {
-        self.precision.iter_mut().for_each(|x| *x *= factor);
+        dot::scale(&mut self.precision, factor);
     }
 
     /// The dimension r of the span.
@@ -171,7 +170,7 @@ impl Law {
     }
 
     /// `L⁻¹ D K' e_i` for every plane i, with L the inner factor.
-    fn columns(&self, inner: &Inner, pool: &WorkerPool<'_>) -> Result<Vec<Vec<f64>>> {
+    fn columns(&self, inner: &Inner, pool: &WorkerPool) -> Result<Vec<Vec<f64>>> {
         let m = self.height.len();
         pool.check_memory(1, m, m)?;
         pool.each(&mut vec![(); m], |i, ()| {
@@ -190,7 +189,7 @@ impl Law {
     }
 
     /// Returns the Gram matrix `Φ Σ_t Φᵀ`, row-major.
-    pub fn matrix(&self, inner: &Inner, pool: &WorkerPool<'_>) -> Result<Vec<f64>> {
+    pub fn matrix(&self, inner: &Inner, pool: &WorkerPool) -> Result<Vec<f64>> {
         let m = self.height.len();
         let columns = self.columns(inner, pool)?;
         // The rows, and their concatenation.
@@ -287,52 +286,51 @@ impl Law {
 }
 
 /// Draws directions for the billiard with the Gram matrix at t.
-impl Isotropic for (Arc<Law>, Inner) {
+impl Isotropic for (Arc<Gaussians>, Inner) {
     fn draw(&self, rng: &mut dyn Rng) -> Draw {
-        let (law, inner) = self;
-        let (mut dual, field) = law.draw(inner, rng);
-        law.carry(&mut dual, &field, 0.0, inner.t);
-        let square = dot::dot(law.arch, &dual, &field);
+        let (gaussians, inner) = self;
+        let (mut dual, field) = gaussians.draw(inner, rng);
+        gaussians.carry(&mut dual, &field, 0.0, inner.t);
+        let square = dot::dot(gaussians.arch, &dual, &field);
         Draw { dual, field, square }
     }
 }
 
 /// A draw and its opposite, which have the same density: their statistic, and the one in version space if any.
-pub(super) type Drawn = (f64, Option<Point>);
+pub type Drawn = (f64, Option<Point>);
 
-pub(super) fn draw(
+pub fn draw(
     n: usize,
-    space: &VersionSpace<'_>,
-    law: &Law,
+    space: &VersionSpace,
+    gaussians: &Gaussians,
     inner: &Inner,
     rng: &mut ChaCha8Rng,
 ) -> Vec<Drawn> {
     let is_inside = |point: &Point| space.violations(&point.1) == [0, 0];
     let pair = |_| {
-        let mut point = law.draw(inner, rng);
-        let x = law.statistic_of(&point);
+        let mut point = gaussians.draw(inner, rng);
+        let x = gaussians.statistic_of(&point);
         if !is_inside(&point) {
-            for part in [&mut point.0, &mut point.1] {
-                part.iter_mut().for_each(|x| *x = -*x);
-            }
+            dot::scale(&mut point.0, -1.0);
+            dot::scale(&mut point.1, -1.0);
         }
         (x, is_inside(&point).then_some(point))
     };
     (0..n).map(pair).collect()
 }
 
-pub(super) fn inside(draws: &[Drawn]) -> Vec<f64> {
+pub fn inside(draws: &[Drawn]) -> Vec<f64> {
     draws.iter().filter(|(_, point)| point.is_some()).map(|(x, _)| *x).collect()
 }
 
-pub(super) fn choose(draws: &[Drawn], rng: &mut ChaCha8Rng) -> Option<Point> {
+pub fn choose(draws: &[Drawn], rng: &mut ChaCha8Rng) -> Option<Point> {
     let points: Vec<&Point> = draws.iter().filter_map(|(_, point)| point.as_ref()).collect();
     (!points.is_empty()).then(|| points[rng.random_range(0..points.len())].clone())
 }
 
 /// Returns ln of the share of the distribution in version space and its standard error, from `n` draws with opposites of which
 /// `inside` had one there. The error allows for a share of 1/n that no draw has found, even if all were inside.
-pub(super) fn log_share(inside: usize, n: usize) -> (f64, f64) {
+pub fn log_share(inside: usize, n: usize) -> (f64, f64) {
     if inside == 0 {
         return (f64::NEG_INFINITY, f64::INFINITY);
     }
@@ -342,10 +340,10 @@ pub(super) fn log_share(inside: usize, n: usize) -> (f64, f64) {
 }
 
 /// Returns whether a value with its error may be ln of a share: none exceeds 1, and a large error does not excuse one that does.
-pub(super) fn may_be_log_share(value: f64, error: f64) -> bool {
+pub fn may_be_log_share(value: f64, error: f64) -> bool {
     value <= ABOVE * error.min(1.0)
 }
 
 #[cfg(test)]
-#[path = "../../../tests/unit/evidence/bridge/law.rs"]
+#[path = "../../../tests/unit/evidence/bridge/gaussians.rs"]
 mod tests;
