@@ -100,7 +100,7 @@ pub type Pair = (u64, f64, bool);
 /// [`Error::Invalid`] for settings out of range, or a span of fewer than three dimensions, in which directions cannot be
 /// tilted; [`Error::Infeasible`], [`Error::Breakdown`], [`Error::Interrupted`] as [`crate::run`].
 pub fn correlation(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     settings: &CorrelationSettings,
     control: &Control,
 ) -> Result<(Array2<Pair>, Option<f64>)> {
@@ -193,7 +193,7 @@ fn pair(
 /// Returns a ball at the same position, its direction turned by `angle` towards the part of `direction` orthogonal to both.
 fn tilted(
     ball: &Ball,
-    gram: &Gram<'_>,
+    gram: &Gram,
     angle: f64,
     direction: &[f64],
     control: &Control,

@@ -52,7 +52,7 @@ pub struct Perceptron {
 ///
 /// [`Error::Invalid`] if an index of `order` or a setting is out of range; [`Error::Interrupted`].
 pub fn perceptron(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     order: &[usize],
     settings: &PerceptronSettings,
     control: &Control,

@@ -154,7 +154,7 @@ pub struct MotionOutcome {
 /// The same seed gives the same bits for every number of threads. Errors as [`crate::run`]; [`Error::Invalid`] also for more
 /// than two classes, or walls, with straight flights, and for a scatterer that does not fit into version space.
 pub fn fly(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     settings: &MotionSettings,
     control: &Control,
 ) -> Result<MotionOutcome> {
@@ -210,7 +210,7 @@ pub(super) fn with_scatterer(
     run: &Context<'_, '_>,
     dynamics: Scattered,
     scatterer: Option<Radius>,
-    chains: &mut [Chain<'_>],
+    chains: &mut [Chain],
 ) -> Result<(Scattered, f64)> {
     let Some(radius) = scatterer else { return Ok((dynamics, 0.0)) };
     let control = run.control;

@@ -59,7 +59,7 @@ impl RunningCenter {
     }
 
     /// Adds the point `ahead` radians from the ball on its great circle. O(m).
-    pub(crate) fn add(&mut self, gram: &Gram<'_>, ball: &Ball, ahead: f64, weight: f64) {
+    pub(crate) fn add(&mut self, gram: &Gram, ball: &Ball, ahead: f64, weight: f64) {
         if self.weight > 0.0 {
             let (sin, cos) = ahead.sin_cos();
             // <w, b> = Σ c_j f_j for the coefficients c of w.

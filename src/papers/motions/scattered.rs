@@ -77,7 +77,7 @@ impl Sphere {
     }
 
     /// Flies to the exit, puts the ball back at the entry of its arc and reflects it there.
-    fn scatter(&mut self, ball: &mut Ball, space: &VersionSpace<'_>, factor: &Factor, exit: f64) {
+    fn scatter(&mut self, ball: &mut Ball, space: &VersionSpace, factor: &Factor, exit: f64) {
         let gram = space.gram();
         ball.fly(gram, exit);
         let (mut b, mut v) = (factor.coordinates(ball.f()), factor.coordinates(ball.g()));
@@ -113,7 +113,7 @@ impl Scattered {
     /// Adds a sphere around a point, given by dual coefficients. [`crate::Error::Invalid`] unless inside version space.
     pub fn with_sphere(
         mut self,
-        space: &VersionSpace<'_>,
+        space: &VersionSpace,
         center: &[f64],
         radius: Radius,
         control: &Control,
@@ -176,7 +176,7 @@ impl Dynamics for Scattered {
     fn arrive(
         &mut self,
         ball: &mut Ball,
-        space: &VersionSpace<'_>,
+        space: &VersionSpace,
         transparency: f64,
         rng: &mut impl Rng,
     ) -> Arrival {
@@ -214,7 +214,7 @@ impl Dynamics for Scattered {
 /// dimensions, the ball is reflected as in a mirror. Returns what [`Ball::reflect`] returns.
 pub fn scatter(
     ball: &mut Ball,
-    gram: &Gram<'_>,
+    gram: &Gram,
     sine: f64,
     mut draw: impl FnMut() -> Draw,
 ) -> (usize, f64) {

@@ -174,7 +174,7 @@ impl Dynamics for Straight {
     fn arrive(
         &mut self,
         ball: &mut Ball,
-        space: &VersionSpace<'_>,
+        space: &VersionSpace,
         transparency: f64,
         rng: &mut impl Rng,
     ) -> Arrival {
@@ -204,7 +204,7 @@ impl Dynamics for Straight {
     fn launch(
         &mut self,
         ball: &mut Ball,
-        space: &VersionSpace<'_>,
+        space: &VersionSpace,
         rng: &mut impl Rng,
         control: &Control,
     ) -> Result<f64> {
@@ -255,7 +255,7 @@ impl Dynamics for Straight {
 /// part of the dual coefficients in the null space of the matrix, until it shows, unless a factor reduces it in time.
 fn launch(
     ball: &mut Ball,
-    gram: &Gram<'_>,
+    gram: &Gram,
     position: Option<Vec<f64>>,
     rng: &mut impl Rng,
     control: &Control,

@@ -223,10 +223,10 @@ fn fly(
 }
 
 pub(super) fn onion(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     settings: &OnionSettings,
     range: LayerRange,
-    pool: &WorkerPool<'_>,
+    pool: &WorkerPool,
 ) -> Result<OnionOutcome> {
     let (n, m, control) = (range.len(), space.len(), pool.control);
     let factor = Arc::new(Factor::new(space.gram(), control)?);
@@ -291,7 +291,7 @@ fn with_shares(
     mut found: OnionOutcome,
     problem: &LadderProblem,
     shares: &Shares,
-    walkers: &[LayerWalker<'_>],
+    walkers: &[LayerWalker],
 ) -> OnionOutcome {
     let all = walkers.iter().flat_map(|walker| &walker.layers);
     let layers: BTreeSet<[u32; 2]> =
@@ -312,7 +312,7 @@ fn with_shares(
 fn log_shares(
     problem: &LadderProblem,
     shares: &Shares,
-    walkers: &[LayerWalker<'_>],
+    walkers: &[LayerWalker],
     skipped: Option<usize>,
     layers: &[[u32; 2]],
 ) -> Vec<f64> {

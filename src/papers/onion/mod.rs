@@ -52,7 +52,7 @@ pub struct OnionOutcome {
 /// [`crate::Error::Invalid`] for settings out of range, [`crate::Error::Infeasible`] for the projected onion if no point of
 /// version space is found, [`crate::Error::Breakdown`] if the arithmetic fails, [`crate::Error::Interrupted`].
 pub fn onion(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     settings: &OnionSettings,
     control: &Control,
 ) -> Result<OnionOutcome> {

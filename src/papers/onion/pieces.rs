@@ -70,7 +70,7 @@ impl Pieces {
 }
 
 impl Observer for Pieces {
-    fn flies(&mut self, ball: &Ball, gram: &Gram<'_>, flight: (f64, f64), layer: [u32; 2]) {
+    fn flies(&mut self, ball: &Ball, gram: &Gram, flight: (f64, f64), layer: [u32; 2]) {
         self.visits.flies(ball, gram, flight, layer);
         self.here = self.range.index(layer);
         if let Some(here) = self.here {
@@ -78,7 +78,7 @@ impl Observer for Pieces {
         }
     }
 
-    fn arrives(&mut self, _: &Ball, _: &VersionSpace<'_>) {
+    fn arrives(&mut self, _: &Ball, _: &VersionSpace) {
         if let Some(here) = self.here {
             self.layers[here].events += 1;
         }
@@ -87,9 +87,9 @@ impl Observer for Pieces {
 
 /// Returns the centers of the layers of a range; none where nothing was found, or where the center is not defined.
 pub(super) fn estimate<T: Send>(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     range: LayerRange,
-    pool: &WorkerPool<'_>,
+    pool: &WorkerPool,
     walkers: &mut [T],
     pieces: impl Fn(&mut T) -> &mut Pieces + Sync,
 ) -> Result<Vec<Option<Center>>> {
@@ -140,7 +140,7 @@ fn is_own_opposite(space: &VersionSpace<'_>, violated: [u32; 2]) -> bool {
 
 /// Returns a function of the centers after each round: whether all have reached the tolerance and no new layers are found.
 pub(super) fn watch(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     range: LayerRange,
     tol: f64,
 ) -> impl FnMut(&[Option<Center>]) -> bool {

@@ -25,11 +25,11 @@ struct Rays {
 }
 
 impl Observer for Rays {
-    fn flies(&mut self, ball: &Ball, gram: &Gram<'_>, flight: (f64, f64), layer: [u32; 2]) {
+    fn flies(&mut self, ball: &Ball, gram: &Gram, flight: (f64, f64), layer: [u32; 2]) {
         self.pieces.flies(ball, gram, flight, layer);
     }
 
-    fn arrives(&mut self, ball: &Ball, space: &VersionSpace<'_>) {
+    fn arrives(&mut self, ball: &Ball, space: &VersionSpace) {
         self.pieces.arrives(ball, space);
         for &(layer, arc) in self.beyond.trace((ball.f(), ball.g()), space.labels()) {
             self.pieces.add(ball, layer, arc);
@@ -38,10 +38,10 @@ impl Observer for Rays {
 }
 
 pub(super) fn onion(
-    space: &VersionSpace<'_>,
+    space: &VersionSpace,
     settings: &OnionSettings,
     range: LayerRange,
-    pool: &WorkerPool<'_>,
+    pool: &WorkerPool,
     control: &Control,
 ) -> Result<OnionOutcome> {
     let billiard = Settings {
