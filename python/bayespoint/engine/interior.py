@@ -16,6 +16,7 @@ from bayespoint.base.warnings import warn
 from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import MarginSettings
 from bayespoint.results.points import MaxMargin
+from bayespoint.results.result import with_fields
 
 
 def feasible_point(
@@ -51,7 +52,7 @@ def max_margin(
     found = _core.max_margin(problem, settings, callback=callback)
     for name in ("dual_coef", "multipliers"):
         found[name] = found[name].reshape(problem.shape)
-    result: MaxMargin = MaxMargin.from_values(found)
+    result: MaxMargin = with_fields(MaxMargin, found)
     if not result.converged:
         warn(
             f"max_margin violates a condition by {result.kkt:.2g} margins after "

@@ -119,6 +119,11 @@ class KernelClassifier(Savable, OneVsRest):
     """Base class with a parameter `kernel`, whose fit calls `_problems`."""
 
     kernel: Any
+    kernel_: Any  # types of attributes are those that files may hold
+    X_fit_: Any
+    _offset: float
+    _softness: Floats
+    _labels: Labels
 
     def check_parts(self) -> None:
         """Raise an error if a fitted classifier cannot predict."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayespoint.base.validation import Floats
-from bayespoint.results.result import Result, Rows
+from bayespoint.results.result import Result, Rows, with_fields
 
 
 class Estimate(NamedTuple):
@@ -76,7 +76,7 @@ class Evidence(Result):
             "n_rungs": len(np.unique(ladder)),
             "log_transparency": np.empty(0) if is_bridge else 0.0 - ladder,
         }
-        return cls.from_values({**run, **values})
+        return with_fields(cls, {**run, **values})
 
     def _figures(self) -> str:
         pairs = zip(np.atleast_1d(self.value), np.atleast_1d(self.error), strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from functools import cached_property
 from html import escape
 from typing import Any, ClassVar, TypeAlias
@@ -45,6 +46,12 @@ def as_html(title: str, rows: Iterable[Texts], head: Texts = (), note: str = "")
     )
 
 
+def with_fields(kind: type[Any], values: Mapping[str, Any]) -> Any:
+    """Return a value of a dataclass; `values` of other names than its fields are left out."""
+    names = [field.name for field in fields(kind)]
+    return kind(**{name: values[name] for name in names if name in values})
+
+
 MAX_R_HAT_TOL = 1.05  # largest at which a run with a tolerance ends, with many effective draws
 CHANCE_TOL = 1e-3  # chance that R-hat of as few independent draws as it needs exceeds its limit
 MIN_SHARE_TOL = 0.25  # least effective sample size, as a share of many draws
@@ -58,12 +65,6 @@ class Result(Savable):
 
     _title: str
     _head: ClassVar[Texts] = ()
-
-    @classmethod
-    def from_values(cls, values: Mapping[str, Any]) -> Any:
-        """Return the result whose fields have these values; values of other names are left out."""
-        names: Any = cls.__dataclass_fields__  # type: ignore[attr-defined]
-        return cls(**{name: values[name] for name in names if name in values})
 
     def _rows(self) -> Rows:
         """Return the rows of the summary."""

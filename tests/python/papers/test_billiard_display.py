@@ -132,8 +132,7 @@ def test_invalid_arguments_of_a_billiard_display(cone, ax, space_ax):
     display = BilliardDisplay.from_result(run, space, view="chart", ax=ax)
     with pytest.raises(ValueError, match="n_frames must be at most the number of draws, 100"):
         display.animate(n_frames=101)
-    animation = display.animate(n_frames=3, view="chart")
-    animation.pause()
+    display.animate(n_frames=3, view="chart").to_jshtml()
 
 
 def test_a_version_space_without_corners_is_refused(space_ax):
