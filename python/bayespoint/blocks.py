@@ -15,7 +15,7 @@ __all__ = ["Blocks", "parquet"]
 
 
 class Blocks:
-    """A table in blocks of rows, for :class:`BayesPointClassifier`.
+    """A table in blocks of rows, for classifiers, or the choices of :class:`BayesPointRanker`.
 
     A block is read when it is needed, and then dropped: a few times, or in each pass over the data.
 

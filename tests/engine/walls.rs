@@ -419,7 +419,8 @@ fn evidence_is_that_of_the_prior() {
             let off = (value - exact).abs() / error.hypot(of_value);
             println!("case {k}, {way}: {exact:.3} ± {error:.3}, {value:.3} ± {of_value:.3}");
             // Where few vectors fit, the ladder would need a longer path.
-            assert!(off < 4.0 && (found.converged || way == "ladder"), "case {k}, {way}: {off}");
+            let near = found.converged || (way == "ladder" && of_value < 0.5);
+            assert!(off < 4.0 && near, "case {k}, {way}: {off}");
             let Some(labels) = &case.classes else { continue };
             let m = labels.len();
             let at_chance = (case.n() - m) as f64 / (case.n() / m) as f64;
@@ -519,7 +520,7 @@ fn two_classes_are_the_binary_machine() {
             let (two, of_walls) = path(&space, from.each_ref().map(Vec::as_slice), kappa, rate);
             assert!(one.bounces > 50);
             assert_eq!((one.bounces, one.refreshes), (two.bounces, two.refreshes));
-            assert_eq!(one.hits, two.hits[..m]);
+            assert_eq!((&one.hits[..], one.crossings), (&two.hits[..m], two.crossings));
             assert!((one.violations - two.violations).abs() < 1e-9);
             let apart = converted(&integral);
             let apart = apart.iter().zip(&of_walls).map(|(a, b)| (a - b).abs());

@@ -161,6 +161,7 @@ def problems(draw, most=300):
 FEW = ("gram", "tau_max")
 """What errors name where examples span one dimension, or a straight flight meets no plane."""
 SETTINGS = {"max_bounces": 60, "n_trajectories": 2, "n_draws": 5, "random_state": 0}
+BOTH = {**SETTINGS, "max_bounces": 500, "n_trajectories": 4, "n_draws": 50}
 
 
 @st.composite
@@ -227,6 +228,33 @@ def test_what_a_teacher_labels_is_never_refused(problem, motion):
     assert error is None or one_dimension or straight, error
     if error is None:
         check_run(made, run, x)
+
+
+@seed(SEED)
+@budget(25)
+@given(problems(15), st.randoms(use_true_random=False))
+def test_order_and_copies_of_examples_do_not_matter(problem, random):
+    """The law is that of the walls, whatever their order and however often each is named."""
+    x, y = problem
+    order = np.array([random.randrange(len(y)) for _ in range(3)] + list(range(len(y))))
+    random.shuffle(order)
+    results = []
+    for take in (np.arange(len(y)), order):
+        rows = x[take]
+        found, error = outcome(
+            lambda rows=rows, take=take: sample(
+                VersionSpace(rows @ rows.T, y[take], softness=0), **BOTH
+            ),
+            {},
+            names=FEW,
+        )
+        if error is not None:
+            return
+        results.append((rows.T @ found.center, found.center_error))
+    (one, error), (other, error_too) = results
+    cosine = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
+    if min(error, error_too) < 0.1:
+        assert np.arccos(np.clip(cosine, -1, 1)) < 6 * np.hypot(error, error_too) + 1e-6
 
 
 @seed(SEED)

@@ -43,7 +43,7 @@ _MOST = 624  # of these, in a state of NumPy's
 _SUFFIXES = {"NdArrayNode": ".npy", "SparseMatrixNode": ".npz", "BytesNode": ".bin"}
 
 # NumPy reads the headers of arrays by `ast`, which fails in two threads at once in Python 3.11.
-_reading = threading.Lock()
+_reading = threading.RLock()
 if hasattr(os, "register_at_fork"):  # a child may not begin with the lock of a thread it lacks
     os.register_at_fork(
         before=_reading.acquire,

@@ -206,7 +206,7 @@ class ChoicesInBlocks:
 
     @classmethod
     def read(cls, y: Any, n_items: int, seed: int, n_threads: int) -> ChoicesInBlocks:
-        """Read all blocks of `y`, rows as in `choices.read`."""
+        """Read all blocks of `y`, rows as in `choices.read_rows`."""
         executor: Executor = Dask() if is_dask(y) else Threads(n_threads)
         parts = _delayed("y", y) if is_dask(y) else list(y.blocks)
         blocks = [parts, list(range(len(parts)))]
@@ -218,13 +218,23 @@ class ChoicesInBlocks:
         return cls(executor, blocks, summary)
 
     def examples(self, items: Floats) -> Examples:
-        """Return them as examples: a sample in memory, and what stands for those of each block."""
-        largest = self.summary.largest
+        """Return them as examples: a sample in memory, and what stands for those of each block.
+
+        Raises MemoryError if the inputs of the sample, and of a block in each thread, do not fit.
+        """
+        summary, largest = self.summary, self.summary.largest
+        width = (1 if largest == 2 else largest) * (2 * items.shape[1] + 1)
+        threads = self.executor.n_threads if isinstance(self.executor, Threads) else 0
+        memory.require(
+            8.0 * width * (len(summary.sample.labels) + threads * summary.longest),
+            f"fitting choices in blocks of up to {summary.longest} ({width} numbers for each: "
+            "smaller blocks take less)",
+        )
         return replace(
-            choices.as_examples(items, self.summary.sample.inputs, largest),
+            choices.as_examples(items, summary.sample.inputs, largest),
             parts=self.executor.defer(partial(_chosen, items=items, largest=largest), self.blocks),
             executor=self.executor,
-            total=self.summary.n,
+            total=summary.n,
             memory=_memory(self.executor),
         )
 
@@ -233,45 +243,54 @@ class ChoicesInBlocks:
 class _SummaryOfChoices:
     """What a pass over blocks of choices finds; summaries of blocks add up."""
 
+    block: int  # number of the first block
     n: int
+    longest: int  # most choices of a block
     n_walls: int  # number of comparisons: one less than the items of each choice
     largest: int  # most items of a choice
     sample: _Sample  # rows of items, labeled by their number
 
     def __add__(self, other: _SummaryOfChoices) -> _SummaryOfChoices:
-        widths = [part.sample.inputs.shape[1] for part in (self, other)]
-        if widths[0] != widths[1]:
-            raise ValueError(f"y must have as many columns in every block; got {widths}")
+        own, others = (part.sample.inputs.shape[1] for part in (self, other))
+        if own != others:
+            raise ValueError(
+                f"y must have as many columns in every block; got {own} in block {self.block} and "
+                f"{others} in block {other.block}"
+            )
         return _SummaryOfChoices(
+            self.block,
             self.n + other.n,
+            max(self.longest, other.longest),
             self.n_walls + other.n_walls,
             max(self.largest, other.largest),
             _Sample.joined([self.sample, other.sample]),
         )
 
 
-def _choices(y: Any, number: int, n_items: int) -> Indices:
+def _chosen_rows(y: Any, number: int, n_items: int) -> Indices:
     """Return the checked choices of a block, which may be empty."""
     try:
-        rows = validation.dense("y", _read(y))
-        if rows.ndim == 2 and not len(rows):
-            return rows.astype(np.intp)
-        return choices.read_rows(rows, n_items)
+        y = _read(y)
+        shape = getattr(y, "shape", (1, 1))
+        if len(shape) == 2 and not shape[0]:  # of any type
+            return np.empty(shape, dtype=np.intp)
+        return choices.read_rows(validation.dense("y", y), n_items)
     except (TypeError, ValueError) as error:
         raise named(error, f"block {number}") from error
 
 
 def _summary_of_choices(y: Any, number: int, n_items: int, seed: int) -> _SummaryOfChoices:
-    rows = _choices(y, number, n_items)
+    rows = _chosen_rows(y, number, n_items)
     sizes = (rows >= 0).sum(axis=1)
     order = np.random.default_rng([seed, number]).random(len(rows))
     sample = _Sample.joined([_Sample(rows, sizes, np.ones(len(rows)), order)])
-    return _SummaryOfChoices(len(rows), int((sizes - 1).sum()), int(sizes.max(initial=0)), sample)
+    n, n_walls, largest = len(rows), int((sizes - 1).sum()), int(sizes.max(initial=0))
+    return _SummaryOfChoices(number, n, n, n_walls, largest, sample)
 
 
 def _chosen(y: Any, number: int, items: Floats, largest: int) -> Examples:
     """Return the examples of a block of choices."""
-    return choices.as_examples(items, _choices(y, number, len(items)), largest)
+    return choices.as_examples(items, _chosen_rows(y, number, len(items)), largest)
 
 
 def _scaler(summary: _Summary) -> Any:
@@ -337,6 +356,9 @@ def _delayed(name: str, collection: Any) -> list[Any]:
         raise TypeError(
             f"{name} must be a collection of Dask, as X is; got {type(collection).__name__}"
         )
+    if not hasattr(type(collection), "to_delayed"):
+        kind = type(collection).__name__
+        raise TypeError(f"{name} must be an array or a frame of Dask; got {kind}")
     if getattr(collection, "ndim", 1) == 2 and hasattr(collection, "rechunk"):
         collection = collection.rechunk({1: -1})
     return list(np.asarray(collection.to_delayed(), dtype=object).ravel())

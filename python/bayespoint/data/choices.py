@@ -9,6 +9,7 @@ import numpy as np
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Array, Floats, Indices
+from bayespoint.blocks import Blocks
 from bayespoint.data.examples import Examples
 from bayespoint.kernels import Differences
 
@@ -19,6 +20,8 @@ def read(y: Any, n_items: int, groups: Any = None, name: str = "y") -> Indices:
     `y` are such rows, or lists of several lengths; or the (n_items,) relevance of the items,
     which makes a pair of any two of one group, by the (n_items,) `groups`, that differ in it.
     """
+    if isinstance(y, Blocks):
+        raise TypeError(f"{name} must be choices in memory; got Blocks, which only `fit` takes")
     if isinstance(y, Sequence) and all(isinstance(row, Sequence) for row in y):
         width = max(map(len, y), default=0)
         y = [[*row, *[-1] * (width - len(row))] for row in y]
@@ -35,7 +38,7 @@ def read_rows(rows: Array, n_items: int, name: str = "y") -> Indices:
     if rows.ndim != 2 or rows.shape[1] < 2 or not len(rows):
         raise ValueError(
             f"{name} must hold choices, of shape (n_choices, 2 or more) with at least one, or the "
-            f"relevance of each item (not in blocks); got shape {rows.shape}"
+            f"relevance of each item; got shape {rows.shape}"
         )
     if rows.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold indices of rows of X, whole numbers; got {rows.dtype}")
@@ -81,7 +84,10 @@ def walls(rows: Indices) -> tuple[Indices, Indices, Indices]:
 
 
 def as_examples(items: Floats, rows: Indices, largest: int) -> Examples:
-    """Return choices out of up to `largest` items as examples: of pairs a difference, else all."""
+    """Return choices out of up to `largest` items as examples.
+
+    Inputs are a difference of two items where all are pairs, else all items of each choice.
+    """
     m = len(rows)
     if largest == 2:
         first, second, _ = walls(rows)
@@ -91,5 +97,6 @@ def as_examples(items: Floats, rows: Indices, largest: int) -> Examples:
     order = np.argsort(rows < 0, axis=1, kind="stable")[:, :largest]
     places = np.take_along_axis(rows, order, axis=1)
     places = np.where(places < 0, places[:, :1], places)
-    inputs = Differences.rows(items[places.ravel()]).reshape(m, -1)
+    utilities = Differences.rows(items[places.ravel()])
+    inputs = utilities.reshape(m, largest * utilities.shape[1])  # also of no choice
     return Examples(inputs, (rows >= 0).sum(axis=1) - 2, np.ones(m))

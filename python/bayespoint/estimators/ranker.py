@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,9 @@ from bayespoint.estimators.progress import Progress
 from bayespoint.kernels import Differences
 from bayespoint.posterior import evidence
 from bayespoint.results import Evidence
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @dataclass(eq=False, repr=False)
@@ -67,7 +70,7 @@ class BayesPointRanker(Estimator):
     np.int64(2)
     """
 
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> BayesPointRanker:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Draw from the posterior of the utility.
 
         Parameters
@@ -77,8 +80,9 @@ class BayesPointRanker(Estimator):
         y : array-like of shape (n_choices, k), k >= 2, or of shape (n_items,)
             Choices: rows of `X` by their index, the preferred one before all others of its set;
             smaller sets are filled up with -1, or shorter lists. `Blocks` or a collection of Dask
-            may hold these rows. Or the relevance of each item: of any two in a group that differ,
-            the more relevant one is preferred.
+            may hold arrays or frames of such rows, of one width; landmarks are used then. Or the
+            relevance of each item: of any two in a group that differ, the more relevant one is
+            preferred.
         groups : array-like of shape (n_items,), default=None
             With relevance, the group of each item, such as its query. None: all are of one.
 
@@ -248,7 +252,7 @@ class BayesPointRanker(Estimator):
         Parameters
         ----------
         X, y, groups
-            As for `fit`; of a choice out of a set each other item counts.
+            As for `fit`, in memory; of a choice out of a set each other item counts.
 
         Returns
         -------

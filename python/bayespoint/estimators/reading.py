@@ -144,7 +144,7 @@ def _in_memory(
 def read_choices(
     estimator: Estimator, X: Any, y: Any, groups: Any, given: Given, budget: Budget
 ) -> tuple[Table, Fit]:
-    """Return choices of items as examples, as `read` does, with one class in place of several."""
+    """Return the table of choices of items, and what its models share."""
     kernel, noise = given.kernel, estimator.label_noise
     if np.ndim(noise):  # type: ignore[arg-type]
         raise ValueError(f"label_noise must be one rate for preferences; got {noise!r}")
@@ -154,34 +154,34 @@ def read_choices(
             f"got a {type(X).__name__} with kernel={kernel!r}"
         )
     n = count(X)
-    of_items: Callable[[Floats], Examples]
     records, _, seen = inputs.read(
         estimator, kernel, X, np.zeros(n), tables=True, categories=given.categories
     )
+    ones, scales = np.ones(n), given.standardize
+    columns = Columns.of(records, ones, scaled=scales)
+    items = columns.features(records)
+    transform = standardizer(items, ones, columns) if scales else None
+    items = scaled(transform, items)
+    as_examples: Callable[[Floats], Examples]
     if blocks.in_blocks(y):
         _require_blocks(given, "y")
         if groups is not None:
             raise ValueError("groups must be None for y of choices; they are for y of relevance")
         chosen = ChoicesInBlocks.read(y, n, budget.choice_seed, budget.n_threads)
         m, largest, landmarks = chosen.summary.n_walls, chosen.summary.largest, True
-        of_items = chosen.examples
+        as_examples = chosen.examples
     else:
         rows = choices.read(y, n, groups)
         sizes = (rows >= 0).sum(axis=1)
         m, largest = int((sizes - 1).sum()), int(sizes.max())
         landmarks = settings.uses_landmarks(given, m, m)
-        of_items = partial(choices.as_examples, rows=rows, largest=largest)
+        as_examples = partial(choices.as_examples, rows=rows, largest=largest)
     if m == 1 and not landmarks:  # one wall leaves no dimension to play in; its items have two
         landmarks = given.approximation == "auto" and given.softness != 0
         if not landmarks:
             raise ValueError(
                 "y must hold two comparisons or more with softness=0 or approximation=None; got one"
             )
-    ones, scales = np.ones(n), given.standardize
-    columns = Columns.of(records, ones, scaled=scales)
-    items = columns.features(records)
-    transform = standardizer(items, ones, columns) if scales else None
-    items = scaled(transform, items)
     # The kernel is one of items; how many settings are averaged depends on the comparisons.
     kernel, n_models = defaults.choose_models(
         given, items, m, columns=columns, n_problems=1, landmarks=landmarks
@@ -192,7 +192,7 @@ def read_choices(
         require_memory(m, 2, given, n_models)
     labels = Labels.of_choices(largest).with_noise(given.label_noise)
     seen |= {"scaler_": transform}
-    examples, classes = of_items(items), np.array([False, True])
+    examples, classes = as_examples(items), np.array([False, True])
     table = Table(classes, examples, None, np.ones(2), columns=columns, seen=seen)
     plan = given.plan(kernel, n_models, landmarks=landmarks)
     return table, Fit(examples, labels, classes, plan)

@@ -19,8 +19,10 @@ from sklearn.utils.parallel import Parallel, delayed
 from bayespoint.base import memory
 from bayespoint.base.linalg import ONE_THREAD_ROWS
 from bayespoint.base.stored import pack, unpack
+from bayespoint.base.validation import Array
 from bayespoint.base.warnings import Advance, Messages, Report, kept_warnings, warn
-from bayespoint.data.plan import Budget
+from bayespoint.data.plan import Budget, Plan
+from bayespoint.labels import Labels
 from bayespoint.posterior.fitting import Fit, fit_model
 from bayespoint.posterior.model import Model
 from bayespoint.results.hyperparameters import Hyperparameters
@@ -143,10 +145,11 @@ def _elsewhere() -> bool:
 def _fit_elsewhere(hypers: Sequence[Hyperparameters], fit: Fit, budget: Budget) -> list[Model]:
     """Return the models that joblib's workers fit, with one thread each."""
     # As bytes: arrays that joblib's Dask backend scatters are lost with the worker that holds them.
-    packed = pack(fit)
+    # The plan goes as it is: its kernel may be a function that only joblib's backend can send.
+    packed, rest = pack(fit.examples), (fit.labels, fit.classes, fit.plan)
     seconds = None if budget.deadline is None else budget.left  # clocks differ between machines
     tasks = [
-        delayed(_fit_packed)(packed, hyper, budget.of_model(k, 1, 1), seconds)
+        delayed(_fit_packed)(packed, *rest, hyper, budget.of_model(k, 1, 1), seconds)
         for k, hyper in enumerate(hypers)
     ]
     # Dask warns of arguments of more than 10 MB, and recommends scattered data.
@@ -157,10 +160,17 @@ def _fit_elsewhere(hypers: Sequence[Hyperparameters], fit: Fit, budget: Budget) 
 
 
 def _fit_packed(
-    packed: bytes, hyper: Hyperparameters, budget: Budget, seconds: float | None
+    packed: bytes,
+    labels: Labels,
+    classes: Array,
+    plan: Plan,
+    hyper: Hyperparameters,
+    budget: Budget,
+    seconds: float | None,
 ) -> tuple[Model, Messages]:
     """Fit one model in a worker."""
     if seconds is not None:
         budget = replace(budget, deadline=time.monotonic() + seconds)
     with kept_warnings() as messages:
-        return fit_model(hyper, unpack(packed), budget, Report()), messages
+        fit = Fit(unpack(packed), labels, classes, plan)
+        return fit_model(hyper, fit, budget, Report()), messages

@@ -34,6 +34,10 @@ _SHARPER = 1.5  # what length scales are divided by
 _SURE = 1.5  # standard errors of the gain of the leave-one-out log loss for which this is done
 
 
+class _StoppedError(Exception):
+    """Ends the optimizer between two evaluations, which nothing else does."""
+
+
 def climb(density: Density, steps: int, start: Floats | None = None) -> State:
     """Return a state near the largest density, by steps from `start` or the medians."""
     origin = np.zeros(density.dimension)
@@ -46,13 +50,13 @@ def climb(density: Density, steps: int, start: Floats | None = None) -> State:
         if math.isfinite(state.value) and state.value > best.value:
             best = state
         if state.stopped:
-            raise StopIteration  # nothing else ends the optimizer between two evaluations
+            raise _StoppedError
         return (-state.value, -state.slope) if math.isfinite(state.value) else (1e10, origin)
 
     bounds = None
     if not density.groups:
         bounds = ((np.stack([density.low, density.high]) - density.center) / density.spread).T
-    with contextlib.suppress(StopIteration):
+    with contextlib.suppress(_StoppedError):
         if density.dimension:
             optimize.minimize(
                 loss,

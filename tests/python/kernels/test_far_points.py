@@ -5,6 +5,8 @@ import pytest
 from scipy import special
 
 from bayespoint import BayesPointClassifier, kernels
+from bayespoint.papers.max_margin import MaxMarginClassifier
+from bayespoint.papers.perceptron import KernelPerceptron
 from helpers import seed
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
@@ -145,6 +147,29 @@ def test_impossible_kernel_values(size):
     ):
         with pytest.raises(ValueError, match="X must not be so large that decision values over"):
             answer()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("kind", [KernelPerceptron, MaxMarginClassifier])
+def test_classifiers_of_one_vector(kind, classes):
+    model = kind(kernel=LINEAR).fit(X, LABELS[classes])
+    limit = model.decision_function(1e10 * RAYS) / 1e10
+    for length in (1e77, 1e150, 1e200):
+        found = model.decision_function(length * RAYS) / length
+        np.testing.assert_allclose(found, limit, rtol=1e-9, atol=1e-9)
+    square = kind(kernel=SQUARE).fit(X, LABELS[classes])
+    with pytest.raises(ValueError, match=r"kernel\(X, Y\) must be finite"):
+        square.predict(1e160 * RAYS)
+
+
+def test_distances_beyond_doubles_are_refused():
+    """Decision values are finite, but distances overflow for a vector shorter than 1."""
+    model = KernelPerceptron(kernel=LINEAR).fit(X, LABELS[2])
+    model.norm_ = 1e-20 * model.norm_
+    with pytest.raises(ValueError, match="X must not be so large that decision values overflow"):
+        model.predict(np.full((1, 3), 1e300))
+    assert np.isfinite(model.margins(np.full((1, 3), 1e300), [1])).all()
 
 
 def test_infinite_diagonals_are_refused():

@@ -9,6 +9,7 @@ import pytest
 from scipy import special, stats
 
 from bayespoint import BayesPointClassifier, BayesPointRanker, kernels
+from bayespoint.base import memory
 from bayespoint.blocks import Blocks
 from bayespoint.data import choices
 from bayespoint.engine import sampling
@@ -138,6 +139,26 @@ def test_choices_on_dask_are_those_in_blocks(rows):
     np.testing.assert_allclose(
         of_dask.predict_proba(X, NEW), of_blocks.predict_proba(X, NEW), rtol=1e-12
     )
+
+
+def test_empty_blocks_of_choices_change_nothing():
+    rows = np.array(SETS)
+    empty = rows[:0], np.empty((0, 4), dtype=object)
+    found = [
+        ranker(approximation="auto", n_components=8, tol=0.3, n_draws=50).fit(X, Blocks(parts))
+        for parts in ([rows[:3], rows[3:]], [rows[:3], rows[3:], *empty])
+    ]
+    np.testing.assert_array_equal(found[0].predict(X), found[1].predict(X))
+    with pytest.raises(TypeError, match="y must be choices in memory; got Blocks"):
+        found[0].score(X, Blocks([rows]))
+
+
+def test_choices_in_blocks_ask_for_memory(monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: 1e6)
+    items = np.random.default_rng(0).normal(size=(50, 100))
+    pairs = np.random.default_rng(1).permuted(np.tile(np.arange(50), (2000, 1)), axis=1)[:, :2]
+    with pytest.raises(MemoryError, match=r"blocks of up to 2000 \(201 numbers for each"):
+        BayesPointRanker().fit(items, Blocks([pairs]))
 
 
 @WAYS

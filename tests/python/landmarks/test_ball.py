@@ -228,6 +228,7 @@ def hard_draws(block, labels, softness=1.0, length=1500.0):
 
 KINDS = {}, {"n_classes": 3}, ORDERED, CHOICES
 LAWS = [kind | {"noise": noise} for kind in KINDS for noise in (0.0, 0.1)]
+LAWS += [{"n_classes": 4, "ordered": True}]  # with two walls between thresholds
 
 
 @pytest.mark.filterwarnings("ignore:the trajectories disagree")  # the errors include it

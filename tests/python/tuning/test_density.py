@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from bayespoint import BayesPointClassifier
 from bayespoint.kernels import RBF, Parameter
 from bayespoint.tuning.climbing import climb, sharpened
 from bayespoint.tuning.defaults import default_kernel
@@ -84,3 +85,13 @@ def test_kernels_of_users_are_drawn(kernel, n_features):
     assert relevance.shape[1] == n_features
     if n_features:  # the labels follow the first feature
         assert relevance[:, 0].mean() > relevance[:, 1].mean()
+
+
+def test_a_stop_iteration_of_a_kernel_arrives():
+    class Stops(RBF):
+        def with_pullback(self, X, Y=None):
+            raise StopIteration("of a user")
+
+    X = np.random.default_rng(seed(4)).standard_normal((30, 2))
+    with pytest.raises(StopIteration, match="of a user"):
+        BayesPointClassifier(Stops(), n_models=1, random_state=seed(0)).fit(X, X[:, 0] > 0)
