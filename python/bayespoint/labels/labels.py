@@ -429,12 +429,15 @@ class Labels(Stored):
         h_{-i})` over the draws (Gelfand, Dey and Chang, 1992), whose inverses are the weights of
         other classes.
         """
-        f = np.moveaxis((values - dual_coef / precision) * np.sqrt(precision), 1, 0)
+        f = np.moveaxis(values - dual_coef / precision, 1, 0)
+        f *= np.sqrt(precision)
         floors, spans = self.floors[label], self.spans[label]
         total: Any = 0.0
         for length in self.predicts.lengths(lengths, f.shape[1]):
             p = self.predicts.probabilities(length * f)
-            right = np.take_along_axis(p, label[None, None], axis=0)[0]
-            weight = 1 / np.maximum(floors + spans * right, special.ndtr(-LARGEST_Z))
+            weight = p[label, :, np.arange(len(label))].T  # of the labels, then their inverses
+            if any(self.label_noise):
+                weight = floors + spans * weight
+            np.divide(1, np.maximum(weight, special.ndtr(-LARGEST_Z), out=weight), out=weight)
             total = total + np.einsum("ctn,tn->nc", p, weight)
         return np.clip(self.predicts.decision(log_of(total)), -LARGEST_Z, LARGEST_Z)

@@ -170,8 +170,9 @@ class OneWall(Interval):
         return np.concatenate([special.log_ndtr(-z), special.log_ndtr(z)], axis=1)
 
     def probabilities(self, f: Floats) -> Floats:
-        p = special.ndtr(f)
-        return np.concatenate([1.0 - p, p])
+        p = np.empty((2, *f.shape[1:]))
+        np.subtract(1.0, special.ndtr(f[0], out=p[1]), out=p[0])
+        return p
 
     def decision_values(
         self, values: Floats, center: Floats, variance: Floats, lengths: Lengths
