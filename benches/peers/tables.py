@@ -83,6 +83,7 @@ UNSEEN = (
     "twonorm",
     "vowel",
 )
+NO_TABLES = {"sonar_aspect_split", "tabarena_published"}  # files of indices and of figures
 FIGURES = ("log_loss", "error", "brier", "calibration", "seconds")
 
 
@@ -326,7 +327,7 @@ def cases(suite: str) -> list[tuple[str, int]]:
         return [(name, 500) for name in CLASSES] + [("usps", 1000), ("mnist", 1000)]
     folder = Path(os.environ["BAYESPOINT_DATA"])
     files = [*folder.glob("tabular/*.csv"), *folder.glob("*.csv")]
-    names = sorted({path.stem for path in files} - {"sonar_aspect_split"})
+    names = sorted({path.stem for path in files} - NO_TABLES)
     return [(name, 500) for name in (*names, *BUNDLED)]
 
 
