@@ -274,7 +274,13 @@ def _chosen_rows(y: Any, number: int, n_items: int) -> Indices:
         shape = getattr(y, "shape", (1, 1))
         if len(shape) == 2 and not shape[0]:  # of any type
             return np.empty(shape, dtype=np.intp)
-        return choices.read_rows(validation.dense("y", y), n_items)
+        rows = validation.dense("y", y)
+        if rows.ndim == 1:  # what may be relevance in memory
+            raise ValueError(
+                "y must hold choices in blocks, of shape (n_choices, 2 or more); got shape "
+                f"{rows.shape}"
+            )
+        return choices.read_rows(rows, n_items)
     except (TypeError, ValueError) as error:
         raise named(error, f"block {number}") from error
 

@@ -21,7 +21,7 @@ from bayespoint.base.stored import pack, unpack
 
 _T = TypeVar("_T")
 Work: TypeAlias = Callable[..., _T]  # arguments that all blocks share are in a `partial`
-Columns: TypeAlias = Sequence[Sequence[Any]]
+BlockArguments: TypeAlias = Sequence[Sequence[Any]]
 """Arguments of the work, each for every block: as they are, kept or deferred."""
 
 _BRANCHES = 8  # number of results that Dask adds in one task
@@ -34,9 +34,9 @@ def _value(argument: Any) -> Any:
     return argument.func(*map(_value, argument.args), **argument.keywords)
 
 
-def _rows(columns: Columns) -> list[tuple[Any, ...]]:
-    """Return the arguments of each block."""
-    return list(zip(*columns, strict=True))
+def _calls(arguments: BlockArguments) -> list[tuple[Any, ...]]:
+    """Return the arguments of the work on each block."""
+    return list(zip(*arguments, strict=True))
 
 
 class Threads:
@@ -61,25 +61,25 @@ class Threads:
                 self._pool.shutdown(cancel_futures=True)
                 self._pool = None
 
-    def keep(self, work: Work[_T], columns: Columns) -> list[_T]:
+    def keep(self, work: Work[_T], arguments: BlockArguments) -> list[_T]:
         """Return the results of the work on each block."""
-        return list(self._results(work, columns))
+        return list(self._results(work, arguments))
 
-    def defer(self, work: Work[Any], columns: Columns) -> list[Any]:
+    def defer(self, work: Work[Any], arguments: BlockArguments) -> list[Any]:
         """Return what stands for the results, which are computed anew at every use."""
-        return [partial(work, *row) for row in _rows(columns)]
+        return [partial(work, *row) for row in _calls(arguments)]
 
-    def total(self, work: Work[_T], columns: Columns) -> _T:
+    def total(self, work: Work[_T], arguments: BlockArguments) -> _T:
         """Return the sum of the results, to which each is added when it is there."""
-        return reduce(add, self._results(work, columns))
+        return reduce(add, self._results(work, arguments))
 
-    def _results(self, work: Work[_T], columns: Columns) -> Iterator[_T]:
+    def _results(self, work: Work[_T], arguments: BlockArguments) -> Iterator[_T]:
         """Yield the results in order, with at most two for each thread in memory."""
 
         def task(row: tuple[Any, ...]) -> _T:
             return work(*map(_value, row))
 
-        rows = _rows(columns)
+        rows = _calls(arguments)
         if self._pool is None or len(rows) == 1:
             yield from map(task, rows)
             return
@@ -99,23 +99,23 @@ class Dask:
         """Limit this process to one thread of BLAS; the workers of Dask are running already."""
         return one_thread()
 
-    def keep(self, work: Work[Any], columns: Columns) -> list[Any]:
+    def keep(self, work: Work[Any], arguments: BlockArguments) -> list[Any]:
         """Return delayed objects of results that are kept on the workers."""
-        return list(dask().persist(*self.defer(work, columns)))
+        return list(dask().persist(*self.defer(work, arguments)))
 
-    def defer(self, work: Work[Any], columns: Columns) -> list[Any]:
+    def defer(self, work: Work[Any], arguments: BlockArguments) -> list[Any]:
         """Return delayed objects of results that are computed at every use."""
         delayed = dask().delayed
         shared = delayed(pack(work), pure=False)  # sent once, not with each task
         task = delayed(_in_one_thread, pure=False)
         # Dask plans with the mean time of tasks of one name.
         name = f"{getattr(work, 'func', work).__name__.strip('_')}-{uuid4().hex}"
-        rows = enumerate(_rows(columns))
+        rows = enumerate(_calls(arguments))
         return [task(shared, *row, dask_key_name=f"{name}-{k}") for k, row in rows]
 
-    def total(self, work: Work[_T], columns: Columns) -> Any:
+    def total(self, work: Work[_T], arguments: BlockArguments) -> Any:
         """Return the sum of the results, formed on the workers in groups."""
-        parts = self.defer(work, columns)
+        parts = self.defer(work, arguments)
         join = dask().delayed(reduce, pure=False)
         while len(parts) > 1:
             parts = [join(add, parts[k : k + _BRANCHES]) for k in range(0, len(parts), _BRANCHES)]

@@ -236,10 +236,10 @@ class BayesPointClassifier(
         began = time.monotonic()
         memory.require_blas()
         given, budget = self._settings(self.random_state, began)
-        table, known = reading.read(self, X, y, sample_weight, given, budget)
+        table, shared = reading.read(self, X, y, sample_weight, given, budget)
         class_weight = settings.class_weight(self.class_weight, table.classes, table.totals)
-        report = Progress(self, given.verbose, 1 + known.plan.n_models, X=X, y=y)
-        posterior = self._posterior(table, known, budget, report, class_weight)
+        report = Progress(self, given.verbose, 1 + shared.plan.n_models, X=X, y=y)
+        posterior = self._posterior(table, shared, budget, report, class_weight)
         self._publish(
             **table.seen,
             columns_=table.columns,

@@ -104,12 +104,12 @@ class BayesPointRanker(Estimator):
         began = time.monotonic()
         memory.require_blas()
         given, budget = settings.check(self, began, random_state=self.random_state)
-        table, known = reading.read_choices(self, X, y, groups, given, budget)
+        table, shared = reading.read_choices(self, X, y, groups, given, budget)
         report = Progress(self, given.verbose, 0)
         return self._publish(
             **table.seen,
             columns_=table.columns,
-            posterior_=self._posterior(table, known, budget, report, np.ones(2)),
+            posterior_=self._posterior(table, shared, budget, report, np.ones(2)),
             seed_=budget.choice_seed,
         )
 

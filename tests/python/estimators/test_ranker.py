@@ -245,7 +245,7 @@ def test_error_names_the_choice(y, kind, text):
         ({}, (X, Blocks([PAIRS]), np.zeros(30)), "groups must be None for y of choices"),
         ({}, (X, Blocks([PAIRS, [[0, 1, 2]]])), "every block; got 2 in block 0 and 3 in block 1"),
         ({}, (X, Blocks([PAIRS, [[0, 30]]])), r"block 1: y must hold .* got \[0, 30\] in row 0"),
-        ({}, (X, Blocks([U])), "block 0: y must hold choices"),
+        ({}, (X, Blocks([U])), r"block 0: y must hold choices in blocks.*; got shape \(30,\)"),
         ({}, (X, Blocks([[[0, 1], [2, 3, 1]]])), "block 0: y must be an array of numbers"),
         ({}, (X, Blocks([np.empty((0, 2))])), "y must hold at least one choice"),
         ({"approximation": None}, (X, Blocks([PAIRS])), "'auto' for y in blocks; got None"),
