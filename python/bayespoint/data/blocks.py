@@ -275,14 +275,18 @@ def _chosen_rows(y: Any, number: int, n_items: int) -> Indices:
         if len(shape) == 2 and not shape[0]:  # of any type
             return np.empty(shape, dtype=np.intp)
         rows = validation.dense("y", y)
-        if rows.ndim == 1:  # what may be relevance in memory
-            raise ValueError(
-                "y must hold choices in blocks, of shape (n_choices, 2 or more); got shape "
-                f"{rows.shape}"
-            )
+        _require_choices(rows)
         return choices.read_rows(rows, n_items)
     except (TypeError, ValueError) as error:
         raise named(error, f"block {number}") from error
+
+
+def _require_choices(rows: Array) -> None:
+    """Raise ValueError for what would be relevance in memory."""
+    if rows.ndim == 1:
+        raise ValueError(
+            f"y must hold choices in blocks, of shape (n_choices, 2 or more); got shape {rows.shape}"
+        )
 
 
 def _summary_of_choices(y: Any, number: int, n_items: int, seed: int) -> _SummaryOfChoices:
