@@ -285,7 +285,8 @@ def _require_choices(rows: Array) -> None:
     """Raise ValueError for what would be relevance in memory."""
     if rows.ndim == 1:
         raise ValueError(
-            f"y must hold choices in blocks, of shape (n_choices, 2 or more); got shape {rows.shape}"
+            "y must hold choices in blocks, of shape (n_choices, 2 or more); got shape "
+            f"{rows.shape}"
         )
 
 
