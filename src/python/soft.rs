@@ -51,6 +51,7 @@ impl SoftSampler {
             "reference": flat(found.reference).reshape([n, n_steps])?,
             "trials": found.trials,
             "bounces": found.bounces,
+            "refused": found.refused,
         )
     }
 }

@@ -1,31 +1,31 @@
 //! A flight on a circle: where the ascents of a potential sum up to an energy.
+//!
+//! The potential is interpolated between nodes, which lie on dyadic fractions of a step: those of the same path flown backwards.
+//! An interval is halved by what is known of its two nodes alone, until it is fine; so the interpolation backwards is the same,
+//! and what it misses is left to the acceptance of the step, [`super`].
 
 use std::f64::consts::FRAC_PI_2;
 
 /// Radians of a step.
 pub const QUARTER: f64 = FRAC_PI_2;
 
-/// Radians between trial angles, at most. All are tried at once: on other machines a round takes longer than some trials.
+/// Radians between the first nodes. All are tried at once: on other machines a round takes longer than some trials.
 const APART: f64 = QUARTER / INTERVALS as f64;
 const INTERVALS: usize = 4;
 
-/// Change of the potential between two trial angles, by its slopes there, above which there is one between them if they are not
-/// as close as [`CLOSEST`]: the potential is smooth, since it is a sum over the examples.
+/// Change of the potential between two nodes, by its slopes there, above which there is one between them if they are not as close
+/// as [`CLOSEST`].
 const STEEP: f64 = 3.0;
 const CLOSEST: f64 = QUARTER / 8.0;
 
-/// Product of the distances to trial angles on both sides at which cubic interpolation is as good: its error is of the square.
-const NEAR: f64 = 0.008;
+/// By how much the change of the potential between two nodes may differ from that by the mean of the slopes, times two.
+const BENT: f64 = 0.3;
 
-/// Change of the slope between two trial angles, times their distance, above which there is one between them where walls make the
-/// potential steep: the error of cubic interpolation of a logarithm is then below 0.01.
-const CURVED: f64 = 1.0;
+/// Radians between two nodes that are close enough whatever the potential does between them.
+const NARROWEST: f64 = QUARTER / (1 << 20) as f64;
 
 /// Where a flight ends before a hard wall, relative to the angle there.
 const BEFORE: f64 = 1.0 - 1e-9;
-
-/// Most trial angles of a flight.
-const TRIALS: usize = 40;
 
 /// Halvings of an interval that find an angle to rounding.
 const HALVINGS: usize = 52;
@@ -38,50 +38,73 @@ pub struct Node {
     pub slope: f64,
 }
 
+/// Where a flight ends, by the interpolated potential.
 #[derive(Clone, Copy, Debug)]
 pub struct End {
     pub angle: f64,
-    pub potential: f64,
-    /// Whether the ball bounces, rather than has flown all radians.
-    pub bounces: bool,
-    /// Whether it does so off a hard wall.
-    pub hits: bool,
+    pub reason: Reason,
+    /// The slopes of the potential at the start and here.
+    pub slopes: [f64; 2],
+    /// By how much the potential is higher than at the start.
+    pub climb: f64,
+}
+
+/// Why a flight ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The ascents sum up to the energy: the ball bounces.
+    Energy,
+    /// There is a hard wall.
+    Wall,
+    /// The ball has flown the radians of a step.
+    Done,
 }
 
 #[derive(Debug)]
 pub struct Flight {
     energy: f64,
-    left: f64,
-    /// Whether there are hard walls, ahead or not.
-    walled: bool,
+    /// Radians of the step that were flown before.
+    before: f64,
+    /// The angles of hard walls behind and ahead.
+    walls: [f64; 2],
     /// In the order of the angles.
     nodes: Vec<Node>,
-    ahead: Vec<f64>,
     pub end: Option<End>,
 }
 
 impl Flight {
-    /// Starts a flight of at most `left` radians, with the first node if it is known.
-    pub fn new(energy: f64, left: f64, start: Option<Node>) -> Self {
-        let nodes: Vec<Node> = start.into_iter().collect();
-        let ahead = first_angles(left, nodes.len());
-        Self { energy, left, walled: false, nodes, ahead, end: None }
+    /// Starts a flight after some radians of the step.
+    pub fn new(energy: f64, before: f64) -> Self {
+        Self { energy, before, walls: [f64::NEG_INFINITY, f64::INFINITY], nodes: vec![], end: None }
     }
 
-    /// Ends a flight that has not begun before a hard wall at an angle, infinite for none ahead.
-    pub fn stop_before(&mut self, wall: f64) {
-        self.walled = true;
-        self.ahead = first_angles(self.left.min(BEFORE * wall), self.nodes.len());
+    /// Starts the next flight of the step at the end of this one, which is a hard wall itself or not.
+    pub fn next(&self, energy: f64, end: &End) -> Self {
+        let mut next = Self::new(energy, self.before + end.angle);
+        if end.reason == Reason::Wall {
+            next.walls[0] = 0.0;
+        }
+        next
     }
 
-    /// Returns the flight after a bounce at an angle, where the potential and its new slope are known.
-    pub fn rest(&self, energy: f64, angle: f64, start: Node) -> Self {
-        Self::new(energy, self.left - angle, Some(start))
+    /// Puts hard walls at angles behind and ahead of a flight that has not begun.
+    pub fn keep_within(&mut self, [behind, ahead]: [f64; 2]) {
+        self.walls = [self.walls[0].max(BEFORE * behind), BEFORE * ahead];
     }
 
-    /// Whether no angle has been tried, not even the first.
+    /// Whether this is the first flight of a step.
+    pub fn begins_step(&self) -> bool {
+        self.before == 0.0
+    }
+
+    /// Whether no angle has been tried.
     pub fn is_fresh(&self) -> bool {
         self.nodes.is_empty()
+    }
+
+    /// The potential at the first and at the last node.
+    pub fn potentials(&self) -> [f64; 2] {
+        [self.nodes.first(), self.nodes.last()].map(|node| node.map_or(f64::NAN, |n| n.potential))
     }
 
     /// Returns the angles that are to be tried; none if the end is known.
@@ -89,24 +112,41 @@ impl Flight {
         if self.end.is_some() {
             return Vec::new();
         }
-        if !self.ahead.is_empty() {
-            return std::mem::take(&mut self.ahead);
+        if self.nodes.is_empty() {
+            return self.first_angles();
         }
-        let (event, mut near, curved) = first_event(&self.nodes, self.energy);
-        near.retain(|&x| !self.is_near(x));
-        if self.walled {
-            near.extend(curved);
+        let (mut energy, mut wanted, mut start) = (self.energy, Vec::new(), None);
+        for (first, second) in self.nodes.iter().zip(&self.nodes[1..]) {
+            if second.angle <= 0.0 {
+                continue;
+            }
+            let width = second.angle - first.angle;
+            if is_coarse(first, second, width) {
+                wanted.push(first.angle + 0.5 * width);
+            }
+            let cubic = Cubic::between(first, second, width);
+            let low = (-first.angle / width).max(0.0);
+            let [height, slope] = *start.get_or_insert([cubic.at(low), cubic.slope(low) / width]);
+            let bounce = cubic.bounce(low, &mut energy);
+            if wanted.is_empty() && (bounce.is_some() || second.angle >= self.last()) {
+                let place = bounce.unwrap_or(1.0);
+                let reason = match bounce {
+                    Some(_) => Reason::Energy,
+                    None if second.angle < QUARTER - self.before => Reason::Wall,
+                    None => Reason::Done,
+                };
+                self.end = Some(End {
+                    angle: first.angle + width * place,
+                    reason,
+                    slopes: [slope, cubic.slope(place) / width],
+                    climb: cubic.at(place) - height,
+                });
+            }
+            if bounce.is_some() {
+                break;
+            }
         }
-        if !near.is_empty() && self.nodes.len() <= TRIALS {
-            return near;
-        }
-        // Rounding may put the last angle beyond the wall.
-        let last = self.nodes.iter().rfind(|node| !self.walled || node.potential < f64::INFINITY);
-        let (angle, potential) =
-            last.map_or((self.left, f64::NAN), |node| (node.angle, node.potential));
-        let hits = angle < self.left;
-        self.end = event.or(Some(End { angle, potential, bounces: hits, hits }));
-        Vec::new()
+        wanted
     }
 
     /// Takes the potential at an angle that was wanted.
@@ -115,56 +155,30 @@ impl Flight {
         self.nodes.insert(place, node);
     }
 
-    fn is_near(&self, angle: f64) -> bool {
-        let after = self.nodes.partition_point(|node| node.angle < angle);
-        let [before, after] = [after.saturating_sub(1), after].map(|k| self.nodes[k].angle);
-        (angle - before) * (after - angle) <= NEAR
+    /// Returns the angles of the first nodes, of which the last is the end of the step or a hard wall.
+    fn first_angles(&self) -> Vec<f64> {
+        let [behind, ahead] = self.walls;
+        let all = (0..=INTERVALS).map(|k| k as f64 * APART - self.before);
+        let mut angles: Vec<f64> = all.map(|angle| angle.clamp(behind, ahead)).collect();
+        angles.dedup();
+        // The last at or behind the start is the first.
+        let n_behind = angles.partition_point(|&angle| angle <= 0.0).max(1);
+        angles.split_off(n_behind - 1)
+    }
+
+    fn last(&self) -> f64 {
+        self.nodes.last().map_or(0.0, |node| node.angle)
     }
 }
 
-/// Returns the bounce, where the ascents of the potential sum up to the energy, if they do.
-///
-/// Between nodes the potential is interpolated by cubic polynomials. The second value are the angles that should be near nodes:
-/// this one, and before it the turning points and the middle of steep parts. The third are those where the slope changes.
-fn first_event(nodes: &[Node], mut energy: f64) -> (Option<End>, Vec<f64>, Vec<f64>) {
-    let (mut near, mut curved) = (Vec::new(), Vec::new());
-    for (first, second) in nodes.iter().zip(&nodes[1..]) {
-        let width = second.angle - first.angle;
-        if second.potential == f64::INFINITY || (second.slope - first.slope).abs() * width > CURVED
-        {
-            curved.push(first.angle + 0.5 * width);
-        }
-        if second.potential == f64::INFINITY {
-            break;
-        }
-        let cubic = Cubic::between(first, second, width);
-        if (first.slope.abs() + second.slope.abs()) * width > STEEP && width > CLOSEST {
-            near.push(first.angle + 0.5 * width);
-        }
-        let mut low = 0.0;
-        for high in cubic.turns().into_iter().filter(|x| 0.0 < *x && *x < 1.0).chain([1.0]) {
-            let ascent = cubic.at(high) - cubic.at(low);
-            if ascent > energy {
-                let potential = cubic.at(low) + energy;
-                let angle = first.angle + width * cubic.ascent_to(potential, low, high);
-                near.push(angle);
-                return (Some(End { angle, potential, bounces: true, hits: false }), near, curved);
-            }
-            energy -= ascent.max(0.0);
-            if high < 1.0 {
-                near.push(first.angle + width * high);
-            }
-            low = high;
-        }
-    }
-    (None, near, curved)
-}
-
-/// Returns the angles at which a potential is tried first, on a path of some length that has a node at the start or not.
-fn first_angles(length: f64, n_known: usize) -> Vec<f64> {
-    let n = (1..INTERVALS).find(|&n| length <= n as f64 * APART).unwrap_or(INTERVALS);
-    let between = (n_known..n).map(|k| length * k as f64 / n as f64);
-    between.chain([length]).collect()
+/// Whether there is to be a node between two.
+fn is_coarse(first: &Node, second: &Node, width: f64) -> bool {
+    let change = second.potential - first.potential;
+    let by_slopes = [first, second].map(|node| node.slope * width);
+    let steep = by_slopes[0].abs() + by_slopes[1].abs() > STEEP && width > CLOSEST;
+    let bent = (by_slopes[0] + by_slopes[1] - 2.0 * change).abs();
+    // The potential may be infinite at a hard wall.
+    width > NARROWEST && (steep || !(bent <= BENT))
 }
 
 /// A cubic polynomial on the unit interval, by powers.
@@ -174,12 +188,35 @@ impl Cubic {
     fn between(first: &Node, second: &Node, width: f64) -> Self {
         let (a, b) = (first.potential, first.slope * width);
         let (c, d) = (second.potential, second.slope * width);
-        Self([a, b, 3.0 * (c - a) - 2.0 * b - d, 2.0 * (a - c) + b + d])
+        match (a.is_finite(), c.is_finite()) {
+            (true, true) => Self([a, b, 3.0 * (c - a) - 2.0 * b - d, 2.0 * (a - c) + b + d]),
+            (true, false) => Self([a, b, 0.0, 0.0]),
+            (false, _) => Self([c - d, d, 0.0, 0.0]),
+        }
     }
 
     fn at(&self, x: f64) -> f64 {
         let [a, b, c, d] = self.0;
         a + x * (b + x * (c + x * d))
+    }
+
+    fn slope(&self, x: f64) -> f64 {
+        let [_, b, c, d] = self.0;
+        b + x * (2.0 * c + x * 3.0 * d)
+    }
+
+    /// Returns where the ascents from `low` on sum up to an energy, from which they are subtracted.
+    fn bounce(&self, mut low: f64, energy: &mut f64) -> Option<f64> {
+        let turns: Vec<f64> = self.turns().into_iter().filter(|x| low < *x && *x < 1.0).collect();
+        for high in turns.into_iter().chain([1.0]) {
+            let ascent = self.at(high) - self.at(low);
+            if ascent > *energy {
+                return Some(self.ascent_to(self.at(low) + *energy, low, high));
+            }
+            *energy -= ascent.max(0.0);
+            low = high;
+        }
+        None
     }
 
     /// Returns where the derivative is 0, in order.

@@ -7,6 +7,16 @@
 //! minus the logarithm of the residual, passes an exponential variate (the Boomerang sampler; Bierkens, Grazzi, Kamatani and
 //! Roberts, 2020). A step is a quarter of a circle, bounces included; where the residual is flat, to an independent draw.
 //!
+//! Between nodes U is interpolated, by the same polynomials on the path flown backwards. So a step is a proposal whose density
+//! is known both ways, and it is accepted or refused by Metropolis and Hastings: the law does not rest on the interpolation Ũ.
+//! Of bounces at a rate that is the positive part of the slope of Ũ, path and path backwards have the densities
+//!
+//! ```text
+//! Π_bounces Ũ'₊(before) exp(-∫ Ũ'₊)    and    Π_bounces (-Ũ')₊(after) exp(-∫ (-Ũ')₊),
+//! ```
+//!
+//! and their ratio is `Π (-Ũ'(after)) / Ũ'(before)` times `exp(Σ_flights Ũ(end) - Ũ(start))`: 1 over that of the law if Ũ is U.
+//!
 //! Its tails are heavier than the prior's: the residual is bounded, as about a normal density with label noise it is not.
 //!
 //! The last weights may have to rise, as the thresholds of ordered classes: a ball bounces off hard walls between each two.
@@ -27,7 +37,10 @@ use crate::base::random::stream;
 use crate::laws::Trial;
 use crate::simd::dot::{add, dot, scale};
 use crate::simd::tall::Tall;
-use flight::{End, Flight, Node, QUARTER};
+use flight::{End, Flight, Node, Reason};
+
+/// Bounces of a step beyond which it is refused: the path backwards has as many.
+const MOST_BOUNCES: usize = 1000;
 
 /// The examples, as balls meet them: their log likelihood for functions on circles.
 pub trait SoftWalls {
@@ -113,6 +126,8 @@ pub struct SoftDraws {
     pub trials: usize,
     /// Number of bounces.
     pub bounces: usize,
+    /// Number of steps that were refused.
+    pub refused: usize,
 }
 
 /// Balls that sample a posterior on circles, each from a draw of a normal distribution.
@@ -134,6 +149,21 @@ struct SoftBall {
     scale: f64,
     products: Products,
     flight: Flight,
+    step: Step,
+}
+
+/// What the acceptance of a step needs.
+#[derive(Debug, Default)]
+struct Step {
+    /// The place where it began, and R times it.
+    from: [Vec<f64>; 2],
+    /// The potential there.
+    potential: f64,
+    /// The logarithm of the density of the path backwards, relative to that of the path.
+    log_ratio: f64,
+    /// Whether the last flight ended in a bounce, and with which slope of the potential.
+    bounced: Option<f64>,
+    n_bounces: usize,
 }
 
 /// The number of a ball, and the potential at an independent draw of the t distribution.
@@ -162,7 +192,8 @@ impl SoftBalls {
                 of: [vec![0.0; dimension], vec![0.0; dimension]],
                 scale: 1.0,
                 products: Products::default(),
-                flight: Flight::new(0.0, 0.0, None),
+                flight: Flight::new(0.0, 0.0),
+                step: Step::default(),
             }
         };
         Self { balls: (0..n_balls).map(ball).collect(), freedom, n_rising }
@@ -194,6 +225,7 @@ impl SoftBalls {
             reference: vec![0.0; n * n_steps],
             trials: 0,
             bounces: 0,
+            refused: 0,
         };
         // Products with R are computed anew: errors of rounding do not add up.
         let places: Vec<f64> = self.balls.iter().flat_map(|ball| &ball.at[0]).copied().collect();
@@ -219,22 +251,40 @@ impl SoftBalls {
             for (ball, potential) in references {
                 draws.reference[ball * n_steps + taken[ball]] = -potential;
             }
-            let mut turns = Turns::default();
-            let (bounced, done): (Vec<_>, Vec<_>) =
-                self.fly(&flying).into_iter().partition(|(_, end)| end.bounces);
+            let (mut turns, mut back) = (Turns::default(), Turns::default());
+            for &ball in &flying {
+                self.balls[ball].fly();
+            }
+            let (done, bounced): (Vec<_>, Vec<_>) =
+                flying.iter().partition(|&&ball| self.balls[ball].is_done());
             if !bounced.is_empty() {
                 draws.bounces += bounced.len();
                 self.reflect(&bounced, normal, walls, &mut turns)?;
             }
-            for (ball, end) in done {
+            for ball in done {
                 let row = ball * n_steps + taken[ball];
+                let (potential, accepted) = self.balls[ball].end_step();
+                draws.refused += usize::from(!accepted);
                 draws.places[row * d..][..d].copy_from_slice(&self.balls[ball].at[0]);
-                draws.residuals[row] = -end.potential;
+                draws.residuals[row] = -potential;
                 taken[ball] += 1;
-                if taken[ball] < n_steps {
-                    turns.places.push(rotation(end.angle)[0]);
-                    self.next_step(ball, &mut turns);
+                if taken[ball] == n_steps {
+                    continue;
                 }
+                if accepted {
+                    turns.places.push(self.balls[ball].turned()[0]);
+                } else {
+                    // The place where the step began, as a direction that becomes the place.
+                    back.balls.push(ball);
+                    back.places.push([1.0, 0.0]);
+                    back.directions.push([0.0; 2]);
+                    back.added.extend_from_slice(&self.balls[ball].of[0]);
+                    turns.places.push([0.0, 1.0]);
+                }
+                self.next_step(ball, &mut turns);
+            }
+            if !back.balls.is_empty() {
+                walls.turn(back)?;
             }
             flying.retain(|&ball| taken[ball] < n_steps);
             if !flying.is_empty() {
@@ -258,7 +308,7 @@ impl SoftBalls {
         let mut elsewhere: Vec<(usize, [f64; 2])> = Vec::new();
         for &index in flying {
             let ball = &mut self.balls[index];
-            if ball.flight.is_fresh() {
+            if ball.flight.begins_step() && ball.flight.is_fresh() {
                 let along = (freedom / tail.sample(&mut ball.rng)).sqrt() / ball.scale;
                 elsewhere.push((index, [0.0, along]));
             }
@@ -296,68 +346,48 @@ impl SoftBalls {
         }
     }
 
-    /// Moves balls to the ends of their flights, which are returned; directions turn with the circle.
-    fn fly(&mut self, flying: &[usize]) -> Vec<(usize, End)> {
-        let mut ends = Vec::with_capacity(flying.len());
-        for &index in flying {
-            let ball = &mut self.balls[index];
-            let end = ball.flight.end.expect("a flight whose end is known");
-            for pair in [&mut ball.at, &mut ball.of] {
-                combine(pair, rotation(end.angle));
-            }
-            ends.push((index, end));
-        }
-        ends
-    }
-
-    /// Reflects directions off gradients of the potential, at the ends of flights, and starts the next flights.
+    /// Reflects directions of balls at the ends of their flights, and starts the next flights.
     fn reflect<W: SoftWalls>(
         &mut self,
-        bounced: &[(usize, End)],
+        bounced: &[usize],
         normal: &NormalLaw,
         walls: &mut W,
         turns: &mut Turns,
     ) -> Result<(), W::Error> {
         let arch = Arch::new();
-        let trials: Vec<Trial> = bounced
-            .iter()
-            .map(|&(ball, end)| Trial { ball, along: rotation(end.angle)[0] })
-            .collect();
-        let mut by_w = walls.slopes(&trials)?;
+        let off_potential = bounced.iter().copied().filter(|&ball| !self.balls[ball].is_at_wall());
+        let trials: Vec<Trial> =
+            off_potential.map(|ball| Trial { ball, along: self.balls[ball].turned()[0] }).collect();
         let d = normal.mean.len();
-        for (&(ball, _), slopes) in bounced.iter().zip(by_w.chunks_exact_mut(d)) {
+        let mut by_w = if trials.is_empty() { Vec::new() } else { walls.slopes(&trials)? };
+        for (trial, slopes) in trials.iter().zip(by_w.chunks_exact_mut(d)) {
             for ((slope, mean), of) in
-                slopes.iter_mut().zip(normal.mean).zip(&self.balls[ball].of[0])
+                slopes.iter_mut().zip(normal.mean).zip(&self.balls[trial.ball].of[0])
             {
                 *slope = mean + of - *slope;
             }
         }
-        let mut gradients = normal.transposed(&by_w);
-        for (&(index, end), gradient) in bounced.iter().zip(gradients.chunks_exact_mut(d)) {
+        let by_z = normal.transposed(&by_w);
+        let mut gradients = by_z.chunks_exact(d);
+        for &index in bounced {
             let ball = &mut self.balls[index];
             let [place, direction] = &ball.at;
-            let square = dot(arch, place, place);
-            let tail = (self.freedom + d as f64) / (self.freedom + square);
-            gradient.iter_mut().zip(place).for_each(|(g, z)| *g -= tail * z);
-            let ascent = dot(arch, gradient, direction);
-            let mut slope = -ascent;
-            if end.hits {
-                let wall = normal.nearest_wall(self.n_rising, &ball.of);
-                let factor = -2.0 * dot(arch, &wall, direction) / dot(arch, &wall, &wall);
-                slope = ascent + factor * dot(arch, &wall, gradient);
-                gradient.iter_mut().zip(wall).for_each(|(g, wall)| *g = factor * wall);
+            let mut off = if ball.is_at_wall() {
+                normal.nearest_wall(self.n_rising, &ball.of)
             } else {
-                let factor = -2.0 * ascent / dot(arch, gradient, gradient);
-                scale(gradient, factor);
-            }
-            let start = Node { angle: 0.0, potential: end.potential, slope };
-            ball.flight = ball.flight.rest(ball.rng.sample(Exp1), end.angle, start);
-            let [place, direction] = rotation(end.angle);
+                let tail = (self.freedom + d as f64) / (self.freedom + dot(arch, place, place));
+                let gradient = gradients.next().expect("a row for each trial");
+                gradient.iter().zip(place).map(|(g, z)| g - tail * z).collect()
+            };
+            let factor = -2.0 * dot(arch, &off, direction) / dot(arch, &off, &off);
+            scale(&mut off, factor);
+            turns.added.append(&mut off);
+            let [place, direction] = ball.turned();
             turns.balls.push(index);
             turns.places.push(place);
             turns.directions.push(direction);
+            ball.flight = ball.flight.next(ball.rng.sample(Exp1), &ball.end());
         }
-        turns.added.append(&mut gradients);
         Ok(())
     }
 
@@ -373,7 +403,9 @@ impl SoftBalls {
         turns.added.extend(std::iter::repeat_with(draw).take(place.len()));
         direction.fill(0.0);
         ball.of[1].fill(0.0);
-        ball.flight = Flight::new(ball.rng.sample(Exp1), QUARTER, None);
+        ball.flight = Flight::new(ball.rng.sample(Exp1), 0.0);
+        let from = [ball.at[0].clone(), ball.of[0].clone()];
+        ball.step = Step { from, ..Step::default() };
         turns.balls.push(index);
         turns.directions.push([0.0; 2]);
     }
@@ -395,11 +427,72 @@ impl SoftBalls {
             let mean = [0, 1].map(|k| dot(arch, normal.mean, &of[k]));
             *products = Products { own: squares(at), of: squares(of), mean };
             if self.n_rising > 1 {
-                let walls = normal.gaps(self.n_rising, of).map(descent_to_zero);
-                flight.stop_before(walls.fold(f64::INFINITY, f64::min));
+                let nearest = |sign: f64| {
+                    let gaps = normal.gaps(self.n_rising, of);
+                    gaps.map(|[mean, place, direction]| {
+                        descent_to_zero([mean, place, sign * direction])
+                    })
+                    .fold(f64::INFINITY, f64::min)
+                };
+                flight.keep_within([-nearest(-1.0), nearest(1.0)]);
             }
         }
         Turns { added: of_added, ..turns }
+    }
+}
+
+impl SoftBall {
+    fn end(&self) -> End {
+        self.flight.end.expect("a flight whose end is known")
+    }
+
+    /// Returns the rotation by the angle that was flown.
+    fn turned(&self) -> [[f64; 2]; 2] {
+        rotation(self.end().angle)
+    }
+
+    fn is_at_wall(&self) -> bool {
+        self.end().reason == Reason::Wall
+    }
+
+    /// Whether the step ends here: all radians are flown, or it will be refused.
+    fn is_done(&self) -> bool {
+        self.end().reason == Reason::Done || self.step.log_ratio == f64::NEG_INFINITY
+    }
+
+    /// Moves to the end of the flight; the direction turns with the circle.
+    fn fly(&mut self) {
+        let (turned, End { slopes: [first, last], climb, reason, .. }) =
+            (self.turned(), self.end());
+        for pair in [&mut self.at, &mut self.of] {
+            combine(pair, turned);
+        }
+        let step = &mut self.step;
+        if self.flight.begins_step() {
+            step.potential = self.flight.potentials()[0];
+        }
+        step.log_ratio += climb;
+        if let Some(before) = step.bounced {
+            step.log_ratio += (-first / before).max(0.0).ln();
+        }
+        step.bounced = (reason == Reason::Energy).then_some(last);
+        step.n_bounces += 1;
+        if step.n_bounces > MOST_BOUNCES {
+            step.log_ratio = f64::NEG_INFINITY;
+        }
+    }
+
+    /// Accepts the step or goes back to where it began. Returns the potential at the place, and whether it is accepted.
+    fn end_step(&mut self) -> (f64, bool) {
+        let [_, ahead] = self.flight.potentials();
+        let log_ratio = self.step.log_ratio + self.step.potential - ahead;
+        let accepted = self.rng.sample::<f64, _>(Exp1) > -log_ratio;
+        if accepted {
+            return (ahead, true);
+        }
+        let [place, of] = std::mem::take(&mut self.step.from);
+        (self.at[0], self.of[0]) = (place, of);
+        (self.step.potential, false)
     }
 }
 

@@ -29,6 +29,10 @@ _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)  # of normal expectati
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _GROUP = 8  # observations of one draw in the moments of several latent values
 _ENTRIES = 2**21  # numbers in an array of second derivatives
+_LEAST_SOFTNESS = 0.03
+"""Least softness of moments, relative to the variance of a value. With less the likelihood is a
+step between the nodes of expectations, and passes end far from the nearest distribution; balls make
+5 to 100 times as many effective draws in a second about the one with this softness (measured)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,12 +148,23 @@ class Block:
         return np.concatenate([sums.reshape(k, -1), shared], axis=1)
 
     def moments(self, mean: Floats, root: Floats | None) -> Moments:
-        """Return the moments under a normal distribution of covariance ``root root^T``; None: 0."""
+        """Return the moments under a normal distribution of covariance ``root root^T``; None: 0.
+
+        Softness is taken to be at least `_LEAST_SOFTNESS`.
+        """
         rng = np.random.default_rng(self.seed)  # the same draws in every pass
         size = max(1, min(ROWS, _ENTRIES // self.table.shape[1] ** 2) // _GROUP) * _GROUP
         parts = (self.part(part) for part in validation.blocks(len(self.label), size))
         nothing = Moments(0.0, np.zeros(len(mean)), np.zeros((len(mean), len(mean))))
-        return sum((part._moments(mean, root, rng) for part in parts), nothing)
+        return sum((part._softened()._moments(mean, root, rng) for part in parts), nothing)
+
+    def _softened(self) -> Block:
+        squares = np.einsum("anr,anr->an", self.rows, self.rows).max(axis=0)
+        factor = np.minimum(1.0, (_LEAST_SOFTNESS * np.maximum(squares, 1.0)) ** -0.5)
+        if factor.min(initial=1.0) == 1:
+            return self
+        rows = self.rows * factor.astype(self.rows.dtype)[:, None]
+        return replace(self, rows=rows, scale=self.scale * factor)
 
     def _moments(self, mean: Floats, root: Floats | None, rng: np.random.Generator) -> Moments:
         value, slopes, curvatures = self.expected(mean, root, rng)

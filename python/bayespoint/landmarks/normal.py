@@ -59,6 +59,7 @@ def approximate(
     n_rising: int = 0,
     tol: float = 0.0,
     report: Callable[[int, float], object] | None = None,
+    over: Callable[[], bool] = lambda: False,
 ) -> Normal:
     """Return the normal distribution of `dimension` dimensions nearest to a posterior.
 
@@ -66,7 +67,8 @@ def approximate(
     The first passes go to the mode, from `mean`, that of a similar posterior, or 0. The last
     `n_rising` weights rise, and the logarithms of the gaps between those of the mean are
     added to the bound. `tol` is the change of the bound in a pass, in nats, at which to stop
-    earlier. `report` is called after each pass with its number and the bound.
+    earlier. `report` is called after each pass with its number and the bound; passes end, too, when
+    the time is `over`.
     """
     mean, root = np.zeros(dimension) if mean is None else mean, None
     step, size = np.zeros(dimension), 1.0
@@ -74,6 +76,8 @@ def approximate(
     last, share = np.empty((0, 0)), _FIRST_SHARE
     best = Normal(mean, np.eye(dimension), -math.inf, False)
     for k in range(STEPS):
+        if k and over():
+            break
         found = moments(mean, root)
         bound, precision = found.value - 0.5 * float(mean @ mean), found.precision
         precision.flat[:: dimension + 1] += 1.0

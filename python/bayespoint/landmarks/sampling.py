@@ -1,13 +1,15 @@
-"""A billiard with soft walls until its draws suffice, about a normal approximation: exact draws.
+"""A billiard with soft walls until its draws suffice, about a normal approximation.
 
 Balls move on great circles: the Boomerang sampler (Bierkens, Grazzi, Kamatani and Roberts, 2020) of
-a t density times a residual that becomes flat as examples are added. The engine has the formulas,
-in ``src/soft``, and asks `BlockSums` for what depends on the examples.
+a t density times a residual that becomes flat as examples are added. Its steps are accepted or
+refused, so that the posterior is left invariant whatever the residual is. The engine has the
+formulas, in ``src/soft``, and asks `BlockSums` for what depends on the examples.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -22,7 +24,7 @@ from bayespoint.landmarks.block import BlockSums
 from bayespoint.landmarks.normal import Normal
 from bayespoint.results.landmarks import LandmarkResult
 
-BATCH = 8  # steps of a call, after which the values of all examples are computed anew
+BATCH = 8  # most steps of a call, after which the values of all examples are computed anew
 TOGETHER = 16  # least balls that fly together: products with many vectors are faster
 ROWS_OF_VALUES = 5  # of an example for a ball: place, direction, before and after, and added
 _LEAST_FREEDOM = 3.0  # of the t distribution: less makes draws of many dimensions worse
@@ -33,6 +35,8 @@ _DRAWS_OF_A_PART = 5.0  # least effective draws of a part, which make parts inde
 
 _BURN_IN = 0.25  # fewest steps before the first that counts, relative to the number of draws
 _RISE = 2.0  # rise of the residual in a batch, standard errors, with which it is not their last
+_DROPPED = 4  # one over the share of a run that is dropped when it is doubled
+_SHORT = 0.25  # length of a center, relative to the draws, below which its direction counts less
 
 MAX_STEPS = 100_000  # most steps of a chain by default
 _SINGLES = 2**22  # numbers of all draws above which they are kept in singles
@@ -45,13 +49,14 @@ def together(n_chains: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class SoftDraws:
-    """What `BATCH` steps of n balls found."""
+    """What some steps of n balls found."""
 
-    z: Floats  # (n, BATCH, D) places after each step
-    residuals: Floats  # (n, BATCH) their log residuals
-    reference: Floats  # (n, BATCH) those of independent draws of the t distribution
+    z: Floats  # (n, n_steps, D) places after each step
+    residuals: Floats  # (n, n_steps) their log residuals
+    reference: Floats  # (n, n_steps) those of independent draws of the t distribution
     trials: int  # number of angles tried
     bounces: int  # number of bounces
+    refused: int  # number of steps after which a ball is where it was
 
 
 class Balls:
@@ -71,16 +76,17 @@ class Balls:
         self._constant = math.lgamma(half) + 0.5 * d * math.log(half) - math.lgamma(half + d / 2)
         self._balls = _core.SoftBalls(d, n_balls, freedom, seed, n_rising)
 
-    def steps(self) -> SoftDraws:
-        """Take `BATCH` steps of each ball."""
+    def steps(self, n_steps: int = BATCH) -> SoftDraws:
+        """Take some steps of each ball."""
         normal = self.normal
-        found = self._balls.steps(BATCH, normal.mean, normal.root, self.posterior)
+        found = self._balls.steps(n_steps, normal.mean, normal.root, self.posterior)
         return SoftDraws(
             found["draws"],
             found["residuals"] + self._constant,
             found["reference"] + self._constant,
             found["trials"],
             found["bounces"],
+            found["refused"],
         )
 
 
@@ -98,15 +104,25 @@ def sample(
     """Return draws of the functions of a posterior, about its normal approximation.
 
     The run is doubled until the center is accurate, the draws are worth enough independent ones and
-    the chains agree. `report` is called with the result so far after each doubling.
+    the chains agree; then its first part is dropped, which may depend on where the balls began.
+    `report` is called with the result so far after each doubling.
     """
     n_draws, tol, seed = plan.n_draws, plan.tolerance(n_examples, 2), budget.run_seed
-    most = budget.max_iter or MAX_STEPS
+    most, pace = budget.max_iter or MAX_STEPS, math.inf
 
     def over(steps: int) -> str:  # the limit that is reached, if one is
         if steps >= most:
             return "max_iter"
         return "max_time" if budget.left <= 0 else ""
+
+    def fly() -> SoftDraws:  # as many steps as there is time for
+        nonlocal pace
+        start, n_steps = time.monotonic(), BATCH
+        if budget.deadline is not None:
+            n_steps = max(1, min(BATCH, int(budget.left / pace)))
+        flown = balls.steps(n_steps)
+        pace = (time.monotonic() - start) / n_steps
+        return flown
 
     per_chain = together(plan.n_chains) // plan.n_chains
     n_balls = per_chain * plan.n_chains
@@ -114,48 +130,49 @@ def sample(
     # Each ball begins at a draw of the normal distribution, from which the residual rises.
     least, burn_in, rises = _BURN_IN * n_draws / per_chain, 0, False
     while (burn_in < least or rises) and not over(burn_in * per_chain):
-        residuals = balls.steps().residuals
-        rise = residuals[:, BATCH // 2 :].mean(axis=1) - residuals[:, : BATCH // 2].mean(axis=1)
+        halves = np.array_split(fly().residuals, 2, axis=1)
+        burn_in += sum(half.shape[1] for half in halves)
+        rise = halves[1].mean(axis=1) - halves[0].mean(axis=1) if halves[1].size else np.zeros(2)
         rises = rise.mean() > _RISE * rise.std(ddof=1) / math.sqrt(len(rise))
-        burn_in += BATCH
-    record = _Record(balls, (n_balls, len(normal.mean)), basis, plan.n_chains)
+    record = _Record(normal, n_balls, basis, plan.n_chains)
     spacing = math.ceil(BATCH / math.ceil(n_draws / per_chain))
     while True:
         reason = ""
         while record.n_draws < n_draws and not reason:
-            record.steps(spacing)
-            reason = over(record.n_steps)
+            record.add(fly(), spacing)
+            reason = over(record.n_flown) if record.n_draws else ""
         found = record.result(
             n_draws,
             labels,
             n_examples=n_examples,
             spacing=spacing,
-            burn_in=burn_in,
+            burn_in=burn_in + record.dropped,
             stop_reason=reason or "tol",
             seed=seed,
         )
         report(found)
         if reason or (found.mixed and found.center_error <= tol):
             return found
-        if over(2 * record.n_steps) == "max_iter":  # before draws are dropped in vain
+        if over(2 * record.n_flown) == "max_iter":  # before draws are dropped in vain
             return replace(found, stop_reason="max_iter")
         spacing *= 2
-        record.thin()
+        record.thin(spacing)
 
 
 class _Record:
     """The draws of a run after burn-in; a chain has those of one ball, then those of the next."""
 
-    def __init__(self, balls: Balls, shape: tuple[int, int], basis: Basis, n_chains: int) -> None:
-        self.balls, self.basis, self.normal, self.n_chains = balls, basis, balls.normal, n_chains
-        self.trials = self.bounces = 0
-        self.taken = 0  # steps of each ball
+    def __init__(self, normal: Normal, n_balls: int, basis: Basis, n_chains: int) -> None:
+        self.normal, self.basis, self.n_chains = normal, basis, n_chains
+        self.trials = self.bounces = self.refused = 0
+        self.flown = self.dropped = 0  # steps of each ball, and those that do not count
+        self.ends = np.empty(0, dtype=np.int64)  # steps after which the draws are
         self.z: list[Floats] = []
         self.residuals: list[Floats] = []
         self.reference: list[Floats] = []
-        self.sums = np.empty((0, *shape))
-        self._per_sum = 1
-        self._open: list[Floats] = []
+        self.sums = np.empty((0, n_balls, len(normal.mean)))  # of the places after some steps
+        self._per_sum = BATCH
+        self._open, self._n_open = np.zeros((n_balls, len(normal.mean))), 0  # the next sum so far
 
     @property
     def per_chain(self) -> int:
@@ -165,36 +182,49 @@ class _Record:
     @property
     def n_steps(self) -> int:
         """Number of steps of a chain."""
-        return self.taken * self.per_chain
+        return (self.flown - self.dropped) * self.per_chain
+
+    @property
+    def n_flown(self) -> int:
+        """Number of steps of a chain, with those that were dropped."""
+        return self.flown * self.per_chain
 
     @property
     def n_draws(self) -> int:
         """Number of draws of a chain."""
-        return self.per_chain * sum(len(each[0]) for each in self.residuals)
+        return self.per_chain * len(self.ends)
 
-    def steps(self, spacing: int) -> None:
-        """Take a batch of steps, of which every `spacing`-th is kept."""
-        found = self.balls.steps()
-        self.trials += found.trials
-        self.bounces += found.bounces
-        ends = np.arange(self.taken + 1, self.taken + 1 + BATCH)
-        kept = np.flatnonzero(ends % spacing == 0)
-        self.z.append(found.z[:, kept])
-        self.residuals.append(found.residuals[:, kept])
-        self.reference.append(found.reference.ravel())
-        self.taken += BATCH
-        self._open.append(found.z.sum(axis=1))
-        if len(self._open) == self._per_sum:
-            self.sums = np.concatenate([self.sums, np.sum(self._open, axis=0)[None]])
-            self._open = []
-        if len(self.sums) == 2 * _PARTS:
+    def add(self, draws: SoftDraws, spacing: int) -> None:
+        """Add steps, of which every `spacing`-th is kept."""
+        self.trials += draws.trials
+        self.bounces += draws.bounces
+        self.refused += draws.refused
+        self.reference.append(draws.reference.ravel())
+        ends = self.flown + 1 + np.arange(draws.z.shape[1])
+        self.flown = int(ends[-1])
+        kept = ends % spacing == 0
+        self.ends = np.append(self.ends, ends[kept])
+        self.z.append(draws.z[:, kept])
+        self.residuals.append(draws.residuals[:, kept])
+        for z in draws.z.swapaxes(0, 1):
+            self._open += z
+            self._n_open += 1
+            if self._n_open == self._per_sum:
+                self.sums = np.append(self.sums, self._open[None], axis=0)
+                self._open, self._n_open = np.zeros_like(self._open), 0
+        if len(self.sums) >= 2 * _PARTS and not len(self.sums) % 2:
             self.sums = self.sums[::2] + self.sums[1::2]
             self._per_sum *= 2
 
-    def thin(self) -> None:
-        """Drop every second draw."""
-        self.z = [np.concatenate(self.z, axis=1)[:, 1::2]]
-        self.residuals = [np.concatenate(self.residuals, axis=1)[:, 1::2]]
+    def thin(self, spacing: int) -> None:
+        """Keep the draws at every `spacing`-th step, without those of the first part."""
+        n_sums = len(self.sums) // _DROPPED
+        self.sums = self.sums[n_sums:]
+        self.dropped += n_sums * self._per_sum
+        kept = (self.ends % spacing == 0) & (self.ends > self.dropped)
+        self.z = [np.concatenate(self.z, axis=1)[:, kept]]
+        self.residuals = [np.concatenate(self.residuals, axis=1)[:, kept]]
+        self.ends = self.ends[kept]
 
     def result(
         self,
@@ -214,9 +244,9 @@ class _Record:
         residuals = np.concatenate(self.residuals, axis=1).reshape(self.n_chains, -1)[:, :n_draws]
         n_chains, n = residuals.shape
         w = normal.mean + z.reshape(-1, dimension) @ normal.root.T
-        total = self.sums.sum(axis=0) + (np.sum(self._open, axis=0) if self._open else 0.0)
-        mean = normal.mean + normal.root @ (total.mean(axis=0) / self.taken)
-        length = max(float(np.linalg.norm(mean)), 1e-300)
+        total = self.sums.sum(axis=0) + self._open
+        mean = normal.mean + normal.root @ (total.mean(axis=0) / (self.flown - self.dropped))
+        length = max(float(np.linalg.norm(mean)), _SHORT * float(np.linalg.norm(w)) / len(w) ** 0.5)
         # Weights of functions, then those of thresholds.
         r, functions = len(basis), labels.basis
         (w, t), (mean, center_t) = (
@@ -240,8 +270,10 @@ class _Record:
             reference=np.concatenate(self.reference),
             log_scale=normal.log_det_root,
             n_steps=self.n_steps,
-            angles=self.trials / (n_chains * self.n_steps),
-            bounces=self.bounces / (n_chains * self.n_steps),
+            angles=self.trials / (n_chains * self.n_flown),
+            bounces=self.bounces / (n_chains * self.n_flown),
+            acceptance=1 - self.refused / (n_chains * self.n_flown),
+            n_balls=self.per_chain,
             center_error=math.inf,
             n_shared=labels.n_shared,
             n_examples=n_examples,
@@ -261,6 +293,6 @@ class _Record:
         if size == 0:
             return math.inf
         sums = self.sums[n_sums - n_parts * size :].reshape(n_parts, size, n_balls, -1)
-        means = sums.sum(axis=1).reshape(n_parts * n_balls, -1) / (size * self._per_sum * BATCH)
+        means = sums.sum(axis=1).reshape(n_parts * n_balls, -1) / (size * self._per_sum)
         apart = (means - means.mean(axis=0)) @ self.normal.root.T
         return math.sqrt(float(apart.var(axis=0, ddof=1).sum()) / len(means))

@@ -33,6 +33,8 @@ _TRIED = 10_000  # most examples on which numbers of landmarks are compared
 _FEWEST_EXAMPLES = 6  # examples for each landmark: with fewer their own kernel matrix is as fast
 _WORK = 2e12  # most examples times the square of the landmarks by default
 _LITTLE_WORK = 2.5e10  # work up to which no numbers are compared: the fit is faster
+_TRIAL_SHARE = 0.25  # share of the time that is left which the comparison may take
+_TIMES_A_TRIAL = 4  # time of a fit, in that of a trial with as many landmarks and examples
 
 CANDIDATES = 10  # number of random examples among which each landmark is chosen, on average
 _LEVELS = 100  # levels of a category that landmarks know: rarer ones are alike
@@ -100,7 +102,8 @@ def choose_basis(
     """Return a basis, and weights to start from, after trials those of some examples.
 
     By default there are as many landmarks as take little work, and twice as many for as long as the
-    bound gains. The next gain is expected to be to the last one as that is to the one before.
+    bound gains. The next gain is expected to be to the last one as that is to the one before. With
+    a deadline there are the fewest at first, and twice as many for as long as there is time.
     """
     m, seed = len(examples), budget.choice_seed
 
@@ -112,32 +115,40 @@ def choose_basis(
     if plan.n_components is not None:
         return untried(plan.n_components)
     if labels.n_functions > 1:
-        most = DIMENSIONS // (labels.n_functions - 1)
-        return untried(max(1, min(N_COMPONENTS[1], most, m)))
-    most = max(N_COMPONENTS[0], min(m // _FEWEST_EXAMPLES, int(math.sqrt(_WORK / m))))
-    allowed = [n for n in N_COMPONENTS if n <= most]
-    fewest = max(n for n in allowed if n == allowed[0] or m * n**2 <= _LITTLE_WORK)
-    if fewest == allowed[-1]:
+        fewest = max(1, min(N_COMPONENTS[1], DIMENSIONS // (labels.n_functions - 1), m))
+        allowed = [max(1, fewest // 4), max(1, fewest // 2), fewest]
+    else:
+        most = max(N_COMPONENTS[0], min(m // _FEWEST_EXAMPLES, int(math.sqrt(_WORK / m))))
+        allowed = [n for n in N_COMPONENTS if n <= most]
+        fewest = max(n for n in allowed if n == allowed[0] or m * n**2 <= _LITTLE_WORK)
+    timed = budget.deadline is not None
+    if fewest == allowed[0 if timed else -1] == allowed[-1]:
         return untried(fewest)
+    first = 0 if timed else max(0, allowed.index(fewest) - 1)
     rows = np.random.default_rng(seed).permutation(len(examples.label))[:_TRIED]
     some, tried = examples.part(rows), len(rows)
-    values = list[float]()
+    values, time = list[float](), budget.part(_TRIAL_SHARE)
     best: tuple[Basis, Floats] | None = None
     with one_thread():
-        for n in allowed[max(0, allowed.index(fewest) - 1) :]:
+        for n in allowed[first:]:
+            left = budget.left
             basis, start = untried(n)
             if best is not None:  # the function with the same values at the new landmarks
                 fewer, mean = best
-                function, rest = np.split(mean, [len(fewer)])
-                heights = fewer.features(basis.points) @ function
-                start = np.append(basis.factor.whitened(heights), rest)
-            found = _approximation(basis, some, labels, softness, start, budget.n_threads)
+                functions, rest = np.split(mean, [len(mean) - labels.n_shared])
+                heights = fewer.features(basis.points) @ functions.reshape(-1, len(fewer)).T
+                start = np.append(basis.factor.whitened(heights.T).T, rest)
+            found = _approximation(basis, some, labels, softness, start, time)
             regained = _REGAINED * (1 - tried / m) * found.prior_term
             values.append((found.bound - regained) / tried)
             gains = np.diff(values)
             if n > fewest and not gains[-1] >= _GAIN:
                 break
             best = basis, found.mean
+            # A fit with twice as many landmarks takes four times as long.
+            following = 4 * _TIMES_A_TRIAL * m / tried * (left - budget.left)
+            if following > budget.left:
+                break
             if len(gains) > 1 and gains[-1] ** 2 < _GAIN * gains[-2]:
                 break
     assert best is not None
@@ -150,13 +161,13 @@ def _approximation(
     labels: Labels,
     softness: float,
     mean: Floats,
-    n_threads: int,
+    budget: Budget,
 ) -> Normal:
     """Return the normal approximation with landmarks, from features in singles."""
     m = len(examples.label)
     whole = make_block(examples, 0, basis, labels, softness, np.float32)
     blocks = [whole.part(rows) for rows in validation.blocks(m, max(1024, -(-m // 4)))]
-    executor = Threads(n_threads)
+    executor = Threads(budget.n_threads)
     with executor.running():
         moments = BlockSums(executor, blocks).moments
         return approximate(
@@ -165,4 +176,5 @@ def _approximation(
             mean=mean,
             n_rising=labels.n_shared,
             tol=_ERROR * _GAIN * m,
+            over=lambda: budget.left <= 0,
         )

@@ -35,6 +35,7 @@ from bayespoint.results.lengths import Lengths
 
 _SINGLE_SOFTNESS = 5e-5  # least, relative to the mean of k(x, x), for draws kept in singles
 _NORMAL_TOL = 0.5  # change of the bound in a pass, nats, at which an approximation is near enough
+_NORMAL_SHARE = 0.5  # share of the time for landmarks that the approximation may take
 _DOUBLES = 10_000  # most examples whose features are kept in doubles
 _LEFT_OUT = 2000  # most examples over landmarks whose leave-one-out predictions are kept
 _SHARE_OF_MEMORY = 0.6  # part of the available memory that features may take
@@ -224,6 +225,7 @@ def _soft_billiard(
     """Return the draws over landmarks, with warnings."""
     labels, plan, n_examples = fit.labels, fit.plan, len(fit.examples)
     tol, passes = plan.tolerance(n_examples, 2), [0]
+    time = budget.part(_NORMAL_SHARE)
     with report.part("normal approximation"):
         found = normal.approximate(
             blocks.moments,
@@ -232,6 +234,7 @@ def _soft_billiard(
             n_rising=labels.n_shared,
             tol=_NORMAL_TOL,
             report=lambda done, bound: passes.append(done),
+            over=lambda: time.left <= 0,
         )
     if report.verbose:
         report.tell(f"normal approximation, {passes[-1]} passes: {report.seconds()}")
@@ -257,8 +260,8 @@ def _soft_billiard(
     messages = result.convergence_messages(tol)
     if not found.converged:
         messages.append(
-            "the normal approximation about which draws are made did not converge: the draws are "
-            "exact, but may mix slowly"
+            "the normal approximation about which draws are made did not converge: the chains "
+            "may mix slowly"
         )
     for message in messages:
         warn(message, ConvergenceWarning)

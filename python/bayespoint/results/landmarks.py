@@ -55,12 +55,18 @@ class LandmarkResult(Run):
     """Mean number of angles tried in a step."""
     bounces: float
     """Mean number of bounces in a step."""
+    acceptance: float
+    """Share of the steps that were accepted; after the others a ball is where it was."""
     center_error: float
-    """Estimated angle between the weight vectors of `center` and of the exact mean, radians."""
+    """Estimated angle between the weight vectors of `center` and of the exact mean, radians; of a
+    center shorter than a fourth of the draws, whose direction says little, the error relative to
+    this length."""
     stop_reason: str
     """The limit that ended the run: ``"tol"``, ``"max_iter"`` or ``"max_time"``."""
     seed: int
     """Seed of the chains."""
+    n_balls: int = 1
+    """Number of balls of a chain, which has the draws of the first, then those of the next."""
     n_shared: int = 0
     """Number of thresholds of ordered classes."""
 
@@ -73,11 +79,15 @@ class LandmarkResult(Run):
     def r_hat(self) -> float:
         """The largest rank-normalized split R-hat of `functionals` and `residuals`.
 
-        `ess` is of the functions alone: of many dimensions the residual, a sum over all, mixes
-        slowly where the functions do not.
+        Chains are split in halves of their balls, and of their time. `ess` is of the functions
+        alone: of many dimensions the residual, a sum over all, mixes slowly where the functions do
+        not.
         """
         watched = np.concatenate([self.functionals, self.residuals[..., None]], axis=2)
-        return float(np.fmax.reduce(diagnostics.r_hat(watched), initial=np.nan))
+        n_draws = watched.shape[1]
+        in_time = np.argsort(np.arange(n_draws) % -(-n_draws // self.n_balls), kind="stable")
+        halves = [diagnostics.r_hat(draws) for draws in (watched, watched[:, in_time])]
+        return float(np.fmax.reduce(halves, axis=None, initial=np.nan))
 
     @property
     def mixed(self) -> bool:
@@ -161,6 +171,7 @@ class LandmarkResult(Run):
             ("chains", f"{n_chains}, {n_draws} draws each"),
             ("steps", f"{self.n_steps} of each chain, {self.burn_in} of burn-in"),
             ("bounces", f"{self.bounces:.2f} a step, and {self.angles:.2f} angles tried"),
+            ("accepted steps", f"{self.acceptance:.3g}"),
             ("stopped by", self.stop_reason),
             ("center error", f"{self.center_error:.2g} rad (estimated)"),
             ("effective draws", f"{self.ess:.4g} at least"),

