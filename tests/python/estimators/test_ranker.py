@@ -1,5 +1,6 @@
 """The ranker: what choices may be, predictions, queries, errors, and what scikit-learn asks."""
 
+import io
 import tracemalloc
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.gaussian_process import kernels as gp
 
+import hostile_files
 from bayespoint import BayesPointRanker, InfeasibleError, kernels, load
 from bayespoint.blocks import Blocks
 from bayespoint.data import choices
@@ -208,6 +210,30 @@ def test_files_have_the_same_bits(kind, tmp_path):
     if kind == "sets":
         found = again.evidence(random_state=seed(1)).value
         assert found == model.evidence(random_state=seed(1)).value
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("number", [np.nan, np.inf, -1e300])
+def test_forged_numbers_are_refused_or_predict_numbers(number, tmp_path):
+    path, refused = tmp_path / "ranker.skops", 0
+    model = BayesPointRanker(random_state=seed(0), n_models=1, tol=0.9, n_draws=4)
+    model.fit(X, PAIRS[:20]).save(path)
+    members, comment = hostile_files.unpacked(path.read_bytes())
+    arrays = {name: np.load(io.BytesIO(members[name])) for name in members if "npy" in name}
+    arrays = {name: array for name, array in arrays.items() if array.dtype.kind == "f"}
+    for name, array in arrays.items():
+        array.flat[:1] = number
+        forged = io.BytesIO()
+        np.save(forged, array)
+        path.write_bytes(hostile_files.packed(members | {name: forged.getvalue()}, comment))
+        try:
+            again = load(path)
+            found = [*again.predict(X, return_std=True), again.predict_proba(X, PAIRS)]
+        except ValueError:
+            refused += 1
+        else:
+            assert all(np.isfinite(part).all() for part in found), name
+    assert len(arrays) > refused > 0
 
 
 def test_parameters_are_cloned_and_results_repeat(model):
