@@ -106,8 +106,10 @@ pub fn ln_with_noise_all(
             for ((value, share), (floor, span)) in values.iter_mut().zip(shares).zip(noise) {
                 let part = span * exp(*value);
                 let p = floor + part;
-                *share = part / p;
-                *value = if *value == f64::NEG_INFINITY { *value } else { ln(p) };
+                // Without a floor the logarithm has no least value, unlike p.
+                let without = *value + ln(*span);
+                *share = if *floor > 0.0 { part / p } else { 1.0 };
+                *value = if *floor > 0.0 && *value > f64::NEG_INFINITY { ln(p) } else { without };
             }
         },
     );

@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from bayespoint.base import validation
+from bayespoint.base import memory, validation
 from bayespoint.base.validation import Array, Floats, Indices
 from bayespoint.blocks import Blocks
 from bayespoint.data.examples import Examples
 from bayespoint.kernels import Differences
+
+FEWER_PAIRS = "Give a sample of the pairs: y of indices of items, of shape (n_pairs, 2)"
+_BYTES = 48.0  # of a pair, while it is made
 
 
 def read(y: Any, n_items: int, groups: Any = None, name: str = "y") -> Indices:
@@ -67,14 +70,19 @@ def _of_relevance(relevance: Array, n_items: int, groups: Any) -> Indices:
                 f"{values.shape}"
             )
     validation.finite("y", relevance)
-    chosen = []
-    for group in np.unique(known):
-        members = np.flatnonzero(known == group)
-        pairs = np.argwhere(relevance[members][:, None] > relevance[members])
-        chosen.append(members[pairs])
-    if not sum(map(len, chosen)):
+    group = np.unique(known, return_inverse=True)[1]
+    order = np.lexsort((relevance, group))
+    group, relevance = group[order], relevance[order]
+    starts = np.searchsorted(group, group)  # places where the groups begin
+    begins = np.append(True, (np.diff(group) > 0) | (np.diff(relevance) > 0))  # a level
+    levels = np.maximum.accumulate(np.where(begins, np.arange(n_items), 0))
+    lower = levels - starts  # how many of its group an item is more relevant than
+    total = int(lower.sum())
+    if not total:
         raise ValueError("y must differ within a group; got equal relevance in each")
-    return np.concatenate(chosen)
+    memory.require(_BYTES * total, f"y of relevance ({total} pairs of items)", FEWER_PAIRS)
+    within = np.arange(total) - np.repeat(np.cumsum(lower) - lower, lower)
+    return np.stack([np.repeat(order, lower), order[np.repeat(starts, lower) + within]], axis=1)
 
 
 def walls(rows: Indices) -> tuple[Indices, Indices, Indices]:

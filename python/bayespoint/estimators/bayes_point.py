@@ -759,8 +759,9 @@ class BayesPointClassifier(
 
         Notes
         -----
-        Hyperparameters do not learn from new examples: fit again when these have become many. With
-        softness=0 every update is a billiard over all examples.
+        Hyperparameters do not learn from new examples: fit again when these have become many. One
+        of them is the prior variance of the thresholds of ordered classes, the mean of k(x, x) plus
+        noise over the examples of the fit. With softness=0 every update is a billiard over all.
         """
         posterior = self._mixture
         models, basis = posterior.models, posterior.first.basis

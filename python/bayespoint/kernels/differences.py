@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Floats, Indices
 from bayespoint.kernels.base import CompoundKernel
-from bayespoint.kernels.functions import parameters, part_with_pullback
+from bayespoint.kernels.functions import diagonal, evaluate, parameters, part_with_pullback
 from bayespoint.kernels.protocol import (
     Inputs,
     Metric,
@@ -20,6 +20,8 @@ from bayespoint.kernels.protocol import (
     Slopes,
     plain_metric,
 )
+
+_DENSE = 64  # values of a kernel for each pair, above which they are computed pair by pair
 
 PAIR, ALONE = -1.0, -2.0  # last columns of rows of a pair, and of an input alone
 
@@ -59,12 +61,29 @@ class Differences(CompoundKernel):
         return np.unique(_ends(X)[there], axis=0)
 
     def __call__(self, X: Inputs, Y: Other = None) -> Floats:
-        return self.with_pullback(X, Y)[0]
+        if Y is None:
+            return self.with_pullback(X)[0]
+        # Many comparisons are of few items.
+        (items, place), (others, other) = _distinct(_ends(X)), _distinct(_ends(Y))
+        values = evaluate(self.kernel, items, others)
+        by_other = np.split(values[:, other], 2, axis=1)
+        values = by_other[0] + _signs(Y) * by_other[1]
+        first, second = np.split(values[place], 2)
+        return first + _signs(X)[:, None] * second
 
     def diag(self, X: Inputs) -> Floats:
         """Return the (n,) variances of the differences."""
-        parts = (self(X[rows]).diagonal() for rows in validation.blocks(len(X), 32))
-        return np.concatenate([*parts])
+        first, second = np.split(_ends(X), 2)
+        (items, place), (others, other) = _distinct(first), _distinct(second)
+        if len(items) * len(others) <= _DENSE * len(X):
+            across = evaluate(self.kernel, items, others)[place, other]
+        else:
+            parts = ((first[rows], second[rows]) for rows in validation.blocks(len(X), 32))
+            across = np.concatenate([evaluate(self.kernel, *part).diagonal() for part in parts])
+        own, signs = diagonal(self.kernel, items)[place], _signs(X)
+        own += signs**2 * diagonal(self.kernel, others)[other]
+        found = np.maximum(own + 2 * signs * across, 0.0)
+        return np.where((signs < 0) & (first == second).all(axis=1), 0.0, found)
 
     def metric(self, d: int) -> Metric:
         """Return plain distances: rows of pairs have no features."""
@@ -88,6 +107,16 @@ class Differences(CompoundKernel):
 
     def __repr__(self) -> str:
         return repr(self.kernel)
+
+
+def _distinct(inputs: Floats) -> tuple[Floats, Indices]:
+    """Return the different ones of inputs, and the place of each among them."""
+    order = np.lexsort(inputs.T)
+    ordered = inputs[order]
+    begins = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))[: len(order)]
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.cumsum(begins) - 1
+    return ordered[begins], place
 
 
 def _ends(X: Inputs) -> Floats:

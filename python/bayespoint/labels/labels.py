@@ -88,7 +88,7 @@ class Labels(Stored):
     n_inputs: int = 1  # most inputs of an observation
     label_noise: Noise = (0.0, 0.0)  # probabilities of wrong labels, by true class
     rule: str = "probability"  # which class is predicted: "probability", "median" or "mean"
-    variance: float = 0.0  # of shared coordinates a priori; 0 until a fit sets it
+    variance: float = 0.0  # of shared coordinates a priori; 0 until the first fit sets it
 
     @classmethod
     def two_classes(cls) -> Labels:

@@ -50,6 +50,11 @@ class Mixture(Savable):
         relative = None if alike else class_weight / class_weight.max()
         return cls(tuple(models[k] for k in order), weights[order], relative)
 
+    def check_parts(self) -> None:
+        """Raise ValueError for weights that are negative, or do not sum to 1."""
+        if not ((self.weights >= 0).all() and abs(self.weights.sum() - 1) < 1e-9):
+            raise ValueError(f"models have the weights {self.weights.tolist()}")
+
     def __repr__(self) -> str:
         return f"<Mixture: {len(self.models)} of {self.first!r}>"
 

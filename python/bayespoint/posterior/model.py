@@ -171,6 +171,7 @@ class Model(Stored):
             found[0, rows] = draws.center_values(k_star)[0]
             rest = np.maximum(self._variance(own, rows, k_star) - self.hyper.softness, 0.0)
             found[1, rows] = spread(draws.values(k_star)[0], draws.lengths) + rest
+        require_square(np.maximum(np.abs(found[0]), np.sqrt(found[1])))
         return found
 
     def votes(self, X: Any) -> Floats:

@@ -69,7 +69,9 @@ def _of_one_variance(settings: Sequence[Hyperparameters], inputs: Any) -> list[H
     scaled = [first]
     for other in others:
         kernel: Any = other.kernel
-        factor = float(variance / kernels.diagonal(kernel, inputs).mean())
+        own = kernels.diagonal(kernel, inputs).mean()
+        # Differences of equal inputs are 0 at every scale.
+        factor = float(variance / own) if min(variance, own) > 0 else 1.0
         kernel = Differences(factor * kernel.kernel)
         scaled.append(replace(other, kernel=kernel, softness=factor * other.softness))
     return scaled

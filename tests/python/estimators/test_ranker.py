@@ -1,10 +1,14 @@
 """The ranker: what choices may be, predictions, queries, errors, and what scikit-learn asks."""
 
+import io
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.gaussian_process import kernels as gp
 
+import hostile_files
 from bayespoint import BayesPointRanker, InfeasibleError, kernels, load
 from bayespoint.blocks import Blocks
 from bayespoint.data import choices
@@ -52,6 +56,35 @@ def test_relevance_makes_pairs_within_groups():
     assert model.score(X, -U) == pytest.approx(1 - model.score(X, U))
 
 
+def test_pairs_of_relevance_take_memory_in_proportion_to_their_number():
+    relevance = np.zeros(20_000)
+    relevance[7] = 1.0
+    tracemalloc.start()
+    pairs = choices.read(relevance, 20_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(pairs) == 19_999
+    assert peak < 1000 * len(pairs)
+    items = np.zeros((1_000_000, 1))
+    with pytest.raises(MemoryError, match=r"\(499999500000 pairs of items\) .* of shape \(n_pairs"):
+        BayesPointRanker().fit(items, np.arange(1_000_000))
+
+
+EQUAL = [{}, {"softness": 0.3, "n_models": 1}, {"label_noise": None}, {"n_models": 1}]
+
+
+@pytest.mark.parametrize("given", EQUAL, ids=str)
+@pytest.mark.parametrize("others", [0.0, 3.0], ids=["all", "compared"])
+def test_items_that_are_equal_leave_the_prior(given, others):
+    items = np.r_[np.full(4, 1.3), others + np.full(2, 1.3)][:, None]
+    model = BayesPointRanker(random_state=seed(0), **given).fit(items, [[0, 1], [2, 3], [1, 2]])
+    np.testing.assert_array_equal(model.predict(items), 0)
+    mean, std = model.predict([[0.0], [9.0]], return_std=True)
+    np.testing.assert_array_equal(mean, 0)
+    assert (std > 0.1).all()
+    np.testing.assert_array_equal(model.predict_proba(items, [[0, 1], [0, 4], [5, 3]]), 0.5)
+
+
 def test_a_kernel_of_differences_has_their_covariance_and_slopes():
     rng = np.random.default_rng(seed(1))
     a, b, c = (rng.random((n, 2)) for n in (4, 4, 3))
@@ -73,6 +106,10 @@ def test_a_kernel_of_differences_has_their_covariance_and_slopes():
     np.testing.assert_array_equal(kernel(rows), kernel(rows).T)
     np.testing.assert_allclose(kernel(rows, rows[3:]), exact[:, 3:], atol=1e-12)
     np.testing.assert_allclose(kernel.diag(rows), exact.diagonal(), atol=1e-12)
+    many = np.concatenate([rows[::-1], Differences.rows(b, b)[[0, 3, 0]], *[rows] * 20])
+    np.testing.assert_allclose(kernel(many, rows), kernel.with_pullback(many, rows)[0], atol=1e-12)
+    np.testing.assert_allclose(kernel.diag(many), kernel(many).diagonal(), atol=1e-12)
+    assert (kernel.diag(many[11:14]) == 0).all()
     assert len(kernel.items(rows)) == 11
     by = rng.standard_normal((11, 8))
     left_open = Differences(kernels.Scaled(kernels.Weighted(kernels.Matern())))
@@ -173,6 +210,30 @@ def test_files_have_the_same_bits(kind, tmp_path):
     if kind == "sets":
         found = again.evidence(random_state=seed(1)).value
         assert found == model.evidence(random_state=seed(1)).value
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("number", [np.nan, np.inf, -1e300])
+def test_forged_numbers_are_refused_or_predict_numbers(number, tmp_path):
+    path, refused = tmp_path / "ranker.skops", 0
+    model = BayesPointRanker(random_state=seed(0), n_models=1, tol=0.9, n_draws=4)
+    model.fit(X, PAIRS[:20]).save(path)
+    members, comment = hostile_files.unpacked(path.read_bytes())
+    arrays = {name: np.load(io.BytesIO(members[name])) for name in members if "npy" in name}
+    arrays = {name: array for name, array in arrays.items() if array.dtype.kind == "f"}
+    for name, array in arrays.items():
+        array.flat[:1] = number
+        forged = io.BytesIO()
+        np.save(forged, array)
+        path.write_bytes(hostile_files.packed(members | {name: forged.getvalue()}, comment))
+        try:
+            again = load(path)
+            found = [*again.predict(X, return_std=True), again.predict_proba(X, PAIRS)]
+        except ValueError:
+            refused += 1
+        else:
+            assert all(np.isfinite(part).all() for part in found), name
+    assert len(arrays) > refused > 0
 
 
 def test_parameters_are_cloned_and_results_repeat(model):

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import sparse, special
 
 from bayespoint import BayesPointClassifier, BayesPointOrdinalClassifier, kernels, load
 from bayespoint.posterior import updating
@@ -179,6 +179,35 @@ def test_a_billiard_where_few_draws_agree(softness):
     fresh = _model("two", softness=softness).fit(X, y)
     assert model.models_[0].basis.added == ()
     np.testing.assert_array_equal(model.predict_proba(X), fresh.predict_proba(X))
+
+
+@pytest.mark.parametrize("tol", [0.5, 0.004], ids=["draws", "billiard"])
+def test_thresholds_keep_the_variance_of_the_first_fit(tol, tmp_path):
+    """Evidence and probabilities are means over the prior at the hyperparameters of the fit."""
+    x, softness = np.append(np.linspace(-0.4, 0.4, 9), [3.0, -3.0, 3.0]), 0.3
+    y = np.array([0, 0, 1, 0, 1, 1, 1, 2, 2, 2, 0, 2])
+    rng = np.random.default_rng(shifted(0))
+    slope, intercept = rng.standard_normal((2, 200_000, 1))
+    variance = 1 + np.mean(x[:9] ** 2) + softness
+    ends = np.pad(np.sort(rng.normal(0, np.sqrt(variance), (200_000, 2))), ((0, 0), (1, 1)))
+    ends[:, 0], ends[:, 3] = -np.inf, np.inf
+
+    def probabilities(x, y):
+        f = slope * x + intercept
+        high, low = (special.ndtr((ends[:, at] - f) / np.sqrt(softness)) for at in (y + 1, y))
+        return high - low
+
+    likelihood = probabilities(x, y).prod(axis=1)
+    middle = likelihood @ probabilities(x, np.ones(12, int)) / likelihood.sum()
+    model = BayesPointOrdinalClassifier("linear", softness=softness, random_state=shifted(0))
+    model.set_params(standardize=False, approximation=None, tol=0.03)
+    model.fit(x[:9, None], y[:9]).save(tmp_path / "model.bp")
+    model = load(tmp_path / "model.bp").set_params(tol=tol).update(x[9:, None], y[9:])
+    assert bool(model.models_[0].basis.added) == (tol == 0.5)
+    evidence = model.evidence(tol=0.05, random_state=shifted(0))
+    assert abs(evidence.value - np.log(likelihood.mean())) < 0.05 + 4 * evidence.error
+    p = model.predict_proba(x[:, None], method="mixture")[:, 1]
+    np.testing.assert_allclose(p, middle, rtol=0, atol=0.05)
 
 
 def test_kernels_of_objects_sparse_inputs_and_frames():

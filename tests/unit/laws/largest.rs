@@ -1,11 +1,11 @@
 //! Tests of `laws::largest` that need its private parts.
 
 use super::*;
-use approx::assert_abs_diff_eq;
+use approx::{assert_abs_diff_eq, assert_relative_eq};
 
 /// The same integrals, node by node.
 fn largest_plain(behind: &[f64]) -> Vec<f64> {
-    let node = |k: usize| FIRST + k as f64 / DENSITY as f64;
+    let node = |k: usize| FIRST + DISTANCE * k as f64;
     let integral = |c: usize| -> f64 {
         let height = |k: usize| {
             let others = (0..behind.len()).filter(|&j| j != c);
@@ -49,13 +49,15 @@ fn others(behind: &[f64], own: usize) -> Vec<f64> {
     (0..behind.len()).filter(|&j| j != own).map(|j| behind[j] - behind[own]).collect()
 }
 
-const CONTRASTS: [&[f64]; 6] = [
+const CONTRASTS: [&[f64]; 8] = [
     &[0.3],
     &[-2.0, 1.0],
     &[-6.5, 0.2, 3.0],
     &[-8.0, -7.5],
     &[-20.0, 0.0, -60.0],
     &[5.0, -1.0, f64::INFINITY],
+    &[-6.4; 5],
+    &[-4.0; 25],
 ];
 
 #[test]
@@ -85,7 +87,7 @@ fn the_integral_about_the_mode_is_that_of_the_table_with_second_derivatives() {
         let (mut slopes, mut bends) = (contrasts.to_vec(), vec![0.0; k * k]);
         let found = largest.about_mode(&mut slopes, Some(&mut bends));
         let mut others = contrasts.to_vec();
-        assert_abs_diff_eq!(found, largest.ln_probability(&mut others), epsilon = 1e-6);
+        assert_relative_eq!(found, largest.ln_probability(&mut others), max_relative = 1e-9);
         for c in (0..k).filter(|&c| contrasts[c].is_finite()) {
             let mut beside = |by: f64| {
                 let mut moved = contrasts.to_vec();

@@ -87,9 +87,9 @@ fn narrow_intervals_have_the_density_times_their_width() {
 
 #[test]
 fn noise_is_a_mixture() {
-    let (floors, spans) = ([0.1, 0.02, 0.3, 0.1], [0.8, 0.96, 0.4, 0.8]);
-    let mut values = [-0.3, -700.0, 0.0, f64::NEG_INFINITY];
-    let (before, mut shares) = (values, [0.0; 4]);
+    let (floors, spans) = ([0.1, 0.02, 0.3, 0.1, 0.0], [0.8, 0.96, 0.4, 0.8, 0.9]);
+    let mut values = [-0.3, -700.0, 0.0, f64::NEG_INFINITY, -9e3];
+    let (before, mut shares) = (values, [0.0; 5]);
     ln_with_noise_all(Arch::new(), &mut values, &mut shares, [&floors, &spans]);
     for i in 0..3 {
         let p = floors[i] + spans[i] * before[i].exp();
@@ -97,6 +97,9 @@ fn noise_is_a_mixture() {
         assert_relative_eq!(shares[i], spans[i] * before[i].exp() / p, epsilon = 1e-15);
     }
     assert!(values[3] == f64::NEG_INFINITY);
+    // Only a floor is a bound.
+    assert_relative_eq!(values[4], before[4] + f64::ln(0.9), max_relative = 1e-15);
+    assert!(shares[4] == 1.0);
 }
 
 #[test]
