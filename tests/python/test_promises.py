@@ -1,5 +1,6 @@
-"""The page of promises names tests that there are."""
+"""The page of promises names tests that there are, and that run the program as it is shipped."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -61,6 +62,60 @@ def test_every_promise_names_its_tests(held_by):
 )
 def test_helpers_are_no_tests(name, text, found):
     assert real_tests(name, text) == found
+
+
+LIMIT = re.compile(r"_*[A-Z][A-Z0-9_]+|available|_memory")
+
+
+def replaced(text, test):
+    """Return the constants and limits that a test replaces, in its fixtures and helpers too."""
+    parts = {part.name: part for part in ast.parse(text).body if hasattr(part, "name")}
+    autouse = [name for name in parts if f"autouse=True)\ndef {name}" in text]
+    limits, left = set(), [test, *autouse]
+    while left:
+        if (part := parts.pop(left.pop(), None)) is None:
+            continue
+        nodes = list(ast.walk(part))
+        texts = [str(node.value) for node in nodes if isinstance(node, ast.Constant)]
+        words = {value.rpartition(".")[2] for value in texts}
+        names = {node.id for node in nodes if isinstance(node, ast.Name)}
+        names |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+        attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
+        if {"setattr", "patch"} & (names | {node.attr for node in attributes}):
+            limits |= set(filter(LIMIT.fullmatch, words))
+        assigned = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
+        limits |= set(filter(LIMIT.fullmatch, assigned))
+        left += names | words
+    return limits
+
+
+@pytest.mark.parametrize("held_by", [row[1] for row in ROWS], ids=[row[0][:40] for row in ROWS])
+def test_no_test_of_a_promise_replaces_a_limit_without_saying_so(held_by):
+    for part in held_by.split(";"):
+        said = dict(re.findall(r"`(\w+)` \(replaces (\w+)\)", part))
+        for name in re.findall(r"`(tests/\S+\.py)`", part):
+            text = (ROOT / name).read_text(encoding="utf-8")
+            tests = real_tests(name, text)
+            for test in tests & set(re.findall(r"`(\w+)`", part)) or tests:
+                assert replaced(text, test) == set(filter(None, [said.get(test)])), test
+
+
+@pytest.mark.parametrize(
+    ("text", "limits"),
+    [
+        ("def test_a(monkeypatch):\n    monkeypatch.setattr(module, '_MOST', 3)", {"_MOST"}),
+        ("def test_a():\n    with mock.patch('a.b.MOST_DRAWS', 3):\n        pass", {"MOST_DRAWS"}),
+        ("def test_a():\n    memory.available = lambda: 1", {"available"}),
+        ("@fixture\ndef b(m):\n    m.setattr(c, 'TOL', 3)\n\ndef test_a(b):\n    pass", {"TOL"}),
+        ("@fixture(autouse=True)\ndef b(m):\n    m.setattr(c, 'D', 3)\n", set()),
+        ("@fixture(autouse=True)\ndef b(m):\n    m.setattr(c, 'DE', 3)\n", {"DE"}),
+        ("def b(m):\n    m.setattr(c, 'TOL', 3)\n\ndef test_a():\n    pass", set()),
+        ("def test_a(m):\n    for n in ('_A1', 'b'):\n        m.setattr(f'c.{n}', 1)", {"_A1"}),
+        ("def test_a(monkeypatch):\n    monkeypatch.setattr(_core, 'run', fails)", set()),
+    ],
+)
+def test_replaced_limits_are_seen(text, limits):
+    assert replaced(text, "test_a") == limits
 
 
 def test_there_are_promises():

@@ -25,7 +25,15 @@ from bayespoint.data import choices, columns, frames
 from bayespoint.data.columns import Columns, Records, Values
 from bayespoint.data.examples import Examples, Table
 from bayespoint.data.executors import Dask, Executor, Threads
-from bayespoint.data.inputs import not_whole, scaled, standardizer, turn
+from bayespoint.data.inputs import (
+    NO_WEIGHT,
+    are_relative,
+    not_whole,
+    require_classes,
+    scaled,
+    standardizer,
+    turn,
+)
 from bayespoint.data.plan import Budget, Given
 
 SAMPLE = 20_000
@@ -56,9 +64,9 @@ class _Summary:
     classes: Array
     weights: Floats  # (n_classes,) sums of the weights
     relative: bool  # whether weights are not all whole numbers
-    repeated: bool  # whether a weight is larger than 1
+    largest: float  # largest weight
     mean: Floats  # (n_features,) of a table of numbers, or of sparse rows
-    square: Floats  # (n_features,) sums of squared differences from the mean
+    variance: Floats  # (n_features,)
     seen: tuple[Values, ...]  # different values of the columns; only the extremes of numbers
     sample: _Sample
 
@@ -89,9 +97,9 @@ class _Summary:
             seen = tuple(map(columns.seen, zip(self.seen, other.seen, strict=True)))
         except TypeError as error:
             raise named(error, f"blocks {self.block} and {other.block}") from error
-        own, others = self.weights.sum(), other.weights.sum()
+        masses = np.array([self.weights.sum(), other.weights.sum()])
+        own, others = masses / (masses.sum() or 1.0)
         apart = other.mean - self.mean
-        total = max(own + others, np.finfo(float).tiny)
         return replace(
             self,
             n_examples=self.n_examples + other.n_examples,
@@ -99,9 +107,9 @@ class _Summary:
             classes=classes,
             weights=weights,
             relative=self.relative or other.relative,
-            repeated=self.repeated or other.repeated,
-            mean=self.mean + apart * (others / total),
-            square=self.square + other.square + apart**2 * (own * others / total),
+            largest=max(self.largest, other.largest),
+            mean=self.mean + apart * others,
+            variance=own * self.variance + others * other.variance + apart**2 * (own * others),
             seen=seen,
             sample=_Sample.joined([self.sample, other.sample]),
         )
@@ -163,11 +171,11 @@ def read_blocks(
         raise ValueError("X must hold at least one example; got empty blocks")
     if len(summary.classes) < 2:
         raise ValueError(f"y must hold at least two classes; got one class: {summary.classes[0]}")
-    if not (summary.weights > 0).all():
-        missing = summary.classes[summary.weights == 0][0]
-        raise ValueError(
-            f"sample_weight must not be zero for all examples of a class; got zeros for {missing}"
-        )
+    mean = None
+    if are_relative(summary.relative, summary.largest):
+        mean = float(summary.weights.sum()) / summary.n_examples
+    totals = summary.weights / (mean or 1.0)
+    require_classes(totals > NO_WEIGHT, summary.classes)
     known, scaler = None, None
     inputs, weight = summary.sample.inputs, summary.sample.weight
     uniform = slice(min(SAMPLE, summary.n_examples))  # others are of rare classes
@@ -179,11 +187,8 @@ def read_blocks(
     elif standardize:
         scaler = standardizer(inputs[uniform], weight[uniform], known)
     turned = turn(summary.classes, order)
-    classes, totals, factor = summary.classes[turned], summary.weights[turned], None
-    if summary.relative:
-        factor = summary.n_examples / float(totals.sum())
-        totals = factor * totals
-    coding = _Coding(scaler, classes, factor, summary.repeated)
+    classes, totals = summary.classes[turned], totals[turned]
+    coding = _Coding(scaler, classes, mean, summary.largest > 1)
     examples = replace(
         coding.examples(inputs, summary.sample.labels, weight),
         parts=executor.defer(partial(_examples, read=read, columns=known, coding=coding), blocks),
@@ -307,10 +312,9 @@ def _chosen(y: Any, number: int, items: Floats, largest: int) -> Examples:
 def _scaler(summary: _Summary) -> Any:
     """Return what standardizes all features, which are numbers."""
     # Two rows that have the mean and the variance of all.
-    n = max(float(summary.weights.sum()), np.finfo(float).tiny)
-    variance = summary.square / n
+    variance = summary.variance
     # As scikit-learn, which takes the variance of a constant feature for rounding.
-    rounding = n * np.finfo(float).eps
+    rounding = summary.n_examples * np.finfo(float).eps
     constant = variance <= rounding * variance + (rounding * summary.mean) ** 2
     if summary.is_sparse:
         constant |= variance <= rounding * summary.mean**2
@@ -382,6 +386,7 @@ def _read(block: Any) -> Any:
 class _Rows(NamedTuple):
     """The checked rows of a block that have a positive weight."""
 
+    classes: Array  # labels of all rows
     inputs: Any
     labels: Array
     weight: Floats
@@ -421,10 +426,11 @@ def _rows(
         part = np.ones(n) if weight is None else validation.sample_weight(weight, n)
     except (TypeError, ValueError) as error:
         raise named(error, f"block {number}") from error
+    classes = np.unique(labels)
     if not part.all():
         rows = np.flatnonzero(part)
         inputs, labels, part = inputs[rows], labels[rows], part[rows]
-    return _Rows(inputs, labels, part, None if names is None else tuple(names))
+    return _Rows(classes, inputs, labels, part, None if names is None else tuple(names))
 
 
 def _labels(y: Any, n: int) -> Array:
@@ -443,22 +449,20 @@ def _labels(y: Any, n: int) -> Array:
 
 
 def _summary(X: Any, y: Any, weight: Any, number: int, *, read: _Read, seed: int) -> _Summary:
-    inputs, labels, part, names = read(X, y, weight, number)
+    classes, inputs, labels, part, names = read(X, y, weight, number)
     seen = inputs.columns if isinstance(inputs, Records) else ()
-    classes, index = np.unique(labels, return_inverse=True)
-    weights = np.zeros(len(classes))
-    np.add.at(weights, index, part)
-    total = max(float(part.sum()), np.finfo(float).tiny)
+    index = np.searchsorted(classes, labels)
+    share = part / (part.sum() or 1.0)
     with validation.overflowing():
         if isinstance(inputs, Records):
-            mean, square = inputs.moments(part)
+            mean, variance = inputs.moments(share)
         else:
-            mean = np.asarray(inputs.T @ part) / total
-            square = np.asarray(inputs.multiply(inputs).T @ part) - total * mean**2
-    if not np.isfinite(square).all():
+            mean = np.asarray(inputs.T @ share)
+            variance = np.asarray(inputs.multiply(inputs).T @ share) - mean**2
+    if not np.isfinite(variance).all():
         raise ValueError(
             f"block {number}: X must not be so large that the variance of a feature overflows; "
-            f"feature {int(np.argmin(np.isfinite(square)))} is"
+            f"feature {int(np.argmin(np.isfinite(variance)))} is"
         )
     order = np.random.default_rng([seed, number]).random(len(labels))
     return _Summary(
@@ -467,11 +471,11 @@ def _summary(X: Any, y: Any, weight: Any, number: int, *, read: _Read, seed: int
         is_sparse=sparse.issparse(inputs),
         n_examples=len(labels),
         classes=classes,
-        weights=weights,
+        weights=np.asarray(np.bincount(index, part, len(classes)), dtype=np.float64),
         relative=not_whole(part),
-        repeated=bool((part > 1).any()),
+        largest=float(part.max(initial=0.0)),
         mean=mean,
-        square=np.maximum(square, 0.0),
+        variance=np.maximum(variance, 0.0),
         seen=tuple(columns.seen([column]) for column in seen),
         sample=_Sample.joined([_Sample(inputs, labels, part, order)]),
     )
@@ -499,7 +503,7 @@ class _Coding:
 
     scaler: Any
     classes: Array
-    factor: float | None  # makes the mean of relative weights 1; None for counts
+    mean: float | None  # of relative weights; None for counts
     repeated: bool  # whether a count is larger than 1
 
     def examples(self, features: Any, labels: Array, weight: Floats) -> Examples:
@@ -508,10 +512,14 @@ class _Coding:
             features = scaled(self.scaler, features)
         order = np.argsort(self.classes)
         index = order[np.searchsorted(self.classes, labels, sorter=order)]
-        if self.factor is not None:
-            return Examples(features, index, self.factor * weight)
-        counts = weight if self.repeated else None
-        return Examples(features, index, np.ones(len(weight)), counts)
+        # Examples that count as 0 stay, as the numbers of blocks are known, and say nothing.
+        if self.mean is not None:
+            return Examples(features, index, np.maximum(weight / self.mean, NO_WEIGHT))
+        counts = np.rint(weight)
+        precision = np.where(counts > 0, 1.0, NO_WEIGHT)
+        return Examples(
+            features, index, precision, np.maximum(counts, 1.0) if self.repeated else None
+        )
 
 
 def _predicted(predict: Callable[[Any], Any], width: int, dtype: Any, block: Any) -> Any:

@@ -69,13 +69,13 @@ class Records:
         columns = (replace(column, entries=column.entries[rows]) for column in self.columns)
         return Records(tuple(columns))
 
-    def moments(self, weight: Floats) -> tuple[Floats, Floats]:
-        """Return weighted means, and sums of squares about them; zeros if not all are numbers."""
+    def moments(self, share: Floats) -> tuple[Floats, Floats]:
+        """Return means and variances by shares of the rows; zeros if not all are numbers."""
         if any(column.kind != "number" or column.missing.any() for column in self.columns):
             return np.zeros(len(self.columns)), np.zeros(len(self.columns))
         X = np.stack([column.entries for column in self.columns], axis=1)
-        mean = weight @ X / max(float(weight.sum()), np.finfo(float).tiny)
-        return mean, weight @ (X - mean) ** 2
+        mean = share @ X
+        return mean, share @ (X - mean) ** 2
 
     @classmethod
     def joined(cls, parts: Sequence[Records]) -> Records:

@@ -114,7 +114,8 @@ class Table:
 def subset(label: Indices, size: int, seed: int) -> Indices:
     """Return the rows of a sample of `size` examples stratified by labels, or of all.
 
-    Of a rare class it holds as many as there are, up to a fourth of an equal share.
+    Of a rare class it holds as many as there are, up to a fourth of an equal share, and one at
+    least if the classes are not more than `size`.
     """
     m = len(label)
     if m <= size:
@@ -126,19 +127,24 @@ def subset(label: Indices, size: int, seed: int) -> Indices:
     for kind in kinds:
         members = order[label[order] == kind]
         place[members] = (np.arange(len(members)) + 0.5) / len(members)
-        place[members[: size // (4 * len(kinds))]] = 0.0
+        place[members[: max(1, size // (4 * len(kinds)))]] = 0.0
     return np.sort(np.argsort(place, kind="stable")[:size])
 
 
 def _observations(label: Indices, counts: Floats, size: int, seed: int) -> Indices:
-    """Return the examples of at most `size` observations, stratified by labels."""
+    """Return the examples of `size` observations, stratified by labels, or of all.
+
+    Each class has one or more; they are more than `size` only if the classes are.
+    """
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(label))
     order = order[np.argsort(label[order], kind="stable")]
+    kinds, first = np.unique(label[order], return_index=True)
     ends = np.cumsum(counts[order])
-    size = min(size, max(len(np.unique(label)), round(ends[-1])))
+    size = max(len(kinds), min(size, round(ends[-1])))
     places = (np.arange(size) + rng.random()) * (ends[-1] / size)
     rows = order[np.searchsorted(ends, places, side="right").clip(max=len(order) - 1)]
-    for k, kind in enumerate(np.setdiff1d(label, label[rows])):  # too rare for the steps
-        rows[-1 - k] = np.flatnonzero(label == kind)[0]
+    for k in np.flatnonzero(~np.isin(kinds, label[rows])):  # too rare for the steps
+        common = np.bincount(label[rows]).argmax()  # of two rows or more, as a class has none
+        rows[np.argmax(label[rows] == common)] = order[first[k]]
     return np.sort(rows)

@@ -24,9 +24,10 @@ from bayespoint.data.warps import Warped
 if TYPE_CHECKING:
     from sklearn.preprocessing import StandardScaler
 
+NO_WEIGHT = 1e-9  # relative weights, of mean 1, that are not larger than this count as 0
 _ROUNDING = 1e-9
 """Weights this close to a whole number, relative to the larger of 1 and the weight, are whole
-numbers up to rounding. Relative weights, of mean 1, that are not larger than this count as 0."""
+numbers up to rounding, unless all are this small."""
 
 
 def standardizer(inputs: Any, weight: Floats, columns: Columns | None = None) -> StandardScaler:
@@ -39,8 +40,9 @@ def standardizer(inputs: Any, weight: Floats, columns: Columns | None = None) ->
 
     scaler = StandardScaler(with_mean=not sparse.issparse(inputs))
     scaler.set_output(transform="default")  # also where scikit-learn's configuration says frames
-    with validation.overflowing():
-        scaler.fit(inputs, sample_weight=None if (weight == 1).all() else weight)
+    share = None if (weight == 1).all() else weight / weight.mean()
+    with validation.overflowing():  # its bounds on rounding errors take the sum for that of rows
+        scaler.fit(inputs, sample_weight=share)
     if not np.isfinite(scaler.var_).all():
         feature = int(np.argmin(np.isfinite(scaler.var_)))
         which = f"feature {feature}"
@@ -104,12 +106,26 @@ def weights_of(sample_weight: ArrayLike | None, n: int) -> tuple[Floats, Floats]
     if sample_weight is None:
         return ones, ones
     weight = validation.sample_weight(sample_weight, n)
-    if not not_whole(weight):
+    if not are_relative(not_whole(weight), weight.max()):
         return np.rint(weight), ones
     precision = weight / weight[weight > 0].mean()
-    return (precision > _ROUNDING).astype(np.float64), precision
+    return (precision > NO_WEIGHT).astype(np.float64), precision
+
+
+def require_classes(kept: Array, classes: Array) -> None:
+    """Raise ValueError if weights do not keep an example of each class."""
+    if not kept.all():
+        raise ValueError(
+            "sample_weight must not be zero for all examples of a class; got zeros, or values "
+            f"below 1e-9 of their mean, for class {classes[~kept][0]}"
+        )
+
+
+def are_relative(fractions: bool, largest: float) -> bool:
+    """Return whether weights are relative: some are not whole, or all are fractions near 0."""
+    return fractions or 0 < largest <= _ROUNDING
 
 
 def not_whole(weight: Floats) -> bool:
-    """Return whether weights are relative, since they are not all whole numbers."""
+    """Return whether some weights are not whole numbers, up to rounding."""
     return bool((np.abs(weight - np.rint(weight)) > _ROUNDING * np.maximum(weight, 1.0)).any())

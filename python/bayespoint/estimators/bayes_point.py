@@ -209,9 +209,10 @@ class BayesPointClassifier(
         y : array-like of shape (n_samples,)
             Class labels of any type; for collections of Dask another one.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples, at least 0; None: 1. Whole numbers (to 1e-9) are counts: an
-            example stands for w observations of its label, each with its own noise. Others are
-            relative, of mean 1: the noise has the variance ``softness / w`` (:doc:`/guide/models`).
+            Weights of the examples, 0 to 2**53; None: 1. Whole numbers (to 1e-9) are counts: an
+            example stands for w observations of its label, each with its own noise. Others, or all
+            if none is above 1e-9, are relative, of mean 1: the noise has the variance
+            ``softness / w`` (:doc:`/guide/models`).
 
         Returns
         -------
@@ -230,8 +231,8 @@ class BayesPointClassifier(
         TypeError, ValueError
             If a setting is out of range, `X` or `y` is not valid data for classification, or the
             kernel does not take `X` (sparse, or not numbers); if a column of `X` holds text,
-            infinity or values of several kinds; if `sample_weight` has another shape, is negative,
-            not finite or, with softness=0, not whole, or leaves a class without examples.
+            infinity or values of several kinds; if `sample_weight` has another shape, is not
+            from 0 to 2**53 or, with softness=0, not whole, or leaves a class without examples.
         """
         began = time.monotonic()
         memory.require_blas()

@@ -21,7 +21,14 @@ from bayespoint.data import blocks, choices
 from bayespoint.data.blocks import ChoicesInBlocks
 from bayespoint.data.columns import Columns, Records
 from bayespoint.data.examples import Examples, Table
-from bayespoint.data.inputs import encode, order_of, scaled, standardizer, weights_of
+from bayespoint.data.inputs import (
+    encode,
+    order_of,
+    require_classes,
+    scaled,
+    standardizer,
+    weights_of,
+)
 from bayespoint.data.plan import Budget, Given
 from bayespoint.estimators import inputs, settings
 from bayespoint.estimators.base import Estimator
@@ -218,12 +225,7 @@ def _require_weights(precision: Floats, index: Indices, classes: Array, given: G
             "sample_weight must hold whole numbers with softness=0: others divide the softness; "
             f"got a weight {precision.max():.4g} times the mean"
         )
-    left = np.bincount(index, minlength=len(classes))
-    if not left.all():
-        raise ValueError(
-            "sample_weight must not be zero for all examples of a class; got zeros, or values "
-            f"below 1e-9, for class {classes[left == 0][0]}"
-        )
+    require_classes(np.bincount(index, minlength=len(classes)) > 0, classes)
 
 
 def _warn_of_counts(examples: Examples) -> None:

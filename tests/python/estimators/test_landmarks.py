@@ -221,18 +221,6 @@ def test_forms_of_blocks_do_not_matter(tmp_path):
             assert (found == expected).all()
 
 
-def test_features_that_do_not_fit_are_computed_again(monkeypatch):
-    X, y = examples(1200)
-    given = Blocks(split(X, y)[0]), y
-    expected = classifier(n_components=30).fit(*given)
-    monkeypatch.setattr("bayespoint.data.blocks._memory", lambda _: 500e3)
-    found = classifier(n_components=30).fit(*given)
-    assert (found.billiard_.draws == expected.billiard_.draws).all()
-    monkeypatch.setattr("bayespoint.data.blocks._memory", lambda _: 1e3)
-    with pytest.raises(MemoryError, match="n_components"):
-        classifier(n_components=30).fit(*given)
-
-
 def test_frames_have_names():
     X, y = examples(900)
     blocks, labels = split(X, np.array(["no", "yes"])[y])
@@ -328,6 +316,34 @@ def test_dask_collections_give_the_bits_of_blocks():
         np.testing.assert_allclose(lazy.compute(), getattr(model, name)(X), atol=1e-12)
     with pytest.raises(TypeError, match="y must be a collection of Dask"):
         classifier().fit(array, y)
+
+
+@pytest.mark.long
+@pytest.mark.dask
+@pytest.mark.xdist_group("dask")
+def test_features_that_do_not_fit_are_computed_again(capsys):
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
+    X, y = examples(200)
+    model = classifier(n_components=20, n_draws=10, tol=1.0, verbose=1)
+    expected = model.fit(Blocks([X]), y).billiard_.draws
+    assert "again" not in capsys.readouterr().err
+    given = da.from_array(X, chunks=200), da.from_array(y, chunks=200)
+    # Workers in this process need more than so low a limit, at which they must not pause.
+    names = ("target", "spill", "pause", "terminate")
+    in_process = {"n_workers": 1, "processes": False, "dashboard_address": None}
+    with dask.config.set({f"distributed.worker.memory.{name}": False for name in names}):
+        for limit in (400_000, 3000):
+            with (
+                distributed.LocalCluster(memory_limit=limit, **in_process) as workers,
+                distributed.Client(workers),
+            ):
+                if limit > 3000:
+                    assert (model.fit(*given).billiard_.draws == expected).all()
+                    assert "computed again in every pass" in capsys.readouterr().err
+                else:
+                    with pytest.raises(MemoryError, match="n_components"):
+                        model.fit(*given)
 
 
 # --- findings of a review -----------------------------------------------------------------------

@@ -206,7 +206,7 @@ def test_the_scale_of_relative_weights_does_not_matter():
     weights = np.random.default_rng(seed(3)).gamma(2.0, size=len(X))
     one = BayesPointClassifier(**given).fit(X, y, weights)
     np.testing.assert_allclose(one.models_[0].basis.softness, 0.3 * weights.mean() / weights)
-    for factor in (2.0**-10, 2.0**10):
+    for factor in (2.0**-1000, 2.0**-10, 2.0**10):
         same(BayesPointClassifier(**given).fit(X, y, factor * weights), one, X)
     # Examples of weight 0 do not count in the mean, as if they were not there.
     weights[3] = 0.0
@@ -236,14 +236,20 @@ def test_counts_over_landmarks_are_powers_of_likelihoods(k):
     assert np.abs(ours - other).max() > 0.2
 
 
-@pytest.mark.parametrize("relative", [False, True])
-def test_weights_of_blocks_are_those_of_arrays(relative):
+@pytest.mark.parametrize("kind", ["counts", "relative", "small", "almost nothing"])
+def test_weights_of_blocks_are_those_of_arrays(kind):
     X, y, weights = data(200)
-    weights = (1 + y) * (weights > 1) + 0.5 * relative  # one class counts twice, some not at all
-    given = GIVEN | {"n_components": 100, "random_state": seed(0), "approximation": "landmarks"}
+    kept, scale = weights > 1, 2.0 ** (-1000 * (kind == "small"))
+    weights = (1 + y) * kept + 0.5 * (kind != "counts")  # one class counts twice
+    weights = np.where(kept, 1.0, 1e-300) if kind == "almost nothing" else scale * weights
+    given = GIVEN | {"approximation": "landmarks", "n_components": 40, "tol": 0.1, "n_draws": 200}
+    given["random_state"] = seed(0)
     one = BayesPointClassifier(**given).fit(X, y, weights)
     blocks = [Blocks([each[:90], each[90:]]) for each in (X, y, weights)]
     two = BayesPointClassifier(**given).fit(*blocks)
+    for name in ("mean_", "scale_"):
+        ours, theirs = (getattr(model.scaler_, name) for model in (one, two))
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9)
     unweighted = BayesPointClassifier(**given).fit(X, y).predict_proba(X)
     np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=0.1)
     assert np.abs(one.predict_proba(X) - unweighted).max() > 0.1
@@ -302,6 +308,7 @@ def test_the_search_has_the_weights():
         (np.r_[np.ones(39), -1], {}, ValueError, "got -1.0 for example 39"),
         (np.r_[np.nan, np.ones(39)], {}, ValueError, "got nan for example 0"),
         (np.r_[np.inf, np.ones(39)], {}, ValueError, "got inf for example 0"),
+        (np.r_[0.5, 1e300, np.ones(38)], {}, ValueError, r"got 1e\+300 for example 1"),
         (1.0 - data()[1], {}, ValueError, "for class 1"),
         (["one"] * 40, {}, TypeError, "must hold real numbers"),
         (np.r_[1.5, np.ones(39)], {"softness": 0.0}, ValueError, "whole numbers with softness=0"),
@@ -313,6 +320,13 @@ def test_bad_weights(weights, settings, error, text):
     with pytest.raises(error, match=f"sample_weight .*{text}"):
         model.fit(X, y, weights)
     assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize(("far", "text"), [(1e155, r"got 1e\+155 for example 1"), (0, "class 1")])
+def test_bad_weights_of_blocks(far, text):
+    X, y, _ = data()
+    with pytest.raises(ValueError, match=f"sample_weight .*{text}"):
+        BayesPointClassifier(**GIVEN).fit(Blocks([X]), Blocks([y]), Blocks([np.where(y, far, 1)]))
 
 
 def test_counts_beyond_memory_are_refused():

@@ -9,7 +9,6 @@ import pytest
 from scipy import special, stats
 
 from bayespoint import BayesPointClassifier, BayesPointRanker, kernels
-from bayespoint.base import memory
 from bayespoint.blocks import Blocks
 from bayespoint.data import choices
 from bayespoint.engine import sampling
@@ -153,12 +152,12 @@ def test_empty_blocks_of_choices_change_nothing():
         found[0].score(X, Blocks([rows]))
 
 
-def test_choices_in_blocks_ask_for_memory(monkeypatch):
-    monkeypatch.setattr(memory, "available", lambda: 1e6)
-    items = np.random.default_rng(0).normal(size=(50, 100))
-    pairs = np.random.default_rng(1).permuted(np.tile(np.arange(50), (2000, 1)), axis=1)[:, :2]
-    with pytest.raises(MemoryError, match=r"blocks of up to 2000 \(201 numbers for each"):
-        BayesPointRanker().fit(items, Blocks([pairs]))
+def test_choices_in_blocks_ask_for_memory():
+    items = np.random.default_rng(0).normal(size=(10, 20_000))
+    rows = np.broadcast_to(np.arange(10), (1_000_000, 10))
+    text = r"blocks of up to 1000000 \(400010 numbers for each: .* needs 3.0 TiB, but only"
+    with pytest.raises(MemoryError, match=text):
+        BayesPointRanker().fit(items, Blocks([rows]))
 
 
 @WAYS

@@ -10,7 +10,7 @@ from bayespoint import BayesPointClassifier, BayesPointOrdinalClassifier, kernel
 from bayespoint.posterior import updating
 from helpers import seed as shifted
 
-M, K, TEST = 60, 6, 8
+M, K, TEST = 60, 4, 8
 KINDS = ["two", "several", "ordered"]
 
 
@@ -54,14 +54,16 @@ def _quantities(model, points):
 def _distance(kind, noise, n_seeds=16):
     """Return the largest difference of means to fits to all examples, in standard errors."""
     X, y = _data(kind)
-    updates, fits = [], []
+    updates, fits, kept = [], [], 0
     for seed in range(n_seeds):
         settings = {"label_noise": noise, "n_draws": 200}
         model = _model(kind, seed, **settings).fit(X[:M], y[:M])
         model.update(X[M : M + K], y[M : M + K])
+        kept += model.models_[0].basis.added == (K,)
         updates.append(_quantities(model, X[M + K :]))
         model = _model(kind, n_seeds + seed, **settings).fit(X[: M + K], y[: M + K])
         fits.append(_quantities(model, X[M + K :]))
+    assert kept > n_seeds / 2  # by others a billiard was run
     error = np.sqrt((np.var(updates, axis=0) + np.var(fits, axis=0)) / (n_seeds - 1))
     # Normalized weights have a small bias, of the inverse number of draws.
     return float(np.max(np.abs(np.mean(updates, 0) - np.mean(fits, 0)) / np.hypot(error, 0.001)))
@@ -70,21 +72,15 @@ def _distance(kind, noise, n_seeds=16):
 LIMIT = 5.0  # of up to ninety quantities, with errors from 16 seeds each
 
 
-@pytest.fixture
-def keeps_all_draws(monkeypatch):
-    """Accept what every update finds, however few draws agree with the labels."""
-    monkeypatch.setattr(updating, "_WORSE", np.inf)
-
-
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_update_has_the_law_of_a_fit_to_all_examples(kind, noise, keeps_all_draws):
+def test_an_update_has_the_law_of_a_fit_to_all_examples(kind, noise):
     assert _distance(kind, noise) < LIMIT
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("wrong", ["weights", "labels"])
-def test_a_wrong_update_is_noticed(kind, wrong, keeps_all_draws, monkeypatch):
+def test_a_wrong_update_is_noticed(kind, wrong, monkeypatch):
     if wrong == "weights":  # in proportion to the root of the probability
         right = updating._log_label
         monkeypatch.setattr(updating, "_log_label", lambda *given: 0.5 * right(*given))
@@ -99,7 +95,7 @@ def test_a_wrong_update_is_noticed(kind, wrong, keeps_all_draws, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_stated_error_of_the_center_is_the_true_one(kind, keeps_all_draws):
+def test_the_stated_error_of_the_center_is_the_true_one(kind):
     X, y = _data(kind)
     long = _model(kind, 99, tol=0.004, n_draws=2000).fit(X[: M + K], y[: M + K])
     lower = long.models_[0].basis.factor.lower
@@ -116,7 +112,7 @@ def test_the_stated_error_of_the_center_is_the_true_one(kind, keeps_all_draws):
     assert 0.4 < np.mean(squares) < 2.0
 
 
-def test_examples_one_by_one_are_as_good_as_together(keeps_all_draws):
+def test_examples_one_by_one_are_as_good_as_together():
     X, y = _data("two")
     long = _model("two", 99, tol=0.01, n_draws=1000).fit(X[: M + K], y[: M + K])
     model = _model("two", n_draws=400).fit(X[:M], y[:M])
@@ -130,7 +126,7 @@ def test_examples_one_by_one_are_as_good_as_together(keeps_all_draws):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_files_of_updated_classifiers_predict_the_same_bits(kind, tmp_path, keeps_all_draws):
+def test_files_of_updated_classifiers_predict_the_same_bits(kind, tmp_path):
     X, y = _data(kind)
     model = _model(kind).fit(X[:M], y[:M])
     for rows in (slice(M, M + 2), slice(M + 2, M + K)):
@@ -144,7 +140,7 @@ def test_files_of_updated_classifiers_predict_the_same_bits(kind, tmp_path, keep
         again.update(X[M + K :], y[M + K :])  # it goes on
 
 
-def test_what_follows_from_all_examples_follows_after_an_update(keeps_all_draws):
+def test_what_follows_from_all_examples_follows_after_an_update():
     X, y = _data("two")
     model = _model("two").fit(X[:M], y[:M]).update(X[M : M + K], y[M : M + K])
     fresh = _model("two").fit(X[: M + K], y[: M + K])
@@ -156,7 +152,7 @@ def test_what_follows_from_all_examples_follows_after_an_update(keeps_all_draws)
     assert model.models_[0].label.tolist() == y[: M + K].tolist()
 
 
-def test_averages_keep_their_settings(keeps_all_draws):
+def test_averages_keep_their_settings():
     X, y = _data("two")
     model = BayesPointClassifier(n_models=3, random_state=shifted(0)).fit(X[:M], y[:M])
     before = model.posterior_
@@ -257,7 +253,7 @@ def test_errors_name_the_argument_and_change_nothing():
         model.update(X[:2], [0, 1])
 
 
-def test_refine_says_that_an_update_has_no_state(keeps_all_draws):
+def test_refine_says_that_an_update_has_no_state():
     X, y = _data("two")
     model = _model("two").fit(X[:M], y[:M]).update(X[M : M + 1], y[M : M + 1])
     with pytest.raises(ValueError, match="refine needs the state"):
