@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -511,7 +511,17 @@ class BayesPointClassifier(
         points = self._checked(X)
         return questions.predict_proba_interval(self._mixture, points, level, diag=diag)
 
-    def leave_one_out(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> Floats:
+    @overload
+    def leave_one_out(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> Floats: ...
+
+    @overload
+    def leave_one_out(
+        self, X: ArrayLike | None = None, y: ArrayLike | None = None, *, return_error: bool
+    ) -> Floats | tuple[Floats, Floats]: ...
+
+    def leave_one_out(
+        self, X: ArrayLike | None = None, y: ArrayLike | None = None, *, return_error: bool = False
+    ) -> Floats | tuple[Floats, Floats]:
         """Return the probabilities of the label of each training example, given all others.
 
         Nothing is fitted again: draws are weighted by the inverse probability of the label
@@ -524,11 +534,22 @@ class BayesPointClassifier(
             With landmarks, and only then, training examples, all or some; they are not kept.
         y : array-like of shape (n_samples,), default=None
             Their labels.
+        return_error : bool, default=False
+            Whether standard errors are returned, too.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
+        proba : ndarray of shape (n_samples, n_classes)
             As of `predict_proba`, for the observations in `sample_indices_` or the rows of `X`.
+        error : ndarray of shape (n_samples,)
+            Only with `return_error`: the standard error of the probability of each example's own
+            label, by the draws. It is too small where hardly any draw makes the label improbable,
+            as with landmarks and a small softness.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the root mean square of these errors is above 0.05.
 
         Raises
         ------
@@ -536,8 +557,10 @@ class BayesPointClassifier(
             If examples may be determined by others: with softness=0 or a singular matrix. If `X` or
             `y` is missing with landmarks, or given without, or labels are unknown.
         """
+        wanted = validation.boolean("return_error", return_error)
         points = None if X is None else self._checked(X)
-        return questions.leave_one_out(self._mixture, points, y)
+        found = questions.leave_one_out(self._mixture, points, y)
+        return (found.proba, found.error) if wanted else found.proba
 
     def suggest_query(self, X: ArrayLike, n: int = 1) -> Indices:
         """Return the points about which the draws disagree most, to be labeled next.

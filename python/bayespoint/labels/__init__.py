@@ -1,5 +1,5 @@
 """How labels arise from latent functions: contrasts of noisy values that are positive."""
 
-from bayespoint.labels.labels import Labels, Problems
+from bayespoint.labels.labels import Labels, LeftOutValues, Problems
 
-__all__ = ["Labels", "Problems"]
+__all__ = ["Labels", "LeftOutValues", "Problems"]

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, special
@@ -39,6 +39,16 @@ from bayespoint.labels.laws import LARGEST_Z, Interval, LargestOf, Law, OneWall,
 from bayespoint.results.lengths import Lengths
 
 RULES = ("probability", "median", "mean")
+
+_PARTS = 20  # number of parts of the draws whose differences tell the error of leave-one-out
+_LARGEST_ERROR = 2.0  # of log odds, of two parts; also stands for that of a single draw
+
+
+class LeftOutValues(NamedTuple):
+    """Predictions of n examples, each given all others, by sums over draws."""
+
+    z: Floats  # (n, n_rows) decision values
+    error: Floats  # (n,) standard errors of the log odds of the examples' true classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -420,24 +430,38 @@ class Labels(Stored):
         precision: Floats,
         label: Indices,
         lengths: Lengths,
-    ) -> Floats:
-        r"""Return the (n, n_rows) leave-one-out decision values of examples, at most 8 in size.
+    ) -> LeftOutValues:
+        r"""Return the leave-one-out decision values of n examples, at most 8 in size.
 
         Given all others, the value of an example has the mean of the (T, n_rows, n) `values` minus
         `dual_coef` over `precision`, the (n,) diagonal of the inverse of their covariance, and the
         variance one over it. :math:`P(y_i | y_{-i})` is the harmonic mean of :math:`P(y_i |
         h_{-i})` over the draws (Gelfand, Dey and Chang, 1992), whose inverses are the weights of
-        other classes.
+        other classes. The error is that of a ratio of sums over parts of the draws.
         """
         f = np.moveaxis(values - dual_coef / precision, 1, 0)
         f *= np.sqrt(precision)
-        floors, spans = self.floors[label], self.spans[label]
+        floors, spans, rows = self.floors[label], self.spans[label], np.arange(len(label))
+        n_parts = min(_PARTS, f.shape[1])
+        starts = np.linspace(0, f.shape[1], n_parts, endpoint=False).astype(np.intp)
         total: Any = 0.0
         for length in self.predicts.lengths(lengths, f.shape[1]):
             p = self.predicts.probabilities(length * f)
-            weight = p[label, :, np.arange(len(label))].T  # of the labels, then their inverses
+            weight = p[label, :, rows].T  # of the labels, then their inverses
             if any(self.label_noise):
                 weight = floors + spans * weight
             np.divide(1, np.maximum(weight, special.ndtr(-LARGEST_Z), out=weight), out=weight)
-            total = total + np.einsum("ctn,tn->nc", p, weight)
-        return np.clip(self.predicts.decision(log_of(total)), -LARGEST_Z, LARGEST_Z)
+            p *= weight
+            total = total + np.add.reduceat(p, starts, axis=1)  # (n_classes, n_parts, n)
+        z = np.clip(self.predicts.decision(log_of(total.sum(axis=1).T)), -LARGEST_Z, LARGEST_Z)
+        if n_parts == 1:
+            return LeftOutValues(z, np.full(len(z), _LARGEST_ERROR))
+        own = total[label, :, rows].T
+        total[label, :, rows] = 0.0
+        other = total.sum(axis=0)
+        with np.errstate(invalid="ignore"):  # 0 / 0 where a label is certain
+            apart = own / own.sum(axis=0) - other / other.sum(axis=0)
+        squares = np.nan_to_num(apart) ** 2
+        # Another run may meet weights as large as the largest once more, or not at all.
+        square = squares.sum(axis=0) + squares.max(axis=0)
+        return LeftOutValues(z, np.sqrt(square * n_parts / (n_parts - 1)))

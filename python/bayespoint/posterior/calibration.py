@@ -10,7 +10,8 @@ variance :math:`1 / Q_{ii}`, and :math:`Q h = \rho\,\gamma` for a draw (`Labels.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import optimize
@@ -21,12 +22,12 @@ from bayespoint.base.stored import Stored
 from bayespoint.base.validation import Floats, Indices
 from bayespoint.base.warnings import warn
 from bayespoint.engine.problem import Problem
-from bayespoint.labels import Labels
+from bayespoint.labels import Labels, LeftOutValues
 from bayespoint.landmarks.basis import Basis
 from bayespoint.results.draws import Draws
 
-MOST_LEFT_OUT = 100  # largest number of draws of a leave-one-out prediction: integrals
-_COLUMNS = 128  # number of columns of the kernel matrix in one product
+_COLUMNS, _VALUES = 128, 2**19
+"""Largest numbers of columns of the kernel matrix in one product, and of values of draws there."""
 
 _SPREAD, _FREEDOM = 0.5, 3.0
 """Scale and degrees of freedom of the t distribution of the factor's logarithm by the prior: a
@@ -34,19 +35,21 @@ few dozen examples leave it near 1, unless they ask for a far larger factor, as 
 
 _RANGE = 8.0  # largest factor; the smallest is its inverse
 _AT_BOUND = 0.999  # share of its logarithm from which a factor is at a bound
+_LARGE_ERROR = 0.05  # root mean square of the errors of probabilities from which a warning is given
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOut(Stored):
     """Leave-one-out predictions of training examples."""
 
-    _shapes = "nr: z; n: label counts"
+    _shapes = "nr: z; n: label counts error"
 
     labels: Labels
 
     z: Floats  # (n, n_rows) decision values of true classes, without calibration
     label: Indices  # (n,) indices of the classes
     counts: Floats | None = None  # (n,) observations for which each example stands; None: 1
+    error: Floats | None = None  # (n,) standard errors of the log odds of classes; None: unknown
 
     @classmethod
     def of_matrix(
@@ -58,21 +61,31 @@ class LeftOut(Stored):
             return None
         inverse, gram, m = problem.inverse, problem.gram, len(basis)
         diagonal = basis.factor.inverse_diagonal() if inverse is None else inverse[1]
-        dual = draws.coefficients
-        if dual.ndim > 2:  # fewer of several classes, whose probabilities are integrals
-            dual = dual[:: -(-len(dual) // MOST_LEFT_OUT)]
-        rows, heights = dual.reshape(-1, m), np.empty((dual.size // m, m))
-        for part in validation.blocks(m, _COLUMNS):
-            heights[:, part] = rows @ gram[:m, part]
-        if problem.walls is None:  # whose matrix has it already
-            heights += basis.offset * rows.sum(axis=1, keepdims=True)
-        heights += basis.softness * rows
-        values = heights.reshape(len(dual), -1, m)
-        if draws.n_shared:
-            values = values - draws.thresholds()[..., None]
-        dual = dual.reshape(len(dual), -1, m)
-        z = labels.left_out(values, dual, diagonal[:m], label, draws.lengths)
-        return cls(labels, z, label)
+        dual = draws.coefficients.reshape(len(draws), -1, m)
+        rows = dual.reshape(-1, m)
+        shifts = draws.thresholds()[..., None] if draws.n_shared else 0.0
+        # Whose matrix has the offset already.
+        offset = basis.offset if problem.walls is None else 0.0
+        constants = offset * dual.sum(axis=2, keepdims=True) - shifts
+        alone = list[LeftOutValues]()
+        for part in validation.blocks(m, max(1, min(_COLUMNS, _VALUES // len(rows)))):
+            own = dual[..., part]
+            heights = (rows @ gram[:m, part]).reshape(own.shape) + basis.softness[part] * own
+            values = heights + constants  # a row for each threshold
+            alone.append(labels.left_out(values, own, diagonal[part], label[part], draws.lengths))
+        return cls.of_parts(labels, alone, label)
+
+    @classmethod
+    def of_parts(
+        cls,
+        labels: Labels,
+        parts: Sequence[LeftOutValues],
+        label: Indices,
+        counts: Floats | None = None,
+    ) -> LeftOut:
+        """Return those of examples whose predictions were computed in parts."""
+        z, error = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        return cls(labels, z, label, counts, error)
 
     def check_parts(self) -> None:
         """Raise an error if labels are unknown, or values are not those of the classes."""
@@ -88,6 +101,13 @@ class LeftOut(Stored):
         """Return the (n,) log probabilities of the examples' observed labels."""
         return self.labels.log_labels(calibration * self.z, self.label)
 
+    def moved(self, errors: float) -> LeftOut:
+        """Return these with the log odds of the labels larger by a multiple of their errors."""
+        assert self.error is not None
+        log_p = self.log_classes(1.0)
+        log_p[np.arange(len(log_p)), self.label] += errors * self.error
+        return replace(self, z=self.labels.predicts.decision(log_p))
+
     def factor(self) -> float:
         """Return the most probable factor on decision values."""
 
@@ -100,8 +120,11 @@ class LeftOut(Stored):
         return math.exp(optimize.minimize_scalar(loss, bounds=(-limit, limit), method="bounded").x)
 
     def checked_factor(self) -> float:
-        """Return this factor; warns if it is at a bound."""
+        """Return this factor; warns if it is at a bound, or follows from uncertain predictions."""
         factor = self.factor()
+        if self.error is not None:
+            below, above = (np.exp(self.moved(sign).log_labels(1.0)) for sign in (-1.0, 1.0))
+            warn_of((above - below) / 2)
         if abs(math.log(factor)) > _AT_BOUND * math.log(_RANGE):
             warn(
                 f"the factor of the calibration ended at its bound, {_RANGE:g} or its inverse: the "
@@ -109,3 +132,14 @@ class LeftOut(Stored):
                 ConvergenceWarning,
             )
         return factor
+
+
+def warn_of(error: Floats) -> None:
+    """Warn if the (n,) standard errors of leave-one-out probabilities are large."""
+    if (size := math.sqrt(float(np.square(error).mean()))) > _LARGE_ERROR:
+        warn(
+            f"leave-one-out probabilities of the labels have a standard error of {size:.2g} (root "
+            "mean square): few of the draws count for them. More draws (n_draws) help, or a larger "
+            "softness; leave_one_out(return_error=True) tells the error of each",
+            ConvergenceWarning,
+        )

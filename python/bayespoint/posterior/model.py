@@ -20,7 +20,7 @@ from bayespoint.data.examples import Examples
 from bayespoint.data.inputs import scaled
 from bayespoint.engine.problem import Problem
 from bayespoint.kernels.products import count
-from bayespoint.labels import Labels
+from bayespoint.labels import Labels, LeftOutValues
 from bayespoint.labels.laws import of_moments, spread
 from bayespoint.landmarks.basis import Basis
 from bayespoint.posterior.calibration import LeftOut
@@ -262,13 +262,13 @@ class Model(Stored):
     def without_each(self, examples: Examples) -> LeftOut:
         """Return leave-one-out predictions of training examples of a model with landmarks."""
         labels, softness, lengths = self.labels, self.hyper.softness, self.draws.lengths
-        z = list[Floats]()
+        parts = list[LeftOutValues]()
         for rows, values, variance in self._given(examples.inputs):
             precision = 1 / (variance + softness * (1 / examples.precision[rows] - 1))
             # The noise is all of the variance: duals are 0.
             of_draws, dual = np.moveaxis(values, -1, 0), np.zeros(1)
-            z.append(labels.left_out(of_draws, dual, precision, examples.label[rows], lengths))
-        return LeftOut(labels, np.concatenate(z), examples.label, examples.counts)
+            parts.append(labels.left_out(of_draws, dual, precision, examples.label[rows], lengths))
+        return LeftOut.of_parts(labels, parts, examples.label, examples.counts)
 
     @property
     def kept(self) -> LeftOut | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,15 +14,23 @@ from bayespoint.base.validation import Array, Flags, Floats, Indices
 from bayespoint.data.examples import Examples
 from bayespoint.data.inputs import scaled
 from bayespoint.kernels.products import count, in_rows
-from bayespoint.posterior.calibration import LeftOut
+from bayespoint.posterior.calibration import LeftOut, warn_of
 from bayespoint.posterior.mixture import Mixture, observed
 
 _ROUNDING = 1e-12  # difference up to which probabilities count as equal
 _VALUES = 2**21  # number of probabilities, given each draw, that are sorted at a time
 
 
-def leave_one_out(mixture: Mixture, X: ArrayLike | None, y: ArrayLike | None) -> Floats:
-    """Return the probabilities of the label of each training example, given all others."""
+class LeftOutProba(NamedTuple):
+    """Predictions of n training examples, each given all others."""
+
+    proba: Floats  # (n, n_classes) probabilities of labels
+    own: Floats  # (n,) those of the labels that the examples have
+    error: Floats  # (n,) their standard errors
+
+
+def leave_one_out(mixture: Mixture, X: ArrayLike | None, y: ArrayLike | None) -> LeftOutProba:
+    """Return the predictions of training examples, each given all others; warns if uncertain."""
     if mixture.first.basis.is_all:
         if X is not None or y is not None:
             raise ValueError("X and y must be None without landmarks, which keep all examples")
@@ -41,9 +50,8 @@ def predict_set(mixture: Mixture, X: ArrayLike, alpha: float, *, diag: ArrayLike
     """Return which labels are in the set of each point."""
     alpha = validation.real("alpha", alpha, low=0.0, high=1.0)
     kept = _kept(mixture)
-    left, proba = kept[0], _alone(mixture, kept)
+    left, own = kept[0], _alone(mixture, kept).own
     new = np.ones(len(mixture.classes)) if mixture.class_weight is None else mixture.class_weight
-    own = np.take_along_axis(proba, left.label[:, None], axis=1)[:, 0]
     weight = new[left.label] * (1.0 if left.counts is None else left.counts)
     order = np.argsort(own)
     below = np.cumsum(np.append(0.0, weight[order]))
@@ -118,13 +126,28 @@ def _kept(mixture: Mixture) -> list[LeftOut]:
     return left
 
 
-def _alone(mixture: Mixture, left: Sequence[LeftOut]) -> Floats:
-    """Return the (n, C) probabilities of labels from the predictions of each model."""
-    mass = []  # a model weighs as much as it does without the label
-    for model, weight, of_model in zip(mixture.models, mixture.weights, left, strict=True):
-        log_label = of_model.log_labels(model.calibration)[:, None]
-        mass.append(of_model.log_classes(model.calibration) - log_label + math.log(weight))
-    return np.exp(observed(mixture, np.stack(mass)))
+def _alone(mixture: Mixture, left: Sequence[LeftOut]) -> LeftOutProba:
+    """Return the predictions of the average from those of each model; warns if uncertain."""
+    label, rows = left[0].label, np.arange(len(left[0].label))
+
+    def log_mass(k: int, of_model: LeftOut) -> Floats:
+        """Return that of a model, which weighs as much as it does without the label."""
+        calibration, weight = mixture.models[k].calibration, float(mixture.weights[k])
+        log_label = of_model.log_labels(calibration)[:, None]
+        return of_model.log_classes(calibration) - log_label + math.log(weight)
+
+    mass = np.stack([log_mass(k, of_model) for k, of_model in enumerate(left)])
+    square = np.zeros(len(rows))
+    for k, of_model in enumerate(left):  # the draws of different models are independent
+        own = []
+        for errors in (-1.0, 1.0):
+            moved = mass.copy()
+            moved[k] = log_mass(k, of_model.moved(errors))
+            own.append(np.exp(observed(mixture, moved))[rows, label])
+        square += ((own[1] - own[0]) / 2) ** 2
+    proba = np.exp(observed(mixture, mass))
+    warn_of(error := np.sqrt(square))
+    return LeftOutProba(proba, proba[rows, label], error)
 
 
 def rejection_curve(

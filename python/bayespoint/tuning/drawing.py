@@ -217,7 +217,11 @@ def represent(values: Floats, n: int) -> tuple[Indices, Floats]:
 
 
 def _seed_error(left_out: Floats, mean: Floats) -> float:
-    """Return how far the probabilities of another seed would be, from those of two chains."""
+    """Return the mean absolute change of probabilities with another seed, from two chains.
+
+    They are the approximate (n_states, m) probabilities of the labels, each given all others, and
+    their average over the states that are kept.
+    """
     first, second = left_out.reshape(_CHAINS, -1, left_out.shape[1]).mean(axis=1)
     # The averages of two fits differ as much as a chain from the mean of both, times root 2.
     apart = float(np.abs(first - second).mean()) / math.sqrt(2)

@@ -139,7 +139,7 @@ def test_left_out_probabilities_are_those_without_the_label(kind, noise):
     heights = u - t[..., None] if kind == "ordered" else u
     dual = u @ inverse
     none = Lengths(None)  # these are functions
-    z = labels.left_out(heights, dual, inverse.diagonal(), problem.labels, none)
+    z = labels.left_out(heights, dual, inverse.diagonal(), problem.labels, none).z
     p = np.exp(labels.observed(labels.log_classes(z)))
     rest = np.arange(5) != i
     less = Problem(kind, 5, problem.n_classes, 0.5, index=8)

@@ -142,7 +142,7 @@ def test_permuting_the_classes_permutes_all():
     def answers(units, label):
         drawn = draws(units, 2 * 6, *mean_direction(units, problem.matrix))
         given = law, drawn, problem.k_star, problem.variance
-        left_out = labels.left_out(units @ problem.matrix, units, precision, label, drawn.lengths)
+        left_out = labels.left_out(units @ problem.matrix, units, precision, label, drawn.lengths).z
         factor = LeftOut(labels, left_out, label).factor()
         votes = law.votes(drawn.values(problem.k_star))
         return [decision_values(*given), mixture(*given), votes, left_out], factor
@@ -189,7 +189,7 @@ def test_the_larger_of_two_is_a_wall():
     inside = length[:, None] * (heights - binary / precision) * np.sqrt(precision) * y
     alone = special.ndtri(1 / (1 / special.ndtr(inside)).mean(axis=0))
     both = np.stack([-heights, heights], axis=1) / math.sqrt(2)
-    left_out = Labels.several(2).left_out(both, units, precision, label, drawn.lengths)
+    left_out = Labels.several(2).left_out(both, units, precision, label, drawn.lengths).z
     np.testing.assert_allclose(left_out[np.arange(30), label], alone, rtol=0, atol=1e-6)
     factor = LeftOut(Labels.two_classes(), (y * alone)[:, None], label).factor()
     assert LeftOut(Labels.several(2), left_out, label).factor() == pytest.approx(factor, abs=1e-4)

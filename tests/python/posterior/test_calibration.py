@@ -8,7 +8,6 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint import BayesPointClassifier, BayesPointOrdinalClassifier
 from bayespoint.kernels import RBF
 from bayespoint.labels import Labels
-from bayespoint.posterior import calibration
 from bayespoint.posterior.calibration import LeftOut
 from helpers import seed
 
@@ -20,53 +19,93 @@ def problem(m=60, index=0, noise=0.5):
     return X, y
 
 
-def left_out(model):
-    """Return the leave-one-out predictions of a fitted classifier."""
-    [one] = model.models_
-    return one.left_out
+TWO, THREE = Labels.two_classes(), Labels.several(3)
+
+KINDS = {
+    "two": (BayesPointClassifier, [0.0]),
+    "three": (BayesPointClassifier, [-0.5, 0.5]),
+    "ordered": (BayesPointOrdinalClassifier, [-0.5, 0.5]),
+}
 
 
-@pytest.mark.long
+def alone(kind, m, softness, noise=0.0, index=0, only=None, **settings):
+    """Return a fitted model, its leave-one-out probabilities and their errors, and the examples.
+
+    With landmarks one is at each example, so that the law is the same.
+    """
+    make, ends = KINDS[kind]
+    X, _ = problem(m, index=2)
+    y = np.digitize(X[:, 0] + 0.5 * np.random.default_rng(seed(2)).normal(size=m), ends)
+    some = np.arange(m) if only is None else only
+    given = {"softness": softness, "label_noise": noise, "standardize": False}
+    model = make(RBF(1.0), random_state=seed(index), **given, **settings).fit(X[some], y[some])
+    points = (X, y) if "n_components" in settings else ()
+    found = None if only is not None else model.leave_one_out(*points, return_error=True)
+    return model, found, X, y
+
+
+LANDMARKS = {"approximation": "landmarks", "n_components": 15}
+
+
+NOISY = [("two", 0.1), ("two", (0.05, 0.2)), ("three", 0.1), ("ordered", 0.1)]
+
+
 @pytest.mark.parametrize(
-    ("kind", "n_classes", "noise"),
+    ("kind", "noise"),
     [
-        (BayesPointClassifier, 2, 0.0),
-        (BayesPointClassifier, 2, 0.1),
-        (BayesPointClassifier, 2, (0.05, 0.2)),
-        (BayesPointClassifier, 3, 0.0),
-        (BayesPointClassifier, 3, 0.1),
-        (BayesPointOrdinalClassifier, 3, 0.0),
-        (BayesPointOrdinalClassifier, 3, 0.1),
+        *((kind, 0.0) for kind in KINDS),
+        *(pytest.param(*case, marks=pytest.mark.long) for case in NOISY),
     ],
 )
-def test_leave_one_out_is_what_a_fit_without_the_example_says(kind, n_classes, noise, monkeypatch):
-    X, y = problem(15, index=2)
-    if n_classes == 3:
-        y = np.digitize(X[:, 0] + 0.5 * np.random.default_rng(seed(2)).normal(size=15), [-0.5, 0.5])
-    settings = {
-        "softness": 0.4,
-        "label_noise": noise,
-        "n_draws": 4000,
-        "tol": 0.01,
-        "random_state": seed(0),
-        "standardize": False,
-    }
-    monkeypatch.setattr(calibration, "MOST_LEFT_OUT", 20_000)
-    model = kind(RBF(1.0), **settings).fit(X, y)
-    found, alone = left_out(model), np.empty((15, n_classes))
-    for i in range(15):
-        others = np.arange(15) != i
-        one = kind(RBF(1.0), **settings).fit(X[others], y[others])
-        alone[i] = one.predict_proba(X[[i]], method="mixture")[0]
-    p = np.exp(found.labels.observed(found.log_classes(1.0)))
-    np.testing.assert_allclose(p, alone, atol=0.01 * n_classes)
-    own_class = p[np.arange(15), np.searchsorted(model.classes_, y)]
-    np.testing.assert_allclose(np.exp(found.log_labels(1.0)), own_class)
-    # They differ from the predictions of the full model.
-    assert np.abs(model.predict_proba(X, method="mixture") - alone).max() > 0.1
+def test_leave_one_out_is_what_a_fit_without_the_example_says(kind, noise):
+    m, rows = 15, np.arange(0, 15, 2)
+    refits = np.empty((2, len(rows), 2 if kind == "two" else 3))
+    for place, i in enumerate(rows):
+        others = np.delete(np.arange(m), i)
+        for k, expected in enumerate(refits[:, place]):
+            settings = {"only": others, "index": k, "n_draws": 1000, "tol": 0.02}
+            model, _, X, y = alone(kind, m, 1.0, noise, **settings)
+            expected[:] = model.predict_proba(X[[i]], method="mixture")[0]
+    expected, apart = refits.mean(axis=0), refits[0] - refits[1]
+    for basis in ({}, LANDMARKS):
+        model, (p, error), X, y = alone(kind, m, 1.0, noise, n_draws=1000, tol=0.03, **basis)
+        own = np.arange(len(rows)), y[rows]
+        total = np.sqrt(error[rows] ** 2 + (apart**2).mean() / 4)
+        z = (p[rows] - expected)[own] / total
+        assert np.sqrt((z**2).mean()) < 2, (basis, z)
+        assert np.sqrt((total**2).mean()) < 0.03
+        np.testing.assert_allclose(p[rows], expected, atol=6 * total.max())
+        # They are not the predictions of the full model.
+        assert np.abs(model.predict_proba(X[rows], method="mixture") - expected).max() > 0.05
 
 
-TWO, THREE = Labels.two_classes(), Labels.several(3)
+@pytest.mark.parametrize(
+    ("kind", "softness", "basis"),
+    [
+        ("two", 0.1, {}),
+        ("three", 0.15, {}),
+        ("three", 0.5, {}),
+        ("ordered", 0.2, {}),
+        ("two", 2.0, LANDMARKS),
+        ("three", 2.0, LANDMARKS),
+        ("ordered", 2.0, LANDMARKS),
+    ],
+)
+def test_the_error_of_leave_one_out_is_that_of_another_seed(kind, softness, basis):
+    own, errors = np.empty((2, 12, 15))
+    for k in range(12):
+        _, (p, errors[k]), _, y = alone(kind, 15, softness, index=k, tol=0.1, **basis)
+        own[k] = p[np.arange(15), y]
+    ratio = np.sqrt(own.var(axis=0, ddof=1).mean() / (errors**2).mean())
+    assert 0.7 < ratio < 1.5
+
+
+def test_uncertain_predictions_are_told():
+    with pytest.warns(ConvergenceWarning, match=r"labels have a standard error of 0\.\d+ \(root"):
+        alone("three", 15, 0.1, n_draws=1)
+    certain = LeftOut(TWO, np.ones((9, 1)), np.ones(9, int), error=np.full(9, 1.0))
+    with pytest.warns(ConvergenceWarning, match=r"labels have a standard error of 0\.14"):
+        certain.checked_factor()
 
 
 def factor(labels, z, label):

@@ -7,7 +7,7 @@ from scipy import special
 from bayespoint import BayesPointClassifier
 from bayespoint.engine.laws import largest_probabilities
 from bayespoint.kernels import RBF
-from bayespoint.posterior import calibration, questions
+from bayespoint.posterior import questions
 from helpers import seed
 
 GIVEN = {"softness": 0.2, "standardize": False, "tol": 0.2}
@@ -129,9 +129,8 @@ def test_whole_weights_count_with_landmarks():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_landmarks_and_all_examples_leave_out_alike(n_classes, monkeypatch):
+def test_landmarks_and_all_examples_leave_out_alike(n_classes):
     # With a landmark at each example both are the same model.
-    monkeypatch.setattr(calibration, "MOST_LEFT_OUT", 2000)
     settings = {"softness": 1.0, "n_draws": 1500, "n_classes": n_classes}
     whole, X, y = fitted(40, **settings)
     some, *_ = fitted(40, approximation="landmarks", n_components=40, **settings)
@@ -248,6 +247,8 @@ def test_what_leave_one_out_needs():
         model.predict_proba_interval(NEW, 90)
     with pytest.raises(ValueError, match="X and y must be None without landmarks"):
         model.leave_one_out(X, y)
+    with pytest.raises(TypeError, match="return_error must be True or False; got 1"):
+        model.leave_one_out(return_error=1)
     some, *_ = fitted(approximation="landmarks", n_components=20)
     with pytest.raises(ValueError, match="X and y must be training examples"):
         some.leave_one_out()
