@@ -12,7 +12,6 @@ QUARTER = 0.5 * math.pi
 
 SHARES = 1 - (1 - 1e-6) * np.linspace(1, 0, 65) ** 2
 SHARES[0] = 0.0
-"""Of a flight, denser towards its end: before a hard wall U may rise without limit."""
 
 
 class PlainBalls:
@@ -20,6 +19,8 @@ class PlainBalls:
 
     The last `n_rising` weights rise: there are hard walls between each two.
     """
+
+    shares = SHARES  # of a flight, denser towards its end: at a hard wall U may rise without limit
 
     def __init__(self, posterior, normal, n_balls, seed, n_rising=0):
         self.posterior, self.normal, d = posterior, normal, len(normal.mean)
@@ -51,7 +52,7 @@ class PlainBalls:
         of_mean = self.walls @ self.normal.mean
         walls = first_descents(of_mean, self.gaps(self.z), self.gaps(self.v))
         ends = np.minimum(left, (1 - 1e-9) * walls.min(axis=1, initial=math.inf))
-        angles = ends[:, None] * SHARES
+        angles = ends[:, None] * self.shares
         climbed = self.climbed(self.potentials(angles))
         energy = self.rng.exponential(size=len(left))
         bounced = climbed[:, -1] > energy

@@ -14,7 +14,6 @@ from bayespoint.landmarks.normal import Normal, approximate
 from bayespoint.landmarks.sampling import BATCH, Balls
 from bayespoint.results import diagnostics
 from helpers import SLOW, seed
-from landmarks import plain_ball
 from landmarks.plain_ball import PlainBalls
 
 PROBLEMS = 1000 if SLOW else 150
@@ -159,13 +158,16 @@ def test_two_dimensions_agree_with_quadrature(n, noise, softness):
     assert_moments(w, mean, variance)
 
 
-def test_a_ball_whose_steps_are_all_accepted_is_noticed(monkeypatch):
-    monkeypatch.setattr(plain_ball, "SHARES", np.linspace(0, 1, 6))
+class CoarseBalls(PlainBalls):
+    shares = np.linspace(0, 1, 6)
+
+
+def test_a_ball_whose_steps_are_all_accepted_is_noticed():
     n, noise, softness = STEPS[1]
     block, _ = problem(np.random.default_rng(seed(n)), n, 2, softness, noise=noise)
     mean, variance, _ = grid_moments(block)
     with pytest.raises(AssertionError):  # its bounces are between nodes
-        assert_moments(draws(block, 2, 100, kind=PlainBalls)[0], mean, variance)
+        assert_moments(draws(block, 2, 100, kind=CoarseBalls)[0], mean, variance)
 
 
 @pytest.mark.parametrize("softness", [1.0, 1e-4])
