@@ -27,7 +27,7 @@ from random_problems import CELLS, MOST, N_NEW, Problem, draw
 
 SEEDS = 5
 NEXT = 1_000_000  # between the seed of a problem and that of one in its place
-MOST_STEPS = 1000  # of a chain over landmarks: if it needs more there is a warning
+MOST_STEPS = 3000  # of a chain over landmarks: if it needs more there is a warning
 JITTER = 1e-6  # of the landmarks' matrix, relative to the mean of its diagonal
 FEW = 1000  # vectors of a run that give probabilities of several classes
 FLOOR = 1e-3  # difference of probabilities, and of functions in deviations, that is let pass
