@@ -178,7 +178,7 @@ fn is_coarse(first: &Node, second: &Node, width: f64) -> bool {
     let steep = by_slopes[0].abs() + by_slopes[1].abs() > STEEP && width > CLOSEST;
     let bent = (by_slopes[0] + by_slopes[1] - 2.0 * change).abs();
     // The potential may be infinite at a hard wall.
-    width > NARROWEST && (steep || !(bent <= BENT))
+    width > NARROWEST && (steep || bent > BENT || bent.is_nan())
 }
 
 /// A cubic polynomial on the unit interval, by powers.

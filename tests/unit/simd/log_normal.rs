@@ -99,7 +99,7 @@ fn noise_is_a_mixture() {
     assert!(values[3] == f64::NEG_INFINITY);
     // Only a floor is a bound.
     assert_relative_eq!(values[4], before[4] + f64::ln(0.9), max_relative = 1e-15);
-    assert!(shares[4] == 1.0);
+    assert_relative_eq!(shares[4], 1.0);
 }
 
 #[test]
